@@ -1,0 +1,143 @@
+// The gateway's errors as values: a closed code, a sentence for the caller, retry advice, and for
+// bad input the fields at fault. One enum for the whole program; each host maps it to its protocol
+// in one table. Messages never contain secrets, upstream hosts or internals.
+//
+// Value types; safe on any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/result.h>
+
+namespace turnpike::base {
+
+enum class Fault : std::uint8_t { caller, provider, gateway };
+
+enum class Advice : std::uint8_t {
+  never,
+  after_delay,
+  same_request,  // safe to repeat as is
+  after_top_up,
+  new_payment,
+  restart_paging,
+};
+
+// code, name, fault, advice. Names are public and stable; add at the end of an area, never rename.
+#define TURNPIKE_ERROR_CODES(X)                                                                 \
+  X(request_malformed, "request.malformed", caller, never)                                      \
+  X(request_target_too_long, "request.target_too_long", caller, never)                          \
+  X(request_headers_too_large, "request.headers_too_large", caller, never)                      \
+  X(request_timeout, "request.timeout", caller, same_request)                                   \
+  X(request_length_required, "request.length_required", caller, never)                          \
+  X(request_coding_unsupported, "request.coding_unsupported", caller, never)                    \
+  X(request_version_unsupported, "request.version_unsupported", caller, never)                  \
+  X(request_not_found, "request.not_found", caller, never)                                      \
+  X(request_method_not_allowed, "request.method_not_allowed", caller, never)                    \
+  X(request_query_malformed, "request.query_malformed", caller, never)                          \
+  X(request_query_too_long, "request.query_too_long", caller, never)                            \
+  X(request_query_rejected, "request.query_rejected", caller, never)                            \
+  X(request_path_malformed, "request.path_malformed", caller, never)                            \
+  X(request_body_not_allowed, "request.body_not_allowed", caller, never)                        \
+  X(request_body_too_large, "request.body_too_large", caller, never)                            \
+  X(request_body_rejected, "request.body_rejected", caller, never)                              \
+  X(request_media_type_rejected, "request.media_type_rejected", caller, never)                  \
+  X(auth_credential_conflict, "auth.credential_conflict", caller, never)                        \
+  X(auth_credential_required, "auth.credential_required", caller, never)                        \
+  X(auth_credential_invalid, "auth.credential_invalid", caller, never)                          \
+  X(auth_wrong_environment, "auth.wrong_environment", caller, never)                            \
+  X(auth_unavailable, "auth.unavailable", gateway, after_delay)                                 \
+  X(account_suspended, "account.suspended", caller, never)                                      \
+  X(account_closed, "account.closed", caller, never)                                            \
+  X(account_forbidden, "account.forbidden", caller, never)                                      \
+  X(account_read_failed, "account.read_failed", gateway, after_delay)                           \
+  X(account_absent, "account.absent", gateway, never)                                           \
+  X(account_provisioning, "account.provisioning", gateway, after_delay)                         \
+  X(registry_unavailable, "registry.unavailable", gateway, after_delay)                         \
+  X(gateway_route_not_found, "gateway.route_not_found", caller, never)                          \
+  X(gateway_method_not_allowed, "gateway.method_not_allowed", caller, never)                    \
+  X(gateway_route_blocked, "gateway.route_blocked", gateway, after_delay)                       \
+  X(gateway_evidence_stale, "gateway.evidence_stale", provider, after_delay)                    \
+  X(gateway_upstream_credential, "gateway.upstream_credential", gateway, after_delay)           \
+  X(gateway_upstream_rate_limited, "gateway.upstream_rate_limited", provider, after_delay)      \
+  X(gateway_upstream_unavailable, "gateway.upstream_unavailable", provider, after_delay)        \
+  X(gateway_upstream_failure, "gateway.upstream_transport_or_response_failure", provider,       \
+    after_delay)                                                                                \
+  X(gateway_upstream_response_too_large, "gateway.upstream_response_too_large", provider, never) \
+  X(gateway_upstream_redirect, "gateway.upstream_redirect", provider, never)                    \
+  X(gateway_upstream_timeout, "gateway.upstream_timeout", provider, after_delay)                \
+  X(gateway_transfer_limit, "gateway.transfer_limit", gateway, after_delay)                     \
+  X(gateway_overloaded, "gateway.overloaded", gateway, after_delay)                             \
+  X(gateway_stopping, "gateway.stopping", gateway, same_request)                                \
+  X(gateway_plugin_fault, "gateway.plugin_fault", gateway, after_delay)                         \
+  X(gateway_internal, "gateway.internal", gateway, after_delay)                                 \
+  X(billing_pricing_unavailable, "billing.pricing_unavailable", gateway, after_delay)           \
+  X(billing_credits_exhausted, "billing.credits_exhausted", caller, after_top_up)               \
+  X(billing_credits_reserved, "billing.credits_reserved", caller, after_delay)                  \
+  X(billing_ledger_unavailable, "billing.ledger_unavailable", gateway, after_delay)             \
+  X(billing_lease_lost, "billing.lease_lost", gateway, same_request)                            \
+  X(billing_settlement_unknown, "billing.settlement_unknown", gateway, never)                   \
+  X(x402_not_payable, "x402.not_payable", caller, never)                                        \
+  X(catalog_limit_invalid, "catalog.limit_invalid", caller, never)                              \
+  X(catalog_cursor_invalid, "catalog.cursor_invalid", caller, never)                            \
+  X(catalog_cursor_stale, "catalog.cursor_stale", caller, restart_paging)                       \
+  X(catalog_filter_invalid, "catalog.filter_invalid", caller, never)                            \
+  X(catalog_capability_id_invalid, "catalog.capability_id_invalid", caller, never)              \
+  X(catalog_capability_not_found, "catalog.capability_not_found", caller, never)                \
+  X(catalog_inventory_incomplete, "catalog.inventory_incomplete", gateway, after_delay)
+
+enum class ErrorCode : std::uint8_t {
+#define X(id, name, fault, advice) id,
+  TURNPIKE_ERROR_CODES(X)
+#undef X
+};
+
+// What is fixed per code.
+struct ErrorInfo {
+  ErrorCode code;
+  std::string_view name;
+  Fault fault;
+  Advice advice;
+};
+
+inline constexpr ErrorInfo error_infos[] = {
+#define X(id, name, fault, advice) {ErrorCode::id, name, Fault::fault, Advice::advice},
+    TURNPIKE_ERROR_CODES(X)
+#undef X
+};
+
+constexpr const ErrorInfo& info_of(ErrorCode code) noexcept {
+  return error_infos[static_cast<std::size_t>(code)];
+}
+
+constexpr std::string_view name_of(Fault fault) noexcept {
+  constexpr std::string_view names[] = {"caller", "provider", "gateway"};
+  return names[static_cast<std::size_t>(fault)];
+}
+
+constexpr std::string_view name_of(Advice advice) noexcept {
+  constexpr std::string_view names[] = {"never",        "after_delay", "same_request",
+                                        "after_top_up", "new_payment", "restart_paging"};
+  return names[static_cast<std::size_t>(advice)];
+}
+
+// The code with this public name, or null: names come back from lane plugins.
+const ErrorInfo* find_error(std::string_view name) noexcept;
+
+// One thing wrong with the input: where, what, how to fix it.
+struct FieldProblem {
+  std::string location;  // "query.limit", "header.idempotency-key", a JSON pointer "/name"
+  std::string problem;
+  std::string fix;
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::gateway_internal;
+  std::string message;
+  std::uint32_t retry_after_seconds = 0;  // 0: none
+  std::vector<FieldProblem> fields = {};
+};
+
+}  // namespace turnpike::base

@@ -1,0 +1,52 @@
+// Every bound of the gateway in one place, units in the names. Each has a test at the limit and one
+// past it. Those that operators may change are the defaults of the key of the same name in the
+// configuration's `limits` map.
+#pragma once
+
+#include <cstdint>
+
+namespace turnpike::base::limits {
+
+// Request, as read from the wire (decisions.md, Gateway forwarding).
+inline constexpr std::uint32_t request_path_bytes_max = 8 * 1024;
+inline constexpr std::uint32_t request_query_bytes_max = 65'536;
+inline constexpr std::uint32_t request_header_bytes_max = 32 * 1024;
+inline constexpr std::uint32_t request_header_fields_max = 100;
+inline constexpr std::uint32_t request_body_bytes_max = 1024 * 1024;
+inline constexpr std::uint32_t request_head_timeout_ms = 10'000;
+inline constexpr std::uint32_t request_body_timeout_ms = 30'000;
+inline constexpr std::uint32_t idle_connection_timeout_ms = 75'000;
+inline constexpr std::uint32_t unread_body_drain_bytes_max = 256 * 1024;
+inline constexpr std::uint32_t connections_max = 20'000;
+
+// Reply.
+inline constexpr std::uint64_t response_bytes_max = 32ull * 1024 * 1024;
+inline constexpr std::uint32_t response_buffer_bytes_max = 256 * 1024;  // longer ones are streamed
+inline constexpr std::uint32_t transfer_timeout_ms = 60'000;
+inline constexpr std::uint32_t heavy_transfer_bytes = 1024 * 1024;
+inline constexpr std::uint32_t heavy_transfers_max = 32;
+inline constexpr std::uint32_t heavy_transfer_wait_ms = 2'000;
+
+// Upstream.
+inline constexpr std::uint32_t upstream_deadline_ms = 30'000;
+inline constexpr std::uint32_t upstream_header_bytes_max = 64 * 1024;
+inline constexpr std::uint32_t upstream_connections_max = 256;  // per origin and loop
+
+// Calls in flight; one more is answered at once with 503 or 429.
+inline constexpr std::uint32_t calls_per_loop_max = 16'384;
+inline constexpr std::uint32_t calls_per_account_max = 4'096;
+inline constexpr std::uint32_t calls_per_upstream_max = 16'384;
+
+// Registry source.
+inline constexpr std::uint32_t registry_file_bytes_max = 8 * 1024 * 1024;
+inline constexpr std::uint32_t registry_files_max = 4'096;
+inline constexpr std::uint32_t registry_depth_max = 32;
+inline constexpr std::uint32_t registry_nodes_max = 8'000'000;
+inline constexpr std::uint32_t route_segments_max = 32;
+inline constexpr std::uint32_t route_parameters_max = 16;
+inline constexpr std::uint32_t route_shapes_per_length_max = 32;
+
+// Ledger.
+inline constexpr std::uint32_t commit_budget_ms = 5'000;
+
+}  // namespace turnpike::base::limits

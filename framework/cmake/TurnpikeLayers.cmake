@@ -1,0 +1,78 @@
+# How the tree is built: folder = target = namespace = layer (see framework/README.md).
+#
+#   turnpike_layer(registry LINKS Turnpike::base PRIVATE_LINKS yaml-cpp)
+#     a static library of every *.cpp in the calling folder. LINKS are seen by users of the layer,
+#     PRIVATE_LINKS are the third-party libraries that are quarantined in it.
+#   turnpike_test(registry LINKS Turnpike::registry)
+#     one GoogleTest binary `registry_test` of every *_test.cpp in the calling folder.
+#   turnpike_benchmark(match LINKS Turnpike::registry)
+#     one Google Benchmark binary `match_bench` of match_bench.cpp in the calling folder.
+
+find_program(TURNPIKE_CCACHE ccache)
+if(TURNPIKE_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TURNPIKE_CCACHE})
+endif()
+find_program(TURNPIKE_MOLD mold)
+
+add_library(turnpike_options INTERFACE)
+target_compile_options(turnpike_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+  -fno-omit-frame-pointer)
+if(TURNPIKE_SANITIZER STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+elseif(TURNPIKE_SANITIZER STREQUAL "thread")
+  # GCC warns that TSan does not model std::atomic_thread_fence; our code uses none.
+  add_compile_options(-fsanitize=thread -Wno-tsan)
+  add_link_options(-fsanitize=thread)
+elseif(TURNPIKE_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+function(turnpike_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  endif()
+  if(ARG_SOURCES)
+    add_library(turnpike_${name} STATIC ${ARG_SOURCES})
+    target_include_directories(turnpike_${name} PUBLIC ${PROJECT_SOURCE_DIR}/framework)
+    target_link_libraries(turnpike_${name}
+      PUBLIC ${ARG_LINKS} PRIVATE turnpike_options ${ARG_PRIVATE_LINKS})
+  else()
+    add_library(turnpike_${name} INTERFACE)
+    target_include_directories(turnpike_${name} INTERFACE ${PROJECT_SOURCE_DIR}/framework)
+    target_link_libraries(turnpike_${name} INTERFACE ${ARG_LINKS})
+  endif()
+  add_library(Turnpike::${name} ALIAS turnpike_${name})
+endfunction()
+
+function(turnpike_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  add_executable(${name}_test ${ARG_SOURCES})
+  set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name}_test PRIVATE
+    TURNPIKE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TURNPIKE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${name}_test PRIVATE ${ARG_LINKS} turnpike_options
+    GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name}_test)
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+function(turnpike_benchmark name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name}_bench ${CMAKE_CURRENT_SOURCE_DIR}/${name}_bench.cpp ${ARG_SOURCES})
+  set_target_properties(${name}_bench PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/benchmarks)
+  target_include_directories(${name}_bench PRIVATE ${PROJECT_SOURCE_DIR}/benchmarks)
+  target_compile_definitions(${name}_bench PRIVATE
+    TURNPIKE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TURNPIKE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${name}_bench PRIVATE ${ARG_LINKS} turnpike_options benchmark::benchmark)
+endfunction()

@@ -1,0 +1,42 @@
+# turnpike_add_plugin(name sources... [LINKS libraries...])
+#
+# The one way to build a plugin, in tree and out (the installed package includes this file): a
+# MODULE without `lib` prefix, hidden visibility, one exported symbol, every reference resolved at link time.
+
+if(NOT TURNPIKE_SDK_INCLUDE_DIR)
+  set(TURNPIKE_SDK_INCLUDE_DIR ${CMAKE_CURRENT_LIST_DIR}/../sdk)
+endif()
+set(TURNPIKE_PLUGIN_VERSION_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
+
+# The SDK's text is part of the build fingerprint: a plugin built against other headers is refused.
+file(GLOB _turnpike_sdk_headers ${TURNPIKE_SDK_INCLUDE_DIR}/turnpike/*.h)
+list(SORT _turnpike_sdk_headers)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_turnpike_sdk_headers})
+set(_turnpike_sdk_text "")
+foreach(_header IN LISTS _turnpike_sdk_headers)
+  file(SHA256 ${_header} _hash)
+  string(APPEND _turnpike_sdk_text ${_hash})
+endforeach()
+string(SHA256 TURNPIKE_SDK_HASH "${_turnpike_sdk_text}")
+string(SUBSTRING ${TURNPIKE_SDK_HASH} 0 16 TURNPIKE_SDK_HASH)
+
+if(NOT TARGET Turnpike::plugin_sdk)
+  add_library(turnpike_plugin_sdk INTERFACE)
+  target_include_directories(turnpike_plugin_sdk INTERFACE ${TURNPIKE_SDK_INCLUDE_DIR})
+  target_compile_definitions(turnpike_plugin_sdk INTERFACE TURNPIKE_SDK_HASH="${TURNPIKE_SDK_HASH}")
+  target_compile_features(turnpike_plugin_sdk INTERFACE cxx_std_20)
+  add_library(Turnpike::plugin_sdk ALIAS turnpike_plugin_sdk)
+endif()
+
+function(turnpike_add_plugin name)
+  cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
+  add_library(${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES
+    PREFIX "" CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON CXX_EXTENSIONS OFF)
+  target_link_libraries(${name} PRIVATE Turnpike::plugin_sdk ${ARG_LINKS})
+  target_link_options(${name} PRIVATE
+    -Wl,--version-script=${TURNPIKE_PLUGIN_VERSION_SCRIPT} -Wl,--exclude-libs,ALL)
+  if(NOT TURNPIKE_SANITIZER)  # a sanitizer's runtime lives in the executable
+    target_link_options(${name} PRIVATE -Wl,--no-undefined)
+  endif()
+endfunction()

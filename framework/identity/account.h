@@ -1,0 +1,48 @@
+// Accounts and API keys, and the ports through which they are stored (storage/ implements them) and
+// authenticated. Values; ports are called from the blocking pool or a plain Thread and may block.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace turnpike::identity {
+
+enum class AccountStatus : std::uint8_t { provisioning, active, provisioning_failed, suspended, closed };
+std::string_view name_of(AccountStatus status) noexcept;
+std::optional<AccountStatus> account_status(std::string_view name) noexcept;
+
+struct Account {
+  std::string id;
+  std::string name;
+  AccountStatus status = AccountStatus::provisioning;
+  std::int64_t created_at_ms = 0;
+};
+
+enum class Environment : std::uint8_t { development, staging, production };
+std::string_view name_of(Environment environment) noexcept;   // "development"
+std::string_view token_part(Environment environment) noexcept;  // "dev", "stg", "prd"
+
+struct ApiKey {
+  std::string id;
+  std::string account_id;
+  std::string name;
+  Environment environment = Environment::development;
+  std::string prefix;  // first 24 characters of the token
+  std::int64_t created_at_ms = 0;
+  std::optional<std::int64_t> last_used_at_ms;
+  std::optional<std::int64_t> revoked_at_ms;
+};
+
+// Who a credential speaks for.
+struct Principal {
+  std::string principal_id;  // "key:<id>"
+  std::string account_id;
+  AccountStatus account_status = AccountStatus::active;
+};
+
+}  // namespace turnpike::identity

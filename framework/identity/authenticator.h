@@ -1,0 +1,30 @@
+// Authenticator: a Bearer token in, the principal behind it out. Malformed tokens are refused by
+// their checksum before any look-up; known ones are answered from memory, keyed by the SHA-256 of
+// the token; the rest is looked up once on the blocking pool, suspending the calling fiber.
+// A revocation holds at once on the node that made it and within one second on every other.
+//
+// Owned by app/; safe for concurrent use by all loop Threads.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "identity/account.h"
+#include "runtime/deadline.h"
+
+namespace turnpike::identity {
+
+class Authenticator {
+ public:
+  virtual ~Authenticator() = default;
+  // `token` is what followed "Bearer ". The principal stays valid as long as the pointer is held.
+  // Errors: auth.credential_invalid, auth.wrong_environment, auth.unavailable. Account status is
+  // reported, not judged.
+  [[nodiscard]] virtual Result<std::shared_ptr<const Principal>, base::Error> authenticate(
+      std::string_view token, runtime::Deadline deadline) = 0;
+};
+
+}  // namespace turnpike::identity

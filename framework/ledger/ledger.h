@@ -1,0 +1,98 @@
+// Ledger: Credits as the lanes and account routes see them. Two-phase: hold() sets units aside from
+// the node's escrow lease in memory, settle() charges them durably together with the usage fact,
+// release() gives them back. Every hold ends in exactly one of the two; a Hold that is destroyed
+// without either is released.
+//
+// Owned by app/; safe for concurrent use by all loop Threads. hold() and settle() suspend the
+// calling fiber (or block a plain Thread) while they wait.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <turnpike/lane.h>
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "runtime/deadline.h"
+
+namespace turnpike::ledger {
+
+// Whole Credits; never negative in the books.
+using Credits = std::int64_t;
+
+// Everything the books record about one paid call (decisions.md, Usage row). Views are valid during
+// the call they are passed to.
+struct UsageFact {
+  std::string_view message_id;  // UUIDv7, unique: the same message is never charged twice
+  std::string_view request_id;
+  std::string_view client_request_id;
+  std::string_view account_id;
+  std::string_view api_key_id;
+  std::int64_t occurred_at_ms = 0;
+  std::string_view route_id;
+  std::uint32_t route_revision = 0;
+  std::string_view method;
+  std::string_view lane;
+  std::uint32_t credit_cost = 0;
+  std::uint32_t price_version = 0;
+  std::string_view generation;
+  bool charged = false;
+  std::string_view outcome_reason;  // "success", "upstream_status", ...
+  std::int32_t upstream_status = 0;
+  std::uint32_t upstream_ms = 0;
+};
+
+class Lease;  // the node's escrow on one allocation; see lease.h
+
+// Units set aside for one call. Movable; belongs to the fiber of the call.
+class Hold {
+ public:
+  Hold() = default;
+  Hold(std::shared_ptr<Lease> lease, Credits units) : lease_(std::move(lease)), units_(units) {}
+  Hold(Hold&&) noexcept = default;
+  Hold& operator=(Hold&&) noexcept;
+  ~Hold();
+  [[nodiscard]] Credits units() const noexcept { return units_; }
+
+ private:
+  friend class EscrowLedger;
+  std::shared_ptr<Lease> lease_;
+  Credits units_ = 0;
+};
+
+struct Settled {
+  Credits charged = 0;
+  Credits remaining = -1;  // -1: not known without another read
+};
+// The transaction is neither known to have committed nor known to have failed.
+struct SettlementUnknown {};
+struct SettlementRefused { base::Error error; };  // certainly not charged
+using Settlement = std::variant<Settled, SettlementRefused, SettlementUnknown>;
+
+struct Balance {
+  Credits credits = 0;
+  std::int64_t generated_at_ms = 0;
+};
+
+class Ledger {
+ public:
+  virtual ~Ledger() = default;
+  // Errors: billing.credits_exhausted (402), billing.credits_reserved (429),
+  // billing.ledger_unavailable (503). `until` is the end of the call: the hold outlives it.
+  [[nodiscard]] virtual Result<Hold, base::Error> hold(std::string_view account_id, Credits units,
+                                                       runtime::Deadline until) = 0;
+  // Returns when the charge is durable, certainly refused, or unknown after the commit budget.
+  [[nodiscard]] virtual Settlement settle(Hold hold, const UsageFact& fact) = 0;
+  // Gives the units back and records the uncharged fact, lazily: its loss in a crash is harmless.
+  virtual void release(Hold hold, const UsageFact& fact) noexcept = 0;
+  // The authoritative balance, read now.
+  [[nodiscard]] virtual Result<Balance, base::Error> balance(std::string_view account_id,
+                                                             runtime::Deadline deadline) = 0;
+};
+
+}  // namespace turnpike::ledger

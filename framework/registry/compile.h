@@ -1,0 +1,57 @@
+// compile(): the registry folder's one external entrance: YAML sources in, a Program or every
+// problem out. Pure: it reads no file, no clock and no database; the caller loads the sources and
+// says what is installed. May be called from any Thread; blocks for as long as it computes.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/result.h>
+
+#include "registry/program.h"
+
+namespace turnpike::registry {
+
+struct Source {
+  std::string name;  // as shown in messages: "registry/providers/govdata.yaml"
+  std::string text;
+};
+
+// One thing wrong with the program, with everything needed to mend it.
+struct Problem {
+  std::string file;
+  int line = 0;
+  int column = 0;
+  std::string path;      // "routes[3].query.parameters[0].minimum"
+  std::string message;   // what is wrong, what was expected, the nearest known name
+
+  [[nodiscard]] std::string text() const;  // "file:line:column: path: message"
+};
+
+// What an earlier program fixed for good: route definitions by revision and prices by version.
+struct InstalledFact {
+  std::string key;     // "route:<id>@<revision>", "price:<policy>@<version>", ...
+  std::string digest;  // SHA-256 of the canonical definition
+};
+
+struct CompileInput {
+  std::span<const Source> sources;
+  std::span<const InstalledFact> installed;  // empty: nothing is installed yet
+  std::span<const std::string> plugins;      // names of loaded provider plugins; empty: do not check
+};
+
+using Compiled = Result<std::shared_ptr<const Program>, std::vector<Problem>>;
+
+Compiled compile(const CompileInput& input);
+
+// What installing `program` would fix for good.
+std::vector<InstalledFact> facts_of(const Program& program);
+
+// All *.yaml files below `directory`, sorted by name; problems for what cannot be read or is over
+// the limits.
+Result<std::vector<Source>, std::vector<Problem>> read_sources(const std::string& directory);
+
+}  // namespace turnpike::registry

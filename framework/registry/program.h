@@ -1,0 +1,244 @@
+// Program: one compiled registry, immutable: routes with their matchers and policies, the price
+// book, upstreams and providers, and the canonical JSON that the generation is named after.
+//
+// compile() makes it; app/ publishes it; every loop Thread holds a counted reference while a request
+// uses it. All members are const and safe for concurrent use. Nothing in it refers to YAML.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <turnpike/message.h>
+#include <turnpike/settings.h>
+
+#include "base/limits.h"
+
+namespace turnpike::registry {
+
+// ---- matchers -----------------------------------------------------------------------------------
+
+struct Segment {
+  bool is_parameter = false;
+  std::string text;               // the literal, percent-decoded, or the parameter's name
+  bool allows_slash = false;      // a decoded '/' or '\' may stand in the parameter's value
+};
+
+struct Matcher {
+  bool is_exact = false;          // no parameters
+  std::string pattern;            // "/v1/gateway/govdata/global/v1/daos/{dao_id}/brief"
+  std::vector<Segment> segments;
+};
+
+// ---- query and body policies --------------------------------------------------------------------
+
+struct StringConstraint {
+  std::uint32_t min_bytes = 0;
+  std::uint32_t max_bytes = 0;
+  std::vector<std::string> allowed_values;  // empty: any
+};
+struct IntegerConstraint {
+  std::int64_t minimum = 0;
+  std::int64_t maximum = 0;
+  std::vector<std::int64_t> allowed_values;  // empty: any
+};
+struct BooleanConstraint {};
+struct CommaListConstraint {
+  std::vector<std::string> allowed_values;
+  std::uint32_t min_items = 1;
+  std::uint32_t max_items = 1;
+  bool unique = false;
+};
+using Constraint =
+    std::variant<StringConstraint, IntegerConstraint, BooleanConstraint, CommaListConstraint>;
+
+struct QueryParameter {
+  std::string name;
+  bool required = false;
+  Constraint constraint;
+};
+
+struct AtLeastOne { std::vector<std::string> parameters; };
+struct IntegerComparison {  // left < right
+  std::string left;
+  std::string right;
+};
+using QueryRule = std::variant<AtLeastOne, IntegerComparison>;
+
+struct QueryPolicy {
+  bool deny = true;
+  std::uint32_t max_encoded_bytes = 0;
+  std::vector<QueryParameter> parameters;
+  std::vector<QueryRule> rules;
+};
+
+struct BodyPolicy {
+  bool forbidden = true;
+  std::uint32_t max_bytes = 0;
+  std::vector<std::string> media_types;  // lower case, without parameters
+};
+
+struct ResponsePolicy {
+  std::vector<std::uint16_t> success_statuses;
+  std::vector<std::string> allowed_content_types;  // lower case, without parameters
+  std::uint64_t max_bytes = 0;
+};
+
+// ---- billing ------------------------------------------------------------------------------------
+
+struct X402Term {
+  std::string scheme;
+  std::string network;  // CAIP-2
+  std::string asset;
+  std::string atomic_amount;
+  std::string pay_to;
+  std::string offer_id;  // "off_" + digest of the terms
+};
+
+struct Price {  // one version of a price policy; immutable once installed
+  std::string policy_key;
+  std::uint32_t version = 0;
+  std::uint32_t credit_cost = 0;
+  std::vector<std::string> no_charge_when;
+  bool x402_enabled = false;
+  std::vector<X402Term> x402_terms;
+};
+
+struct Window {
+  std::uint32_t limit = 0;
+  std::uint32_t seconds = 0;
+};
+
+struct FreePolicy {
+  std::string policy_key;
+  Window window;
+  std::uint32_t concurrency = 0;
+  std::uint32_t permit_ttl_seconds = 0;
+  std::optional<Window> quota;
+  std::optional<std::uint64_t> cumulative_limit;
+  std::string bucket_scope;  // "provider", "route" or the name of a shared bucket
+};
+
+// ---- the entries --------------------------------------------------------------------------------
+
+// Why an operation cannot run, or ready. `reason` is one public sentence.
+struct Readiness {
+  bool ready = true;
+  std::string reason;
+};
+
+struct Operation {  // one method on one route
+  std::uint32_t index = 0;  // in Program::operations()
+  std::uint32_t route = 0;  // in Program::routes()
+  Method method = Method::get;
+  std::uint32_t upstream_operation = 0;   // index among the operations of its upstream
+  std::optional<std::uint32_t> price;     // in Program::prices(); none: pricing_unavailable
+};
+
+struct Route {
+  std::string id;  // "route-" + 32 hex digits
+  std::uint32_t revision = 0;
+  std::uint32_t provider = 0;  // in Program::providers()
+  std::uint32_t upstream = 0;  // in Program::upstreams()
+  std::string summary;         // one line for OpenAPI and the catalog; may be empty
+  Matcher matcher;
+  std::vector<Method> methods;             // GET before POST
+  std::vector<std::uint32_t> operations;   // parallel to methods, in Program::operations()
+  QueryPolicy query;
+  BodyPolicy body;
+  ResponsePolicy response;
+  bool credential_required = false;
+  bool enforce_declared = false;
+  std::uint32_t deadline_ms = 0;
+  std::optional<std::uint32_t> free_policy;  // in Program::free_policies()
+  Readiness readiness;                       // as programmed
+  std::vector<std::string> forwarded_headers;         // caller headers sent on, lower case
+  std::vector<std::string> allowed_response_headers;  // upstream headers passed back, lower case
+  Settings upstream_settings;
+};
+
+struct Provider {
+  std::string id;
+  std::uint32_t revision = 0;
+  std::string key;   // the path segment and filter value
+  std::string name;  // for people
+};
+
+struct Upstream {
+  std::string id;
+  std::uint32_t revision = 0;
+  std::uint32_t provider = 0;
+  std::string plugin;      // name of the provider plugin that serves it
+  Settings settings;
+  std::string settings_digest;  // hex; changes when settings or the operations routed here change
+  std::vector<std::uint32_t> operations;  // in Program::operations()
+};
+
+// ---- matching -----------------------------------------------------------------------------------
+
+enum class MatchStatus : std::uint8_t { found, not_found, path_malformed };
+
+// A parameter's place in the path given to match(): raw bytes, decode with decode_segment().
+struct ParameterSpan {
+  std::uint16_t offset = 0;
+  std::uint16_t length = 0;
+};
+
+struct Match {
+  MatchStatus status = MatchStatus::not_found;
+  const Route* route = nullptr;
+  std::uint8_t parameter_count = 0;
+  ParameterSpan parameters[base::limits::route_parameters_max];  // in order of the pattern
+};
+
+// Percent-decodes one segment into `out` (at least segment.size() bytes); the length, or nothing for
+// a bad escape or %00.
+std::optional<std::size_t> decode_segment(std::string_view segment, char* out) noexcept;
+
+class Index;  // the matching tables; see match.cpp
+
+class Program {
+ public:
+  // `path` is raw, without query, fragment and `:free`, at most request_path_bytes_max long. Linear
+  // in the path, independent of the number of routes, allocates nothing.
+  [[nodiscard]] Match match(std::string_view path) const noexcept;
+
+  [[nodiscard]] const Route* find_route(std::string_view id) const noexcept;
+  // The operation of `route` with this method, or null.
+  [[nodiscard]] const Operation* operation(const Route& route, Method method) const noexcept;
+
+  [[nodiscard]] const std::vector<Route>& routes() const noexcept { return routes_; }  // by id
+  [[nodiscard]] const std::vector<Operation>& operations() const noexcept { return operations_; }
+  [[nodiscard]] const std::vector<Provider>& providers() const noexcept { return providers_; }
+  [[nodiscard]] const std::vector<Upstream>& upstreams() const noexcept { return upstreams_; }
+  [[nodiscard]] const std::vector<Price>& prices() const noexcept { return prices_; }
+  [[nodiscard]] const std::vector<FreePolicy>& free_policies() const noexcept { return free_policies_; }
+
+  // RFC 8785 form of the whole program; SHA-256 of it, as "sha256:<hex>", names the generation.
+  [[nodiscard]] const std::string& canonical_json() const noexcept { return canonical_json_; }
+  [[nodiscard]] const std::string& payload_hash() const noexcept { return payload_hash_; }
+
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+ private:
+  friend class Compiler;
+  Program();
+
+  std::vector<Route> routes_;
+  std::vector<Operation> operations_;
+  std::vector<Provider> providers_;
+  std::vector<Upstream> upstreams_;
+  std::vector<Price> prices_;
+  std::vector<FreePolicy> free_policies_;
+  std::unique_ptr<Index> index_;
+  std::string canonical_json_;
+  std::string payload_hash_;
+};
+
+}  // namespace turnpike::registry

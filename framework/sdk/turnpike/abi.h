@@ -1,0 +1,94 @@
+// The binary contract between gateway and plugin: one exported symbol, `turnpike_plugin_v1`, a
+// Descriptor in the ELF section "boostdll". Its texts are stored in place, so `turnpike plugin
+// inspect` and the first gate read it from the file without running a byte of it.
+//
+// The fingerprint pins everything that changes the layout of what crosses the boundary. A plugin
+// whose fingerprint differs from the gateway's is refused at start, never tolerated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#ifndef TURNPIKE_SDK_HASH
+#error "TURNPIKE_SDK_HASH is not defined: build plugins with turnpike_add_plugin()"
+#endif
+
+namespace turnpike {
+
+class Provider;
+class Lane;
+
+inline constexpr std::uint32_t abi_number = 1;
+
+enum class Slot : std::uint32_t { provider = 1, lane = 2 };
+
+// How the host runs a plugin's functions; see provider.h.
+enum class Execution : std::uint32_t { cooperative = 1, blocking = 2 };
+
+// A text of fixed size in place: no pointer, so no relocation.
+template <std::size_t Size>
+struct FixedText {
+  char bytes[Size] = {};
+  constexpr FixedText() = default;
+  template <std::size_t Length>
+  constexpr FixedText(const char (&text)[Length]) {  // NOLINT: literals convert by intention
+    static_assert(Length <= Size, "text is too long for its place in the descriptor");
+    for (std::size_t at = 0; at < Length; ++at) bytes[at] = text[at];
+  }
+  [[nodiscard]] constexpr std::string_view view() const noexcept {
+    std::size_t length = 0;
+    while (length < Size && bytes[length] != '\0') ++length;
+    return {bytes, length};
+  }
+};
+
+// Text the factory leaves when it fails (a copy, so no exception object crosses).
+struct FactoryError {
+  char text[256] = {};
+};
+
+struct Descriptor {
+  FixedText<16> magic{"turnpike-plugin"};
+  std::uint32_t size = sizeof(Descriptor);
+  std::uint32_t abi = abi_number;
+  Slot slot = Slot::provider;
+  Execution execution = Execution::cooperative;
+  FixedText<64> name;
+  FixedText<32> version;
+  FixedText<192> fingerprint;
+  // The one that belongs to the slot is set. Null on failure, with the reason in the argument.
+  Provider* (*make_provider)(FactoryError&) noexcept = nullptr;
+  Lane* (*make_lane)(FactoryError&) noexcept = nullptr;
+};
+
+#define TURNPIKE_TEXT_(x) #x
+#define TURNPIKE_TEXT(x) TURNPIKE_TEXT_(x)
+
+#if defined(__SANITIZE_ADDRESS__)
+#define TURNPIKE_SANITIZER_NAME "address"
+#elif defined(__SANITIZE_THREAD__)
+#define TURNPIKE_SANITIZER_NAME "thread"
+#else
+#define TURNPIKE_SANITIZER_NAME "none"
+#endif
+
+#ifdef _GLIBCXX_DEBUG
+#define TURNPIKE_DEBUG_CONTAINERS "yes"
+#else
+#define TURNPIKE_DEBUG_CONTAINERS "no"
+#endif
+
+#ifdef __clang__
+#define TURNPIKE_COMPILER "clang-" TURNPIKE_TEXT(__clang_major__)
+#else
+#define TURNPIKE_COMPILER "gcc-" TURNPIKE_TEXT(__GNUC__)
+#endif
+
+inline constexpr char build_fingerprint[] =
+    TURNPIKE_COMPILER " cxx-" TURNPIKE_TEXT(__cplusplus) " string-abi-" TURNPIKE_TEXT(
+        _GLIBCXX_USE_CXX11_ABI) " pointer-" TURNPIKE_TEXT(__SIZEOF_POINTER__)
+        " sanitizer-" TURNPIKE_SANITIZER_NAME " debug-containers-" TURNPIKE_DEBUG_CONTAINERS
+        " sdk-" TURNPIKE_SDK_HASH;
+
+}  // namespace turnpike

@@ -1,0 +1,140 @@
+// Lane: the slot for ways to pay per call. A lane admits a request before the upstream is called
+// and settles or releases it afterwards. Exactly one lane is chosen per request, from the
+// credential headers that the lanes declare; there is no fallback between lanes.
+//
+// Life: factory -> bind() per registry generation -> admit() concurrently from any host Thread ->
+// per admitted call one Ticket, on which exactly one of settle() and release() is called, once, by the thread or
+// fiber of the call. The host owns all objects; a Ticket is destroyed after its one call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <turnpike/call.h>
+#include <turnpike/host.h>
+#include <turnpike/message.h>
+#include <turnpike/result.h>
+#include <turnpike/settings.h>
+
+namespace turnpike {
+
+// What one operation costs, as the lane sees it. Views are valid as long as the BoundLane.
+struct PricedOperation {
+  std::string_view route_id;
+  std::uint32_t route_revision = 0;
+  Method method = Method::get;
+  std::string_view path;                // pattern
+  std::string_view price_policy_key;    // empty when unpriced
+  std::uint32_t price_version = 0;
+  std::uint32_t credit_cost = 0;
+  bool x402_enabled = false;
+  std::string_view x402_terms_json;     // canonical JSON array of terms, "[]" when none
+};
+
+struct LaneBinding {
+  std::span<const PricedOperation> operations;  // valid as long as the BoundLane
+  const Settings& settings;
+  std::string_view generation_id;
+  std::string_view public_origin;  // hosts.api.base_url
+};
+
+// The request as a lane may see it. Valid until admit() returns.
+struct LaneRequest {
+  std::uint32_t operation = 0;  // index into LaneBinding::operations
+  std::string_view request_id;
+  std::string_view client_request_id;  // empty when the caller sent none
+  std::string_view path;
+  std::string_view query;
+  std::string_view content_type;
+  std::string_view body;
+  Headers credentials;               // only the headers that this lane declared
+  std::string_view account_id;       // empty on accountless lanes
+  std::string_view principal_id;     // such as "key:<id>"; empty on accountless lanes
+  std::string_view idempotency_key;  // empty when the caller sent none
+};
+
+// The finished reply of the upstream, before anything of its end was sent to the caller.
+struct ReplyView {
+  int status = 0;
+  Headers headers;
+  std::string_view body;       // whole when the lane asked for buffer_whole, else empty
+  std::uint64_t body_bytes = 0;
+  std::uint32_t upstream_ms = 0;
+};
+
+// A lane's own answer to the caller. `code` is a name of the gateway's error enum (such as
+// "billing.credits_exhausted"), which gives status and envelope; a non-empty `body` replaces the
+// envelope (a payment challenge).
+struct Refusal {
+  std::string code;
+  std::string message;
+  std::uint32_t retry_after_seconds = 0;  // 0: none
+  std::vector<OwnedHeader> headers;
+  std::string body;
+  std::string content_type;
+};
+
+// A stored reply that is given again without work or charge.
+struct Replay {
+  int status = 200;
+  std::vector<OwnedHeader> headers;
+  std::string body;
+};
+
+enum class Outcome : std::uint8_t {  // why a ticket is released
+  upstream_status,
+  upstream_timeout,
+  upstream_failure,
+  response_too_large,
+  declared_no_charge,
+  client_gone_before_reply,
+  gateway_stopped,
+};
+
+struct Charged {
+  std::vector<OwnedHeader> headers;      // added to the reply
+  std::uint64_t credits_charged = 0;
+  std::int64_t credits_remaining = -1;   // -1: not known without another read
+};
+struct NotCharged { Refusal refusal; };  // the reply is withheld; `refusal` is sent instead
+struct Unknown { Refusal refusal; };     // whether it was charged is not known; never sent as definite
+using Finish = std::variant<Charged, NotCharged, Unknown>;
+
+// An admitted call: the units are held until settle() or release().
+class Ticket {
+ public:
+  virtual ~Ticket() = default;
+  // The upstream succeeded as declared: charge durably, then return. May suspend; is not cancelled.
+  virtual Finish settle(const ReplyView& reply, Call& call) = 0;
+  // Anything else: give the units back. `upstream_status` is 0 when there was no upstream reply.
+  virtual void release(Outcome outcome, int upstream_status, Call& call) = 0;
+};
+
+using Admission = std::variant<std::unique_ptr<Ticket>, Refusal, Replay>;
+
+class BoundLane {
+ public:
+  virtual ~BoundLane() = default;
+  virtual Admission admit(const LaneRequest& request, Call& call) = 0;
+};
+
+struct LaneTraits {
+  std::string_view name;                                 // "credits", "x402"
+  std::span<const std::string_view> credential_headers;  // lower case
+  bool needs_account = false;   // the gateway authenticates an API key first
+  bool buffer_whole = false;    // settle() wants the whole body
+};
+
+class Lane {
+ public:
+  virtual ~Lane() = default;
+  [[nodiscard]] virtual LaneTraits traits() const noexcept = 0;  // valid until exit
+  virtual Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) = 0;
+};
+
+}  // namespace turnpike

@@ -1,0 +1,40 @@
+// The words of HTTP that cross the plugin boundary: methods, header fields, path parameters.
+// All views are borrowed: valid for the duration of the call they were passed to, unless a header
+// says otherwise. Plain values; safe on any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace turnpike {
+
+enum class Method : std::uint8_t { get, post };
+
+constexpr std::string_view name_of(Method method) noexcept {
+  return method == Method::get ? "GET" : "POST";
+}
+
+// One header field as it stood on the wire: name in any case, value without surrounding blanks.
+struct HeaderField {
+  std::string_view name;
+  std::string_view value;
+};
+using Headers = std::span<const HeaderField>;
+
+// A header field that owns its text; `name` is what will be sent.
+struct OwnedHeader {
+  std::string name;
+  std::string value;
+};
+
+// A template parameter of the matched route: `raw` as the caller sent it, `value` percent-decoded.
+struct PathParameter {
+  std::string_view name;
+  std::string_view raw;
+  std::string_view value;
+};
+
+}  // namespace turnpike

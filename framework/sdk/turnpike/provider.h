@@ -1,0 +1,90 @@
+// Provider: the slot for adapters to an upstream. A Provider is made once per process; bind() is
+// called for each upstream of each registry generation that the provider's settings changed in, and
+// gives an Upstream that serves all operations routed to it.
+//
+// Life: factory -> bind() (may fail, may wait) -> execute(), state(), probe() concurrently from any
+// host Thread -> destruction, after the last call has returned. The host owns all three objects.
+// Plugins start no threads. A plugin whose descriptor says `cooperative` waits only through Host and
+// Call; one that says `blocking` is run on the blocking pool and may wait on what it likes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <turnpike/call.h>
+#include <turnpike/host.h>
+#include <turnpike/message.h>
+#include <turnpike/result.h>
+#include <turnpike/settings.h>
+
+namespace turnpike {
+
+// One operation that the registry routes to the upstream; its index in Binding::operations is
+// UpstreamRequest::operation. Views are valid during bind().
+struct BoundOperation {
+  std::string_view route_id;
+  Method method = Method::get;
+  std::string_view path;           // the matcher's pattern, such as "/v1/gateway/x/daos/{dao_id}"
+  std::span<const std::string_view> parameter_names;
+  const Settings* settings = nullptr;  // the route's own `upstream_settings`; may be null
+  std::uint32_t credit_cost = 0;       // 0 when unpriced
+  std::string_view x402_atomic_amount; // empty when not enabled
+};
+
+struct Binding {
+  std::string_view upstream_id;
+  const Settings& settings;
+  std::span<const BoundOperation> operations;
+};
+
+struct UpstreamRequest {
+  std::uint32_t operation = 0;
+  Method method = Method::get;
+  std::string_view path;    // raw path the caller sent, without query and `:free`
+  std::string_view query;   // raw query without '?', exactly the caller's bytes
+  std::span<const PathParameter> parameters;
+  std::string_view content_type;  // empty when there is no body
+  std::string_view body;          // exactly the caller's bytes
+  Headers headers;                // the allow-listed caller headers; never a credential
+  std::uint64_t reply_bytes_max = 0;
+};
+
+// Receives the upstream's reply: head() once, then body() any number of times. False means stop:
+// return at once. Both may suspend the fiber. Header names are sent on only if the gateway allows.
+class ReplySink {
+ public:
+  virtual ~ReplySink() = default;
+  virtual bool head(int status, Headers headers, std::optional<std::uint64_t> length) = 0;
+  virtual bool body(std::string_view bytes) = 0;
+};
+
+enum class Condition : std::uint8_t { ready, blocked, credential_missing, evidence_stale };
+
+// What an operation could do now. `reason` is one sentence for the public catalog, valid as long as
+// the Upstream.
+struct State {
+  Condition condition = Condition::ready;
+  std::string_view reason;
+};
+
+class Upstream {
+ public:
+  virtual ~Upstream() = default;
+  // Runs one operation. Ok means that the whole reply was given to `sink` (any upstream status).
+  virtual Done execute(const UpstreamRequest& request, ReplySink& sink, Call& call) = 0;
+  // Asked before every execution and for every catalog page: must not wait, lock or allocate.
+  [[nodiscard]] virtual State state(std::uint32_t operation) const noexcept = 0;
+  // Looks once whether the upstream answers. Called periodically, never on a caller's path.
+  virtual Done probe(Call& call) = 0;
+};
+
+class Provider {
+ public:
+  virtual ~Provider() = default;
+  virtual Result<std::unique_ptr<Upstream>> bind(const Binding& binding, Host& host) = 0;
+};
+
+}  // namespace turnpike

@@ -1,0 +1,97 @@
+// Settings: the part of the operator's YAML that belongs to one plugin, as a plain immutable tree.
+// The host builds it (duplicate keys, tags and aliases are already refused), resolves secrets and
+// passes it to bind(). A plugin reads it during bind() only, copies what it needs, and must refuse
+// keys that it does not know: see unknown_key().
+//
+// Scalars keep their YAML text; the typed readers convert by Turnpike's rules: integers are
+// decimal, booleans are `true` and `false`, nothing else. A secret (`{secret: {env: NAME}}` or
+// `{secret: {file: PATH}}` in the YAML) arrives as a scalar with is_secret set and its value as text; it must
+// never reach a log, an error or a reply. Value type; concurrent reads are safe.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <turnpike/result.h>
+
+namespace turnpike {
+
+struct Settings {
+  enum class Kind : std::uint8_t { null, scalar, list, map };
+
+  Kind kind = Kind::null;
+  bool quoted = false;     // the scalar was quoted in YAML, so it is a string even if it reads 12
+  bool is_secret = false;  // text is a secret's value; empty when the secret is not available
+  std::string text;        // scalar
+  std::vector<Settings> items;                           // list
+  std::vector<std::pair<std::string, Settings>> fields;  // map, in source order
+  std::string file;  // where this node stood, for messages
+  int line = 0;
+  int column = 0;
+
+  // The value under `key`, or null when this is no map or has no such key.
+  [[nodiscard]] const Settings* find(std::string_view key) const noexcept {
+    for (const auto& [name, value] : fields) {
+      if (name == key) return &value;
+    }
+    return nullptr;
+  }
+
+  // The first key that is not in `known`, or empty.
+  [[nodiscard]] std::string_view unknown_key(
+      std::initializer_list<std::string_view> known) const noexcept {
+    for (const auto& [name, value] : fields) {
+      bool found = false;
+      for (std::string_view allowed : known) found = found || allowed == name;
+      if (!found) return name;
+    }
+    return {};
+  }
+
+  // Typed readers of a field: the fallback when the key is absent, a Failure (invalid_settings,
+  // `where` = key) when the value has another form or is out of bounds.
+  [[nodiscard]] Result<std::string> string(std::string_view key, std::string_view fallback) const {
+    const Settings* node = find(key);
+    if (node == nullptr) return std::string(fallback);
+    if (node->kind != Kind::scalar) return wrong(key, "a string");
+    return node->text;
+  }
+
+  [[nodiscard]] Result<std::int64_t> integer(std::string_view key, std::int64_t fallback,
+                                             std::int64_t minimum, std::int64_t maximum) const {
+    const Settings* node = find(key);
+    if (node == nullptr) return fallback;
+    std::int64_t value = 0;
+    const char* end = node->text.data() + node->text.size();
+    const auto [rest, problem] = std::from_chars(node->text.data(), end, value);
+    const bool is_number =
+        node->kind == Kind::scalar && !node->quoted && problem == std::errc{} && rest == end;
+    if (!is_number || value < minimum || value > maximum) {
+      return wrong(key, "an integer from " + std::to_string(minimum) + " to " +
+                            std::to_string(maximum));
+    }
+    return value;
+  }
+
+  [[nodiscard]] Result<bool> boolean(std::string_view key, bool fallback) const {
+    const Settings* node = find(key);
+    if (node == nullptr) return fallback;
+    if (node->kind != Kind::scalar || node->quoted ||
+        (node->text != "true" && node->text != "false")) {
+      return wrong(key, "true or false");
+    }
+    return node->text == "true";
+  }
+
+  [[nodiscard]] static Failure wrong(std::string_view key, const std::string& expected) {
+    return Failure{FailureKind::invalid_settings, "expected " + expected, std::string(key), false};
+  }
+};
+
+}  // namespace turnpike
