@@ -1,0 +1,58 @@
+#include "crypto/digest.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/sha.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "base/ids.h"
+
+namespace turnpike::crypto {
+namespace {
+
+const unsigned char* bytes_of(std::string_view text) noexcept {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+}  // namespace
+
+Sha256 sha256(std::string_view bytes) noexcept {
+  Sha256 digest;
+  SHA256(bytes_of(bytes), bytes.size(), digest.data());
+  return digest;
+}
+
+Sha256 sha256(std::initializer_list<std::string_view> parts) noexcept {
+  Sha256 digest;
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
+                                                                       &EVP_MD_CTX_free);
+  // OpenSSL fails here only without memory or without its own provider: nothing can go on then.
+  if (context == nullptr || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) abort();
+  for (std::string_view part : parts) {
+    if (EVP_DigestUpdate(context.get(), part.data(), part.size()) != 1) abort();
+  }
+  if (EVP_DigestFinal_ex(context.get(), digest.data(), nullptr) != 1) abort();
+  return digest;
+}
+
+Sha256 hmac_sha256(std::string_view key, std::string_view bytes) noexcept {
+  Sha256 digest;
+  unsigned int length = 0;
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes_of(bytes), bytes.size(),
+           digest.data(), &length) == nullptr) {
+    abort();
+  }
+  return digest;
+}
+
+std::string sha256_hex(std::string_view bytes) { return base::hex(sha256(bytes)); }
+
+bool equal_in_constant_time(std::string_view left, std::string_view right) noexcept {
+  return left.size() == right.size() &&
+         CRYPTO_memcmp(left.data(), right.data(), left.size()) == 0;
+}
+
+}  // namespace turnpike::crypto
