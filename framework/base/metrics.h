@@ -1,0 +1,54 @@
+// Metrics: counters, gauges and histograms in the Prometheus model. Chosen library: prometheus-cpp
+// (its registry and text format; the HTTP exposer is not used). A metric is resolved once, at
+// start or when a generation is bound; adding to one is a few relaxed atomic operations.
+//
+// Owned by app/; resolved metrics live as long as the registry and may be used from any Thread.
+// Labels must come from a bounded set (route ids, codes, plugin names), never from callers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace turnpike::base {
+
+using Labels = std::map<std::string, std::string>;
+
+class Counter {
+ public:
+  virtual ~Counter() = default;
+  virtual void add(std::uint64_t increment) noexcept = 0;
+  void add() noexcept { add(1); }
+};
+
+class Gauge {
+ public:
+  virtual ~Gauge() = default;
+  virtual void set(double value) noexcept = 0;
+};
+
+class Histogram {
+ public:
+  virtual ~Histogram() = default;
+  virtual void observe(double value) noexcept = 0;
+};
+
+class Metrics {
+ public:
+  virtual ~Metrics() = default;
+  // The same name and labels give the same metric again.
+  virtual Counter& counter(const std::string& name, const std::string& help,
+                           const Labels& labels) = 0;
+  virtual Gauge& gauge(const std::string& name, const std::string& help, const Labels& labels) = 0;
+  // `bounds` are the upper bounds of the buckets, ascending.
+  virtual Histogram& histogram(const std::string& name, const std::string& help,
+                               const Labels& labels, const std::vector<double>& bounds) = 0;
+  // Prometheus text format 0.0.4.
+  [[nodiscard]] virtual std::string text() const = 0;
+};
+
+std::unique_ptr<Metrics> make_metrics();
+
+}  // namespace turnpike::base
