@@ -26,66 +26,66 @@ enum class Advice : std::uint8_t {
 };
 
 // code, name, fault, advice. Names are public and stable; add at the end of an area, never rename.
-#define TURNPIKE_ERROR_CODES(X)                                                                 \
-  X(request_malformed, "request.malformed", caller, never)                                      \
-  X(request_target_too_long, "request.target_too_long", caller, never)                          \
-  X(request_headers_too_large, "request.headers_too_large", caller, never)                      \
-  X(request_timeout, "request.timeout", caller, same_request)                                   \
-  X(request_length_required, "request.length_required", caller, never)                          \
-  X(request_coding_unsupported, "request.coding_unsupported", caller, never)                    \
-  X(request_version_unsupported, "request.version_unsupported", caller, never)                  \
-  X(request_not_found, "request.not_found", caller, never)                                      \
-  X(request_method_not_allowed, "request.method_not_allowed", caller, never)                    \
-  X(request_query_malformed, "request.query_malformed", caller, never)                          \
-  X(request_query_too_long, "request.query_too_long", caller, never)                            \
-  X(request_query_rejected, "request.query_rejected", caller, never)                            \
-  X(request_path_malformed, "request.path_malformed", caller, never)                            \
-  X(request_body_not_allowed, "request.body_not_allowed", caller, never)                        \
-  X(request_body_too_large, "request.body_too_large", caller, never)                            \
-  X(request_body_rejected, "request.body_rejected", caller, never)                              \
-  X(request_media_type_rejected, "request.media_type_rejected", caller, never)                  \
-  X(auth_credential_conflict, "auth.credential_conflict", caller, never)                        \
-  X(auth_credential_required, "auth.credential_required", caller, never)                        \
-  X(auth_credential_invalid, "auth.credential_invalid", caller, never)                          \
-  X(auth_wrong_environment, "auth.wrong_environment", caller, never)                            \
-  X(auth_unavailable, "auth.unavailable", gateway, after_delay)                                 \
-  X(account_suspended, "account.suspended", caller, never)                                      \
-  X(account_closed, "account.closed", caller, never)                                            \
-  X(account_forbidden, "account.forbidden", caller, never)                                      \
-  X(account_read_failed, "account.read_failed", gateway, after_delay)                           \
-  X(account_absent, "account.absent", gateway, never)                                           \
-  X(account_provisioning, "account.provisioning", gateway, after_delay)                         \
-  X(registry_unavailable, "registry.unavailable", gateway, after_delay)                         \
-  X(gateway_route_not_found, "gateway.route_not_found", caller, never)                          \
-  X(gateway_method_not_allowed, "gateway.method_not_allowed", caller, never)                    \
-  X(gateway_route_blocked, "gateway.route_blocked", gateway, after_delay)                       \
-  X(gateway_evidence_stale, "gateway.evidence_stale", provider, after_delay)                    \
-  X(gateway_upstream_credential, "gateway.upstream_credential", gateway, after_delay)           \
-  X(gateway_upstream_rate_limited, "gateway.upstream_rate_limited", provider, after_delay)      \
-  X(gateway_upstream_unavailable, "gateway.upstream_unavailable", provider, after_delay)        \
-  X(gateway_upstream_failure, "gateway.upstream_transport_or_response_failure", provider,       \
-    after_delay)                                                                                \
+#define TURNPIKE_ERROR_CODES(X)                                                                  \
+  X(request_malformed, "request.malformed", caller, never)                                       \
+  X(request_target_too_long, "request.target_too_long", caller, never)                           \
+  X(request_headers_too_large, "request.headers_too_large", caller, never)                       \
+  X(request_timeout, "request.timeout", caller, same_request)                                    \
+  X(request_length_required, "request.length_required", caller, never)                           \
+  X(request_coding_unsupported, "request.coding_unsupported", caller, never)                     \
+  X(request_version_unsupported, "request.version_unsupported", caller, never)                   \
+  X(request_not_found, "request.not_found", caller, never)                                       \
+  X(request_method_not_allowed, "request.method_not_allowed", caller, never)                     \
+  X(request_query_malformed, "request.query_malformed", caller, never)                           \
+  X(request_query_too_long, "request.query_too_long", caller, never)                             \
+  X(request_query_rejected, "request.query_rejected", caller, never)                             \
+  X(request_path_malformed, "request.path_malformed", caller, never)                             \
+  X(request_body_not_allowed, "request.body_not_allowed", caller, never)                         \
+  X(request_body_too_large, "request.body_too_large", caller, never)                             \
+  X(request_body_rejected, "request.body_rejected", caller, never)                               \
+  X(request_media_type_rejected, "request.media_type_rejected", caller, never)                   \
+  X(auth_credential_conflict, "auth.credential_conflict", caller, never)                         \
+  X(auth_credential_required, "auth.credential_required", caller, never)                         \
+  X(auth_credential_invalid, "auth.credential_invalid", caller, never)                           \
+  X(auth_wrong_environment, "auth.wrong_environment", caller, never)                             \
+  X(auth_unavailable, "auth.unavailable", gateway, after_delay)                                  \
+  X(account_suspended, "account.suspended", caller, never)                                       \
+  X(account_closed, "account.closed", caller, never)                                             \
+  X(account_forbidden, "account.forbidden", caller, never)                                       \
+  X(account_read_failed, "account.read_failed", gateway, after_delay)                            \
+  X(account_absent, "account.absent", gateway, never)                                            \
+  X(account_provisioning, "account.provisioning", gateway, after_delay)                          \
+  X(registry_unavailable, "registry.unavailable", gateway, after_delay)                          \
+  X(gateway_route_not_found, "gateway.route_not_found", caller, never)                           \
+  X(gateway_method_not_allowed, "gateway.method_not_allowed", caller, never)                     \
+  X(gateway_route_blocked, "gateway.route_blocked", gateway, after_delay)                        \
+  X(gateway_evidence_stale, "gateway.evidence_stale", provider, after_delay)                     \
+  X(gateway_upstream_credential, "gateway.upstream_credential", gateway, after_delay)            \
+  X(gateway_upstream_rate_limited, "gateway.upstream_rate_limited", provider, after_delay)       \
+  X(gateway_upstream_unavailable, "gateway.upstream_unavailable", provider, after_delay)         \
+  X(gateway_upstream_failure, "gateway.upstream_transport_or_response_failure", provider,        \
+    after_delay)                                                                                 \
   X(gateway_upstream_response_too_large, "gateway.upstream_response_too_large", provider, never) \
-  X(gateway_upstream_redirect, "gateway.upstream_redirect", provider, never)                    \
-  X(gateway_upstream_timeout, "gateway.upstream_timeout", provider, after_delay)                \
-  X(gateway_transfer_limit, "gateway.transfer_limit", gateway, after_delay)                     \
-  X(gateway_overloaded, "gateway.overloaded", gateway, after_delay)                             \
-  X(gateway_stopping, "gateway.stopping", gateway, same_request)                                \
-  X(gateway_plugin_fault, "gateway.plugin_fault", gateway, after_delay)                         \
-  X(gateway_internal, "gateway.internal", gateway, after_delay)                                 \
-  X(billing_pricing_unavailable, "billing.pricing_unavailable", gateway, after_delay)           \
-  X(billing_credits_exhausted, "billing.credits_exhausted", caller, after_top_up)               \
-  X(billing_credits_reserved, "billing.credits_reserved", caller, after_delay)                  \
-  X(billing_ledger_unavailable, "billing.ledger_unavailable", gateway, after_delay)             \
-  X(billing_lease_lost, "billing.lease_lost", gateway, same_request)                            \
-  X(billing_settlement_unknown, "billing.settlement_unknown", gateway, never)                   \
-  X(x402_not_payable, "x402.not_payable", caller, never)                                        \
-  X(catalog_limit_invalid, "catalog.limit_invalid", caller, never)                              \
-  X(catalog_cursor_invalid, "catalog.cursor_invalid", caller, never)                            \
-  X(catalog_cursor_stale, "catalog.cursor_stale", caller, restart_paging)                       \
-  X(catalog_filter_invalid, "catalog.filter_invalid", caller, never)                            \
-  X(catalog_capability_id_invalid, "catalog.capability_id_invalid", caller, never)              \
-  X(catalog_capability_not_found, "catalog.capability_not_found", caller, never)                \
+  X(gateway_upstream_redirect, "gateway.upstream_redirect", provider, never)                     \
+  X(gateway_upstream_timeout, "gateway.upstream_timeout", provider, after_delay)                 \
+  X(gateway_transfer_limit, "gateway.transfer_limit", gateway, after_delay)                      \
+  X(gateway_overloaded, "gateway.overloaded", gateway, after_delay)                              \
+  X(gateway_stopping, "gateway.stopping", gateway, same_request)                                 \
+  X(gateway_plugin_fault, "gateway.plugin_fault", gateway, after_delay)                          \
+  X(gateway_internal, "gateway.internal", gateway, after_delay)                                  \
+  X(billing_pricing_unavailable, "billing.pricing_unavailable", gateway, after_delay)            \
+  X(billing_credits_exhausted, "billing.credits_exhausted", caller, after_top_up)                \
+  X(billing_credits_reserved, "billing.credits_reserved", caller, after_delay)                   \
+  X(billing_ledger_unavailable, "billing.ledger_unavailable", gateway, after_delay)              \
+  X(billing_lease_lost, "billing.lease_lost", gateway, same_request)                             \
+  X(billing_settlement_unknown, "billing.settlement_unknown", gateway, never)                    \
+  X(x402_not_payable, "x402.not_payable", caller, never)                                         \
+  X(catalog_limit_invalid, "catalog.limit_invalid", caller, never)                               \
+  X(catalog_cursor_invalid, "catalog.cursor_invalid", caller, never)                             \
+  X(catalog_cursor_stale, "catalog.cursor_stale", caller, restart_paging)                        \
+  X(catalog_filter_invalid, "catalog.filter_invalid", caller, never)                             \
+  X(catalog_capability_id_invalid, "catalog.capability_id_invalid", caller, never)               \
+  X(catalog_capability_not_found, "catalog.capability_not_found", caller, never)                 \
   X(catalog_inventory_incomplete, "catalog.inventory_incomplete", gateway, after_delay)
 
 enum class ErrorCode : std::uint8_t {

@@ -39,7 +39,8 @@ bool is_uuid(std::string_view text) noexcept;
 std::string rfc3339(std::int64_t unix_ms);
 std::optional<std::int64_t> parse_rfc3339(std::string_view text) noexcept;
 
-// Lower-case hex, base62 (0-9A-Za-z, fixed width, most significant first), base64url without padding.
+// Lower-case hex, base62 (0-9A-Za-z, fixed width, most significant first), base64url without
+// padding.
 std::string hex(std::span<const std::uint8_t> bytes);
 std::string base62(std::span<const std::uint8_t> bytes, std::size_t width);
 std::string base64url(std::string_view bytes);

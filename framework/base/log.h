@@ -23,7 +23,8 @@ struct LogField {
   std::variant<std::string_view, std::int64_t, bool> value;
 
   LogField(std::string_view name, std::string_view text) : key(name), value(text) {}
-  LogField(std::string_view name, const std::string& text) : LogField(name, std::string_view(text)) {}
+  LogField(std::string_view name, const std::string& text)
+      : LogField(name, std::string_view(text)) {}
   LogField(std::string_view name, const char* text) : LogField(name, std::string_view(text)) {}
   LogField(std::string_view name, bool flag) : key(name), value(flag) {}
   template <std::integral Number>

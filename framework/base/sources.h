@@ -1,5 +1,5 @@
-// The sources of time and chance, as arguments: SystemClock and SystemRandom are the real ones, tests
-// pass their own. Both are stateless and safe on any Thread; app/ owns the one of each.
+// The sources of time and chance, as arguments: SystemClock and SystemRandom are the real ones,
+// tests pass their own. Both are stateless and safe on any Thread; app/ owns the one of each.
 #pragma once
 
 #include <turnpike/host.h>

@@ -31,6 +31,7 @@ endif()
 function(turnpike_add_plugin name)
   cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
   add_library(${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
+  set_property(GLOBAL APPEND PROPERTY TURNPIKE_PLUGINS ${name})
   set_target_properties(${name} PROPERTIES
     PREFIX "" CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON CXX_EXTENSIONS OFF)
   target_link_libraries(${name} PRIVATE Turnpike::plugin_sdk ${ARG_LINKS})

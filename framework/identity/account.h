@@ -12,7 +12,13 @@
 
 namespace turnpike::identity {
 
-enum class AccountStatus : std::uint8_t { provisioning, active, provisioning_failed, suspended, closed };
+enum class AccountStatus : std::uint8_t {
+  provisioning,
+  active,
+  provisioning_failed,
+  suspended,
+  closed
+};
 std::string_view name_of(AccountStatus status) noexcept;
 std::optional<AccountStatus> account_status(std::string_view name) noexcept;
 
@@ -24,7 +30,7 @@ struct Account {
 };
 
 enum class Environment : std::uint8_t { development, staging, production };
-std::string_view name_of(Environment environment) noexcept;   // "development"
+std::string_view name_of(Environment environment) noexcept;     // "development"
 std::string_view token_part(Environment environment) noexcept;  // "dev", "stg", "prd"
 
 struct ApiKey {

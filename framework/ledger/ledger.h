@@ -71,7 +71,9 @@ struct Settled {
 };
 // The transaction is neither known to have committed nor known to have failed.
 struct SettlementUnknown {};
-struct SettlementRefused { base::Error error; };  // certainly not charged
+struct SettlementRefused {
+  base::Error error;
+};  // certainly not charged
 using Settlement = std::variant<Settled, SettlementRefused, SettlementUnknown>;
 
 struct Balance {

@@ -25,8 +25,8 @@ struct Problem {
   std::string file;
   int line = 0;
   int column = 0;
-  std::string path;      // "routes[3].query.parameters[0].minimum"
-  std::string message;   // what is wrong, what was expected, the nearest known name
+  std::string path;     // "routes[3].query.parameters[0].minimum"
+  std::string message;  // what is wrong, what was expected, the nearest known name
 
   [[nodiscard]] std::string text() const;  // "file:line:column: path: message"
 };
@@ -40,7 +40,7 @@ struct InstalledFact {
 struct CompileInput {
   std::span<const Source> sources;
   std::span<const InstalledFact> installed;  // empty: nothing is installed yet
-  std::span<const std::string> plugins;      // names of loaded provider plugins; empty: do not check
+  std::span<const std::string> plugins;  // names of loaded provider plugins; empty: do not check
 };
 
 using Compiled = Result<std::shared_ptr<const Program>, std::vector<Problem>>;

@@ -32,7 +32,7 @@ class ManifestStore {
   // Records the program and its facts in one transaction; an already known hash keeps its id and
   // sequence. Concurrent installers are ordered by the database.
   [[nodiscard]] virtual Result<Generation, base::Error> install(const Program& program,
-                                                  std::int64_t compiled_at_ms) = 0;
+                                                                std::int64_t compiled_at_ms) = 0;
 };
 
 // A program in service, as loops and requests hold it.

@@ -1,8 +1,8 @@
 // Program: one compiled registry, immutable: routes with their matchers and policies, the price
 // book, upstreams and providers, and the canonical JSON that the generation is named after.
 //
-// compile() makes it; app/ publishes it; every loop Thread holds a counted reference while a request
-// uses it. All members are const and safe for concurrent use. Nothing in it refers to YAML.
+// compile() makes it; app/ publishes it; every loop Thread holds a counted reference while a
+// request uses it. All members are const and safe for concurrent use. Nothing in it refers to YAML.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ namespace turnpike::registry {
 
 struct Segment {
   bool is_parameter = false;
-  std::string text;               // the literal, percent-decoded, or the parameter's name
-  bool allows_slash = false;      // a decoded '/' or '\' may stand in the parameter's value
+  std::string text;           // the literal, percent-decoded, or the parameter's name
+  bool allows_slash = false;  // a decoded '/' or '\' may stand in the parameter's value
 };
 
 struct Matcher {
-  bool is_exact = false;          // no parameters
-  std::string pattern;            // "/v1/gateway/govdata/global/v1/daos/{dao_id}/brief"
+  bool is_exact = false;  // no parameters
+  std::string pattern;    // "/v1/gateway/govdata/global/v1/daos/{dao_id}/brief"
   std::vector<Segment> segments;
 };
 
@@ -62,7 +62,9 @@ struct QueryParameter {
   Constraint constraint;
 };
 
-struct AtLeastOne { std::vector<std::string> parameters; };
+struct AtLeastOne {
+  std::vector<std::string> parameters;
+};
 struct IntegerComparison {  // left < right
   std::string left;
   std::string right;
@@ -131,12 +133,12 @@ struct Readiness {
   std::string reason;
 };
 
-struct Operation {  // one method on one route
+struct Operation {          // one method on one route
   std::uint32_t index = 0;  // in Program::operations()
   std::uint32_t route = 0;  // in Program::routes()
   Method method = Method::get;
-  std::uint32_t upstream_operation = 0;   // index among the operations of its upstream
-  std::optional<std::uint32_t> price;     // in Program::prices(); none: pricing_unavailable
+  std::uint32_t upstream_operation = 0;  // index among the operations of its upstream
+  std::optional<std::uint32_t> price;    // in Program::prices(); none: pricing_unavailable
 };
 
 struct Route {
@@ -146,16 +148,16 @@ struct Route {
   std::uint32_t upstream = 0;  // in Program::upstreams()
   std::string summary;         // one line for OpenAPI and the catalog; may be empty
   Matcher matcher;
-  std::vector<Method> methods;             // GET before POST
-  std::vector<std::uint32_t> operations;   // parallel to methods, in Program::operations()
+  std::vector<Method> methods;            // GET before POST
+  std::vector<std::uint32_t> operations;  // parallel to methods, in Program::operations()
   QueryPolicy query;
   BodyPolicy body;
   ResponsePolicy response;
   bool credential_required = false;
   bool enforce_declared = false;
   std::uint32_t deadline_ms = 0;
-  std::optional<std::uint32_t> free_policy;  // in Program::free_policies()
-  Readiness readiness;                       // as programmed
+  std::optional<std::uint32_t> free_policy;           // in Program::free_policies()
+  Readiness readiness;                                // as programmed
   std::vector<std::string> forwarded_headers;         // caller headers sent on, lower case
   std::vector<std::string> allowed_response_headers;  // upstream headers passed back, lower case
   Settings upstream_settings;
@@ -172,7 +174,7 @@ struct Upstream {
   std::string id;
   std::uint32_t revision = 0;
   std::uint32_t provider = 0;
-  std::string plugin;      // name of the provider plugin that serves it
+  std::string plugin;  // name of the provider plugin that serves it
   Settings settings;
   std::string settings_digest;  // hex; changes when settings or the operations routed here change
   std::vector<std::uint32_t> operations;  // in Program::operations()
@@ -195,8 +197,8 @@ struct Match {
   ParameterSpan parameters[base::limits::route_parameters_max];  // in order of the pattern
 };
 
-// Percent-decodes one segment into `out` (at least segment.size() bytes); the length, or nothing for
-// a bad escape or %00.
+// Percent-decodes one segment into `out` (at least segment.size() bytes); the length, or nothing
+// for a bad escape or %00.
 std::optional<std::size_t> decode_segment(std::string_view segment, char* out) noexcept;
 
 class Index;  // the matching tables; see match.cpp
@@ -216,7 +218,9 @@ class Program {
   [[nodiscard]] const std::vector<Provider>& providers() const noexcept { return providers_; }
   [[nodiscard]] const std::vector<Upstream>& upstreams() const noexcept { return upstreams_; }
   [[nodiscard]] const std::vector<Price>& prices() const noexcept { return prices_; }
-  [[nodiscard]] const std::vector<FreePolicy>& free_policies() const noexcept { return free_policies_; }
+  [[nodiscard]] const std::vector<FreePolicy>& free_policies() const noexcept {
+    return free_policies_;
+  }
 
   // RFC 8785 form of the whole program; SHA-256 of it, as "sha256:<hex>", names the generation.
   [[nodiscard]] const std::string& canonical_json() const noexcept { return canonical_json_; }

@@ -1,0 +1,255 @@
+// The tree's rules (framework/STYLE.md names the test of each): layers, quarantined libraries,
+// plugin exports, lengths, introductions, banned calls.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "tidy/source_tree.h"
+
+namespace turnpike::tidy {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int columns_max = 100;
+constexpr int function_lines_max = 70;
+
+const std::vector<SourceFile>& framework() {
+  static const auto files = read_tree({"framework"});
+  return files;
+}
+
+const std::vector<SourceFile>& everything() {
+  static const auto files = read_tree({"framework", "plugins", "tests", "benchmarks"});
+  return files;
+}
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+std::string place(const SourceFile& file, int line) {
+  return file.path + ":" + std::to_string(line);
+}
+
+// The layer folder of a path below framework/: "hosts/api", "wire", or the SDK's "sdk".
+std::string folder_of(std::string_view path) {
+  for (std::string_view host : {"hosts/api", "hosts/mcp", "hosts/web"}) {
+    if (starts_with(path, host)) return std::string(host);
+  }
+  return std::string(path.substr(0, path.find('/')));
+}
+
+// What each folder may include besides itself and the standard library (design: Include rule).
+const std::map<std::string, std::set<std::string>>& arrows() {
+  static const std::map<std::string, std::set<std::string>> allowed = {
+      {"sdk", {}},
+      {"base", {"sdk"}},
+      {"crypto", {"sdk", "base"}},
+      {"runtime", {"sdk", "base"}},
+      {"wire", {"sdk", "base", "crypto", "runtime"}},
+      {"registry", {"sdk", "base", "crypto", "runtime"}},
+      {"ledger", {"sdk", "base", "crypto", "runtime"}},
+      {"identity", {"sdk", "base", "crypto", "runtime"}},
+      {"storage", {"sdk", "base", "crypto", "runtime", "registry", "ledger", "identity"}},
+      {"plugin", {"sdk", "base", "crypto", "runtime", "wire", "registry"}},
+      {"lanes", {"sdk", "base", "crypto", "runtime", "ledger", "identity", "registry"}},
+      {"exchange",
+       {"sdk", "base", "crypto", "runtime", "registry", "ledger", "identity", "plugin"}},
+      {"catalog", {"sdk", "base", "crypto", "runtime", "registry"}},
+      {"hosts/api",
+       {"sdk", "base", "crypto", "runtime", "wire", "registry", "ledger", "identity", "exchange",
+        "catalog"}},
+  };
+  return allowed;
+}
+
+TEST(Layers, EveryIncludeGoesToALowerLayer) {
+  for (const SourceFile& file : framework()) {
+    const std::string folder = folder_of(file.path.substr(10));
+    if (folder == "app") continue;  // the composition root may name everything
+    const auto allowed = arrows().find(folder);
+    ASSERT_NE(allowed, arrows().end())
+        << file.path << ": the folder has no layer; give it one in tests/tidy/tidy_test.cpp";
+    for (const Include& include : includes_of(file)) {
+      std::string target;
+      if (starts_with(include.target, "turnpike/")) {
+        target = "sdk";
+      } else if (include.quoted) {
+        target = folder_of(include.target);
+      } else {
+        continue;
+      }
+      EXPECT_TRUE(target == folder || allowed->second.count(target) > 0)
+          << place(file, include.line) << ": " << folder << " must not include \""
+          << include.target << "\": arrows go to lower layers only";
+    }
+  }
+}
+
+TEST(Layers, PluginsIncludeTheSdkAndTheirOwnFilesOnly) {
+  for (const SourceFile& file : read_tree({"plugins"})) {
+    const std::string own = file.path.substr(0, file.path.find('/', 8) + 1);
+    for (const Include& include : includes_of(file)) {
+      if (!include.quoted) continue;
+      EXPECT_TRUE(fs::exists(fs::path(TURNPIKE_SOURCE_DIR) / "plugins" / include.target) &&
+                  starts_with("plugins/" + include.target, own))
+          << place(file, include.line) << ": a plugin includes <turnpike/...> and its own files";
+    }
+  }
+}
+
+// Third-party headers and the folders that may see them; a library serves one folder.
+TEST(Quarantine, ThirdPartyLibrariesStayInTheirFolders) {
+  const std::map<std::string, std::set<std::string>> homes = {
+      {"Poco/Net/", {"framework/wire"}},
+      {"Poco/Data/", {"framework/storage"}},
+      {"Poco/Util/", {"framework/app"}},
+      {"yaml-cpp/", {"framework/registry", "framework/app"}},
+      {"boost/dll", {"framework/plugin"}},
+      {"boost/beast", {"framework/wire"}},
+      {"boost/context", {"framework/runtime"}},
+      {"openssl/", {"framework/crypto", "framework/wire"}},
+      {"sodium", {"framework/crypto"}},
+      {"spdlog/", {"framework/base"}},
+      {"prometheus/", {"framework/base"}},
+      {"CLI/", {"framework/app", "plugins/govdata"}},
+      {"sqlite3.h", {"plugins/govdata"}},
+      {"libpq-fe.h", {"framework/storage"}},
+      {"gelf.h", {"framework/plugin"}},
+  };
+  for (const SourceFile& file : read_tree({"framework", "plugins"})) {
+    for (const Include& include : includes_of(file)) {
+      for (const auto& [prefix, folders] : homes) {
+        if (!starts_with(include.target, prefix)) continue;
+        EXPECT_TRUE(std::any_of(folders.begin(), folders.end(),
+                                [&](const auto& folder) { return starts_with(file.path, folder); }))
+            << place(file, include.line) << ": <" << include.target << "> belongs to another folder";
+      }
+    }
+  }
+}
+
+TEST(Quarantine, TheSdkKnowsTheStandardLibraryOnly) {
+  for (const SourceFile& file : read_tree({"framework/sdk"})) {
+    for (const Include& include : includes_of(file)) {
+      EXPECT_FALSE(include.quoted) << place(file, include.line);
+      EXPECT_TRUE(starts_with(include.target, "turnpike/") ||
+                  include.target.find_first_of("/.") == std::string::npos)
+          << place(file, include.line) << ": <" << include.target << "> is no standard header";
+    }
+  }
+}
+
+TEST(Lengths, NoLineIsLongerThanTheLimit) {
+  for (const SourceFile& file : everything()) {
+    for (std::size_t at = 0; at < file.lines.size(); ++at) {
+      // Columns, not bytes: continuation bytes of UTF-8 do not count.
+      const auto columns = std::count_if(file.lines[at].begin(), file.lines[at].end(),
+                                         [](char c) { return (c & 0xC0) != 0x80; });
+      const bool is_raw_data = file.lines[at].find("R\"") != std::string::npos;
+      EXPECT_TRUE(columns <= columns_max || is_raw_data)
+          << place(file, static_cast<int>(at) + 1) << ": " << columns << " columns";
+    }
+  }
+}
+
+TEST(Lengths, NoFunctionIsLongerThanTheLimit) {
+  for (const SourceFile& file : everything()) {
+    for (const Function& function : functions_of(file)) {
+      const int lines = function.last_line - function.first_line + 1;
+      EXPECT_LE(lines, function_lines_max) << place(file, function.first_line);
+    }
+  }
+}
+
+// The first paragraph of a header is what a reader gets instead of the implementation.
+TEST(Introductions, EveryHeaderOpensWithWhatItIs) {
+  for (const SourceFile& file : read_tree({"framework", "plugins"})) {
+    if (!file.path.ends_with(".h")) continue;
+    int words = 0;
+    for (const std::string& line : file.lines) {
+      if (!starts_with(line, "//")) break;
+      words += static_cast<int>(std::count(line.begin(), line.end(), ' '));
+    }
+    EXPECT_GE(words, 8) << file.path << ": say what it is, who owns it, which thread may call it";
+  }
+}
+
+TEST(Introductions, HeadersOfSharedThingsNameTheThreads) {
+  for (const SourceFile& file : framework()) {
+    if (!file.path.ends_with(".h")) continue;
+    const bool is_shared = file.code.find("std::mutex") != std::string::npos ||
+                           file.code.find("std::atomic") != std::string::npos;
+    if (!is_shared) continue;
+    const bool says = std::any_of(file.lines.begin(), file.lines.end(), [](const auto& line) {
+      return line.find("hread") != std::string::npos && line.find("//") != std::string::npos;
+    });
+    EXPECT_TRUE(says) << file.path << ": shared state, but no word on threads";
+  }
+}
+
+// Words that may not stand in code: what they break is said in framework/STYLE.md.
+TEST(Banned, CallsAndWords) {
+  const std::vector<std::pair<std::string, std::string>> banned = {
+      {"std::regex", "recurses without bound on a fiber's stack"},
+      {"sleep_for", "waits take a deadline from the runtime"},
+      {"usleep(", "waits take a deadline from the runtime"},
+      {"instance()", "no singletons: pass it"},
+      {"using namespace std", "names say where they are from"},
+      {"std::endl", "flushes; use '\\n'"},
+      {"rtld_deepbind", "breaks allocators and sanitizers"},
+  };
+  for (const SourceFile& file : everything()) {
+    if (starts_with(file.path, "tests/tidy/")) continue;
+    for (const auto& [word, why] : banned) {
+      EXPECT_EQ(file.code.find(word), std::string::npos) << file.path << ": " << word << ": " << why;
+    }
+  }
+}
+
+TEST(Banned, NamesOfVagueThings) {
+  for (const SourceFile& file : framework()) {
+    for (std::string_view word : {"Manager", "Helper", "Util "}) {
+      for (std::string_view kind : {"class ", "struct "}) {
+        std::size_t at = 0;
+        while ((at = file.code.find(kind, at)) != std::string::npos) {
+          at += kind.size();
+          const std::string name = file.code.substr(at, file.code.find_first_of(" :;{", at) - at);
+          EXPECT_EQ((name + " ").find(word), std::string::npos) << file.path << ": " << name;
+        }
+      }
+    }
+  }
+}
+
+std::vector<std::string> lines_printed_by(const std::string& command) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), &pclose);
+  std::vector<std::string> lines;
+  std::array<char, 4096> line{};
+  while (pipe != nullptr && fgets(line.data(), line.size(), pipe.get()) != nullptr) {
+    lines.emplace_back(line.data());
+  }
+  return lines;
+}
+
+TEST(Plugins, ExportExactlyOneSymbol) {
+  int plugins = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(TURNPIKE_BINARY_DIR) / "plugins")) {
+    if (entry.path().extension() != ".so") continue;
+    ++plugins;
+    const auto symbols = lines_printed_by("nm -D --defined-only '" + entry.path().string() + "'");
+    ASSERT_EQ(symbols.size(), 1u) << entry.path();
+    EXPECT_NE(symbols[0].find(" turnpike_plugin_v1"), std::string::npos) << symbols[0];
+  }
+  EXPECT_GE(plugins, 2);
+}
+
+}  // namespace
+}  // namespace turnpike::tidy
