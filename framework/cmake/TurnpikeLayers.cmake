@@ -4,7 +4,9 @@
 #     a static library of every *.cpp in the calling folder. LINKS are seen by users of the layer,
 #     PRIVATE_LINKS are the third-party libraries that are quarantined in it.
 #   turnpike_test(registry LINKS Turnpike::registry)
-#     one GoogleTest binary `registry_test` of every *_test.cpp in the calling folder.
+#     one GoogleTest binary `registry_test` of every *_test.cpp in the calling folder. LABELS sanitize:
+#     it reads untrusted bytes, so `./dev test` runs it under ASan and UBSan too; LABELS threads: it
+#     is concurrent, so it runs under TSan too.
 #   turnpike_benchmark(match LINKS Turnpike::registry)
 #     one Google Benchmark binary `match_bench` of match_bench.cpp in the calling folder.
 
@@ -64,6 +66,12 @@ function(turnpike_test name)
     GTest::gtest GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name}_test)
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  if("sanitize" IN_LIST ARG_LABELS)
+    add_dependencies(sanitized_tests ${name}_test)
+  endif()
+  if("threads" IN_LIST ARG_LABELS)
+    add_dependencies(threaded_tests ${name}_test)
+  endif()
 endfunction()
 
 function(turnpike_benchmark name)
