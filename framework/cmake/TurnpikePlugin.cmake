@@ -1,10 +1,11 @@
 # turnpike_add_plugin(name sources... [LINKS libraries...])
 #
 # The one way to build a plugin, in tree and out (the installed package includes this file): a
-# MODULE without `lib` prefix, hidden visibility, one exported symbol, every reference resolved at link time.
+# MODULE without `lib` prefix, hidden visibility, one exported symbol, every reference resolved at
+# link time.
 
 if(NOT TURNPIKE_SDK_INCLUDE_DIR)
-  set(TURNPIKE_SDK_INCLUDE_DIR ${CMAKE_CURRENT_LIST_DIR}/../sdk)
+  cmake_path(SET TURNPIKE_SDK_INCLUDE_DIR NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../sdk)
 endif()
 set(TURNPIKE_PLUGIN_VERSION_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
 
@@ -32,12 +33,15 @@ function(turnpike_add_plugin name)
   cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
   add_library(${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
   set_property(GLOBAL APPEND PROPERTY TURNPIKE_PLUGINS ${name})
+  # The language standard is part of the fingerprint, so it is not left to the surrounding project.
   set_target_properties(${name} PROPERTIES
-    PREFIX "" CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON CXX_EXTENSIONS OFF)
+    PREFIX "" CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_link_libraries(${name} PRIVATE Turnpike::plugin_sdk ${ARG_LINKS})
   target_link_options(${name} PRIVATE
     -Wl,--version-script=${TURNPIKE_PLUGIN_VERSION_SCRIPT} -Wl,--exclude-libs,ALL)
-  if(NOT TURNPIKE_SANITIZER)  # a sanitizer's runtime lives in the executable
+  set_target_properties(${name} PROPERTIES LINK_DEPENDS ${TURNPIKE_PLUGIN_VERSION_SCRIPT})
+  if(NOT TURNPIKE_SANITIZER AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     target_link_options(${name} PRIVATE -Wl,--no-undefined)
-  endif()
+  endif()  # a sanitizer's runtime lives in the executable
 endfunction()

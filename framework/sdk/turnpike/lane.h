@@ -3,8 +3,9 @@
 // credential headers that the lanes declare; there is no fallback between lanes.
 //
 // Life: factory -> bind() per registry generation -> admit() concurrently from any host Thread ->
-// per admitted call one Ticket, on which exactly one of settle() and release() is called, once, by the thread or
-// fiber of the call. The host owns all objects; a Ticket is destroyed after its one call.
+// per admitted call one Ticket, on which exactly one of settle() and release() is called, once, by
+// the thread or fiber of the call. The host owns all objects; a Ticket is destroyed after its one
+// call.
 #pragma once
 
 #include <cstdint>
@@ -102,7 +103,7 @@ struct Charged {
   std::int64_t credits_remaining = -1;   // -1: not known without another read
 };
 struct NotCharged { Refusal refusal; };  // the reply is withheld; `refusal` is sent instead
-struct Unknown { Refusal refusal; };     // whether it was charged is not known; never sent as definite
+struct Unknown { Refusal refusal; };     // whether it was charged is not known; sent as such
 using Finish = std::variant<Charged, NotCharged, Unknown>;
 
 // An admitted call: the units are held until settle() or release().

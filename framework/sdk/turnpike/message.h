@@ -3,6 +3,7 @@
 // says otherwise. Plain values; safe on any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,6 +24,17 @@ struct HeaderField {
   std::string_view value;
 };
 using Headers = std::span<const HeaderField>;
+
+// Header names are compared without regard to ASCII case.
+constexpr bool same_header_name(std::string_view left, std::string_view right) noexcept {
+  if (left.size() != right.size()) return false;
+  for (std::size_t at = 0; at < left.size(); ++at) {
+    const char from = left[at] >= 'A' && left[at] <= 'Z' ? char(left[at] + 32) : left[at];
+    const char to = right[at] >= 'A' && right[at] <= 'Z' ? char(right[at] + 32) : right[at];
+    if (from != to) return false;
+  }
+  return true;
+}
 
 // A header field that owns its text; `name` is what will be sent.
 struct OwnedHeader {

@@ -1,11 +1,13 @@
 // The one macro of a plugin. In exactly one source file, at namespace scope:
 //
-//   TURNPIKE_PROVIDER("acme", "1.2.0", cooperative, [] { return std::make_unique<AcmeProvider>(); })
-//   TURNPIKE_LANE("vouchers", "0.3.0", blocking, [] { return std::make_unique<VoucherLane>(); })
+//   TURNPIKE_PROVIDER("acme", "1.2.0", cooperative, [] { return std::make_unique<Acme>(); })
+//   TURNPIKE_LANE("vouchers", "0.3.0", blocking, [] { return std::make_unique<Vouchers>(); })
 //
 // It exports the descriptor and wraps every object of the plugin in a shell that is compiled into
 // the plugin: whatever the author's code throws is caught there and becomes a Failure, so no
-// exception and no type information crosses the boundary.
+// exception and no type information crosses the boundary. (Functions that the interfaces declare
+// noexcept must not throw: that ends the process.) The shells add no state of their own; which
+// Thread may call what is said at the interface.
 #pragma once
 
 #include <algorithm>
@@ -111,6 +113,9 @@ class GuardedBoundLane final : public BoundLane {
       Admission admission = inner_->admit(request, call);
       auto* ticket = std::get_if<std::unique_ptr<Ticket>>(&admission);
       if (ticket == nullptr) return admission;
+      if (*ticket == nullptr) {
+        return Refusal{"gateway.plugin_fault", "admit() returned no ticket", 0, {}, {}, {}};
+      }
       return std::unique_ptr<Ticket>(std::make_unique<GuardedTicket>(std::move(*ticket)));
     } catch (...) {
       return Refusal{"gateway.plugin_fault", caught_text(), 0, {}, {}, {}};
@@ -125,10 +130,14 @@ class GuardedLane final : public Lane {
  public:
   explicit GuardedLane(std::unique_ptr<Lane> inner) : inner_(std::move(inner)) {}
   [[nodiscard]] LaneTraits traits() const noexcept override { return inner_->traits(); }
-  Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) noexcept override {
+  Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding,
+                                          Host& host) noexcept override {
     try {
       auto bound = inner_->bind(binding, host);
       if (!bound.ok()) return std::move(bound).error();
+      if (*bound == nullptr) {
+        return Failure{FailureKind::plugin_fault, "bind() returned no lane", {}, false};
+      }
       return std::unique_ptr<BoundLane>(std::make_unique<GuardedBoundLane>(*std::move(bound)));
     } catch (...) {
       return caught();

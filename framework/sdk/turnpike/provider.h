@@ -1,11 +1,11 @@
 // Provider: the slot for adapters to an upstream. A Provider is made once per process; bind() is
-// called for each upstream of each registry generation that the provider's settings changed in, and
-// gives an Upstream that serves all operations routed to it.
+// called for each upstream of each registry generation in which its settings changed, and gives an
+// Upstream that serves all operations routed to it.
 //
 // Life: factory -> bind() (may fail, may wait) -> execute(), state(), probe() concurrently from any
 // host Thread -> destruction, after the last call has returned. The host owns all three objects.
-// Plugins start no threads. A plugin whose descriptor says `cooperative` waits only through Host and
-// Call; one that says `blocking` is run on the blocking pool and may wait on what it likes.
+// Plugins start no threads. A plugin whose descriptor says `cooperative` waits only through Host
+// and Call; one that says `blocking` is run on the blocking pool and may wait on what it likes.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ struct Failure {
   FailureKind kind = FailureKind::unavailable;
   std::string message;
   std::string where;        // invalid_settings: path of the setting, such as "base_url"
-  bool maybe_sent = false;  // true: the upstream may have seen the request, so a repeat may act twice
+  bool maybe_sent = false;  // true: the upstream may have seen the request; a repeat may act twice
 };
 
 struct Unit {};

@@ -1,14 +1,16 @@
 // Settings: the part of the operator's YAML that belongs to one plugin, as a plain immutable tree.
 // The host builds it (duplicate keys, tags and aliases are already refused), resolves secrets and
 // passes it to bind(). A plugin reads it during bind() only, copies what it needs, and must refuse
-// keys that it does not know: see unknown_key().
+// keys that it does not know: see only().
 //
 // Scalars keep their YAML text; the typed readers convert by Turnpike's rules: integers are
 // decimal, booleans are `true` and `false`, nothing else. A secret (`{secret: {env: NAME}}` or
-// `{secret: {file: PATH}}` in the YAML) arrives as a scalar with is_secret set and its value as text; it must
-// never reach a log, an error or a reply. Value type; concurrent reads are safe.
+// `{secret: {file: PATH}}` in the YAML) arrives as a scalar with is_secret set and its value as
+// text; it must never reach a log, an error or a reply. Value type; concurrent reads are safe from
+// any Thread.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <initializer_list>
@@ -21,6 +23,37 @@
 #include <turnpike/result.h>
 
 namespace turnpike {
+
+// How many single-byte insertions, deletions and replacements turn one name into the other.
+inline std::size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  for (std::size_t at = 0; at <= to.size(); ++at) row[at] = at;
+  for (std::size_t line = 0; line < from.size(); ++line) {
+    std::size_t diagonal = row[0];
+    row[0] = line + 1;
+    for (std::size_t at = 0; at < to.size(); ++at) {
+      const std::size_t replaced = diagonal + (from[line] == to[at] ? 0 : 1);
+      diagonal = row[at + 1];
+      row[at + 1] = std::min({replaced, row[at] + 1, row[at + 1] + 1});
+    }
+  }
+  return row[to.size()];
+}
+
+// The one of `known` that was probably meant by `name`, or empty when none is near.
+inline std::string_view nearest_name(std::string_view name,
+                                     std::initializer_list<std::string_view> known) {
+  std::string_view best;
+  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  for (std::string_view candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
 
 struct Settings {
   enum class Kind : std::uint8_t { null, scalar, list, map };
@@ -54,12 +87,37 @@ struct Settings {
     return {};
   }
 
+  // Refuses a node that is no map and any key that is not in `known`, naming the nearest known one.
+  [[nodiscard]] Done only(std::initializer_list<std::string_view> known) const {
+    if (kind == Kind::null) return Unit{};
+    if (kind != Kind::map) return wrong({}, "a map");
+    const std::string_view key = unknown_key(known);
+    if (key.empty()) return Unit{};
+    const std::string_view meant = nearest_name(key, known);
+    std::string message = "unknown key";
+    if (!meant.empty()) message += "; did you mean `" + std::string(meant) + "`?";
+    return Failure{FailureKind::invalid_settings, std::move(message), std::string(key), false};
+  }
+
   // Typed readers of a field: the fallback when the key is absent, a Failure (invalid_settings,
   // `where` = key) when the value has another form or is out of bounds.
   [[nodiscard]] Result<std::string> string(std::string_view key, std::string_view fallback) const {
     const Settings* node = find(key);
     if (node == nullptr) return std::string(fallback);
-    if (node->kind != Kind::scalar) return wrong(key, "a string");
+    if (node->kind != Kind::scalar || node->is_secret) {
+      return wrong(key, "a string that is no secret");
+    }
+    return node->text;
+  }
+
+  // The value of a secret; empty when the key is absent or its secret is not available. A value
+  // written into the YAML itself is refused.
+  [[nodiscard]] Result<std::string> secret(std::string_view key) const {
+    const Settings* node = find(key);
+    if (node == nullptr) return std::string();
+    if (node->kind != Kind::scalar || !node->is_secret) {
+      return wrong(key, "{secret: {env: NAME}} or {secret: {file: PATH}}");
+    }
     return node->text;
   }
 
@@ -71,7 +129,8 @@ struct Settings {
     const char* end = node->text.data() + node->text.size();
     const auto [rest, problem] = std::from_chars(node->text.data(), end, value);
     const bool is_number =
-        node->kind == Kind::scalar && !node->quoted && problem == std::errc{} && rest == end;
+        node->kind == Kind::scalar && !node->quoted && !node->is_secret &&
+        problem == std::errc{} && rest == end;
     if (!is_number || value < minimum || value > maximum) {
       return wrong(key, "an integer from " + std::to_string(minimum) + " to " +
                             std::to_string(maximum));
@@ -82,7 +141,7 @@ struct Settings {
   [[nodiscard]] Result<bool> boolean(std::string_view key, bool fallback) const {
     const Settings* node = find(key);
     if (node == nullptr) return fallback;
-    if (node->kind != Kind::scalar || node->quoted ||
+    if (node->kind != Kind::scalar || node->quoted || node->is_secret ||
         (node->text != "true" && node->text != "false")) {
       return wrong(key, "true or false");
     }
