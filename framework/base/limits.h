@@ -22,6 +22,8 @@ inline constexpr std::uint32_t connections_max = 20'000;
 // Reply.
 inline constexpr std::uint64_t response_bytes_max = 32ull * 1024 * 1024;
 inline constexpr std::uint32_t response_buffer_bytes_max = 256 * 1024;  // longer ones are streamed
+inline constexpr std::uint32_t response_whole_bytes_max = 1024 * 1024;  // lanes that buffer all
+inline constexpr std::uint32_t withheld_bytes = 16 * 1024;  // of a stream, until it is settled
 inline constexpr std::uint32_t transfer_timeout_ms = 60'000;
 inline constexpr std::uint32_t heavy_transfer_bytes = 1024 * 1024;
 inline constexpr std::uint32_t heavy_transfers_max = 32;

@@ -1,0 +1,62 @@
+// serve(): the product: one call in, one reply out. It refuses what is wrong, cheapest first, holds
+// units on the one lane that the credentials choose, calls the upstream, and charges exactly when
+// the upstream's outcome is a declared success, before the end of the reply is sent. It knows no
+// socket.
+//
+// Called by the hosts on the fiber of the call, or by tests on a plain Thread; may suspend. Context
+// names what it stands on; all of it outlives the call.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <turnpike/host.h>
+
+#include "base/error.h"
+#include "exchange/invocation.h"
+#include "exchange/reply.h"
+
+namespace turnpike::identity {
+class Authenticator;
+}
+
+namespace turnpike::exchange {
+
+class LoopState;
+class Service;
+class TransferSlots;
+
+struct Context {
+  const Service* service = nullptr;  // pinned for the call by the host; null: no valid program
+  LoopState& loop;                   // of the calling loop Thread
+  identity::Authenticator& authenticator;
+  TransferSlots& transfers;          // one for the whole node
+  const Clock& clock;
+};
+
+enum class Ending : std::uint8_t {
+  replied,      // a complete reply of the upstream, or a stored one, was handed to the writer
+  refused,      // an error or a lane's own answer was
+  cut,          // a reply that had begun was broken off
+  caller_gone,  // nothing, or not all of it, could be sent
+};
+
+// For the access log and the metrics. The views are valid as long as the Service.
+struct Served {
+  Ending ending = Ending::refused;
+  std::optional<base::ErrorCode> error;  // why it was refused or cut; empty on success
+  int upstream_status = 0;               // 0: no upstream reply
+  std::string_view route;                // id, empty when none matched
+  std::string_view lane;                 // empty when none was chosen
+  std::uint64_t credits_charged = 0;
+  std::uint64_t request_bytes = 0;       // body
+  std::uint64_t reply_bytes = 0;         // body handed to the writer
+  std::uint32_t total_us = 0;
+  std::uint32_t upstream_us = 0;
+};
+
+[[nodiscard]] Served serve(const Context& context, const Invocation& invocation,
+                           ReplyWriter& writer);
+
+}  // namespace turnpike::exchange
