@@ -22,6 +22,7 @@ struct Source {
 
 // One thing wrong with the program, with everything needed to mend it.
 struct Problem {
+  std::string_view rule;  // stable name of the broken rule: "unknown_key"; static storage
   std::string file;
   int line = 0;
   int column = 0;

@@ -73,8 +73,8 @@ using QueryRule = std::variant<AtLeastOne, IntegerComparison>;
 
 struct QueryPolicy {
   bool deny = true;
-  std::uint32_t max_encoded_bytes = 0;
-  std::vector<QueryParameter> parameters;
+  std::uint32_t max_encoded_bytes = 0;     // the declared bound; stated for a denied query, too
+  std::vector<QueryParameter> parameters;  // by name
   std::vector<QueryRule> rules;
 };
 
@@ -105,9 +105,26 @@ struct Price {  // one version of a price policy; immutable once installed
   std::string policy_key;
   std::uint32_t version = 0;
   std::uint32_t credit_cost = 0;
-  std::vector<std::string> no_charge_when;
-  bool x402_enabled = false;
+  std::vector<std::string> no_charge_when;  // "empty_body": a success without a body costs nothing
+  bool x402_enabled = false;                // the program's x402 is on and this price has terms
   std::vector<X402Term> x402_terms;
+};
+
+// One asset that x402 terms may ask for, with the network it lives on and our address there.
+struct X402Asset {
+  std::string key;            // "base-usdc": how prices name it
+  std::string network_key;    // "base"
+  std::string network;        // CAIP-2: "eip155:8453"
+  std::string asset;          // token contract or mint
+  std::uint32_t decimals = 0;
+  std::string name;           // EIP-712 domain name and version; empty where not applicable
+  std::string version;
+  std::string pay_to;         // empty: no address is configured
+};
+
+struct X402 {
+  bool enabled = false;
+  std::vector<X402Asset> assets;  // by key
 };
 
 struct Window {
@@ -150,9 +167,9 @@ struct Route {
   Matcher matcher;
   std::vector<Method> methods;            // GET before POST
   std::vector<std::uint32_t> operations;  // parallel to methods, in Program::operations()
-  QueryPolicy query;
-  BodyPolicy body;
-  ResponsePolicy response;
+  std::shared_ptr<const QueryPolicy> query;        // never null; routes with equal policies share
+  std::shared_ptr<const BodyPolicy> body;          // never null
+  std::shared_ptr<const ResponsePolicy> response;  // never null
   bool credential_required = false;
   bool enforce_declared = false;
   std::uint32_t deadline_ms = 0;
@@ -160,7 +177,7 @@ struct Route {
   Readiness readiness;                                // as programmed
   std::vector<std::string> forwarded_headers;         // caller headers sent on, lower case
   std::vector<std::string> allowed_response_headers;  // upstream headers passed back, lower case
-  Settings upstream_settings;
+  std::shared_ptr<const Settings> upstream_settings;  // null: none; see settings_tree.h for secrets
 };
 
 struct Provider {
@@ -175,8 +192,9 @@ struct Upstream {
   std::uint32_t revision = 0;
   std::uint32_t provider = 0;
   std::string plugin;  // name of the provider plugin that serves it
-  Settings settings;
-  std::string settings_digest;  // hex; changes when settings or the operations routed here change
+  std::uint32_t deadline_ms = 0;  // for routes that state none
+  Settings settings;              // secrets still as references; see resolve_secrets()
+  std::string settings_digest;    // hex; changes when settings or the operations routed here change
   std::vector<std::uint32_t> operations;  // in Program::operations()
 };
 
@@ -240,6 +258,7 @@ class Program {
   std::vector<Upstream> upstreams_;
   std::vector<Price> prices_;
   std::vector<FreePolicy> free_policies_;
+  X402 x402_;
   std::unique_ptr<Index> index_;
   std::string canonical_json_;
   std::string payload_hash_;

@@ -1,0 +1,35 @@
+#include "registry/settings_tree.h"
+
+#include <utility>
+
+namespace turnpike::registry {
+
+std::optional<SecretReference> secret_reference(const Settings& node) {
+  if (node.kind != Settings::Kind::map || node.fields.size() != 1) return std::nullopt;
+  const auto& [key, origin] = node.fields.front();
+  if (key != "secret" || origin.kind != Settings::Kind::map || origin.fields.size() != 1) {
+    return std::nullopt;
+  }
+  const auto& [kind, name] = origin.fields.front();
+  if (name.kind != Settings::Kind::scalar || name.text.empty()) return std::nullopt;
+  if (kind == "env") return SecretReference{SecretReference::Origin::environment, name.text};
+  if (kind == "file") return SecretReference{SecretReference::Origin::file, name.text};
+  return std::nullopt;
+}
+
+Settings resolve_secrets(const Settings& settings, const SecretResolver& resolver) {
+  Settings resolved = settings;
+  if (const auto reference = secret_reference(settings)) {
+    resolved.kind = Settings::Kind::scalar;
+    resolved.fields.clear();
+    resolved.quoted = true;
+    resolved.is_secret = true;
+    resolved.text = resolver(*reference).value_or(std::string());
+    return resolved;
+  }
+  for (Settings& item : resolved.items) item = resolve_secrets(item, resolver);
+  for (auto& [key, value] : resolved.fields) value = resolve_secrets(value, resolver);
+  return resolved;
+}
+
+}  // namespace turnpike::registry

@@ -1,0 +1,32 @@
+// Settings with secrets: the registry keeps `{secret: {env: NAME}}` and `{secret: {file: PATH}}` as
+// references, so that no value of a secret ever enters the Program, its canonical JSON or its hash.
+// app/ replaces them just before it binds a plugin. Pure functions; safe on any Thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <turnpike/settings.h>
+
+namespace turnpike::registry {
+
+struct SecretReference {
+  enum class Origin : std::uint8_t { environment, file };
+  Origin origin = Origin::environment;
+  std::string name;  // of the variable, or the file's path
+};
+
+// The reference that `node` is, if it is one.
+std::optional<SecretReference> secret_reference(const Settings& node);
+
+// The value of a secret, or nothing when it is not available.
+using SecretResolver = std::function<std::optional<std::string>(const SecretReference&)>;
+
+// A copy of `settings` in which each reference is a scalar with is_secret set; its text is empty
+// where the resolver has nothing.
+Settings resolve_secrets(const Settings& settings, const SecretResolver& resolver);
+
+}  // namespace turnpike::registry
