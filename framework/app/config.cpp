@@ -1,0 +1,273 @@
+#include "app/config.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "registry/source.h"
+
+namespace turnpike::app {
+namespace {
+
+using registry::Problem;
+namespace fs = std::filesystem;
+
+// Reads the keys of one map, remembers which it was asked for, and reports what is wrong.
+class Section {
+ public:
+  Section(const Settings* node, std::string path, std::vector<Problem>& problems)
+      : node_(node), path_(std::move(path)), problems_(problems) {
+    if (node_ != nullptr && node_->kind != Settings::Kind::map &&
+        node_->kind != Settings::Kind::null) {
+      report(*node_, path_, "expected a map");
+      node_ = nullptr;
+    }
+  }
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
+  // Keys that nobody asked for are unknown.
+  ~Section() {
+    if (node_ == nullptr) return;
+    for (const auto& [key, value] : node_->fields) {
+      if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+      const std::string nearest = registry::nearest_name(key, known_);
+      report(value, join(key),
+             "unknown key '" + key + "'" +
+                 (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    }
+  }
+
+  [[nodiscard]] const Settings* child(const std::string& key) {
+    known_.push_back(key);
+    return node_ == nullptr ? nullptr : node_->find(key);
+  }
+  [[nodiscard]] std::string join(const std::string& key) const {
+    return path_.empty() ? key : path_ + "." + key;
+  }
+
+  void string(const std::string& key, std::string& out) {
+    if (const Settings* value = child(key)) take(key, *value, node_->string(key, out), out);
+  }
+  void boolean(const std::string& key, bool& out) {
+    if (child(key) != nullptr) take(key, *node_->find(key), node_->boolean(key, out), out);
+  }
+  void integer(const std::string& key, std::uint32_t& out, std::int64_t minimum,
+               std::int64_t maximum) {
+    if (child(key) == nullptr) return;
+    std::int64_t number = out;
+    take(key, *node_->find(key), node_->integer(key, out, minimum, maximum), number);
+    out = static_cast<std::uint32_t>(number);
+  }
+  // A path: relative ones are relative to the file the value stands in.
+  void path(const std::string& key, std::string& out) {
+    const Settings* value = child(key);
+    if (value == nullptr) return;
+    take(key, *value, node_->string(key, out), out);
+    const bool from_file = !value->file.empty() && value->file != "--set";
+    if (from_file && !out.empty() && fs::path(out).is_relative()) {
+      out = (fs::path(value->file).parent_path() / out).lexically_normal().string();
+    }
+  }
+  template <class Value>
+  void choice(const std::string& key, Value& out,
+              std::initializer_list<std::pair<std::string_view, Value>> choices) {
+    const Settings* value = child(key);
+    if (value == nullptr) return;
+    std::string names;
+    for (const auto& [name, chosen] : choices) {
+      if (value->kind == Settings::Kind::scalar && value->text == name) {
+        out = chosen;
+        return;
+      }
+      names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    report(*value, join(key), "expected one of " + names);
+  }
+
+  void report(const Settings& at, const std::string& path, const std::string& message) {
+    problems_.push_back({at.file, at.line, at.column, path, message});
+  }
+
+ private:
+  template <class Value, class Out>
+  void take(const std::string& key, const Settings& at, Result<Value> value, Out& out) {
+    if (value.ok()) {
+      out = *std::move(value);
+    } else {
+      report(at, join(key), value.error().message);
+    }
+  }
+
+  const Settings* node_;
+  const std::string path_;
+  std::vector<Problem>& problems_;
+  std::vector<std::string> known_;
+};
+
+void read_storage(const Settings* node, Config& config, std::vector<Problem>& problems) {
+  Section storage(node, "storage", problems);
+  storage.choice("engine", config.engine,
+                 {{"sqlite", Engine::sqlite}, {"postgres", Engine::postgres}});
+  storage.boolean("migrate_at_start", config.migrate_at_start);
+  Section(storage.child("sqlite"), "storage.sqlite", problems).string("path", config.sqlite_path);
+  Section(storage.child("postgres"), "storage.postgres", problems)
+      .string("url", config.postgres_url);
+  if (config.engine == Engine::postgres && config.postgres_url.empty()) {
+    storage.report(node == nullptr ? Settings{} : *node, "storage.postgres.url",
+                   "engine postgres needs a url such as postgresql://user@host:5432/database");
+  }
+}
+
+void read_plugins(const Settings* node, Config& config, std::vector<Problem>& problems) {
+  Section plugins(node, "plugins", problems);
+  plugins.path("directory", config.plugins_directory);
+  const Settings* pins = plugins.child("sha256");
+  if (pins == nullptr) return;
+  for (const auto& [file, digest] : pins->fields) config.plugins_sha256[file] = digest.text;
+}
+
+void read_host(Section& hosts, const std::string& name, HostConfig& host,
+               std::vector<Problem>& problems) {
+  Section section(hosts.child(name), "hosts." + name, problems);
+  section.string("listen", host.listen);
+  section.string("base_url", host.base_url);
+}
+
+void read_api_host(const Settings* node, Config& config, std::vector<Problem>& problems) {
+  Section api(node, "hosts.api", problems);
+  api.string("listen", config.api.listen);
+  api.string("base_url", config.api.base_url);
+  api.path("reference_directory", config.reference_directory);
+  const Settings* origins = api.child("cors_origins");
+  if (origins == nullptr) return;
+  if (origins->kind != Settings::Kind::list) {
+    api.report(*origins, "hosts.api.cors_origins", "expected a list of origins, [] for none");
+    return;
+  }
+  config.cors_origins.clear();
+  for (const Settings& origin : origins->items) config.cors_origins.push_back(origin.text);
+}
+
+void read_hosts(const Settings* node, Config& config, std::vector<Problem>& problems) {
+  Section hosts(node, "hosts", problems);
+  read_api_host(hosts.child("api"), config, problems);
+  read_host(hosts, "mcp", config.mcp, problems);
+  read_host(hosts, "web", config.web, problems);
+  read_host(hosts, "operator", config.operator_host, problems);
+  for (HostConfig* host : {&config.api, &config.mcp, &config.web, &config.operator_host}) {
+    if (host->base_url.empty()) host->base_url = "http://" + host->listen;
+    while (host->base_url.ends_with('/')) host->base_url.pop_back();
+  }
+}
+
+void read_limits(const Settings* node, Config& config, std::vector<Problem>& problems) {
+  Section limits(node, "limits", problems);
+  limits.integer("drain_timeout_ms", config.drain_timeout_ms, 0, 600'000);
+  limits.integer("connections_max", config.connections_max, 1, 1'000'000);
+  limits.integer("calls_per_account_max", config.calls_per_account_max, 1, 1'000'000);
+  limits.integer("calls_per_upstream_max", config.calls_per_upstream_max, 1, 1'000'000);
+  limits.integer("heavy_transfers_max", config.heavy_transfers_max, 1, 10'000);
+}
+
+void read_accounts(const Settings* node, Config& config, std::vector<Problem>& problems) {
+  Section accounts(node, "accounts", problems);
+  Section grant(accounts.child("starter_grant"), "accounts.starter_grant", problems);
+  grant.boolean("enabled", config.starter_grant);
+  grant.integer("credits", config.starter_grant_credits, 1, 1'000'000'000);
+  grant.integer("days", config.starter_grant_days, 1, 36'500);
+}
+
+Config decode(const Settings& tree, std::vector<Problem>& problems) {
+  Config config;
+  Section top(&tree, "", problems);
+  using identity::Environment;
+  top.choice("environment", config.environment,
+             {{"development", Environment::development},
+              {"staging", Environment::staging},
+              {"production", Environment::production}});
+  top.path("data_dir", config.data_dir);
+  read_storage(top.child("storage"), config, problems);
+  read_plugins(top.child("plugins"), config, problems);
+  Section(top.child("registry"), "registry", problems).path("path", config.registry_path);
+  read_hosts(top.child("hosts"), config, problems);
+  {
+    Section runtime(top.child("runtime"), "runtime", problems);
+    runtime.integer("loops", config.loops, 0, 256);
+    runtime.integer("pool_threads", config.pool_threads, 1, 1024);
+  }
+  read_limits(top.child("limits"), config, problems);
+  read_accounts(top.child("accounts"), config, problems);
+  Section(top.child("log"), "log", problems)
+      .choice("level", config.log_level,
+              {{"debug", Severity::debug},
+               {"info", Severity::info},
+               {"warning", Severity::warning},
+               {"error", Severity::error}});
+  return config;
+}
+
+// Puts the value of one `--set a.b.c=value` into the tree, making maps on the way.
+std::optional<Problem> apply_setting(Settings& tree, const std::string& setting, int number) {
+  const std::size_t equals = setting.find('=');
+  const std::string key = setting.substr(0, equals);
+  if (equals == std::string::npos || key.empty()) {
+    return Problem{"--set", number, 1, setting, "expected path.to.key=value"};
+  }
+  Settings* node = &tree;
+  std::istringstream words(key);
+  for (std::string word; std::getline(words, word, '.');) {
+    if (node->kind != Settings::Kind::map) {
+      *node = {};
+      node->kind = Settings::Kind::map;
+    }
+    const auto known = std::find_if(node->fields.begin(), node->fields.end(),
+                                    [&](const auto& field) { return field.first == word; });
+    if (known != node->fields.end()) {
+      node = &known->second;
+    } else {
+      node = &node->fields.emplace_back(word, Settings{}).second;
+    }
+    node->file = "--set";
+    node->line = number;
+    node->column = 1;
+  }
+  node->kind = Settings::Kind::scalar;
+  node->fields.clear();
+  node->items.clear();
+  node->text = setting.substr(equals + 1);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Config, std::vector<Problem>> read_config(const std::string& path,
+                                                 const std::vector<std::string>& settings) {
+  std::vector<Problem> problems;
+  Settings tree;
+  tree.kind = Settings::Kind::map;
+  if (!path.empty()) {
+    std::ifstream stream(path);
+    std::stringstream text;
+    text << stream.rdbuf();
+    if (!stream) {
+      return std::vector<Problem>{{path, 0, 0, "", "cannot be read; name another with --config"}};
+    }
+    auto parsed = registry::parse_settings({path, text.str()});
+    if (!parsed.ok()) return std::move(parsed).error();
+    tree = *std::move(parsed);
+    if (tree.kind == Settings::Kind::null) tree.kind = Settings::Kind::map;
+  }
+  for (std::size_t at = 0; at < settings.size(); ++at) {
+    if (auto problem = apply_setting(tree, settings[at], static_cast<int>(at) + 1)) {
+      problems.push_back(*std::move(problem));
+    }
+  }
+  Config config = decode(tree, problems);
+  if (!problems.empty()) return problems;
+  return config;
+}
+
+}  // namespace turnpike::app

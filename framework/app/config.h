@@ -1,0 +1,67 @@
+// Config: the deployment, read once at start from YAML plus `--set path.to.key=value`. Everything
+// has a default; unknown keys, wrong types and values out of bounds are problems with their place,
+// all reported at once. Paths in the file are relative to the file, paths in --set to the working
+// directory. Plain value, owned by main(); read-only afterwards, safe on any Thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <turnpike/host.h>
+#include <turnpike/result.h>
+
+#include "base/limits.h"
+#include "identity/account.h"
+#include "registry/compile.h"
+
+namespace turnpike::app {
+
+enum class Engine : std::uint8_t { sqlite, postgres };
+
+struct HostConfig {
+  std::string listen;    // "address:port"; port 0 takes a free one; empty: not served
+  std::string base_url;  // public URL that documents are built from, without a final '/'
+};
+
+struct Config {
+  identity::Environment environment = identity::Environment::development;
+  std::string data_dir = "var";
+
+  Engine engine = Engine::sqlite;
+  std::string sqlite_path = "turnpike.db";  // relative to data_dir
+  std::string postgres_url;
+  bool migrate_at_start = true;
+
+  std::string plugins_directory;                      // default: beside the binary
+  std::map<std::string, std::string> plugins_sha256;  // file name -> hex; empty: not pinned
+  std::string registry_path = "registry";
+
+  HostConfig api{"127.0.0.1:8402", ""};
+  HostConfig mcp{"127.0.0.1:8403", ""};
+  HostConfig web{"127.0.0.1:8404", ""};
+  HostConfig operator_host{"127.0.0.1:8405", ""};
+  std::vector<std::string> cors_origins = {"*"};
+  std::string reference_directory;  // the bundle of the API reference UI; empty: not served
+
+  std::uint32_t loops = 0;  // 0: one for each core
+  std::uint32_t pool_threads = 16;
+  std::uint32_t drain_timeout_ms = 30'000;
+  std::uint32_t connections_max = base::limits::connections_max;
+  std::uint32_t calls_per_account_max = base::limits::calls_per_account_max;
+  std::uint32_t calls_per_upstream_max = base::limits::calls_per_upstream_max;
+  std::uint32_t heavy_transfers_max = base::limits::heavy_transfers_max;
+
+  bool starter_grant = true;
+  std::uint32_t starter_grant_credits = 1000;
+  std::uint32_t starter_grant_days = 365;
+
+  Severity log_level = Severity::info;
+};
+
+// `path` empty: defaults and `settings` alone. `settings` are the texts of --set.
+Result<Config, std::vector<registry::Problem>> read_config(
+    const std::string& path, const std::vector<std::string>& settings);
+
+}  // namespace turnpike::app

@@ -1,0 +1,60 @@
+#include "app/control.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <system_error>
+
+namespace turnpike::app {
+namespace {
+
+class ControlTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(mkdtemp(directory_), nullptr); }
+  void TearDown() override { rmdir(directory_); }
+  [[nodiscard]] std::string path() const { return std::string(directory_) + "/control.sock"; }
+
+ private:
+  char directory_[32] = "/tmp/turnpike-control-XXXXXX";
+};
+
+TEST_F(ControlTest, AnswersOneLineWithOneLine) {
+  const ControlServer server(path(), [](const std::string& line) { return "got " + line; });
+  EXPECT_EQ(ask_control(path(), "reload"), "got reload");
+  EXPECT_EQ(ask_control(path(), std::string(1000, 'x')), "got " + std::string(1000, 'x'));
+}
+
+TEST_F(ControlTest, IsForItsOwnerAlone) {
+  const ControlServer server(path(), [](const std::string& line) { return line; });
+  struct stat status {};
+  ASSERT_EQ(stat(path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+TEST_F(ControlTest, LongAnswersArriveWholeAndLongQuestionsAreDropped) {
+  const ControlServer server(path(), [](const std::string&) { return std::string(1 << 20, 'y'); });
+  EXPECT_EQ(ask_control(path(), "q").size(), std::size_t{1} << 20);
+  EXPECT_THROW((void)ask_control(path(), std::string(100'000, 'x')), std::system_error);
+  EXPECT_EQ(ask_control(path(), "q").size(), std::size_t{1} << 20) << "and the next is served";
+}
+
+TEST_F(ControlTest, SaysThatNobodyListens) {
+  try {
+    (void)ask_control(path(), "reload");
+    FAIL();
+  } catch (const std::system_error& error) {
+    EXPECT_NE(std::string(error.what()).find("no gateway answers at"), std::string::npos);
+  }
+}
+
+TEST_F(ControlTest, TakesOverTheNameOfACrashedPredecessor) {
+  { const ControlServer first(path(), [](const std::string& line) { return line; }); }
+  ASSERT_EQ(system(("touch " + path()).c_str()), 0);
+  const ControlServer second(path(), [](const std::string& line) { return line; });
+  EXPECT_EQ(ask_control(path(), "a"), "a");
+}
+
+}  // namespace
+}  // namespace turnpike::app

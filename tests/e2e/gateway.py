@@ -1,0 +1,191 @@
+"""A real gateway process for one test: its own data directory, database, registry and free ports.
+
+Nothing here sleeps to wait: readiness is the listener's own line on standard output, ends are
+process ends. Only processes started here are ended, by their id.
+"""
+
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("TURNPIKE_BINARY_DIR", ROOT / "build" / "release"))
+TURNPIKE = BUILD / "turnpike"
+GOVDATA_IMPORT = BUILD / "govdata-import"
+START_TIMEOUT_SECONDS = 60
+
+
+class Reply:
+    """One HTTP reply, read to its end; `complete` is false when the connection broke before."""
+
+    def __init__(self, status, headers, body, complete=True):
+        self.status = status
+        self.headers = {name.lower(): value for name, value in headers}
+        self.body = body
+        self.complete = complete
+
+    def json(self):
+        return json.loads(self.body)
+
+    def error_code(self):
+        return self.json()["error"]["code"]
+
+
+class Postgres:
+    """A throw-away PostgreSQL on a Unix socket in a temporary directory."""
+
+    def __init__(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-pg-"))
+        binaries = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))[-1]
+        self.prefix = []
+        if os.getuid() == 0:  # PostgreSQL refuses to run as root
+            shutil.chown(self.directory, "postgres", "postgres")
+            self.prefix = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        data = self.directory / "data"
+        subprocess.run(
+            [*self.prefix, binaries / "initdb", "-D", data, "-U", "turnpike", "-A", "trust", "-N"],
+            check=True, capture_output=True, cwd=self.directory)
+        self.process = subprocess.Popen(
+            [*self.prefix, binaries / "postgres", "-D", data, "-k", self.directory,
+             "-c", "listen_addresses=", "-c", "max_connections=100"],
+            stderr=subprocess.PIPE, text=True, cwd=self.directory)
+        for line in self.process.stderr:
+            if "ready to accept connections" in line:
+                break
+        else:
+            raise RuntimeError("PostgreSQL did not start")
+        # Its log is of no use from here on, but a full pipe would stop it.
+        self.drain = subprocess.Popen(["cat"], stdin=self.process.stderr,
+                                      stdout=subprocess.DEVNULL)
+        self.databases = 0
+        self.binaries = binaries
+
+    def new_database(self):
+        self.databases += 1
+        name = f"test{self.databases}"
+        subprocess.run([self.binaries / "createdb", "-h", self.directory, "-U", "turnpike", name],
+                       check=True, capture_output=True)
+        return f"postgresql://turnpike@/{name}?host={self.directory}"
+
+    def close(self):
+        self.process.send_signal(signal.SIGINT)  # fast shutdown
+        self.process.wait()
+        self.drain.wait()
+        self.process.stderr.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Gateway:
+    """`turnpike serve` on free ports. Settings are `--set` texts; `registry` a directory."""
+
+    def __init__(self, *, settings=(), registry=None, postgres_url=None, plugins=None):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-e2e-"))
+        self.registry = registry or ROOT / "registry"
+        self.settings = [
+            f"data_dir={self.directory}",
+            f"registry.path={self.registry}",
+            "hosts.api.listen=127.0.0.1:0",
+            "hosts.operator.listen=127.0.0.1:0",
+            "log.level=warning",
+            *settings,
+        ]
+        if plugins:
+            self.settings.append(f"plugins.directory={plugins}")
+        if postgres_url:
+            self.settings += ["storage.engine=postgres", f"storage.postgres.url={postgres_url}"]
+        self.process = None
+        self.addresses = {}
+
+    def command(self, *words):
+        options = [word for setting in self.settings for word in ("--set", setting)]
+        return [TURNPIKE, *words, "--config", ROOT / "config" / "turnpike.yaml", *options]
+
+    def run(self, *words, check=True):
+        return subprocess.run(self.command(*words), check=check, capture_output=True, text=True,
+                              timeout=START_TIMEOUT_SECONDS)
+
+    def run_json(self, *words):
+        return json.loads(self.run(*words, "--json").stdout)
+
+    def start(self):
+        self.log = open(self.directory / "log", "ab")
+        self.process = subprocess.Popen(self.command("serve"), stdout=subprocess.PIPE,
+                                        stderr=self.log, text=True)
+        wanted = {"api", "operator"}
+        while wanted - self.addresses.keys():
+            line = self.process.stdout.readline()
+            if not line:
+                raise RuntimeError("the gateway did not start:\n" + self.log_text())
+            event = json.loads(line)
+            if event["event"] == "listening":
+                host, port = event["address"].rsplit(":", 1)
+                self.addresses[event["host"]] = (host, int(port))
+        return self
+
+    def log_text(self):
+        return (self.directory / "log").read_text()
+
+    def kill(self):
+        self.process.kill()
+        self._ended()
+
+    def stop(self, expected=0):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout=START_TIMEOUT_SECONDS)
+        self._ended()
+        assert code == expected, f"exit code {code}:\n{self.log_text()}"
+
+    def _ended(self):
+        self.process.wait()
+        self.process.stdout.close()
+        self.log.close()
+        self.process = None
+        self.addresses = {}
+
+    def close(self):
+        if self.process is not None:
+            self.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def new_key(self, credits=0):
+        """An account with its starter grant plus `credits`, and a key's secret."""
+        account = self.run_json("account", "create", "--name", "e2e")["id"]
+        if credits:
+            self.run_json("grant", "--account", account, "--credits", str(credits))
+        return account, self.run_json("key", "create", "--account", account, "--name",
+                                      "e2e")["secret"]
+
+    def call(self, method, target, *, key=None, headers=(), body=None, host="api", timeout=60):
+        """One request on a connection of its own; header names may repeat."""
+        connection = http.client.HTTPConnection(*self.addresses[host], timeout=timeout)
+        try:
+            connection.putrequest(method, target, skip_accept_encoding=True)
+            if key:
+                connection.putheader("Authorization", "Bearer " + key)
+            for name, value in headers:
+                connection.putheader(name, value)
+            if body is not None:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            response = connection.getresponse()
+            return Reply(response.status, response.getheaders(), response.read())
+        finally:
+            connection.close()
+
+    def get(self, target, **options):
+        return self.call("GET", target, **options)
+
+    def raw(self, data, *, host="api", timeout=20):
+        """The bytes that come back for `data` until the gateway closes the connection."""
+        with socket.create_connection(self.addresses[host], timeout=timeout) as connection:
+            connection.sendall(data)
+            received = b""
+            while chunk := connection.recv(65536):
+                received += chunk
+            return received
