@@ -20,7 +20,10 @@ add_library(turnpike_options INTERFACE)
 target_compile_options(turnpike_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
   -fno-omit-frame-pointer)
-if(TURNPIKE_SANITIZER STREQUAL "address")
+if(TURNPIKE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -Wno-error)
+  add_link_options(-fsanitize=address,undefined)
+elseif(TURNPIKE_SANITIZER STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all)
   add_link_options(-fsanitize=address,undefined)
 elseif(TURNPIKE_SANITIZER STREQUAL "thread")
@@ -71,6 +74,26 @@ function(turnpike_test name)
   endif()
   if("threads" IN_LIST ARG_LABELS)
     add_dependencies(threaded_tests ${name}_test)
+  endif()
+endfunction()
+
+# turnpike_fuzz(http_head LINKS Turnpike::wire): http_head_fuzz.cpp with LLVMFuzzerTestOneInput, seeds
+# in http_head_seeds/. In a normal build a driver feeds it the seeds, as a test; with TURNPIKE_FUZZ
+# (clang) it is a libFuzzer binary for `./dev fuzz`.
+function(turnpike_fuzz name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name}_fuzz ${CMAKE_CURRENT_SOURCE_DIR}/${name}_fuzz.cpp ${ARG_SOURCES})
+  target_link_libraries(${name}_fuzz PRIVATE ${ARG_LINKS} turnpike_options)
+  set_target_properties(${name}_fuzz PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  if(TURNPIKE_FUZZ)
+    target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzz_harnesses ${name}_fuzz)
+  else()
+    target_sources(${name}_fuzz PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/seed_driver.cpp)
+    add_dependencies(sanitized_tests ${name}_fuzz)
+    add_test(NAME ${name}_seeds
+      COMMAND ${name}_fuzz ${CMAKE_CURRENT_SOURCE_DIR}/${name}_seeds)
+    set_tests_properties(${name}_seeds PROPERTIES LABELS sanitize TIMEOUT 120)
   endif()
 endfunction()
 
