@@ -22,7 +22,9 @@ struct Deadline {
     return {now_ns() + duration_ms * 1'000'000};
   }
   [[nodiscard]] bool passed() const noexcept { return now_ns() >= ns; }
-  [[nodiscard]] Deadline earlier(Deadline other) const noexcept { return ns < other.ns ? *this : other; }
+  [[nodiscard]] Deadline earlier(Deadline other) const noexcept {
+    return ns < other.ns ? *this : other;
+  }
 };
 
 // How a wait ended.

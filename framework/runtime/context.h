@@ -1,0 +1,55 @@
+// Context: a suspended execution and the switch between two of them. Chosen library: Boost.Context
+// (its bare fcontext, in context.cpp only). Our switch adds what the library leaves out: the C++
+// runtime's record of exceptions being handled moves with the execution (else a wait inside a
+// catch block rethrows somebody else's exception), and ASan and TSan are told.
+//
+// Owned by a fiber or by a loop's scheduler; used by the loop's Thread only.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/stack.h"
+
+namespace turnpike::runtime {
+
+class Context {
+ public:
+  Context() noexcept = default;
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // Makes this context start in `entry` on `stack` at the next switch to it. `entry` must not
+  // return; its last act is switch_from_finished(). REQUIRES: not started, or release()d.
+  void prepare(const Stack& stack, void (*entry)());
+  // After the context finished: the sanitizers forget it.
+  void release() noexcept;
+  // Makes this context stand for the running Thread's own stack.
+  void adopt_thread() noexcept;
+
+  // Suspends `from`, which is running, and continues `to`; returns when somebody switches back.
+  static void switch_from(Context& from, Context& to) noexcept;
+  [[noreturn]] static void switch_from_finished(Context& from, Context& to) noexcept;
+
+ private:
+  friend struct ContextEntry;
+
+  // What the C++ ABI keeps per Thread: the stack of caught exceptions, the count of flying ones.
+  struct ExceptionState {
+    void* caught = nullptr;
+    unsigned int uncaught = 0;
+  };
+
+  static void leave(Context& from, Context& to, bool is_finished) noexcept;
+  void arrive(void* previous_handle, Context& previous) noexcept;
+
+  void* handle_ = nullptr;
+  void (*entry_)() = nullptr;
+  ExceptionState exceptions_;
+  // Used under ASan and TSan only.
+  void* fake_stack_ = nullptr;
+  const void* stack_bottom_ = nullptr;
+  std::size_t stack_bytes_ = 0;
+  void* thread_record_ = nullptr;
+};
+
+}  // namespace turnpike::runtime

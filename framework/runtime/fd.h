@@ -1,0 +1,66 @@
+// Fd: waiting for a descriptor. It watches, it does not own: make it after the descriptor is
+// non-blocking, destroy it before the descriptor is closed. Made on a loop Thread it belongs to
+// that loop (edge-triggered epoll, registered once) and only that Thread may use it, on any fiber,
+// at most one reader and one writer at a time. Made on a plain Thread it waits by poll(2).
+//
+// Use: try the operation first; on EAGAIN wait, then try again until EAGAIN. A wait may end ready
+// once too often, never too seldom. An idle connection has no fiber: its FdWatcher is called.
+// Every send on a socket gives MSG_NOSIGNAL.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/deadline.h"
+
+namespace turnpike::runtime {
+
+struct FdState;
+
+// Called on the loop Thread outside of any fiber: must not wait, may destroy the Fd.
+class FdWatcher {
+ public:
+  // The descriptor became readable (or failed) while armed; arm() again for the next time.
+  virtual void on_readable() noexcept = 0;
+  // The peer closed its sending side or the connection broke; at most once, armed or not.
+  virtual void on_hangup() noexcept {}
+
+ protected:
+  ~FdWatcher() = default;
+};
+
+class Fd {
+ public:
+  Fd() noexcept = default;  // watches nothing
+  // ok() is false when epoll refuses the descriptor.
+  explicit Fd(int descriptor, FdWatcher* watcher = nullptr);
+  ~Fd() { reset(); }
+  Fd(Fd&& other) noexcept : state_(other.state_) { other.state_ = nullptr; }
+  Fd& operator=(Fd&& other) noexcept;
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+
+  [[nodiscard]] bool ok() const noexcept { return state_ != nullptr; }
+  [[nodiscard]] int descriptor() const noexcept;
+
+  // Also ready when the peer is gone or the connection broke: the next operation tells.
+  Wake wait_readable(Deadline deadline) noexcept;
+  Wake wait_writable(Deadline deadline) noexcept;
+
+  void set_watcher(FdWatcher* watcher) noexcept;
+  // Asks for on_readable(). False, and nothing asked, when something arrived since the last wait:
+  // try reading again.
+  [[nodiscard]] bool arm() noexcept;
+  void disarm() noexcept;
+  // The peer closed its sending side or the connection broke, as far as the loop has seen.
+  [[nodiscard]] bool hung_up() const noexcept;
+
+  // Stops watching. REQUIRES: nobody waits.
+  void reset() noexcept;
+
+ private:
+  Wake wait(bool for_reading, Deadline deadline) noexcept;
+
+  FdState* state_ = nullptr;
+};
+
+}  // namespace turnpike::runtime

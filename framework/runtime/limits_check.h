@@ -1,0 +1,26 @@
+// What the system grants: descriptors and memory maps, compared at start with what the configured
+// number of connections and calls needs. Plain functions; called by main() before the loops start.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace turnpike::runtime {
+
+struct SystemLimits {
+  std::uint64_t descriptors_max = 0;
+  std::uint64_t fibers_max = 0;  // a guarded stack takes two memory maps
+};
+
+struct SystemNeeds {
+  std::uint64_t descriptors = 0;
+  std::uint64_t fibers = 0;
+};
+
+// Raises the soft descriptor limit to the hard one and reads both.
+SystemLimits raise_system_limits();
+// One sentence for each need that is not met: what is there, what is needed, how to change it.
+std::vector<std::string> unmet_needs(const SystemLimits& limits, const SystemNeeds& needs);
+
+}  // namespace turnpike::runtime

@@ -1,0 +1,45 @@
+// Stack and StackPool: the memory a fiber runs on, 64 KiB with an inaccessible page below, so that
+// an overflow ends the process instead of writing into a neighbour. Each takes two memory maps.
+//
+// A pool is owned by one loop and used by its Thread only.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace turnpike::runtime {
+
+struct Stack {
+  void* bottom = nullptr;  // lowest usable address
+  std::size_t bytes = 0;
+
+  [[nodiscard]] void* top() const noexcept { return static_cast<char*>(bottom) + bytes; }
+  explicit operator bool() const noexcept { return bottom != nullptr; }
+};
+
+// Sanitizers enlarge frames several times.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::size_t stack_bytes = 256 * 1024;
+#else
+inline constexpr std::size_t stack_bytes = 64 * 1024;
+#endif
+
+class StackPool {
+ public:
+  // Keeps at most `idle_max` unused stacks, frees the others.
+  explicit StackPool(std::size_t idle_max) : idle_max_(idle_max) {}
+  ~StackPool();
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+
+  // Empty when the system grants no more memory maps.
+  [[nodiscard]] Stack take();
+  void give_back(Stack stack) noexcept;
+  [[nodiscard]] std::size_t idle() const noexcept { return idle_.size(); }
+
+ private:
+  std::size_t idle_max_;
+  std::vector<Stack> idle_;
+};
+
+}  // namespace turnpike::runtime
