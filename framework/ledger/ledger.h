@@ -13,17 +13,16 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include <turnpike/lane.h>
 #include <turnpike/result.h>
 
 #include "base/error.h"
+#include "ledger/books.h"
 #include "runtime/deadline.h"
 
 namespace turnpike::ledger {
-
-// Whole Credits; never negative in the books.
-using Credits = std::int64_t;
 
 // Everything the books record about one paid call (decisions.md, Usage row). Views are valid during
 // the call they are passed to.
@@ -47,22 +46,52 @@ struct UsageFact {
   std::uint32_t upstream_ms = 0;
 };
 
-class Lease;  // the node's escrow on one allocation; see lease.h
+class Lease;  // the node's escrow on one allocation; see escrow.h
 
-// Units set aside for one call. Movable; belongs to the fiber of the call.
+// Units set aside for one call. Movable; belongs to the fiber of the call. Gives its units back to
+// the lease when it is destroyed, unless they were settled.
 class Hold {
  public:
   Hold() = default;
   Hold(std::shared_ptr<Lease> lease, Credits units) : lease_(std::move(lease)), units_(units) {}
-  Hold(Hold&&) noexcept = default;
-  Hold& operator=(Hold&&) noexcept;
-  ~Hold();
-  [[nodiscard]] Credits units() const noexcept { return units_; }
+  Hold(Hold&& other) noexcept
+      : lease_(std::move(other.lease_)), units_(other.units_), more_(std::move(other.more_)) {
+    other.forget();
+  }
+  Hold& operator=(Hold&& other) noexcept {
+    if (this != &other) {
+      give_back();
+      lease_ = std::move(other.lease_);
+      units_ = other.units_;
+      more_ = std::move(other.more_);
+      other.forget();
+    }
+    return *this;
+  }
+  ~Hold() { give_back(); }
+  [[nodiscard]] Credits units() const noexcept {
+    Credits sum = units_;
+    for (const Part& part : more_) sum += part.units;
+    return sum;
+  }
 
  private:
+  friend class Escrow;
   friend class EscrowLedger;
+  struct Part {
+    std::shared_ptr<Lease> lease;
+    Credits units = 0;
+  };
+  void give_back() noexcept;  // no effect without a lease
+  void forget() noexcept {
+    lease_.reset();
+    units_ = 0;
+    more_.clear();
+  }
+
   std::shared_ptr<Lease> lease_;
   Credits units_ = 0;
+  std::vector<Part> more_;  // when the last units of one allocation and the first of the next pay
 };
 
 struct Settled {

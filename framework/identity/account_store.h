@@ -1,0 +1,45 @@
+// AccountStore: accounts as they are stored (storage/ implements it). An account is created
+// `provisioning` and becomes `active` in the transaction that books its starter grant, so the grant
+// happens exactly once however often, and by however many nodes, activation is tried.
+//
+// Called from the blocking pool or a plain Thread; blocks. Errors: account.absent,
+// account.read_failed (nothing was written).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "identity/account.h"
+
+namespace turnpike::identity {
+
+// Credits every new account starts with; 0 units: none.
+struct StarterGrant {
+  std::int64_t units = 1000;
+  std::int64_t valid_ms = 365ll * 24 * 60 * 60 * 1000;
+};
+
+class AccountStore {
+ public:
+  virtual ~AccountStore() = default;
+  [[nodiscard]] virtual Result<Account, base::Error> create(std::string_view name) = 0;
+  // Books the starter grant unless it was, and makes a provisioning account active. Accounts in
+  // any other state are returned as they are.
+  [[nodiscard]] virtual Result<Account, base::Error> activate(std::string_view account_id,
+                                                              const StarterGrant& grant) = 0;
+  [[nodiscard]] virtual Result<Account, base::Error> set_status(std::string_view account_id,
+                                                                AccountStatus status) = 0;
+  [[nodiscard]] virtual Result<std::optional<Account>, base::Error> find(
+      std::string_view account_id) = 0;
+  // Oldest first; only those in `status` where given.
+  [[nodiscard]] virtual Result<std::vector<Account>, base::Error> list(
+      std::optional<AccountStatus> status) = 0;
+};
+
+}  // namespace turnpike::identity

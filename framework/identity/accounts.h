@@ -1,0 +1,65 @@
+// Accounts and ApiKeys: the account and key services behind the command line and, later, the
+// account routes. Both are thin rules over the ports: an account is handed out only once it is
+// active, a token is shown only once, a revocation reaches this node's cache at once.
+//
+// Owned by app/; safe for concurrent use. Called from the blocking pool or a plain Thread; blocks.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/host.h>
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "identity/account_store.h"
+#include "identity/key_store.h"
+
+namespace turnpike::identity {
+
+class Accounts {
+ public:
+  Accounts(AccountStore& store, StarterGrant grant) : store_(store), grant_(grant) {}
+
+  // Creates an account, books its starter grant and returns it active. When the second step fails
+  // the account stays provisioning, and resume() finishes it. request.malformed for a name that is
+  // not 1 to 200 bytes of printable UTF-8.
+  [[nodiscard]] Result<Account, base::Error> create(std::string_view name);
+  // Activates accounts that a crash left provisioning; returns how many.
+  [[nodiscard]] Result<std::size_t, base::Error> resume();
+
+ private:
+  AccountStore& store_;
+  StarterGrant grant_;
+};
+
+struct CreatedKey {
+  ApiKey key;
+  std::string secret;  // the token; never stored, never shown again
+};
+
+class ApiKeys {
+ public:
+  // `revoked` is called after a revocation is durable: CachedAuthenticator::forget, or null.
+  ApiKeys(KeyStore& store, Environment environment, Random& random,
+          std::function<void(std::string_view key_id)> revoked = nullptr)
+      : store_(store), environment_(environment), random_(random), revoked_(std::move(revoked)) {}
+
+  [[nodiscard]] Result<CreatedKey, base::Error> create(std::string_view account_id,
+                                                       std::string_view name);
+  [[nodiscard]] Result<std::vector<ApiKey>, base::Error> list(std::string_view account_id);
+  [[nodiscard]] Result<std::optional<ApiKey>, base::Error> rename(std::string_view key_id,
+                                                                  std::string_view name);
+  [[nodiscard]] Result<std::optional<ApiKey>, base::Error> revoke(std::string_view key_id);
+
+ private:
+  KeyStore& store_;
+  Environment environment_;
+  Random& random_;
+  std::function<void(std::string_view)> revoked_;
+};
+
+}  // namespace turnpike::identity

@@ -1,0 +1,72 @@
+// KeyStore: API keys as they are stored (storage/ implements it). Only the SHA-256 of a token is
+// kept. Every change that may end or alter what a token is worth (revocation, account status, a new
+// key) takes the next number of one change sequence, in the transaction of the change itself, so
+// other nodes learn of it by asking what came after the last number they saw.
+//
+// Called from the blocking pool or a plain Thread; blocks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "crypto/digest.h"
+#include "identity/account.h"
+
+namespace turnpike::identity {
+
+struct NewKey {
+  std::string account_id;
+  std::string name;
+  Environment environment = Environment::development;
+  std::string prefix;
+  crypto::Sha256 digest{};
+};
+
+// What a token's digest stands for.
+struct KeyRecord {
+  ApiKey key;
+  AccountStatus account_status = AccountStatus::active;
+};
+
+struct KeyChange {
+  std::int64_t sequence = 0;
+  std::optional<crypto::Sha256> digest;  // nothing: every key of the account
+  std::string account_id;
+};
+
+struct KeyUse {
+  std::string key_id;
+  std::int64_t at_ms = 0;
+};
+
+class KeyStore {
+ public:
+  virtual ~KeyStore() = default;
+  // account.absent when there is no such account.
+  [[nodiscard]] virtual Result<ApiKey, base::Error> add(const NewKey& key) = 0;
+  [[nodiscard]] virtual Result<std::optional<KeyRecord>, base::Error> find(
+      const crypto::Sha256& digest) = 0;
+  [[nodiscard]] virtual Result<std::vector<ApiKey>, base::Error> list(
+      std::string_view account_id) = 0;
+  // Nothing: there is no such key.
+  [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> rename(
+      std::string_view key_id, std::string_view name) = 0;
+  // Revoking a revoked key changes nothing and returns it.
+  [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> revoke(
+      std::string_view key_id) = 0;
+  // Changes after `sequence`, in order; at most 1,000.
+  [[nodiscard]] virtual Result<std::vector<KeyChange>, base::Error> changes_after(
+      std::int64_t sequence) = 0;
+  [[nodiscard]] virtual Result<std::int64_t, base::Error> last_change() = 0;
+  // Moves last-used times forward, never back.
+  [[nodiscard]] virtual Result<Unit, base::Error> record_uses(std::span<const KeyUse> uses) = 0;
+};
+
+}  // namespace turnpike::identity

@@ -1,0 +1,98 @@
+// The books of Credits: what is recorded, what always holds, and the life of a hold.
+//
+// THE INVARIANT, for every account at every commit:
+//
+//     granted = remaining + leased + charged + expired + voided
+//
+//   granted    units of its allocations (corrections included)
+//   remaining  units of its allocations that nobody has taken
+//   leased     sum over open leases of (granted - settled): escrow in the hands of nodes
+//   charged    units of its usage facts
+//   expired    remainders of allocations whose time was over;  voided: withdrawn ones
+//
+// Every movement of units is one append-only row that names where they leave and where they arrive:
+// `posting` (issued -> available -> escrow -> available | expired | voided) or, for a charge,
+// `fact` (escrow -> charged). verify() adds those rows up and compares them with the totals that
+// allocations and leases carry, so a changed, missing or doubled row shows.
+//
+// THE LIFE OF A HOLD, and where each rule is enforced:
+//
+//   1 lease    the node draws a lease from the account's allocations, soonest expiry first, ties
+//              oldest first, then id (draw.h plans it, LeaseStore::acquire books it in one
+//              transaction). Its size follows the account's rate and shrinks with the balance.
+//   2 hold     units leave the lease's free part in memory, nothing is written (escrow.h). Refused
+//              when the call could outlive the lease or the database is out of reach.
+//   3 settle   the committer (committer.h) collects the settlements of concurrent calls into one
+//              transaction (SettlementStream::settle): batch row first, facts, and for every lease
+//              `settled + n <= granted`, still open and of the same epoch, or the whole batch is
+//              rolled back. Time is not tested there: the fence is the lease, clocks serve liveness.
+//   4 answer   only after the commit does settle() return and the reply leave. An unknown commit is
+//              proven by the batch row before anything else is written (committer.h).
+//   or release units return to the lease in memory; the uncharged fact is recorded lazily.
+//
+//   A crash loses nothing: what was settled is in the books, what was held was never delivered, and
+//   the rest of the lease returns when the node starts again or the lease's time is over, whichever
+//   is first (LeaseStore::tend).
+//
+// Values; safe on any Thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace turnpike::ledger {
+
+// Whole Credits; never negative in the books.
+using Credits = std::int64_t;
+
+enum class Origin : std::uint8_t {
+  starter_grant,
+  purchase,
+  auto_top_up,
+  operator_grant,
+  correction,
+};
+std::string_view name_of(Origin origin) noexcept;
+std::optional<Origin> origin(std::string_view name) noexcept;
+
+enum class AllocationStatus : std::uint8_t { active, exhausted, expired, voided };
+std::string_view name_of(AllocationStatus status) noexcept;
+
+// Credits granted to an account from one origin, with an expiry.
+struct Allocation {
+  std::string id;
+  std::string account_id;
+  Origin origin = Origin::operator_grant;
+  Credits units = 0;
+  Credits remaining = 0;  // leased and held units count until they are charged
+  std::int64_t created_at_ms = 0;
+  std::int64_t effective_at_ms = 0;
+  std::int64_t expires_at_ms = 0;
+  AllocationStatus status = AllocationStatus::active;
+};
+
+// One account's side of the invariant.
+struct AccountSums {
+  std::string account_id;
+  Credits granted = 0;
+  Credits remaining = 0;
+  Credits leased = 0;
+  Credits charged = 0;
+  Credits expired = 0;
+  Credits voided = 0;
+
+  [[nodiscard]] bool balanced() const noexcept {
+    return granted == remaining + leased + charged + expired + voided;
+  }
+  [[nodiscard]] Credits balance() const noexcept { return granted - charged - expired - voided; }
+};
+
+struct Verification {
+  std::vector<AccountSums> accounts;  // by account id
+  std::vector<std::string> problems;  // one sentence each; empty: the books are right
+};
+
+}  // namespace turnpike::ledger

@@ -1,0 +1,73 @@
+// EscrowLedger: the Ledger. Holds come from leases in memory, settlements leave in groups. It runs
+// two Threads of its own, since both block on the store: the committer (settlements) and the escrow
+// (leases, heartbeat, recovery). See books.h for the life of a hold.
+//
+// Owned by app/. start() before the first call, stop() after the last: stop() settles what is
+// queued and returns the leases. Destroyed without stop() it behaves as a crashed process would,
+// which tests use: nothing more is written.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include <turnpike/host.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "ledger/ledger.h"
+#include "ledger/store.h"
+
+namespace turnpike::ledger {
+
+struct LedgerSettings {
+  std::int64_t lease_hold_ms = 30'000;     // a lease serves new holds for so long, then is renewed
+  std::int64_t settle_margin_ms = 60'000;  // and settles for so long after that, at least
+  std::int64_t idle_return_ms = 10'000;    // a lease without a hold for so long is returned
+  std::int64_t heartbeat_ms = 250;
+  std::int64_t commit_budget_ms = base::limits::commit_budget_ms;
+  std::int64_t batch_wait_us = 700;        // a batch closes after this, or at half of what is in flight
+  std::uint32_t batch_max = 1'024;
+  std::uint32_t released_facts_max = 65'536;  // waiting to be recorded; further ones are dropped
+};
+
+struct LedgerHealth {
+  bool available = false;       // the database can be written
+  bool expiry_paused = false;   // the wall clock jumped forward by more than five minutes
+};
+
+class EscrowLedger final : public Ledger {
+ public:
+  struct Sources {
+    const Clock& clock;
+    base::Log& log;
+    base::Metrics& metrics;
+    // Called once, from a Thread of the ledger, when the store can no longer be trusted: the
+    // process must end, and the next start recovers.
+    std::function<void(std::string_view reason)> fatal;
+  };
+
+  EscrowLedger(LedgerStore& store, const LedgerSettings& settings, Sources sources);
+  ~EscrowLedger() override;
+
+  // Blocks; plain Thread. The error: the store cannot be reached or read.
+  [[nodiscard]] Stored<Unit> start();
+  // Blocks until the queue is settled and the leases are back, or the commit budget has passed.
+  void stop() noexcept;
+  [[nodiscard]] LedgerHealth health() const noexcept;
+
+  Result<Hold, base::Error> hold(std::string_view account_id, Credits units,
+                                 runtime::Deadline until) override;
+  Settlement settle(Hold hold, const UsageFact& fact) override;
+  void release(Hold hold, const UsageFact& fact) noexcept override;
+  Result<Balance, base::Error> balance(std::string_view account_id,
+                                       runtime::Deadline deadline) override;
+
+ private:
+  struct Machine;
+  std::unique_ptr<Machine> machine_;
+};
+
+}  // namespace turnpike::ledger

@@ -1,0 +1,64 @@
+// Node: one process's access to the database, and the owner of every port that stands on it. The
+// gateway opens it as `Role::gateway`: the lock on data_dir is then this process's until it ends,
+// which proves that whoever held it before is dead. Tools open it as `Role::tool`, beside a running
+// gateway.
+//
+// open() migrates nothing: it refuses a database that is empty, older than this build, tampered
+// with, or too new to be read; migrate() brings it up. app/ owns the Node; it must outlive all users
+// of its ports. The ports are safe for concurrent use from the blocking pool and plain Threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <turnpike/host.h>
+#include <turnpike/result.h>
+
+#include "identity/account_store.h"
+#include "identity/key_store.h"
+#include "ledger/store.h"
+#include "registry/generation.h"
+#include "storage/settings.h"
+#include "storage/shared_secrets.h"
+
+namespace turnpike::storage {
+
+enum class Role : std::uint8_t { gateway, tool };
+
+// Where ledger time comes from. `database` is for service: on PostgreSQL all nodes then share the
+// server's clock (SQLite has none but the process's). `argument` is for tests.
+enum class TimeSource : std::uint8_t { database, argument };
+
+class Node {
+ public:
+  struct Sources {
+    const Clock& clock;
+    Random& random;
+    TimeSource time = TimeSource::database;
+  };
+
+  virtual ~Node() = default;
+  // The error is a sentence for the operator.
+  static Result<std::unique_ptr<Node>, std::string> open(const Settings& settings, Role role,
+                                                         Sources sources);
+
+  [[nodiscard]] virtual identity::AccountStore& accounts() noexcept = 0;
+  [[nodiscard]] virtual identity::KeyStore& keys() noexcept = 0;
+  [[nodiscard]] virtual ledger::LedgerStore& ledger() noexcept = 0;
+  [[nodiscard]] virtual registry::ManifestStore& manifest() noexcept = 0;
+  [[nodiscard]] virtual SharedSecrets& secrets() noexcept = 0;
+};
+
+struct MigrationStep {
+  std::uint32_t version = 0;
+  std::string name;
+};
+
+// Applies what is missing, each migration in its own transaction, and returns what was (with
+// `dry_run`: would be) applied. Safe to call from several nodes at once.
+Result<std::vector<MigrationStep>, std::string> migrate(const Settings& settings,
+                                                        const Clock& clock, bool dry_run);
+
+}  // namespace turnpike::storage

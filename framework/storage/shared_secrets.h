@@ -1,0 +1,25 @@
+// SharedSecrets: random keys that all nodes of one database share, such as the HMAC key of paging
+// cursors. The first node to ask makes it, all others get the same bytes.
+//
+// Owned by Node; safe for concurrent use from the blocking pool or plain Threads; blocks.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+
+namespace turnpike::storage {
+
+class SharedSecrets {
+ public:
+  virtual ~SharedSecrets() = default;
+  // `bytes` counts for the first caller alone. gateway.internal when the store is out of reach.
+  [[nodiscard]] virtual Result<std::string, base::Error> get_or_create(std::string_view name,
+                                                                       std::size_t bytes) = 0;
+};
+
+}  // namespace turnpike::storage
