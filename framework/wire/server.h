@@ -1,0 +1,175 @@
+// The server side of the wire: listeners, and what a protocol host sees of a request and its reply.
+// The Server is owned by app/; start(), drain() and its destructor belong to the one Thread that
+// made it. A Handler is shared by all loop Threads: handle() and refuse() run on a fiber of the
+// connection's loop, one request of a connection at a time, and may wait through the runtime. The
+// Request and the Responder are valid until the Handler returns and are used by that fiber alone.
+//
+// What the wire does itself, so that no host can get it wrong: the grammar and the bounds of the
+// head, Date, Connection, Content-Length, Transfer-Encoding, HEAD, `Expect: 100-continue`,
+// pipelining, draining or closing after an unread body, and the deadlines of reading and writing.
+//
+// Half-close: a client that shuts its side down while its request runs counts as gone, as most
+// servers have it, since a closed connection looks the same. The fiber's waits then end with
+// `cancelled`; what the handler still sends is tried. Requests that were received whole before are
+// answered as long as they need no wait; after the reply that was running the connection closes.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/message.h>
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+
+namespace turnpike::base {
+class Log;
+}  // namespace turnpike::base
+
+namespace turnpike::runtime {
+class Runtime;
+}  // namespace turnpike::runtime
+
+namespace turnpike::wire {
+
+// A request whose head is read. Views stand in the connection's buffer: nothing is copied, nothing
+// is decoded, header names and values are as they came.
+class Request {
+ public:
+  virtual ~Request() = default;
+
+  [[nodiscard]] std::string_view method() const noexcept { return method_; }
+  // Without '?' and query; of an absolute-form target the part after the authority.
+  [[nodiscard]] std::string_view path() const noexcept { return path_; }
+  [[nodiscard]] std::string_view query() const noexcept { return query_; }
+  [[nodiscard]] bool has_query() const noexcept { return has_query_; }
+  [[nodiscard]] Headers headers() const noexcept { return headers_; }
+  // 0 or 1: HTTP/1.0 or HTTP/1.1.
+  [[nodiscard]] int version_minor() const noexcept { return version_minor_; }
+  // The declared length; none when the body is chunked.
+  [[nodiscard]] std::optional<std::uint64_t> body_length() const noexcept { return body_length_; }
+  [[nodiscard]] bool has_body() const noexcept { return body_length_ != 0u; }
+  // "203.0.113.7:50512" or "[2001:db8::1]:50512".
+  [[nodiscard]] virtual std::string_view peer_address() noexcept = 0;
+
+  // The value of the first field of this name, or none.
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const noexcept {
+    for (const HeaderField& field : headers_) {
+      if (same_header_name(field.name, name)) return field.value;
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::size_t count(std::string_view name) const noexcept {
+    std::size_t fields = 0;
+    for (const HeaderField& field : headers_) fields += same_header_name(field.name, name) ? 1 : 0;
+    return fields;
+  }
+
+  // Reads the whole body, at most `bytes_max`; the view is valid until the Handler returns. A
+  // declared length over the bound is refused before a byte is read. May wait. Codes:
+  // request_body_too_large, request_malformed (bad chunks, cut short), request_timeout. May be
+  // called again; the outcome stays the same.
+  virtual Result<std::string_view, base::Error> read_body(std::uint64_t bytes_max) noexcept = 0;
+
+  // The client closed its side or the connection broke.
+  [[nodiscard]] virtual bool client_gone() const noexcept = 0;
+
+ protected:
+  std::string_view method_;
+  std::string_view path_;
+  std::string_view query_;
+  Headers headers_;
+  std::optional<std::uint64_t> body_length_ = 0;
+  int version_minor_ = 1;
+  bool has_query_ = false;
+};
+
+// Answers one request: send() once, or begin(), write()..., finish(), or cut(). The wire adds Date,
+// Connection, Content-Length and Transfer-Encoding; fields of these names must not be given. A
+// handler that answers nothing is answered for with 500. All functions may wait for the client, at
+// most until the transfer deadline; false means that the client will not get the reply whole.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+
+  // Head and body in one send. Of a HEAD request, and of 204 and 304, the body is not sent.
+  virtual bool send(int status, Headers headers, std::string_view body) noexcept = 0;
+
+  // A reply in pieces: with `length`, exactly that many bytes must follow; without, it is chunked
+  // (for an HTTP/1.0 client buffered up to `response_bytes_max`, so that its end can be told).
+  virtual bool begin(int status, Headers headers,
+                     std::optional<std::uint64_t> length) noexcept = 0;
+  virtual bool write(std::string_view bytes) noexcept = 0;
+  virtual bool finish() noexcept = 0;
+
+  // Breaks the connection off so that no truncated reply looks whole.
+  virtual void cut() noexcept = 0;
+
+  // A byte of the reply may have left: send() and begin() are no longer possible.
+  [[nodiscard]] virtual bool begun() const noexcept = 0;
+  // Body bytes that were handed to the kernel.
+  [[nodiscard]] virtual std::uint64_t body_bytes_sent() const noexcept = 0;
+};
+
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  virtual void handle(Request& request, Responder& responder) noexcept = 0;
+
+  // The wire refused the request: the host renders its own error body. What could be read of the
+  // request is there, the rest is empty. The connection closes after the reply. Codes:
+  // request_malformed, request_target_too_long, request_query_too_long, request_headers_too_large,
+  // request_timeout, request_length_required, request_coding_unsupported,
+  // request_version_unsupported, gateway_overloaded (too many connections), gateway_internal (the
+  // handler answered nothing or threw).
+  virtual void refuse(const base::Error& error, Request& request,
+                      Responder& responder) noexcept = 0;
+};
+
+struct ServerLimits {
+  std::uint32_t path_bytes_max = base::limits::request_path_bytes_max;
+  std::uint32_t query_bytes_max = base::limits::request_query_bytes_max;
+  std::uint32_t header_bytes_max = base::limits::request_header_bytes_max;
+  std::uint32_t header_fields_max = base::limits::request_header_fields_max;
+  std::uint32_t head_timeout_ms = base::limits::request_head_timeout_ms;
+  std::uint32_t body_timeout_ms = base::limits::request_body_timeout_ms;
+  std::uint32_t idle_timeout_ms = base::limits::idle_connection_timeout_ms;
+  std::uint32_t transfer_timeout_ms = base::limits::transfer_timeout_ms;
+  std::uint32_t unread_body_drain_bytes_max = base::limits::unread_body_drain_bytes_max;
+  std::uint32_t connections_max = base::limits::connections_max;
+};
+
+struct ListenerSettings {
+  std::string name;     // "api", "mcp"
+  std::string address;  // "127.0.0.1:8402", "[::1]:0"; port 0 takes a free one
+  Handler* handler = nullptr;
+};
+
+struct ListenerAddress {
+  std::string name;
+  std::string address;  // with the port that was taken
+};
+
+class Server {
+ public:
+  virtual ~Server() = default;
+  // Binds every listener and begins to accept. The error names the address that failed.
+  virtual Result<std::vector<ListenerAddress>, std::string> start(
+      std::vector<ListenerSettings> listeners) = 0;
+  // Stops accepting, closes idle connections, lets the requests that run end with
+  // `Connection: close`, for at most `drain_time`; then breaks off what is left. True: nothing was.
+  virtual bool drain(std::chrono::milliseconds drain_time) = 0;
+  [[nodiscard]] virtual std::uint64_t connections_open() const noexcept = 0;
+};
+
+// `runtime` and `log` outlive the server; the server is destroyed before the runtime stops.
+std::unique_ptr<Server> make_server(runtime::Runtime& runtime, const ServerLimits& limits,
+                                    base::Log& log);
+
+}  // namespace turnpike::wire

@@ -1,0 +1,36 @@
+// The request target (RFC 9112 section 3.2) and the characters that a path and a query may hold
+// (RFC 3986 sections 3.3 and 3.4). Nothing is decoded or copied: every view points into the text
+// that was given. Pure functions over one table; safe on any Thread, no allocation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace turnpike::wire {
+
+enum class TargetForm : std::uint8_t { origin, absolute, authority, asterisk };
+
+// A target taken apart. `path` is as it stood on the wire, "/" when an absolute form has none, and
+// "*" for the asterisk form; `query` is without its '?'.
+struct Target {
+  TargetForm form = TargetForm::origin;
+  std::string_view authority;  // absolute and authority form only
+  std::string_view path;
+  std::string_view query;
+  bool has_query = false;
+};
+
+// None when the text is in none of the four forms. Characters of path and query are not checked.
+std::optional<Target> split_target(std::string_view text) noexcept;
+
+// path-abempty: segments of pchar after slashes; an escape is '%' and two hex digits.
+bool is_valid_path(std::string_view path) noexcept;
+
+// *( pchar / "/" / "?" ); the empty query is valid.
+bool is_valid_query(std::string_view query) noexcept;
+
+// host [ ":" port ] as a Host field or an authority may hold it; no user information.
+bool is_valid_authority(std::string_view authority) noexcept;
+
+}  // namespace turnpike::wire
