@@ -1,0 +1,103 @@
+#include "plugin/catalog.h"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+
+namespace turnpike::plugin {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::vector<fs::path>, LoadError> files_of(const fs::path& directory) {
+  std::vector<fs::path> files;
+  std::error_code problem;
+  fs::directory_iterator entry(directory, problem);
+  for (; !problem && entry != fs::directory_iterator(); entry.increment(problem)) {
+    if (entry->path().extension() == ".so") files.push_back(entry->path());
+  }
+  if (problem) {
+    return LoadError{directory.string(), "the plugin directory cannot be read: " +
+                                             problem.message() + "; see `plugins.directory`"};
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// What the pinned list says against the files, one entry a difference.
+void compare_with_pins(const CatalogOptions& options, const std::vector<PluginInfo>& found,
+                       std::vector<LoadError>& problems) {
+  if (options.pinned_sha256.empty()) return;
+  std::set<std::string> present;
+  for (const PluginInfo& info : found) {
+    const std::string name = fs::path(info.file).filename().string();
+    present.insert(name);
+    const auto pin = options.pinned_sha256.find(name);
+    if (pin == options.pinned_sha256.end()) {
+      problems.push_back({info.file, "is not among the pinned plugins; add its SHA-256 " +
+                                         info.sha256 + " to `plugins.sha256` or remove the file"});
+    } else if (pin->second != info.sha256) {
+      problems.push_back({info.file, "has the SHA-256 " + info.sha256 + ", pinned is " +
+                                         pin->second + "; restore the file or change the pin"});
+    }
+  }
+  for (const auto& [name, digest] : options.pinned_sha256) {
+    if (present.contains(name)) continue;
+    problems.push_back({(options.directory / name).string(),
+                        "is pinned in `plugins.sha256`, but is no plugin of this directory"});
+  }
+}
+
+void refuse_equal_names(const std::vector<PluginInfo>& found, std::vector<LoadError>& problems) {
+  std::map<std::string_view, const PluginInfo*> by_name;
+  for (const PluginInfo& info : found) {
+    const auto [first, is_new] = by_name.try_emplace(info.name, &info);
+    if (is_new) continue;
+    problems.push_back({info.file, "is named \"" + info.name + "\", as is " + first->second->file +
+                                       "; remove one of them"});
+  }
+}
+
+}  // namespace
+
+Result<Catalog, std::vector<LoadError>> Catalog::load(const CatalogOptions& options) {
+  std::vector<LoadError> problems;
+  const auto files = files_of(options.directory);
+  if (!files.ok()) return std::vector<LoadError>{files.error()};
+  std::vector<PluginInfo> found;
+  for (const fs::path& file : *files) {
+    auto info = inspect(file);
+    if (!info.ok()) {
+      problems.push_back(std::move(info).error());
+    } else if (auto other = built_like_us(*info)) {
+      problems.push_back(*std::move(other));
+    } else {
+      found.push_back(*std::move(info));
+    }
+  }
+  refuse_equal_names(found, problems);
+  compare_with_pins(options, found, problems);
+  if (!problems.empty()) return problems;  // no code of any plugin has run
+
+  Catalog catalog;
+  for (PluginInfo& info : found) {
+    auto library = Library::open(std::move(info));
+    if (library.ok()) {
+      catalog.plugins_.push_back(*std::move(library));
+    } else {
+      problems.push_back(std::move(library).error());
+    }
+  }
+  if (!problems.empty()) return problems;
+  return catalog;
+}
+
+const Library* Catalog::find(std::string_view name) const noexcept {
+  for (const auto& plugin : plugins_) {
+    if (plugin->info().name == name) return plugin.get();
+  }
+  return nullptr;
+}
+
+}  // namespace turnpike::plugin

@@ -1,0 +1,175 @@
+#include "plugin/catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "plugin/fixture_files.h"
+
+namespace turnpike::plugin {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr std::string_view rebuild =
+    "; rebuild it with turnpike_add_plugin() of this gateway's installed package";
+
+// The one problem of a directory that holds this broken plugin beside a good one.
+std::string start_error(std::string_view broken) {
+  PluginDirectory directory;
+  directory.add("good/echo.so");
+  const auto file = directory.add(broken);
+  const auto catalog = Catalog::load({directory.path(), {}});
+  EXPECT_FALSE(catalog.ok()) << broken;
+  if (catalog.ok()) return {};
+  EXPECT_EQ(catalog.error().size(), 1u);
+  EXPECT_EQ(catalog.error()[0].file, file.string());
+  EXPECT_EQ(catalog.error()[0].text(), file.string() + ": " + catalog.error()[0].problem);
+  return catalog.error()[0].problem;
+}
+
+TEST(Gates, EachBrokenPluginIsRefusedWithItsOwnMessage) {
+  const std::string tail(rebuild);
+  EXPECT_EQ(start_error("broken/no_symbol.so"),
+            "does not export turnpike_plugin_v1, so it is no plugin; put TURNPIKE_PROVIDER or "
+            "TURNPIKE_LANE into one source file and build it with turnpike_add_plugin()");
+  EXPECT_EQ(start_error("broken/own_runtime.so"),
+            "does not need libstdc++.so.6, so its allocator and exceptions would be its own; "
+            "build it with turnpike_add_plugin() and without -static-libstdc++");
+  EXPECT_EQ(start_error("broken/own_new.so"),
+            "brings its own operator new or delete, so memory could not cross its boundary; "
+            "remove it");
+  EXPECT_THAT(start_error("broken/more_exports.so"),
+              ::testing::AllOf(StartsWith("exports "),
+                               HasSubstr(" besides turnpike_plugin_v1, which could replace a symbol "
+                                         "of the gateway or of another plugin; build it with "
+                                         "turnpike_add_plugin()")));
+  EXPECT_EQ(start_error("broken/wrong_magic.so"),
+            "has no Turnpike descriptor at turnpike_plugin_v1" + tail);
+  EXPECT_EQ(start_error("broken/other_slot.so"),
+            "names slot 7, which this gateway does not have" + tail);
+  EXPECT_EQ(start_error("broken/wrong_abi.so"),
+            "was built for plugin ABI 99, this gateway has 1" + tail);
+  EXPECT_EQ(start_error("broken/wrong_size.so"),
+            "has a descriptor of 64 bytes, this gateway's has " +
+                std::to_string(sizeof(Descriptor)) + tail);
+  EXPECT_EQ(start_error("broken/wrong_build.so"),
+            "was built as \"gcc-11 of yesterday\", this gateway is \"" +
+                std::string(build_fingerprint) + "\"" + tail);
+  EXPECT_EQ(start_error("broken/factory_throws.so"),
+            "could not start: the factory threw: the store is gone");
+  EXPECT_EQ(start_error("broken/factory_null.so"),
+            "could not start: the factory returned nothing");
+}
+
+TEST(Gates, AMissingReferenceStopsTheStartAndNamesTheSymbol) {
+  const std::string problem = start_error("broken/missing_reference.so");
+  EXPECT_THAT(problem, StartsWith("cannot be loaded: "));
+  EXPECT_THAT(problem, HasSubstr("turnpike_fixture_nobody_defines_this"));
+}
+
+TEST(Gates, FilesThatAreNoPluginsAtAll) {
+  PluginDirectory directory;
+  const auto problem_of = [&](std::string_view name) {
+    const auto info = inspect(directory.path() / name);
+    EXPECT_FALSE(info.ok());
+    return info.ok() ? std::string() : info.error().problem;
+  };
+  std::ofstream(directory.path() / "text.so") << "#!/bin/sh\n";
+  std::ofstream(directory.path() / "empty.so");
+  std::filesystem::create_directory(directory.path() / "directory.so");
+  const std::string no_elf =
+      "is not an ELF file; plugins are shared objects built with turnpike_add_plugin()";
+  EXPECT_EQ(problem_of("text.so"), no_elf);
+  EXPECT_EQ(problem_of("empty.so"), no_elf);
+  EXPECT_EQ(problem_of("directory.so"), "is not a regular file");
+  EXPECT_EQ(problem_of("absent.so"), "cannot be opened: No such file or directory");
+  std::filesystem::permissions(directory.path() / "text.so", std::filesystem::perms::others_write,
+                               std::filesystem::perm_options::add);
+  EXPECT_THAT(problem_of("text.so"), StartsWith("may be written by every user of this machine"));
+}
+
+TEST(Catalog, LoadsWhatLiesInTheDirectoryInOrderAndFindsItByName) {
+  PluginDirectory directory;
+  directory.add("good/unpaid_lane.so");
+  directory.add("good/echo.so");
+  std::ofstream(directory.path() / "README.md") << "not a plugin, and not looked at";
+  const auto catalog = Catalog::load({directory.path(), {}});
+  ASSERT_TRUE(catalog.ok()) << catalog.error()[0].text();
+  ASSERT_EQ(catalog->plugins().size(), 2u);
+  EXPECT_EQ(catalog->plugins()[0]->info().name, "echo");
+  const Library* echo = catalog->find("echo");
+  ASSERT_NE(echo, nullptr);
+  EXPECT_NE(echo->provider(), nullptr);
+  EXPECT_EQ(echo->lane(), nullptr);
+  const Library* unpaid = catalog->find("unpaid");
+  ASSERT_NE(unpaid, nullptr);
+  ASSERT_NE(unpaid->lane(), nullptr);
+  EXPECT_EQ(unpaid->lane()->traits().name, "unpaid");
+  EXPECT_EQ(catalog->find("nobody"), nullptr);
+}
+
+TEST(Catalog, StrippedAndLinkTimeOptimizedPluginsAreAsGoodAsAny) {
+  for (const char* name : {"treated/stripped.so", "treated/optimized.so"}) {
+    PluginDirectory directory;
+    directory.add(name);
+    const auto catalog = Catalog::load({directory.path(), {}});
+    ASSERT_TRUE(catalog.ok()) << catalog.error()[0].text();
+    EXPECT_NE(catalog->find("plain"), nullptr);
+  }
+}
+
+TEST(Catalog, RefusesTwoPluginsOfOneName) {
+  PluginDirectory directory;
+  directory.add("treated/stripped.so");
+  const auto file = directory.add("broken/twin.so");
+  const auto catalog = Catalog::load({directory.path(), {}});
+  ASSERT_FALSE(catalog.ok());
+  ASSERT_EQ(catalog.error().size(), 1u);
+  EXPECT_EQ(catalog.error()[0].text(), file.string() + ": is named \"plain\", as is " +
+                                           (directory.path() / "stripped.so").string() +
+                                           "; remove one of them");
+}
+
+TEST(Catalog, TellsAllProblemsAtOnce) {
+  PluginDirectory directory;
+  directory.add("broken/wrong_abi.so");
+  directory.add("broken/wrong_build.so");
+  directory.add("broken/no_symbol.so");
+  const auto catalog = Catalog::load({directory.path(), {}});
+  ASSERT_FALSE(catalog.ok());
+  EXPECT_EQ(catalog.error().size(), 3u);
+}
+
+TEST(Catalog, AMissingDirectoryIsSaidByName) {
+  const auto catalog = Catalog::load({"/nowhere/plugins", {}});
+  ASSERT_FALSE(catalog.ok());
+  EXPECT_EQ(catalog.error()[0].text(),
+            "/nowhere/plugins: the plugin directory cannot be read: No such file or directory; see "
+            "`plugins.directory`");
+}
+
+TEST(Catalog, PinsAreHeldExactly) {
+  PluginDirectory directory;
+  const auto file = directory.add("good/echo.so");
+  const std::string digest = inspect(file)->sha256;
+  const std::string other(64, '0');
+  EXPECT_TRUE(Catalog::load({directory.path(), {{"echo.so", digest}}}).ok());
+
+  const auto changed = Catalog::load({directory.path(), {{"echo.so", other}}});
+  ASSERT_FALSE(changed.ok());
+  EXPECT_EQ(changed.error()[0].problem, "has the SHA-256 " + digest + ", pinned is " + other +
+                                            "; restore the file or change the pin");
+  const auto unlisted = Catalog::load({directory.path(), {{"other.so", digest}}});
+  ASSERT_FALSE(unlisted.ok());
+  ASSERT_EQ(unlisted.error().size(), 2u);
+  EXPECT_EQ(unlisted.error()[0].problem, "is not among the pinned plugins; add its SHA-256 " +
+                                             digest + " to `plugins.sha256` or remove the file");
+  EXPECT_EQ(unlisted.error()[1].problem,
+            "is pinned in `plugins.sha256`, but is no plugin of this directory");
+}
+
+}  // namespace
+}  // namespace turnpike::plugin

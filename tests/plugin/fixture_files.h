@@ -1,0 +1,40 @@
+// Where the fixture plugins lie, and a directory of a test's own that holds chosen ones of them.
+// One Thread.
+#pragma once
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace turnpike::plugin {
+
+// Such as "good/echo.so".
+inline std::filesystem::path fixture(std::string_view name) {
+  return std::filesystem::path(TURNPIKE_BINARY_DIR) / "tests/fixtures/plugins" / name;
+}
+
+class PluginDirectory {
+ public:
+  PluginDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "turnpike-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~PluginDirectory() { std::filesystem::remove_all(path_); }
+  PluginDirectory(const PluginDirectory&) = delete;
+  PluginDirectory& operator=(const PluginDirectory&) = delete;
+
+  std::filesystem::path add(std::string_view fixture_name) const {
+    const auto source = fixture(fixture_name);
+    const auto target = path_ / source.filename();
+    std::filesystem::create_symlink(source, target);
+    return target;
+  }
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace turnpike::plugin
