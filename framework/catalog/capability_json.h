@@ -1,0 +1,40 @@
+// The JSON of capabilities: the parts of a Program that the list and the detail page show. Internal
+// to catalog/; pure functions, safe on any Thread. Objects keep the order of insertion, so a document
+// reads in the order of its description.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "catalog/features.h"
+#include "catalog/readiness.h"
+#include "registry/generation.h"
+#include "registry/program.h"
+
+namespace turnpike::catalog {
+
+using Json = nlohmann::ordered_json;
+
+Json generation_json(const registry::Generation& generation);
+Json manifest_json(const registry::Generation& generation);
+Json readiness_json(const ShownReadiness& readiness);
+Json free_rate_limit_json(const registry::FreePolicy& policy);
+Json query_policy_json(const registry::QueryPolicy& policy);
+Json body_policy_json(const registry::BodyPolicy& policy);
+
+// Billing in full: mode, price policy and version, cost, x402 terms.
+Json billing_json(const registry::Program& program, const registry::Operation& operation,
+                  Features features);
+
+// An entry of the list, without its readiness.
+Json summary_json(const registry::Program& program, const registry::Route& route, Features features);
+
+// The `capability` object of a detail, readiness included.
+Json capability_json(const registry::Program& program, const registry::Route& route,
+                     Features features, const ShownReadiness& readiness);
+
+// Compact text of a document; bytes that are not UTF-8 cannot come from a compiled program.
+std::string text_of(const Json& document);
+
+}  // namespace turnpike::catalog

@@ -1,0 +1,106 @@
+#include "catalog/cursor.h"
+
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "base/canonical_json.h"
+#include "base/ids.h"
+#include "crypto/digest.h"
+
+namespace turnpike::catalog {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t cursor_bytes_max = 1024;
+
+// Keeps these signatures apart from those of other uses of the same key.
+constexpr std::string_view signature_context = "turnpike capability cursor\n";
+
+std::string signature_of(std::string_view payload, std::string_view key) {
+  const crypto::Sha256 mac =
+      crypto::hmac_sha256(key, std::string(signature_context) + std::string(payload));
+  return {reinterpret_cast<const char*>(mac.data()), mac.size()};
+}
+
+base::Error invalid(std::string problem) {
+  base::Error error;
+  error.code = base::ErrorCode::catalog_cursor_invalid;
+  error.message = "The cursor is not one that this list gave out for this filter.";
+  error.fields.push_back({"query.cursor", std::move(problem),
+                          "Pass next_cursor unchanged, with the same provider_key and method, or "
+                          "leave cursor out to start from the first page."});
+  return error;
+}
+
+base::Error stale(std::string what) {
+  base::Error error;
+  error.code = base::ErrorCode::catalog_cursor_stale;
+  error.message = "The catalog changed since this cursor was made: restart paging.";
+  error.fields.push_back({"query.cursor", "it belongs to another " + std::move(what),
+                          "Leave cursor out to start from the first page."});
+  return error;
+}
+
+// The payload if the signature holds.
+std::optional<std::string> verified_payload(std::string_view cursor, std::string_view key) {
+  if (cursor.size() > cursor_bytes_max) return std::nullopt;
+  const std::size_t dot = cursor.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const auto payload = base::from_base64url(cursor.substr(0, dot));
+  const auto mac = base::from_base64url(cursor.substr(dot + 1));
+  if (!payload || !mac) return std::nullopt;
+  if (!crypto::equal_in_constant_time(*mac, signature_of(*payload, key))) return std::nullopt;
+  return payload;
+}
+
+const std::string* text_member(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found == object.end() ? nullptr : found->get_ptr<const std::string*>();
+}
+
+}  // namespace
+
+std::string filter_digest(std::string_view provider_key, std::string_view method) {
+  // A provider key from a caller may be any bytes; the method has none of them.
+  return crypto::sha256_hex(std::string(method) + "\n" + std::string(provider_key)).substr(0, 32);
+}
+
+std::string make_cursor(const CursorBinding& binding, std::string_view after,
+                        std::string_view key) {
+  const json fields = {{"v", 5},
+                       {"generation", binding.generation},
+                       {"projection", binding.projection},
+                       {"filter", binding.filter},
+                       {"after", after}};
+  const std::string payload = base::canonical_json(fields).value();  // ASCII texts
+  return base::base64url(payload) + "." + base::base64url(signature_of(payload, key));
+}
+
+Result<std::string, base::Error> read_cursor(std::string_view cursor, const CursorBinding& binding,
+                                             std::string_view key) {
+  const auto payload = verified_payload(cursor, key);
+  if (!payload) return invalid("its signature does not hold");
+  const json fields = json::parse(*payload, nullptr, false);
+  if (!fields.is_object()) return invalid("its content is not an object");
+  const auto version = fields.find("v");
+  const std::string* generation = text_member(fields, "generation");
+  const std::string* projection = text_member(fields, "projection");
+  const std::string* filter = text_member(fields, "filter");
+  const std::string* after = text_member(fields, "after");
+  if (version == fields.end() || !version->is_number_integer() || !generation || !after) {
+    return invalid("its content is incomplete");
+  }
+  const auto number = version->get<std::int64_t>();
+  if (number < 3 || number > 5) return invalid("its version is not one of 3, 4 and 5");
+  if (number >= 4 && !projection) return invalid("it names no projection");
+  if (number >= 5 && !filter) return invalid("it names no filter");
+  if (filter && *filter != binding.filter) return invalid("it was made under another filter");
+  if (*generation != binding.generation) return stale("generation");
+  if (projection && *projection != binding.projection) return stale("projection");
+  return *after;
+}
+
+}  // namespace turnpike::catalog

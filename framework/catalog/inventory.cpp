@@ -1,0 +1,97 @@
+#include "catalog/inventory.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/canonical_json.h"
+#include "base/limits.h"
+#include "catalog/capability_json.h"
+#include "crypto/digest.h"
+
+namespace turnpike::catalog {
+
+namespace {
+
+using nlohmann::json;
+
+// REQUIRES: strings, integers and booleans of a compiled program, which always have the form.
+std::string hash_of(const json& value) {
+  return "sha256:" + crypto::sha256_hex(base::canonical_json(value).value());
+}
+
+base::Error incomplete(std::string_view what) {
+  base::Error error;
+  error.code = base::ErrorCode::catalog_inventory_incomplete;
+  error.message = "The inventory cannot be formed in full: " + std::string(what) + ".";
+  error.retry_after_seconds = 5;
+  return error;
+}
+
+// What the operation stands on, by revision; its hash can be recomputed by any reader.
+json closure_json(const registry::Program& program, const registry::Route& route) {
+  const registry::Provider& provider = program.providers()[route.provider];
+  const registry::Upstream& upstream = program.upstreams()[route.upstream];
+  json closure = {
+      {"provider", {{"id", provider.id}, {"revision", provider.revision}}},
+      {"upstream", {{"id", upstream.id}, {"revision", upstream.revision}}}};
+  json hashed = closure;
+  hashed["route"] = {{"id", route.id}, {"revision", route.revision}};
+  closure["hash"] = hash_of(hashed);
+  return closure;
+}
+
+json entry_json(const registry::Program& program, const registry::Operation& operation) {
+  const registry::Route& route = program.routes()[operation.route];
+  const std::string key = std::string(name_of(operation.method)) + " " + route.matcher.pattern;
+  return {{"operation_key", key},
+          {"route", {{"id", route.id}, {"revision", route.revision}}},
+          {"closure", closure_json(program, route)},
+          {"request_bounds",
+           {{"max_query_bytes", route.query->max_encoded_bytes},
+            {"max_forwarded_query_bytes", base::limits::request_query_bytes_max},
+            {"max_body_bytes", route.body->forbidden ? 0 : route.body->max_bytes}}},
+          {"classification", operation.price ? "merchant_priced" : "pricing_unavailable"}};
+}
+
+}  // namespace
+
+Result<InventoryText, base::Error> inventory_text(const registry::Installed& installed,
+                                                  Features features) {
+  const registry::Program& program = *installed.program;
+  if (installed.generation.payload_hash != program.payload_hash()) {
+    return incomplete("the installed manifest names another program than the one in service");
+  }
+  std::vector<json> entries;
+  entries.reserve(program.operations().size());
+  for (const registry::Operation& operation : program.operations()) {
+    entries.push_back(entry_json(program, operation));
+  }
+  const auto key_of = [](const json& entry) -> const std::string& {
+    return entry.at("operation_key").get_ref<const std::string&>();
+  };
+  std::sort(entries.begin(), entries.end(),
+            [&](const auto& left, const auto& right) { return key_of(left) < key_of(right); });
+  const auto twice = std::adjacent_find(
+      entries.begin(), entries.end(),
+      [&](const auto& left, const auto& right) { return key_of(left) == key_of(right); });
+  if (twice != entries.end()) return incomplete("two operations share one key");
+
+  json hashed = entries;
+  if (features.x402) {
+    hashed = {{"x402_contract_version", "service.x402.v2"}, {"entries", std::move(hashed)}};
+  }
+  Json head = {{"schema_version", features.x402 ? "service.operation-pricing-inventory.v3"
+                                                : "service.operation-pricing-inventory.v2"},
+               {"generation", generation_json(installed.generation)}};
+  InventoryText text;
+  text.before_observed_at = text_of(head);
+  text.before_observed_at.pop_back();  // '}'
+  text.before_observed_at += ",\"observed_at\":\"";
+  text.after_observed_at = "\",";
+  if (features.x402) text.after_observed_at += "\"x402_contract_version\":\"service.x402.v2\",";
+  text.after_observed_at += "\"entry_set_hash\":\"" + hash_of(hashed) + "\",\"entries\":" +
+                            base::canonical_json(entries).value() + "}";
+  return text;
+}
+
+}  // namespace turnpike::catalog

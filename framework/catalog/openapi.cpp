@@ -1,0 +1,349 @@
+#include "catalog/openapi.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+
+#include "catalog/capability_json.h"
+#include "catalog/parameter_schema.h"
+
+namespace turnpike::catalog {
+
+namespace {
+
+// Which error codes an answer of a group of routes may carry. Referred to as
+// components/responses/<name><status>.
+struct Group {
+  std::string_view name;
+  bool (*has)(std::string_view code, Features features);
+};
+
+bool in_area(std::string_view code, std::string_view area) {
+  return code.size() > area.size() && code.starts_with(area) && code[area.size()] == '.';
+}
+
+constexpr std::array<Group, 4> groups = {{
+    {"Service", [](std::string_view code, Features) { return in_area(code, "request"); }},
+    {"Catalog",
+     [](std::string_view code, Features) {
+       return in_area(code, "request") || in_area(code, "catalog") || in_area(code, "registry");
+     }},
+    {"Account",
+     [](std::string_view code, Features) {
+       return in_area(code, "request") || in_area(code, "auth") || in_area(code, "account") ||
+              code == "billing.ledger_unavailable";
+     }},
+    {"Gateway",
+     [](std::string_view code, Features features) {
+       const bool account_may_not = code == "account.suspended" || code == "account.closed";
+       return in_area(code, "request") || in_area(code, "auth") || in_area(code, "registry") ||
+              in_area(code, "gateway") || in_area(code, "billing") || account_may_not ||
+              (features.x402 && in_area(code, "x402"));
+     }},
+}};
+
+// Statuses of the provider that a gateway route passes on unchanged.
+constexpr std::array<int, 5> passed_on_statuses = {400, 404, 409, 410, 422};
+
+// What a gateway operation may answer besides its success.
+constexpr std::array<int, 15> gateway_statuses = {400, 401, 402, 403, 404, 408, 409, 410,
+                                                  422, 429, 431, 500, 502, 503, 504};
+
+std::string_view title_of(int status) {
+  switch (status) {
+    case 400: return "The request is refused.";
+    case 401: return "The credential is missing or not valid.";
+    case 402: return "Not enough Credits; nothing was called or charged.";
+    case 403: return "The caller is not allowed to do this.";
+    case 404: return "There is no such thing.";
+    case 408: return "The request did not arrive in time.";
+    case 409: return "The request conflicts with the present state.";
+    case 410: return "The thing is gone.";
+    case 422: return "The provider cannot process the request.";
+    case 429: return "Too much at once; try again after the delay.";
+    case 431: return "The header fields are too large.";
+    case 500: return "The gateway failed.";
+    case 502: return "The provider's answer could not be used; nothing was charged.";
+    case 503: return "Something that the request needs is not available now.";
+    case 504: return "The provider did not answer in time; nothing was charged.";
+    default: return "An error.";
+  }
+}
+
+std::vector<std::string_view> codes_of(const Group& group, int status, const OpenApiInput& input) {
+  std::vector<std::string_view> codes;
+  for (const base::ErrorInfo& info : base::error_infos) {
+    if (input.http_status(info.code) == status && group.has(info.name, input.features)) {
+      codes.push_back(info.name);
+    }
+  }
+  return codes;
+}
+
+Json header_reference(std::string_view name) {
+  return {{"$ref", "#/components/headers/" + std::string(name)}};
+}
+
+Json error_headers(int status) {
+  Json headers = {{"X-Request-Id", header_reference("X-Request-Id")}};
+  if (status == 401) headers["WWW-Authenticate"] = header_reference("WWW-Authenticate");
+  if (status == 429 || status == 503) headers["Retry-After"] = header_reference("Retry-After");
+  return headers;
+}
+
+Json error_response(const Group& group, int status, const OpenApiInput& input) {
+  const bool is_gateway = group.name == "Gateway";
+  const bool passes_on = is_gateway && std::find(passed_on_statuses.begin(),
+                                                 passed_on_statuses.end(),
+                                                 status) != passed_on_statuses.end();
+  const auto codes = codes_of(group, status, input);
+  std::string text(title_of(status));
+  if (!codes.empty()) text += " Codes:";
+  for (const std::string_view code : codes) {
+    text += (code == codes.front() ? " `" : ", `") + std::string(code) + "`";
+  }
+  if (!codes.empty()) text += '.';
+  if (passes_on) {
+    text += " The provider's own answer of this status is delivered unchanged and not charged;"
+            " `Turnpike-Reply-From` says whose answer it is.";
+  }
+  Json schema = {{"$ref", "#/components/schemas/ErrorEnvelope"}};
+  if (passes_on) {
+    const Json provider = {{"description", "The provider's answer."}};
+    schema = codes.empty() ? provider : Json{{"anyOf", Json::array({schema, provider})}};
+  }
+  Json headers = error_headers(status);
+  if (is_gateway) headers["Turnpike-Reply-From"] = header_reference("Turnpike-Reply-From");
+  return {{"description", text},
+          {"headers", headers},
+          {"content", {{"application/json", {{"schema", schema}}}}}};
+}
+
+// Every reference of the form #/components/responses/<name> below `node`.
+void collect_responses(const Json& node, std::set<std::string>& names) {
+  constexpr std::string_view prefix = "#/components/responses/";
+  if (node.is_object()) {
+    const auto reference = node.find("$ref");
+    if (reference != node.end() && reference->is_string()) {
+      const auto& target = reference->get_ref<const std::string&>();
+      if (target.starts_with(prefix)) names.insert(target.substr(prefix.size()));
+    }
+  }
+  if (node.is_structured()) {
+    for (const Json& child : node) collect_responses(child, names);
+  }
+}
+
+Json responses_for(const std::set<std::string>& names, const OpenApiInput& input) {
+  Json responses = Json::object();
+  for (const std::string& name : names) {
+    for (const Group& group : groups) {
+      if (!name.starts_with(group.name)) continue;
+      const int status = std::stoi(name.substr(group.name.size()));
+      responses[name] = error_response(group, status, input);
+    }
+  }
+  return responses;
+}
+
+Json error_code_schema(const OpenApiInput& input) {
+  Json names = Json::array();
+  std::string table = "Stable names of all errors.\n\n| code | status | fault | advice |\n"
+                      "|---|---|---|---|\n";
+  for (const base::ErrorInfo& info : base::error_infos) {
+    names.push_back(info.name);
+    table += "| `" + std::string(info.name) + "` | " +
+             std::to_string(input.http_status(info.code)) + " | " +
+             std::string(base::name_of(info.fault)) + " | " +
+             std::string(base::name_of(info.advice)) + " |\n";
+  }
+  return {{"type", "string"}, {"enum", std::move(names)}, {"description", std::move(table)}};
+}
+
+// ---- operations of the program ------------------------------------------------------------------
+
+// "GET /v1/gateway/govdata/global/v1/daos/{dao_id}" -> "get_govdata_global_v1_daos_dao_id".
+std::string operation_id_of(Method method, std::string_view pattern) {
+  constexpr std::string_view prefix = "/v1/gateway/";
+  if (pattern.starts_with(prefix)) pattern.remove_prefix(prefix.size());
+  std::string id = method == Method::get ? "get_" : "post_";
+  for (const char c : pattern) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      id += c;
+    } else if (id.back() != '_') {
+      id += '_';
+    }
+  }
+  while (id.back() == '_') id.pop_back();
+  return id;
+}
+
+std::string description_of(const registry::Program& program, const registry::Route& route,
+                           const registry::Operation& operation, Features features) {
+  std::string text;
+  if (operation.price) {
+    const registry::Price& price = program.prices()[*operation.price];
+    text = "Costs " + std::to_string(price.credit_cost) +
+           (price.credit_cost == 1 ? " Credit" : " Credits") +
+           ", charged when the provider answers with success.";
+    if (features.x402 && price.x402_enabled) text += " Can be paid per call by x402.";
+  } else {
+    text = "Has no price now and cannot be called.";
+  }
+  if (route.query->deny) {
+    text += " Takes no query.";
+  } else {
+    const std::string rules = query_rules_text(*route.query);
+    if (!rules.empty()) text += " " + rules;
+    text += " The encoded query is at most " + std::to_string(route.query->max_encoded_bytes) +
+            " bytes.";
+  }
+  text += route.enforce_declared
+              ? " A request outside of what is declared here is refused with 400."
+              : " What is declared here informs: any valid query is forwarded unchanged.";
+  return text;
+}
+
+// A line for a shell, with the placeholders that the caller replaces in capitals.
+std::string curl_line(const OpenApiInput& input, const registry::Route& route, Method method) {
+  std::string path;
+  for (const char c : route.matcher.pattern) {
+    if (c != '{' && c != '}') path += c;
+    if (c == '{') path += '$';
+  }
+  std::string line = "curl -s -H \"Authorization: Bearer $TURNPIKE_API_KEY\"";
+  if (method == Method::post && !route.body->media_types.empty()) {
+    line += " -H 'Content-Type: " + route.body->media_types.front() + "' --data-binary @body";
+  }
+  std::string query;
+  for (const Json& parameter : query_parameters_json(route)) {
+    const auto example = parameter.find("example");
+    if (example == parameter.end()) continue;
+    std::string value;
+    if (example->is_array()) {
+      for (const Json& item : *example) {
+        value += (value.empty() ? "" : ",") + item.get<std::string>();
+      }
+    } else {
+      value = example->is_string() ? example->get<std::string>() : example->dump();
+    }
+    query += (query.empty() ? "?" : "&") + parameter["name"].get<std::string>() + "=" + value;
+  }
+  return line + " \"" + std::string(input.base_url) + path + query + "\"";
+}
+
+Json success_responses(const registry::Route& route) {
+  constexpr std::array<std::string_view, 7> names = {
+      "X-Request-Id",           "Turnpike-Generation",        "Turnpike-Lane",
+      "Turnpike-Credits-Charged", "Turnpike-Credits-Remaining", "Turnpike-Reply-From",
+      "Server-Timing"};
+  Json headers = Json::object();
+  for (const std::string_view name : names) headers[std::string(name)] = header_reference(name);
+  Json content = Json::object();
+  for (const std::string& type : route.response->allowed_content_types) {
+    content[type] = {{"schema", {{"description", "The provider's answer, unchanged."}}}};
+  }
+  Json responses = Json::object();
+  for (const std::uint16_t status : route.response->success_statuses) {
+    responses[std::to_string(status)] = {{"description", "The provider's answer."},
+                                         {"headers", headers},
+                                         {"content", content}};
+  }
+  return responses;
+}
+
+Json responses_json(const registry::Route& route) {
+  Json responses = success_responses(route);
+  for (const int status : gateway_statuses) {
+    const std::string text = std::to_string(status);
+    if (responses.contains(text)) continue;
+    responses[text] = {{"$ref", "#/components/responses/Gateway" + text}};
+  }
+  return responses;
+}
+
+Json operation_json(const OpenApiInput& input, const registry::Route& route,
+                    const registry::Operation& operation) {
+  const registry::Program& program = input.program;
+  const registry::Provider& provider = program.providers()[route.provider];
+  const std::string fallback =
+      std::string(name_of(operation.method)) + " " + route.matcher.pattern;
+  Json security = Json::array({Json{{"ApiKey", Json::array()}}});
+  const bool pays_per_call = input.features.x402 && operation.price &&
+                             program.prices()[*operation.price].x402_enabled &&
+                             !route.credential_required;
+  if (pays_per_call) security.push_back(Json::object());
+  Json document = {
+      {"operationId", operation_id_of(operation.method, route.matcher.pattern)},
+      {"tags", Json::array({provider.name})},
+      {"summary", route.summary.empty() ? fallback : route.summary},
+      {"description", description_of(program, route, operation, input.features)},
+      {"security", std::move(security)},
+      {"x-service-capability-id", route.id},
+      {"x-service-billing", billing_json(program, operation, input.features)}};
+  if (input.features.free_lane && route.free_policy) {
+    document["x-service-free-variant"] =
+        free_rate_limit_json(program.free_policies()[*route.free_policy]);
+  }
+  Json parameters = path_parameters_json(route.matcher);
+  for (Json& parameter : query_parameters_json(route)) parameters.push_back(std::move(parameter));
+  if (!parameters.empty()) document["parameters"] = std::move(parameters);
+  if (operation.method == Method::post && !route.body->forbidden) {
+    document["requestBody"] = request_body_json(route);
+  }
+  document["responses"] = responses_json(route);
+  document["x-codeSamples"] = Json::array(
+      {{{"lang", "Shell"},
+        {"label", "curl"},
+        {"source", curl_line(input, route, operation.method)}}});
+  return document;
+}
+
+// Adds the ready operations in order of path and method, and the tags of their providers.
+void add_program(const OpenApiInput& input, Json& document) {
+  std::vector<const registry::Route*> routes;
+  for (const registry::Route& route : input.program.routes()) routes.push_back(&route);
+  std::sort(routes.begin(), routes.end(), [](const auto* left, const auto* right) {
+    return left->matcher.pattern < right->matcher.pattern;
+  });
+  std::set<std::string> operation_ids;
+  std::set<std::string> tags;
+  for (const registry::Route* route : routes) {
+    Json item = Json::object();
+    for (const std::uint32_t index : route->operations) {
+      if (!operation_readiness(*route, index, input.readiness).ready) continue;
+      const registry::Operation& operation = input.program.operations()[index];
+      Json entry = operation_json(input, *route, operation);
+      if (!operation_ids.insert(entry["operationId"]).second) {
+        entry["operationId"] = entry["operationId"].get<std::string>() + "_" + route->id.substr(6);
+      }
+      item[operation.method == Method::get ? "get" : "post"] = std::move(entry);
+      tags.insert(input.program.providers()[route->provider].name);
+    }
+    if (!item.empty()) document["paths"][route->matcher.pattern] = std::move(item);
+  }
+  for (const std::string& tag : tags) {
+    document["tags"].push_back(
+        {{"name", tag}, {"description", "Operations of the provider " + tag + "."}});
+  }
+}
+
+}  // namespace
+
+std::string openapi_text(const OpenApiInput& input) {
+  Json document = Json::parse(openapi_fixed_part());
+  document["info"]["description"] =
+      "Operations of third-party data providers, called one by one and paid with prepaid Credits. "
+      "This document lists the operations that are ready now, in registry generation `" +
+      input.generation.id + "`; the catalog at `/v1/capabilities` lists all, with their terms.";
+  document["servers"].push_back({{"url", input.base_url}});
+  document["components"]["schemas"]["ErrorCode"] = error_code_schema(input);
+  add_program(input, document);
+  std::set<std::string> names;
+  collect_responses(document["paths"], names);
+  document["components"]["responses"] = responses_for(names, input);
+  return text_of(document);
+}
+
+}  // namespace turnpike::catalog

@@ -1,0 +1,30 @@
+// The OpenAPI 3.1 document: the fixed public and account routes, and every operation of the program
+// that is ready now. Internal to catalog/; a pure function of its arguments, safe on any Thread; its
+// cost grows with the number of operations, so large programs are rendered away from the loops.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "catalog/features.h"
+#include "catalog/readiness.h"
+#include "registry/generation.h"
+
+namespace turnpike::catalog {
+
+struct OpenApiInput {
+  const registry::Program& program;
+  const registry::Generation& generation;
+  const ReadinessSource& readiness;
+  std::string_view base_url;  // without a slash at the end
+  Features features;
+  int (*http_status)(base::ErrorCode) noexcept;  // the table of the host that the document describes
+};
+
+std::string openapi_text(const OpenApiInput& input);
+
+// The part that no program changes: fixed routes and schemas, as JSON.
+std::string_view openapi_fixed_part() noexcept;
+
+}  // namespace turnpike::catalog

@@ -1,0 +1,39 @@
+// PageRequest: the checked form of a request for a page of the capability list. The hosts pass the
+// texts they received (HTTP query, MCP arguments); all judge them by the same rules here.
+// Values; safe on any Thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <turnpike/message.h>
+#include <turnpike/result.h>
+
+#include "base/error.h"
+
+namespace turnpike::catalog {
+
+// As received, percent-decoded; absent members were not sent.
+struct PageParameters {
+  std::optional<std::string> limit = {};
+  std::optional<std::string> cursor = {};
+  std::optional<std::string> provider_key = {};
+  std::optional<std::string> method = {};
+};
+
+struct PageRequest {
+  std::uint32_t limit = 50;
+  std::string cursor;        // empty: the first page
+  std::string provider_key;  // empty: any
+  std::optional<Method> method;
+};
+
+inline constexpr std::uint32_t page_limit_max = 1000;
+inline constexpr std::uint32_t provider_key_bytes_max = 128;
+
+// Errors: catalog.limit_invalid, catalog.filter_invalid, catalog.cursor_invalid.
+Result<PageRequest, base::Error> read_page_request(const PageParameters& parameters);
+
+}  // namespace turnpike::catalog

@@ -1,0 +1,22 @@
+// JSON Schemas (the dialect of OpenAPI 3.1) derived from declared query and body policies. They state
+// what every accepted value satisfies: declared string bounds count bytes while JSON Schema counts
+// characters, so the exact bound stands in the description. Internal to catalog/; pure functions.
+#pragma once
+
+#include "catalog/capability_json.h"
+
+namespace turnpike::catalog {
+
+// OpenAPI parameter objects of the path, in order of the pattern.
+Json path_parameters_json(const registry::Matcher& matcher);
+
+// OpenAPI parameter objects of the query, in order of declaration.
+Json query_parameters_json(const registry::Route& route);
+
+// One sentence for each rule over several parameters; empty when there is none.
+std::string query_rules_text(const registry::QueryPolicy& policy);
+
+// OpenAPI requestBody; REQUIRES: the body is not forbidden.
+Json request_body_json(const registry::Route& route);
+
+}  // namespace turnpike::catalog

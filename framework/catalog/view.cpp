@@ -1,0 +1,222 @@
+#include "catalog/view.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ids.h"
+#include "catalog/capability_json.h"
+#include "catalog/cursor.h"
+#include "catalog/openapi.h"
+
+namespace turnpike::catalog {
+
+namespace {
+
+constexpr std::size_t kept_renderings = 256;
+constexpr std::size_t many_operations = 200;  // about 10 ms of rendering
+
+constexpr std::string_view inventory_key = "inventory";
+
+void append_signature(std::string& signature, const ShownReadiness& shown) {
+  if (shown.ready) {
+    signature += '+';
+  } else {
+    (signature += '-').append(shown.reason) += '\0';
+  }
+}
+
+// "route-" and 32 lower-case hex digits.
+bool is_capability_id(std::string_view text) noexcept {
+  constexpr std::string_view prefix = "route-";
+  if (text.size() != prefix.size() + 32 || !text.starts_with(prefix)) return false;
+  return std::all_of(text.begin() + prefix.size(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+base::Error refuse(base::ErrorCode code, std::string message) {
+  base::Error error;
+  error.code = code;
+  error.message = std::move(message);
+  return error;
+}
+
+std::string method_text(const PageRequest& request) {
+  return request.method ? std::string(name_of(*request.method)) : std::string();
+}
+
+bool passes(const registry::Program& program, const registry::Route& route,
+            const PageRequest& request) noexcept {
+  if (!request.provider_key.empty() &&
+      program.providers()[route.provider].key != request.provider_key) {
+    return false;
+  }
+  return !request.method || program.operation(route, *request.method) != nullptr;
+}
+
+}  // namespace
+
+// The routes of one page and what follows it.
+struct View::Selection {
+  std::vector<std::uint32_t> routes;
+  std::string after;
+  std::string next_cursor;  // empty: the last page
+};
+
+View::View(registry::Installed installed, std::shared_ptr<const ReadinessSource> readiness,
+           ViewOptions options)
+    : installed_(std::move(installed)),
+      readiness_(std::move(readiness)),
+      options_(std::move(options)),
+      inventory_(inventory_text(installed_, options_.features)),
+      kept_(kept_renderings),
+      kept_openapi_(1) {
+  const registry::Program& program = *installed_.program;
+  const Json head = {{"generation", generation_json(installed_.generation)},
+                     {"manifest", manifest_json(installed_.generation)}};
+  head_ = text_of(head);
+  head_ = head_.substr(1, head_.size() - 2);  // members only
+  summary_ends_.reserve(program.routes().size());
+  for (const registry::Route& route : program.routes()) {
+    summaries_ += text_of(summary_json(program, route, options_.features));
+    summaries_.pop_back();  // '}': the readiness follows
+    summary_ends_.push_back(summaries_.size());
+  }
+}
+
+View::~View() = default;
+
+std::string_view View::summary(std::uint32_t route) const noexcept {
+  const std::size_t begin = route == 0 ? 0 : summary_ends_[route - 1];
+  return std::string_view(summaries_).substr(begin, summary_ends_[route] - begin);
+}
+
+Result<View::Selection, base::Error> View::select(const PageRequest& request) const {
+  const registry::Program& program = *installed_.program;
+  const std::string filter = filter_digest(request.provider_key, method_text(request));
+  const CursorBinding binding = {installed_.generation.id, public_projection, filter};
+  Selection selection;
+  if (!request.cursor.empty()) {
+    auto after = read_cursor(request.cursor, binding, options_.cursor_key);
+    if (!after.ok()) return std::move(after).error();
+    selection.after = *std::move(after);
+  }
+  const auto& routes = program.routes();
+  auto route = std::upper_bound(
+      routes.begin(), routes.end(), selection.after,
+      [](const std::string& after, const registry::Route& entry) { return after < entry.id; });
+  for (; route != routes.end(); ++route) {
+    if (!passes(program, *route, request)) continue;
+    if (selection.routes.size() == request.limit) {
+      const std::string& last = routes[selection.routes.back()].id;
+      selection.next_cursor = make_cursor(binding, last, options_.cursor_key);
+      break;
+    }
+    selection.routes.push_back(static_cast<std::uint32_t>(route - routes.begin()));
+  }
+  return selection;
+}
+
+std::string View::page_body(const Selection& selection, std::int64_t now_ms) const {
+  const registry::Program& program = *installed_.program;
+  std::string body =
+      "{\"schema_version\":\"service.gateway.registry.capability-page.v5\"," + head_ +
+      ",\"projection\":\"" + std::string(public_projection) + "\",\"compiled_at\":\"" +
+      base::rfc3339(installed_.generation.compiled_at_ms) + "\",\"observed_at\":\"" +
+      base::rfc3339(now_ms) + "\",\"capabilities\":[";
+  for (const std::uint32_t index : selection.routes) {
+    if (index != selection.routes.front()) body += ',';
+    body += summary(index);
+    body += ",\"readiness\":";
+    body += text_of(readiness_json(route_readiness(program.routes()[index], *readiness_)));
+    body += '}';
+  }
+  body += "],\"next_cursor\":";
+  body += selection.next_cursor.empty() ? "null" : "\"" + selection.next_cursor + "\"";
+  body += '}';
+  return body;
+}
+
+Result<Document, base::Error> View::page(const PageRequest& request, std::int64_t now_ms) const {
+  auto selection = select(request);
+  if (!selection.ok()) return std::move(selection).error();
+  std::string signature;
+  for (const std::uint32_t index : selection->routes) {
+    append_signature(signature, route_readiness(installed_.program->routes()[index], *readiness_));
+  }
+  std::string key = "page\n" + std::to_string(request.limit) + "\n" + method_text(request) + "\n" +
+                    selection->after + "\n" + request.provider_key;
+  if (Document kept = kept_.find(key, signature, now_ms)) return kept;
+  Document made = make_rendering(page_body(*selection, now_ms), std::move(signature), now_ms);
+  kept_.store(std::move(key), made);
+  return made;
+}
+
+Result<Document, base::Error> View::detail(std::string_view capability_id,
+                                           std::int64_t now_ms) const {
+  if (!is_capability_id(capability_id)) {
+    base::Error error = refuse(base::ErrorCode::catalog_capability_id_invalid,
+                               "The capability id is not well formed.");
+    error.fields.push_back({"path.capability_id", "it is not route- and 32 lower-case hex digits",
+                            "Copy capability_id from the list at /v1/capabilities."});
+    return error;
+  }
+  const registry::Program& program = *installed_.program;
+  const registry::Route* route = program.find_route(capability_id);
+  if (route == nullptr) {
+    return refuse(base::ErrorCode::catalog_capability_not_found,
+                  "No capability with this id is installed; the list is at /v1/capabilities.");
+  }
+  const ShownReadiness shown = route_readiness(*route, *readiness_);
+  std::string signature;
+  append_signature(signature, shown);
+  if (Document kept = kept_.find(capability_id, signature, now_ms)) return kept;
+  const Json capability = capability_json(program, *route, options_.features, shown);
+  std::string body = "{\"schema_version\":\"service.gateway.registry.capability-detail.v5\"," +
+                     head_ + ",\"compiled_at\":\"" +
+                     base::rfc3339(installed_.generation.compiled_at_ms) +
+                     "\",\"observed_at\":\"" + base::rfc3339(now_ms) +
+                     "\",\"capability\":" + text_of(capability) + "}";
+  Document made = make_rendering(std::move(body), std::move(signature), now_ms);
+  kept_.store(std::string(capability_id), made);
+  return made;
+}
+
+Result<Document, base::Error> View::inventory(std::int64_t now_ms) const {
+  if (!inventory_.ok()) return inventory_.error();
+  if (Document kept = kept_.find(inventory_key, {}, now_ms)) return kept;
+  Document made = make_rendering(
+      inventory_->before_observed_at + base::rfc3339(now_ms) + inventory_->after_observed_at, {},
+      now_ms);
+  kept_.store(std::string(inventory_key), made);
+  return made;
+}
+
+std::string View::openapi_signature() const {
+  std::string signature;
+  signature.reserve(installed_.program->operations().size());
+  for (const registry::Route& route : installed_.program->routes()) {
+    for (const std::uint32_t operation : route.operations) {
+      // The reason does not show in the document.
+      signature += operation_readiness(route, operation, *readiness_).ready ? '+' : '-';
+    }
+  }
+  return signature;
+}
+
+Document View::kept_openapi() const { return kept_openapi_.find({}, openapi_signature(), 0); }
+
+Document View::render_openapi() const {
+  std::string signature = openapi_signature();
+  Document made = make_rendering(
+      openapi_text({*installed_.program, installed_.generation, *readiness_, options_.base_url,
+                    options_.features, options_.http_status}),
+      std::move(signature), std::nullopt);
+  kept_openapi_.store({}, made);
+  return made;
+}
+
+bool View::has_many_operations() const noexcept {
+  return installed_.program->operations().size() > many_operations;
+}
+
+}  // namespace turnpike::catalog

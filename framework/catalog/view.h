@@ -1,0 +1,83 @@
+// View: the public documents of one generation: the capability list and details, the operation
+// pricing inventory, the OpenAPI document. What only the program decides is rendered once, when the
+// View is made; what shows live readiness is kept for as long as the readiness it shows holds.
+//
+// Made by app/ at every installation, away from the loops, and published beside the program; all
+// members may be called from any Thread and neither wait nor do I/O.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "catalog/features.h"
+#include "catalog/inventory.h"
+#include "catalog/page_request.h"
+#include "catalog/readiness.h"
+#include "catalog/rendering.h"
+#include "registry/generation.h"
+
+namespace turnpike::catalog {
+
+struct ViewOptions {
+  std::string base_url;    // of the API host, without a slash at the end
+  std::string cursor_key;  // secret that the nodes share, at least 32 random bytes
+  Features features;
+  int (*http_status)(base::ErrorCode) noexcept = nullptr;  // of the API host, for OpenAPI
+};
+
+using Document = std::shared_ptr<const Rendering>;
+
+class View {
+ public:
+  // `readiness` answers for the operations of installed.program.
+  View(registry::Installed installed, std::shared_ptr<const ReadinessSource> readiness,
+       ViewOptions options);
+  ~View();
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+
+  // Errors: catalog.cursor_invalid, catalog.cursor_stale.
+  [[nodiscard]] Result<Document, base::Error> page(const PageRequest& request,
+                                                   std::int64_t now_ms) const;
+  // Errors: catalog.capability_id_invalid, catalog.capability_not_found.
+  [[nodiscard]] Result<Document, base::Error> detail(std::string_view capability_id,
+                                                     std::int64_t now_ms) const;
+  // Error: catalog.inventory_incomplete.
+  [[nodiscard]] Result<Document, base::Error> inventory(std::int64_t now_ms) const;
+
+  // The kept document, or null when it must be rendered anew: it shows no time, so it holds until the
+  // readiness of an operation changes. Rendering takes time in proportion to the number of
+  // operations: run it on the blocking pool when has_many_operations().
+  [[nodiscard]] Document kept_openapi() const;
+  [[nodiscard]] Document render_openapi() const;
+  [[nodiscard]] bool has_many_operations() const noexcept;
+
+  [[nodiscard]] const registry::Generation& generation() const noexcept {
+    return installed_.generation;
+  }
+
+ private:
+  struct Selection;
+  [[nodiscard]] Result<Selection, base::Error> select(const PageRequest& request) const;
+  [[nodiscard]] std::string page_body(const Selection& selection, std::int64_t now_ms) const;
+  [[nodiscard]] std::string openapi_signature() const;
+  [[nodiscard]] std::string_view summary(std::uint32_t route) const noexcept;
+
+  registry::Installed installed_;
+  std::shared_ptr<const ReadinessSource> readiness_;
+  ViewOptions options_;
+  std::string head_;       // members of every document: generation, manifest
+  std::string summaries_;  // of all routes, one after the other, each without its readiness
+  std::vector<std::size_t> summary_ends_;
+  Result<InventoryText, base::Error> inventory_;
+  mutable RenderingCache kept_;
+  mutable RenderingCache kept_openapi_;  // of one slot
+};
+
+}  // namespace turnpike::catalog
