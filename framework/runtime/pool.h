@@ -90,6 +90,12 @@ class BlockingPool {
 
   PoolOutcome run(const PoolUser& user, std::shared_ptr<PoolWork> work, Deadline deadline);
 
+  // run() in two halves, for a caller with something to do meanwhile, such as taking what the work
+  // produces: begin() does not wait (false: refused), end() waits as run() does. Each begin() that
+  // returned true is followed by one end() of the same work, by the same caller.
+  [[nodiscard]] bool begin(const PoolUser& user, std::shared_ptr<PoolWork> work);
+  PoolOutcome end(const PoolUser& user, const std::shared_ptr<PoolWork>& work, Deadline deadline);
+
   // run() for a function that owns what it uses and returns a value.
   template <class F>
   auto call(const PoolUser& user, F function, Deadline deadline)
