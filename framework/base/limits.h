@@ -34,6 +34,9 @@ inline constexpr std::uint32_t upstream_deadline_ms = 30'000;
 inline constexpr std::uint32_t upstream_header_bytes_max = 64 * 1024;
 inline constexpr std::uint32_t upstream_connections_max = 256;  // per origin and loop
 
+// Identity.
+inline constexpr std::uint32_t authentication_timeout_ms = 2'000;
+
 // Calls in flight; one more is answered at once with 503 or 429.
 inline constexpr std::uint32_t calls_per_loop_max = 16'384;
 inline constexpr std::uint32_t calls_per_account_max = 4'096;

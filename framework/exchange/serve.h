@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <turnpike/host.h>
@@ -54,6 +55,7 @@ struct Served {
   std::uint64_t reply_bytes = 0;         // body handed to the writer
   std::uint32_t total_us = 0;
   std::uint32_t upstream_us = 0;
+  std::string operator_note;  // what a plugin said about a failure: for our log, never for callers
 };
 
 [[nodiscard]] Served serve(const Context& context, const Invocation& invocation,

@@ -20,7 +20,7 @@ class TimerNode {
 
  protected:
   TimerNode() noexcept = default;
-  ~TimerNode() = default;  // REQUIRES: not armed
+  virtual ~TimerNode() = default;  // REQUIRES: not armed
 
  private:
   friend class TimerWheel;

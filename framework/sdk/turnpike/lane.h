@@ -129,7 +129,7 @@ struct LaneTraits {
   std::span<const std::string_view> credential_headers;  // lower case
   bool needs_account = false;   // the gateway authenticates an API key first
   bool buffer_whole = false;    // settle() wants the whole body
-  bool charges_credits = false; // a settled call costs PricedOperation::credit_cost, no other number
+  bool charges_credits = false;  // a settled call costs PricedOperation::credit_cost
 };
 
 class Lane {

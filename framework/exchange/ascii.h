@@ -1,0 +1,25 @@
+// Letters and header names as HTTP means them: ASCII, in any case. Pure functions.
+#pragma once
+
+#include <string_view>
+
+namespace turnpike::exchange {
+
+constexpr bool is_alphanumeric(char c) noexcept {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+constexpr char to_lower(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+// `lower` is in lower case already.
+constexpr bool equals_ignoring_case(std::string_view text, std::string_view lower) noexcept {
+  if (text.size() != lower.size()) return false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (to_lower(text[at]) != lower[at]) return false;
+  }
+  return true;
+}
+
+}  // namespace turnpike::exchange

@@ -1,0 +1,79 @@
+// Lane choice: which one way to pay a request has asked for, from its credentials and what its
+// target allows. A pure function; there is no fallback between lanes, and which headers select a
+// lane is data in the LaneTable, so one table test covers every lane, present and future.
+//
+// Values; safe on any Thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/message.h>
+
+#include "base/error.h"
+
+namespace turnpike::exchange {
+
+inline constexpr std::size_t lanes_max = 8;
+
+enum class LaneRole : std::uint8_t {
+  credits,  // selected by a Bearer token
+  free,     // selected by a Bearer token and `:free`
+  payment,  // selected by PAYMENT-SIGNATURE, or by no credential where the operation allows it
+  other,    // selected by headers of its own
+};
+
+struct LaneRow {
+  LaneRole role = LaneRole::other;
+  bool is_bound = false;       // a lane serves it; `payment` is a row even when none does
+  bool needs_account = false;  // an API key must come along
+  std::string name;
+  std::vector<std::string> headers;  // lower case; Authorization is not listed
+};
+
+struct LaneTable {
+  std::vector<LaneRow> rows;  // at most lanes_max
+
+  [[nodiscard]] const LaneRow* find(LaneRole role) const noexcept;
+};
+
+enum class Authorization : std::uint8_t { none, bearer, other_scheme, malformed, repeated };
+
+enum class Presence : std::uint8_t { absent, once, repeated };
+
+// The credentials of a request, sorted. `lanes` goes by row: `repeated` when one of its headers
+// came twice.
+struct Credentials {
+  Authorization authorization = Authorization::none;
+  std::string_view token;  // of a Bearer in valid form
+  Presence service_api_key = Presence::absent;
+  std::array<Presence, lanes_max> lanes{};
+};
+
+[[nodiscard]] Credentials read_credentials(Headers headers, const LaneTable& table) noexcept;
+
+// What the path and method lead to.
+enum class Target : std::uint8_t { path_malformed, not_found, method_not_allowed, operation };
+
+struct Asked {
+  Target target = Target::not_found;
+  bool free_suffix = false;       // the path ends in `:free`
+  bool has_free_variant = false;  // the route can be asked so
+  bool x402_enabled = false;
+  bool credential_required = false;
+};
+
+struct LaneChoice {
+  const LaneRow* lane = nullptr;  // null: refused
+  base::ErrorCode refusal = base::ErrorCode::gateway_internal;
+};
+
+// Steps 2 to 4 of the order of refusal, but for the look-up of the key: conflicting credentials,
+// then the target, then a credential that is missing, of no use or not accepted there.
+[[nodiscard]] LaneChoice choose_lane(const LaneTable& table, const Credentials& credentials,
+                                     const Asked& asked) noexcept;
+
+}  // namespace turnpike::exchange

@@ -1,0 +1,312 @@
+#include "exchange/delivery.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/limits.h"
+#include "exchange/ascii.h"
+#include "exchange/microseconds.h"
+
+namespace turnpike::exchange {
+namespace {
+
+using base::ErrorCode;
+namespace limits = base::limits;
+
+constexpr std::uint32_t retry_after_seconds_max = 3600;
+
+constexpr std::string_view broken_reply =
+    "The provider's reply could not be used; nothing was charged.";
+
+bool is_passed_status(int status) noexcept {
+  return status == 400 || status == 404 || status == 409 || status == 410 || status == 422;
+}
+
+// The media type of a Content-Type value, without parameters.
+std::string_view media_type_of(std::string_view content_type) noexcept {
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
+  return type;
+}
+
+bool is_allowed_type(const registry::ResponsePolicy& policy, std::string_view content_type) {
+  const std::string_view type = media_type_of(content_type);
+  return std::any_of(policy.allowed_content_types.begin(), policy.allowed_content_types.end(),
+                     [type](const std::string& allowed) {
+                       return equals_ignoring_case(type, allowed);
+                     });
+}
+
+const HeaderField* find_header(Headers headers, std::string_view lower_name) noexcept {
+  const auto field = std::find_if(headers.begin(), headers.end(), [&](const HeaderField& other) {
+    return equals_ignoring_case(other.name, lower_name);
+  });
+  return field == headers.end() ? nullptr : &*field;
+}
+
+// Retry-After in seconds, at most an hour; 0 when there is none or it is a date.
+std::uint32_t retry_after_of(Headers headers) noexcept {
+  const HeaderField* field = find_header(headers, "retry-after");
+  if (field == nullptr) return 0;
+  const char* end = field->value.data() + field->value.size();
+  std::uint32_t seconds = 0;
+  const auto [rest, problem] = std::from_chars(field->value.data(), end, seconds);
+  if (rest != end) return 0;
+  if (problem == std::errc::result_out_of_range) return retry_after_seconds_max;
+  return problem == std::errc{} ? std::min(seconds, retry_after_seconds_max) : 0;
+}
+
+bool is_passed_back(const HeaderField& field, const RouteTerms& route) noexcept {
+  if (equals_ignoring_case(field.name, "content-type") ||
+      equals_ignoring_case(field.name, "content-encoding")) {
+    return true;
+  }
+  return std::any_of(
+      route.passed_back_headers.begin(), route.passed_back_headers.end(),
+      [&](const std::string& name) { return equals_ignoring_case(field.name, name); });
+}
+
+Verdict failed(ErrorCode code, std::string_view message, Outcome outcome) {
+  return {Verdict::Kind::failed, outcome, {code, std::string(message)}, {}};
+}
+
+}  // namespace
+
+bool Delivery::stop(ErrorCode code, std::string message, Outcome outcome,
+                    std::uint32_t retry_after_seconds) {
+  stopped_ = Verdict{
+      Verdict::Kind::failed, outcome, {code, std::move(message), retry_after_seconds}, {}};
+  return false;
+}
+
+bool Delivery::stop_gone() {
+  stopped_ = Verdict{Verdict::Kind::gone, Outcome::client_gone_before_reply, {}, {}};
+  return false;
+}
+
+bool Delivery::head(int status, Headers headers, std::optional<std::uint64_t> length) {
+  if (stopped_.has_value()) return false;
+  if (has_head_) {
+    return stop(ErrorCode::gateway_plugin_fault, std::string(broken_reply),
+                Outcome::upstream_failure);
+  }
+  has_head_ = true;
+  status_ = status;
+  announced_ = length;
+  if (!judge_status(status, headers) || !take_headers(headers)) return false;
+  if (!announced_.has_value()) return true;
+  if (*announced_ > terms_.bytes_max) {
+    return stop(ErrorCode::gateway_upstream_response_too_large,
+                "The provider's reply is larger than this route allows; nothing was charged.",
+                Outcome::response_too_large);
+  }
+  if (*announced_ <= limits::response_buffer_bytes_max || terms_.buffer_whole) {
+    scratch_.body.reserve(*announced_);
+  }
+  return *announced_ <= limits::heavy_transfer_bytes || take_transfer_slot();
+}
+
+bool Delivery::judge_status(int status, Headers headers) {
+  const auto& successes = terms_.policy.success_statuses;
+  if (std::find(successes.begin(), successes.end(), status) != successes.end()) return true;
+  if (is_passed_status(status)) {
+    treatment_ = Treatment::passed;
+    return true;
+  }
+  if (status >= 300 && status < 400) {
+    return stop(ErrorCode::gateway_upstream_redirect,
+                "The provider answered with a redirect, which is never followed; nothing was "
+                "charged.",
+                Outcome::upstream_status);
+  }
+  if (status >= 401 && status <= 403) {
+    return stop(ErrorCode::gateway_upstream_credential,
+                "The provider does not accept the gateway's own credential; nothing was charged.",
+                Outcome::upstream_status);
+  }
+  if (status == 429) {
+    return stop(ErrorCode::gateway_upstream_rate_limited,
+                "The provider limits the gateway's rate; nothing was charged.",
+                Outcome::upstream_status, retry_after_of(headers));
+  }
+  return stop(ErrorCode::gateway_upstream_failure, std::string(broken_reply),
+              Outcome::upstream_status);
+}
+
+// Checks the content type and copies what may be passed back.
+bool Delivery::take_headers(Headers headers) {
+  std::size_t content_types = 0;
+  std::size_t text_bytes = 0;
+  const HeaderField* content_type = nullptr;
+  for (const HeaderField& field : headers) {
+    if (!is_passed_back(field, terms_.route)) continue;
+    text_bytes += field.name.size() + field.value.size();
+    if (equals_ignoring_case(field.name, "content-type")) {
+      content_type = &field;
+      ++content_types;
+    }
+  }
+  const bool has_no_content = status_ == 204 && content_types == 0;
+  if (!has_no_content &&
+      (content_types != 1 || !is_allowed_type(terms_.policy, content_type->value))) {
+    return stop(ErrorCode::gateway_upstream_failure,
+                "The provider's reply has a content type that this route does not allow; nothing "
+                "was charged.",
+                Outcome::upstream_failure);
+  }
+  // Reserved at once, so that the views below stay valid.
+  scratch_.header_text.reserve(text_bytes);
+  const auto keep = [this](std::string_view text) {
+    scratch_.header_text.append(text);
+    return std::string_view(scratch_.header_text).substr(scratch_.header_text.size() - text.size());
+  };
+  for (const HeaderField& field : headers) {
+    if (!is_passed_back(field, terms_.route)) continue;
+    scratch_.reply_headers.push_back({keep(field.name), keep(field.value)});
+  }
+  return true;
+}
+
+bool Delivery::take_transfer_slot() {
+  slot_ = transfers_.acquire({call_.deadline_ns()});
+  if (slot_) return true;
+  if (call_.standing() == Standing::gone) return stop_gone();
+  return stop(ErrorCode::gateway_transfer_limit,
+              "Too many large replies are being sent; nothing was charged.",
+              Outcome::response_too_large, 2);
+}
+
+bool Delivery::body(std::string_view bytes) {
+  if (stopped_.has_value()) return false;
+  if (!has_head_) {
+    return stop(ErrorCode::gateway_plugin_fault, std::string(broken_reply),
+                Outcome::upstream_failure);
+  }
+  received_ += bytes.size();
+  if (received_ > terms_.bytes_max) {
+    return stop(ErrorCode::gateway_upstream_response_too_large,
+                "The provider's reply is larger than this route allows; nothing was charged.",
+                Outcome::response_too_large);
+  }
+  if (announced_.has_value() && received_ > *announced_) {
+    return stop(ErrorCode::gateway_upstream_failure, std::string(broken_reply),
+                Outcome::upstream_failure);
+  }
+  if (is_streaming_) return stream(bytes);
+  if (terms_.buffer_whole || received_ <= limits::response_buffer_bytes_max) {
+    scratch_.body.append(bytes);
+    return true;
+  }
+  return begin_stream() && stream(bytes);
+}
+
+bool Delivery::begin_stream() {
+  // A reply that does not say how long it is may become heavy when it can no longer be refused.
+  if (!announced_.has_value() && !take_transfer_slot()) return false;
+  if (call_.standing() == Standing::gone) return stop_gone();
+  ReplyHead head{status_, headers(), {}, terms_.facts};
+  head.facts.gateway_us = microseconds(terms_.forwarded_ns - terms_.started_ns);
+  head.facts.upstream_us = microseconds(clock_.monotonic_ns() - terms_.forwarded_ns);
+  if (!writer_.begin(head, announced_)) return stop_gone();
+  is_streaming_ = true;
+  // From here on the upstream's outcome decides, not the caller's: else all but the last bytes
+  // could be had for nothing.
+  call_.outlive_caller();
+  return true;
+}
+
+bool Delivery::stream(std::string_view bytes) {
+  std::string& kept = scratch_.body;
+  if (!lost_caller_) {
+    const std::size_t all = kept.size() + bytes.size();
+    const std::size_t keep = std::min<std::size_t>(all, limits::withheld_bytes);
+    if (bytes.size() >= keep) {
+      send(kept);
+      send(bytes.substr(0, bytes.size() - keep));
+      kept.assign(bytes.substr(bytes.size() - keep));
+    } else {
+      send(std::string_view(kept).substr(0, all - keep));
+      kept.erase(0, all - keep);
+      kept.append(bytes);
+    }
+  }
+  if (!lost_caller_) return true;
+  kept.clear();
+  if (treatment_ == Treatment::success) return true;  // drained, then charged
+  return stop_gone();
+}
+
+void Delivery::send(std::string_view bytes) {
+  if (!bytes.empty() && !lost_caller_) lost_caller_ = !writer_.write(bytes);
+}
+
+Verdict Delivery::judge(const Done& done, bool is_late) {
+  if (stopped_.has_value()) return *std::move(stopped_);
+  if (!is_streaming_ && call_.standing() == Standing::gone) {
+    return {Verdict::Kind::gone, Outcome::client_gone_before_reply, {}, {}};
+  }
+  if (!done.ok()) return judge_failure(done.error());
+  if (is_late) {
+    return failed(ErrorCode::gateway_upstream_timeout,
+                  "The provider did not answer in time; nothing was charged.",
+                  Outcome::upstream_timeout);
+  }
+  if (!has_head_) {
+    return failed(ErrorCode::gateway_plugin_fault, broken_reply, Outcome::upstream_failure);
+  }
+  if (announced_.has_value() && received_ != *announced_) {
+    return failed(ErrorCode::gateway_upstream_failure, broken_reply, Outcome::upstream_failure);
+  }
+  if (treatment_ == Treatment::passed) {
+    return {Verdict::Kind::passed, Outcome::upstream_status, {}, {}};
+  }
+  return {Verdict::Kind::charged, Outcome::upstream_failure, {}, {}};
+}
+
+Verdict Delivery::judge_failure(const Failure& failure) const {
+  const auto verdict = [&](ErrorCode code, std::string_view message, Outcome outcome) {
+    Verdict result = failed(code, message, outcome);
+    result.operator_note = failure.message;
+    return result;
+  };
+  switch (failure.kind) {
+    case FailureKind::timeout:
+      return verdict(ErrorCode::gateway_upstream_timeout,
+                     "The provider did not answer in time; nothing was charged.",
+                     Outcome::upstream_timeout);
+    case FailureKind::too_large:
+      return verdict(ErrorCode::gateway_upstream_response_too_large,
+                     "The provider's reply is larger than this route allows; nothing was charged.",
+                     Outcome::response_too_large);
+    case FailureKind::redirect:
+      return verdict(ErrorCode::gateway_upstream_redirect,
+                     "The provider answered with a redirect, which is never followed; nothing was "
+                     "charged.",
+                     Outcome::upstream_status);
+    case FailureKind::credential:
+      return verdict(ErrorCode::gateway_upstream_credential,
+                     "The gateway's own credential for the provider is missing or was refused; "
+                     "nothing was charged.",
+                     Outcome::upstream_failure);
+    case FailureKind::unavailable:
+      return verdict(ErrorCode::gateway_upstream_unavailable,
+                     "The provider cannot be asked now; nothing was charged.",
+                     Outcome::upstream_failure);
+    case FailureKind::cancelled:
+      if (call_.standing() != Standing::stopping) break;
+      return verdict(ErrorCode::gateway_stopping,
+                     "The gateway is stopping; nothing was charged.", Outcome::gateway_stopped);
+    case FailureKind::invalid_settings:
+    case FailureKind::plugin_fault:
+      return verdict(ErrorCode::gateway_plugin_fault,
+                     "The plugin that serves this route failed; nothing was charged.",
+                     Outcome::upstream_failure);
+    case FailureKind::transport:
+    case FailureKind::contract:
+      break;
+  }
+  return verdict(ErrorCode::gateway_upstream_failure, broken_reply, Outcome::upstream_failure);
+}
+
+}  // namespace turnpike::exchange

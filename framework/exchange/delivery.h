@@ -1,0 +1,107 @@
+// Delivery: takes in one reply of an upstream, judges it, and holds it back as long as it may turn
+// out not to be charged. Replies up to base::limits::response_buffer_bytes_max are kept whole;
+// longer ones are streamed to the caller, but for their last bytes. Its Verdict says what the reply
+// is worth; completing or refusing it afterwards is serve()'s.
+//
+// Lives on the stack of serve(), on the fiber of the call.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <turnpike/lane.h>
+#include <turnpike/provider.h>
+
+#include "base/error.h"
+#include "exchange/live_call.h"
+#include "exchange/loop_state.h"
+#include "exchange/reply.h"
+#include "exchange/service.h"
+#include "exchange/transfer_slots.h"
+
+namespace turnpike::exchange {
+
+// What an upstream's reply is worth.
+struct Verdict {
+  enum class Kind : std::uint8_t {
+    charged,  // a declared success: charge it, then complete it
+    passed,   // an answer about the caller's request: complete it uncharged
+    failed,   // `error` instead of it
+    gone,     // the caller left before the first byte of its body
+  };
+  Kind kind = Kind::failed;
+  Outcome outcome = Outcome::upstream_failure;  // unless charged
+  base::Error error = {};
+  std::string operator_note = {};
+};
+
+class Delivery final : public ReplySink {
+ public:
+  struct Terms {
+    const registry::ResponsePolicy& policy;
+    const RouteTerms& route;
+    std::uint64_t bytes_max = 0;
+    bool buffer_whole = false;  // never stream
+    ReplyFacts facts;           // of a streamed head, times apart
+    std::int64_t started_ns = 0;
+    std::int64_t forwarded_ns = 0;
+  };
+  Delivery(const Terms& terms, ReplyWriter& writer, LiveCall& call, TransferSlots& transfers,
+           Scratch& scratch, const Clock& clock)
+      : terms_(terms),
+        writer_(writer),
+        call_(call),
+        transfers_(transfers),
+        scratch_(scratch),
+        clock_(clock) {}
+
+  bool head(int status, Headers headers, std::optional<std::uint64_t> length) override;
+  bool body(std::string_view bytes) override;
+
+  // After execute() returned `done`, past the deadline if `is_late`. Once.
+  [[nodiscard]] Verdict judge(const Done& done, bool is_late);
+
+  [[nodiscard]] int status() const noexcept { return status_; }
+  [[nodiscard]] Headers headers() const noexcept { return scratch_.reply_headers; }
+  [[nodiscard]] std::uint64_t received_bytes() const noexcept { return received_; }
+  // The body, or what is left of it to send when it was streamed.
+  [[nodiscard]] std::string_view pending() const noexcept { return scratch_.body; }
+  [[nodiscard]] bool is_streaming() const noexcept { return is_streaming_; }
+  // A streamed reply's caller left; the rest was drained.
+  [[nodiscard]] bool lost_caller() const noexcept { return lost_caller_; }
+
+ private:
+  enum class Treatment : std::uint8_t { success, passed };  // how its status is treated
+
+  bool stop(base::ErrorCode code, std::string message, Outcome outcome,
+            std::uint32_t retry_after_seconds = 0);
+  bool stop_gone();
+  bool judge_status(int status, Headers headers);
+  bool take_headers(Headers headers);
+  bool take_transfer_slot();
+  bool begin_stream();
+  bool stream(std::string_view bytes);
+  void send(std::string_view bytes);
+  [[nodiscard]] Verdict judge_failure(const Failure& failure) const;
+
+  const Terms& terms_;
+  ReplyWriter& writer_;
+  LiveCall& call_;
+  TransferSlots& transfers_;
+  Scratch& scratch_;
+  const Clock& clock_;
+
+  bool has_head_ = false;
+  bool is_streaming_ = false;
+  bool lost_caller_ = false;
+  Treatment treatment_ = Treatment::success;
+  int status_ = 0;
+  std::optional<std::uint64_t> announced_;
+  std::uint64_t received_ = 0;
+  std::optional<Verdict> stopped_;
+  TransferSlots::Slot slot_;
+};
+
+}  // namespace turnpike::exchange

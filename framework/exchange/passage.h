@@ -1,0 +1,84 @@
+// Passage: one call on its way through serve(): its state, and the steps that it takes one after
+// the other. Private to the exchange.
+//
+// Lives on the stack of serve(), on the fiber of the call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include <turnpike/lane.h>
+
+#include "base/error.h"
+#include "exchange/choose_lane.h"
+#include "exchange/delivery.h"
+#include "exchange/loop_state.h"
+#include "exchange/serve.h"
+#include "exchange/service.h"
+#include "identity/account.h"
+
+namespace turnpike::exchange {
+
+class Passage {
+ public:
+  Passage(const Context& context, const Invocation& invocation, ReplyWriter& writer);
+
+  [[nodiscard]] Served run();
+
+ private:
+  // Why the call goes no further; nothing: it does.
+  using Refused = std::optional<base::Error>;
+
+  // Everything before units are held, in the order of refusal.
+  [[nodiscard]] Refused check();
+  [[nodiscard]] Refused choose();
+  [[nodiscard]] Refused authenticate();
+  [[nodiscard]] Refused check_account() const;
+  [[nodiscard]] Refused check_ready() const;
+  [[nodiscard]] Refused check_query() const;
+  [[nodiscard]] Refused read_body();
+  [[nodiscard]] Refused enter_caps();
+
+  // From the hold on.
+  void admit_and_forward();
+  void forward(Ticket& ticket, LiveCall& call);
+  [[nodiscard]] Done execute(Delivery& delivery, LiveCall& call);
+  void settle(Ticket& ticket, Delivery& delivery);
+  void complete(Delivery& delivery, std::span<const OwnedHeader> lane_headers);
+  void fail(const Delivery& delivery, const Verdict& verdict);
+
+  [[nodiscard]] base::Error error_of(const Refusal& refusal);
+  void refuse(const base::Error& reason, RefusalHead head = {});
+  void refuse_by_lane(const Refusal& refusal, const base::Error& reason);
+  void replay(const Replay& stored);
+
+  [[nodiscard]] LaneRequest lane_request();
+  [[nodiscard]] bool decode_parameters();
+  void collect_forwarded_headers();
+  [[nodiscard]] ReplyFacts facts(ReplyFrom from) const;
+
+  const Context& context_;
+  const Invocation& invocation_;
+  ReplyWriter& writer_;
+  Served served_;
+  LoopState::Seat seat_;
+  runtime::InFlight::Seat upstream_seat_;
+
+  const std::int64_t started_ns_;
+  std::int64_t forwarded_ns_ = 0;
+  std::int64_t answered_ns_ = 0;  // the upstream's part has ended
+
+  std::string_view path_;  // without `:free`
+  Credentials credentials_;
+  registry::Match match_;
+  const registry::Operation* operation_ = nullptr;
+  const RouteTerms* terms_ = nullptr;
+  const LaneRow* lane_ = nullptr;
+  std::shared_ptr<const identity::Principal> principal_;
+  std::string_view body_;
+  std::int64_t credits_remaining_ = -1;
+};
+
+}  // namespace turnpike::exchange

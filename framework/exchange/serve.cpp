@@ -1,0 +1,495 @@
+#include "exchange/serve.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/limits.h"
+#include "base/uri.h"
+#include "exchange/ascii.h"
+#include "exchange/live_call.h"
+#include "exchange/microseconds.h"
+#include "exchange/passage.h"
+#include "identity/authenticator.h"
+#include "registry/policy.h"
+
+namespace turnpike::exchange {
+namespace {
+
+using base::ErrorCode;
+namespace limits = base::limits;
+
+constexpr std::string_view free_suffix = ":free";
+
+base::Error error(ErrorCode code, std::string_view message, std::uint32_t retry_after_seconds = 0) {
+  return {code, std::string(message), retry_after_seconds};
+}
+
+base::Error field_error(ErrorCode code, std::string_view message, base::FieldProblem field) {
+  return {code, std::string(message), 0, {std::move(field)}};
+}
+
+std::optional<Method> method_of(std::string_view name) noexcept {
+  if (name == "GET") return Method::get;
+  if (name == "POST") return Method::post;
+  return std::nullopt;
+}
+
+bool is_allowed_media_type(const registry::BodyPolicy& policy, std::string_view content_type) {
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
+  return policy.media_types.empty() ||
+         std::any_of(policy.media_types.begin(), policy.media_types.end(),
+                     [type](const std::string& allowed) {
+                       return equals_ignoring_case(type, allowed);
+                     });
+}
+
+base::Error media_type_error(const registry::BodyPolicy& policy) {
+  std::string allowed;
+  for (const std::string& type : policy.media_types) {
+    allowed += (allowed.empty() ? "" : ", ") + type;
+  }
+  return field_error(ErrorCode::request_media_type_rejected,
+                     "This operation does not take a body of this content type.",
+                     {"header.content-type", "The content type is missing or not allowed.",
+                      "Send one of: " + allowed + "."});
+}
+
+// The one message per code for what is told without details.
+std::string_view message_of(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::auth_credential_conflict:
+      return "The request carries credentials of more than one kind, or one of them twice. Send "
+             "exactly one credential.";
+    case ErrorCode::request_path_malformed:
+      return "The path holds a bad percent escape or a dot segment.";
+    case ErrorCode::gateway_route_not_found:
+      return "No operation of the installed registry has this path. Copy an exact path from "
+             "/v1/capabilities.";
+    case ErrorCode::gateway_method_not_allowed:
+      return "This path has no operation with this method. See the Allow header.";
+    case ErrorCode::auth_credential_required:
+      return "This operation needs an API key: send it as \"Authorization: Bearer <key>\".";
+    case ErrorCode::auth_credential_invalid:
+      return "The credential is not a valid API key. Send it as \"Authorization: Bearer <key>\".";
+    case ErrorCode::x402_not_payable:
+      return "This operation cannot be paid for by a payment header. Leave the header out and send "
+             "an API key.";
+    default:
+      return "The request was refused.";
+  }
+}
+
+}  // namespace
+
+Passage::Passage(const Context& context, const Invocation& invocation, ReplyWriter& writer)
+    : context_(context),
+      invocation_(invocation),
+      writer_(writer),
+      started_ns_(context.clock.monotonic_ns()) {}
+
+Served Passage::run() {
+  if (Refused refused = check()) {
+    RefusalHead head;
+    if (refused->code == ErrorCode::gateway_method_not_allowed) head.allow = terms_->allow;
+    refuse(*refused, head);
+  } else {
+    admit_and_forward();
+  }
+  served_.total_us = microseconds(context_.clock.monotonic_ns() - started_ns_);
+  if (forwarded_ns_ != 0) served_.upstream_us = microseconds(answered_ns_ - forwarded_ns_);
+  return std::move(served_);
+}
+
+Passage::Refused Passage::check() {
+  if (!seat_.enter(context_.loop)) {
+    return error(ErrorCode::gateway_overloaded, "The gateway has too many calls in flight.", 1);
+  }
+  if (context_.service == nullptr) {
+    return error(ErrorCode::registry_unavailable, "No registry is installed.", 1);
+  }
+  if (Refused refused = choose()) return refused;
+  if (Refused refused = authenticate()) return refused;
+  if (Refused refused = check_account()) return refused;
+  if (Refused refused = check_ready()) return refused;
+  if (Refused refused = check_query()) return refused;
+  if (Refused refused = read_body()) return refused;
+  return enter_caps();
+}
+
+// Lane, route and operation: steps 2 to 4 but for the look-up of the key.
+Passage::Refused Passage::choose() {
+  const Service& service = *context_.service;
+  path_ = invocation_.path;
+  if (path_.size() > limits::request_path_bytes_max) {
+    return error(ErrorCode::request_target_too_long, "The path is longer than 8192 bytes.");
+  }
+  credentials_ = read_credentials(invocation_.headers, service.lanes());
+  Asked asked;
+  if (path_.ends_with(free_suffix)) {
+    asked.free_suffix = true;
+    path_.remove_suffix(free_suffix.size());
+  }
+  match_ = service.program().match(path_);
+  if (match_.status == registry::MatchStatus::path_malformed) {
+    asked.target = Target::path_malformed;
+  } else if (match_.status == registry::MatchStatus::found) {
+    const registry::Route& route = *match_.route;
+    terms_ = &service.terms(route);
+    served_.route = route.id;
+    const auto method = method_of(invocation_.method);
+    operation_ = method.has_value() ? service.program().operation(route, *method) : nullptr;
+    asked.target = operation_ == nullptr ? Target::method_not_allowed : Target::operation;
+    asked.has_free_variant = route.free_policy.has_value() &&
+                             service.lanes().find(LaneRole::free) != nullptr;
+    asked.credential_required = route.credential_required;
+    asked.x402_enabled = operation_ != nullptr && operation_->price.has_value() &&
+                         service.program().prices()[*operation_->price].x402_enabled;
+  }
+  const LaneChoice choice = choose_lane(service.lanes(), credentials_, asked);
+  if (choice.lane == nullptr) return error(choice.refusal, message_of(choice.refusal));
+  lane_ = choice.lane;
+  served_.lane = lane_->name;
+  return std::nullopt;
+}
+
+Passage::Refused Passage::authenticate() {
+  if (!lane_->needs_account) return std::nullopt;
+  const runtime::Deadline deadline{started_ns_ +
+                                   std::int64_t{limits::authentication_timeout_ms} * 1'000'000};
+  auto principal = context_.authenticator.authenticate(credentials_.token, deadline);
+  if (!principal.ok()) return std::move(principal).error();
+  principal_ = *std::move(principal);
+  return std::nullopt;
+}
+
+Passage::Refused Passage::check_account() const {
+  if (principal_ == nullptr) return std::nullopt;
+  switch (principal_->account_status) {
+    case identity::AccountStatus::active:
+      return std::nullopt;
+    case identity::AccountStatus::suspended:
+      return error(ErrorCode::account_suspended, "The billing account of this key is suspended.");
+    case identity::AccountStatus::closed:
+      return error(ErrorCode::account_closed, "The billing account of this key is closed.");
+    case identity::AccountStatus::provisioning:
+      return error(ErrorCode::account_provisioning, "The billing account is being set up.", 1);
+    case identity::AccountStatus::provisioning_failed:
+      break;
+  }
+  return error(ErrorCode::account_absent, "The billing account of this key could not be set up.");
+}
+
+Passage::Refused Passage::check_ready() const {
+  const State state = context_.service->state(*operation_);
+  switch (state.condition) {
+    case Condition::ready:
+      break;
+    case Condition::blocked:
+      return error(ErrorCode::gateway_route_blocked, state.reason);
+    case Condition::credential_missing:
+      return error(ErrorCode::gateway_upstream_credential, state.reason);
+    case Condition::evidence_stale:
+      return error(ErrorCode::gateway_evidence_stale, state.reason);
+  }
+  if (operation_->price.has_value() || lane_->role == LaneRole::free) return std::nullopt;
+  return error(ErrorCode::billing_pricing_unavailable, "This operation has no price at present.");
+}
+
+Passage::Refused Passage::check_query() const {
+  const std::string_view query = invocation_.query;
+  if (query.size() > limits::request_query_bytes_max) {
+    return field_error(ErrorCode::request_query_too_long, "The query is too long.",
+                       {"query", "It has " + std::to_string(query.size()) + " bytes.",
+                        "Send at most " + std::to_string(limits::request_query_bytes_max) + "."});
+  }
+  if (const std::size_t fault = base::query_fault(query); fault != query.npos) {
+    return field_error(
+        ErrorCode::request_query_malformed, "The query is not valid by RFC 3986.",
+        {"query", "The byte at offset " + std::to_string(fault) + " may not stand there.",
+         "Percent-encode it."});
+  }
+  const registry::Route& route = *match_.route;
+  if (!route.enforce_declared) return std::nullopt;
+  auto problems = registry::check_query(*route.query, query);
+  if (problems.empty()) return std::nullopt;
+  return base::Error{ErrorCode::request_query_rejected,
+                     "The query does not keep the declared policy of this route.", 0,
+                     std::move(problems)};
+}
+
+Passage::Refused Passage::read_body() {
+  if (invocation_.body == nullptr) return std::nullopt;
+  const auto declared = invocation_.body->declared_length();
+  if (declared == std::uint64_t{0}) return std::nullopt;
+  const registry::BodyPolicy& policy = *match_.route->body;
+  const bool is_forbidden = operation_->method == Method::get || policy.forbidden;
+  const std::uint64_t bytes_max =
+      is_forbidden ? 0 : std::min(policy.max_bytes, limits::request_body_bytes_max);
+  const auto too_large = [&] {
+    if (is_forbidden) {
+      return error(ErrorCode::request_body_not_allowed, "This operation takes no request body.");
+    }
+    return error(ErrorCode::request_body_too_large,
+                 "The body is longer than " + std::to_string(bytes_max) + " bytes.");
+  };
+  if (declared.has_value() && *declared > bytes_max) return too_large();
+  const bool is_type_allowed = is_allowed_media_type(policy, invocation_.content_type);
+  if (declared.has_value() && !is_type_allowed) return media_type_error(policy);
+
+  auto body = invocation_.body->read(bytes_max);
+  if (!body.ok()) {
+    if (body.error().code == ErrorCode::request_body_too_large) return too_large();
+    return std::move(body).error();
+  }
+  body_ = *body;
+  served_.request_bytes = body_.size();
+  if (body_.empty()) return std::nullopt;
+  if (!is_type_allowed) return media_type_error(policy);
+  if (!match_.route->enforce_declared) return std::nullopt;
+  auto problems = registry::check_body(policy, invocation_.content_type, body_.size());
+  if (problems.empty()) return std::nullopt;
+  return base::Error{ErrorCode::request_body_rejected,
+                     "The body does not keep the declared policy of this route.", 0,
+                     std::move(problems)};
+}
+
+Passage::Refused Passage::enter_caps() {
+  if (principal_ != nullptr && !seat_.enter_account(principal_->account_id)) {
+    return error(ErrorCode::gateway_account_concurrency,
+                 "This account has too many calls in flight.", 1);
+  }
+  upstream_seat_ = context_.service->upstream(match_.route->upstream).in_flight.try_enter();
+  if (upstream_seat_) return std::nullopt;
+  return error(ErrorCode::gateway_overloaded, "The provider has too many calls in flight.", 1);
+}
+
+void Passage::admit_and_forward() {
+  BoundLane& lane = *context_.service->lane(*lane_).bound;
+  LiveCall call(invocation_.request_id,
+                {context_.clock.monotonic_ns() + std::int64_t{terms_->deadline_ms} * 1'000'000},
+                invocation_.caller);
+  Admission admission = lane.admit(lane_request(), call);
+  if (const auto* refusal = std::get_if<Refusal>(&admission)) {
+    refuse_by_lane(*refusal, error_of(*refusal));
+  } else if (const auto* stored = std::get_if<Replay>(&admission)) {
+    replay(*stored);
+  } else if (const auto& ticket = std::get<std::unique_ptr<Ticket>>(admission)) {
+    forward(*ticket, call);
+  } else {
+    refuse(error(ErrorCode::gateway_plugin_fault, "The lane failed; nothing was charged."));
+  }
+}
+
+// The one place where a hold ends: settled, or released.
+void Passage::forward(Ticket& ticket, LiveCall& call) {
+  const auto& lane = context_.service->lane(*lane_);
+  forwarded_ns_ = context_.clock.monotonic_ns();
+  Delivery::Terms terms{*match_.route->response, *terms_,          terms_->reply_bytes_max,
+                        lane.traits.buffer_whole, facts(ReplyFrom::provider), started_ns_,
+                        forwarded_ns_};
+  if (lane.traits.buffer_whole) {
+    terms.bytes_max = std::min<std::uint64_t>(terms.bytes_max, limits::response_whole_bytes_max);
+  }
+  if (lane.traits.charges_credits) {
+    const auto& prices = context_.service->program().prices();
+    terms.facts.credits_charged = prices[*operation_->price].credit_cost;
+  }
+  Delivery delivery(terms, writer_, call, context_.transfers, seat_.scratch(), context_.clock);
+  const Done done = execute(delivery, call);
+  answered_ns_ = context_.clock.monotonic_ns();
+  Verdict verdict = delivery.judge(done, answered_ns_ > call.deadline_ns());
+  served_.upstream_status = delivery.status();
+  served_.operator_note = std::move(verdict.operator_note);
+
+  if (verdict.kind == Verdict::Kind::charged) return settle(ticket, delivery);
+  LiveCall releasing(invocation_.request_id,
+                     {answered_ns_ + std::int64_t{limits::commit_budget_ms} * 1'000'000}, nullptr);
+  releasing.outlive_caller();
+  ticket.release(verdict.outcome, delivery.status(), releasing);
+  if (verdict.kind == Verdict::Kind::passed) return complete(delivery, {});
+  fail(delivery, verdict);
+}
+
+Done Passage::execute(Delivery& delivery, LiveCall& call) {
+  if (!decode_parameters()) {
+    return Failure{FailureKind::plugin_fault, "a matched path could not be decoded", {}, false};
+  }
+  collect_forwarded_headers();
+  UpstreamRequest request;
+  request.operation = operation_->upstream_operation;
+  request.method = operation_->method;
+  request.path = path_;
+  request.query = invocation_.query;
+  request.parameters = std::span(seat_.scratch().parameters).first(match_.parameter_count);
+  request.content_type = body_.empty() ? std::string_view{} : invocation_.content_type;
+  request.body = body_;
+  request.headers = seat_.scratch().forwarded;
+  request.reply_bytes_max = terms_->reply_bytes_max;
+  BoundUpstream& upstream = context_.service->upstream(match_.route->upstream);
+  return upstream.upstream->execute(request, delivery, call);
+}
+
+void Passage::settle(Ticket& ticket, Delivery& delivery) {
+  LiveCall settling(invocation_.request_id,
+                    {answered_ns_ + std::int64_t{limits::commit_budget_ms} * 1'000'000}, nullptr);
+  settling.outlive_caller();
+  ReplyView reply;
+  reply.status = delivery.status();
+  reply.headers = delivery.headers();
+  if (!delivery.is_streaming()) reply.body = delivery.pending();
+  reply.body_bytes = delivery.received_bytes();
+  reply.upstream_ms = microseconds(answered_ns_ - forwarded_ns_) / 1000;
+
+  const Finish finish = ticket.settle(reply, settling);
+  if (const auto* charged = std::get_if<Charged>(&finish)) {
+    served_.credits_charged = charged->credits_charged;
+    credits_remaining_ = charged->credits_remaining;
+    return complete(delivery, charged->headers);
+  }
+  const auto* unknown = std::get_if<Unknown>(&finish);
+  const Refusal& refusal =
+      unknown != nullptr ? unknown->refusal : std::get<NotCharged>(finish).refusal;
+  const base::Error reason = error_of(refusal);
+  if (!delivery.is_streaming()) return refuse_by_lane(refusal, reason);
+  served_.error = reason.code;
+  served_.ending = delivery.lost_caller() ? Ending::caller_gone : Ending::cut;
+  writer_.cut();
+}
+
+// Gives the reply, or what is left of it, to the caller.
+void Passage::complete(Delivery& delivery, std::span<const OwnedHeader> lane_headers) {
+  served_.reply_bytes = delivery.received_bytes();
+  bool is_sent = false;
+  if (!delivery.is_streaming()) {
+    const ReplyHead head{delivery.status(), delivery.headers(), lane_headers,
+                         facts(ReplyFrom::provider)};
+    is_sent = writer_.reply(head, delivery.pending());
+  } else if (!delivery.lost_caller()) {
+    is_sent = writer_.finish(delivery.pending());
+  }
+  served_.ending = is_sent ? Ending::replied : Ending::caller_gone;
+}
+
+void Passage::fail(const Delivery& delivery, const Verdict& verdict) {
+  if (verdict.kind == Verdict::Kind::gone) {
+    served_.ending = Ending::caller_gone;
+    if (delivery.is_streaming()) writer_.cut();
+    return;
+  }
+  if (!delivery.is_streaming()) return refuse(verdict.error);
+  served_.error = verdict.error.code;
+  served_.ending = delivery.lost_caller() ? Ending::caller_gone : Ending::cut;
+  writer_.cut();
+}
+
+// What a lane's refusal means here. Codes we do not know, and texts of exceptions that the shells
+// of plugins caught, are for the operator only.
+base::Error Passage::error_of(const Refusal& refusal) {
+  const base::ErrorInfo* info = base::find_error(refusal.code);
+  if (info == nullptr || info->code == ErrorCode::gateway_plugin_fault) {
+    served_.operator_note = refusal.code + ": " + refusal.message;
+    return error(ErrorCode::gateway_plugin_fault, "The lane failed.");
+  }
+  if (info->code == ErrorCode::billing_settlement_unknown) {
+    served_.operator_note = refusal.message;
+    return error(info->code,
+                 "Whether the call was charged is not known yet, so its reply is withheld.");
+  }
+  return error(info->code, refusal.message, refusal.retry_after_seconds);
+}
+
+void Passage::refuse_by_lane(const Refusal& refusal, const base::Error& reason) {
+  RefusalHead head;
+  head.lane_headers = refusal.headers;
+  head.body = refusal.body;
+  head.content_type = refusal.content_type;
+  refuse(reason, head);
+}
+
+void Passage::refuse(const base::Error& reason, RefusalHead head) {
+  head.facts = facts(ReplyFrom::gateway);
+  served_.error = reason.code;
+  served_.ending = writer_.refuse(reason, head) ? Ending::refused : Ending::caller_gone;
+}
+
+void Passage::replay(const Replay& stored) {
+  served_.reply_bytes = stored.body.size();
+  const ReplyHead head{stored.status, {}, stored.headers, facts(ReplyFrom::provider)};
+  served_.ending = writer_.reply(head, stored.body) ? Ending::replied : Ending::caller_gone;
+}
+
+LaneRequest Passage::lane_request() {
+  auto& credentials = seat_.scratch().credentials;
+  for (const HeaderField& field : invocation_.headers) {
+    for (const std::string& name : lane_->headers) {
+      if (equals_ignoring_case(field.name, name)) credentials.push_back(field);
+    }
+  }
+  LaneRequest request;
+  request.operation = operation_->index;
+  request.request_id = invocation_.request_id;
+  request.client_request_id = invocation_.client_request_id;
+  request.path = path_;
+  request.query = invocation_.query;
+  request.content_type = body_.empty() ? std::string_view{} : invocation_.content_type;
+  request.body = body_;
+  request.credentials = credentials;
+  if (principal_ != nullptr) {
+    request.account_id = principal_->account_id;
+    request.principal_id = principal_->principal_id;
+  }
+  request.idempotency_key = invocation_.idempotency_key;
+  return request;
+}
+
+// False when a segment cannot be decoded, which match() has excluded.
+bool Passage::decode_parameters() {
+  Scratch& scratch = seat_.scratch();
+  if (path_.find('%') != path_.npos) scratch.decoded.resize(path_.size());
+  char* out = scratch.decoded.data();
+  for (std::size_t at = 0; at < match_.parameter_count; ++at) {
+    const auto [offset, length] = match_.parameters[at];
+    PathParameter& parameter = scratch.parameters[at];
+    parameter.name = terms_->parameter_names[at];
+    parameter.raw = path_.substr(offset, length);
+    parameter.value = parameter.raw;
+    if (parameter.raw.find('%') == std::string_view::npos) continue;
+    const auto decoded = registry::decode_segment(parameter.raw, out);
+    if (!decoded.has_value()) return false;
+    parameter.value = {out, *decoded};
+    out += *decoded;
+  }
+  return true;
+}
+
+void Passage::collect_forwarded_headers() {
+  if (terms_->forwarded_headers.empty()) return;
+  for (const HeaderField& field : invocation_.headers) {
+    for (const std::string& name : terms_->forwarded_headers) {
+      if (equals_ignoring_case(field.name, name)) seat_.scratch().forwarded.push_back(field);
+    }
+  }
+}
+
+ReplyFacts Passage::facts(ReplyFrom from) const {
+  ReplyFacts facts;
+  facts.from = from;
+  if (context_.service != nullptr) facts.generation = context_.service->generation().id;
+  facts.lane = served_.lane;
+  facts.credits_charged = served_.credits_charged;
+  facts.credits_remaining = credits_remaining_;
+  const std::int64_t total = context_.clock.monotonic_ns() - started_ns_;
+  const std::int64_t upstream = answered_ns_ == 0 ? 0 : answered_ns_ - forwarded_ns_;
+  facts.upstream_us = microseconds(upstream);
+  facts.gateway_us = microseconds(total - upstream);
+  return facts;
+}
+
+Served serve(const Context& context, const Invocation& invocation, ReplyWriter& writer) {
+  return Passage(context, invocation, writer).run();
+}
+
+}  // namespace turnpike::exchange

@@ -1,0 +1,341 @@
+#include "exchange/service.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/canonical_json.h"
+#include "exchange/ascii.h"
+
+namespace turnpike::exchange {
+namespace {
+
+using registry::Problem;
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) noexcept {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Fields of one connection (RFC 9110 section 7.6.1) and those that every hop writes itself.
+bool is_hop_by_hop(std::string_view name) noexcept {
+  return is_one_of(name, {"connection", "keep-alive", "te", "trailer", "transfer-encoding",
+                          "upgrade", "content-length", "host", "expect", "date", "server"}) ||
+         name.starts_with("proxy-");
+}
+
+// The compiler of the registry refuses most of these with a better message; here is the last gate.
+bool may_be_forwarded(std::string_view name, const LaneTable& lanes) noexcept {
+  if (is_hop_by_hop(name) || name.starts_with("if-")) return false;
+  if (is_one_of(name, {"authorization", "x-service-api-key", "payment-signature", "cookie", "range",
+                       "accept-encoding", "content-type", "idempotency-key"})) {
+    return false;
+  }
+  return std::none_of(lanes.rows.begin(), lanes.rows.end(), [name](const LaneRow& row) {
+    return std::find(row.headers.begin(), row.headers.end(), name) != row.headers.end();
+  });
+}
+
+bool may_be_passed_back(std::string_view name) noexcept {
+  return !is_hop_by_hop(name) && !name.starts_with("turnpike-") &&
+         !is_one_of(name, {"content-type", "content-encoding", "x-request-id", "server-timing",
+                           "www-authenticate", "set-cookie"});
+}
+
+// The node that a path such as "auth.headers[2]" names, or the nearest one above it.
+const Settings& locate(const Settings& root, std::string_view path) {
+  const Settings* node = &root;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find_first_of(".["), path.size());
+    const Settings* next = end == 0 ? node : node->find(path.substr(0, end));
+    if (next == nullptr) break;
+    node = next;
+    path.remove_prefix(end);
+    while (path.starts_with('[')) {
+      const std::size_t close = path.find(']');
+      std::size_t index = 0;
+      for (char digit : path.substr(1, close == path.npos ? 0 : close - 1)) {
+        index = index * 10 + static_cast<std::size_t>(digit - '0');
+      }
+      if (close == path.npos || index >= node->items.size()) return *node;
+      node = &node->items[index];
+      path.remove_prefix(close + 1);
+    }
+    if (path.starts_with('.')) path.remove_prefix(1);
+  }
+  return *node;
+}
+
+Problem problem_of(const Settings& settings, const std::string& subject, const Failure& failure) {
+  const Settings& node = locate(settings, failure.where);
+  Problem problem;
+  problem.rule = "binding_refused";
+  problem.file = node.file;
+  problem.line = node.line;
+  problem.column = node.column;
+  problem.path = subject + (failure.where.empty() ? "" : "." + failure.where);
+  problem.message = failure.message;
+  return problem;
+}
+
+std::string terms_json(const registry::Price& price) {
+  nlohmann::json terms = nlohmann::json::array();
+  for (const registry::X402Term& term : price.x402_terms) {
+    terms.push_back({{"scheme", term.scheme},
+                     {"network", term.network},
+                     {"asset", term.asset},
+                     {"atomic_amount", term.atomic_amount},
+                     {"pay_to", term.pay_to},
+                     {"offer_id", term.offer_id}});
+  }
+  return base::canonical_json(terms).value_or("[]");
+}
+
+}  // namespace
+
+// Makes one Service; lives for the length of bind_service().
+class Binder {
+ public:
+  explicit Binder(const BindInput& input) : input_(input), service_(new Service) {}
+
+  Bound bind() {
+    service_->installed_ = input_.installed;
+    list_lanes();
+    list_priced_operations();
+    list_route_terms();
+    bind_upstreams();
+    bind_lanes();
+    if (!problems_.empty()) return std::move(problems_);
+    return std::shared_ptr<const Service>(std::move(service_));
+  }
+
+ private:
+  [[nodiscard]] const registry::Program& program() const { return *input_.installed.program; }
+
+  void refuse(std::string path, std::string message) {
+    Problem problem;
+    problem.rule = "binding_refused";
+    problem.path = std::move(path);
+    problem.message = std::move(message);
+    problems_.push_back(std::move(problem));
+  }
+
+  // The rows, without binding them: which headers are credentials must be known first.
+  void list_lanes() {
+    for (const LaneSlot& slot : input_.lanes) {
+      const LaneTraits traits = slot.lane->traits();
+      LaneRow row{LaneRole::other, true, traits.needs_account, std::string(traits.name), {}};
+      for (std::string_view header : traits.credential_headers) {
+        if (header == "authorization") {
+          row.role = traits.name == "free" ? LaneRole::free : LaneRole::credits;
+        } else {
+          if (header == "payment-signature") row.role = LaneRole::payment;
+          row.headers.emplace_back(header);
+        }
+      }
+      check_lane(row, traits);
+      service_->lane_table_.rows.push_back(std::move(row));
+      service_->lanes_.push_back({traits, nullptr});
+    }
+    if (service_->lane_table_.find(LaneRole::payment) == nullptr) {
+      service_->lane_table_.rows.push_back(
+          {LaneRole::payment, false, false, "x402", {"payment-signature"}});
+      service_->lanes_.push_back({});
+    }
+    if (service_->lane_table_.rows.size() > lanes_max) {
+      refuse("lanes", "at most " + std::to_string(lanes_max - 1) + " lanes can be in service");
+    }
+  }
+
+  void check_lane(const LaneRow& row, const LaneTraits& traits) {
+    const std::string path = "lanes." + row.name;
+    if (traits.credential_headers.empty()) refuse(path, "the lane declares no credential header");
+    for (const LaneRow& other : service_->lane_table_.rows) {
+      const bool is_same_role = row.role != LaneRole::other && row.role == other.role;
+      if (other.name == row.name || is_same_role) {
+        refuse(path, "the lane \"" + other.name + "\" has this name or these credentials already");
+      }
+      for (const std::string& header : row.headers) {
+        if (std::find(other.headers.begin(), other.headers.end(), header) != other.headers.end()) {
+          refuse(path, "the header \"" + header + "\" selects the lane \"" + other.name + "\"");
+        }
+      }
+    }
+  }
+
+  void list_priced_operations() {
+    for (const registry::Price& price : program().prices()) {
+      service_->x402_terms_.push_back(terms_json(price));
+    }
+    for (const registry::Operation& operation : program().operations()) {
+      const registry::Route& route = program().routes()[operation.route];
+      PricedOperation priced;
+      priced.route_id = route.id;
+      priced.route_revision = route.revision;
+      priced.method = operation.method;
+      priced.path = route.matcher.pattern;
+      priced.x402_terms_json = "[]";
+      if (operation.price.has_value()) {
+        const registry::Price& price = program().prices()[*operation.price];
+        priced.price_policy_key = price.policy_key;
+        priced.price_version = price.version;
+        priced.credit_cost = price.credit_cost;
+        priced.x402_enabled = price.x402_enabled;
+        priced.x402_terms_json = service_->x402_terms_[*operation.price];
+      }
+      service_->priced_.push_back(priced);
+    }
+  }
+
+  void list_route_terms() {
+    for (const registry::Route& route : program().routes()) {
+      RouteTerms terms;
+      for (Method method : route.methods) {
+        if (!terms.allow.empty()) terms.allow += ", ";
+        terms.allow += name_of(method);
+      }
+      for (const std::string& name : route.forwarded_headers) {
+        if (may_be_forwarded(name, service_->lane_table_)) terms.forwarded_headers.push_back(name);
+      }
+      for (const std::string& name : route.allowed_response_headers) {
+        if (may_be_passed_back(name)) terms.passed_back_headers.push_back(name);
+      }
+      for (const registry::Segment& segment : route.matcher.segments) {
+        if (segment.is_parameter) terms.parameter_names.push_back(segment.text);
+      }
+      terms.deadline_ms = route.deadline_ms;
+      if (terms.deadline_ms == 0) {
+        terms.deadline_ms = program().upstreams()[route.upstream].deadline_ms;
+      }
+      if (terms.deadline_ms == 0) terms.deadline_ms = base::limits::upstream_deadline_ms;
+      terms.reply_bytes_max = base::limits::response_bytes_max;
+      if (route.response->max_bytes != 0) {
+        terms.reply_bytes_max = std::min(terms.reply_bytes_max, route.response->max_bytes);
+      }
+      service_->terms_.push_back(std::move(terms));
+    }
+  }
+
+  // `settings` with its secrets in place, which are also appended to `values`.
+  Settings resolve(const Settings& settings, std::vector<std::string>& values) const {
+    const auto resolver = [&](const registry::SecretReference& reference) {
+      auto value = input_.secrets == nullptr ? std::nullopt : (*input_.secrets)(reference);
+      values.push_back(value.value_or(std::string()));
+      return value;
+    };
+    return registry::resolve_secrets(settings, resolver);
+  }
+
+  [[nodiscard]] std::shared_ptr<BoundUpstream> carried_over(
+      const registry::Upstream& upstream, const std::vector<std::string>& secrets) const {
+    if (input_.previous == nullptr) return nullptr;
+    for (const auto& bound : input_.previous->upstreams_) {
+      if (bound->id == upstream.id && bound->plugin == upstream.plugin &&
+          bound->settings_digest == upstream.settings_digest && bound->secrets == secrets) {
+        return bound;
+      }
+    }
+    return nullptr;
+  }
+
+  void bind_upstreams() {
+    for (const registry::Upstream& upstream : program().upstreams()) {
+      service_->upstreams_.push_back(bind_upstream(upstream));
+    }
+  }
+
+  std::shared_ptr<BoundUpstream> bind_upstream(const registry::Upstream& upstream) {
+    std::vector<std::string> secrets;
+    const Settings settings = resolve(upstream.settings, secrets);
+    std::vector<Settings> route_settings(upstream.operations.size());
+    std::vector<BoundOperation> operations;
+    for (std::size_t at = 0; at < upstream.operations.size(); ++at) {
+      const registry::Operation& operation = program().operations()[upstream.operations[at]];
+      const registry::Route& route = program().routes()[operation.route];
+      if (route.upstream_settings != nullptr) {
+        route_settings[at] = resolve(*route.upstream_settings, secrets);
+      }
+      operations.push_back(bound_operation(operation, route, route_settings[at]));
+    }
+    if (auto carried = carried_over(upstream, secrets)) return carried;
+
+    const auto slot =
+        std::find_if(input_.providers.begin(), input_.providers.end(),
+                     [&](const ProviderSlot& loaded) { return loaded.name == upstream.plugin; });
+    const std::string subject = "upstreams." + upstream.id;
+    if (slot == input_.providers.end()) {
+      refuse(subject, "no provider plugin named \"" + upstream.plugin + "\" is loaded");
+      return nullptr;
+    }
+    auto bound = slot->provider->bind({upstream.id, settings, operations}, *slot->host);
+    if (!bound.ok()) {
+      problems_.push_back(problem_of(settings, subject + ".settings", bound.error()));
+      return nullptr;
+    }
+    auto result = std::make_shared<BoundUpstream>(input_.calls_per_upstream_max);
+    result->id = upstream.id;
+    result->plugin = upstream.plugin;
+    result->settings_digest = upstream.settings_digest;
+    result->secrets = std::move(secrets);
+    result->upstream = *std::move(bound);
+    return result;
+  }
+
+  BoundOperation bound_operation(const registry::Operation& operation,
+                                 const registry::Route& route, const Settings& settings) const {
+    const PricedOperation& priced = service_->priced_[operation.index];
+    BoundOperation bound;
+    bound.route_id = route.id;
+    bound.method = operation.method;
+    bound.path = route.matcher.pattern;
+    bound.parameter_names = service_->terms_[operation.route].parameter_names;
+    bound.settings = route.upstream_settings == nullptr ? nullptr : &settings;
+    bound.credit_cost = priced.credit_cost;
+    if (priced.x402_enabled) {
+      const auto& terms = program().prices()[*operation.price].x402_terms;
+      if (!terms.empty()) bound.x402_atomic_amount = terms.front().atomic_amount;
+    }
+    return bound;
+  }
+
+  void bind_lanes() {
+    const Settings no_settings;
+    for (std::size_t at = 0; at < input_.lanes.size(); ++at) {
+      const LaneSlot& slot = input_.lanes[at];
+      std::vector<std::string> secrets;
+      const Settings settings =
+          resolve(slot.settings == nullptr ? no_settings : *slot.settings, secrets);
+      auto bound = slot.lane->bind(
+          {service_->priced_, settings, generation_id(), input_.public_origin}, *slot.host);
+      if (!bound.ok()) {
+        problems_.push_back(problem_of(
+            settings, "lanes." + service_->lane_table_.rows[at].name, bound.error()));
+      } else {
+        service_->lanes_[at].bound = *std::move(bound);
+      }
+    }
+  }
+
+  [[nodiscard]] std::string_view generation_id() const {
+    return service_->installed_.generation.id;
+  }
+
+  const BindInput& input_;
+  std::unique_ptr<Service> service_;
+  std::vector<Problem> problems_;
+};
+
+// Lanes first: a lane may hold views of the operations.
+Service::~Service() { lanes_.clear(); }
+
+State Service::state(const registry::Operation& operation) const noexcept {
+  const registry::Route& route = program().routes()[operation.route];
+  if (!route.readiness.ready) return {Condition::blocked, route.readiness.reason};
+  return upstreams_[route.upstream]->upstream->state(operation.upstream_operation);
+}
+
+Bound bind_service(const BindInput& input) { return Binder(input).bind(); }
+
+}  // namespace turnpike::exchange

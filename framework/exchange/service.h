@@ -1,0 +1,130 @@
+// Service: a Program brought to life: every upstream bound by its provider plugin, every lane bound
+// to the operations, and what serve() needs to know per route worked out once. Immutable; app/
+// publishes it whole (base/published.h) and loops pin it for the length of a call.
+//
+// bind_service() runs at start and reload on the pool or a plain Thread and may wait; all const
+// members are safe for concurrent use by all loop Threads. Providers, lanes, hosts and everything
+// else in BindInput but `previous` must outlive every Service made from them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/host.h>
+#include <turnpike/lane.h>
+#include <turnpike/provider.h>
+
+#include "exchange/choose_lane.h"
+#include "registry/compile.h"
+#include "registry/generation.h"
+#include "registry/program.h"
+#include "registry/settings_tree.h"
+#include "runtime/in_flight.h"
+
+namespace turnpike::exchange {
+
+// A loaded provider plugin, with the host made for it.
+struct ProviderSlot {
+  std::string_view name;
+  Provider* provider = nullptr;
+  Host* host = nullptr;
+};
+
+// A lane, built in or loaded. Its role follows from what it declares: `authorization` makes it the
+// credits lane, or the free one when its name is "free"; `payment-signature` the payment lane.
+struct LaneSlot {
+  Lane* lane = nullptr;
+  Host* host = nullptr;
+  const Settings* settings = nullptr;  // null: none
+};
+
+// An upstream in service. One whose plugin, settings and secrets did not change is carried over to
+// the next Service, with its breaker, its pools and its calls in flight.
+struct BoundUpstream {
+  explicit BoundUpstream(std::uint32_t calls_max) : in_flight(calls_max) {}
+
+  std::string id;
+  std::string plugin;
+  std::string settings_digest;
+  std::vector<std::string> secrets;
+  std::unique_ptr<Upstream> upstream;
+  runtime::InFlight in_flight;
+};
+
+// What serve() needs of a route, worked out of the program.
+struct RouteTerms {
+  std::string allow;                             // "GET, POST"
+  std::vector<std::string> forwarded_headers;    // caller's; never a credential, lower case
+  std::vector<std::string> passed_back_headers;  // upstream's; never one of ours, lower case
+  std::vector<std::string_view> parameter_names;
+  std::uint32_t deadline_ms = 0;
+  std::uint64_t reply_bytes_max = 0;
+};
+
+struct BindInput {
+  registry::Installed installed;  // program is not null
+  std::span<const ProviderSlot> providers;
+  std::span<const LaneSlot> lanes;
+  const registry::SecretResolver* secrets = nullptr;  // null: secrets are not available
+  std::string_view public_origin;
+  std::uint32_t calls_per_upstream_max = base::limits::calls_per_upstream_max;
+  const class Service* previous = nullptr;
+};
+
+class Service {
+ public:
+  [[nodiscard]] const registry::Program& program() const noexcept { return *installed_.program; }
+  [[nodiscard]] const registry::Generation& generation() const noexcept {
+    return installed_.generation;
+  }
+
+  // Whether the operation could run now, as programmed and as its provider says. Must not wait, so
+  // catalogs may ask for every operation. The reason is valid as long as the Service.
+  [[nodiscard]] State state(const registry::Operation& operation) const noexcept;
+
+  [[nodiscard]] const LaneTable& lanes() const noexcept { return lane_table_; }
+
+  // For serve(), by Program index.
+  [[nodiscard]] BoundUpstream& upstream(std::uint32_t index) const noexcept {
+    return *upstreams_[index];
+  }
+  [[nodiscard]] const RouteTerms& terms(const registry::Route& route) const noexcept {
+    return terms_[static_cast<std::size_t>(&route - program().routes().data())];
+  }
+  struct LaneInService {
+    LaneTraits traits;
+    std::unique_ptr<BoundLane> bound;  // null: nothing serves this row of the table
+  };
+  // REQUIRES: `row` is one of lanes().rows.
+  [[nodiscard]] const LaneInService& lane(const LaneRow& row) const noexcept {
+    return lanes_[static_cast<std::size_t>(&row - lane_table_.rows.data())];
+  }
+
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+ private:
+  friend class Binder;
+  Service() = default;
+
+  registry::Installed installed_;
+  std::vector<std::shared_ptr<BoundUpstream>> upstreams_;  // by Program index
+  std::vector<RouteTerms> terms_;                          // parallel to Program::routes()
+  std::vector<PricedOperation> priced_;                    // parallel to Program::operations()
+  std::vector<std::string> x402_terms_;                    // parallel to Program::prices()
+  LaneTable lane_table_;
+  std::vector<LaneInService> lanes_;  // parallel to lane_table_.rows
+};
+
+using Bound = Result<std::shared_ptr<const Service>, std::vector<registry::Problem>>;
+
+// The Service, or everything that kept an upstream or a lane from being bound, each with the place
+// of the setting at fault.
+[[nodiscard]] Bound bind_service(const BindInput& input);
+
+}  // namespace turnpike::exchange
