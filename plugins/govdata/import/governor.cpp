@@ -1,0 +1,243 @@
+// Logs of Governor contracts, from wherever they were saved, applied to proposals one by one.
+#include <algorithm>
+#include <cstdio>
+
+#include "govdata/import/csv.h"
+#include "govdata/import/governor_event.h"
+#include "govdata/import/run.h"
+#include "govdata/store/text.h"
+#include "govdata/store/timestamp.h"
+
+namespace turnpike::govdata {
+namespace {
+
+using EventKind = GovernorEventKind;
+
+// Clocks in seconds passed this in 2001; no chain has as many blocks.
+constexpr std::int64_t first_plausible_second = 1'000'000'000;
+
+std::vector<Choice> governor_choices() {
+  return {{"0", "Against", {}, {}}, {"1", "For", {}, {}}, {"2", "Abstain", {}, {}}};
+}
+
+class Contract {
+ public:
+  explicit Contract(Run& run) : run_(run) {}
+
+  void apply(const GovernorEvent& event) {
+    bind(event);
+    if (event.kind == EventKind::vote) return apply_vote(event);
+    auto known = run_.writer().find_proposal(source_, event.proposal_id);
+    if (event.kind == EventKind::created) {
+      ProposalRecord record = known.value_or(ProposalRecord{});
+      apply_created(record, event);
+      return store(record);
+    }
+    if (!known) throw BadRecord("the proposal " + event.proposal_id + " is not in the store");
+    apply_transition(*known, event);
+    store(*known);
+  }
+
+ private:
+  // All logs of a run are of one contract: the first one names it where no option did.
+  void bind(const GovernorEvent& event) {
+    if (source_ != 0) {
+      if (event.address && address_ && *event.address != *address_) {
+        throw BadRecord("the log is of another contract: " + *event.address);
+      }
+      return;
+    }
+    const ImportOptions& options = run_.options();
+    address_ = event.address;
+    SourceKey key;
+    key.dao_id = options.dao.dao_id;
+    key.provider = options.provider.empty() ? "governor" : options.provider;
+    key.kind = "proposal";
+    key.chain_id = options.chain_id;
+    key.contract = address_;
+    key.scope = !options.scope.empty() ? options.scope
+                : address_ ? "eip155:" + std::to_string(options.chain_id) + ":" + *address_
+                           : key.dao_id;
+    if (!options.clock_mode.empty()) key.clock_mode = options.clock_mode;
+    if (!options.base_url.empty()) key.base_url = options.base_url;
+    key.stale_after_s = options.stale_after_s;
+    source_ = run_.source(key);
+  }
+
+  void store(const ProposalRecord& record) {
+    run_.count(run_.writer().put_proposal(source_, record));
+  }
+
+  // The time of a block, or of a clock value that is a time itself.
+  MaybeTime time_of(ProposalRecord& record, const MaybeInteger& value, bool is_clock) {
+    if (!value) return std::nullopt;
+    const std::string& mode = run_.options().clock_mode;
+    const bool in_seconds =
+        is_clock && (mode.empty() ? *value >= first_plausible_second : mode == "timestamp");
+    if (in_seconds) {
+      if (*value > time_max_ms / 1000) throw BadRecord("a time lies beyond the year 9999");
+      return run_.shifted(*value * 1000);
+    }
+    const auto time = run_.writer().block_time(run_.options().chain_id, *value);
+    if (!time) return std::nullopt;
+    if (!time->exact) record.time_confidence = Confidence::estimated;
+    return time->time_ms;
+  }
+
+  MaybeTime event_time(ProposalRecord& record, const GovernorEvent& event) {
+    if (event.time_s && *event.time_s <= time_max_ms / 1000) {
+      return run_.shifted(*event.time_s * 1000);
+    }
+    return time_of(record, event.block, false);
+  }
+
+  void judge_confidence(ProposalRecord& record) {
+    if (record.time_confidence == Confidence::estimated) return;
+    const ProposalTimes& times = record.times;
+    const bool any = times.created || times.starts || times.ends || times.executed ||
+                     times.queued || times.canceled;
+    record.time_confidence = any ? Confidence::exact : Confidence::observed;
+  }
+
+  void apply_created(ProposalRecord& record, const GovernorEvent& event) {
+    record.external_id = event.proposal_id;
+    record.body = event.description;
+    record.title = title_of_markdown(event.description.value_or(""));
+    record.title = std::string(cut_utf8(record.title, 1024));
+    if (record.title.empty()) {
+      record.title = "Proposal " + std::string(cut_utf8(event.proposal_id, 80));
+    }
+    record.proposer = event.proposer;
+    record.voting_system = event.voting_module ? "governor-module" : "governor";
+    record.proposal_type = event.proposal_type;
+    record.tx_hash = event.tx_hash;
+    record.created_block = event.block;
+    record.start_block = event.start;
+    // A deadline that an extension moved is not moved back by reading the creation again.
+    if (event.end && (!record.end_block || *record.end_block < *event.end)) {
+      record.end_block = event.end;
+    }
+    if (event.start && event.end && *event.end < *event.start) {
+      throw BadRecord("voting ends before it starts");
+    }
+    record.actions = event.actions;
+    for (Action& action : record.actions) action.chain_id = run_.options().chain_id;
+    if (record.choices.empty()) {
+      record.choices = governor_choices();
+      record.standing.execution = Execution::not_started;
+    }
+    record.times.created = event_time(record, event);
+    record.times.starts = time_of(record, record.start_block, true);
+    record.times.ends = time_of(record, record.end_block, true);
+    judge_confidence(record);
+  }
+
+  void apply_transition(ProposalRecord& record, const GovernorEvent& event) {
+    const MaybeTime at = event_time(record, event);
+    const bool executed = record.standing.execution == Execution::executed;
+    const bool canceled = record.standing.outcome == Outcome::canceled;
+    if (event.kind == EventKind::extended) {
+      if (!record.end_block || *record.end_block < *event.end) record.end_block = event.end;
+      record.times.ends = time_of(record, record.end_block, true);
+    } else if (event.kind == EventKind::queued) {
+      record.times.queued = at;
+      if (!executed && !canceled) {
+        record.standing = {Outcome::passed, Execution::queued};
+        record.source_status = "Queued";
+      }
+    } else if (event.kind == EventKind::executed) {
+      record.times.executed = at;
+      record.standing = {Outcome::passed, Execution::executed};
+      record.source_status = "Executed";
+    } else {
+      record.times.canceled = at;
+      record.standing = {Outcome::canceled, Execution::not_started};
+      record.source_status = "Canceled";
+    }
+    judge_confidence(record);
+  }
+
+  void apply_vote(const GovernorEvent& event) {
+    VoteRecord vote;
+    vote.voter = event.voter;
+    vote.choice_json = vote.choice_id.emplace(event.support);
+    vote.power = event.weight;
+    vote.reason = event.reason;
+    vote.tx_hash = event.tx_hash;
+    ProposalRecord scratch;
+    vote.voted_at = event_time(scratch, event);
+    // Sorts as it stood on the chain, so that a later ballot wins whatever the file's order.
+    char place[48];
+    std::snprintf(place, sizeof(place), "%015lld-%07lld",
+                  static_cast<long long>(event.block.value_or(0)),
+                  static_cast<long long>(event.log_index.value_or(0)));
+    vote.external_id = place;
+    const auto written = run_.writer().put_vote(source_, event.proposal_id, vote, true);
+    if (!written) throw BadRecord("the proposal " + event.proposal_id + " is not in the store");
+    run_.count(*written);
+  }
+
+  Run& run_;
+  std::int64_t source_ = 0;
+  MaybeText address_;
+};
+
+void import_rows(Run& run, Contract& contract, Input& input) {
+  CsvReader reader(input);
+  std::vector<std::string> columns;
+  if (!reader.row(columns)) return;
+  for (std::string& column : columns) column = normal_name(column);
+  std::vector<std::string> row;
+  while (reader.row(row)) {
+    run.record("line " + std::to_string(reader.line()), [&] {
+      contract.apply(decode_row(columns, row, run.options().event));
+    });
+  }
+}
+
+}  // namespace
+
+void import_governor(Run& run, Input& input) {
+  Contract contract(run);
+  const std::string_view start = trimmed(input.look_ahead());
+  if (start.empty()) return;
+  if (start[0] != '{' && start[0] != '[') return import_rows(run, contract, input);
+  const auto on_record = [&](JsonRecord&& record) {
+    run.record(record.position, [&] {
+      const auto event = decode_log(record.value);
+      if (!event) return run.ignore();
+      contract.apply(*event);
+    });
+  };
+  const auto on_bad = [&](const std::string& position, const std::string& reason) {
+    run.record(position, [&] { throw BadRecord(reason); });
+  };
+  // `result` is where eth_getLogs answers.
+  read_json_records(input, {{"logs", "events", "result"}}, on_record, on_bad);
+}
+
+void import_block_times(Run& run, Input& input) {
+  CsvReader reader(input);
+  std::vector<std::string> row;
+  while (reader.row(row)) {
+    if (reader.line() == 1 && !row.empty() && normal_name(row[0]).rfind("block", 0) == 0) continue;
+    JsonValue cells;
+    cells.kind = JsonValue::Kind::object;
+    if (row.size() != 2) {
+      throw ImportError("the blocks file has no two columns on line " +
+                        std::to_string(reader.line()));
+    }
+    cells.fields.emplace_back("block", JsonValue{JsonValue::Kind::number, false, row[0], {}, {}});
+    try {
+      const MaybeInteger block = integer_field(cells, "block");
+      const auto time_ms = ms_of_seconds(row[1]);
+      if (!time_ms) throw BadRecord("no time in seconds");
+      run.writer().put_block_time(run.options().chain_id, *block, run.shifted(*time_ms));
+    } catch (const BadRecord& bad) {
+      throw ImportError("the blocks file, line " + std::to_string(reader.line()) + ": " +
+                        bad.what());
+    }
+  }
+}
+
+}  // namespace turnpike::govdata

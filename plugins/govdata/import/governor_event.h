@@ -1,0 +1,41 @@
+// One event of a Governor contract, whatever form it was stored in: a raw log (topics and data), a
+// decoded log, or a CSV row. Decoding throws BadRecord and AbiError is turned into it. Pure; safe
+// on any Thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "govdata/import/json_records.h"
+#include "govdata/store/records.h"
+
+namespace turnpike::govdata {
+
+enum class GovernorEventKind { created, vote, queued, executed, canceled, extended };
+
+struct GovernorEvent {
+  GovernorEventKind kind = GovernorEventKind::created;
+  std::string proposal_id;  // decimal
+  MaybeInteger block, log_index;
+  MaybeInteger time_s;      // the block's own time, where the log tells it
+  MaybeText tx_hash, address;
+  // created
+  MaybeText proposer, description, proposal_type, voting_module;
+  MaybeInteger start, end;  // blocks or seconds; extended: end
+  std::vector<Action> actions;
+  // vote
+  std::string voter, support, weight;
+  MaybeText reason;
+};
+
+// nullopt: an event that says nothing about proposals or votes.
+std::optional<GovernorEvent> decode_log(const JsonValue& log);
+// `columns` are the header's names as normal_name() gives them, `event` a name or empty.
+GovernorEvent decode_row(const std::vector<std::string>& columns, std::vector<std::string>& row,
+                         std::string_view event);
+
+// "block_number", "blockNumber" -> "blocknumber".
+std::string normal_name(std::string_view name);
+
+}  // namespace turnpike::govdata

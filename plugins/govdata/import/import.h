@@ -1,0 +1,57 @@
+// One import: a file of one format into the store, in one write transaction that is rolled back
+// when more than a fifth of its records are bad. Records a run, reports every rejected record with
+// its position, and does nothing the second time. Owned by the caller; one Thread. Errors of the
+// input and of the store come back in the summary, nothing is thrown.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "govdata/import/input.h"
+#include "govdata/store/records.h"
+#include "govdata/store/sqlite.h"
+
+namespace turnpike::govdata {
+
+enum class Format { snapshot_graphql, governor_logs, discourse };
+
+std::optional<Format> format_of(std::string_view name);
+std::string_view name_of(Format format);
+
+struct ImportOptions {
+  Format format = Format::snapshot_graphql;
+  DaoRecord dao;                         // an empty id is minted from the Snapshot space
+  std::string provider;                  // default: by format
+  std::string scope;                     // default: told by the records
+  std::string base_url;                  // discourse: the forum; others: where proposals are read
+  std::string proposal_id;               // snapshot: of votes that do not name theirs
+  std::string event;                     // governor: of a CSV whose columns do not tell
+  std::string clock_mode;                // governor: blocknumber or timestamp; default: by size
+  std::string blocks_path;               // governor: CSV of block_number,timestamp
+  std::string input_name;
+  std::int64_t chain_id = 1;
+  std::int64_t stale_after_s = 3600;
+  std::int64_t now_ms = 0;
+  std::optional<std::int64_t> as_of_ms;  // default: now
+  std::int64_t time_shift_ms = 0;        // added to every time that is read
+  bool dry_run = false;
+  bool keep_raw = false;
+};
+
+struct ImportSummary {
+  std::string status;  // ok, partial, failed
+  std::string error;
+  std::int64_t rows_in = 0, rows_new = 0, rows_changed = 0, rows_same = 0;
+  std::int64_t rows_ignored = 0;   // repeats within the file; events that say nothing here
+  std::int64_t rows_rejected = 0;
+  std::int64_t revision = 0;
+};
+
+using OnRejected = std::function<void(const std::string& position, const std::string& reason)>;
+
+ImportSummary run_import(Database& database, Input& input, const ImportOptions& options,
+                         const OnRejected& on_rejected);
+
+}  // namespace turnpike::govdata

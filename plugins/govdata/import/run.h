@@ -1,0 +1,85 @@
+// What the readers of the formats share during one import: the writer, the counters, the sources
+// met so far and the ways to refuse a record. Private to the importer; one Thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_set>
+
+#include "govdata/import/import.h"
+#include "govdata/import/json_records.h"
+#include "govdata/store/writer.h"
+
+namespace turnpike::govdata {
+
+inline constexpr std::size_t body_bytes_max = 1 << 20;
+
+// Why one record cannot be taken; caught by the reader of the format, counted, and gone on from.
+class BadRecord : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Run {
+ public:
+  Run(Writer& writer, const ImportOptions& options, const OnRejected& on_rejected)
+      : writer_(writer), options_(options), on_rejected_(on_rejected) {}
+
+  [[nodiscard]] Writer& writer() { return writer_; }
+  [[nodiscard]] const ImportOptions& options() const { return options_; }
+  [[nodiscard]] ImportSummary& summary() { return summary_; }
+  [[nodiscard]] const std::map<std::string, SourceKey>& sources() const { return keys_; }
+
+  void reject(const std::string& position, const std::string& reason);
+  void count(Written written);
+  void ignore() { ++summary_.rows_ignored; }
+  // False when this key was met before in this run.
+  bool first_time(const std::string& key);
+
+  // The DAO of a scope: the one asked for, or one minted from the scope.
+  [[nodiscard]] std::string dao_for(const std::string& scope) const;
+  std::int64_t source(const SourceKey& key);
+
+  [[nodiscard]] std::int64_t shifted(std::int64_t time_ms) const {
+    return time_ms + options_.time_shift_ms;
+  }
+
+  // Runs `take` and turns a BadRecord into a rejection.
+  template <class Take>
+  void record(const std::string& position, Take take) {
+    ++summary_.rows_in;
+    try {
+      take();
+    } catch (const BadRecord& bad) {
+      reject(position, bad.what());
+    }
+  }
+
+ private:
+  Writer& writer_;
+  const ImportOptions& options_;
+  const OnRejected& on_rejected_;
+  ImportSummary summary_;
+  std::map<std::string, std::int64_t> source_ids_;
+  std::map<std::string, SourceKey> keys_;
+  std::unordered_set<std::string> seen_;
+};
+
+// Readers of a record's fields; BadRecord names the field that is wrong.
+MaybeText text_field(const JsonValue& record, std::string_view name, std::size_t bytes_max = 4096);
+std::string required_text(const JsonValue& record, std::string_view name,
+                          std::size_t bytes_max = 512);
+MaybeInteger integer_field(const JsonValue& record, std::string_view name);
+MaybeText decimal_field(const JsonValue& record, std::string_view name);
+std::optional<bool> flag_field(const JsonValue& record, std::string_view name);
+// Unix seconds; shifted.
+MaybeTime seconds_field(const Run& run, const JsonValue& record, std::string_view name);
+// ISO 8601; shifted.
+MaybeTime iso_field(const Run& run, const JsonValue& record, std::string_view name);
+
+void import_snapshot(Run& run, Input& input);
+void import_governor(Run& run, Input& input);
+void import_discourse(Run& run, Input& input);
+void import_block_times(Run& run, Input& input);
+
+}  // namespace turnpike::govdata

@@ -1,0 +1,113 @@
+// A thin owner of SQLite connections and statements over its C API: opening, binding, stepping,
+// and turning result codes into SqliteError. Private to the govdata plugin and its importer; the
+// exception never leaves them (it is caught in Service::answer, Importer and the tests' edges).
+// A Database and its Statements belong to one Thread at a time.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace turnpike::govdata {
+
+class SqliteError : public std::runtime_error {
+ public:
+  SqliteError(int code, const std::string& text) : std::runtime_error(text), code_(code) {}
+  [[nodiscard]] int code() const noexcept { return code_; }
+
+ private:
+  int code_;
+};
+
+// One use of a prepared statement: bind by position from 1, step, read columns from 0. Texts are
+// bound without a copy, so they must live until the last step. Resets itself when it goes away.
+class Statement {
+ public:
+  explicit Statement(sqlite3_stmt* raw) noexcept : raw_(raw) {}
+  Statement(Statement&& other) noexcept : raw_(other.raw_), next_(other.next_) {
+    other.raw_ = nullptr;
+  }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+  Statement& operator=(Statement&&) = delete;
+  ~Statement();
+
+  Statement& bind(int position, std::int64_t value);
+  Statement& bind(int position, std::string_view text);
+  Statement& bind(int position, const char* text) { return bind(position, std::string_view(text)); }
+  Statement& bind(int position, std::nullptr_t);
+  template <class T>
+  Statement& bind(int position, const std::optional<T>& value) {
+    return value ? bind(position, *value) : bind(position, nullptr);
+  }
+  // Binds the next positions in order.
+  template <class... Values>
+  Statement& with(const Values&... values) {
+    (bind(next_++, values), ...);
+    return *this;
+  }
+
+  // True while there is a row.
+  bool step();
+  // Steps a statement that gives no rows and makes it ready to be bound again.
+  void run();
+
+  [[nodiscard]] bool is_null(int column) const;
+  [[nodiscard]] std::int64_t integer(int column) const;
+  [[nodiscard]] std::string text(int column) const;
+  [[nodiscard]] std::optional<std::int64_t> maybe_integer(int column) const;
+  [[nodiscard]] std::optional<std::string> maybe_text(int column) const;
+
+ private:
+  sqlite3_stmt* raw_;
+  int next_ = 1;
+};
+
+enum class OpenMode { create, read };
+
+class Database {
+ public:
+  // create: opens or makes the file for writing. read: must exist; queries only. ":memory:" works.
+  Database(const std::string& path, OpenMode mode);
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  ~Database();
+
+  void execute(const char* sql);
+  // Prepared once per connection and text. REQUIRES: no other use of the same text is alive.
+  Statement prepare(std::string_view sql);
+  [[nodiscard]] std::int64_t changes() const noexcept;
+  [[nodiscard]] std::int64_t last_row_id() const noexcept;
+  // The first column of the first row, or `fallback`.
+  std::int64_t number(std::string_view sql, std::int64_t fallback = 0);
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* raw) const noexcept { sqlite3_finalize(raw); }
+  };
+  sqlite3* raw_ = nullptr;
+  std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> statements_;
+};
+
+// BEGIN on construction; ROLLBACK on destruction unless committed.
+class Transaction {
+ public:
+  enum class Kind { read, write };
+  Transaction(Database& database, Kind kind);
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction();
+  void commit();
+
+ private:
+  Database& database_;
+  bool open_ = true;
+};
+
+}  // namespace turnpike::govdata
