@@ -1,0 +1,57 @@
+// The words every subcommand shares: the configuration it runs under, and how it prints: text for
+// people, or with --json exactly one JSON value on standard output. Exit codes: 0 done, 1 failed,
+// 2 usage. Used by main()'s Thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "app/config.h"
+#include "registry/compile.h"
+
+namespace turnpike::app {
+
+inline constexpr int exit_done = 0;
+inline constexpr int exit_failed = 1;
+inline constexpr int exit_usage = 2;
+
+struct CommonOptions {
+  std::string config_path;            // empty: the default, if it exists
+  std::vector<std::string> settings;  // texts of --set
+  bool json = false;
+};
+
+// The configuration, or nothing after the problems were printed.
+std::optional<Config> load_config(const CommonOptions& options);
+
+void print_problems(const std::vector<registry::Problem>& problems, bool json);
+nlohmann::json to_json(const std::vector<registry::Problem>& problems);
+
+// Prints `error` as text on standard error, or as JSON; returns exit_failed.
+int print_failure(const CommonOptions& options, const std::string& message);
+
+// The subcommands. Each returns an exit code.
+int run_serve(const CommonOptions& options);
+int run_check(const CommonOptions& options);
+int run_reload(const CommonOptions& options);
+int run_migrate(const CommonOptions& options, bool dry_run);
+int run_registry_dump(const CommonOptions& options);
+int run_registry_hash(const CommonOptions& options);
+int run_registry_diff(const CommonOptions& options, const std::string& old_directory,
+                      const std::string& new_directory);
+int run_plugin_inspect(const CommonOptions& options, const std::string& file);
+int run_account_create(const CommonOptions& options, const std::string& name);
+int run_account_list(const CommonOptions& options);
+int run_key_create(const CommonOptions& options, const std::string& account,
+                   const std::string& name);
+int run_key_list(const CommonOptions& options, const std::string& account);
+int run_key_revoke(const CommonOptions& options, const std::string& id);
+int run_grant(const CommonOptions& options, const std::string& account, std::int64_t credits,
+              int days);
+int run_version(const CommonOptions& options);
+
+}  // namespace turnpike::app

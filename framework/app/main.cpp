@@ -1,0 +1,120 @@
+// turnpike: the one binary. Parses the command line (CLI11: chosen for its subcommands and its
+// messages) and calls the subcommand.
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+
+#include "app/command_line.h"
+
+namespace {
+
+using turnpike::app::CommonOptions;
+
+struct Words {  // what the subcommands take besides the common options
+  std::string name, account, id, file, old_directory, new_directory;
+  std::int64_t credits = 0;
+  int days = 365;
+  bool dry_run = false;
+};
+
+// A subcommand with the options that all have.
+CLI::App* add(CLI::App& parent, const std::string& name, const std::string& description,
+              CommonOptions& options, int& code, std::function<int()> run) {
+  CLI::App* command = parent.add_subcommand(name, description);
+  command->add_option("--config", options.config_path, "Configuration file")
+      ->envname("TURNPIKE_CONFIG");
+  command->add_option("--set", options.settings, "Override: path.to.key=value; may be repeated")
+      ->allow_extra_args(false);
+  command->add_flag("--json", options.json, "Print one JSON value on standard output");
+  command->callback([&code, run = std::move(run)] { code = run(); });
+  return command;
+}
+
+void add_registry_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  add(app, "check", "Check configuration, registry and plugins; print every problem", options,
+      code, [&] { return run_check(options); });
+  add(app, "reload", "Make the running gateway take the registry as it is now", options, code,
+      [&] { return run_reload(options); });
+  CLI::App* registry = app.add_subcommand("registry", "The compiled registry");
+  registry->require_subcommand(1);
+  add(*registry, "dump", "Print the compiled program", options, code,
+      [&] { return run_registry_dump(options); });
+  add(*registry, "hash", "Print the program's payload hash", options, code,
+      [&] { return run_registry_hash(options); });
+  CLI::App* diff = add(*registry, "diff", "Compare two registry directories", options, code, [&] {
+    return run_registry_diff(options, words.old_directory, words.new_directory);
+  });
+  diff->add_option("OLD", words.old_directory, "Registry directory")->required();
+  diff->add_option("NEW", words.new_directory, "Registry directory")->required();
+  CLI::App* plugin = app.add_subcommand("plugin", "Plugin files");
+  plugin->require_subcommand(1);
+  add(*plugin, "inspect", "Tell what a plugin file is, without running it", options, code,
+      [&] { return run_plugin_inspect(options, words.file); })
+      ->add_option("FILE", words.file, "A .so file")
+      ->required();
+}
+
+void add_account_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  CLI::App* account = app.add_subcommand("account", "Billing accounts");
+  account->require_subcommand(1);
+  add(*account, "create", "Create an account with its starter grant", options, code,
+      [&] { return run_account_create(options, words.name); })
+      ->add_option("--name", words.name, "For people")
+      ->required();
+  add(*account, "list", "List the accounts", options, code,
+      [&] { return run_account_list(options); });
+  CLI::App* key = app.add_subcommand("key", "API keys");
+  key->require_subcommand(1);
+  CLI::App* create = add(*key, "create", "Create a key; its secret is printed once", options, code,
+                         [&] { return run_key_create(options, words.account, words.name); });
+  create->add_option("--account", words.account, "Account id")->required();
+  create->add_option("--name", words.name, "For people")->required();
+  add(*key, "list", "List an account's keys", options, code,
+      [&] { return run_key_list(options, words.account); })
+      ->add_option("--account", words.account, "Account id")
+      ->required();
+  add(*key, "revoke", "Revoke a key", options, code,
+      [&] { return run_key_revoke(options, words.id); })
+      ->add_option("--id", words.id, "Key id")
+      ->required();
+  CLI::App* grant = add(app, "grant", "Grant Credits to an account", options, code, [&] {
+    return run_grant(options, words.account, words.credits, words.days);
+  });
+  grant->add_option("--account", words.account, "Account id")->required();
+  grant->add_option("--credits", words.credits, "Whole Credits")
+      ->required()
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
+  grant->add_option("--days", words.days, "Valid for so many days")->check(CLI::Range(1, 36'500));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace turnpike::app;
+  CLI::App app("Turnpike: a self-hosted, pay-per-call gateway to data providers");
+  app.require_subcommand(1);
+  CommonOptions options;
+  Words words;
+  int code = exit_done;
+  add(app, "serve", "Start the gateway", options, code, [&] { return run_serve(options); });
+  add(app, "migrate", "Bring the database to this build's schema", options, code, [&] {
+    return run_migrate(options, words.dry_run);
+  })->add_flag("--dry-run", words.dry_run, "Print what would be done");
+  add_registry_commands(app, options, words, code);
+  add_account_commands(app, options, words, code);
+  add(app, "version", "Print the version", options, code, [&] { return run_version(options); });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error);
+    return exit_usage;
+  } catch (const std::exception& error) {
+    return print_failure(options, error.what());
+  }
+  return code;
+}
