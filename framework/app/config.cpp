@@ -6,7 +6,8 @@
 #include <optional>
 #include <sstream>
 
-#include "registry/source.h"
+#include "registry/problems.h"
+#include "registry/settings_tree.h"
 
 namespace turnpike::app {
 namespace {
@@ -33,10 +34,8 @@ class Section {
     if (node_ == nullptr) return;
     for (const auto& [key, value] : node_->fields) {
       if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-      const std::string nearest = registry::nearest_name(key, known_);
-      report(value, join(key),
-             "unknown key '" + key + "'" +
-                 (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+      const std::vector<std::string_view> names(known_.begin(), known_.end());
+      report(value, join(key), "unknown key \"" + key + "\"" + registry::suggestion(key, names));
     }
   }
 

@@ -1,0 +1,200 @@
+// account, key, grant and migrate: the operator's hand on the database, beside a running gateway.
+#include <cstdio>
+#include <functional>
+#include <iostream>
+
+#include "app/command_line.h"
+#include "app/stores.h"
+#include "base/ids.h"
+#include "base/sources.h"
+#include "identity/accounts.h"
+
+namespace turnpike::app {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const identity::Account& account) {
+  return {{"id", account.id},
+          {"name", account.name},
+          {"status", name_of(account.status)},
+          {"createdAt", base::rfc3339(account.created_at_ms)}};
+}
+
+json time_or_null(const std::optional<std::int64_t>& time_ms) {
+  return time_ms ? json(base::rfc3339(*time_ms)) : json(nullptr);
+}
+
+json to_json(const identity::ApiKey& key) {
+  return {{"id", key.id},
+          {"name", key.name},
+          {"environment", name_of(key.environment)},
+          {"prefix", key.prefix},
+          {"createdAt", base::rfc3339(key.created_at_ms)},
+          {"lastUsedAt", time_or_null(key.last_used_at_ms)},
+          {"revokedAt", time_or_null(key.revoked_at_ms)}};
+}
+
+json to_json(const ledger::Allocation& allocation) {
+  return {{"id", allocation.id},
+          {"origin", name_of(allocation.origin)},
+          {"credits", std::to_string(allocation.units)},
+          {"remaining", std::to_string(allocation.remaining)},
+          {"effectiveAt", base::rfc3339(allocation.effective_at_ms)},
+          {"expiresAt", base::rfc3339(allocation.expires_at_ms)},
+          {"status", name_of(allocation.status)}};
+}
+
+template <class Item>
+json to_json_list(const std::vector<Item>& items) {
+  json list = json::array();
+  for (const Item& item : items) list.push_back(to_json(item));
+  return {{"items", list}};
+}
+
+// What a command works with: opened for it, closed after it.
+struct Tools {
+  const Config& config;
+  storage::Node& node;
+  const Clock& clock;
+  Random& random;
+};
+
+int with_database(const CommonOptions& options, const std::function<int(Tools&)>& work) {
+  const auto config = load_config(options);
+  if (!config) return exit_failed;
+  const base::SystemClock clock;
+  base::SystemRandom random;
+  auto node = open_node(*config, storage::Role::tool, clock, random);
+  if (!node.ok()) return print_failure(options, node.error());
+  Tools tools{*config, **node, clock, random};
+  return work(tools);
+}
+
+// Prints a result as JSON, or as the text that `describe` makes of it.
+template <class T>
+int print(const CommonOptions& options, const Result<T, base::Error>& result,
+          const std::function<json(const T&)>& encode,
+          const std::function<std::string(const T&)>& describe) {
+  if (!result.ok()) return print_failure(options, result.error().message);
+  std::cout << (options.json ? encode(*result).dump() : describe(*result)) << '\n';
+  return exit_done;
+}
+
+std::string line_of(const identity::ApiKey& key) {
+  return key.id + "  " + key.prefix + "...  " + std::string(name_of(key.environment)) + "  " +
+         (key.revoked_at_ms ? "revoked  " : "active   ") + key.name;
+}
+
+std::string line_of(const identity::Account& account) {
+  return account.id + "  " + std::string(name_of(account.status)) + "  " + account.name;
+}
+
+template <class Item>
+std::string lines_of(const std::vector<Item>& items) {
+  std::string lines;
+  for (const Item& item : items) lines += (lines.empty() ? "" : "\n") + line_of(item);
+  return lines.empty() ? "none" : lines;
+}
+
+identity::ApiKeys keys_of(Tools& tools) {
+  return {tools.node.keys(), tools.config.environment, tools.random};
+}
+
+}  // namespace
+
+int run_account_create(const CommonOptions& options, const std::string& name) {
+  return with_database(options, [&](Tools& tools) {
+    identity::Accounts accounts(tools.node.accounts(), starter_grant(tools.config));
+    return print<identity::Account>(
+        options, accounts.create(name), [](const auto& account) { return to_json(account); },
+        [](const auto& account) { return line_of(account); });
+  });
+}
+
+int run_account_list(const CommonOptions& options) {
+  using List = std::vector<identity::Account>;
+  return with_database(options, [&](Tools& tools) {
+    return print<List>(
+        options, tools.node.accounts().list(std::nullopt),
+        [](const List& list) { return to_json_list(list); },
+        [](const List& list) { return lines_of(list); });
+  });
+}
+
+int run_key_create(const CommonOptions& options, const std::string& account,
+                   const std::string& name) {
+  return with_database(options, [&](Tools& tools) {
+    return print<identity::CreatedKey>(
+        options, keys_of(tools).create(account, name),
+        [](const auto& created) {
+          json object = to_json(created.key);
+          object["secret"] = created.secret;
+          return object;
+        },
+        [](const auto& created) {
+          return line_of(created.key) + "\nsecret (shown only now): " + created.secret;
+        });
+  });
+}
+
+int run_key_list(const CommonOptions& options, const std::string& account) {
+  using List = std::vector<identity::ApiKey>;
+  return with_database(options, [&](Tools& tools) {
+    return print<List>(
+        options, keys_of(tools).list(account), [](const List& list) { return to_json_list(list); },
+        [](const List& list) { return lines_of(list); });
+  });
+}
+
+int run_key_revoke(const CommonOptions& options, const std::string& id) {
+  return with_database(options, [&](Tools& tools) {
+    const auto revoked = keys_of(tools).revoke(id);
+    if (revoked.ok() && !revoked->has_value()) {
+      return print_failure(options, "there is no key '" + id + "'; turnpike key list shows them");
+    }
+    return print<std::optional<identity::ApiKey>>(
+        options, revoked, [](const auto& key) { return to_json(*key); },
+        [](const auto& key) { return line_of(*key); });
+  });
+}
+
+int run_grant(const CommonOptions& options, const std::string& account, std::int64_t credits,
+              int days) {
+  return with_database(options, [&](Tools& tools) {
+    constexpr std::int64_t day_ms = 24ll * 60 * 60 * 1000;
+    return print<ledger::Allocation>(
+        options,
+        tools.node.ledger().grant({.account_id = account,
+                                   .units = credits,
+                                   .origin = ledger::Origin::operator_grant,
+                                   .expires_at_ms = tools.clock.now_ms() + days * day_ms,
+                                   .effective_at_ms = 0}),
+        [](const auto& allocation) { return to_json(allocation); },
+        [](const auto& allocation) {
+          return "granted " + std::to_string(allocation.units) + " Credits until " +
+                 base::rfc3339(allocation.expires_at_ms) + " as " + allocation.id;
+        });
+  });
+}
+
+int run_migrate(const CommonOptions& options, bool dry_run) {
+  const auto config = load_config(options);
+  if (!config) return exit_failed;
+  const base::SystemClock clock;
+  const auto steps = storage::migrate(storage_settings(*config), clock, dry_run);
+  if (!steps.ok()) return print_failure(options, steps.error());
+  if (options.json) {
+    json list = json::array();
+    for (const auto& step : *steps) list.push_back({{"version", step.version}, {"name", step.name}});
+    std::cout << json{{"dry_run", dry_run}, {"applied", list}} << '\n';
+    return exit_done;
+  }
+  for (const auto& step : *steps) {
+    std::cout << (dry_run ? "would apply " : "applied ") << step.version << ' ' << step.name << '\n';
+  }
+  if (steps->empty()) std::cout << "the schema is up to date\n";
+  return exit_done;
+}
+
+}  // namespace turnpike::app

@@ -1,0 +1,220 @@
+// check, registry, reload and plugin: what the operator's files mean, before and after they serve.
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <system_error>
+
+#include "app/command_line.h"
+#include "app/control.h"
+#include "app/paths.h"
+#include "app/stores.h"
+#include "base/sources.h"
+#include "plugin/catalog.h"
+#include "registry/diff.h"
+
+namespace turnpike::app {
+namespace {
+
+using nlohmann::json;
+using registry::Problem;
+
+registry::Compiled compile_directory(const std::string& directory,
+                                     std::span<const registry::InstalledFact> installed,
+                                     std::span<const std::string> plugins) {
+  auto sources = registry::read_sources(directory);
+  if (!sources.ok()) return std::move(sources).error();
+  return registry::compile({.sources = *sources, .installed = installed, .plugins = plugins});
+}
+
+// The program of the configured registry alone, or exit_failed after its problems were printed.
+int with_program(const CommonOptions& options,
+                 const std::function<int(const registry::Program&)>& work) {
+  const auto config = load_config(options);
+  if (!config) return exit_failed;
+  const auto compiled = compile_directory(config->registry_path, {}, {});
+  if (!compiled.ok()) {
+    print_problems(compiled.error(), options.json);
+    return exit_failed;
+  }
+  return work(**compiled);
+}
+
+// What check found, in the words of print_problems().
+struct Findings {
+  std::vector<Problem> problems;
+  std::vector<std::string> notes;
+  std::string payload_hash;
+  std::size_t routes = 0;
+};
+
+std::vector<std::string> check_plugins(const Config& config, Findings& findings) {
+  std::vector<std::string> names;
+  auto catalog = plugin::Catalog::load(
+      {.directory = plugin_directory(config), .pinned_sha256 = config.plugins_sha256});
+  if (!catalog.ok()) {
+    for (const auto& error : catalog.error()) {
+      findings.problems.push_back({error.file, 0, 0, "", error.problem});
+    }
+    return names;
+  }
+  for (const auto& library : catalog->plugins()) {
+    if (library->provider() != nullptr) names.push_back(library->info().name);
+  }
+  return names;
+}
+
+// What the database says is installed; a database that is not there yet has nothing to say.
+std::vector<registry::InstalledFact> installed_facts(const Config& config, Findings& findings) {
+  const base::SystemClock clock;
+  base::SystemRandom random;
+  auto node = storage::Node::open(storage_settings(config), storage::Role::tool,
+                                  {.clock = clock, .random = random});
+  if (!node.ok()) {
+    findings.notes.push_back("not compared with an installed program: " + node.error());
+    return {};
+  }
+  auto facts = (*node)->manifest().facts();
+  if (facts.ok()) return *std::move(facts);
+  findings.notes.push_back("not compared with an installed program: " + facts.error().message);
+  return {};
+}
+
+Findings check(const Config& config) {
+  Findings findings;
+  const auto plugins = check_plugins(config, findings);
+  const auto facts = installed_facts(config, findings);
+  const auto compiled = compile_directory(config.registry_path, facts, plugins);
+  if (compiled.ok()) {
+    findings.payload_hash = (*compiled)->payload_hash();
+    findings.routes = (*compiled)->routes().size();
+  } else {
+    const auto& problems = compiled.error();
+    findings.problems.insert(findings.problems.end(), problems.begin(), problems.end());
+  }
+  return findings;
+}
+
+}  // namespace
+
+int run_check(const CommonOptions& options) {
+  const auto config = load_config(options);
+  if (!config) return exit_failed;
+  const Findings findings = check(*config);
+  const bool ok = findings.problems.empty();
+  if (options.json) {
+    std::cout << json{{"ok", ok},
+                      {"problems", to_json(findings.problems)},
+                      {"notes", findings.notes},
+                      {"payload_hash", ok ? json(findings.payload_hash) : json(nullptr)},
+                      {"routes", findings.routes}}
+              << '\n';
+    return ok ? exit_done : exit_failed;
+  }
+  for (const std::string& note : findings.notes) std::cerr << "note: " << note << '\n';
+  for (const Problem& problem : findings.problems) std::cerr << problem.text() << '\n';
+  if (!ok) {
+    std::cerr << findings.problems.size()
+              << (findings.problems.size() == 1 ? " problem\n" : " problems\n");
+    return exit_failed;
+  }
+  std::cout << "ok: " << findings.routes << " routes, " << findings.payload_hash << '\n';
+  return exit_done;
+}
+
+int run_registry_dump(const CommonOptions& options) {
+  return with_program(options, [&](const registry::Program& program) {
+    // With --json the exact bytes that the hash is taken of.
+    std::cout << (options.json ? program.canonical_json() : registry::dump(program)) << '\n';
+    return exit_done;
+  });
+}
+
+int run_registry_hash(const CommonOptions& options) {
+  return with_program(options, [&](const registry::Program& program) {
+    if (options.json) {
+      std::cout << json{{"payload_hash", program.payload_hash()}} << '\n';
+    } else {
+      std::cout << program.payload_hash() << '\n';
+    }
+    return exit_done;
+  });
+}
+
+int run_registry_diff(const CommonOptions& options, const std::string& old_directory,
+                      const std::string& new_directory) {
+  const auto before = compile_directory(old_directory, {}, {});
+  const auto after = compile_directory(new_directory, {}, {});
+  for (const auto* compiled : {&before, &after}) {
+    if (compiled->ok()) continue;
+    print_problems(compiled->error(), options.json);
+    return exit_failed;
+  }
+  const auto changes = registry::diff(**before, **after);
+  std::cout << (options.json ? registry::to_json(changes) : registry::to_text(changes)) << '\n';
+  return exit_done;
+}
+
+int run_reload(const CommonOptions& options) {
+  const auto config = load_config(options);
+  if (!config) return exit_failed;
+  std::string answer;
+  try {
+    answer = ask_control(control_socket(*config), R"({"command":"reload"})");
+  } catch (const std::system_error& error) {
+    return print_failure(options, error.what());
+  }
+  const json result = json::parse(answer);
+  if (options.json) {
+    std::cout << answer << '\n';
+  } else if (result.value("ok", false)) {
+    std::cout << "serving generation " << result.value("generation", "") << " (sequence "
+              << result.value("sequence", 0) << ")\n";
+  } else {
+    for (const json& problem : result["problems"]) {
+      std::cerr << Problem{problem.value("file", ""), problem.value("line", 0),
+                           problem.value("column", 0), problem.value("path", ""),
+                           problem.value("message", "")}
+                       .text()
+                << '\n';
+    }
+    std::cerr << "not reloaded: the program that was serving is kept\n";
+  }
+  return result.value("ok", false) ? exit_done : exit_failed;
+}
+
+int run_plugin_inspect(const CommonOptions& options, const std::string& file) {
+  const auto info = plugin::inspect(file);
+  if (!info.ok()) return print_failure(options, info.error().text());
+  const auto mismatch = plugin::built_like_us(*info);
+  if (options.json) {
+    std::cout << json{{"file", info->file},
+                      {"sha256", info->sha256},
+                      {"slot", plugin::name_of(info->slot)},
+                      {"execution", plugin::name_of(info->execution)},
+                      {"name", info->name},
+                      {"version", info->version},
+                      {"abi", info->abi},
+                      {"fingerprint", info->fingerprint},
+                      {"loadable", !mismatch},
+                      {"problem", mismatch ? json(mismatch->problem) : json(nullptr)}}
+              << '\n';
+    return exit_done;
+  }
+  std::cout << "slot         " << plugin::name_of(info->slot) << "\nname         " << info->name
+            << "\nversion      " << info->version << "\nexecution    "
+            << plugin::name_of(info->execution) << "\nabi          " << info->abi
+            << "\nfingerprint  " << info->fingerprint << "\nsha256       " << info->sha256
+            << "\nloadable     " << (mismatch ? "no: " + mismatch->problem : "yes") << '\n';
+  return exit_done;
+}
+
+int run_version(const CommonOptions& options) {
+  if (options.json) {
+    std::cout << json{{"version", TURNPIKE_VERSION}, {"fingerprint", build_fingerprint}} << '\n';
+  } else {
+    std::cout << "turnpike " << TURNPIKE_VERSION << " (" << build_fingerprint << ")\n";
+  }
+  return exit_done;
+}
+
+}  // namespace turnpike::app

@@ -1,0 +1,30 @@
+#include "app/paths.h"
+
+#include <filesystem>
+
+namespace turnpike::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path binary_directory() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+
+}  // namespace
+
+std::string plugin_directory(const Config& config) {
+  if (!config.plugins_directory.empty()) return config.plugins_directory;
+  const fs::path beside = binary_directory() / "plugins";
+  if (fs::is_directory(beside)) return beside;
+  return (binary_directory() / "../lib/turnpike/plugins").lexically_normal();
+}
+
+std::string reference_directory(const Config& config) {
+  if (fs::is_directory(config.reference_directory)) return config.reference_directory;
+  const fs::path installed =
+      (binary_directory() / "../share/turnpike/reference").lexically_normal();
+  return fs::is_directory(installed) ? installed.string() : "";
+}
+
+std::string control_socket(const Config& config) { return config.data_dir + "/control.sock"; }
+
+}  // namespace turnpike::app

@@ -1,0 +1,19 @@
+// Where things are: what the configuration leaves to defaults that depend on the installation.
+// Pure functions of the configuration and the binary's own place; safe on any Thread.
+#pragma once
+
+#include <string>
+
+#include "app/config.h"
+
+namespace turnpike::app {
+
+// `plugins.directory`, or beside the binary (a build tree), or ../lib/turnpike/plugins of it.
+std::string plugin_directory(const Config& config);
+
+// `reference_directory`, or ../share/turnpike/reference of the binary; empty when neither exists.
+std::string reference_directory(const Config& config);
+
+std::string control_socket(const Config& config);
+
+}  // namespace turnpike::app

@@ -1,0 +1,32 @@
+#include "app/stores.h"
+
+namespace turnpike::app {
+
+storage::Settings storage_settings(const Config& config) {
+  storage::Settings settings;
+  settings.engine = config.engine == Engine::sqlite ? storage::Engine::sqlite
+                                                    : storage::Engine::postgres;
+  settings.data_dir = config.data_dir;
+  settings.sqlite_path = config.sqlite_path;
+  settings.postgres_url = config.postgres_url;
+  return settings;
+}
+
+identity::StarterGrant starter_grant(const Config& config) {
+  if (!config.starter_grant) return {.units = 0};
+  constexpr std::int64_t day_ms = 24ll * 60 * 60 * 1000;
+  return {.units = config.starter_grant_credits, .valid_ms = config.starter_grant_days * day_ms};
+}
+
+Result<std::unique_ptr<storage::Node>, std::string> open_node(const Config& config,
+                                                              storage::Role role,
+                                                              const Clock& clock, Random& random) {
+  const storage::Settings settings = storage_settings(config);
+  if (config.migrate_at_start) {
+    auto migrated = storage::migrate(settings, clock, false);
+    if (!migrated.ok()) return std::move(migrated).error();
+  }
+  return storage::Node::open(settings, role, {.clock = clock, .random = random});
+}
+
+}  // namespace turnpike::app

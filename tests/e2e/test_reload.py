@@ -1,0 +1,128 @@
+"""Reload: the whole new program or the old one with a reason, and no request dropped meanwhile."""
+
+import json
+import pathlib
+import shutil
+import signal
+import subprocess
+import threading
+import unittest
+
+from gateway import GOVDATA_IMPORT, ROOT, Gateway
+
+TARGET = "/v1/gateway/govdata/global/v1/daos"
+
+
+class Reload(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway()
+        self.addCleanup(self.gateway.close)
+        # A registry of the test's own, which it may break.
+        self.registry = self.gateway.directory / "registry"
+        shutil.copytree(ROOT / "registry", self.registry)
+        self.gateway.settings.append(f"registry.path={self.registry}")
+        subprocess.run([GOVDATA_IMPORT, "sample", "--database",
+                        self.gateway.directory / "govdata.db"], check=True, capture_output=True)
+        _, self.key = self.gateway.new_key(credits=1_000_000)
+
+    def generation(self):
+        return self.gateway.get("/v1/capabilities?limit=1").json()["generation"]
+
+    def edit(self, text_of):
+        path = self.registry / "providers" / "govdata.yaml"
+        path.write_text(text_of(path.read_text()))
+
+    def test_a_valid_change_is_a_new_generation_and_an_older_one_keeps_its_name(self):
+        self.gateway.start()
+        before = self.generation()
+        original = (self.registry / "providers" / "govdata.yaml").read_text()
+        self.edit(lambda text: text + "\n# a comment changes nothing\n")
+        self.assertEqual(self.gateway.run("reload").returncode, 0)
+        self.assertEqual(self.generation()["payload_hash"], before["payload_hash"])
+        self.edit(self.change)
+        result = self.gateway.run("reload", "--json")
+        after = self.generation()
+        self.assertTrue(json.loads(result.stdout)["ok"])
+        self.assertEqual(after["sequence"], before["sequence"] + 1)
+        self.assertNotEqual(after["payload_hash"], before["payload_hash"])
+        self.edit(lambda text: original)
+        self.gateway.run("reload")
+        self.assertEqual(self.generation(), before)
+
+    @staticmethod
+    def change(text):
+        return text.replace("Governance data", "Governance data (changed)", 1)
+
+    def test_an_invalid_change_keeps_the_old_program_and_says_why(self):
+        self.gateway.start()
+        before = self.generation()
+        self.edit(lambda text: text + "\nnot_a_key: 1\n")
+        result = self.gateway.run("reload", check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("govdata.yaml:", result.stderr)
+        self.assertIn('unknown key "not_a_key"', result.stderr)
+        self.assertIn("the program that was serving is kept", result.stderr)
+        self.assertEqual(self.generation(), before)
+        self.assertEqual(self.gateway.get(TARGET, key=self.key).status, 200)
+
+    def test_without_a_valid_program_it_starts_says_503_and_a_reload_repairs_it(self):
+        good = (self.registry / "providers" / "govdata.yaml").read_text()
+        self.edit(lambda text: "not_a_key: 1\n")
+        self.gateway.start()
+        self.assertEqual(self.gateway.get("/healthz").status, 200)
+        self.assertEqual(self.gateway.get("/readyz").status, 503)
+        for target in ("/v1/capabilities", "/openapi.json", "/v1/operation-pricing-inventory",
+                       TARGET):
+            reply = self.gateway.get(target, key=self.key)
+            self.assertEqual((reply.status, reply.error_code()), (503, "registry.unavailable"))
+        self.edit(lambda text: good)
+        self.assertEqual(self.gateway.run("reload").returncode, 0)
+        self.assertEqual(self.gateway.get("/readyz").status, 200)
+        self.assertEqual(self.gateway.get(TARGET, key=self.key).status, 200)
+
+    def test_no_request_is_dropped_while_programs_change(self):
+        self.gateway.start()
+        stop = threading.Event()
+        statuses, failures = {}, []
+
+        def call():
+            while not stop.is_set():
+                try:
+                    status = self.gateway.get(TARGET, key=self.key).status
+                    statuses[status] = statuses.get(status, 0) + 1
+                except OSError as error:
+                    failures.append(error)
+
+        callers = [threading.Thread(target=call) for _ in range(16)]
+        for caller in callers:
+            caller.start()
+        first = self.generation()
+        for round_number in range(10):
+            if round_number % 2 == 0:
+                self.edit(self.change)
+            else:
+                self.edit(lambda text: text.replace("Governance data (changed)", "Governance data"))
+            self.gateway.run("reload")
+        self.gateway.process.send_signal(signal.SIGHUP)
+        stop.set()
+        for caller in callers:
+            caller.join()
+        self.assertEqual(failures, [])
+        self.assertEqual(list(statuses), [200], statuses)
+        self.assertEqual(self.generation()["payload_hash"], first["payload_hash"])
+
+    def test_check_reports_every_problem_at_once(self):
+        directory = pathlib.Path(self.registry)
+        (directory / "providers" / "broken.yaml").write_text(
+            "provider: {key: broken}\nroutes:\n  - {path: /x, revizion: 1}\n")
+        result = self.gateway.run("check", check=False)
+        self.assertEqual(result.returncode, 1)
+        problems = [line for line in result.stderr.splitlines() if "broken.yaml:" in line]
+        self.assertGreaterEqual(len(problems), 2, result.stderr)
+        self.assertIn("revision", result.stderr)  # the nearest known name
+        listed = json.loads(self.gateway.run("check", "--json", check=False).stdout)
+        self.assertGreaterEqual(len(listed["problems"]), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
