@@ -1,0 +1,57 @@
+#include "app/gateway_backend.h"
+
+#include <algorithm>
+
+namespace turnpike::app {
+
+GatewayBackend::GatewayBackend(const Parts& parts, const Caps& caps)
+    : parts_(parts), transfers_(caps.heavy_transfers_max) {
+  const auto loops = static_cast<std::uint32_t>(parts_.runtime.loops().size());
+  exchange::LoopState::Caps share;
+  share.calls_per_account = std::max(1u, (caps.calls_per_account_max + loops - 1) / loops);
+  for (std::uint32_t loop = 0; loop < loops; ++loop) {
+    slots_.push_back(std::make_unique<LoopSlot>(parts_.generations.published(), share));
+  }
+}
+
+exchange::Served GatewayBackend::serve(const exchange::Invocation& invocation,
+                                       exchange::ReplyWriter& writer) {
+  LoopSlot& slot = *slots_[runtime::Loop::current()->index()];
+  const auto program = slot.view.pin();
+  return exchange::serve({.service = program ? program->service.get() : nullptr,
+                          .loop = slot.state,
+                          .authenticator = parts_.authenticator,
+                          .transfers = transfers_,
+                          .clock = parts_.clock},
+                         invocation, writer);
+}
+
+std::shared_ptr<const catalog::View> GatewayBackend::view() {
+  const auto program = parts_.generations.published().current();
+  return program == nullptr ? nullptr : program->view;
+}
+
+hosts::api::Health GatewayBackend::health() {
+  const auto program = parts_.generations.published().current();
+  const std::string refusal = parts_.generations.last_refusal();
+  const ledger::LedgerHealth ledger = parts_.ledger.health();
+  hosts::api::Health health;
+  // A refused reload is told, but the program that serves is still ready.
+  health.checks.push_back({"registry", program != nullptr,
+                           program != nullptr ? (refusal.empty() ? "" : "the last reload was refused")
+                                              : "no valid program is installed"});
+  health.checks.push_back(
+      {"database", ledger.available, ledger.available ? "" : "the database does not answer"});
+  if (ledger.expiry_paused) {
+    health.relaxed.emplace_back("The clock jumped: expiry of Credits is paused.");
+  }
+  return health;
+}
+
+void GatewayBackend::refresh_loops() {
+  for (const auto& loop : parts_.runtime.loops()) {
+    loop->post([slot = slots_[loop->index()].get()] { slot->view.refresh(); });
+  }
+}
+
+}  // namespace turnpike::app

@@ -1,0 +1,57 @@
+// GatewayBackend: how the API host reaches the program in service: it pins the loop's view for a
+// call, gives the call the state of its loop, and tells how the parts of the process are doing.
+//
+// Owned by the gateway; called on the fibers of all loop Threads. Each loop has a slot of its own.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "app/generations.h"
+#include "base/published.h"
+#include "exchange/loop_state.h"
+#include "exchange/transfer_slots.h"
+#include "hosts/api/backend.h"
+#include "ledger/escrow_ledger.h"
+#include "runtime/runtime.h"
+
+namespace turnpike::app {
+
+class GatewayBackend final : public hosts::api::Backend {
+ public:
+  struct Parts {
+    const Generations& generations;
+    const ledger::EscrowLedger& ledger;
+    identity::Authenticator& authenticator;
+    runtime::Runtime& runtime;
+    const Clock& clock;
+  };
+  struct Caps {
+    std::uint32_t calls_per_account_max;
+    std::uint32_t heavy_transfers_max;
+  };
+
+  GatewayBackend(const Parts& parts, const Caps& caps);
+
+  exchange::Served serve(const exchange::Invocation& invocation,
+                         exchange::ReplyWriter& writer) override;
+  std::shared_ptr<const catalog::View> view() override;
+  hosts::api::Health health() override;
+
+  // Lets every loop take over the newest program, so that an idle one keeps no old one alive.
+  void refresh_loops();
+
+ private:
+  struct LoopSlot {
+    LoopSlot(const base::Published<InService>& published, const exchange::LoopState::Caps& caps)
+        : view(published), state(caps) {}
+    base::LoopView<InService> view;
+    exchange::LoopState state;
+  };
+
+  const Parts parts_;
+  exchange::TransferSlots transfers_;
+  std::vector<std::unique_ptr<LoopSlot>> slots_;  // by index of the loop
+};
+
+}  // namespace turnpike::app
