@@ -1,0 +1,53 @@
+// serve: the gateway as a Poco server application: SIGTERM and SIGINT end it, SIGHUP reloads it.
+#include <Poco/Util/ServerApplication.h>
+
+#include <csignal>
+#include <iostream>
+
+#include "app/command_line.h"
+#include "app/gateway.h"
+#include "runtime/signals.h"
+
+namespace turnpike::app {
+namespace {
+
+class ServerProcess final : public Poco::Util::ServerApplication {
+ public:
+  ServerProcess(Config config, const CommonOptions& options)
+      : config_(std::move(config)), options_(options) {}
+
+ protected:
+  int main(const std::vector<std::string>&) override {
+    // Before any thread starts: they inherit the blocked signals.
+    runtime::SignalSource signals({SIGTERM, SIGINT, SIGHUP});
+    Gateway gateway(config_);
+    const auto started = gateway.start();
+    if (!started.ok()) {
+      gateway.stop();
+      return print_failure(options_, started.error());
+    }
+    for (;;) {
+      const auto signal = signals.wait(runtime::Deadline::never());
+      if (signal != SIGHUP) break;
+      gateway.reload();
+    }
+    const bool whole = gateway.stop();
+    if (const auto reason = gateway.fatal()) return print_failure(options_, *reason);
+    return whole ? exit_done : exit_failed;
+  }
+
+ private:
+  const Config config_;
+  const CommonOptions& options_;
+};
+
+}  // namespace
+
+int run_serve(const CommonOptions& options) {
+  auto config = load_config(options);
+  if (!config) return exit_failed;
+  ServerProcess process(*std::move(config), options);
+  return process.run(std::vector<std::string>{"turnpike"});
+}
+
+}  // namespace turnpike::app

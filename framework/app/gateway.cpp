@@ -1,0 +1,317 @@
+#include "app/gateway.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <mutex>
+#include <sstream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "app/command_line.h"
+#include "app/control.h"
+#include "app/gateway_backend.h"
+#include "app/paths.h"
+#include "app/stores.h"
+#include "base/sources.h"
+#include "hosts/api/api_host.h"
+#include "hosts/api/status_table.h"
+#include "hosts/operator/operator_host.h"
+#include "identity/accounts.h"
+#include "identity/cached_authenticator.h"
+#include "lanes/credits.h"
+#include "plugin/catalog.h"
+#include "runtime/limits_check.h"
+#include "wire/client.h"
+#include "wire/server.h"
+
+namespace turnpike::app {
+namespace {
+
+constexpr std::size_t cursor_key_bytes = 32;
+constexpr std::int64_t give_up_after_drain_ms = 10'000;
+constexpr std::size_t secret_bytes_max = 64 * 1024;
+
+// Secrets come from the process's environment or from files; one final newline is not part of it.
+std::optional<std::string> read_secret(const registry::SecretReference& reference) {
+  if (reference.origin == registry::SecretReference::Origin::environment) {
+    const char* value = std::getenv(reference.name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  }
+  std::ifstream stream(reference.name, std::ios::binary);
+  std::string value(secret_bytes_max, '\0');
+  stream.read(value.data(), static_cast<std::streamsize>(value.size()));
+  if (stream.gcount() == 0) return std::nullopt;
+  value.resize(static_cast<std::size_t>(stream.gcount()));
+  if (value.ends_with('\n')) value.pop_back();
+  return value;
+}
+
+std::string joined(const std::vector<plugin::LoadError>& errors) {
+  std::string text = "plugins cannot be loaded:";
+  for (const auto& error : errors) text += "\n  " + error.text();
+  return text;
+}
+
+std::string answer_control(const std::string& line, const std::function<Reloaded()>& reload) {
+  const auto request = nlohmann::json::parse(line, nullptr, false);
+  if (!request.is_object() || request.value("command", "") != "reload") {
+    return R"({"ok":false,"problems":[{"message":"unknown command"}]})";
+  }
+  const Reloaded reloaded = reload();
+  if (!reloaded.generation) {
+    return nlohmann::json{{"ok", false}, {"problems", to_json(reloaded.problems)}}.dump();
+  }
+  return nlohmann::json{{"ok", true},
+                        {"generation", reloaded.generation->id},
+                        {"sequence", reloaded.generation->sequence},
+                        {"payload_hash", reloaded.generation->payload_hash}}
+      .dump();
+}
+
+}  // namespace
+
+// In the order they are made; destroyed in the reverse one.
+struct Gateway::Parts {
+  base::SystemClock clock;
+  base::SystemRandom random;
+  std::unique_ptr<base::Log> log;
+  std::unique_ptr<base::Metrics> metrics;
+  std::mutex fatal_mutex;
+  std::optional<std::string> fatal;
+
+  std::unique_ptr<storage::Node> node;
+  std::unique_ptr<runtime::Runtime> runtime;
+  std::unique_ptr<ledger::EscrowLedger> ledger;
+  std::unique_ptr<identity::CachedAuthenticator> authenticator;
+  std::unique_ptr<wire::Client> client;
+  std::optional<plugin::HostResources> resources;
+  std::optional<plugin::Catalog> catalog;
+  std::atomic<const plugin::Catalog*> stalls{nullptr};  // for the watchdog's thread
+
+  std::unique_ptr<Lane> credits;
+  std::vector<exchange::ProviderSlot> providers;
+  std::vector<exchange::LaneSlot> lanes;
+  std::unique_ptr<Generations> generations;
+
+  std::unique_ptr<GatewayBackend> backend;
+  std::unique_ptr<hosts::api::AccessLog> access_log;
+  std::unique_ptr<hosts::api::ApiHost> api;
+  std::unique_ptr<hosts::operators::OperatorHost> operator_host;
+  std::unique_ptr<wire::Server> server;
+  std::unique_ptr<ControlServer> control;
+};
+
+Gateway::Gateway(Config config) : config_(std::move(config)), parts_(new Parts) {
+  parts_->log = base::make_stderr_log(parts_->clock, config_.log_level);
+  parts_->metrics = base::make_metrics();
+}
+
+Gateway::~Gateway() = default;
+
+Result<Unit, std::string> Gateway::start() {
+  for (const auto& step : {&Gateway::open_stores, &Gateway::start_runtime, &Gateway::load_plugins,
+                           &Gateway::make_generations}) {
+    auto done = (this->*step)();
+    if (!done.ok()) return done;
+  }
+  // Without a valid program the listeners are up all the same; a reload repairs it.
+  (void)reload();
+  make_hosts();
+  return listen();
+}
+
+Result<Unit, std::string> Gateway::open_stores() {
+  auto node = open_node(config_, storage::Role::gateway, parts_->clock, parts_->random);
+  if (!node.ok()) return std::move(node).error();
+  parts_->node = *std::move(node);
+  // Accounts that a crash left between their creation and their grant.
+  identity::Accounts accounts(parts_->node->accounts(), starter_grant(config_));
+  const auto resumed = accounts.resume();
+  if (!resumed.ok()) return resumed.error().message;
+  return Unit{};
+}
+
+Result<Unit, std::string> Gateway::start_runtime() {
+  const auto system = runtime::raise_system_limits();
+  const std::uint64_t connections = config_.connections_max;
+  for (const std::string& sentence : runtime::unmet_needs(
+           system, {.descriptors = 2 * connections + 256, .fibers = connections})) {
+    parts_->log->write(Severity::warning, "system_limit", {{"problem", sentence}});
+  }
+  runtime::RuntimeOptions options;
+  options.loops = config_.loops != 0 ? config_.loops : std::thread::hardware_concurrency();
+  options.pool_threads = config_.pool_threads;
+  options.on_stall = [parts = parts_.get()](const runtime::Stall& stall) {
+    parts->log->write(Severity::warning, "loop_stalled",
+                      {{"loop", stall.loop},
+                       {"duration_ms", stall.duration_ms},
+                       {"request_id", stall.fiber.data()},
+                       {"plugin_number", stall.tag}});
+    const plugin::Catalog* catalog = parts->stalls.load();
+    if (catalog != nullptr) catalog->note_stall(stall.tag);
+  };
+  parts_->runtime = std::make_unique<runtime::Runtime>(std::move(options));
+
+  const auto fatal = [parts = parts_.get()](std::string_view reason) {
+    {
+      const std::scoped_lock lock(parts->fatal_mutex);
+      parts->fatal = reason;
+    }
+    kill(getpid(), SIGTERM);  // wakes main(), which then finds fatal() set
+  };
+  parts_->ledger = std::make_unique<ledger::EscrowLedger>(
+      parts_->node->ledger(), ledger::LedgerSettings{},
+      ledger::EscrowLedger::Sources{parts_->clock, *parts_->log, *parts_->metrics, fatal});
+  auto started = parts_->ledger->start();
+  if (!started.ok()) return "the ledger cannot start: " + started.error().text;
+  identity::AuthenticatorSettings authenticator;
+  authenticator.environment = config_.environment;
+  parts_->authenticator = std::make_unique<identity::CachedAuthenticator>(
+      parts_->node->keys(), authenticator,
+      identity::CachedAuthenticator::Sources{parts_->clock, *parts_->log});
+  parts_->client = wire::make_client(*parts_->runtime, {});
+  return Unit{};
+}
+
+Result<Unit, std::string> Gateway::load_plugins() {
+  parts_->resources.emplace(plugin::HostResources{.log = *parts_->log,
+                                                  .metrics = *parts_->metrics,
+                                                  .clock = parts_->clock,
+                                                  .random = parts_->random,
+                                                  .http = *parts_->client,
+                                                  .pool = parts_->runtime->pool()});
+  plugin::CatalogOptions options;
+  options.directory = plugin_directory(config_);
+  options.pinned_sha256 = config_.plugins_sha256;
+  options.guard.pool_threads_max = std::max(2u, config_.pool_threads / 2);
+  auto catalog = plugin::Catalog::load(options, *parts_->resources);
+  if (!catalog.ok()) return joined(catalog.error());
+  parts_->catalog.emplace(*std::move(catalog));
+  parts_->stalls.store(&*parts_->catalog);
+  for (const auto& loaded : parts_->catalog->plugins()) {
+    if (loaded->provider() != nullptr) {
+      parts_->providers.push_back({loaded->info().name, loaded->provider(), &loaded->host()});
+    } else {
+      parts_->lanes.push_back({loaded->lane(), &loaded->host(), nullptr});
+    }
+    parts_->log->write(Severity::info, "plugin_loaded",
+                       {{"name", loaded->info().name},
+                        {"version", loaded->info().version},
+                        {"sha256", loaded->info().sha256}});
+  }
+  return Unit{};
+}
+
+Result<Unit, std::string> Gateway::make_generations() {
+  auto cursor_key = parts_->node->secrets().get_or_create("catalog_cursor", cursor_key_bytes);
+  if (!cursor_key.ok()) return cursor_key.error().message;
+  parts_->credits = lanes::make_credits_lane(*parts_->ledger, parts_->clock);
+  parts_->lanes.push_back({parts_->credits.get(), nullptr, nullptr});
+  parts_->generations = std::make_unique<Generations>(Generations::Parts{
+      .registry_path = config_.registry_path,
+      .manifest = parts_->node->manifest(),
+      .providers = parts_->providers,
+      .lanes = parts_->lanes,
+      .secrets = read_secret,
+      .view = {.base_url = config_.api.base_url,
+               .cursor_key = *std::move(cursor_key),
+               .features = {},
+               .http_status = hosts::api::http_status},
+      .calls_per_upstream_max = config_.calls_per_upstream_max,
+      .clock = parts_->clock,
+      .log = *parts_->log,
+      .metrics = *parts_->metrics});
+  return Unit{};
+}
+
+void Gateway::make_hosts() {
+  parts_->backend = std::make_unique<GatewayBackend>(
+      GatewayBackend::Parts{*parts_->generations, *parts_->ledger, *parts_->authenticator,
+                            *parts_->runtime, parts_->clock},
+      GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max});
+  parts_->access_log = hosts::api::make_access_log(*parts_->log, *parts_->metrics);
+  parts_->api = std::make_unique<hosts::api::ApiHost>(
+      hosts::api::ApiHostParts{*parts_->backend, *parts_->authenticator, *parts_->ledger,
+                               *parts_->runtime, parts_->clock, parts_->random,
+                               *parts_->access_log},
+      hosts::api::ApiHostSettings{
+          .cors_origins = config_.cors_origins,
+          .build = {},
+          .reference = {}});
+  parts_->operator_host =
+      std::make_unique<hosts::operators::OperatorHost>(*parts_->runtime, *parts_->metrics);
+}
+
+Result<Unit, std::string> Gateway::listen() {
+  wire::ServerLimits limits;
+  limits.connections_max = config_.connections_max;
+  parts_->server = wire::make_server(*parts_->runtime, limits, *parts_->log);
+  std::vector<wire::ListenerSettings> listeners;
+  if (!config_.api.listen.empty()) {
+    listeners.push_back({"api", config_.api.listen, parts_->api.get()});
+  }
+  if (!config_.operator_host.listen.empty()) {
+    listeners.push_back({"operator", config_.operator_host.listen, parts_->operator_host.get()});
+  }
+  auto bound = parts_->server->start(std::move(listeners));
+  if (!bound.ok()) return std::move(bound).error();
+  parts_->control = std::make_unique<ControlServer>(
+      control_socket(config_), [this](const std::string& line) {
+        return answer_control(line, [this] { return reload(); });
+      });
+  for (const auto& listener : *bound) {
+    std::cout << nlohmann::json{{"event", "listening"},
+                                {"host", listener.name},
+                                {"address", listener.address}}
+                     .dump()
+              << std::endl;  // NOLINT: whoever waits for the line must see it now
+  }
+  return Unit{};
+}
+
+Reloaded Gateway::reload() {
+  Reloaded reloaded = parts_->generations->reload();
+  if (parts_->backend != nullptr) parts_->backend->refresh_loops();
+  return reloaded;
+}
+
+bool Gateway::stop() {
+  Parts& parts = *parts_;
+  parts.stalls.store(nullptr);
+  parts.control.reset();
+  bool whole = true;
+  if (parts.server != nullptr) {
+    whole = parts.server->drain(std::chrono::milliseconds(config_.drain_timeout_ms));
+    parts.api->stop();
+    parts.server.reset();
+  }
+  if (parts.client != nullptr) parts.client->stop();
+  if (parts.runtime != nullptr) {
+    const auto now = runtime::Deadline::after_ms(0);
+    const auto report =
+        parts.runtime->stop(now, runtime::Deadline::after_ms(give_up_after_drain_ms));
+    if (report.fibers_left > 0 || !report.pool_stopped) {
+      // A plugin never came back. Its code may still run on what would be destroyed now.
+      parts.log->write(Severity::error, "stopped_with_work_left",
+                       {{"fibers", report.fibers_left}});
+      if (parts.ledger != nullptr) parts.ledger->stop();
+      parts.log.reset();
+      std::_Exit(exit_failed);
+    }
+  }
+  if (parts.ledger != nullptr) parts.ledger->stop();
+  return whole;
+}
+
+std::optional<std::string> Gateway::fatal() const {
+  const std::scoped_lock lock(parts_->fatal_mutex);
+  return parts_->fatal;
+}
+
+}  // namespace turnpike::app
