@@ -108,7 +108,7 @@ class Binder {
     bind_upstreams();
     bind_lanes();
     if (!problems_.empty()) return std::move(problems_);
-    return std::shared_ptr<const Service>(std::move(service_));
+    return std::shared_ptr<Service>(std::move(service_));
   }
 
  private:
@@ -269,7 +269,8 @@ class Binder {
       refuse(subject, "no provider plugin named \"" + upstream.plugin + "\" is loaded");
       return nullptr;
     }
-    auto bound = slot->provider->bind({upstream.id, settings, operations}, *slot->host);
+    auto bound =
+        slot->provider->bind({upstream.id, settings, operations, input_.data_dir}, *slot->host);
     if (!bound.ok()) {
       problems_.push_back(problem_of(settings, subject + ".settings", bound.error()));
       return nullptr;
@@ -283,8 +284,8 @@ class Binder {
     return result;
   }
 
-  BoundOperation bound_operation(const registry::Operation& operation,
-                                 const registry::Route& route, const Settings& settings) const {
+  BoundOperation bound_operation(const registry::Operation& operation, const registry::Route& route,
+                                 const Settings& settings) const {
     const PricedOperation& priced = service_->priced_[operation.index];
     BoundOperation bound;
     bound.route_id = route.id;
@@ -310,8 +311,8 @@ class Binder {
       auto bound = slot.lane->bind(
           {service_->priced_, settings, generation_id(), input_.public_origin}, *slot.host);
       if (!bound.ok()) {
-        problems_.push_back(problem_of(
-            settings, "lanes." + service_->lane_table_.rows[at].name, bound.error()));
+        problems_.push_back(
+            problem_of(settings, "lanes." + service_->lane_table_.rows[at].name, bound.error()));
       } else {
         service_->lanes_[at].bound = *std::move(bound);
       }

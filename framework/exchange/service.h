@@ -71,6 +71,7 @@ struct BindInput {
   std::span<const LaneSlot> lanes;
   const registry::SecretResolver* secrets = nullptr;  // null: secrets are not available
   std::string_view public_origin;
+  std::string_view data_dir;  // for files of provider plugins
   std::uint32_t calls_per_upstream_max = base::limits::calls_per_upstream_max;
   const class Service* previous = nullptr;
 };
@@ -80,6 +81,11 @@ class Service {
   [[nodiscard]] const registry::Program& program() const noexcept { return *installed_.program; }
   [[nodiscard]] const registry::Generation& generation() const noexcept {
     return installed_.generation;
+  }
+  // What the manifest made of it: a program is installed only after it could be bound, so that one
+  // that cannot leaves no trace. Once, before the Service is shared; the id stays the same.
+  void installed_as(registry::Generation generation) {
+    installed_.generation = std::move(generation);
   }
 
   // Whether the operation could run now, as programmed and as its provider says. Must not wait, so
@@ -121,7 +127,7 @@ class Service {
   std::vector<LaneInService> lanes_;  // parallel to lane_table_.rows
 };
 
-using Bound = Result<std::shared_ptr<const Service>, std::vector<registry::Problem>>;
+using Bound = Result<std::shared_ptr<Service>, std::vector<registry::Problem>>;
 
 // The Service, or everything that kept an upstream or a lane from being bound, each with the place
 // of the setting at fault.

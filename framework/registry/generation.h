@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -23,6 +24,9 @@ struct Generation {
   std::int64_t installed_at_ms = 0;
   std::int64_t compiled_at_ms = 0;
 };
+
+// The id follows from the hash alone: "gen_" and its first 16 hex digits.
+std::string generation_id(std::string_view payload_hash);
 
 // Called from the blocking pool or a plain Thread; blocks.
 class ManifestStore {

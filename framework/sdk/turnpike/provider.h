@@ -38,6 +38,8 @@ struct Binding {
   std::string_view upstream_id;
   const Settings& settings;
   std::span<const BoundOperation> operations;
+  // Where a plugin may keep files of its own; relative paths in its settings are meant below it.
+  std::string_view data_dir = {};
 };
 
 struct UpstreamRequest {
