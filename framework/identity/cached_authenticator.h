@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "identity/authenticator.h"
 #include "identity/key_store.h"
+#include "runtime/pool.h"
 
 namespace turnpike::identity {
 
@@ -34,6 +35,7 @@ class CachedAuthenticator final : public Authenticator {
   struct Sources {
     const Clock& clock;
     base::Log& log;
+    runtime::BlockingPool& pool;  // for look-ups
   };
   CachedAuthenticator(KeyStore& store, const AuthenticatorSettings& settings, Sources sources);
   ~CachedAuthenticator() override;  // writes the last-used times it still has

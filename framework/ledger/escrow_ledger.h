@@ -12,13 +12,12 @@
 #include <memory>
 #include <string_view>
 
-#include <turnpike/host.h>
-
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "ledger/ledger.h"
 #include "ledger/store.h"
+#include "runtime/pool.h"
 
 namespace turnpike::ledger {
 
@@ -41,9 +40,9 @@ struct LedgerHealth {
 class EscrowLedger final : public Ledger {
  public:
   struct Sources {
-    const Clock& clock;
     base::Log& log;
     base::Metrics& metrics;
+    runtime::BlockingPool& pool;  // for balance(); must outlive the ledger
     // Called once, from a Thread of the ledger, when the store can no longer be trusted: the
     // process must end, and the next start recovers.
     std::function<void(std::string_view reason)> fatal;

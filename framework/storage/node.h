@@ -16,6 +16,7 @@
 #include <turnpike/host.h>
 #include <turnpike/result.h>
 
+#include "base/log.h"
 #include "identity/account_store.h"
 #include "identity/key_store.h"
 #include "ledger/store.h"
@@ -37,6 +38,7 @@ class Node {
     const Clock& clock;
     Random& random;
     TimeSource time = TimeSource::database;
+    base::Log* log = nullptr;  // null: failures are reported by their codes alone
   };
 
   virtual ~Node() = default;

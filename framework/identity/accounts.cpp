@@ -1,0 +1,69 @@
+#include "identity/accounts.h"
+
+#include "crypto/digest.h"
+#include "identity/token.h"
+
+namespace turnpike::identity {
+namespace {
+
+constexpr std::size_t name_bytes_max = 200;
+
+std::optional<base::Error> fault_in_name(std::string_view name) {
+  bool is_printable = !name.empty() && name.size() <= name_bytes_max;
+  for (const char c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) is_printable = false;
+  }
+  if (is_printable) return std::nullopt;
+  return base::Error{base::ErrorCode::request_malformed,
+                     "A name must be 1 to 200 bytes long, without control characters."};
+}
+
+}  // namespace
+
+Result<Account, base::Error> Accounts::create(std::string_view name) {
+  if (auto fault = fault_in_name(name)) return *fault;
+  const auto created = store_.create(name);
+  if (!created) return created.error();
+  return store_.activate(created->id, grant_);
+}
+
+Result<std::size_t, base::Error> Accounts::resume() {
+  const auto pending = store_.list(AccountStatus::provisioning);
+  if (!pending) return pending.error();
+  for (const Account& account : *pending) {
+    const auto activated = store_.activate(account.id, grant_);
+    if (!activated) return activated.error();
+  }
+  return pending->size();
+}
+
+Result<CreatedKey, base::Error> ApiKeys::create(std::string_view account_id,
+                                                std::string_view name) {
+  if (auto fault = fault_in_name(name)) return *fault;
+  CreatedKey created;
+  created.secret = make_token(environment_, random_);
+  auto added = store_.add({std::string(account_id), std::string(name), environment_,
+                           created.secret.substr(0, token_prefix_bytes),
+                           crypto::sha256(created.secret)});
+  if (!added) return std::move(added).error();
+  created.key = *std::move(added);
+  return created;
+}
+
+Result<std::vector<ApiKey>, base::Error> ApiKeys::list(std::string_view account_id) {
+  return store_.list(account_id);
+}
+
+Result<std::optional<ApiKey>, base::Error> ApiKeys::rename(std::string_view key_id,
+                                                           std::string_view name) {
+  if (auto fault = fault_in_name(name)) return *fault;
+  return store_.rename(key_id, name);
+}
+
+Result<std::optional<ApiKey>, base::Error> ApiKeys::revoke(std::string_view key_id) {
+  auto revoked = store_.revoke(key_id);
+  if (revoked && revoked->has_value() && revoked_) revoked_(key_id);
+  return revoked;
+}
+
+}  // namespace turnpike::identity

@@ -1,0 +1,221 @@
+#include "storage/connection.h"
+
+#include <Poco/Data/DataException.h>
+#include <Poco/Data/PostgreSQL/Connector.h>
+#include <Poco/Data/SQLite/Connector.h>
+#include <Poco/Data/SQLite/SQLiteException.h>
+#include <Poco/Data/Session.h>
+#include <Poco/Data/Statement.h>
+#include <Poco/Exception.h>
+
+#include <deque>
+#include <unordered_map>
+
+namespace turnpike::storage {
+namespace {
+
+namespace keywords = Poco::Data::Keywords;
+
+// Poco's table of connectors is process-wide by its nature; registering twice is harmless.
+void register_connectors() {
+  Poco::Data::SQLite::Connector::registerConnector();
+  Poco::Data::PostgreSQL::Connector::registerConnector();
+}
+
+struct Kept {
+  explicit Kept(Poco::Data::Session& session) : statement(session) {}
+  Poco::Data::Statement statement;
+  std::deque<std::variant<std::int64_t, std::string>> values;  // bound by reference
+  std::deque<Rows::Column> columns;                            // extracted by reference
+};
+
+void take_columns(Kept& kept, const char* columns) {
+  for (const char* kind = columns; *kind != '\0'; ++kind) {
+    if (*kind == 'i') {
+      kept.columns.emplace_back(std::in_place_index<0>);
+      kept.statement, keywords::into(std::get<0>(kept.columns.back()));
+    } else {
+      kept.columns.emplace_back(std::in_place_index<1>);
+      kept.statement, keywords::into(std::get<1>(kept.columns.back()));
+    }
+  }
+}
+
+std::unique_ptr<Kept> prepare(Poco::Data::Session& session, const Query& query,
+                              std::initializer_list<Value> values) {
+  auto kept = std::make_unique<Kept>(session);
+  kept->statement << query.sql;
+  for (const Value& value : values) {
+    if (value.index() == 0) {
+      kept->values.emplace_back(std::in_place_index<0>);
+      kept->statement, keywords::use(std::get<0>(kept->values.back()));
+    } else {
+      kept->values.emplace_back(std::in_place_index<1>);
+      kept->statement, keywords::use(std::get<1>(kept->values.back()));
+    }
+  }
+  take_columns(*kept, query.columns);
+  return kept;
+}
+
+void clear(Rows::Column& column) {
+  std::visit([](auto& cells) { cells.clear(); }, column);
+}
+
+std::size_t size_of(const Rows::Column& column) {
+  return std::visit([](const auto& cells) { return cells.size(); }, column);
+}
+
+bool ends_trust(const Poco::Exception& error) {
+  return dynamic_cast<const Poco::Data::SQLite::IOErrorException*>(&error) != nullptr ||
+         dynamic_cast<const Poco::Data::SQLite::CorruptImageException*>(&error) != nullptr;
+}
+
+}  // namespace
+
+Bulk::Bulk(const char* columns) {
+  for (const char* kind = columns; *kind != '\0'; ++kind) {
+    if (*kind == 'i') {
+      columns_.emplace_back(std::in_place_index<0>);
+    } else {
+      columns_.emplace_back(std::in_place_index<1>);
+    }
+  }
+}
+
+void Bulk::clear() noexcept {
+  for (Rows::Column& column : columns_) storage::clear(column);
+}
+
+std::size_t Bulk::size() const noexcept { return columns_.empty() ? 0 : size_of(columns_.front()); }
+
+struct Connection::Machine {
+  Machine(Engine kind, const std::string& target)
+      : engine(kind), session(kind == Engine::sqlite ? "SQLite" : "PostgreSQL", target) {}
+
+  // Poco's exceptions become StoreErrors; a session whose connection is gone is marked.
+  template <class F>
+  auto guard(F&& work) {
+    try {
+      return work();
+    } catch (const Poco::Exception& error) {
+      if (engine == Engine::postgres && !session.isConnected()) is_broken = true;
+      throw StoreError(ends_trust(error) ? StoreError::Kind::fatal : StoreError::Kind::unavailable,
+                       error.displayText());
+    }
+  }
+
+  const Engine engine;
+  bool is_broken = false;
+  Poco::Data::Session session;
+  std::unordered_map<const Query*, std::unique_ptr<Kept>> kept;  // ends before the session
+};
+
+Connection::Connection(const Settings& settings, const std::string& target) {
+  register_connectors();
+  try {
+    machine_ = std::make_unique<Machine>(settings.engine, target);
+  } catch (const Poco::Exception& error) {
+    throw StoreError(StoreError::Kind::unavailable, error.displayText());
+  }
+}
+
+Connection::~Connection() = default;
+
+Engine Connection::engine() const noexcept { return machine_->engine; }
+bool Connection::broken() const noexcept { return machine_->is_broken; }
+
+Rows Connection::run(const Query& query, std::initializer_list<Value> values) {
+  return machine_->guard([&] {
+    std::unique_ptr<Kept>& slot = machine_->kept[&query];
+    if (slot == nullptr) slot = prepare(machine_->session, query, values);
+    Kept& kept = *slot;
+    std::size_t at = 0;
+    for (const Value& value : values) {
+      if (value.index() == 0) {
+        std::get<0>(kept.values[at]) = std::get<0>(value);
+      } else {
+        std::get<1>(kept.values[at]) = std::get<1>(value);
+      }
+      ++at;
+    }
+    for (Rows::Column& column : kept.columns) clear(column);
+    try {
+      kept.statement.execute();
+    } catch (...) {
+      slot.reset();  // a failed statement is not bound again
+      throw;
+    }
+    Rows rows;
+    for (Rows::Column& column : kept.columns) rows.columns_.push_back(std::move(column));
+    if (!rows.columns_.empty()) rows.size_ = size_of(rows.columns_.front());
+    return rows;
+  });
+}
+
+std::size_t Connection::run_bulk(const Query& query, Bulk& bulk) {
+  if (bulk.size() == 0) return 0;
+  return machine_->guard([&] {
+    std::unique_ptr<Kept>& slot = machine_->kept[&query];
+    if (slot == nullptr) {
+      slot = std::make_unique<Kept>(machine_->session);
+      slot->statement << query.sql;
+      for (Rows::Column& column : bulk.columns_) {
+        std::visit([&](auto& cells) { slot->statement, keywords::use(cells); }, column);
+      }
+    }
+    try {
+      return static_cast<std::size_t>(slot->statement.execute());
+    } catch (...) {
+      slot.reset();
+      throw;
+    }
+  });
+}
+
+void Connection::run_once(const std::string& sql) {
+  machine_->guard([&] {
+    Poco::Data::Statement statement(machine_->session);
+    statement << sql;
+    statement.execute();
+  });
+}
+
+Rows Connection::query_once(const std::string& sql, const char* columns) {
+  return machine_->guard([&] {
+    Kept once(machine_->session);
+    once.statement << sql;
+    take_columns(once, columns);
+    once.statement.execute();
+    Rows rows;
+    for (Rows::Column& column : once.columns) rows.columns_.push_back(std::move(column));
+    if (!rows.columns_.empty()) rows.size_ = size_of(rows.columns_.front());
+    return rows;
+  });
+}
+
+void Connection::begin(const char* sql) {
+  if (machine_->engine == Engine::postgres) {
+    // Through the session, so that Poco does not commit each statement by itself.
+    machine_->guard([&] { machine_->session.begin(); });
+    if (*sql != '\0') run_once(sql);
+    return;
+  }
+  run_once(sql);
+}
+
+void Connection::end(const char* sql) {
+  if (machine_->engine == Engine::postgres) {
+    machine_->guard([&] {
+      if (*sql == 'C') {
+        machine_->session.commit();
+      } else {
+        machine_->session.rollback();
+      }
+    });
+    return;
+  }
+  run_once(sql);
+}
+
+}  // namespace turnpike::storage

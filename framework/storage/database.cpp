@@ -1,0 +1,151 @@
+#include "storage/database.h"
+
+#include <filesystem>
+#include <map>
+
+namespace turnpike::storage {
+namespace {
+
+void prepare_session(Connection& connection, const Settings& settings) {
+  if (settings.engine == Engine::sqlite) {
+    connection.run_once("PRAGMA busy_timeout = " + std::to_string(settings.busy_timeout_ms));
+    connection.run_once("PRAGMA journal_mode = WAL");
+    connection.run_once("PRAGMA synchronous = FULL");
+    connection.run_once("PRAGMA foreign_keys = ON");
+    return;
+  }
+  const std::string statement_ms = std::to_string(settings.statement_timeout_ms);
+  connection.run_once("SET statement_timeout = " + statement_ms);
+  connection.run_once("SET idle_in_transaction_session_timeout = " + statement_ms);
+  connection.run_once("SET client_min_messages = warning");
+  connection.run_once("SET synchronous_commit = on");
+}
+
+[[noreturn]] void refuse_url(const std::string& why) {
+  throw StoreError(StoreError::Kind::unavailable, "storage.postgres.url: " + why);
+}
+
+int hex_value(char digit) {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+  if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
+  refuse_url("a % must be followed by two hex digits");
+}
+
+std::string decode(std::string_view text) {
+  std::string decoded;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      decoded += text[at];
+      continue;
+    }
+    if (at + 2 >= text.size()) refuse_url("a % must be followed by two hex digits");
+    decoded += static_cast<char>(hex_value(text[at + 1]) * 16 + hex_value(text[at + 2]));
+    at += 2;
+  }
+  return decoded;
+}
+
+using Keywords = std::map<std::string, std::string>;
+
+void read_authority(std::string_view authority, Keywords& keywords) {
+  if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
+    const std::string_view user = authority.substr(0, at);
+    const std::size_t colon = user.find(':');
+    keywords["user"] = decode(user.substr(0, colon));
+    if (colon != std::string_view::npos) keywords["password"] = decode(user.substr(colon + 1));
+    authority.remove_prefix(at + 1);
+  }
+  const std::size_t bracket = authority.rfind(']');  // [::1]:5432
+  const std::size_t from = bracket == std::string_view::npos ? 0 : bracket;
+  const std::size_t colon = authority.find(':', from);
+  if (colon != std::string_view::npos) keywords["port"] = std::string(authority.substr(colon + 1));
+  std::string_view host = authority.substr(0, colon);
+  if (bracket != std::string_view::npos) host = host.substr(1, bracket - 1);
+  if (!host.empty()) keywords["host"] = decode(host);
+}
+
+Keywords read_url(std::string_view url) {
+  Keywords keywords;
+  url.remove_prefix(url.find("://") + 3);
+  if (const std::size_t mark = url.find('?'); mark != std::string_view::npos) {
+    std::string_view query = url.substr(mark + 1);
+    url = url.substr(0, mark);
+    while (!query.empty()) {
+      const std::string_view pair = query.substr(0, query.find('&'));
+      query.remove_prefix(std::min(query.size(), pair.size() + 1));
+      const std::size_t equals = pair.find('=');
+      if (equals == std::string_view::npos) refuse_url("expected key=value after ?");
+      keywords[decode(pair.substr(0, equals))] = decode(pair.substr(equals + 1));
+    }
+  }
+  const std::size_t slash = url.find('/');
+  if (slash != std::string_view::npos && slash + 1 < url.size()) {
+    keywords["dbname"] = decode(url.substr(slash + 1));
+  }
+  read_authority(url.substr(0, slash), keywords);
+  return keywords;
+}
+
+Keywords read_keywords(std::string_view text) {
+  Keywords keywords;
+  while (!text.empty()) {
+    const std::string_view pair = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), pair.size() + 1));
+    if (pair.empty()) continue;
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string_view::npos) refuse_url("expected keyword=value");
+    keywords[std::string(pair.substr(0, equals))] = std::string(pair.substr(equals + 1));
+  }
+  return keywords;
+}
+
+std::string make_target(const Settings& settings) {
+  if (settings.engine == Engine::sqlite) {
+    std::error_code failed;
+    std::filesystem::create_directories(settings.data_dir, failed);
+    if (failed) {
+      throw StoreError(StoreError::Kind::unavailable,
+                       "data_dir " + settings.data_dir + ": " + failed.message());
+    }
+  }
+  return connection_target(settings);
+}
+
+}  // namespace
+
+std::string sqlite_file(const Settings& settings) {
+  return (std::filesystem::path(settings.data_dir) / settings.sqlite_path).string();
+}
+
+std::string connection_target(const Settings& settings) {
+  if (settings.engine == Engine::sqlite) return sqlite_file(settings);
+  const std::string& url = settings.postgres_url;
+  if (url.empty()) refuse_url("is required with storage.engine: postgres");
+  const bool is_url = url.starts_with("postgres://") || url.starts_with("postgresql://");
+  Keywords keywords = is_url ? read_url(url) : read_keywords(url);
+  // Ours are defaults: what the operator wrote stays.
+  keywords.try_emplace("connect_timeout", std::to_string(settings.connect_timeout_s));
+  keywords.try_emplace("tcp_user_timeout", std::to_string(settings.statement_timeout_ms));
+  keywords.try_emplace("keepalives_idle", "10");
+  keywords.try_emplace("application_name", "turnpike");
+  std::string target;
+  for (const auto& [key, value] : keywords) {
+    if (value.find(' ') != std::string::npos) refuse_url(key + " must not contain a blank");
+    target += (target.empty() ? "" : " ") + key + "=" + value;
+  }
+  return target;
+}
+
+Database::Database(const Settings& settings)
+    : settings_(settings),
+      target_(make_target(settings)),
+      pool_(settings.sessions, settings.session_wait_ms, [this] { return connect(); }) {}
+
+std::unique_ptr<Connection> Database::connect() const {
+  auto connection = std::make_unique<Connection>(settings_, target_);
+  prepare_session(*connection, settings_);
+  return connection;
+}
+
+}  // namespace turnpike::storage

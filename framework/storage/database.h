@@ -1,0 +1,76 @@
+// Database: one SQLite file or one PostgreSQL server, opened with the settings that durability
+// needs, and its sessions. SQLite: WAL, synchronous=FULL, foreign keys, a short busy timeout, and
+// one writer of this process at a time. PostgreSQL: bounded connects, statements and idle
+// transactions, and a bound on unacknowledged bytes, so that no Thread waits for a dead server for
+// ever.
+//
+// Owned by Node; safe for concurrent use. with() and write() run a function on a pooled session;
+// when the session proves dead and nothing was written, once more on a fresh one.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "storage/connection.h"
+#include "storage/session_pool.h"
+#include "storage/settings.h"
+#include "storage/transaction.h"
+
+namespace turnpike::storage {
+
+class Database {
+ public:
+  // Opens `settings.sessions` sessions; throws StoreError.
+  explicit Database(const Settings& settings);
+
+  [[nodiscard]] Engine engine() const noexcept { return settings_.engine; }
+  [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
+  // A session of the caller's own, for a Thread that uses it all the time.
+  [[nodiscard]] std::unique_ptr<Connection> connect() const;
+  [[nodiscard]] std::mutex& writer() noexcept { return writer_; }
+
+  template <class F>
+  auto with(F&& work) {
+    bool was_broken = false;
+    try {
+      SessionPool::Loan loan = pool_.take();
+      try {
+        return work(*loan);
+      } catch (const StoreError& error) {
+        was_broken = loan->broken() && error.kind() == StoreError::Kind::unavailable;
+        throw;
+      }
+    } catch (const StoreError&) {
+      if (!was_broken) throw;
+    }
+    SessionPool::Loan loan = pool_.take();
+    return work(*loan);
+  }
+
+  // `work` in a write transaction, committed after it.
+  template <class F>
+  auto write(F&& work) {
+    return with([&](Connection& connection) {
+      Transaction transaction(connection, Transaction::Kind::write, writer_);
+      auto result = work(transaction);
+      transaction.commit();
+      return result;
+    });
+  }
+
+ private:
+  const Settings settings_;
+  const std::string target_;
+  std::mutex writer_;
+  SessionPool pool_;
+};
+
+// What Poco is told to connect to: a path, or libpq keywords with our bounds. Throws StoreError for
+// a URL that cannot be read.
+std::string connection_target(const Settings& settings);
+
+// The SQLite file's path, below data_dir unless absolute.
+std::string sqlite_file(const Settings& settings);
+
+}  // namespace turnpike::storage

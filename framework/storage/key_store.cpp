@@ -1,0 +1,211 @@
+#include "storage/stores.h"
+
+#include <algorithm>
+
+#include "base/ids.h"
+
+namespace turnpike::storage {
+namespace {
+
+using base::ErrorCode;
+using identity::ApiKey;
+using identity::Environment;
+using identity::KeyChange;
+using identity::KeyRecord;
+
+#define KEY_COLUMNS \
+  "id, account_id, name, environment, prefix, created_at, last_used_at, revoked_at"
+constexpr char key_kinds[] = "tttttiii";
+
+constexpr Query next_change{
+    "UPDATE counter SET value = value + 1 WHERE name = 'identity_change' RETURNING value", "i"};
+constexpr Query insert_change{
+    "INSERT INTO identity_change (sequence, account_id, digest) VALUES ($1, $2, $3)"};
+constexpr Query select_account{"SELECT id FROM account WHERE id = $1", "t"};
+constexpr Query insert_key{
+    "INSERT INTO api_key (id, account_id, name, environment, prefix, digest, created_at)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7)"};
+constexpr Query select_by_digest{
+    "SELECT k.id, k.account_id, k.name, k.environment, k.prefix, k.created_at, k.last_used_at,"
+    " k.revoked_at, a.status FROM api_key k JOIN account a ON a.id = k.account_id"
+    " WHERE k.digest = $1",
+    "tttttiiit"};
+constexpr Query select_of_account{
+    "SELECT " KEY_COLUMNS " FROM api_key WHERE account_id = $1 ORDER BY created_at, id", key_kinds};
+constexpr Query rename_key{
+    "UPDATE api_key SET name = $1 WHERE id = $2 RETURNING " KEY_COLUMNS, key_kinds};
+constexpr Query revoke_key{
+    "UPDATE api_key SET revoked_at = $1 WHERE id = $2 AND revoked_at = -1 RETURNING digest", "t"};
+constexpr Query select_key{"SELECT " KEY_COLUMNS " FROM api_key WHERE id = $1", key_kinds};
+constexpr Query select_changes{
+    "SELECT sequence, account_id, digest FROM identity_change WHERE sequence > $1"
+    " ORDER BY sequence LIMIT 1000",
+    "itt"};
+constexpr Query select_last_change{
+    "SELECT value FROM counter WHERE name = 'identity_change'", "i"};
+constexpr Query record_use{
+    "UPDATE api_key SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1"};
+#undef KEY_COLUMNS
+
+std::optional<std::int64_t> time_or_none(std::int64_t at_ms) {
+  return at_ms < 0 ? std::nullopt : std::optional(at_ms);
+}
+
+Environment environment_named(const std::string& name) {
+  for (const Environment each :
+       {Environment::development, Environment::staging, Environment::production}) {
+    if (identity::name_of(each) == name) return each;
+  }
+  throw StoreError(StoreError::Kind::fatal, "an API key of unknown environment");
+}
+
+ApiKey key_at(const Rows& rows, std::size_t row) {
+  return {rows.text(row, 0),
+          rows.text(row, 1),
+          rows.text(row, 2),
+          environment_named(rows.text(row, 3)),
+          rows.text(row, 4),
+          rows.number(row, 5),
+          time_or_none(rows.number(row, 6)),
+          time_or_none(rows.number(row, 7))};
+}
+
+std::optional<crypto::Sha256> digest_from_hex(const std::string& hex) {
+  crypto::Sha256 digest{};
+  if (hex.size() != 2 * digest.size()) return std::nullopt;
+  const auto value = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  for (std::size_t at = 0; at < digest.size(); ++at) {
+    digest[at] = static_cast<std::uint8_t>(value(hex[2 * at]) << 4 | value(hex[2 * at + 1]));
+  }
+  return digest;
+}
+
+class SqlKeyStore final : public identity::KeyStore {
+ public:
+  explicit SqlKeyStore(const Context& context) : context_(context) {}
+
+  Result<ApiKey, base::Error> add(const identity::NewKey& key) override {
+    using Answer = Result<ApiKey, base::Error>;
+    return answered<ApiKey>(context_, ErrorCode::account_read_failed, "add key", [&] {
+      return context_.database.write([&](Transaction& transaction) -> Answer {
+        const std::string digest = base::hex(key.digest);
+        if (transaction.run(select_account, {key.account_id}).empty()) {
+          return base::Error{ErrorCode::account_absent, "There is no account with this id."};
+        }
+        record_change(transaction, key.account_id, digest);
+        ApiKey made{context_.new_id("key_"), key.account_id, key.name,
+                    key.environment,         key.prefix,     context_.clock.now_ms(),
+                    std::nullopt,            std::nullopt};
+        transaction.run(insert_key,
+                        {made.id, made.account_id, made.name, identity::name_of(made.environment),
+                         made.prefix, digest, made.created_at_ms});
+        return made;
+      });
+    });
+  }
+
+  Result<std::optional<KeyRecord>, base::Error> find(const crypto::Sha256& digest) override {
+    using Answer = std::optional<KeyRecord>;
+    return answered<Answer>(context_, ErrorCode::auth_unavailable, "find key", [&] {
+      return context_.database.with([&](Connection& connection) -> Answer {
+        const Rows rows = connection.run(select_by_digest, {base::hex(digest)});
+        if (rows.empty()) return std::nullopt;
+        return KeyRecord{key_at(rows, 0), identity::account_status(rows.text(0, 8))
+                                              .value_or(identity::AccountStatus::closed)};
+      });
+    });
+  }
+
+  Result<std::vector<ApiKey>, base::Error> list(std::string_view account_id) override {
+    using Answer = std::vector<ApiKey>;
+    return answered<Answer>(context_, ErrorCode::account_read_failed, "list keys", [&] {
+      return context_.database.with([&](Connection& connection) {
+        const Rows rows = connection.run(select_of_account, {account_id});
+        Answer keys;
+        for (std::size_t row = 0; row < rows.size(); ++row) keys.push_back(key_at(rows, row));
+        return keys;
+      });
+    });
+  }
+
+  Result<std::optional<ApiKey>, base::Error> rename(std::string_view key_id,
+                                                    std::string_view name) override {
+    using Answer = std::optional<ApiKey>;
+    return answered<Answer>(context_, ErrorCode::account_read_failed, "rename key", [&] {
+      return context_.database.write([&](Transaction& transaction) -> Answer {
+        const Rows rows = transaction.run(rename_key, {name, key_id});
+        if (rows.empty()) return std::nullopt;
+        return key_at(rows, 0);
+      });
+    });
+  }
+
+  Result<std::optional<ApiKey>, base::Error> revoke(std::string_view key_id) override {
+    using Answer = std::optional<ApiKey>;
+    return answered<Answer>(context_, ErrorCode::account_read_failed, "revoke key", [&] {
+      return context_.database.write([&](Transaction& transaction) -> Answer {
+        const Rows revoked = transaction.run(revoke_key, {context_.clock.now_ms(), key_id});
+        const Rows rows = transaction.run(select_key, {key_id});
+        if (rows.empty()) return std::nullopt;
+        if (!revoked.empty()) record_change(transaction, rows.text(0, 1), revoked.text(0, 0));
+        return key_at(rows, 0);
+      });
+    });
+  }
+
+  Result<std::vector<KeyChange>, base::Error> changes_after(std::int64_t sequence) override {
+    using Answer = std::vector<KeyChange>;
+    return answered<Answer>(context_, ErrorCode::auth_unavailable, "read key changes", [&] {
+      return context_.database.with([&](Connection& connection) {
+        const Rows rows = connection.run(select_changes, {sequence});
+        Answer changes;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          changes.push_back(
+              {rows.number(row, 0), digest_from_hex(rows.text(row, 2)), rows.text(row, 1)});
+        }
+        return changes;
+      });
+    });
+  }
+
+  Result<std::int64_t, base::Error> last_change() override {
+    return answered<std::int64_t>(context_, ErrorCode::auth_unavailable, "read key changes", [&] {
+      return context_.database.with([](Connection& connection) {
+        return connection.run(select_last_change).number(0, 0);
+      });
+    });
+  }
+
+  Result<Unit, base::Error> record_uses(std::span<const identity::KeyUse> uses) override {
+    return answered<Unit>(context_, ErrorCode::auth_unavailable, "record key uses", [&] {
+      if (uses.empty()) return Unit{};
+      // One order of rows for all nodes, so their transactions cannot wait for each other in a ring.
+      std::vector<identity::KeyUse> sorted(uses.begin(), uses.end());
+      std::sort(sorted.begin(), sorted.end(),
+                [](const auto& left, const auto& right) { return left.key_id < right.key_id; });
+      return context_.database.write([&](Transaction& transaction) {
+        for (const identity::KeyUse& use : sorted) {
+          transaction.run(record_use, {use.at_ms, use.key_id});
+        }
+        return Unit{};
+      });
+    });
+  }
+
+ private:
+  void record_change(Transaction& transaction, std::string_view account_id,
+                     std::string_view digest) const {
+    const std::int64_t sequence = transaction.run(next_change).number(0, 0);
+    transaction.run(insert_change, {sequence, account_id, digest});
+  }
+
+  const Context& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<identity::KeyStore> make_key_store(const Context& context) {
+  return std::make_unique<SqlKeyStore>(context);
+}
+
+}  // namespace turnpike::storage

@@ -1,0 +1,46 @@
+// The lease transactions, shared by the escrow's and the committer's ports. Rows are locked in one
+// order everywhere: allocations by id, then leases.
+//
+// Free functions inside a write transaction; they throw StoreError. Private to storage/.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ledger/store.h"
+#include "storage/stores.h"
+
+namespace turnpike::storage {
+
+struct LeaseOwner {
+  std::int64_t incarnation = 0;
+  std::int64_t purpose = 0;  // 0: the node's escrow; 1: settlements whose own lease was lost
+};
+
+std::vector<ledger::LeaseAnswer> acquire_leases(const Context& context, Transaction& transaction,
+                                                const LeaseOwner& owner,
+                                                std::span<const ledger::LeaseRequest> requests);
+
+// Closes those that are still open under their epoch, giving back what is unsettled; how many.
+std::uint32_t close_leases(Transaction& transaction, std::span<const ledger::LeaseReturn> leases,
+                           std::int64_t now_ms);
+
+// Posts what remains of allocations whose time is over to `expired`; how many.
+std::uint32_t expire_allocations(Transaction& transaction, std::int64_t now_ms);
+
+template <class T, class F>
+ledger::Stored<T> stored(F&& work) {
+  using Kind = ledger::StoreFailure::Kind;
+  try {
+    return work();
+  } catch (const StoreError& error) {
+    const Kind kind = error.kind() == StoreError::Kind::unavailable ? Kind::unavailable
+                      : error.kind() == StoreError::Kind::unknown   ? Kind::unknown
+                                                                    : Kind::fatal;
+    return ledger::StoreFailure{kind, error.what()};
+  }
+}
+
+}  // namespace turnpike::storage

@@ -1,0 +1,255 @@
+#include <atomic>
+
+#include "storage/leases.h"
+#include "storage/settlement.h"
+#include "storage/stores.h"
+#include "storage/verify.h"
+
+namespace turnpike::storage {
+namespace {
+
+using base::ErrorCode;
+using ledger::Allocation;
+using ledger::AllocationStatus;
+using ledger::Credits;
+using ledger::Stored;
+
+constexpr Query next_incarnation{
+    "UPDATE counter SET value = value + 1 WHERE name = 'incarnation' RETURNING value", "i"};
+constexpr Query insert_incarnation{
+    "INSERT INTO incarnation (id, node, started_at) VALUES ($1, $2, $3)"};
+constexpr Query select_dead_leases{
+    "SELECT l.id, l.epoch FROM lease l JOIN incarnation i ON i.id = l.incarnation"
+    " WHERE l.state = 'open' AND i.node = $1 AND i.id <> $2 ORDER BY l.id",
+    "ii"};
+constexpr Query select_due_leases{
+    "SELECT id, epoch FROM lease WHERE state = 'open' AND settle_until < $1 ORDER BY id LIMIT 1000",
+    "ii"};
+constexpr Query select_due{
+    "SELECT (SELECT COUNT(*) FROM lease WHERE state = 'open' AND settle_until < $1)"
+    " + (SELECT COUNT(*) FROM allocation WHERE expires_at <= $1 AND remaining > 0) AS due,"
+    " (SELECT value FROM counter WHERE name = 'ledger_time') AS at_ms",
+    "ii"};
+constexpr Query advance_time{
+    "UPDATE counter SET value = $1 WHERE name = 'ledger_time' AND value < $1"};
+constexpr Query server_time{
+    "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS now_ms", "i"};
+constexpr Query select_account{"SELECT id FROM account WHERE id = $1", "t"};
+// By the invariant this is granted - charged - expired - voided, without reading every fact.
+constexpr Query select_balance{
+    "SELECT CAST((SELECT COALESCE(SUM(remaining), 0) FROM allocation WHERE account_id = $1)"
+    " + (SELECT COALESCE(SUM(granted - settled), 0) FROM lease"
+    " WHERE account_id = $1 AND state = 'open') AS BIGINT) AS balance",
+    "i"};
+constexpr Query select_allocations{
+    "SELECT id, account_id, origin, units, remaining + (SELECT CAST(COALESCE(SUM(granted - settled)"
+    ", 0) AS BIGINT) FROM lease l WHERE l.allocation_id = a.id AND l.state = 'open') AS remaining,"
+    " created_at, effective_at, expires_at, state FROM allocation a WHERE account_id = $1"
+    " ORDER BY created_at, id",
+    "tttiiiiit"};
+
+constexpr std::int64_t time_step_ms = 5'000;  // ledger time is stored at least so often
+constexpr Credits grant_units_max = 1'000'000'000'000;
+constexpr std::int64_t streams_per_incarnation = 64;
+
+AllocationStatus status_of(const std::string& state, Credits remaining, std::int64_t expires_at,
+                           std::int64_t now_ms) {
+  if (state != "open") return AllocationStatus::voided;
+  if (remaining == 0) return AllocationStatus::exhausted;
+  return expires_at <= now_ms ? AllocationStatus::expired : AllocationStatus::active;
+}
+
+class SqlLeaseStore final : public ledger::LeaseStore {
+ public:
+  SqlLeaseStore(const Context& context, std::int64_t incarnation)
+      : context_(context), owner_{incarnation, 0} {}
+
+  Stored<std::vector<ledger::LeaseAnswer>> acquire(
+      std::span<const ledger::LeaseRequest> requests) override {
+    return stored<std::vector<ledger::LeaseAnswer>>([&] {
+      return context_.database.write([&](Transaction& transaction) {
+        return acquire_leases(context_, transaction, owner_, requests);
+      });
+    });
+  }
+
+  Stored<Unit> close(std::span<const ledger::LeaseReturn> leases) override {
+    return stored<Unit>([&] {
+      return context_.database.write([&](Transaction& transaction) {
+        close_leases(transaction, leases, ledger_now_ms(context_, transaction));
+        return Unit{};
+      });
+    });
+  }
+
+  Stored<ledger::Tended> tend(bool post) override {
+    return stored<ledger::Tended>([&] {
+      return context_.database.with([&](Connection& connection) {
+        ledger::Tended tended;
+        tended.now_ms = now_ms(connection);
+        const Rows due = connection.run(select_due, {tended.now_ms});
+        const std::int64_t stored_ms = due.number(0, 1);
+        if (!post) return tended;
+        if (due.number(0, 0) > 0 || tended.now_ms >= stored_ms + time_step_ms) {
+          write_due(connection, tended);
+        }
+        tended.now_ms = std::max(tended.now_ms, stored_ms);
+        return tended;
+      });
+    });
+  }
+
+ private:
+  std::int64_t now_ms(Connection& connection) const {
+    if (context_.time == TimeSource::argument || connection.engine() == Engine::sqlite) {
+      return context_.clock.now_ms();
+    }
+    return connection.run(server_time).number(0, 0);
+  }
+
+  void write_due(Connection& connection, ledger::Tended& tended) const {
+    Transaction transaction(connection, Transaction::Kind::write, context_.database.writer());
+    transaction.run(advance_time, {tended.now_ms});
+    const std::int64_t ledger_ms = ledger_now_ms(context_, transaction);
+    const Rows rows = transaction.run(select_due_leases, {ledger_ms});
+    std::vector<ledger::LeaseReturn> due;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      due.push_back({rows.number(row, 0), rows.number(row, 1)});
+    }
+    tended.reclaimed = close_leases(transaction, due, ledger_ms);
+    tended.expired = expire_allocations(transaction, ledger_ms);
+    transaction.commit();
+  }
+
+  const Context& context_;
+  const LeaseOwner owner_;
+};
+
+class SqlLedgerStore final : public ledger::LedgerStore {
+ public:
+  SqlLedgerStore(const Context& context, std::string node_name)
+      : context_(context), node_name_(std::move(node_name)) {}
+
+  Stored<Unit> start() override {
+    return stored<Unit>([&] {
+      if (node_name_.empty()) {
+        throw StoreError(StoreError::Kind::fatal, "only a gateway starts the ledger");
+      }
+      incarnation_ = context_.database.write([&](Transaction& transaction) {
+        const std::int64_t id = transaction.run(next_incarnation).number(0, 0);
+        const std::int64_t now_ms = ledger_now_ms(context_, transaction);
+        transaction.run(insert_incarnation, {id, node_name_, now_ms});
+        const Rows rows = transaction.run(select_dead_leases, {node_name_, id});
+        std::vector<ledger::LeaseReturn> dead;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          dead.push_back({rows.number(row, 0), rows.number(row, 1)});
+        }
+        close_leases(transaction, dead, now_ms);
+        return id;
+      });
+      streams_ = 0;
+      return Unit{};
+    });
+  }
+
+  Stored<std::unique_ptr<ledger::SettlementStream>> open_stream() override {
+    using Stream = std::unique_ptr<ledger::SettlementStream>;
+    return stored<Stream>([&] {
+      const std::int64_t stream = incarnation_ * streams_per_incarnation + streams_++;
+      return context_.database.engine() == Engine::sqlite
+                 ? make_sqlite_stream(context_, incarnation_, stream)
+                 : make_postgres_stream(context_, incarnation_, stream);
+    });
+  }
+
+  std::unique_ptr<ledger::LeaseStore> open_leases() override {
+    return std::make_unique<SqlLeaseStore>(context_, incarnation_);
+  }
+
+  Result<Allocation, base::Error> grant(const ledger::GrantRequest& request) override {
+    using Answer = Result<Allocation, base::Error>;
+    if (request.units <= 0 || request.units > grant_units_max) {
+      return base::Error{ErrorCode::request_malformed,
+                         "Credits must be a whole number from 1 to 1000000000000."};
+    }
+    return answered<Allocation>(context_, ErrorCode::billing_ledger_unavailable, "grant", [&] {
+      return context_.database.write([&](Transaction& transaction) -> Answer {
+        const std::int64_t now_ms = ledger_now_ms(context_, transaction);
+        if (transaction.run(select_account, {request.account_id}).empty()) {
+          return base::Error{ErrorCode::account_absent, "There is no account with this id."};
+        }
+        Allocation made;
+        made.id = context_.new_id("alc_");
+        made.account_id = request.account_id;
+        made.origin = request.origin;
+        made.units = made.remaining = request.units;
+        made.created_at_ms = now_ms;
+        made.effective_at_ms = request.effective_at_ms == 0 ? now_ms : request.effective_at_ms;
+        made.expires_at_ms = request.expires_at_ms;
+        if (made.expires_at_ms <= std::max(now_ms, made.effective_at_ms)) {
+          return base::Error{ErrorCode::request_malformed,
+                             "The Credits would expire before they are effective."};
+        }
+        if (!book_allocation(transaction, made, now_ms)) {
+          return base::Error{ErrorCode::request_malformed,
+                             "This account has its starter grant already."};
+        }
+        return made;
+      });
+    });
+  }
+
+  Result<ledger::Balance, base::Error> balance(std::string_view account_id) override {
+    return answered<ledger::Balance>(
+        context_, ErrorCode::billing_ledger_unavailable, "balance", [&] {
+          return context_.database.with([&](Connection& connection) {
+            return ledger::Balance{connection.run(select_balance, {account_id}).number(0, 0),
+                                   context_.clock.now_ms()};
+          });
+        });
+  }
+
+  Result<std::vector<Allocation>, base::Error> allocations(std::string_view account_id) override {
+    using Answer = std::vector<Allocation>;
+    return answered<Answer>(context_, ErrorCode::billing_ledger_unavailable, "allocations", [&] {
+      return context_.database.with([&](Connection& connection) {
+        const Rows rows = connection.run(select_allocations, {account_id});
+        const std::int64_t now_ms = context_.clock.now_ms();
+        Answer all;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          all.push_back({rows.text(row, 0), rows.text(row, 1),
+                         ledger::origin(rows.text(row, 2)).value_or(ledger::Origin::correction),
+                         rows.number(row, 3), rows.number(row, 4), rows.number(row, 5),
+                         rows.number(row, 6), rows.number(row, 7),
+                         status_of(rows.text(row, 8), rows.number(row, 4), rows.number(row, 7),
+                                   now_ms)});
+        }
+        return all;
+      });
+    });
+  }
+
+  Stored<ledger::Verification> verify() override {
+    return stored<ledger::Verification>([&] {
+      return context_.database.with([&](Connection& connection) {
+        Transaction snapshot(connection, Transaction::Kind::snapshot, context_.database.writer());
+        return verify_books(snapshot);
+      });
+    });
+  }
+
+ private:
+  const Context& context_;
+  const std::string node_name_;
+  std::int64_t incarnation_ = 0;
+  std::atomic<std::int64_t> streams_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ledger::LedgerStore> make_ledger_store(const Context& context,
+                                                       const std::string& node_name) {
+  return std::make_unique<SqlLedgerStore>(context, node_name);
+}
+
+}  // namespace turnpike::storage

@@ -1,0 +1,195 @@
+#include "storage/migration.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "crypto/digest.h"
+#include "storage/transaction.h"
+
+namespace turnpike::storage {
+namespace {
+
+constexpr Query has_table_sqlite{
+    "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_migration'", "i"};
+constexpr Query has_table_postgres{
+    "SELECT COUNT(*) FROM information_schema.tables"
+    " WHERE table_schema = current_schema() AND table_name = 'schema_migration'",
+    "i"};
+constexpr Query select_applied{
+    "SELECT version, min_reader, name, checksum, fingerprint FROM schema_migration"
+    " ORDER BY version",
+    "iittt"};
+constexpr Query insert_applied{
+    "INSERT INTO schema_migration (version, name, checksum, min_reader, applied_at, fingerprint)"
+    " VALUES ($1, $2, $3, $4, $5, $6)"};
+
+constexpr char create_table[] =
+    "CREATE TABLE IF NOT EXISTS schema_migration ("
+    "version BIGINT PRIMARY KEY NOT NULL, name TEXT NOT NULL, checksum TEXT NOT NULL,"
+    " min_reader BIGINT NOT NULL, applied_at BIGINT NOT NULL, fingerprint TEXT NOT NULL)";
+
+// Everything that makes up the schema, one text a piece, in a fixed order.
+constexpr char describe_sqlite[] =
+    "SELECT type || ' ' || name || ' ' || COALESCE(sql, '') FROM sqlite_master"
+    " WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY type, name";
+constexpr char describe_postgres[] =
+    "SELECT t FROM ("
+    " SELECT 'column ' || table_name || '.' || column_name || ' ' || data_type || ' '"
+    "   || is_nullable || ' ' || COALESCE(column_default, '') AS t"
+    "   FROM information_schema.columns WHERE table_schema = current_schema()"
+    " UNION ALL SELECT 'index ' || indexdef FROM pg_indexes WHERE schemaname = current_schema()"
+    " UNION ALL SELECT 'constraint ' || c.conname || ' ' || pg_get_constraintdef(c.oid)"
+    "   FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace"
+    "   WHERE n.nspname = current_schema()"
+    " UNION ALL SELECT 'function ' || p.proname || ' ' || p.prosrc"
+    "   FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
+    "   WHERE n.nspname = current_schema()"
+    " UNION ALL SELECT 'trigger ' || g.tgname || ' ' || pg_get_triggerdef(g.oid)"
+    "   FROM pg_trigger g JOIN pg_class r ON r.oid = g.tgrelid"
+    "   JOIN pg_namespace n ON n.oid = r.relnamespace"
+    "   WHERE n.nspname = current_schema() AND NOT g.tgisinternal"
+    ") AS schema_parts ORDER BY t COLLATE \"C\"";
+
+struct Applied {
+  std::uint32_t version = 0;
+  std::uint32_t min_reader = 0;
+  std::string name;
+  std::string checksum;
+  std::string fingerprint;
+};
+
+std::string fingerprint_of(Connection& connection) {
+  const Rows rows = connection.query_once(
+      connection.engine() == Engine::sqlite ? describe_sqlite : describe_postgres, "t");
+  std::string all;
+  for (std::size_t row = 0; row < rows.size(); ++row) all += rows.text(row, 0) + "\n";
+  return crypto::sha256_hex(all);
+}
+
+std::vector<Applied> applied_in(Connection& connection) {
+  const bool is_sqlite = connection.engine() == Engine::sqlite;
+  const Rows table = connection.query_once(
+      is_sqlite ? has_table_sqlite.sql : has_table_postgres.sql, "i");
+  std::vector<Applied> applied;
+  if (table.number(0, 0) == 0) return applied;
+  const Rows rows = connection.query_once(select_applied.sql, select_applied.columns);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    applied.push_back({static_cast<std::uint32_t>(rows.number(row, 0)),
+                       static_cast<std::uint32_t>(rows.number(row, 1)), rows.text(row, 2),
+                       rows.text(row, 3), rows.text(row, 4)});
+  }
+  return applied;
+}
+
+const Migration* find(const std::vector<Migration>& known, std::uint32_t version) {
+  const auto found = std::find_if(known.begin(), known.end(), [&](const Migration& migration) {
+    return migration.version == version;
+  });
+  return found == known.end() ? nullptr : &*found;
+}
+
+// Why what is there cannot be used or built upon; being behind is no reason here.
+std::string fault_in(Connection& connection, const std::vector<Applied>& applied,
+                     const std::vector<Migration>& known) {
+  if (applied.empty()) return "";
+  const std::uint32_t newest = known.empty() ? 0 : known.back().version;
+  for (const Applied& row : applied) {
+    if (row.min_reader > newest) {
+      return "the database is at schema version " + std::to_string(applied.back().version) +
+             ", which needs a build that knows version " + std::to_string(row.min_reader) +
+             "; this one knows " + std::to_string(newest) + ": install a newer release";
+    }
+    const Migration* migration = find(known, row.version);
+    if (migration != nullptr && crypto::sha256_hex(migration->sql) != row.checksum) {
+      return "migration " + std::to_string(row.version) + " (" + row.name +
+             ") was recorded with another checksum than this build's: the database was made by "
+             "something else, or its history was changed";
+    }
+  }
+  if (fingerprint_of(connection) != applied.back().fingerprint) {
+    return "the schema is not the one that migration " + std::to_string(applied.back().version) +
+           " (" + applied.back().name + ") left: somebody changed tables, indexes or functions by "
+           "hand; restore them before starting";
+  }
+  return "";
+}
+
+void apply(Connection& connection, std::mutex& writer, const Migration& migration,
+           std::int64_t now_ms) {
+  Transaction transaction(connection, Transaction::Kind::write, writer);
+  if (connection.engine() == Engine::postgres) {
+    transaction.run_once("SELECT pg_advisory_xact_lock(5281)");
+  }
+  const std::vector<Applied> applied = applied_in(connection);
+  if (!applied.empty() && applied.back().version >= migration.version) return;  // another node did
+  transaction.run_once(create_table);
+  for (const std::string& statement : statements_of(migration.sql)) transaction.run_once(statement);
+  transaction.run(insert_applied,
+                  {std::int64_t{migration.version}, migration.name,
+                   crypto::sha256_hex(migration.sql), std::int64_t{migration.min_reader}, now_ms,
+                   fingerprint_of(connection)});
+  transaction.commit();
+}
+
+}  // namespace
+
+std::vector<std::string> statements_of(const std::string& sql) {
+  std::vector<std::string> statements;
+  std::string statement;
+  bool has_code = false;
+  bool in_body = false;
+  std::size_t at = 0;
+  while (at < sql.size()) {
+    const std::size_t end = std::min(sql.find('\n', at), sql.size());
+    const std::string line = sql.substr(at, end - at);
+    at = end + 1;
+    if (!in_body && (line.empty() || line.starts_with("--"))) continue;
+    for (std::size_t mark = line.find("$$"); mark != std::string::npos;
+         mark = line.find("$$", mark + 2)) {
+      in_body = !in_body;
+    }
+    statement += line + "\n";
+    has_code = true;
+    if (!in_body && line.ends_with(";")) {
+      statement.resize(statement.size() - 2);  // without ";\n"
+      statements.push_back(std::move(statement));
+      statement.clear();
+      has_code = false;
+    }
+  }
+  if (has_code) {
+    throw StoreError(StoreError::Kind::fatal, "a migration's last statement does not end with ';'");
+  }
+  return statements;
+}
+
+std::vector<MigrationStep> apply_migrations(Connection& connection, std::mutex& writer,
+                                            const std::vector<Migration>& known,
+                                            std::int64_t now_ms, bool dry_run) {
+  const std::vector<Applied> applied = applied_in(connection);
+  const std::string fault = fault_in(connection, applied, known);
+  if (!fault.empty()) throw StoreError(StoreError::Kind::fatal, fault);
+  const std::uint32_t at = applied.empty() ? 0 : applied.back().version;
+  std::vector<MigrationStep> steps;
+  for (const Migration& migration : known) {
+    if (migration.version <= at) continue;
+    if (!dry_run) apply(connection, writer, migration, now_ms);
+    steps.push_back({migration.version, migration.name});
+  }
+  return steps;
+}
+
+std::string check_schema(Connection& connection, const std::vector<Migration>& known) {
+  const std::vector<Applied> applied = applied_in(connection);
+  if (applied.empty()) return "the database is empty: run `turnpike migrate` first";
+  std::string fault = fault_in(connection, applied, known);
+  if (!fault.empty()) return fault;
+  if (!known.empty() && applied.back().version < known.back().version) {
+    return "the database is at schema version " + std::to_string(applied.back().version) +
+           ", this build needs " + std::to_string(known.back().version) +
+           ": run `turnpike migrate` first";
+  }
+  return "";
+}
+
+}  // namespace turnpike::storage

@@ -1,0 +1,88 @@
+#include "storage/node.h"
+
+#include <filesystem>
+
+#include "storage/data_dir.h"
+#include "storage/migration.h"
+#include "storage/stores.h"
+
+namespace turnpike::storage {
+namespace {
+
+// Members in the order of their making: stores end before the database, which ends before the lock.
+class OpenNode final : public Node {
+ public:
+  OpenNode(const Settings& settings, Role role, Sources sources)
+      : data_dir_(role == Role::gateway
+                      ? std::make_unique<DataDir>(settings.data_dir, sources.random)
+                      : nullptr),
+        database_(settings),
+        context_{database_, sources.clock, sources.random, sources.time, sources.log},
+        accounts_(make_account_store(context_)),
+        keys_(make_key_store(context_)),
+        ledger_(make_ledger_store(context_, data_dir_ ? data_dir_->node_name() : "")),
+        manifest_(make_manifest_store(context_)),
+        secrets_(make_shared_secrets(context_)) {
+    database_.with([&](Connection& connection) {
+      const std::string fault = check_schema(connection, shipped_migrations(settings.engine));
+      if (!fault.empty()) throw StoreError(StoreError::Kind::fatal, fault);
+    });
+  }
+
+  identity::AccountStore& accounts() noexcept override { return *accounts_; }
+  identity::KeyStore& keys() noexcept override { return *keys_; }
+  ledger::LedgerStore& ledger() noexcept override { return *ledger_; }
+  registry::ManifestStore& manifest() noexcept override { return *manifest_; }
+  SharedSecrets& secrets() noexcept override { return *secrets_; }
+
+ private:
+  const std::unique_ptr<DataDir> data_dir_;
+  Database database_;
+  const Context context_;
+  const std::unique_ptr<identity::AccountStore> accounts_;
+  const std::unique_ptr<identity::KeyStore> keys_;
+  const std::unique_ptr<ledger::LedgerStore> ledger_;
+  const std::unique_ptr<registry::ManifestStore> manifest_;
+  const std::unique_ptr<SharedSecrets> secrets_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Node>, std::string> Node::open(const Settings& settings, Role role,
+                                                      Sources sources) {
+  try {
+    if (role == Role::tool && settings.engine == Engine::sqlite &&
+        !std::filesystem::exists(sqlite_file(settings))) {
+      return "there is no database at " + sqlite_file(settings) + ": run `turnpike migrate` first";
+    }
+    return std::unique_ptr<Node>(std::make_unique<OpenNode>(settings, role, sources));
+  } catch (const StoreError& error) {
+    return std::string(error.what());
+  }
+}
+
+Result<std::vector<MigrationStep>, std::string> migrate(const Settings& settings,
+                                                        const Clock& clock, bool dry_run) {
+  if (dry_run && settings.engine == Engine::sqlite &&
+      !std::filesystem::exists(sqlite_file(settings))) {
+    std::vector<MigrationStep> steps;
+    for (const Migration& each : shipped_migrations(settings.engine)) {
+      steps.push_back({each.version, each.name});
+    }
+    return steps;
+  }
+  try {
+    Settings one_session = settings;
+    one_session.sessions = 1;
+    one_session.statement_timeout_ms = 600'000;  // a migration may take longer than a request
+    Database database(one_session);
+    return database.with([&](Connection& connection) {
+      return apply_migrations(connection, database.writer(), shipped_migrations(settings.engine),
+                              clock.now_ms(), dry_run);
+    });
+  } catch (const StoreError& error) {
+    return std::string(error.what());
+  }
+}
+
+}  // namespace turnpike::storage

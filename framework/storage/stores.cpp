@@ -1,0 +1,56 @@
+#include "storage/stores.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/ids.h"
+
+namespace turnpike::storage {
+namespace {
+
+constexpr Query server_time{
+    "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS now_ms", "i"};
+constexpr Query stored_time{"SELECT value FROM counter WHERE name = 'ledger_time'", "i"};
+constexpr Query insert_allocation{
+    "INSERT INTO allocation (id, account_id, origin, units, remaining, created_at, effective_at,"
+    " expires_at) VALUES ($1, $2, $3, $4, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING id",
+    "t"};
+constexpr Query insert_posting{
+    "INSERT INTO posting (at, account_id, allocation_id, lease_id, from_book, to_book, units)"
+    " VALUES ($1, $2, $3, 0, 'issued', 'available', $4)"};
+
+}  // namespace
+
+std::int64_t Context::now_ms(Transaction& transaction) const {
+  if (time == TimeSource::argument || database.engine() == Engine::sqlite) return clock.now_ms();
+  return transaction.run(server_time).number(0, 0);
+}
+
+std::string Context::new_id(std::string_view prefix) const {
+  std::array<std::uint8_t, 16> bytes{};
+  random.fill(bytes);
+  return std::string(prefix) + base::base62(bytes, 22);
+}
+
+void Context::report(std::string_view what, const StoreError& error) const {
+  if (log == nullptr) return;
+  log->write(Severity::error, "store_failed", {{"what", what}, {"reason", error.what()}});
+}
+
+std::int64_t ledger_now_ms(const Context& context, Transaction& transaction) {
+  return std::max(transaction.run(stored_time).number(0, 0), context.now_ms(transaction));
+}
+
+bool book_allocation(Transaction& transaction, const ledger::Allocation& allocation,
+                     std::int64_t now_ms) {
+  const Rows inserted = transaction.run(
+      insert_allocation,
+      {allocation.id, allocation.account_id, ledger::name_of(allocation.origin), allocation.units,
+       allocation.created_at_ms, allocation.effective_at_ms, allocation.expires_at_ms});
+  if (inserted.empty()) return false;
+  transaction.run(insert_posting,
+                  {now_ms, allocation.account_id, allocation.id, allocation.units});
+  return true;
+}
+
+}  // namespace turnpike::storage

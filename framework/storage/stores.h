@@ -1,0 +1,58 @@
+// What the store implementations of this folder share: the database, the sources of time and
+// chance, the edge where StoreErrors become errors as values, and the factories that Node calls.
+//
+// Private to storage/. The context is owned by Node and outlives the stores.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+#include "storage/database.h"
+#include "storage/node.h"
+
+namespace turnpike::storage {
+
+struct Context {
+  Database& database;
+  const Clock& clock;
+  Random& random;
+  TimeSource time = TimeSource::database;
+  base::Log* log = nullptr;
+
+  // Wall time of the store: the server's on PostgreSQL, unless tests give another.
+  [[nodiscard]] std::int64_t now_ms(Transaction& transaction) const;
+  // `prefix` and 22 base62 characters of 128 random bits.
+  [[nodiscard]] std::string new_id(std::string_view prefix) const;
+  void report(std::string_view what, const StoreError& error) const;
+};
+
+// Ledger time: never goes back, whatever the clock does.
+std::int64_t ledger_now_ms(const Context& context, Transaction& transaction);
+
+// Books a new allocation with its posting; false when the account has its starter grant already.
+bool book_allocation(Transaction& transaction, const ledger::Allocation& allocation,
+                     std::int64_t now_ms);
+
+// Runs `work`, turning a StoreError into an Error of that code with a sentence for callers.
+template <class T, class F>
+Result<T, base::Error> answered(const Context& context, base::ErrorCode code,
+                                std::string_view what, F&& work) {
+  try {
+    return work();
+  } catch (const StoreError& error) {
+    context.report(what, error);
+    return base::Error{code, "The account store cannot be reached; nothing was changed.", 1};
+  }
+}
+
+std::unique_ptr<identity::AccountStore> make_account_store(const Context& context);
+std::unique_ptr<identity::KeyStore> make_key_store(const Context& context);
+std::unique_ptr<ledger::LedgerStore> make_ledger_store(const Context& context,
+                                                       const std::string& node_name);
+std::unique_ptr<registry::ManifestStore> make_manifest_store(const Context& context);
+std::unique_ptr<SharedSecrets> make_shared_secrets(const Context& context);
+
+}  // namespace turnpike::storage
