@@ -1,0 +1,88 @@
+#include "hosts/api/access_log.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace turnpike::hosts::api {
+
+namespace {
+
+constexpr std::size_t status_classes = 6;  // nothing sent, 1xx to 5xx
+constexpr std::array<std::string_view, status_classes> class_names = {"none", "1xx", "2xx",
+                                                                      "3xx",  "4xx", "5xx"};
+const std::vector<double> second_bounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                           0.1,    0.25,  0.5,    1,     2.5,  5,     10,   30};
+
+class LoggedAccess final : public AccessLog {
+ public:
+  LoggedAccess(base::Log& log, base::Metrics& metrics) : log_(log) {
+    for (std::size_t endpoint = 0; endpoint < endpoint_count; ++endpoint) {
+      const std::string name(name_of(static_cast<Endpoint>(endpoint)));
+      for (std::size_t status = 0; status < status_classes; ++status) {
+        requests_[endpoint][status] = &metrics.counter(
+            "turnpike_http_requests_total", "Requests answered, by endpoint and status class.",
+            {{"endpoint", name}, {"status", std::string(class_names[status])}});
+      }
+    }
+    for (const base::ErrorInfo& info : base::error_infos) {
+      errors_[static_cast<std::size_t>(info.code)] =
+          &metrics.counter("turnpike_errors_total", "Errors answered, by code.",
+                           {{"code", std::string(info.name)}});
+    }
+    call_seconds_ = &metrics.histogram("turnpike_call_seconds",
+                                       "Time of calls on gateway routes, in seconds.", {},
+                                       second_bounds);
+    upstream_seconds_ = &metrics.histogram("turnpike_upstream_seconds",
+                                           "The upstream's part of these calls, in seconds.", {},
+                                           second_bounds);
+    credits_ = &metrics.counter("turnpike_credits_charged_total", "Credits charged.", {});
+  }
+
+  void write(const AccessRecord& record) noexcept override {
+    count(record);
+    log_.write(Severity::info, "access",
+               {{"request_id", record.request_id},
+                {"client_request_id", record.client_request_id},
+                {"peer", record.peer},
+                {"method", record.method},
+                {"path", record.path},
+                {"route", record.route},
+                {"lane", record.lane},
+                {"status", record.status},
+                {"error", record.error ? base::info_of(*record.error).name : std::string_view()},
+                {"credits_charged", record.credits_charged},
+                {"request_bytes", record.request_bytes},
+                {"reply_bytes", record.reply_bytes},
+                {"total_us", record.total_us},
+                {"upstream_us", record.upstream_us},
+                {"whole", record.is_whole}});
+  }
+
+ private:
+  void count(const AccessRecord& record) noexcept {
+    const auto status = static_cast<std::size_t>(record.status) / 100;
+    const auto endpoint = static_cast<std::size_t>(record.endpoint);
+    requests_[endpoint][status < status_classes ? status : 0]->add();
+    if (record.error) errors_[static_cast<std::size_t>(*record.error)]->add();
+    if (record.endpoint != Endpoint::gateway) return;
+    call_seconds_->observe(record.total_us / 1e6);
+    if (record.upstream_us != 0) upstream_seconds_->observe(record.upstream_us / 1e6);
+    if (record.credits_charged != 0) credits_->add(record.credits_charged);
+  }
+
+  base::Log& log_;
+  std::array<std::array<base::Counter*, status_classes>, endpoint_count> requests_{};
+  std::array<base::Counter*, std::size(base::error_infos)> errors_{};
+  base::Histogram* call_seconds_ = nullptr;
+  base::Histogram* upstream_seconds_ = nullptr;
+  base::Counter* credits_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<AccessLog> make_access_log(base::Log& log, base::Metrics& metrics) {
+  return std::make_unique<LoggedAccess>(log, metrics);
+}
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,121 @@
+#include "hosts/api/account_routes.h"
+
+#include <string>
+
+#include "base/canonical_json.h"
+#include "hosts/api/query.h"
+
+namespace turnpike::hosts::api {
+
+namespace {
+
+constexpr std::string_view cache_control = "private, no-store";
+constexpr std::int64_t read_timeout_ms = 5'000;
+
+base::Error refuse(base::ErrorCode code, std::string message) {
+  base::Error error;
+  error.code = code;
+  error.message = std::move(message);
+  return error;
+}
+
+std::string_view credential_message(base::ErrorCode code) {
+  switch (code) {
+    case base::ErrorCode::auth_credential_required:
+      return "This needs an API key: send Authorization: Bearer <API_KEY>.";
+    case base::ErrorCode::auth_credential_conflict:
+      return "The request carries credentials that exclude each other, or one of them twice.";
+    case base::ErrorCode::x402_not_payable:
+      return "This cannot be paid per call; it needs an API key.";
+    default: return "The credential is not a valid API key.";
+  }
+}
+
+// What stands between the account and its balance, if anything.
+std::optional<base::Error> account_problem(identity::AccountStatus status) {
+  switch (status) {
+    case identity::AccountStatus::active: return std::nullopt;
+    case identity::AccountStatus::suspended:
+      return refuse(base::ErrorCode::account_suspended, "The billing account is suspended.");
+    case identity::AccountStatus::closed:
+      return refuse(base::ErrorCode::account_closed, "The billing account is closed.");
+    case identity::AccountStatus::provisioning: {
+      base::Error error = refuse(base::ErrorCode::account_provisioning,
+                                 "The billing account is still being set up.");
+      error.retry_after_seconds = 2;
+      return error;
+    }
+    case identity::AccountStatus::provisioning_failed: break;
+  }
+  return refuse(base::ErrorCode::account_absent,
+                "The billing account could not be set up and does not exist.");
+}
+
+}  // namespace
+
+AccountRoutes::AccountRoutes(identity::Authenticator& authenticator, ledger::Ledger& ledger)
+    : authenticator_(authenticator), ledger_(ledger) {
+  credentials_.rows.push_back({exchange::LaneRole::credits, true, true, "key", {}});
+  // Nothing here is paid per call, but a payment beside a key is a conflict here as well.
+  credentials_.rows.push_back(
+      {exchange::LaneRole::payment, false, false, "x402", {"payment-signature"}});
+}
+
+Result<AccountRoutes::Caller, base::Error> AccountRoutes::authenticate(Turn& turn) const {
+  const exchange::Credentials sent =
+      exchange::read_credentials(turn.request.headers(), credentials_);
+  exchange::Asked asked;
+  asked.target = exchange::Target::operation;
+  asked.credential_required = true;
+  const exchange::LaneChoice choice = exchange::choose_lane(credentials_, sent, asked);
+  if (choice.lane == nullptr) {
+    return refuse(choice.refusal, std::string(credential_message(choice.refusal)));
+  }
+  return authenticator_.authenticate(sent.token, runtime::Deadline::after_ms(read_timeout_ms));
+}
+
+void AccountRoutes::auth_context(Turn& turn) const {
+  const auto caller = authenticate(turn);
+  if (!caller.ok()) {
+    turn.refuse(caller.error(), {.cache_control = cache_control});
+    return;
+  }
+  if (auto query = read_query(turn.request.query(), {}); !query.ok()) {
+    turn.refuse(query.error(), {.cache_control = cache_control});
+    return;
+  }
+  std::string body = "{\"principal_id\":";
+  base::append_canonical_string(body, (*caller)->principal_id);
+  body += ",\"billing_account_id\":";
+  base::append_canonical_string(body, (*caller)->account_id);
+  body += ",\"actor_subject_id\":null}";
+  turn.send_json(200, body, cache_control);
+}
+
+void AccountRoutes::credit_balance(Turn& turn, std::string_view account) const {
+  const auto refuse_with = [&turn](const base::Error& error) {
+    turn.refuse(error, {.cache_control = cache_control});
+  };
+  const auto caller = authenticate(turn);
+  if (!caller.ok()) return refuse_with(caller.error());
+  const identity::Principal& principal = **caller;
+  if (percent_decoded(account) != principal.account_id) {
+    return refuse_with(refuse(base::ErrorCode::account_forbidden,
+                              "An API key reads its own billing account alone."));
+  }
+  if (const auto problem = account_problem(principal.account_status)) return refuse_with(*problem);
+  if (auto query = read_query(turn.request.query(), {}); !query.ok()) {
+    return refuse_with(query.error());
+  }
+  const auto balance =
+      ledger_.balance(principal.account_id, runtime::Deadline::after_ms(read_timeout_ms));
+  if (!balance.ok()) return refuse_with(balance.error());
+  std::string body = "{\"billingAccountId\":";
+  base::append_canonical_string(body, principal.account_id);
+  body += ",\"meterKey\":\"request_count\",\"creditBalance\":\"" +
+          std::to_string(balance->credits) + "\",\"generatedAt\":\"" +
+          base::rfc3339(balance->generated_at_ms) + "\"}";
+  turn.send_json(200, body, cache_control);
+}
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,154 @@
+#include "hosts/api/api_host.h"
+
+#include <utility>
+
+#include "hosts/api/gateway_call.h"
+#include "hosts/api/turn.h"
+
+namespace turnpike::hosts::api {
+
+namespace {
+
+base::Error make_error(base::ErrorCode code, std::string message) {
+  base::Error error;
+  error.code = code;
+  error.message = std::move(message);
+  return error;
+}
+
+}  // namespace
+
+ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
+    : backend_(parts.backend),
+      clock_(parts.clock),
+      access_log_(parts.access_log),
+      cors_(std::move(settings.cors_origins)),
+      public_routes_(parts.backend, parts.runtime.pool(), parts.clock, std::move(settings.build),
+                     std::move(settings.reference)),
+      account_routes_(parts.authenticator, parts.ledger) {
+  for (std::size_t loop = 0; loop < parts.runtime.loops().size(); ++loop) {
+    ids_.push_back(
+        std::make_unique<LoopIds>(LoopIds{base::UuidSource(parts.clock, parts.random)}));
+  }
+}
+
+base::UuidText ApiHost::next_id() noexcept {
+  return ids_[runtime::Loop::current()->index()]->ids.next();
+}
+
+void ApiHost::handle(wire::Request& request, wire::Responder& responder) noexcept {
+  Turn turn(request, responder, cors_, next_id(), clock_.monotonic_ns());
+  if (auto* fiber = runtime::Fiber::current()) fiber->set_name(turn.request_id());
+  try {
+    dispatch(turn);
+  } catch (...) {
+    fail(turn);
+  }
+  turn.log(access_log_, clock_.monotonic_ns());
+}
+
+void ApiHost::refuse(const base::Error& error, wire::Request& request,
+                     wire::Responder& responder) noexcept {
+  Turn turn(request, responder, cors_, next_id(), clock_.monotonic_ns());
+  try {
+    turn.refuse(error);
+  } catch (...) {
+    fail(turn);
+  }
+  turn.log(access_log_, clock_.monotonic_ns());
+}
+
+// What was thrown here is memory exhaustion or a defect; the caller learns no more than that.
+void ApiHost::fail(Turn& turn) noexcept {
+  turn.record.error = base::ErrorCode::gateway_internal;
+  if (turn.responder.begun()) {
+    turn.record.is_whole = false;
+    turn.responder.cut();
+    return;
+  }
+  try {
+    turn.refuse(make_error(base::ErrorCode::gateway_internal, "The gateway failed."));
+  } catch (...) {
+    turn.responder.cut();
+  }
+}
+
+void ApiHost::dispatch(Turn& turn) {
+  const Routed routed = route(turn.request.path());
+  turn.record.endpoint = routed.endpoint;
+  const std::string_view method = turn.request.method();
+  if (method == "OPTIONS") return preflight(turn, routed.endpoint);
+  if (!turn.header_problem().empty()) {
+    base::Error error = make_error(base::ErrorCode::request_malformed,
+                                   "A header field is not in its form, or comes twice.");
+    error.fields.push_back({"header." + turn.header_problem(), "it is not valid, or comes twice",
+                            "Send it once; an Idempotency-Key has 1 to 255 visible characters."});
+    turn.refuse(error);
+    return;
+  }
+  if (routed.endpoint == Endpoint::gateway) return call(turn);
+  if (routed.endpoint == Endpoint::none) {
+    turn.refuse(make_error(base::ErrorCode::request_not_found,
+                           "There is nothing at this path; /openapi.json lists what there is."));
+    return;
+  }
+  const std::string_view allowed = allowed_methods(routed.endpoint);
+  const bool answers_head = allowed.find("HEAD") != allowed.npos;
+  if (method != "GET" && !(method == "HEAD" && answers_head)) {
+    turn.refuse(make_error(base::ErrorCode::request_method_not_allowed,
+                           "This route does not answer this method."),
+                {.allow = allowed});
+    return;
+  }
+  if (turn.request.has_body()) {
+    turn.refuse(make_error(base::ErrorCode::request_body_not_allowed,
+                           "This route takes no request body."));
+    return;
+  }
+  dispatch_fixed(turn, routed);
+}
+
+void ApiHost::dispatch_fixed(Turn& turn, const Routed& routed) {
+  switch (routed.endpoint) {
+    case Endpoint::health: return public_routes_.health(turn);
+    case Endpoint::readiness: return public_routes_.readiness(turn);
+    case Endpoint::version: return public_routes_.version(turn);
+    case Endpoint::openapi: return public_routes_.openapi(turn);
+    case Endpoint::reference: return public_routes_.reference(turn, routed.parameter);
+    case Endpoint::capabilities: return public_routes_.capabilities(turn);
+    case Endpoint::capability: return public_routes_.capability(turn, routed.parameter);
+    case Endpoint::inventory: return public_routes_.inventory(turn);
+    case Endpoint::auth_context: return account_routes_.auth_context(turn);
+    case Endpoint::credit_balance:
+      return account_routes_.credit_balance(turn, routed.parameter);
+    case Endpoint::gateway:
+    case Endpoint::none: return;  // answered by dispatch()
+  }
+}
+
+void ApiHost::preflight(Turn& turn, Endpoint endpoint) {
+  ReplyFields fields;
+  const std::string_view methods = allowed_methods(endpoint);
+  fields.add("Allow", methods);
+  fields.add("Cache-Control", "no-store");
+  fields.add("X-Request-Id", turn.request_id());
+  cors_.add_preflight_fields(turn.origin(), methods, fields);
+  turn.record.status = 204;
+  turn.responder.send(204, fields.view(), {});
+}
+
+void ApiHost::call(Turn& turn) {
+  GatewayCall call(turn, is_stopping_);
+  const exchange::Served served = backend_.serve(call.invocation(), call);
+  turn.keep_served(served.route, served.lane);
+  turn.record.error = served.error;
+  turn.record.credits_charged = served.credits_charged;
+  turn.record.request_bytes = served.request_bytes;
+  turn.record.upstream_us = served.upstream_us;
+  if (served.ending == exchange::Ending::caller_gone) {
+    turn.record.is_whole = false;
+    if (!turn.responder.begun()) turn.responder.cut();
+  }
+}
+
+}  // namespace turnpike::hosts::api

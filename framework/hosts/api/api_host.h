@@ -1,0 +1,74 @@
+// ApiHost: the HTTP skin of the gateway. It finds the endpoint of a request, answers the fixed routes
+// and cross-origin preflights, hands gateway calls to the exchange, and renders every error in the
+// envelope. No business rules live here.
+//
+// Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "hosts/api/access_log.h"
+#include "hosts/api/account_routes.h"
+#include "hosts/api/backend.h"
+#include "hosts/api/cors.h"
+#include "hosts/api/public_routes.h"
+#include "runtime/runtime.h"
+#include "wire/server.h"
+
+namespace turnpike::hosts::api {
+
+// What the host stands on; all of it outlives the host.
+struct ApiHostParts {
+  Backend& backend;
+  identity::Authenticator& authenticator;
+  ledger::Ledger& ledger;
+  runtime::Runtime& runtime;
+  const Clock& clock;
+  Random& random;
+  AccessLog& access_log;
+};
+
+struct ApiHostSettings {
+  std::vector<std::string> cors_origins;  // see Cors
+  BuildInfo build;
+  ReferencePage reference;
+};
+
+class ApiHost final : public wire::Handler {
+ public:
+  ApiHost(const ApiHostParts& parts, ApiHostSettings settings);
+
+  void handle(wire::Request& request, wire::Responder& responder) noexcept override;
+  void refuse(const base::Error& error, wire::Request& request,
+              wire::Responder& responder) noexcept override;
+
+  // The drain time is over: calls in flight are told that the gateway stops. Any Thread.
+  void stop() noexcept { is_stopping_.store(true, std::memory_order_relaxed); }
+
+ private:
+  struct alignas(64) LoopIds {  // one for each loop: a UuidSource is not shared
+    base::UuidSource ids;
+  };
+
+  [[nodiscard]] base::UuidText next_id() noexcept;
+  void dispatch(Turn& turn);
+  void dispatch_fixed(Turn& turn, const Routed& routed);
+  void preflight(Turn& turn, Endpoint endpoint);
+  void call(Turn& turn);
+  void fail(Turn& turn) noexcept;
+
+  Backend& backend_;
+  const Clock& clock_;
+  AccessLog& access_log_;
+  Cors cors_;
+  PublicRoutes public_routes_;
+  AccountRoutes account_routes_;
+  std::vector<std::unique_ptr<LoopIds>> ids_;  // by index of the loop
+  std::atomic<bool> is_stopping_{false};
+};
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,32 @@
+// Cross-origin access for browsers (the CORS protocol of the Fetch standard), by configuration.
+// Preflights are answered here and never reach an upstream. Immutable; any Thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hosts/api/reply_fields.h"
+
+namespace turnpike::hosts::api {
+
+class Cors {
+ public:
+  // Exact origins such as "https://app.example"; "*" alone allows all; empty allows none.
+  // Credentials in the sense of the protocol (cookies) are never allowed: none are used.
+  explicit Cors(std::vector<std::string> origins);
+
+  // Adds what a reply to a request from `origin` says; empty: the request named none.
+  void add_reply_fields(std::string_view origin, ReplyFields& fields) const;
+  // The same for a preflight.
+  void add_preflight_fields(std::string_view origin, std::string_view methods,
+                            ReplyFields& fields) const;
+
+ private:
+  [[nodiscard]] bool add_origin(std::string_view origin, ReplyFields& fields) const;
+
+  std::vector<std::string> origins_;
+  bool allows_all_ = false;
+};
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,103 @@
+#include "hosts/api/gateway_call.h"
+
+#include <string>
+
+#include "hosts/api/envelope.h"
+#include "hosts/api/status_table.h"
+
+namespace turnpike::hosts::api {
+
+exchange::Invocation GatewayCall::invocation() noexcept {
+  exchange::Invocation invocation;
+  invocation.method = turn_.request.method();
+  invocation.path = turn_.request.path();
+  invocation.query = turn_.request.query();
+  invocation.headers = turn_.request.headers();
+  invocation.content_type = turn_.content_type();
+  invocation.request_id = turn_.request_id();
+  invocation.client_request_id = turn_.client_request_id();
+  invocation.idempotency_key = turn_.idempotency_key();
+  invocation.body = turn_.request.has_body() ? this : nullptr;
+  invocation.caller = this;
+  return invocation;
+}
+
+std::optional<std::uint64_t> GatewayCall::declared_length() const noexcept {
+  return turn_.request.body_length();
+}
+
+Result<std::string_view, base::Error> GatewayCall::read(std::uint64_t bytes_max) {
+  return turn_.request.read_body(bytes_max);
+}
+
+exchange::Standing GatewayCall::standing() const noexcept {
+  if (turn_.request.client_gone()) return exchange::Standing::gone;
+  if (is_stopping_.load(std::memory_order_relaxed)) return exchange::Standing::stopping;
+  return exchange::Standing::waiting;
+}
+
+void GatewayCall::add_facts(const exchange::ReplyFacts& facts, ReplyFields& fields) const {
+  if (!facts.generation.empty()) fields.add("Turnpike-Generation", facts.generation);
+  if (!facts.lane.empty()) {
+    fields.add("Turnpike-Lane", facts.lane);
+    fields.add_number("Turnpike-Credits-Charged", facts.credits_charged);
+  }
+  if (facts.credits_remaining >= 0) {
+    fields.add_number("Turnpike-Credits-Remaining",
+                      static_cast<std::uint64_t>(facts.credits_remaining));
+  }
+  fields.add("Turnpike-Reply-From", exchange::name_of(facts.from));
+  fields.add_timing(facts.gateway_us, facts.upstream_us);
+}
+
+void GatewayCall::add_head(const exchange::ReplyHead& head, ReplyFields& fields) {
+  for (const HeaderField& field : head.headers) fields.add(field.name, field.value);
+  for (const OwnedHeader& field : head.lane_headers) fields.add(field.name, field.value);
+  if (!fields.has("Cache-Control")) fields.add("Cache-Control", "private, no-store");
+  add_facts(head.facts, fields);
+}
+
+bool GatewayCall::reply(const exchange::ReplyHead& head, std::string_view body) {
+  ReplyFields fields;
+  add_head(head, fields);
+  return turn_.send(head.status, fields, body);
+}
+
+bool GatewayCall::begin(const exchange::ReplyHead& head, std::optional<std::uint64_t> length) {
+  ReplyFields fields;
+  add_head(head, fields);
+  turn_.add_common_fields(fields);
+  turn_.record.status = head.status;
+  return turn_.responder.begin(head.status, fields.view(), length);
+}
+
+bool GatewayCall::write(std::string_view bytes) { return turn_.responder.write(bytes); }
+
+bool GatewayCall::finish(std::string_view last_bytes) {
+  if (!last_bytes.empty() && !turn_.responder.write(last_bytes)) return false;
+  return turn_.responder.finish();
+}
+
+void GatewayCall::cut() noexcept {
+  turn_.record.is_whole = false;
+  turn_.responder.cut();
+}
+
+bool GatewayCall::refuse(const base::Error& error, const exchange::RefusalHead& head) {
+  const int status = http_status(error.code);
+  ReplyFields fields;
+  for (const OwnedHeader& field : head.lane_headers) fields.add(field.name, field.value);
+  fields.add("Content-Type", head.body.empty() ? json_type : head.content_type);
+  fields.add("Cache-Control", "no-store");
+  if (!head.allow.empty()) fields.add("Allow", head.allow);
+  if (status == 401) fields.add("WWW-Authenticate", "Bearer error=\"invalid_token\"");
+  if (error.retry_after_seconds > 0) fields.add_number("Retry-After", error.retry_after_seconds);
+  add_facts(head.facts, fields);
+  turn_.record.error = error.code;
+  if (!head.body.empty()) return turn_.send(status, fields, head.body);
+  std::string body;
+  append_envelope(body, error, turn_.request_id());
+  return turn_.send(status, fields, body);
+}
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,46 @@
+// The skin between HTTP and the exchange for one call on a gateway route: Invocation from the
+// request, reply or refusal back to HTTP with the headers that tell what happened. Used on the fiber
+// of the request; only standing() may be asked from another Thread.
+#pragma once
+
+#include <atomic>
+
+#include "exchange/invocation.h"
+#include "exchange/reply.h"
+#include "hosts/api/turn.h"
+
+namespace turnpike::hosts::api {
+
+class GatewayCall final : public exchange::BodySource,
+                          public exchange::Caller,
+                          public exchange::ReplyWriter {
+ public:
+  GatewayCall(Turn& turn, const std::atomic<bool>& is_stopping)
+      : turn_(turn), is_stopping_(is_stopping) {}
+
+  [[nodiscard]] exchange::Invocation invocation() noexcept;
+
+  // BodySource
+  [[nodiscard]] std::optional<std::uint64_t> declared_length() const noexcept override;
+  [[nodiscard]] Result<std::string_view, base::Error> read(std::uint64_t bytes_max) override;
+
+  // Caller
+  [[nodiscard]] exchange::Standing standing() const noexcept override;
+
+  // ReplyWriter
+  bool reply(const exchange::ReplyHead& head, std::string_view body) override;
+  bool begin(const exchange::ReplyHead& head, std::optional<std::uint64_t> length) override;
+  bool write(std::string_view bytes) override;
+  bool finish(std::string_view last_bytes) override;
+  void cut() noexcept override;
+  bool refuse(const base::Error& error, const exchange::RefusalHead& head) override;
+
+ private:
+  void add_facts(const exchange::ReplyFacts& facts, ReplyFields& fields) const;
+  void add_head(const exchange::ReplyHead& head, ReplyFields& fields);
+
+  Turn& turn_;
+  const std::atomic<bool>& is_stopping_;
+};
+
+}  // namespace turnpike::hosts::api

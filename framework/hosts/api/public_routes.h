@@ -1,0 +1,54 @@
+// The public reads: health, readiness, version, catalog, inventory, OpenAPI and the reference page.
+// Stateless over what it is given; may suspend the fiber of the request while a large OpenAPI
+// document is rendered on the pool.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "catalog/view.h"
+#include "hosts/api/backend.h"
+#include "hosts/api/reference_page.h"
+#include "hosts/api/turn.h"
+#include "runtime/pool.h"
+
+namespace turnpike::hosts::api {
+
+// What /version says beside the generation.
+struct BuildInfo {
+  std::string version;      // of the release: "0.1.0"
+  std::string build;        // commit, or "unknown"
+  std::string environment;  // "development"
+};
+
+class PublicRoutes {
+ public:
+  PublicRoutes(Backend& backend, runtime::BlockingPool& pool, const Clock& clock,
+               BuildInfo build, ReferencePage reference);
+
+  void health(Turn& turn) const;
+  void readiness(Turn& turn) const;
+  void version(Turn& turn) const;
+  void openapi(Turn& turn) const;
+  // `file` is empty for the page itself.
+  void reference(Turn& turn, std::string_view file) const;
+  void capabilities(Turn& turn) const;
+  void capability(Turn& turn, std::string_view id) const;
+  void inventory(Turn& turn) const;
+
+ private:
+  using View = std::shared_ptr<const catalog::View>;
+  // False when the request was refused: a query where none is taken.
+  static bool takes_no_query(Turn& turn);
+  // Null when it was refused: there is no valid program.
+  [[nodiscard]] View view_for(Turn& turn) const;
+
+  Backend& backend_;
+  runtime::BlockingPool& pool_;
+  runtime::PoolUser pool_user_;
+  const Clock& clock_;
+  BuildInfo build_;
+  ReferencePage reference_;
+};
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,82 @@
+#include "hosts/api/query.h"
+
+#include <algorithm>
+
+#include "base/uri.h"
+
+namespace turnpike::hosts::api {
+
+namespace {
+
+constexpr std::size_t name_bytes_shown = 64;
+
+int hex_value(char digit) noexcept {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+  return digit - 'A' + 10;
+}
+
+base::Error rejected(const std::string& name, std::string problem,
+                     std::initializer_list<std::string_view> known) {
+  std::string fix = known.size() == 0 ? "This route takes no query." : "It takes:";
+  for (const std::string_view one : known) {
+    fix += (one == *known.begin() ? " " : ", ") + std::string(one);
+  }
+  base::Error error;
+  error.code = base::ErrorCode::request_query_rejected;
+  error.message = "The query is not one that this route takes.";
+  error.fields.push_back(
+      {"query." + name.substr(0, name_bytes_shown), std::move(problem), std::move(fix)});
+  return error;
+}
+
+}  // namespace
+
+std::string percent_decoded(std::string_view text) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '%' && at + 2 < text.size()) {
+      decoded += static_cast<char>(hex_value(text[at + 1]) << 4 | hex_value(text[at + 2]));
+      at += 2;
+    } else {
+      decoded += text[at];
+    }
+  }
+  return decoded;
+}
+
+std::optional<std::string> FixedQuery::find(std::string_view name) const {
+  for (const auto& [key, value] : fields_) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
+Result<FixedQuery, base::Error> read_query(std::string_view query,
+                                           std::initializer_list<std::string_view> known) {
+  if (base::query_fault(query) != std::string_view::npos) {
+    base::Error error;
+    error.code = base::ErrorCode::request_query_malformed;
+    error.message = "The query is not one by RFC 3986.";
+    return error;
+  }
+  FixedQuery read;
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view field = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    if (field.empty()) continue;
+    const std::size_t equals = std::min(field.find('='), field.size());
+    std::string name = percent_decoded(field.substr(0, equals));
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return rejected(name, "the name is unknown", known);
+    }
+    if (read.find(name)) return rejected(name, "it comes more than once", known);
+    const std::string_view value = field.substr(std::min(equals + 1, field.size()));
+    read.fields_.emplace_back(std::move(name), percent_decoded(value));
+  }
+  return read;
+}
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,36 @@
+// The query of a fixed route: known names, each at most once, percent-decoded. Gateway routes do not
+// use it: their queries are forwarded as they came. Pure functions; any Thread.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+
+namespace turnpike::hosts::api {
+
+class FixedQuery {
+ public:
+  [[nodiscard]] std::optional<std::string> find(std::string_view name) const;
+
+ private:
+  friend Result<FixedQuery, base::Error> read_query(std::string_view,
+                                                    std::initializer_list<std::string_view>);
+  std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+// `query` without its '?'. Errors: request.query_malformed, request.query_rejected (an unknown name,
+// or one that comes twice).
+Result<FixedQuery, base::Error> read_query(std::string_view query,
+                                           std::initializer_list<std::string_view> known);
+
+// Percent-decodes; REQUIRES: escapes are valid, as base::query_fault() checks.
+std::string percent_decoded(std::string_view text);
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,64 @@
+#include "hosts/api/router.h"
+
+#include <array>
+
+namespace turnpike::hosts::api {
+
+namespace {
+
+struct FixedRoute {
+  std::string_view before;  // up to the variable segment, or the whole path
+  std::string_view after;   // behind it
+  bool has_parameter;
+  Endpoint endpoint;
+};
+
+constexpr std::array<FixedRoute, 11> fixed_routes = {{
+    {"/healthz", "", false, Endpoint::health},
+    {"/readyz", "", false, Endpoint::readiness},
+    {"/version", "", false, Endpoint::version},
+    {"/openapi.json", "", false, Endpoint::openapi},
+    {"/reference", "", false, Endpoint::reference},
+    {"/reference/", "", true, Endpoint::reference},
+    {"/v1/capabilities", "", false, Endpoint::capabilities},
+    {"/v1/capabilities/", "", true, Endpoint::capability},
+    {"/v1/operation-pricing-inventory", "", false, Endpoint::inventory},
+    {"/v1/auth/context", "", false, Endpoint::auth_context},
+    {"/v1/billing-accounts/", "/credit-balance", true, Endpoint::credit_balance},
+}};
+
+}  // namespace
+
+std::string_view name_of(Endpoint endpoint) noexcept {
+  constexpr std::array<std::string_view, endpoint_count> names = {
+      "none",       "health",    "readiness",    "version",        "openapi", "reference",
+      "capabilities", "capability", "inventory", "auth_context", "credit_balance", "gateway"};
+  return names[static_cast<std::size_t>(endpoint)];
+}
+
+Routed route(std::string_view path) noexcept {
+  if (path.starts_with("/v1/gateway/")) return {Endpoint::gateway, {}};
+  for (const FixedRoute& fixed : fixed_routes) {
+    if (!fixed.has_parameter) {
+      if (path == fixed.before) return {fixed.endpoint, {}};
+      continue;
+    }
+    if (path.size() <= fixed.before.size() + fixed.after.size()) continue;
+    if (!path.starts_with(fixed.before) || !path.ends_with(fixed.after)) continue;
+    const std::string_view parameter = path.substr(
+        fixed.before.size(), path.size() - fixed.before.size() - fixed.after.size());
+    if (parameter.find('/') == parameter.npos) return {fixed.endpoint, parameter};
+  }
+  return {};
+}
+
+std::string_view allowed_methods(Endpoint endpoint) noexcept {
+  switch (endpoint) {
+    case Endpoint::gateway: return "GET, POST, OPTIONS";
+    case Endpoint::auth_context:
+    case Endpoint::credit_balance: return "GET, OPTIONS";
+    default: return "GET, HEAD, OPTIONS";
+  }
+}
+
+}  // namespace turnpike::hosts::api

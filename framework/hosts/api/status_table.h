@@ -1,0 +1,10 @@
+// The one table from error codes to HTTP statuses. A pure function; any Thread.
+#pragma once
+
+#include "base/error.h"
+
+namespace turnpike::hosts::api {
+
+int http_status(base::ErrorCode code) noexcept;
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,122 @@
+#include "hosts/api/turn.h"
+
+#include <algorithm>
+
+#include "hosts/api/envelope.h"
+#include "hosts/api/status_table.h"
+
+namespace turnpike::hosts::api {
+
+namespace {
+
+constexpr std::size_t client_request_id_bytes_max = 128;
+constexpr std::size_t idempotency_key_bytes_max = 255;
+
+// [A-Za-z0-9._-]
+bool is_id_byte(char c) noexcept {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+bool is_client_request_id(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= client_request_id_bytes_max &&
+         std::all_of(text.begin(), text.end(), is_id_byte);
+}
+
+bool is_idempotency_key(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= idempotency_key_bytes_max &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
+}
+
+}  // namespace
+
+Turn::Turn(wire::Request& wire_request, wire::Responder& wire_responder, const Cors& cors,
+           base::UuidText id, std::int64_t started_ns)
+    : request(wire_request),
+      responder(wire_responder),
+      cors_(cors),
+      id_(id),
+      started_ns_(started_ns) {
+  read_headers();
+  record.request_id = request_id();
+  record.client_request_id = client_request_id_;
+  record.method = request.method();
+  record.path = request.path().substr(0, path_bytes_shown);
+}
+
+// One pass; the length of the name decides which comparison is worth making.
+void Turn::read_headers() {
+  bool has_key = false;
+  for (const HeaderField& field : request.headers()) {
+    switch (field.name.size()) {
+      case 6:
+        if (same_header_name(field.name, "origin")) origin_ = field.value;
+        break;
+      case 12:
+        if (same_header_name(field.name, "content-type")) {
+          if (!content_type_.empty()) header_problem_ = "content-type";
+          content_type_ = field.value;
+        } else if (same_header_name(field.name, "x-request-id") &&
+                   is_client_request_id(field.value)) {
+          client_request_id_ = field.value;
+        }
+        break;
+      case 13:
+        if (same_header_name(field.name, "if-none-match")) if_none_match_ = field.value;
+        break;
+      case 15:
+        if (!same_header_name(field.name, "idempotency-key")) break;
+        if (has_key || !is_idempotency_key(field.value)) header_problem_ = "idempotency-key";
+        has_key = true;
+        idempotency_key_ = field.value;
+        break;
+      default: break;
+    }
+  }
+}
+
+void Turn::add_common_fields(ReplyFields& fields) const {
+  fields.add("X-Request-Id", request_id());
+  cors_.add_reply_fields(origin_, fields);
+}
+
+bool Turn::send(int status, ReplyFields& fields, std::string_view body) {
+  add_common_fields(fields);
+  record.status = status;
+  return responder.send(status, fields.view(), body);
+}
+
+bool Turn::send_json(int status, std::string_view body, std::string_view cache_control) {
+  ReplyFields fields;
+  fields.add("Content-Type", json_type);
+  fields.add("Cache-Control", cache_control);
+  return send(status, fields, body);
+}
+
+bool Turn::refuse(const base::Error& error, const RefusalNotes& notes) {
+  const int status = http_status(error.code);
+  ReplyFields fields;
+  fields.add("Content-Type", json_type);
+  fields.add("Cache-Control", notes.cache_control);
+  if (!notes.allow.empty()) fields.add("Allow", notes.allow);
+  if (status == 401) fields.add("WWW-Authenticate", "Bearer error=\"invalid_token\"");
+  if (error.retry_after_seconds > 0) fields.add_number("Retry-After", error.retry_after_seconds);
+  std::string body;
+  append_envelope(body, error, request_id());
+  record.error = error.code;
+  return send(status, fields, body);
+}
+
+void Turn::keep_served(std::string_view route, std::string_view lane) noexcept {
+  record.route = {route_.data(), route.copy(route_.data(), route_.size())};
+  record.lane = {lane_.data(), lane.copy(lane_.data(), lane_.size())};
+}
+
+void Turn::log(AccessLog& access_log, std::int64_t ended_ns) {
+  record.peer = request.peer_address();
+  record.reply_bytes = responder.body_bytes_sent();
+  record.total_us = static_cast<std::uint32_t>((ended_ns - started_ns_) / 1000);
+  access_log.write(record);
+}
+
+}  // namespace turnpike::hosts::api

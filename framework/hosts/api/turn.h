@@ -1,0 +1,80 @@
+// Turn: one request on its way through the API host: its ids, the headers of it that matter here,
+// and the one way to answer it outside of the gateway routes. Every reply leaves through it, so none
+// goes without X-Request-Id and cross-origin fields, and each ends in the access log.
+//
+// Made on the fiber of the request and used by it alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/ids.h"
+#include "hosts/api/access_log.h"
+#include "hosts/api/cors.h"
+#include "hosts/api/reply_fields.h"
+#include "hosts/api/router.h"
+#include "wire/server.h"
+
+namespace turnpike::hosts::api {
+
+inline constexpr std::string_view json_type = "application/json";
+
+// What a refusal says beside its error.
+struct RefusalNotes {
+  std::string_view allow = {};  // value of Allow, with 405
+  std::string_view cache_control = "no-store";
+};
+
+class Turn {
+ public:
+  Turn(wire::Request& wire_request, wire::Responder& wire_responder, const Cors& cors,
+       base::UuidText id, std::int64_t started_ns);
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  wire::Request& request;
+  wire::Responder& responder;
+
+  [[nodiscard]] std::string_view request_id() const noexcept { return base::view(id_); }
+  [[nodiscard]] std::string_view client_request_id() const noexcept { return client_request_id_; }
+  [[nodiscard]] std::string_view content_type() const noexcept { return content_type_; }
+  [[nodiscard]] std::string_view idempotency_key() const noexcept { return idempotency_key_; }
+  [[nodiscard]] std::string_view if_none_match() const noexcept { return if_none_match_; }
+  [[nodiscard]] std::string_view origin() const noexcept { return origin_; }
+  // A header that may come once came twice, or is not in its form: what to refuse with.
+  [[nodiscard]] const std::string& header_problem() const noexcept { return header_problem_; }
+
+  // X-Request-Id and the cross-origin fields.
+  void add_common_fields(ReplyFields& fields) const;
+
+  bool send(int status, ReplyFields& fields, std::string_view body);
+  bool send_json(int status, std::string_view body, std::string_view cache_control);
+  bool refuse(const base::Error& error, const RefusalNotes& notes = {});
+
+  // Copies what the exchange says about the call into the record: its views end with the program.
+  void keep_served(std::string_view route, std::string_view lane) noexcept;
+
+  // The rest is written by whoever knows it; the times are added when it is logged.
+  AccessRecord record;
+  void log(AccessLog& access_log, std::int64_t ended_ns);
+
+ private:
+  void read_headers();
+
+  const Cors& cors_;
+  base::UuidText id_;
+  std::int64_t started_ns_;
+  std::string_view origin_;
+  std::string_view client_request_id_;
+  std::string_view content_type_;
+  std::string_view idempotency_key_;
+  std::string_view if_none_match_;
+  std::string header_problem_;
+  std::array<char, 48> route_{};
+  std::array<char, 32> lane_{};
+};
+
+}  // namespace turnpike::hosts::api
