@@ -1,0 +1,57 @@
+// Configuration: the settings of one HTTP upstream after checking, as README.md lists them. Unknown
+// keys are refused with the nearest known one; messages never hold a secret's value.
+//
+// Made by bind(), owned by the Upstream, immutable: any Thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <turnpike/message.h>
+#include <turnpike/provider.h>
+#include <turnpike/result.h>
+
+#include "http/path_template.h"
+
+namespace turnpike::http {
+
+struct Configuration {
+  std::string base_url;  // without a slash at its end
+  std::vector<OwnedHeader> headers;  // fixed ones, User-Agent and the credential's
+  std::string credential_parameter;  // name of the query parameter; empty: none
+  std::string credential_query;      // "name=value", encoded
+  std::vector<std::string> secrets;  // as they stand in headers or query: never passed on
+  bool lacks_credential = false;
+
+  std::uint32_t connect_timeout_ms = 3'000;
+  std::uint32_t total_timeout_ms = 0;  // 0: the call's deadline alone
+  std::uint32_t connections_max = 0;   // 0: the gateway's bound
+  bool allow_private_addresses = false;
+
+  std::uint32_t attempts_max = 2;
+  std::uint32_t backoff_ms = 50;
+  std::uint32_t retry_budget_percent = 10;
+
+  std::uint32_t breaker_failures = 5;
+  std::uint32_t breaker_open_ms = 10'000;
+
+  std::string probe_path = "/";
+  int probe_status = 0;  // 0: any below 500
+
+  enum class Retry : std::uint8_t {
+    unsent,  // a GET that the upstream has not seen
+    safe,    // any call, also one that the upstream may have seen
+    never,
+  };
+  struct Operation {
+    PathTemplate path;
+    Retry retry = Retry::unsent;
+  };
+  std::vector<Operation> operations;
+};
+
+Result<Configuration> read_configuration(const Binding& binding);
+
+}  // namespace turnpike::http

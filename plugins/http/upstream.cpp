@@ -1,0 +1,308 @@
+#include "http/upstream.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+namespace turnpike::http {
+
+namespace {
+
+constexpr std::int64_t ns_per_ms = 1'000'000;
+
+// A caller's header fields that never go on, whatever the route allows: credentials for the gateway
+// or for others, and those that the gateway or the operator sets.
+bool stays_here(std::string_view name, const std::vector<OwnedHeader>& own) noexcept {
+  for (std::string_view never :
+       {"authorization", "proxy-authorization", "cookie", "x-service-api-key", "payment-signature",
+        "x-payment", "idempotency-key", "host", "content-length", "content-type", "connection",
+        "accept-encoding", "transfer-encoding", "te", "upgrade", "expect", "trailer",
+        "keep-alive"}) {
+    if (same_header_name(name, never)) return true;
+  }
+  return std::any_of(own.begin(), own.end(), [name](const OwnedHeader& header) {
+    return same_header_name(name, header.name);
+  });
+}
+
+// A call with an earlier deadline of its own.
+class ShorterCall final : public Call {
+ public:
+  ShorterCall(Call& call, Clock& clock, std::uint32_t total_timeout_ms)
+      : call_(call), clock_(clock), deadline_ns_(call.deadline_ns()) {
+    if (total_timeout_ms == 0) return;
+    deadline_ns_ =
+        std::min(deadline_ns_, clock.monotonic_ns() + std::int64_t{total_timeout_ms} * ns_per_ms);
+  }
+  [[nodiscard]] std::string_view request_id() const noexcept override {
+    return call_.request_id();
+  }
+  [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return deadline_ns_; }
+  [[nodiscard]] bool cancelled() const noexcept override { return call_.cancelled(); }
+  bool sleep_ms(std::uint32_t duration_ms) noexcept override {
+    const std::int64_t left_ms = (deadline_ns_ - clock_.monotonic_ns()) / ns_per_ms;
+    if (left_ms >= duration_ms) return call_.sleep_ms(duration_ms);
+    if (left_ms > 0) call_.sleep_ms(static_cast<std::uint32_t>(left_ms));
+    return false;
+  }
+
+ private:
+  Call& call_;
+  Clock& clock_;
+  std::int64_t deadline_ns_;
+};
+
+// Whether a query's parameter has this name, once both are decoded.
+bool has_name(std::string_view pair, std::string_view name) {
+  const std::string_view raw = pair.substr(0, pair.find('='));
+  std::string decoded;
+  for (std::size_t at = 0; at < raw.size(); ++at) {
+    unsigned value = 0;
+    const char* digits = raw.data() + at + 1;
+    if (raw[at] == '%' && at + 2 < raw.size() &&
+        std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
+      decoded += static_cast<char>(value);
+      at += 2;
+    } else {
+      decoded += raw[at] == '+' ? ' ' : raw[at];
+    }
+  }
+  return same_header_name(decoded, name);
+}
+
+}  // namespace
+
+// From the upstream's reply to the gateway's sink.
+class ReplyPassage final : public HttpSink {
+ public:
+  ReplyPassage(ReplySink& sink, const std::vector<std::string>& secrets)
+      : sink_(sink), secrets_(secrets) {}
+
+  bool head(int status, Headers headers, std::optional<std::uint64_t> length) override {
+    status_ = status;
+    const auto reveals = [this](const HeaderField& field) { return holds_secret(field.value); };
+    if (std::none_of(headers.begin(), headers.end(), reveals)) {
+      return take(sink_.head(status, headers, length));
+    }
+    std::vector<HeaderField> clean(headers.begin(), headers.end());
+    std::erase_if(clean, reveals);
+    return take(sink_.head(status, clean, length));
+  }
+  bool body(std::string_view bytes) override { return take(sink_.body(bytes)); }
+
+  [[nodiscard]] int status() const noexcept { return status_; }  // 0: no head yet
+  [[nodiscard]] bool was_stopped() const noexcept { return was_stopped_; }
+
+ private:
+  bool take(bool wants_more) noexcept {
+    was_stopped_ = was_stopped_ || !wants_more;
+    return wants_more;
+  }
+  [[nodiscard]] bool holds_secret(std::string_view text) const noexcept {
+    return std::any_of(secrets_.begin(), secrets_.end(), [text](const std::string& secret) {
+      return text.find(secret) != std::string_view::npos;
+    });
+  }
+
+  ReplySink& sink_;
+  const std::vector<std::string>& secrets_;
+  int status_ = 0;
+  bool was_stopped_ = false;
+};
+
+namespace {
+
+Breaker::Outcome outcome_of(const Done& done, const ReplyPassage& passage) noexcept {
+  using enum Breaker::Outcome;
+  if (passage.status() >= 500) return failure;
+  if (done.ok()) return success;
+  if (passage.was_stopped()) return passage.status() != 0 ? success : neither;
+  switch (done.error().kind) {
+    case FailureKind::transport:
+    case FailureKind::timeout:
+    case FailureKind::contract: return failure;
+    default: return neither;  // the caller's, the gateway's, or a matter of size
+  }
+}
+
+}  // namespace
+
+HttpUpstream::HttpUpstream(Configuration configuration, Host& host)
+    : configuration_(std::move(configuration)),
+      host_(host),
+      breaker_(configuration_.breaker_failures,
+               std::int64_t{configuration_.breaker_open_ms} * ns_per_ms),
+      retry_budget_(configuration_.retry_budget_percent) {}
+
+State HttpUpstream::state(std::uint32_t) const noexcept {
+  if (configuration_.lacks_credential) {
+    return {Condition::credential_missing, "The credential for the upstream is not configured."};
+  }
+  if (breaker_.is_open() && breaker_.refuses(host_.clock().monotonic_ns())) {
+    return {Condition::blocked, "The upstream keeps failing; it is tried again shortly."};
+  }
+  return {};
+}
+
+Done HttpUpstream::execute(const UpstreamRequest& request, ReplySink& sink, Call& call) {
+  if (configuration_.lacks_credential) {
+    return Failure{FailureKind::credential, "the credential is not configured", {}, false};
+  }
+  auto prepared = prepare(request);
+  if (!prepared.ok()) return std::move(prepared).error();
+  Clock& clock = host_.clock();
+  const Breaker::Pass pass = breaker_.ask(breaker_.is_open() ? clock.monotonic_ns() : 0);
+  if (pass == Breaker::Pass::refused) {
+    return Failure{FailureKind::unavailable, "the circuit breaker is open", {}, false};
+  }
+  retry_budget_.note_call();
+  ShorterCall shorter(call, clock, configuration_.total_timeout_ms);
+  ReplyPassage passage(sink, configuration_.secrets);
+  Done done = attempt(request, *prepared, false, passage, shorter);
+  for (std::uint32_t repeat = 1; repeat < configuration_.attempts_max; ++repeat) {
+    if (done.ok() || passage.status() != 0 || !may_repeat(request, done.error())) break;
+    if (!retry_budget_.take() || !wait_before_repeat(repeat, shorter)) break;
+    host_.report().count("http_retries", 1);
+    done = attempt(request, *prepared, true, passage, shorter);
+  }
+  if (breaker_.report(pass, outcome_of(done, passage), clock.monotonic_ns())) {
+    host_.report().count("http_breaker_opened", 1);
+    host_.report().log(Severity::warning, "circuit breaker opened for " + configuration_.base_url);
+  }
+  if (!done.ok()) return scrubbed(std::move(done).error());
+  return done;
+}
+
+Result<HttpUpstream::Prepared> HttpUpstream::prepare(const UpstreamRequest& request) const {
+  Prepared prepared;
+  const Configuration::Operation& operation = configuration_.operations.at(request.operation);
+  prepared.url.reserve(configuration_.base_url.size() + request.path.size() +
+                       request.query.size() + configuration_.credential_query.size() + 32);
+  prepared.url = configuration_.base_url;
+  if (!operation.path.append_to(prepared.url, request.parameters)) {
+    return Failure{FailureKind::contract, "a path parameter is a dot segment", {}, false};
+  }
+  append_query(prepared.url, request.query);
+  prepared.headers.reserve(configuration_.headers.size() + request.headers.size() + 1);
+  for (const OwnedHeader& header : configuration_.headers) {
+    prepared.headers.push_back({header.name, header.value});
+  }
+  if (!request.content_type.empty()) {
+    prepared.headers.push_back({"Content-Type", request.content_type});
+  }
+  for (const HeaderField& field : request.headers) {
+    if (!stays_here(field.name, configuration_.headers)) prepared.headers.push_back(field);
+  }
+  return prepared;
+}
+
+void HttpUpstream::append_query(std::string& url, std::string_view query) const {
+  char separator = '?';
+  const auto append = [&](std::string_view text) {
+    url += separator;
+    url += text;
+    separator = '&';
+  };
+  if (configuration_.credential_parameter.empty()) {
+    if (!query.empty()) append(query);
+    return;
+  }
+  // A caller's own parameter of that name would stand beside ours, and which one an upstream takes
+  // is its affair; so it is left out.
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    if (!has_name(pair, configuration_.credential_parameter)) append(pair);
+    query.remove_prefix(std::min(end + 1, query.size()));
+  }
+  append(configuration_.credential_query);
+}
+
+Done HttpUpstream::attempt(const UpstreamRequest& request, const Prepared& prepared,
+                           bool is_repeat, ReplyPassage& passage, Call& call) {
+  const HttpRequest outbound{request.method, prepared.url, prepared.headers, request.body};
+  HttpOptions options;
+  options.fresh_connection = is_repeat;
+  options.allow_private_addresses = configuration_.allow_private_addresses;
+  options.connect_timeout_ms = configuration_.connect_timeout_ms;
+  options.reply_bytes_max = request.reply_bytes_max;
+  options.connections_max = configuration_.connections_max;
+  return host_.http().call(outbound, options, passage, call);
+}
+
+bool HttpUpstream::may_repeat(const UpstreamRequest& request,
+                              const Failure& failure) const noexcept {
+  if (failure.kind != FailureKind::transport && failure.kind != FailureKind::timeout) return false;
+  switch (configuration_.operations[request.operation].retry) {
+    case Configuration::Retry::never: return false;
+    case Configuration::Retry::safe: return true;
+    case Configuration::Retry::unsent: break;
+  }
+  return request.method == Method::get && !failure.maybe_sent;
+}
+
+// Twice as long each time, and somewhere between the half and the whole of it, so that callers who
+// failed together do not come back together. False: the deadline would pass first.
+bool HttpUpstream::wait_before_repeat(std::uint32_t attempt, Call& call) {
+  const std::uint64_t whole_ms = std::uint64_t{configuration_.backoff_ms} << (attempt - 1);
+  std::uint8_t bytes[4];
+  host_.random().fill(bytes);
+  std::uint32_t chance = 0;
+  std::memcpy(&chance, bytes, sizeof(chance));
+  const std::uint64_t wait_ms = whole_ms / 2 + chance % (whole_ms - whole_ms / 2 + 1);
+  const std::int64_t now_ns = host_.clock().monotonic_ns();
+  const std::int64_t deadline_ns = call.deadline_ns();
+  if (deadline_ns <= now_ns ||
+      static_cast<std::uint64_t>((deadline_ns - now_ns) / ns_per_ms) <= wait_ms) {
+    return false;
+  }
+  return call.sleep_ms(static_cast<std::uint32_t>(wait_ms));
+}
+
+Done HttpUpstream::probe(Call& call) {
+  class StatusOnly final : public HttpSink {
+   public:
+    bool head(int status, Headers, std::optional<std::uint64_t>) override {
+      status_ = status;
+      return true;
+    }
+    bool body(std::string_view) override { return true; }
+    int status_ = 0;
+  } sink;
+  if (configuration_.lacks_credential) {
+    return Failure{FailureKind::credential, "the credential is not configured", {}, false};
+  }
+  std::string url = configuration_.base_url + configuration_.probe_path;
+  append_query(url, {});
+  std::vector<HeaderField> headers;
+  for (const OwnedHeader& header : configuration_.headers) {
+    headers.push_back({header.name, header.value});
+  }
+  HttpOptions options;
+  options.allow_private_addresses = configuration_.allow_private_addresses;
+  options.connect_timeout_ms = configuration_.connect_timeout_ms;
+  options.reply_bytes_max = 1024 * 1024;
+  ShorterCall shorter(call, host_.clock(), configuration_.total_timeout_ms);
+  Done done = host_.http().call({Method::get, url, headers, {}}, options, sink, shorter);
+  if (!done.ok()) return scrubbed(std::move(done).error());
+  const int expected = configuration_.probe_status;
+  if (expected == 0 ? sink.status_ >= 500 : sink.status_ != expected) {
+    return Failure{FailureKind::contract,
+                   "the probe was answered with status " + std::to_string(sink.status_), {}, true};
+  }
+  breaker_.close();
+  return Unit{};
+}
+
+Failure HttpUpstream::scrubbed(Failure failure) const {
+  for (const std::string& secret : configuration_.secrets) {
+    for (std::size_t at = failure.message.find(secret); at != std::string::npos;
+         at = failure.message.find(secret, at)) {
+      failure.message.replace(at, secret.size(), "[credential]");
+    }
+  }
+  return failure;
+}
+
+}  // namespace turnpike::http

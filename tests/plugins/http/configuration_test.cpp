@@ -1,0 +1,145 @@
+#include "http/configuration.h"
+
+#include <gtest/gtest.h>
+
+#include "scripted_host.h"
+
+namespace turnpike::http {
+namespace {
+
+constexpr std::string_view names[] = {"id"};
+
+Result<Configuration> read(std::vector<std::pair<std::string, Settings>> fields,
+                           std::vector<std::pair<std::string, Settings>> route = {}) {
+  const Settings settings = map(std::move(fields));
+  const Settings own = map(std::move(route));
+  const BoundOperation operation{"route-1", Method::get, "/v1/gateway/acme/items/{id}", names, &own,
+                                 0, {}};
+  return read_configuration({"acme", settings, {&operation, 1}});
+}
+
+// "where: message"
+std::string problem(std::vector<std::pair<std::string, Settings>> fields,
+                    std::vector<std::pair<std::string, Settings>> route = {}) {
+  const auto configuration = read(std::move(fields), std::move(route));
+  EXPECT_FALSE(configuration.ok());
+  if (configuration.ok()) return {};
+  EXPECT_EQ(configuration.error().kind, FailureKind::invalid_settings);
+  return configuration.error().where + ": " + configuration.error().message;
+}
+
+const std::pair<std::string, Settings> base{"base_url", scalar("https://api.example.com/v2/")};
+
+TEST(Configuration, DefaultsNeedABaseUrlAlone) {
+  const auto read_one = read({base});
+  ASSERT_TRUE(read_one.ok()) << read_one.error().message;
+  EXPECT_EQ(read_one->base_url, "https://api.example.com/v2");
+  EXPECT_FALSE(read_one->allow_private_addresses);
+  EXPECT_FALSE(read_one->lacks_credential);
+  EXPECT_EQ(read_one->connect_timeout_ms, 3000u);
+  EXPECT_EQ(read_one->attempts_max, 2u);
+  ASSERT_EQ(read_one->headers.size(), 1u);
+  EXPECT_EQ(read_one->headers[0].name, "User-Agent");
+  EXPECT_EQ(read_one->headers[0].value, "turnpike");
+  const PathParameter id{"id", "x%20y", "x y"};
+  std::string path;
+  ASSERT_TRUE(read_one->operations[0].path.append_to(path, {&id, 1}));
+  EXPECT_EQ(path, "/v1/gateway/acme/items/x%20y");
+}
+
+TEST(Configuration, ThePrefixIsTakenOffAndAPathReplacesTheWhole) {
+  const PathParameter id{"id", "7", "7"};
+  std::string path;
+  ASSERT_TRUE(read({base, {"prefix", scalar("/v1/gateway/acme/")}})
+                  ->operations[0].path.append_to(path, {&id, 1}));
+  EXPECT_EQ(path, "/items/7");
+  path.clear();
+  ASSERT_TRUE(read({base}, {{"path", scalar("/thing/{id}.json")}})
+                  ->operations[0].path.append_to(path, {&id, 1}));
+  EXPECT_EQ(path, "/thing/7.json");
+}
+
+TEST(Configuration, UnknownKeysAreNamedWithTheNearestKnownOne) {
+  EXPECT_EQ(problem({base, {"base_ur", scalar("x")}}),
+            "base_ur: unknown key; did you mean `base_url`?");
+  EXPECT_EQ(problem({base, {"retry", map({{"attempt_max", scalar("1")}})}}),
+            "retry.attempt_max: unknown key; did you mean `attempts_max`?");
+  EXPECT_EQ(problem({base}, {{"paht", scalar("/")}}),
+            "route /v1/gateway/acme/items/{id}: upstream_settings.paht: unknown key; did you mean "
+            "`path`?");
+}
+
+TEST(Configuration, EveryWrongValueIsRefusedAtItsPlace) {
+  EXPECT_EQ(problem({}), "base_url: is required, such as https://api.example.com");
+  EXPECT_EQ(problem({{"base_url", scalar("ftp://x")}}),
+            "base_url: expected a URL that begins with https:// or http://");
+  EXPECT_EQ(problem({{"base_url", scalar("https://user:pw@x")}}),
+            "base_url: must hold no user or password; use `credential`");
+  EXPECT_EQ(problem({{"base_url", scalar("https://x/?a=b")}}),
+            "base_url: must be scheme, host and path alone, no query or fragment");
+  EXPECT_EQ(problem({{"base_url", scalar("https://x#f")}}),
+            "base_url: must be scheme, host and path alone, no query or fragment");
+  EXPECT_EQ(problem({{"base_url", scalar("https://:80")}}), "base_url: has no valid host");
+  EXPECT_EQ(problem({{"base_url", scalar("https:///p")}}), "base_url: has no valid host");
+  EXPECT_EQ(problem({{"base_url", scalar("https://a b")}}), "base_url: has no valid host");
+  EXPECT_EQ(problem({base, {"connect_timeout_ms", scalar("0")}}),
+            "connect_timeout_ms: expected an integer from 1 to 60000");
+  EXPECT_EQ(problem({base, {"allow_private_addresses", scalar("yes")}}),
+            "allow_private_addresses: expected true or false");
+  EXPECT_EQ(problem({base, {"breaker", map({{"failures", scalar("0")}})}}),
+            "breaker.failures: expected an integer from 1 to 10000");
+  EXPECT_EQ(problem({base, {"breaker", scalar("off")}}), "breaker: expected a map");
+  EXPECT_EQ(problem({base, {"probe", map({{"path", scalar("health")}})}}),
+            "probe.path: expected a path that begins with `/`");
+  EXPECT_EQ(problem({base, {"probe", map({{"expected_status", scalar("99")}})}}),
+            "probe.expected_status: expected an integer from 200 to 599");
+  EXPECT_EQ(problem({base, {"headers", map({{"Host", scalar("x")}})}}),
+            "headers.Host: is a header that the gateway sets itself");
+  EXPECT_EQ(problem({base, {"headers", map({{"a b", scalar("x")}})}}),
+            "headers.a b: is no header name");
+  EXPECT_EQ(problem({base, {"headers", map({{"A", scalar("x\r\nB: y")}})}}),
+            "headers.A: holds bytes no header may hold");
+  EXPECT_EQ(problem({base, {"headers", map({{"user-agent", scalar("x")}})}}),
+            "headers.user-agent: is set twice");
+  EXPECT_EQ(problem({base, {"prefix", scalar("/v2")}}),
+            "prefix: the path /v1/gateway/acme/items/{id} is not below it; set "
+            "upstream_settings.path of that route");
+  EXPECT_EQ(problem({base}, {{"path", scalar("/x/{dao}")}}),
+            "route /v1/gateway/acme/items/{id}: upstream_settings.path: expected parameters of the "
+            "route's own path; it has no {dao}");
+  EXPECT_EQ(problem({base}, {{"retry", scalar("always")}}),
+            "route /v1/gateway/acme/items/{id}: upstream_settings.retry: expected unsent, safe or "
+            "never");
+}
+
+TEST(Configuration, ACredentialIsASecretInAHeaderOrTheQuery) {
+  const auto header = read({base, {"credential", map({{"header", scalar("Authorization")},
+                                                      {"prefix", scalar("Bearer ")},
+                                                      {"value", secret("hush\n")}})}});
+  ASSERT_TRUE(header.ok()) << header.error().message;
+  EXPECT_EQ(header->headers.back().value, "Bearer hush");
+  EXPECT_EQ(header->secrets, std::vector<std::string>{"hush"});
+  const auto query = read({base, {"credential", map({{"query", scalar("api_key")},
+                                                     {"value", secret("a b")}})}});
+  ASSERT_TRUE(query.ok());
+  EXPECT_EQ(query->credential_query, "api_key=a%20b");
+  EXPECT_EQ(query->secrets, (std::vector<std::string>{"a b", "a%20b"}));
+  const auto missing = read({base, {"credential", map({{"header", scalar("X-Key")},
+                                                       {"value", secret("")}})}});
+  ASSERT_TRUE(missing.ok());
+  EXPECT_TRUE(missing->lacks_credential);
+
+  EXPECT_EQ(problem({base, {"credential", map({{"header", scalar("X-Key")},
+                                               {"value", scalar("in the YAML")}})}}),
+            "credential.value: expected {secret: {env: NAME}} or {secret: {file: PATH}}");
+  EXPECT_EQ(problem({base, {"credential", map({{"header", scalar("X-Key")}})}}),
+            "credential.value: is required");
+  EXPECT_EQ(problem({base, {"credential", map({{"value", secret("hush")}})}}),
+            "credential: expected `header` or `query`, and not both");
+  EXPECT_EQ(problem({base, {"credential", map({{"header", scalar("X-Key")},
+                                               {"value", secret("hu\nsh")}})}}),
+            "credential.value: holds control characters");
+}
+
+}  // namespace
+}  // namespace turnpike::http

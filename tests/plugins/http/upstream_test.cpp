@@ -1,0 +1,289 @@
+#include "http/upstream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scripted_host.h"
+
+namespace turnpike::http {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr std::string_view credential = "hush-4711";
+constexpr std::string_view names[] = {"id"};
+
+using Fields = std::vector<std::pair<std::string, Settings>>;
+
+const Failure unsent{FailureKind::transport, "connection refused", {}, false};
+const Failure maybe_sent{FailureKind::transport, "connection reset", {}, true};
+
+// One upstream with three operations: 0 GET, 1 POST, and 2 a POST marked `retry: safe`.
+class HttpUpstreamTest : public ::testing::Test {
+ protected:
+  void bind(Fields fields) {
+    fields.emplace_back("base_url", scalar("https://api.example.com"));
+    const Settings settings = map(std::move(fields));
+    const Settings path = map({{"path", scalar("/items/{id}")}});
+    const Settings safe = map({{"path", scalar("/items/{id}")}, {"retry", scalar("safe")}});
+    const BoundOperation operations[] = {
+        {"route-1", Method::get, "/x/{id}", names, &path, 0, {}},
+        {"route-2", Method::post, "/x/{id}", names, &path, 0, {}},
+        {"route-3", Method::post, "/y/{id}", names, &safe, 0, {}}};
+    auto configuration = read_configuration({"acme", settings, operations});
+    ASSERT_TRUE(configuration.ok()) << configuration.error().message;
+    upstream_ = std::make_unique<HttpUpstream>(*std::move(configuration), host_);
+  }
+  void bind_with_credential(std::string_view header_or_query) {
+    bind({{"credential", map({{std::string(header_or_query), scalar("X-Key")},
+                              {"value", secret(std::string(credential))}})}});
+  }
+
+  Done execute(std::uint32_t operation = 0, std::string_view query = {},
+               std::vector<HeaderField> headers = {}) {
+    sink_ = RecordingSink();
+    UpstreamRequest request;
+    request.operation = operation;
+    request.method = operation == 0 ? Method::get : Method::post;
+    request.path = "/x/7";
+    request.query = query;
+    request.parameters = {&id_, 1};
+    if (operation != 0) {
+      request.content_type = "application/json";
+      request.body = "{\"a\": 1}";
+    }
+    request.headers = headers;
+    request.reply_bytes_max = 1000;
+    return upstream_->execute(request, sink_, call_);
+  }
+
+  ScriptedHost host_;
+  ScriptedCall call_{host_.scripted_clock, 30'000};
+  RecordingSink sink_;
+  PathParameter id_{"id", "7%2F8", "7/8"};
+  std::unique_ptr<HttpUpstream> upstream_;
+};
+
+TEST_F(HttpUpstreamTest, ForwardsQueryBodyAndReplyByteForByte) {
+  bind({{"connect_timeout_ms", scalar("250")}, {"connections_max", scalar("7")},
+        {"headers", map({{"X-Version", scalar("2")}})}, {"user_agent", scalar("acme-proxy/1")}});
+  host_.script = {{422, {{"Content-Type", "text/plain"}, {"X-Odd", "v"}}, "no such thing", {}}};
+  ASSERT_TRUE(execute(1, "a=1&a=1&b=%20+&&c").ok());
+  ASSERT_EQ(host_.seen.size(), 1u);
+  const auto& seen = host_.seen[0];
+  EXPECT_EQ(seen.method, Method::post);
+  EXPECT_EQ(seen.url, "https://api.example.com/items/7%2F8?a=1&a=1&b=%20+&&c");
+  EXPECT_EQ(seen.body, "{\"a\": 1}");
+  EXPECT_THAT(seen.values_of("content-type"), ElementsAre("application/json"));
+  EXPECT_THAT(seen.values_of("x-version"), ElementsAre("2"));
+  EXPECT_THAT(seen.values_of("user-agent"), ElementsAre("acme-proxy/1"));
+  EXPECT_EQ(seen.options.connect_timeout_ms, 250u);
+  EXPECT_EQ(seen.options.connections_max, 7u);
+  EXPECT_EQ(seen.options.reply_bytes_max, 1000u);
+  EXPECT_FALSE(seen.options.allow_private_addresses);
+  EXPECT_FALSE(seen.options.fresh_connection);
+  EXPECT_EQ(seen.deadline_ns, call_.deadline_ns());
+  EXPECT_EQ(sink_.status, 422);
+  EXPECT_EQ(sink_.text, "no such thing");
+  EXPECT_EQ(sink_.headers.size(), 2u);
+}
+
+TEST_F(HttpUpstreamTest, CallersCredentialsStayHere) {
+  bind_with_credential("header");
+  host_.script = {{200, {}, "ok", {}}};
+  ASSERT_TRUE(execute(0, {},
+                      {{"Authorization", "Bearer theirs"}, {"Cookie", "theirs"},
+                       {"X-Service-Api-Key", "theirs"}, {"PAYMENT-SIGNATURE", "theirs"},
+                       {"x-key", "theirs"}, {"Host", "theirs"}, {"Content-Length", "9"},
+                       {"User-Agent", "theirs"}, {"Accept-Language", "de"}})
+                  .ok());
+  const auto& seen = host_.seen[0];
+  for (const OwnedHeader& header : seen.headers) EXPECT_NE(header.value, "theirs") << header.name;
+  EXPECT_THAT(seen.values_of("accept-language"), ElementsAre("de"));
+  EXPECT_THAT(seen.values_of("x-key"), ElementsAre(std::string(credential)));
+  EXPECT_THAT(seen.values_of("content-length"), IsEmpty());
+}
+
+TEST_F(HttpUpstreamTest, ACredentialInTheQueryReplacesTheCallersOwn) {
+  bind_with_credential("query");
+  host_.script = {{200, {}, "", {}}, {200, {}, "", {}}};
+  ASSERT_TRUE(execute(0, "a=1&x-key=theirs&X%2dKEY=theirs&b").ok());
+  EXPECT_EQ(host_.seen[0].url, "https://api.example.com/items/7%2F8?a=1&b&X-Key=hush-4711");
+  ASSERT_TRUE(execute(0).ok());
+  EXPECT_EQ(host_.seen[1].url, "https://api.example.com/items/7%2F8?X-Key=hush-4711");
+}
+
+// Whatever the upstream or the client does with it, the credential comes out nowhere.
+TEST_F(HttpUpstreamTest, TheCredentialIsInNoReplyHeaderFailureLogOrCounter) {
+  for (const char* place : {"header", "query"}) {
+    bind_with_credential(place);
+    const std::string text(credential);
+    host_.script = {{302, {{"Location", "https://x/?X-Key=" + text}, {"X-Safe", "1"}}, "", {}},
+                    {0, {}, {}, Failure{FailureKind::contract, "bad " + text + text, {}, true}},
+                    {500, {{"X-Debug", text}}, "", {}},
+                    {0, {}, {}, Failure{FailureKind::contract, "probe " + text, {}, true}}};
+    for (int failure = 0; failure < 8; ++failure) {
+      host_.script.push_back({0, {}, {}, Failure{FailureKind::timeout, text, {}, true}});
+    }
+    std::string outputs;
+    for (int round = 0; round < 12; ++round) {
+      const Done done = round == 3 ? upstream_->probe(call_) : execute();
+      if (!done.ok()) outputs += done.error().message + done.error().where + "\n";
+      for (const OwnedHeader& header : sink_.headers) outputs += header.name + header.value + "\n";
+      outputs += std::string(upstream_->state(0).reason) + "\n";
+    }
+    for (const std::string& line : host_.logged) outputs += line + "\n";
+    for (const auto& [name, count] : host_.counted) outputs += name;
+    EXPECT_THAT(outputs, Not(HasSubstr(text))) << place;
+    EXPECT_THAT(outputs, HasSubstr("bad [credential][credential]"));
+    EXPECT_THAT(outputs, HasSubstr("X-Safe1"));
+    EXPECT_THAT(outputs, HasSubstr("circuit breaker opened for https://api.example.com"));
+  }
+}
+
+TEST_F(HttpUpstreamTest, AMissingCredentialIsAStateAndNoCall) {
+  bind({{"credential", map({{"header", scalar("X-Key")}, {"value", secret("")}})}});
+  EXPECT_EQ(upstream_->state(0).condition, Condition::credential_missing);
+  const Done done = execute();
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().kind, FailureKind::credential);
+  EXPECT_FALSE(upstream_->probe(call_).ok());
+  EXPECT_THAT(host_.seen, IsEmpty());
+}
+
+TEST_F(HttpUpstreamTest, AGetThatWasNotSentIsRepeatedOnAFreshConnection) {
+  bind({});
+  host_.script = {{0, {}, {}, unsent}, {200, {}, "ok", {}}};
+  ASSERT_TRUE(execute().ok());
+  ASSERT_EQ(host_.seen.size(), 2u);
+  EXPECT_TRUE(host_.seen[1].options.fresh_connection);
+  EXPECT_THAT(call_.slept_ms, ElementsAre(25u));  // half of the backoff, as chance gave nothing
+  EXPECT_EQ(sink_.text, "ok");
+  EXPECT_EQ(host_.counted["http_retries"], 1u);
+}
+
+TEST_F(HttpUpstreamTest, NothingElseIsRepeatedUnlessTheRouteSaysSo) {
+  bind({});
+  host_.script = {{0, {}, {}, maybe_sent}};
+  EXPECT_FALSE(execute(0).ok());  // the upstream may have seen it
+  EXPECT_EQ(host_.seen.size(), 1u);
+  host_.script = {{0, {}, {}, unsent}};
+  EXPECT_FALSE(execute(1).ok());  // a POST
+  EXPECT_EQ(host_.seen.size(), 2u);
+  host_.script = {{0, {}, {}, Failure{FailureKind::contract, "odd", {}, false}}};
+  EXPECT_FALSE(execute(0).ok());  // would fail again
+  EXPECT_EQ(host_.seen.size(), 3u);
+  host_.script = {{0, {}, {}, maybe_sent}, {200, {}, "ok", {}}};
+  EXPECT_TRUE(execute(2).ok());  // a POST marked safe
+  EXPECT_EQ(host_.seen.size(), 5u);
+  host_.script = {{200, {}, "par", maybe_sent}};
+  EXPECT_FALSE(execute(2).ok());  // the caller has the head already
+  EXPECT_EQ(host_.seen.size(), 6u);
+}
+
+TEST_F(HttpUpstreamTest, RepeatsEndAtTheirNumberAndTheDeadline) {
+  bind({{"retry", map({{"attempts_max", scalar("4")}, {"backoff_ms", scalar("100")}})}});
+  for (int answer = 0; answer < 9; ++answer) host_.script.push_back({0, {}, {}, unsent});
+  EXPECT_FALSE(execute().ok());
+  EXPECT_EQ(host_.seen.size(), 4u);
+  EXPECT_THAT(call_.slept_ms, ElementsAre(50u, 100u, 200u));
+
+  bind({{"total_timeout_ms", scalar("60")},
+        {"retry", map({{"attempts_max", scalar("4")}, {"backoff_ms", scalar("100")}})}});
+  host_.seen.clear();
+  call_.slept_ms.clear();
+  EXPECT_FALSE(execute().ok());
+  EXPECT_EQ(host_.seen.size(), 2u);  // a second wait would end after the 60 ms
+  EXPECT_EQ(host_.seen[0].deadline_ns, host_.seen[1].deadline_ns);
+  EXPECT_LT(host_.seen[0].deadline_ns, call_.deadline_ns());
+  EXPECT_THAT(call_.slept_ms, ElementsAre(50u));
+}
+
+TEST_F(HttpUpstreamTest, RetriesStopWithTheirBudget) {
+  bind({{"retry", map({{"budget_percent", scalar("10")}})},
+        {"breaker", map({{"failures", scalar("10000")}})}});
+  for (int answer = 0; answer < 400; ++answer) host_.script.push_back({0, {}, {}, unsent});
+  for (int round = 0; round < 100; ++round) EXPECT_FALSE(execute().ok());
+  // The saved burst of 10, and one for every ten calls.
+  EXPECT_GE(host_.counted["http_retries"], 19u);
+  EXPECT_LE(host_.counted["http_retries"], 20u);
+}
+
+TEST_F(HttpUpstreamTest, TheBreakerOpensBlocksTriesAndCloses) {
+  bind({{"breaker", map({{"failures", scalar("3")}, {"open_ms", scalar("1000")}})},
+        {"retry", map({{"attempts_max", scalar("1")}})}});
+  host_.script = {{503, {}, "", {}}, {0, {}, {}, maybe_sent}};
+  EXPECT_TRUE(execute().ok());  // a 503 is a reply, and a failure to the breaker
+  EXPECT_FALSE(execute().ok());
+  EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+  host_.script = {{500, {}, "", {}}};
+  EXPECT_TRUE(execute().ok());
+  EXPECT_EQ(upstream_->state(0).condition, Condition::blocked);
+  EXPECT_EQ(upstream_->state(0).reason, "The upstream keeps failing; it is tried again shortly.");
+  const Done refused = execute();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, FailureKind::unavailable);
+  EXPECT_FALSE(refused.error().maybe_sent);
+  EXPECT_EQ(host_.seen.size(), 3u);
+
+  host_.scripted_clock.advance_ms(1000);
+  EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+  host_.script = {{0, {}, {}, maybe_sent}};
+  EXPECT_FALSE(execute().ok());  // the trial fails
+  EXPECT_EQ(upstream_->state(0).condition, Condition::blocked);
+  host_.scripted_clock.advance_ms(1000);
+  host_.script = {{200, {}, "", {}}, {200, {}, "", {}}};
+  EXPECT_TRUE(execute().ok());
+  EXPECT_TRUE(execute().ok());
+  EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+  EXPECT_EQ(host_.counted["http_breaker_opened"], 2u);
+}
+
+TEST_F(HttpUpstreamTest, WhatIsNotTheUpstreamsFaultDoesNotOpenTheBreaker) {
+  bind({{"breaker", map({{"failures", scalar("1")}})}});
+  for (FailureKind kind : {FailureKind::cancelled, FailureKind::too_large, FailureKind::redirect,
+                           FailureKind::unavailable}) {
+    host_.script = {{0, {}, {}, Failure{kind, "", {}, true}}};
+    EXPECT_FALSE(execute().ok());
+    EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+  }
+  host_.script = {{404, {}, "", {}}};
+  EXPECT_TRUE(execute().ok());
+  EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+}
+
+TEST_F(HttpUpstreamTest, ADotSegmentNeverReachesTheUpstream) {
+  bind({});
+  id_.raw = "%2e%2E";
+  const Done done = execute();
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().kind, FailureKind::contract);
+  EXPECT_THAT(host_.seen, IsEmpty());
+}
+
+TEST_F(HttpUpstreamTest, ProbesAsConfiguredAndClosesTheBreaker) {
+  bind({{"probe", map({{"path", scalar("/health")}, {"expected_status", scalar("204")}})},
+        {"breaker", map({{"failures", scalar("1")}})}});
+  host_.script = {{500, {}, "", {}}, {204, {}, "", {}}, {200, {}, "", {}}};
+  EXPECT_TRUE(execute().ok());
+  EXPECT_EQ(upstream_->state(0).condition, Condition::blocked);
+  EXPECT_TRUE(upstream_->probe(call_).ok());
+  EXPECT_EQ(host_.seen[1].url, "https://api.example.com/health");
+  EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+  const Done wrong = upstream_->probe(call_);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().message, "the probe was answered with status 200");
+}
+
+TEST_F(HttpUpstreamTest, PrivateAddressesAreAskedForOnlyWhenAllowed) {
+  bind({{"allow_private_addresses", scalar("true")}});
+  host_.script = {{200, {}, "", {}}};
+  ASSERT_TRUE(execute().ok());
+  EXPECT_TRUE(host_.seen[0].options.allow_private_addresses);
+}
+
+}  // namespace
+}  // namespace turnpike::http
