@@ -49,16 +49,16 @@ struct Findings {
 
 std::vector<std::string> check_plugins(const Config& config, Findings& findings) {
   std::vector<std::string> names;
-  auto catalog = plugin::Catalog::load(
+  const auto found = plugin::Catalog::check(
       {.directory = plugin_directory(config), .pinned_sha256 = config.plugins_sha256});
-  if (!catalog.ok()) {
-    for (const auto& error : catalog.error()) {
+  if (!found.ok()) {
+    for (const auto& error : found.error()) {
       findings.problems.push_back({error.file, 0, 0, "", error.problem});
     }
     return names;
   }
-  for (const auto& library : catalog->plugins()) {
-    if (library->provider() != nullptr) names.push_back(library->info().name);
+  for (const plugin::PluginInfo& info : *found) {
+    if (info.slot == Slot::provider) names.push_back(info.name);
   }
   return names;
 }

@@ -61,10 +61,21 @@ void refuse_equal_names(const std::vector<PluginInfo>& found, std::vector<LoadEr
 
 }  // namespace
 
-Result<Catalog, std::vector<LoadError>> Catalog::load(const CatalogOptions& options) {
-  std::vector<LoadError> problems;
+LoadedPlugin::LoadedPlugin(std::unique_ptr<Library> library, std::uint32_t number,
+                           const HostResources& resources, const GuardOptions& options)
+    : library_(std::move(library)),
+      host_(info().name, resources),
+      guard_(info().name, number, info().execution,
+             {resources.pool, resources.log, resources.metrics}, options) {
+  if (library_->provider() != nullptr) provider_ = guard_.wrap(*library_->provider());
+  if (library_->lane() != nullptr) lane_ = guard_.wrap(*library_->lane());
+}
+
+Result<std::vector<PluginInfo>, std::vector<LoadError>> Catalog::check(
+    const CatalogOptions& options) {
   const auto files = files_of(options.directory);
   if (!files.ok()) return std::vector<LoadError>{files.error()};
+  std::vector<LoadError> problems;
   std::vector<PluginInfo> found;
   for (const fs::path& file : *files) {
     auto info = inspect(file);
@@ -78,13 +89,22 @@ Result<Catalog, std::vector<LoadError>> Catalog::load(const CatalogOptions& opti
   }
   refuse_equal_names(found, problems);
   compare_with_pins(options, found, problems);
-  if (!problems.empty()) return problems;  // no code of any plugin has run
+  if (!problems.empty()) return problems;
+  return found;
+}
 
+Result<Catalog, std::vector<LoadError>> Catalog::load(const CatalogOptions& options,
+                                                      const HostResources& resources) {
+  auto found = check(options);
+  if (!found.ok()) return std::move(found).error();  // no code of any plugin has run
   Catalog catalog;
-  for (PluginInfo& info : found) {
+  std::vector<LoadError> problems;
+  for (PluginInfo& info : *found) {
     auto library = Library::open(std::move(info));
     if (library.ok()) {
-      catalog.plugins_.push_back(*std::move(library));
+      const auto number = static_cast<std::uint32_t>(catalog.plugins_.size() + 1);
+      catalog.plugins_.push_back(std::make_unique<LoadedPlugin>(*std::move(library), number,
+                                                                resources, options.guard));
     } else {
       problems.push_back(std::move(library).error());
     }
@@ -93,7 +113,13 @@ Result<Catalog, std::vector<LoadError>> Catalog::load(const CatalogOptions& opti
   return catalog;
 }
 
-const Library* Catalog::find(std::string_view name) const noexcept {
+void Catalog::note_stall(std::uint32_t tag) const noexcept {
+  for (const auto& plugin : plugins_) {
+    if (plugin->guard().number() == tag) plugin->guard().note_stall();
+  }
+}
+
+LoadedPlugin* Catalog::find(std::string_view name) const noexcept {
   for (const auto& plugin : plugins_) {
     if (plugin->info().name == name) return plugin.get();
   }

@@ -3,10 +3,10 @@
 //
 //   1  the file is an ELF shared object for this machine that exports turnpike_plugin_v1 and
 //      nothing else, uses the shared libstdc++ with its operator new and delete, and whose
-//      descriptor begins with the magic                                              inspect()
+//      descriptor begins with the magic                                          inspect()
 //   2  the descriptor's size, ABI number and build fingerprint are this gateway's, compared in the
-//      file and again after loading                                          built_like_us(), Catalog
-//   3  the factory gives an object                                                          Catalog
+//      file and again after loading                                    built_like_us(), Library
+//   3  the factory gives an object                                                      Library
 //
 // Pure functions of the file; safe on any Thread. They block on the file: start-up and tools only.
 #pragma once

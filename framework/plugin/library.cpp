@@ -52,7 +52,7 @@ std::optional<LoadError> Library::make(const Descriptor& descriptor) {
   FactoryError error;
   const bool is_provider = descriptor.slot == Slot::provider;
   if (is_provider ? descriptor.make_provider == nullptr : descriptor.make_lane == nullptr) {
-    return LoadError{info_.file, "has no factory for its slot; use the TURNPIKE_ macro of the slot"};
+    return LoadError{info_.file, "has no factory for its slot; use the slot's TURNPIKE_ macro"};
   }
   if (is_provider) {
     provider_.reset(descriptor.make_provider(error));

@@ -16,8 +16,8 @@ namespace turnpike::plugin {
 
 class Library {
  public:
-  // The second gate once more, now on the loaded descriptor, and the third. REQUIRES: `info` is from
-  // inspect() and built_like_us().
+  // The second gate once more, now on the loaded descriptor, and the third. REQUIRES: `info` is
+  // from inspect() and passed built_like_us().
   static Result<std::unique_ptr<Library>, LoadError> open(PluginInfo info);
   ~Library();
   Library(const Library&) = delete;

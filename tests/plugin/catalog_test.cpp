@@ -6,12 +6,18 @@
 #include <fstream>
 
 #include "plugin/fixture_files.h"
+#include "plugin/surroundings.h"
 
 namespace turnpike::plugin {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+
+Result<Catalog, std::vector<LoadError>> load(const CatalogOptions& options) {
+  static Surroundings surroundings;
+  return Catalog::load(options, surroundings.resources());
+}
 
 constexpr std::string_view rebuild =
     "; rebuild it with turnpike_add_plugin() of this gateway's installed package";
@@ -21,7 +27,7 @@ std::string start_error(std::string_view broken) {
   PluginDirectory directory;
   directory.add("good/echo.so");
   const auto file = directory.add(broken);
-  const auto catalog = Catalog::load({directory.path(), {}});
+  const auto catalog = load({.directory = directory.path()});
   EXPECT_FALSE(catalog.ok()) << broken;
   if (catalog.ok()) return {};
   EXPECT_EQ(catalog.error().size(), 1u);
@@ -43,9 +49,9 @@ TEST(Gates, EachBrokenPluginIsRefusedWithItsOwnMessage) {
             "remove it");
   EXPECT_THAT(start_error("broken/more_exports.so"),
               ::testing::AllOf(StartsWith("exports "),
-                               HasSubstr(" besides turnpike_plugin_v1, which could replace a symbol "
-                                         "of the gateway or of another plugin; build it with "
-                                         "turnpike_add_plugin()")));
+                               HasSubstr(" besides turnpike_plugin_v1, which could replace a "
+                                         "symbol of the gateway or of another plugin; build it "
+                                         "with turnpike_add_plugin()")));
   EXPECT_EQ(start_error("broken/wrong_magic.so"),
             "has no Turnpike descriptor at turnpike_plugin_v1" + tail);
   EXPECT_EQ(start_error("broken/other_slot.so"),
@@ -96,15 +102,15 @@ TEST(Catalog, LoadsWhatLiesInTheDirectoryInOrderAndFindsItByName) {
   directory.add("good/unpaid_lane.so");
   directory.add("good/echo.so");
   std::ofstream(directory.path() / "README.md") << "not a plugin, and not looked at";
-  const auto catalog = Catalog::load({directory.path(), {}});
+  const auto catalog = load({.directory = directory.path()});
   ASSERT_TRUE(catalog.ok()) << catalog.error()[0].text();
   ASSERT_EQ(catalog->plugins().size(), 2u);
   EXPECT_EQ(catalog->plugins()[0]->info().name, "echo");
-  const Library* echo = catalog->find("echo");
+  LoadedPlugin* echo = catalog->find("echo");
   ASSERT_NE(echo, nullptr);
   EXPECT_NE(echo->provider(), nullptr);
   EXPECT_EQ(echo->lane(), nullptr);
-  const Library* unpaid = catalog->find("unpaid");
+  LoadedPlugin* unpaid = catalog->find("unpaid");
   ASSERT_NE(unpaid, nullptr);
   ASSERT_NE(unpaid->lane(), nullptr);
   EXPECT_EQ(unpaid->lane()->traits().name, "unpaid");
@@ -115,7 +121,7 @@ TEST(Catalog, StrippedAndLinkTimeOptimizedPluginsAreAsGoodAsAny) {
   for (const char* name : {"treated/stripped.so", "treated/optimized.so"}) {
     PluginDirectory directory;
     directory.add(name);
-    const auto catalog = Catalog::load({directory.path(), {}});
+    const auto catalog = load({.directory = directory.path()});
     ASSERT_TRUE(catalog.ok()) << catalog.error()[0].text();
     EXPECT_NE(catalog->find("plain"), nullptr);
   }
@@ -125,7 +131,7 @@ TEST(Catalog, RefusesTwoPluginsOfOneName) {
   PluginDirectory directory;
   directory.add("treated/stripped.so");
   const auto file = directory.add("broken/twin.so");
-  const auto catalog = Catalog::load({directory.path(), {}});
+  const auto catalog = load({.directory = directory.path()});
   ASSERT_FALSE(catalog.ok());
   ASSERT_EQ(catalog.error().size(), 1u);
   EXPECT_EQ(catalog.error()[0].text(), file.string() + ": is named \"plain\", as is " +
@@ -138,13 +144,13 @@ TEST(Catalog, TellsAllProblemsAtOnce) {
   directory.add("broken/wrong_abi.so");
   directory.add("broken/wrong_build.so");
   directory.add("broken/no_symbol.so");
-  const auto catalog = Catalog::load({directory.path(), {}});
+  const auto catalog = load({.directory = directory.path()});
   ASSERT_FALSE(catalog.ok());
   EXPECT_EQ(catalog.error().size(), 3u);
 }
 
 TEST(Catalog, AMissingDirectoryIsSaidByName) {
-  const auto catalog = Catalog::load({"/nowhere/plugins", {}});
+  const auto catalog = load({.directory = "/nowhere/plugins"});
   ASSERT_FALSE(catalog.ok());
   EXPECT_EQ(catalog.error()[0].text(),
             "/nowhere/plugins: the plugin directory cannot be read: No such file or directory; see "
@@ -156,13 +162,14 @@ TEST(Catalog, PinsAreHeldExactly) {
   const auto file = directory.add("good/echo.so");
   const std::string digest = inspect(file)->sha256;
   const std::string other(64, '0');
-  EXPECT_TRUE(Catalog::load({directory.path(), {{"echo.so", digest}}}).ok());
+  EXPECT_TRUE(load({.directory = directory.path(), .pinned_sha256 = {{"echo.so", digest}}}).ok());
 
-  const auto changed = Catalog::load({directory.path(), {{"echo.so", other}}});
+  const auto changed = load({.directory = directory.path(), .pinned_sha256 = {{"echo.so", other}}});
   ASSERT_FALSE(changed.ok());
   EXPECT_EQ(changed.error()[0].problem, "has the SHA-256 " + digest + ", pinned is " + other +
                                             "; restore the file or change the pin");
-  const auto unlisted = Catalog::load({directory.path(), {{"other.so", digest}}});
+  const auto unlisted = load(
+      {.directory = directory.path(), .pinned_sha256 = {{"other.so", digest}}});
   ASSERT_FALSE(unlisted.ok());
   ASSERT_EQ(unlisted.error().size(), 2u);
   EXPECT_EQ(unlisted.error()[0].problem, "is not among the pinned plugins; add its SHA-256 " +

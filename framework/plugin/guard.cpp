@@ -1,0 +1,195 @@
+#include "plugin/guard.h"
+
+#include <utility>
+
+#include "plugin/checked_sink.h"
+#include "plugin/contained.h"
+#include "plugin/pool_call.h"
+#include "runtime/fiber.h"
+
+namespace turnpike::plugin {
+
+using runtime::Deadline;
+using runtime::PoolOutcome;
+using runtime::Wake;
+
+namespace {
+
+class GuardedUpstream final : public Upstream {
+ public:
+  GuardedUpstream(Guard& guard, std::shared_ptr<Upstream> inner)
+      : guard_(guard), inner_(std::move(inner)) {}
+
+  Done execute(const UpstreamRequest& request, ReplySink& sink, Call& call) override {
+    const Guard::Visit visit(guard_);
+    return guard_.finish(guard_.uses_pool() ? on_pool(request, sink, call)
+                                            : on_fiber(request, sink, call));
+  }
+
+  // Never waits by its contract, so it is asked where we are.
+  [[nodiscard]] State state(std::uint32_t operation) const noexcept override {
+    return inner_->state(operation);
+  }
+
+  Done probe(Call& call) override {
+    const Guard::Visit visit(guard_);
+    if (guard_.uses_pool()) return guard_.finish(probe_on_pool(call));
+    const Guard::Tag tag(guard_);
+    return guard_.finish(contained([&] { return inner_->probe(call); }));
+  }
+
+ private:
+  Done on_fiber(const UpstreamRequest& request, ReplySink& sink, Call& call) {
+    const Guard::Tag tag(guard_);
+    CheckedSink checked(sink, request, call);
+    return checked.verdict(contained([&] { return inner_->execute(request, checked, call); }));
+  }
+
+  Done on_pool(const UpstreamRequest& request, ReplySink& sink, Call& call) {
+    const auto work = std::make_shared<PoolCall>(inner_, request, call);
+    if (!guard_.pool().begin(guard_.pool_user(), work)) return no_room();
+    const Wake wake = work->forward(sink);
+    if (wake == Wake::ready) {
+      const runtime::CancelMask mask;  // it has returned; only its Thread's last steps remain
+      guard_.pool().end(guard_.pool_user(), work, Deadline::never());
+      return work->take_result();
+    }
+    work->leave();
+    const PoolOutcome outcome = guard_.pool().end(guard_.pool_user(), work, Deadline{0});
+    if (outcome == PoolOutcome::refused) return no_room();  // the pool stopped
+    if (wake == Wake::cancelled) {
+      return Failure{FailureKind::cancelled, "the caller took no more", {}, work->has_begun()};
+    }
+    return Failure{FailureKind::timeout, "it had not replied at the deadline", {},
+                   work->has_begun()};
+  }
+
+  Done probe_on_pool(Call& call) {
+    const auto circumstances = std::make_shared<PoolCircumstances>(call);
+    auto reply = guard_.pool().call(
+        guard_.pool_user(),
+        [inner = inner_, circumstances] {
+          return contained([&] { return inner->probe(*circumstances); });
+        },
+        Deadline{call.deadline_ns()});
+    if (reply.outcome == PoolOutcome::done) return *std::move(reply.value);
+    circumstances->stop();
+    if (reply.outcome == PoolOutcome::refused) return no_room();
+    const bool is_late = reply.outcome == PoolOutcome::deadline;
+    return Failure{is_late ? FailureKind::timeout : FailureKind::cancelled,
+                   "it had not answered the probe", {}, true};
+  }
+
+  static Failure no_room() {
+    return Failure{FailureKind::unavailable, "its share of the pool is full", {}, false};
+  }
+
+  Guard& guard_;
+  const std::shared_ptr<Upstream> inner_;  // also held by calls that were abandoned
+};
+
+class GuardedProvider final : public Provider {
+ public:
+  GuardedProvider(Guard& guard, Provider& inner) : guard_(guard), inner_(inner) {}
+
+  Result<std::unique_ptr<Upstream>> bind(const Binding& binding, Host& host) override {
+    using Bound = Result<std::unique_ptr<Upstream>>;
+    std::optional<Bound> bound;
+    const auto bind_here = [&] {
+      bound.emplace(contained([&]() -> Bound { return inner_.bind(binding, host); }));
+    };
+    if (guard_.uses_pool() && runtime::Fiber::current() != nullptr) {
+      if (!guard_.pool().run_to_end(guard_.pool_user(), bind_here)) {
+        return Failure{FailureKind::unavailable, "its share of the pool is full", {}, false};
+      }
+    } else {
+      const Guard::Tag tag(guard_);
+      bind_here();
+    }
+    if (!bound->ok()) return std::move(*bound).error();
+    if (**bound == nullptr) {
+      return Failure{FailureKind::plugin_fault, "bind() returned no upstream", {}, false};
+    }
+    return std::unique_ptr<Upstream>(
+        std::make_unique<GuardedUpstream>(guard_, std::shared_ptr<Upstream>(**std::move(bound))));
+  }
+
+ private:
+  Guard& guard_;
+  Provider& inner_;
+};
+
+constexpr std::string_view kind_names[] = {
+    "invalid_settings", "timeout",    "transport",   "contract",  "too_large",
+    "redirect",         "credential", "unavailable", "cancelled", "plugin_fault"};
+
+}  // namespace
+
+std::string_view name_of(FailureKind kind) noexcept {
+  const auto index = static_cast<std::size_t>(kind);
+  return index < std::size(kind_names) ? kind_names[index] : "plugin_fault";
+}
+
+Guard::Guard(std::string name, std::uint32_t number, Execution execution,
+             const GuardSurroundings& surroundings, const GuardOptions& options)
+    : name_(std::move(name)),
+      number_(number),
+      stalls_max_(options.stalls_max),
+      pool_(surroundings.pool),
+      pool_user_(surroundings.pool.add_user("plugin " + name_, options.pool_threads_max,
+                                            options.pool_queued_max)),
+      log_(surroundings.log),
+      uses_pool_(execution == Execution::blocking) {
+  static_assert(std::size(kind_names) == kinds);
+  calls_ = &surroundings.metrics.counter("turnpike_guard_calls_total",
+                                         "Calls into a plugin.", {{"plugin", name_}});
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    failures_[kind] = &surroundings.metrics.counter(
+        "turnpike_guard_failures_total", "Calls into a plugin that failed, by kind.",
+        {{"plugin", name_}, {"kind", std::string(kind_names[kind])}});
+  }
+}
+
+std::unique_ptr<Provider> Guard::wrap(Provider& provider) {
+  return std::make_unique<GuardedProvider>(*this, provider);
+}
+
+void Guard::note_stall() noexcept {
+  if (stalls_.fetch_add(1, std::memory_order_relaxed) < stalls_max_) return;
+  if (uses_pool_.exchange(true, std::memory_order_relaxed)) return;
+  log_.write(Severity::warning, "plugin_moved_to_pool",
+             {{"plugin", name_}, {"reason", "it held up a loop too often; declare it blocking"}});
+}
+
+Done Guard::finish(Done done) noexcept {
+  if (done.ok()) return done;
+  Failure& failure = done.error();
+  auto kind = static_cast<std::size_t>(failure.kind);
+  if (kind >= kinds) {  // a plugin cast something into the enum
+    failure.kind = FailureKind::plugin_fault;
+    kind = kinds - 1;
+  }
+  failures_[kind]->add();
+  if (failure.kind == FailureKind::plugin_fault) {
+    log_.write(Severity::error, "plugin_fault", {{"plugin", name_}, {"reason", failure.message}});
+  }
+  failure.message.insert(0, "plugin " + name_ + ": ");
+  return done;
+}
+
+Guard::Visit::Visit(Guard& guard) noexcept : guard_(guard) {
+  guard_.in_flight_.fetch_add(1, std::memory_order_relaxed);
+  guard_.calls_->add();
+}
+
+Guard::Tag::Tag(const Guard& guard) noexcept : fiber_(runtime::Fiber::current()) {
+  if (fiber_ == nullptr) return;
+  outer_ = fiber_->tag();
+  fiber_->set_tag(guard.number());
+}
+
+Guard::Tag::~Tag() {
+  if (fiber_ != nullptr) fiber_->set_tag(outer_);
+}
+
+}  // namespace turnpike::plugin

@@ -1,0 +1,121 @@
+// Guard: the one way to call into a plugin. It hands out the plugin's Provider or Lane wrapped, so
+// whoever uses the SDK's interfaces goes through it without knowing. It holds the plugin to the
+// interface (CheckedSink), counts, and runs what may block away from the loops:
+//
+//   cooperative  on the calling fiber
+//   blocking     on the runtime's pool, within this plugin's share of it. The plugin writes into a
+//                bounded buffer that the caller drains, never to the caller's socket. At the
+//                deadline the caller leaves with `timeout`; what was lent to the call is a copy
+//                that the call itself owns, so a stuck plugin finds it valid when it wakes up.
+//
+// A cooperative plugin that stalls its loop too often is moved to the pool, too (note_stall()).
+//
+// One per plugin, owned by the Catalog, outlives every object it wrapped. Any fiber, any Thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <turnpike/abi.h>
+#include <turnpike/lane.h>
+#include <turnpike/provider.h>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "runtime/pool.h"
+
+namespace turnpike::plugin {
+
+struct GuardOptions {
+  std::uint32_t pool_threads_max = 2;  // that calls of one plugin may hold at a time
+  std::uint32_t pool_queued_max = 256;
+  std::uint32_t stalls_max = 3;  // one more moves a cooperative plugin to the pool
+};
+
+// What a Guard stands on; all of it outlives the Guard.
+struct GuardSurroundings {
+  runtime::BlockingPool& pool;
+  base::Log& log;
+  base::Metrics& metrics;
+};
+
+class Guard {
+ public:
+  // `number` tags the fibers that run the plugin's code, for the watchdog; not 0.
+  Guard(std::string name, std::uint32_t number, Execution execution,
+        const GuardSurroundings& surroundings, const GuardOptions& options);
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+  // `provider` and `lane` outlive what is returned and all that it gave out.
+  [[nodiscard]] std::unique_ptr<Provider> wrap(Provider& provider);
+  [[nodiscard]] std::unique_ptr<Lane> wrap(Lane& lane);
+
+  // The watchdog saw this plugin hold up a loop.
+  void note_stall() noexcept;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
+  // Whether calls are run on the pool: the plugin is blocking, or was demoted.
+  [[nodiscard]] bool uses_pool() const noexcept {
+    return uses_pool_.load(std::memory_order_relaxed);
+  }
+  // Callers now inside or waiting for the plugin.
+  [[nodiscard]] std::uint32_t in_flight() const noexcept {
+    return in_flight_.load(std::memory_order_relaxed);
+  }
+  // Running and abandoned calls on the pool.
+  [[nodiscard]] runtime::PoolUser::Counts pool_counts() const { return pool_user_.counts(); }
+
+  // For the wrapped objects.
+  [[nodiscard]] runtime::BlockingPool& pool() noexcept { return pool_; }
+  [[nodiscard]] const runtime::PoolUser& pool_user() const noexcept { return pool_user_; }
+  // Counts a finished call and passes its result on, naming the plugin in a failure's message.
+  [[nodiscard]] Done finish(Done done) noexcept;
+
+  // Counts a caller for as long as it is inside the plugin or waits for it.
+  class Visit {
+   public:
+    explicit Visit(Guard& guard) noexcept;
+    ~Visit() { guard_.in_flight_.fetch_sub(1, std::memory_order_relaxed); }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    Guard& guard_;
+  };
+
+  // Tags the running fiber with the plugin's number while the plugin's code runs on it.
+  class Tag {
+   public:
+    explicit Tag(const Guard& guard) noexcept;
+    ~Tag();
+    Tag(const Tag&) = delete;
+    Tag& operator=(const Tag&) = delete;
+
+   private:
+    runtime::Fiber* fiber_;
+    std::uint32_t outer_ = 0;
+  };
+
+ private:
+  static constexpr std::size_t kinds = static_cast<std::size_t>(FailureKind::plugin_fault) + 1;
+
+  const std::string name_;
+  const std::uint32_t number_;
+  const std::uint32_t stalls_max_;
+  runtime::BlockingPool& pool_;
+  runtime::PoolUser pool_user_;
+  base::Log& log_;
+  base::Counter* calls_ = nullptr;
+  base::Counter* failures_[kinds] = {};
+  std::atomic<bool> uses_pool_;
+  std::atomic<std::uint32_t> in_flight_{0};
+  std::atomic<std::uint32_t> stalls_{0};
+};
+
+std::string_view name_of(FailureKind kind) noexcept;
+
+}  // namespace turnpike::plugin

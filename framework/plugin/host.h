@@ -1,0 +1,79 @@
+// PluginHost: the SDK's Host as one plugin sees it: its log lines and counters carry its name, its
+// HTTP goes over the gateway's client, its heavy work over the gateway's pool. It gives a plugin no
+// way to the configuration, to other plugins or to secrets that are not in its own settings.
+//
+// One per plugin, owned by app/, outlives the plugin's objects. Any fiber, any Thread.
+#pragma once
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <turnpike/host.h>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "runtime/pool.h"
+
+namespace turnpike::plugin {
+
+// What the gateway lends to all plugins; outlives every PluginHost.
+struct HostResources {
+  base::Log& log;
+  base::Metrics& metrics;
+  Clock& clock;
+  Random& random;
+  Http& http;  // wire's client
+  runtime::BlockingPool& pool;
+  std::uint32_t offload_threads_max = 2;  // of the pool, for one plugin
+  std::uint32_t offload_queued_max = 256;
+};
+
+class PluginReport final : public Report {
+ public:
+  // A plugin that makes up names without end gets no more counters than this.
+  static constexpr std::size_t counters_max = 64;
+  static constexpr std::size_t text_bytes_max = 1024;
+
+  PluginReport(std::string plugin, base::Log& log, base::Metrics& metrics);
+  void log(Severity severity, std::string_view text) noexcept override;
+  void count(std::string_view name, std::uint64_t increment) noexcept override;
+
+ private:
+  base::Counter* resolve(std::string_view name);
+
+  const std::string plugin_;
+  base::Log& log_;
+  base::Metrics& metrics_;
+  std::mutex mutex_;
+  std::map<std::string, base::Counter*, std::less<>> counters_;
+};
+
+class PoolOffload final : public Offload {
+ public:
+  PoolOffload(runtime::BlockingPool& pool, runtime::PoolUser user)
+      : pool_(pool), user_(std::move(user)) {}
+  Done run(void (*work)(void*) noexcept, void* argument) noexcept override;
+
+ private:
+  runtime::BlockingPool& pool_;
+  const runtime::PoolUser user_;
+};
+
+class PluginHost final : public Host {
+ public:
+  PluginHost(const std::string& plugin, const HostResources& resources);
+  [[nodiscard]] Report& report() noexcept override { return report_; }
+  [[nodiscard]] Clock& clock() noexcept override { return resources_.clock; }
+  [[nodiscard]] Random& random() noexcept override { return resources_.random; }
+  [[nodiscard]] Http& http() noexcept override { return resources_.http; }
+  [[nodiscard]] Offload& offload() noexcept override { return offload_; }
+
+ private:
+  const HostResources resources_;
+  PluginReport report_;
+  PoolOffload offload_;
+};
+
+}  // namespace turnpike::plugin

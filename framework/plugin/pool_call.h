@@ -1,0 +1,102 @@
+// PoolCall: one execution of a plugin on the blocking pool. It owns copies of all that is lent to
+// the plugin, and is itself the Call and the sink that the plugin sees: the plugin writes into its
+// bounded buffer, the caller takes from it (forward()). It is refcounted, so a plugin that is stuck
+// past the deadline keeps it until it returns.
+//
+// Made by the caller, shared by the caller and one Thread of the pool.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <turnpike/call.h>
+#include <turnpike/provider.h>
+
+#include "runtime/pool.h"
+#include "runtime/wait.h"
+
+namespace turnpike::plugin {
+
+// A request whose views point into itself.
+class OwnedRequest {
+ public:
+  explicit OwnedRequest(const UpstreamRequest& request);
+  OwnedRequest(const OwnedRequest&) = delete;
+  OwnedRequest& operator=(const OwnedRequest&) = delete;
+  [[nodiscard]] const UpstreamRequest& view() const noexcept { return request_; }
+
+ private:
+  std::string text_;
+  std::vector<PathParameter> parameters_;
+  std::vector<HeaderField> headers_;
+  UpstreamRequest request_;
+};
+
+// The circumstances of a call on the pool, as the plugin sees them there; they outlive the caller.
+class PoolCircumstances final : public Call {
+ public:
+  explicit PoolCircumstances(const Call& call)
+      : request_id_(call.request_id()), deadline_ns_(call.deadline_ns()) {}
+  [[nodiscard]] std::string_view request_id() const noexcept override { return request_id_; }
+  [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return deadline_ns_; }
+  [[nodiscard]] bool cancelled() const noexcept override { return stop_.is_set(); }
+  bool sleep_ms(std::uint32_t duration_ms) noexcept override;
+  void stop() noexcept { stop_.set(); }  // any Thread
+
+ private:
+  const std::string request_id_;
+  const std::int64_t deadline_ns_;
+  mutable runtime::Event stop_;
+};
+
+class PoolCall final : public runtime::PoolWork, private ReplySink {
+ public:
+  static constexpr std::size_t buffer_bytes_max = 256 * 1024;
+
+  PoolCall(std::shared_ptr<Upstream> upstream, const UpstreamRequest& request, const Call& call);
+
+  // Passes the reply on as it comes, on the caller's fiber. Ends `ready` when the plugin returned,
+  // `cancelled` also when the sink takes no more.
+  runtime::Wake forward(ReplySink& sink);
+  // The plugin gets nothing through any more: its sink says stop, its call is cancelled.
+  // REQUIRES: forward() did not end ready.
+  void leave() noexcept;
+  [[nodiscard]] bool has_begun() const noexcept {
+    return has_begun_.load(std::memory_order_acquire);
+  }
+  // REQUIRES: forward() ended ready; once.
+  [[nodiscard]] Done take_result() { return *std::move(result_); }
+
+  void run() noexcept override;
+
+ private:
+  struct Head {
+    int status = 0;
+    std::vector<OwnedHeader> headers;
+    std::optional<std::uint64_t> length;
+  };
+
+  bool head(int status, Headers headers, std::optional<std::uint64_t> length) override;
+  bool body(std::string_view bytes) override;
+  static bool pass_head(const Head& head, ReplySink& sink);
+
+  const std::shared_ptr<Upstream> upstream_;
+  const OwnedRequest request_;
+  PoolCircumstances circumstances_;
+  std::atomic<bool> has_begun_{false};
+
+  std::mutex mutex_;  // all below
+  runtime::WaitList taker_;
+  runtime::WaitList writer_;
+  std::optional<Head> head_;
+  std::string buffer_;
+  bool is_left_ = false;
+  std::optional<Done> result_;
+};
+
+}  // namespace turnpike::plugin

@@ -1,0 +1,57 @@
+// What a catalog or a guard stands on, for tests: a real pool, real metrics, a log that keeps its
+// lines, a client that reaches nothing. Any Thread may log; the rest is the test's own.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/sources.h"
+#include "plugin/host.h"
+#include "runtime/pool.h"
+
+namespace turnpike::plugin {
+
+class KeptLog final : public base::Log {
+ public:
+  void write(Severity severity, std::string_view event,
+             std::initializer_list<base::LogField> fields) noexcept override {
+    const std::lock_guard lock(mutex_);
+    lines_ += base::render_log_line("", severity, event, fields) + "\n";
+  }
+  [[nodiscard]] std::string lines() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string lines_;
+};
+
+class NoHttp final : public Http {
+ public:
+  Done call(const HttpRequest&, const HttpOptions&, HttpSink&, Call&) noexcept override {
+    return Failure{FailureKind::transport, "no network in this test", {}, false};
+  }
+};
+
+class Surroundings {
+ public:
+  explicit Surroundings(std::uint32_t pool_threads = 4) : pool(pool_threads, 64) {}
+  [[nodiscard]] HostResources resources() {
+    return {.log = log, .metrics = *metrics, .clock = clock, .random = random, .http = http,
+            .pool = pool};
+  }
+
+  KeptLog log;
+  std::unique_ptr<base::Metrics> metrics = base::make_metrics();
+  base::SystemClock clock;
+  base::SystemRandom random;
+  NoHttp http;
+  runtime::BlockingPool pool;
+};
+
+}  // namespace turnpike::plugin
