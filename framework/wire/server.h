@@ -91,9 +91,10 @@ class Request {
 };
 
 // Answers one request: send() once, or begin(), write()..., finish(), or cut(). The wire adds Date,
-// Connection, Content-Length and Transfer-Encoding; fields of these names must not be given. A
-// handler that answers nothing is answered for with 500. All functions may wait for the client, at
-// most until the transfer deadline; false means that the client will not get the reply whole.
+// Connection, Content-Length and Transfer-Encoding; given fields of these names are dropped. A
+// handler that answers nothing is answered for with refuse(gateway_internal), and so is a header
+// field that holds a control byte. All functions may wait for the client, at most until the
+// transfer deadline; false means that the client will not get the reply whole.
 class Responder {
  public:
   virtual ~Responder() = default;
@@ -102,7 +103,8 @@ class Responder {
   virtual bool send(int status, Headers headers, std::string_view body) noexcept = 0;
 
   // A reply in pieces: with `length`, exactly that many bytes must follow; without, it is chunked
-  // (for an HTTP/1.0 client buffered up to `response_bytes_max`, so that its end can be told).
+  // (for an HTTP/1.0 client buffered up to `response_bytes_max`, so that its end can be told). The
+  // head leaves with the first write(), which may be empty.
   virtual bool begin(int status, Headers headers,
                      std::optional<std::uint64_t> length) noexcept = 0;
   virtual bool write(std::string_view bytes) noexcept = 0;
@@ -120,7 +122,8 @@ class Responder {
 class Handler {
  public:
   virtual ~Handler() = default;
-  virtual void handle(Request& request, Responder& responder) noexcept = 0;
+  // An exception that leaves it is answered with refuse(gateway_internal).
+  virtual void handle(Request& request, Responder& responder) = 0;
 
   // The wire refused the request: the host renders its own error body. What could be read of the
   // request is there, the rest is empty. The connection closes after the reply. Codes:
@@ -128,8 +131,7 @@ class Handler {
   // request_timeout, request_length_required, request_coding_unsupported,
   // request_version_unsupported, gateway_overloaded (too many connections), gateway_internal (the
   // handler answered nothing or threw).
-  virtual void refuse(const base::Error& error, Request& request,
-                      Responder& responder) noexcept = 0;
+  virtual void refuse(const base::Error& error, Request& request, Responder& responder) = 0;
 };
 
 struct ServerLimits {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "base/uri.h"
+
 namespace turnpike::wire {
 namespace {
 
-enum : std::uint8_t { path_character = 1, query_character = 2, host_character = 4, hex_digit = 8 };
+enum : std::uint8_t { path_character = 1, host_character = 2, hex_digit = 4 };
 
 constexpr std::array<std::uint8_t, 256> make_table() {
   std::array<std::uint8_t, 256> table{};
@@ -19,11 +21,9 @@ constexpr std::array<std::uint8_t, 256> make_table() {
   constexpr std::string_view unreserved =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
   constexpr std::string_view sub_delimiters = "!$&'()*+,;=";
-  add(unreserved, path_character | query_character | host_character);
-  add(sub_delimiters, path_character | query_character | host_character);
-  add(":@", path_character | query_character);
-  add("/", path_character | query_character);
-  add("?", query_character);
+  add(unreserved, path_character | host_character);
+  add(sub_delimiters, path_character | host_character);
+  add(":@/", path_character);
   add("0123456789abcdefABCDEF", hex_digit);
   return table;
 }
@@ -62,7 +62,7 @@ void split_query(std::string_view text, Target& target) noexcept {
 
 // The length of "http://" or "https://" (schemes are case-insensitive), or 0.
 std::size_t scheme_length(std::string_view text) noexcept {
-  for (const std::string_view scheme : {std::string_view("http://"), std::string_view("https://")}) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
     if (text.size() < scheme.size()) continue;
     bool same = true;
     for (std::size_t at = 0; at < scheme.size(); ++at) {
@@ -122,7 +122,9 @@ bool is_valid_path(std::string_view path) noexcept {
   return !path.empty() && path.front() == '/' && consists_of(path, path_character);
 }
 
-bool is_valid_query(std::string_view query) noexcept { return consists_of(query, query_character); }
+bool is_valid_query(std::string_view query) noexcept {
+  return base::query_fault(query) == std::string_view::npos;
+}
 
 bool is_valid_authority(std::string_view authority) noexcept {
   if (!authority.empty() && authority.front() == '[') {

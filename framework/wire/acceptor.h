@@ -1,0 +1,54 @@
+// Acceptor: the one Thread that accepts for all listeners and hands each socket to the loop with
+// the fewest seats taken. It keeps a spare descriptor: when the process has no more, the spare is
+// given up to accept and close one connection, so that clients are turned away instead of waiting.
+//
+// Owned by the Server; start() and stop() are for its owner's Thread.
+#pragma once
+
+#include <Poco/Net/ServerSocket.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/runtime.h"
+#include "wire/server_loop.h"
+
+namespace turnpike::wire {
+
+class Acceptor {
+ public:
+  Acceptor(runtime::Runtime& runtime, ServerShared& shared,
+           const std::vector<std::unique_ptr<ServerLoop>>& loops);
+  ~Acceptor() { stop(); }
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
+
+  // Binds and listens, or says what went wrong.
+  Result<ListenerAddress, std::string> listen(const ListenerSettings& settings);
+  void start();
+  void stop() noexcept;  // closes the listeners
+
+ private:
+  struct Listener {
+    Poco::Net::ServerSocket socket;
+    Handler* handler;
+  };
+
+  void run() noexcept;
+  void accept_from(Listener& listener) noexcept;
+  void accept_one(int socket, const PeerAddress& peer, Handler& handler) noexcept;
+  void shed(int listener) noexcept;
+  void pause() noexcept;
+
+  runtime::Runtime& runtime_;
+  ServerShared& shared_;
+  const std::vector<std::unique_ptr<ServerLoop>>& loops_;
+  std::vector<Listener> listeners_;
+  std::thread thread_;
+  int stop_event_ = -1;
+  int spare_ = -1;
+};
+
+}  // namespace turnpike::wire

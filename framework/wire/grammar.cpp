@@ -1,0 +1,65 @@
+#include "wire/grammar.h"
+
+#include <array>
+
+#include <turnpike/message.h>
+
+namespace turnpike::wire {
+namespace {
+
+constexpr std::array<bool, 256> make_token_table() {
+  std::array<bool, 256> table{};
+  constexpr std::string_view characters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
+  for (const char c : characters) table[static_cast<unsigned char>(c)] = true;
+  return table;
+}
+
+constexpr auto token_table = make_token_table();
+
+std::string_view trimmed(std::string_view text) noexcept {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+bool is_field_name(std::string_view name) noexcept {
+  for (const char c : name) {
+    if (!token_table[static_cast<unsigned char>(c)]) return false;
+  }
+  return !name.empty();
+}
+
+bool is_field_value(std::string_view value) noexcept {
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && byte != '\t') || byte == 0x7F) return false;
+  }
+  return true;
+}
+
+bool same_text(std::string_view left, std::string_view right) noexcept {
+  return same_header_name(left, right);
+}
+
+Coding judge_transfer_coding(std::string_view value) noexcept {
+  int chunked = 0;
+  bool is_unknown = false;
+  for (;;) {
+    const std::size_t comma = value.find(',');
+    const std::string_view coding = trimmed(value.substr(0, comma));
+    if (same_text(coding, "chunked")) {
+      ++chunked;
+    } else if (!coding.empty()) {
+      is_unknown = true;
+    }
+    if (comma == std::string_view::npos) break;
+    value.remove_prefix(comma + 1);
+  }
+  if (is_unknown) return Coding::unknown;
+  return chunked == 1 ? Coding::chunked : Coding::malformed;
+}
+
+}  // namespace turnpike::wire

@@ -1,0 +1,126 @@
+#include "wire/reply_head.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "wire/grammar.h"
+
+namespace turnpike::wire {
+namespace {
+
+void append_number(std::string& out, std::uint64_t number, int base) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof(digits), number, base).ptr;
+  out.append(digits, end);
+}
+
+// The fields that say how the message ends or how the connection goes on are the wire's own.
+bool is_own_field(std::string_view name) noexcept {
+  switch (name.size()) {
+    case 4: return same_text(name, "date");
+    case 7: return same_text(name, "upgrade") || same_text(name, "trailer");
+    case 10: return same_text(name, "connection") || same_text(name, "keep-alive");
+    case 14: return same_text(name, "content-length");
+    case 16: return same_text(name, "proxy-connection");
+    case 17: return same_text(name, "transfer-encoding");
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::string_view DateText::at(std::int64_t turn_ns, std::int64_t (*now_s)()) noexcept {
+  const std::int64_t second = turn_ns / 1'000'000'000;
+  if (second != second_) {
+    second_ = second;
+    const std::time_t now = now_s();
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    static constexpr const char* days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                             "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    std::snprintf(text_, sizeof(text_), "%s, %02u %s %04u %02u:%02u:%02u GMT", days[parts.tm_wday],
+                  static_cast<unsigned>(parts.tm_mday) % 100, months[parts.tm_mon],
+                  static_cast<unsigned>(parts.tm_year + 1900) % 10'000,
+                  static_cast<unsigned>(parts.tm_hour) % 100,
+                  static_cast<unsigned>(parts.tm_min) % 100,
+                  static_cast<unsigned>(parts.tm_sec) % 100);
+  }
+  return {text_, 29};
+}
+
+std::string_view reason_of(int status) noexcept {
+  switch (status) {
+    case 200: return "OK";
+    case 201: return "Created";
+    case 202: return "Accepted";
+    case 204: return "No Content";
+    case 304: return "Not Modified";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 402: return "Payment Required";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 406: return "Not Acceptable";
+    case 408: return "Request Timeout";
+    case 409: return "Conflict";
+    case 410: return "Gone";
+    case 411: return "Length Required";
+    case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
+    case 415: return "Unsupported Media Type";
+    case 422: return "Unprocessable Content";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
+    case 501: return "Not Implemented";
+    case 502: return "Bad Gateway";
+    case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
+    case 505: return "HTTP Version Not Supported";
+    default: return "";  // the phrase is for people and may be empty (RFC 9112 section 4)
+  }
+}
+
+bool append_reply_head(std::string& out, int status, Headers headers, const ReplyFraming& framing,
+                       std::string_view date) {
+  if (status < 200 || status > 999) return false;
+  for (const HeaderField& field : headers) {
+    if (!is_field_name(field.name) || !is_field_value(field.value)) return false;
+  }
+  out += "HTTP/1.1 ";
+  append_number(out, static_cast<std::uint64_t>(status), 10);
+  out += ' ';
+  out += reason_of(status);
+  out += "\r\nDate: ";
+  out += date;
+  out += "\r\n";
+  for (const HeaderField& field : headers) {
+    if (is_own_field(field.name)) continue;
+    out += field.name;
+    out += ": ";
+    out += field.value;
+    out += "\r\n";
+  }
+  if (framing.is_chunked) {
+    out += "Transfer-Encoding: chunked\r\n";
+  } else if (framing.length) {
+    out += "Content-Length: ";
+    append_number(out, *framing.length, 10);
+    out += "\r\n";
+  }
+  if (framing.persistence == Persistence::close) out += "Connection: close\r\n";
+  if (framing.persistence == Persistence::keep_alive) out += "Connection: keep-alive\r\n";
+  out += "\r\n";
+  return true;
+}
+
+void append_chunk_line(std::string& out, std::size_t size) {
+  append_number(out, size, 16);
+  out += "\r\n";
+}
+
+}  // namespace turnpike::wire

@@ -1,0 +1,82 @@
+#include "wire/server.h"
+
+#include <memory>
+#include <utility>
+
+#include "runtime/runtime.h"
+#include "wire/acceptor.h"
+#include "wire/server_loop.h"
+
+namespace turnpike::wire {
+namespace {
+
+class LoopServer final : public Server {
+ public:
+  LoopServer(runtime::Runtime& runtime, const ServerLimits& limits, base::Log& log)
+      : runtime_(runtime), shared_(limits, log), acceptor_(runtime, shared_, loops_) {
+    for (const auto& loop : runtime.loops()) {
+      loops_.push_back(std::make_unique<ServerLoop>(shared_, *loop));
+    }
+  }
+
+  ~LoopServer() override {
+    drain(std::chrono::milliseconds(0));
+    // What was broken off ends by itself: its waits have ended.
+    shared_.all_closed.wait(runtime::Deadline::never());
+  }
+
+  Result<std::vector<ListenerAddress>, std::string> start(
+      std::vector<ListenerSettings> listeners) override {
+    std::vector<ListenerAddress> addresses;
+    for (const ListenerSettings& listener : listeners) {
+      auto taken = acceptor_.listen(listener);
+      if (!taken) return std::move(taken).error();
+      addresses.push_back(*std::move(taken));
+    }
+    acceptor_.start();
+    return addresses;
+  }
+
+  bool drain(std::chrono::milliseconds drain_time) override {
+    const auto deadline = runtime::Deadline::after_ms(drain_time.count());
+    acceptor_.stop();
+    shared_.is_draining.store(true);
+    on_every_loop(&ServerLoop::close_idle);
+    if (shared_.connections.load() == 0) shared_.all_closed.set();
+    if (shared_.all_closed.wait(deadline) == runtime::Wake::ready) return true;
+    on_every_loop(&ServerLoop::break_off);
+    return false;
+  }
+
+  [[nodiscard]] std::uint64_t connections_open() const noexcept override {
+    return shared_.connections.load();
+  }
+
+ private:
+  // Returns when all have done it.
+  void on_every_loop(void (ServerLoop::*function)() noexcept) {
+    runtime::Semaphore done(0);
+    for (const auto& loop : loops_) {
+      loop->loop().post([&done, function, home = loop.get()] {
+        (home->*function)();
+        done.release();
+      });
+    }
+    const runtime::CancelMask mask;
+    for (std::size_t at = 0; at < loops_.size(); ++at) done.acquire(runtime::Deadline::never());
+  }
+
+  runtime::Runtime& runtime_;
+  ServerShared shared_;
+  std::vector<std::unique_ptr<ServerLoop>> loops_;
+  Acceptor acceptor_;
+};
+
+}  // namespace
+
+std::unique_ptr<Server> make_server(runtime::Runtime& runtime, const ServerLimits& limits,
+                                    base::Log& log) {
+  return std::make_unique<LoopServer>(runtime, limits, log);
+}
+
+}  // namespace turnpike::wire

@@ -1,0 +1,329 @@
+#include "wire/session.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+#include "base/log.h"
+#include "runtime/fiber.h"
+
+namespace turnpike::wire {
+namespace {
+
+using base::ErrorCode;
+using runtime::Deadline;
+using runtime::Wake;
+
+constexpr std::size_t joined_bytes_max = 16 * 1024;  // bodies up to this are copied behind the head
+constexpr std::size_t kept_bytes_max = 64 * 1024;    // larger buffers are given back
+constexpr std::uint64_t bytes_per_turn = 256 * 1024;
+constexpr int requests_per_turn = 16;
+
+}  // namespace
+
+Session::Session(const HeadBounds& bounds) : bounds_(bounds) {
+  fields_.reserve(bounds.header_fields_max);
+}
+
+void Session::attach(Connection& connection) noexcept {
+  connection_ = &connection;
+  begin_ = taken_ = end_ = 0;
+  may_have_more_ = false;
+  raw_chunks_.clear();
+  peer_text_[0] = '\0';
+  reset_reply();
+}
+
+void Session::shrink() noexcept {
+  if (capacity_ > joined_bytes_max) {
+    input_.reset();
+    capacity_ = 0;
+  }
+  for (std::string* buffer : {&raw_chunks_, &body_, &output_, &held_}) {
+    if (buffer->capacity() > kept_bytes_max) std::string().swap(*buffer);
+  }
+}
+
+void Session::reset_reply() noexcept {
+  method_ = path_ = query_ = {};
+  headers_ = {};
+  has_query_ = false;
+  version_minor_ = 1;
+  body_length_ = 0;
+  body_state_ = Body::none;
+  body_left_ = 0;
+  body_view_ = {};
+  awaits_continue_ = false;
+  reply_ = Reply::none;
+  keeps_alive_ = closes_ = lingers_ = is_refusing_ = false;
+  body_sent_ = 0;
+  held_.clear();
+  held_headers_.clear();
+}
+
+Session::After Session::run() noexcept {
+  for (int served = 1;; ++served) {
+    Head head = Head::gone;
+    try {
+      head = read_head();
+    } catch (...) {  // out of memory
+    }
+    if (head == Head::none_yet) return After::idle;
+    if (head == Head::gone) return After::close;
+    reset_reply();
+    if (head == Head::refused) {
+      method_ = parser_->method();
+      path_ = parser_->target().path;
+      query_ = parser_->target().query;
+      has_query_ = parser_->target().has_query;
+      headers_ = fields_;
+      version_minor_ = parser_->version_minor();
+      is_head_request_ = method_ == "HEAD";
+      answer_refusal(base::Error(body_error_));
+      return After::linger;
+    }
+    take_head();
+    serve();
+    if (closes_) return lingers_ ? After::linger : After::close;
+    next_request();
+    if (served % requests_per_turn == 0) runtime::yield();
+  }
+}
+
+Session::After Session::run_overloaded() noexcept {
+  is_head_request_ = false;
+  answer_refusal({ErrorCode::gateway_overloaded, "There are too many connections."});
+  return After::linger;
+}
+
+// One request, from the complete head to the drained body.
+void Session::serve() noexcept {
+  is_head_request_ = method_ == "HEAD";
+  try {
+    connection_->handler().handle(*this, *this);
+    if (reply_ == Reply::none) answer_failure();
+  } catch (const std::exception& error) {
+    connection_->home().shared().log.write(Severity::error, "handler_threw",
+                                           {{"what", error.what()}});
+    if (reply_ == Reply::none) answer_failure();
+  } catch (...) {
+    connection_->home().shared().log.write(Severity::error, "handler_threw");
+    if (reply_ == Reply::none) answer_failure();
+  }
+  if (reply_ != Reply::done) cut();
+  if (reply_ == Reply::broken) return;
+  if (!closes_ && !drain_body()) closes_ = lingers_ = true;
+}
+
+void Session::answer_failure() noexcept {
+  answer_refusal({ErrorCode::gateway_internal, "The gateway failed to answer."});
+}
+
+void Session::answer_refusal(const base::Error& error) noexcept {
+  is_refusing_ = true;
+  try {
+    connection_->handler().refuse(error, *this, *this);
+  } catch (...) {
+    connection_->home().shared().log.write(Severity::error, "handler_threw");
+  }
+  if (reply_ == Reply::none) send(500, {}, {});
+  if (reply_ != Reply::done) cut();
+}
+
+std::string_view Session::peer_address() noexcept {
+  if (peer_text_[0] == '\0') {
+    const PeerAddress& peer = connection_->peer();
+    char host[INET6_ADDRSTRLEN] = {};
+    if (peer.any.sa_family == AF_INET6) {
+      inet_ntop(AF_INET6, &peer.v6.sin6_addr, host, sizeof(host));
+      std::snprintf(peer_text_, sizeof(peer_text_), "[%s]:%u", host, ntohs(peer.v6.sin6_port));
+    } else {
+      inet_ntop(AF_INET, &peer.v4.sin_addr, host, sizeof(host));
+      std::snprintf(peer_text_, sizeof(peer_text_), "%s:%u", host, ntohs(peer.v4.sin_port));
+    }
+  }
+  return peer_text_;
+}
+
+bool Session::client_gone() const noexcept {
+  return reply_ == Reply::broken || connection_->fd().hung_up();
+}
+
+bool Session::broken() noexcept {
+  reply_ = Reply::broken;
+  closes_ = true;
+  return false;
+}
+
+void Session::cut() noexcept { broken(); }
+
+Persistence Session::persistence() noexcept {
+  if (is_refusing_ || !keeps_alive_ || !can_drain() ||
+      connection_->home().shared().is_draining.load(std::memory_order_relaxed)) {
+    closes_ = true;
+    // Closing with unread bytes resets the connection, and the reply with it.
+    lingers_ = is_refusing_ || !can_drain() || body_state_ == Body::unread;
+    return Persistence::close;
+  }
+  return version_minor_ == 0 ? Persistence::keep_alive : Persistence::implied;
+}
+
+// Puts the head into output_; false when the fields are bad.
+bool Session::put_head(int status, Headers headers, ReplyFraming framing) {
+  transfer_deadline_ = Deadline::after_ms(connection_->home().shared().limits.transfer_timeout_ms);
+  framing.persistence = persistence();
+  output_.clear();
+  return append_reply_head(output_, status, headers, framing, connection_->home().date());
+}
+
+bool Session::send(int status, Headers headers, std::string_view body) noexcept {
+  if (reply_ != Reply::none) return false;
+  try {
+    ReplyFraming framing;
+    if (!has_no_body(status)) framing.length = body.size();
+    if (!put_head(status, headers, framing)) return false;
+    if (is_head_request_ || has_no_body(status)) body = {};
+    reply_ = Reply::done;
+    if (body.size() <= joined_bytes_max) {
+      output_ += body;
+      if (!transmit(output_, {})) return false;
+    } else if (!transmit(output_, body)) {
+      return false;
+    }
+    body_sent_ = body.size();
+    return true;
+  } catch (...) {  // out of memory
+    return broken();
+  }
+}
+
+bool Session::begin(int status, Headers headers, std::optional<std::uint64_t> length) noexcept {
+  if (reply_ != Reply::none) return false;
+  try {
+    const bool is_held = !length && version_minor_ == 0 && !has_no_body(status);
+    if (is_held) {
+      held_status_ = status;
+      for (const HeaderField& field : headers) {
+        held_headers_.push_back({std::string(field.name), std::string(field.value)});
+      }
+      reply_ = Reply::held;
+      return true;
+    }
+    ReplyFraming framing;
+    if (!has_no_body(status)) {
+      framing.length = length;
+      framing.is_chunked = !length;
+    }
+    if (!put_head(status, headers, framing)) return false;
+    if (has_no_body(status)) is_head_request_ = true;  // whatever is written is dropped
+    reply_ = length ? Reply::sized : Reply::chunked;
+    reply_left_ = length.value_or(0);
+    return true;
+  } catch (...) {  // out of memory
+    return broken();
+  }
+}
+
+bool Session::write(std::string_view bytes) noexcept {
+  try {
+    if (reply_ == Reply::held) {
+      if (held_.size() + bytes.size() > base::limits::response_bytes_max) return broken();
+      held_ += bytes;
+      return true;
+    }
+    if (reply_ != Reply::sized && reply_ != Reply::chunked) return false;
+    if (reply_ == Reply::sized) {
+      if (bytes.size() > reply_left_) return broken();
+      reply_left_ -= bytes.size();
+    }
+    const std::uint64_t size = bytes.size();
+    if (is_head_request_) bytes = {};
+    if (bytes.empty()) {
+      const bool is_sent = output_.empty() || transmit(output_, {});
+      output_.clear();
+      return is_sent;
+    }
+    const bool is_chunk = reply_ == Reply::chunked;
+    if (is_chunk) append_chunk_line(output_, bytes.size());
+    iovec pieces[3] = {{output_.data(), output_.size()},
+                       {const_cast<char*>(bytes.data()), bytes.size()},
+                       {const_cast<char*>("\r\n"), is_chunk ? 2u : 0u}};
+    if (!transmit_pieces(pieces, 3)) return false;
+    output_.clear();
+    body_sent_ += size;
+    return true;
+  } catch (...) {  // out of memory
+    return broken();
+  }
+}
+
+bool Session::finish() noexcept {
+  try {
+    if (reply_ == Reply::held) {
+      std::vector<HeaderField> headers;
+      for (const OwnedHeader& held : held_headers_) headers.push_back({held.name, held.value});
+      reply_ = Reply::none;
+      return send(held_status_, headers, held_);
+    }
+    if (reply_ == Reply::sized && reply_left_ == 0) {
+      const bool is_sent = output_.empty() || transmit(output_, {});
+      if (is_sent) reply_ = Reply::done;
+      return is_sent;
+    }
+    if (reply_ != Reply::chunked) return reply_ == Reply::sized ? broken() : false;
+    if (!is_head_request_) output_ += "0\r\n\r\n";
+    if (!output_.empty() && !transmit(output_, {})) return false;
+    reply_ = Reply::done;
+    return true;
+  } catch (...) {  // out of memory
+    return broken();
+  }
+}
+
+bool Session::transmit(std::string_view first, std::string_view second) noexcept {
+  iovec pieces[2] = {{const_cast<char*>(first.data()), first.size()},
+                     {const_cast<char*>(second.data()), second.size()}};
+  return transmit_pieces(pieces, second.empty() ? 1 : 2);
+}
+
+// Sends everything, or breaks the connection off. The pieces are consumed.
+bool Session::transmit_pieces(iovec* pieces, int count) noexcept {
+  while (count > 0) {
+    msghdr message{};
+    message.msg_iov = pieces;
+    message.msg_iovlen = static_cast<std::size_t>(count);
+    const ssize_t sent = ::sendmsg(connection_->socket(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) return broken();
+      const runtime::CancelMask mask;
+      if (connection_->fd().wait_writable(transfer_deadline_) != Wake::ready) return broken();
+      continue;
+    }
+    auto left = static_cast<std::size_t>(sent);
+    sent_since_yield_ += left;
+    while (count > 0 && left >= pieces->iov_len) {
+      left -= pieces->iov_len;
+      ++pieces;
+      --count;
+    }
+    if (count > 0) {
+      pieces->iov_base = static_cast<char*>(pieces->iov_base) + left;
+      pieces->iov_len -= left;
+    }
+    if (sent_since_yield_ >= bytes_per_turn) {
+      sent_since_yield_ = 0;
+      if (transfer_deadline_.passed()) return broken();
+      runtime::yield();
+    }
+  }
+  return true;
+}
+
+}  // namespace turnpike::wire

@@ -1,0 +1,232 @@
+#include "wire/upstream_connection.h"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "runtime/fiber.h"
+#include "runtime/loop.h"
+#include "wire/origin_pool.h"
+
+namespace turnpike::wire {
+namespace {
+
+using runtime::Deadline;
+using runtime::Wake;
+
+// How often a plain Thread that waits asks whether its call was cancelled, and how often a blocked
+// sender looks for an early reply.
+constexpr std::int64_t look_ms = 100;
+
+Io io_of(Wake wake) noexcept {
+  return wake == Wake::ready ? Io::done : wake == Wake::deadline ? Io::deadline : Io::cancelled;
+}
+
+}  // namespace
+
+UpstreamConnection::~UpstreamConnection() {
+  fd_.reset();
+  tls_.reset();
+  if (socket_ >= 0) ::close(socket_);
+}
+
+Io UpstreamConnection::broken(int error) noexcept {
+  try {
+    problem_ = std::generic_category().message(error);
+  } catch (...) {  // out of memory: fails without words
+  }
+  return Io::broken;
+}
+
+Io UpstreamConnection::wait(bool for_reading, const Patience& patience) noexcept {
+  const auto once = [&](Deadline deadline) {
+    return for_reading ? fd_.wait_readable(deadline) : fd_.wait_writable(deadline);
+  };
+  if (is_watched_) return io_of(once(patience.deadline));
+  for (;;) {
+    if (patience.call.cancelled()) return Io::cancelled;
+    const Wake wake = once(patience.deadline.earlier(Deadline::after_ms(look_ms)));
+    if (wake != Wake::deadline || patience.deadline.passed()) return io_of(wake);
+  }
+}
+
+Io UpstreamConnection::connect(const Address& address, const Patience& patience) {
+  socket_ = ::socket(address.value.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (socket_ < 0) return broken(errno);
+  const int on = 1;
+  ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  if (::connect(socket_, &address.value.any, address.size()) != 0 && errno != EINPROGRESS) {
+    return broken(errno);
+  }
+  is_watched_ = runtime::Loop::current() != nullptr;
+  fd_ = is_watched_ ? runtime::Fd(socket_, this) : runtime::Fd(socket_);
+  if (!fd_.ok()) return broken(ENOMEM);
+  for (;;) {
+    const Io waited = wait(false, patience);
+    if (waited != Io::done) return waited;
+    int error = 0;
+    socklen_t size = sizeof(error);
+    ::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) return broken(error);
+    Address peer;
+    size = sizeof(peer.value);
+    if (::getpeername(socket_, &peer.value.any, &size) == 0) return Io::done;
+    if (errno != ENOTCONN) return broken(errno);  // else woken too early
+  }
+}
+
+Io UpstreamConnection::wait_for(TlsStep step, const Patience& patience) noexcept {
+  switch (step) {
+    case TlsStep::wants_read: return wait(true, patience);
+    case TlsStep::wants_write: return wait(false, patience);
+    case TlsStep::end: return Io::end;
+    default: break;
+  }
+  try {
+    problem_ = "TLS: " + tls_->problem();
+  } catch (...) {  // out of memory: fails without words
+  }
+  return Io::broken;
+}
+
+Io UpstreamConnection::handshake(TlsContext& context, const std::string& host,
+                                 const Patience& patience) {
+  tls_ = context.open(socket_, host);
+  if (tls_ == nullptr) return broken(ENOMEM);
+  for (;;) {
+    const TlsStep step = tls_->handshake();
+    if (step == TlsStep::done) return Io::done;
+    const Io waited = wait_for(step, patience);
+    if (waited != Io::done) return waited;
+  }
+}
+
+Io UpstreamConnection::send(std::string_view head, std::string_view body,
+                            const Patience& patience, bool& is_begun, bool& is_whole) noexcept {
+  if (tls_ != nullptr) {
+    Io io = send_tls(head, patience, is_begun);
+    if (io == Io::done) io = send_tls(body, patience, is_begun);
+    is_whole = io == Io::done;
+    return io;
+  }
+  iovec pieces[2] = {{const_cast<char*>(head.data()), head.size()},
+                     {const_cast<char*>(body.data()), body.size()}};
+  return send_plain(pieces, body.empty() ? 1 : 2, patience, is_begun, is_whole);
+}
+
+Io UpstreamConnection::send_tls(std::string_view bytes, const Patience& patience,
+                                bool& is_begun) noexcept {
+  while (!bytes.empty()) {
+    is_begun = true;
+    std::size_t sent = 0;
+    const TlsStep step = tls_->write(bytes.data(), bytes.size(), sent);
+    if (step == TlsStep::done) {
+      bytes.remove_prefix(sent);
+      continue;
+    }
+    const Io waited = wait_for(step, patience);
+    if (waited != Io::done) return waited;
+  }
+  return Io::done;
+}
+
+Io UpstreamConnection::send_plain(iovec* pieces, int count, const Patience& patience,
+                                  bool& is_begun, bool& is_whole) noexcept {
+  while (count > 0) {
+    msghdr message{};
+    message.msg_iov = pieces;
+    message.msg_iovlen = static_cast<std::size_t>(count);
+    const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) return broken(errno);
+    if (sent >= 0) {
+      is_begun = true;
+      auto left = static_cast<std::size_t>(sent);
+      while (count > 0 && left >= pieces->iov_len) {
+        left -= pieces->iov_len;
+        ++pieces;
+        --count;
+      }
+      if (count > 0) {
+        pieces->iov_base = static_cast<char*>(pieces->iov_base) + left;
+        pieces->iov_len -= left;
+      }
+      continue;
+    }
+    const Patience look{patience.deadline.earlier(Deadline::after_ms(look_ms)), patience.call};
+    const Io waited = wait(false, look);
+    if (waited == Io::done) continue;
+    if (waited != Io::deadline || patience.deadline.passed()) return waited;
+    char byte = 0;
+    if (::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return Io::done;
+  }
+  is_whole = true;
+  return Io::done;
+}
+
+Io UpstreamConnection::receive(char* to, std::size_t room, std::size_t& received,
+                               const Patience& patience) noexcept {
+  if (tls_ != nullptr) {
+    for (;;) {
+      const TlsStep step = tls_->read(to, room, received);
+      if (step == TlsStep::done) return Io::done;
+      const Io waited = wait_for(step, patience);
+      if (waited != Io::done) return waited;
+    }
+  }
+  for (;;) {
+    // A reply is seldom there at once: waiting first saves the try.
+    const Io waited = may_have_more_ ? Io::done : wait(true, patience);
+    if (waited != Io::done) return waited;
+    const ssize_t got = ::recv(socket_, to, room, MSG_DONTWAIT);
+    may_have_more_ = got > 0 && static_cast<std::size_t>(got) == room;
+    if (got > 0) {
+      received = static_cast<std::size_t>(got);
+      return Io::done;
+    }
+    if (got == 0) return Io::end;
+    if (errno != EAGAIN && errno != EINTR) return broken(errno);
+  }
+}
+
+// Nothing to read and not closed. TLS may have messages of its own to take in (session tickets).
+bool UpstreamConnection::is_quiet() noexcept {
+  char byte = 0;
+  if (tls_ != nullptr) {
+    std::size_t received = 0;
+    return tls_->read(&byte, 1, received) == TlsStep::wants_read;
+  }
+  return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+         (errno == EAGAIN || errno == EINTR);
+}
+
+bool UpstreamConnection::rest(std::int64_t now_ns) noexcept {
+  idle_since_ns_ = now_ns;
+  if (!is_watched_) return is_quiet();
+  while (!fd_.arm()) {
+    if (fd_.hung_up() || !is_quiet()) return false;
+  }
+  is_resting_ = true;
+  return true;
+}
+
+bool UpstreamConnection::rouse() noexcept {
+  is_resting_ = false;
+  if (!is_watched_) return is_quiet();
+  fd_.disarm();
+  return !fd_.hung_up();
+}
+
+void UpstreamConnection::on_readable() noexcept {
+  if (!is_resting_) return;
+  if (rest(idle_since_ns_) && is_quiet()) return;
+  pool_.remove_idle(*this);  // destroys this
+}
+
+void UpstreamConnection::on_hangup() noexcept {
+  if (is_resting_) pool_.remove_idle(*this);  // destroys this
+}
+
+}  // namespace turnpike::wire
