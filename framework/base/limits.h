@@ -31,6 +31,7 @@ inline constexpr std::uint32_t heavy_transfer_wait_ms = 2'000;
 
 // Upstream.
 inline constexpr std::uint32_t upstream_deadline_ms = 30'000;
+inline constexpr std::uint32_t upstream_deadline_ms_max = 300'000;
 inline constexpr std::uint32_t upstream_header_bytes_max = 64 * 1024;
 inline constexpr std::uint32_t upstream_connections_max = 256;  // per origin and loop
 
@@ -47,8 +48,15 @@ inline constexpr std::uint32_t registry_file_bytes_max = 8 * 1024 * 1024;
 inline constexpr std::uint32_t registry_files_max = 4'096;
 inline constexpr std::uint32_t registry_depth_max = 32;
 inline constexpr std::uint32_t registry_nodes_max = 8'000'000;
+inline constexpr std::uint32_t registry_unfinished_bytes_max = 64 * 1024;  // of one value or key
+inline constexpr std::uint32_t registry_problems_max = 1'000;              // reported at once
 inline constexpr std::uint32_t route_segments_max = 32;
 inline constexpr std::uint32_t route_parameters_max = 16;
+inline constexpr std::uint32_t declared_query_bytes_max = 16'384;
+inline constexpr std::uint32_t declared_parameters_max = 256;
+inline constexpr std::uint32_t declared_rules_max = 64;
+inline constexpr std::uint32_t declared_values_max = 1'024;
+inline constexpr std::uint32_t permit_ttl_seconds = 60;
 inline constexpr std::uint32_t route_shapes_per_length_max = 32;
 
 // Ledger.

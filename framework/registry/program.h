@@ -239,6 +239,7 @@ class Program {
   [[nodiscard]] const std::vector<FreePolicy>& free_policies() const noexcept {
     return free_policies_;
   }
+  [[nodiscard]] const X402& x402() const noexcept { return x402_; }
 
   // RFC 8785 form of the whole program; SHA-256 of it, as "sha256:<hex>", names the generation.
   [[nodiscard]] const std::string& canonical_json() const noexcept { return canonical_json_; }

@@ -1,0 +1,437 @@
+#include "registry/canonical.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/canonical_json.h"
+#include "crypto/digest.h"
+#include "registry/reader.h"
+
+namespace turnpike::registry {
+namespace {
+
+// Writes one object; keys must come in canonical order, which for ours is the order of bytes.
+class Object {
+ public:
+  explicit Object(std::string& out) : out_(out) { out_.push_back('{'); }
+
+  std::string& key(std::string_view name) {
+    assert(last_.empty() || last_ < name);
+    if (!last_.empty()) out_.push_back(',');
+    last_ = name;
+    out_.push_back('"');
+    out_.append(name).append("\":");
+    return out_;
+  }
+  void text(std::string_view name, std::string_view value) {
+    base::append_canonical_string(key(name), value);
+  }
+  void number(std::string_view name, std::uint64_t value) {
+    base::append_canonical_integer(key(name), static_cast<std::int64_t>(value));
+  }
+  void flag(std::string_view name, bool value) { key(name).append(value ? "true" : "false"); }
+  template <class Part>
+  void part(std::string_view name, const Part& value) {
+    append_canonical(key(name), value);
+  }
+  void end() { out_.push_back('}'); }
+
+ private:
+  std::string& out_;
+  std::string_view last_;
+};
+
+template <class Items, class Write>
+void append_list(std::string& out, const Items& items, Write write) {
+  out.push_back('[');
+  bool first = true;
+  for (const auto& item : items) {
+    if (!std::exchange(first, false)) out.push_back(',');
+    write(item);
+  }
+  out.push_back(']');
+}
+
+void append_texts(std::string& out, const std::vector<std::string>& texts) {
+  append_list(out, texts, [&](const std::string& text) { base::append_canonical_string(out, text); });
+}
+
+template <class Number>
+void append_numbers(std::string& out, const std::vector<Number>& numbers) {
+  append_list(out, numbers, [&](Number number) {
+    base::append_canonical_integer(out, static_cast<std::int64_t>(number));
+  });
+}
+
+void append_constraint(std::string& out, const StringConstraint& constraint) {
+  Object object(out);
+  append_texts(object.key("allowed_values"), constraint.allowed_values);
+  object.text("kind", "string");
+  object.number("max_bytes", constraint.max_bytes);
+  object.number("min_bytes", constraint.min_bytes);
+  object.end();
+}
+
+void append_constraint(std::string& out, const IntegerConstraint& constraint) {
+  Object object(out);
+  append_numbers(object.key("allowed_values"), constraint.allowed_values);
+  object.text("kind", "integer");
+  base::append_canonical_integer(object.key("maximum"), constraint.maximum);
+  base::append_canonical_integer(object.key("minimum"), constraint.minimum);
+  object.end();
+}
+
+void append_constraint(std::string& out, const BooleanConstraint&) {
+  Object object(out);
+  object.text("kind", "boolean");
+  object.end();
+}
+
+void append_constraint(std::string& out, const CommaListConstraint& constraint) {
+  Object object(out);
+  append_texts(object.key("allowed_values"), constraint.allowed_values);
+  object.text("kind", "comma_delimited_enum");
+  object.number("max_items", constraint.max_items);
+  object.number("min_items", constraint.min_items);
+  object.flag("unique", constraint.unique);
+  object.end();
+}
+
+void append_parameter(std::string& out, const QueryParameter& parameter) {
+  Object object(out);
+  object.text("name", parameter.name);
+  object.text("presence", parameter.required ? "required" : "optional");
+  object.key("value");
+  std::visit([&](const auto& constraint) { append_constraint(out, constraint); },
+             parameter.constraint);
+  object.end();
+}
+
+void append_rule(std::string& out, const QueryRule& rule) {
+  Object object(out);
+  if (const auto* any = std::get_if<AtLeastOne>(&rule)) {
+    object.text("kind", "at_least_one");
+    append_texts(object.key("parameters"), any->parameters);
+  } else {
+    const auto& comparison = std::get<IntegerComparison>(rule);
+    object.text("kind", "integer_comparison");
+    object.text("left", comparison.left);
+    object.text("operator", "less_than");
+    object.text("right", comparison.right);
+  }
+  object.end();
+}
+
+void append_window(std::string& out, const Window& window) {
+  Object object(out);
+  object.number("limit", window.limit);
+  object.number("seconds", window.seconds);
+  object.end();
+}
+
+// Pay-to addresses and the switch are deployment, not price: they are no part of the definition.
+void append_price(std::string& out, const Price& price, bool whole) {
+  Object object(out);
+  object.number("credit_cost", price.credit_cost);
+  append_texts(object.key("no_charge_when"), price.no_charge_when);
+  object.text("policy_key", price.policy_key);
+  object.number("version", price.version);
+  if (whole) object.flag("x402_enabled", price.x402_enabled);
+  append_list(object.key("x402_terms"), price.x402_terms, [&](const X402Term& term) {
+    Object entry(out);
+    entry.text("asset", term.asset);
+    entry.text("atomic_amount", term.atomic_amount);
+    entry.text("network", term.network);
+    if (whole) {
+      entry.text("offer_id", term.offer_id);
+      entry.text("pay_to", term.pay_to);
+    }
+    entry.text("scheme", term.scheme);
+    entry.end();
+  });
+  object.end();
+}
+
+void append_billing(std::string& out, const Program& program, const Route& route) {
+  Object object(out);
+  for (const std::uint32_t index : route.operations) {
+    const Operation& operation = program.operations()[index];
+    Object billing(object.key(name_of(operation.method)));
+    if (operation.price) {
+      billing.text("mode", "service_priced");
+      billing.text("price_policy_key", program.prices()[*operation.price].policy_key);
+    } else {
+      billing.text("mode", "pricing_unavailable");
+    }
+    billing.end();
+  }
+  object.end();
+}
+
+void append_segments(std::string& out, const Matcher& matcher) {
+  append_list(out, matcher.segments, [&](const Segment& segment) {
+    Object object(out);
+    if (segment.is_parameter) {
+      object.flag("allows_slash", segment.allows_slash);
+      object.text("parameter", segment.text);
+    } else {
+      object.text("literal", segment.text);
+    }
+    object.end();
+  });
+}
+
+void append_readiness(std::string& out, const Readiness& readiness) {
+  Object object(out);
+  if (!readiness.ready) object.text("reason", readiness.reason);
+  object.text("status", readiness.ready ? "ready" : "blocked");
+  object.end();
+}
+
+void append_route(std::string& out, const Program& program, const Route& route, bool whole) {
+  Object object(out);
+  append_texts(object.key("allowed_response_headers"), route.allowed_response_headers);
+  append_billing(object.key("billing"), program, route);
+  object.part("body", *route.body);
+  object.flag("credential_required", route.credential_required);
+  object.number("deadline_ms", route.deadline_ms);
+  object.text("enforcement", route.enforce_declared ? "declared" : "none");
+  append_texts(object.key("forwarded_headers"), route.forwarded_headers);
+  if (route.free_policy) {
+    object.text("free_policy", program.free_policies()[*route.free_policy].policy_key);
+  }
+  object.text("id", route.id);
+  append_segments(object.key("matcher"), route.matcher);
+  object.text("path", route.matcher.pattern);
+  object.text("provider", program.providers()[route.provider].id);
+  object.part("query", *route.query);
+  if (whole) append_readiness(object.key("readiness"), route.readiness);
+  object.part("response", *route.response);
+  object.number("revision", route.revision);
+  if (whole) object.text("summary", route.summary);
+  object.text("upstream", program.upstreams()[route.upstream].id);
+  if (route.upstream_settings) object.part("upstream_settings", *route.upstream_settings);
+  object.end();
+}
+
+std::string hex_prefix(std::string_view form) {
+  constexpr std::size_t id_digits = 32;
+  return crypto::sha256_hex(form).substr(0, id_digits);
+}
+
+}  // namespace
+
+void append_canonical(std::string& out, const QueryPolicy& policy) {
+  Object object(out);
+  object.text("kind", policy.deny ? "deny" : "fields");
+  object.number("max_encoded_bytes", policy.max_encoded_bytes);
+  if (!policy.deny) {
+    append_list(object.key("parameters"), policy.parameters,
+                [&](const QueryParameter& parameter) { append_parameter(out, parameter); });
+    append_list(object.key("rules"), policy.rules,
+                [&](const QueryRule& rule) { append_rule(out, rule); });
+  }
+  object.end();
+}
+
+void append_canonical(std::string& out, const BodyPolicy& policy) {
+  Object object(out);
+  object.text("kind", policy.forbidden ? "forbidden" : "bytes");
+  if (!policy.forbidden) {
+    object.number("max_bytes", policy.max_bytes);
+    append_texts(object.key("media_types"), policy.media_types);
+  }
+  object.end();
+}
+
+void append_canonical(std::string& out, const ResponsePolicy& policy) {
+  Object object(out);
+  append_texts(object.key("allowed_content_types"), policy.allowed_content_types);
+  object.number("max_bytes", policy.max_bytes);
+  append_numbers(object.key("success_statuses"), policy.success_statuses);
+  object.end();
+}
+
+void append_canonical(std::string& out, const FreePolicy& policy) {
+  Object object(out);
+  object.text("bucket_scope", policy.bucket_scope);
+  object.number("concurrency", policy.concurrency);
+  if (policy.cumulative_limit) object.number("cumulative_limit", *policy.cumulative_limit);
+  object.number("permit_ttl_seconds", policy.permit_ttl_seconds);
+  object.text("policy_key", policy.policy_key);
+  if (policy.quota) append_window(object.key("quota"), *policy.quota);
+  append_window(object.key("window"), policy.window);
+  object.end();
+}
+
+void append_canonical(std::string& out, const Provider& provider) {
+  Object object(out);
+  object.text("id", provider.id);
+  object.text("key", provider.key);
+  object.text("name", provider.name);
+  object.number("revision", provider.revision);
+  object.end();
+}
+
+void append_canonical(std::string& out, const Price& price) { append_price(out, price, true); }
+
+void append_canonical(std::string& out, const X402& x402) {
+  Object object(out);
+  append_list(object.key("assets"), x402.assets, [&](const X402Asset& asset) {
+    Object entry(out);
+    entry.text("asset", asset.asset);
+    entry.number("decimals", asset.decimals);
+    entry.text("key", asset.key);
+    entry.text("name", asset.name);
+    entry.text("network", asset.network);
+    entry.text("network_key", asset.network_key);
+    entry.text("pay_to", asset.pay_to);
+    entry.text("version", asset.version);
+    entry.end();
+  });
+  object.flag("enabled", x402.enabled);
+  object.end();
+}
+
+// Plain text that reads as an integer or a truth value is one, for plugins as well; the language
+// refuses plain numbers that would not survive this (see Rule::setting_number).
+void append_canonical(std::string& out, const Settings& settings) {
+  switch (settings.kind) {
+    case Settings::Kind::null: out.append("null"); return;
+    case Settings::Kind::list:
+      append_list(out, settings.items, [&](const Settings& item) { append_canonical(out, item); });
+      return;
+    case Settings::Kind::map: {
+      std::size_t written = 0;
+      std::vector<const std::pair<std::string, Settings>*> fields;
+      for (const auto& field : settings.fields) fields.push_back(&field);
+      std::sort(fields.begin(), fields.end(), [](const auto* left, const auto* right) {
+        return base::canonical_key_less(left->first, right->first);
+      });
+      out.push_back('{');
+      for (const auto* field : fields) {
+        if (written++ > 0) out.push_back(',');
+        base::append_canonical_string(out, field->first);
+        out.push_back(':');
+        append_canonical(out, field->second);
+      }
+      out.push_back('}');
+      return;
+    }
+    case Settings::Kind::scalar: break;
+  }
+  const bool is_bare = !settings.quoted && (settings.text == "true" || settings.text == "false" ||
+                                            decimal_integer(settings.text).has_value());
+  if (is_bare) {
+    out.append(settings.text);
+  } else {
+    base::append_canonical_string(out, settings.text);
+  }
+}
+
+void append_canonical(std::string& out, const Program& program, const Upstream& upstream) {
+  Object object(out);
+  object.number("deadline_ms", upstream.deadline_ms);
+  object.text("id", upstream.id);
+  object.text("plugin", upstream.plugin);
+  object.text("provider", program.providers()[upstream.provider].id);
+  object.number("revision", upstream.revision);
+  object.part("settings", upstream.settings);
+  object.end();
+}
+
+void append_canonical(std::string& out, const Program& program, const Route& route) {
+  append_route(out, program, route, true);
+}
+
+void append_canonical(std::string& out, const Program& program) {
+  const auto write = [&out](const auto& entry) { append_canonical(out, entry); };
+  const auto write_within = [&](const auto& entry) { append_canonical(out, program, entry); };
+  Object object(out);
+  object.text("format", "turnpike.registry.v1");
+  append_list(object.key("free_policies"), program.free_policies(), write);
+  append_list(object.key("prices"), program.prices(), write);
+  append_list(object.key("providers"), program.providers(), write);
+  append_list(object.key("routes"), program.routes(), write_within);
+  append_list(object.key("upstreams"), program.upstreams(), write_within);
+  object.part("x402", program.x402());
+  object.end();
+}
+
+std::string definition_of(const Provider& provider) {
+  std::string out;
+  append_canonical(out, provider);
+  return out;
+}
+
+std::string definition_of(const Price& price) {
+  std::string out;
+  append_price(out, price, false);
+  return out;
+}
+
+std::string definition_of(const Program& program, const Upstream& upstream) {
+  std::string out;
+  append_canonical(out, program, upstream);
+  return out;
+}
+
+std::string definition_of(const Program& program, const Route& route) {
+  std::string out;
+  append_route(out, program, route, false);
+  return out;
+}
+
+std::string route_id_of(std::string_view provider_key, const Matcher& matcher) {
+  std::string erased;
+  bool in_name = false;
+  for (const char character : matcher.pattern) {
+    if (character == '}') in_name = false;
+    if (!in_name) erased.push_back(character);
+    if (character == '{') in_name = true;
+  }
+  std::string form;
+  Object object(form);
+  object.text("path", erased);
+  object.text("provider_key", provider_key);
+  object.end();
+  return "route-" + hex_prefix(form);
+}
+
+std::string offer_id_of(const X402Term& term) {
+  std::string form;
+  Object object(form);
+  object.text("asset", term.asset);
+  object.text("atomic_amount", term.atomic_amount);
+  object.text("network", term.network);
+  object.text("pay_to", term.pay_to);
+  object.text("scheme", term.scheme);
+  object.end();
+  return "off_" + hex_prefix(form);
+}
+
+std::string settings_digest_of(const Program& program, const Upstream& upstream) {
+  std::string form;
+  Object object(form);
+  append_list(object.key("operations"), upstream.operations, [&](std::uint32_t index) {
+    const Operation& operation = program.operations()[index];
+    const Route& route = program.routes()[operation.route];
+    Object entry(form);
+    entry.text("method", name_of(operation.method));
+    entry.text("path", route.matcher.pattern);
+    if (operation.price) entry.part("price", program.prices()[*operation.price]);
+    entry.text("route", route.id);
+    if (route.upstream_settings) entry.part("settings", *route.upstream_settings);
+    entry.end();
+  });
+  object.text("plugin", upstream.plugin);
+  object.part("settings", upstream.settings);
+  object.end();
+  return crypto::sha256_hex(form);
+}
+
+}  // namespace turnpike::registry

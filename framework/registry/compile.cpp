@@ -1,0 +1,268 @@
+#include "registry/compile.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "base/limits.h"
+#include "crypto/digest.h"
+#include "registry/canonical.h"
+#include "registry/draft.h"
+#include "registry/facts.h"
+#include "registry/index.h"
+#include "registry/read_policies.h"
+#include "registry/read_prices.h"
+#include "registry/read_providers.h"
+#include "registry/source.h"
+
+namespace turnpike::registry {
+namespace {
+
+// Where a table's entries go when they are put in the order of `less`: result[old] = new.
+template <class Entries, class Less>
+std::vector<std::uint32_t> ranks_of(const Entries& entries, Less less) {
+  std::vector<std::uint32_t> order(entries.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
+    return less(entries[left], entries[right]);
+  });
+  std::vector<std::uint32_t> ranks(entries.size());
+  for (std::uint32_t rank = 0; rank < order.size(); ++rank) ranks[order[rank]] = rank;
+  return ranks;
+}
+
+// The values of a table in the order of their names; their places go along.
+template <class Value>
+struct Sorted {
+  std::vector<Value> values;
+  std::vector<Place> places;
+  std::vector<std::uint32_t> ranks;
+
+  explicit Sorted(Table<Value>& table) {
+    auto& entries = table.entries();
+    ranks = ranks_of(entries,
+                     [](const auto& left, const auto& right) { return left.name < right.name; });
+    values.resize(entries.size());
+    places.resize(entries.size());
+    for (std::size_t at = 0; at < entries.size(); ++at) {
+      values[ranks[at]] = std::move(entries[at].value);
+      places[ranks[at]] = entries[at].place;
+    }
+  }
+};
+
+}  // namespace
+
+class Compiler {
+ public:
+  explicit Compiler(const CompileInput& input) : input_(input), problems_(input.sources) {}
+
+  Compiled run() {
+    if (input_.sources.size() > base::limits::registry_files_max) {
+      problems_.add(Rule::too_many_files, {base::limits::registry_files_max}, "",
+                    {std::to_string(input_.sources.size()),
+                     std::to_string(base::limits::registry_files_max)});
+      return problems_.take();
+    }
+    Draft draft;
+    read(draft);
+    sort_routes(draft);
+    report_conflicts();
+    if (!problems_.none()) return problems_.take();
+    std::shared_ptr<Program> program = assemble(draft);
+    check_installed(*program);
+    if (!problems_.none()) return problems_.take();
+    return std::shared_ptr<const Program>(std::move(program));
+  }
+
+ private:
+  // Where a route stands, for problems that show when all are known.
+  struct RoutePlace {
+    Place place;
+    std::uint32_t index;
+  };
+
+  // Definitions before their uses, whatever files they are in.
+  void read(Draft& draft) {
+    std::vector<Tree> trees;
+    std::size_t nodes_left = base::limits::registry_nodes_max;
+    for (std::uint32_t file = 0; file < input_.sources.size(); ++file) {
+      Tree tree = read_tree(input_.sources[file], file, nodes_left, problems_);
+      if (tree.empty() || (tree.root().kind == NodeKind::null && tree.size() == 1)) continue;
+      const Cursor root(tree, problems_);
+      if (!root.map_of({"provider", "upstreams", "defaults", "routes", "prices", "x402",
+                        "query_policies", "response_policies", "free_policies"})) {
+        continue;
+      }
+      trees.push_back(std::move(tree));
+    }
+    const auto each = [&](auto visit) {
+      for (const Tree& tree : trees) visit(Cursor(tree, problems_));
+    };
+    const auto each_section = [&](std::string_view name, auto visit) {
+      each([&](const Cursor& root) {
+        if (const auto section = root.find(name)) visit(*section, draft);
+      });
+    };
+    each_section("query_policies", read_query_policies);
+    each_section("response_policies", read_response_policies);
+    each_section("free_policies", read_free_policies);
+    each_section("x402", read_x402);
+    each_section("prices", read_prices);
+    each([&](const Cursor& root) { read_provider(root, draft); });
+    each([&](const Cursor& root) {
+      read_upstreams(root, input_.sources, input_.plugins, draft);
+    });
+    each([&](const Cursor& root) { read_routes(root, input_.sources, draft); });
+  }
+
+  void sort_routes(Draft& draft) {
+    const auto ranks =
+        ranks_of(draft.routes, [](const DraftRoute& left, const DraftRoute& right) {
+          return left.route.id < right.route.id;
+        });
+    routes_.resize(ranks.size());
+    route_prices_.resize(ranks.size());
+    route_places_.resize(ranks.size());
+    for (std::size_t at = 0; at < ranks.size(); ++at) {
+      DraftRoute& from = draft.routes[at];
+      routes_[ranks[at]] = std::move(from.route);
+      route_prices_[ranks[at]] = std::move(from.prices);
+      route_places_[ranks[at]] = {from.place, from.index};
+    }
+    draft.routes = {};
+  }
+
+  [[nodiscard]] std::string path_of_route(std::uint32_t route) const {
+    return "routes[" + std::to_string(route_places_[route].index) + "]";
+  }
+
+  [[nodiscard]] std::string label_of_route(std::uint32_t route) const {
+    return routes_[route].matcher.pattern + " (" +
+           problems_.text_of(route_places_[route].place) + ")";
+  }
+
+  void report_conflicts() {
+    for (Index::Conflict& conflict : Index::conflicts(routes_)) {
+      // The one further down in the files is the newcomer.
+      const auto order = [this](std::uint32_t route) {
+        const Place& place = route_places_[route].place;
+        return std::pair(place.file, place.line);
+      };
+      if (order(conflict.second) < order(conflict.first)) {
+        std::swap(conflict.first, conflict.second);
+      }
+      const Place& place = route_places_[conflict.second].place;
+      const std::string path = path_of_route(conflict.second) + ".path";
+      const std::string first = label_of_route(conflict.first);
+      switch (conflict.kind) {
+        case Index::Conflict::Kind::duplicate:
+          problems_.add(Rule::duplicate_route, place, path, {first});
+          break;
+        case Index::Conflict::Kind::ambiguous:
+          problems_.add(Rule::ambiguous_route, place, path, {first, conflict.witness});
+          break;
+        case Index::Conflict::Kind::too_many_shapes:
+          problems_.add(Rule::too_many_shapes, place, path,
+                        {std::to_string(base::limits::route_shapes_per_length_max),
+                         std::to_string(routes_[conflict.second].matcher.segments.size())});
+          break;
+      }
+    }
+  }
+
+  std::shared_ptr<Program> assemble(Draft& draft) {
+    std::shared_ptr<Program> program(new Program());
+    Sorted<DraftProvider> providers(draft.providers);
+    Sorted<Upstream> upstreams(draft.upstreams);
+    Sorted<Price> prices(draft.prices);
+    Sorted<FreePolicy> free_policies(draft.free_policies);
+    Sorted<X402Asset> assets(draft.assets);
+    for (DraftProvider& entry : providers.values) {
+      program->providers_.push_back(std::move(entry.provider));
+    }
+    for (Upstream& upstream : upstreams.values) {
+      upstream.provider = providers.ranks[upstream.provider];
+    }
+    program->upstreams_ = std::move(upstreams.values);
+    program->prices_ = std::move(prices.values);
+    program->free_policies_ = std::move(free_policies.values);
+    program->x402_.enabled = draft.x402_enabled;
+    program->x402_.assets = std::move(assets.values);
+    for (Route& route : routes_) {
+      route.provider = providers.ranks[route.provider];
+      route.upstream = upstreams.ranks[route.upstream];
+      if (route.free_policy) route.free_policy = free_policies.ranks[*route.free_policy];
+    }
+    program->routes_ = std::move(routes_);
+    add_operations(*program, prices.ranks);
+    program->index_ = std::make_unique<Index>(program->routes_);
+    for (Upstream& upstream : program->upstreams_) {
+      upstream.settings_digest = settings_digest_of(*program, upstream);
+    }
+    append_canonical(program->canonical_json_, *program);
+    program->canonical_json_.shrink_to_fit();
+    program->payload_hash_ = "sha256:" + crypto::sha256_hex(program->canonical_json_);
+    places_[static_cast<std::size_t>(FactKind::provider)] = std::move(providers.places);
+    places_[static_cast<std::size_t>(FactKind::upstream)] = std::move(upstreams.places);
+    places_[static_cast<std::size_t>(FactKind::price)] = std::move(prices.places);
+    return program;
+  }
+
+  void add_operations(Program& program, const std::vector<std::uint32_t>& price_ranks) {
+    for (std::uint32_t at = 0; at < program.routes_.size(); ++at) {
+      Route& route = program.routes_[at];
+      std::vector<std::uint32_t>& routed = program.upstreams_[route.upstream].operations;
+      for (std::size_t method = 0; method < route.methods.size(); ++method) {
+        Operation operation;
+        operation.index = static_cast<std::uint32_t>(program.operations_.size());
+        operation.route = at;
+        operation.method = route.methods[method];
+        operation.upstream_operation = static_cast<std::uint32_t>(routed.size());
+        const std::uint32_t price = route_prices_[at][method];
+        if (price != no_node) operation.price = price_ranks[price];
+        routed.push_back(operation.index);
+        route.operations.push_back(operation.index);
+        program.operations_.push_back(operation);
+      }
+    }
+  }
+
+  void check_installed(const Program& program) {
+    if (input_.installed.empty()) return;
+    std::unordered_map<std::string_view, std::string_view> installed;
+    for (const InstalledFact& fact : input_.installed) installed.emplace(fact.key, fact.digest);
+    for (const Fact& fact : all_facts_of(program)) {
+      const auto known = installed.find(fact.fact.key);
+      if (known == installed.end() || known->second == fact.fact.digest) continue;
+      const bool is_route = fact.kind == FactKind::route;
+      const Place place = is_route ? route_places_[fact.index].place
+                                   : places_[static_cast<std::size_t>(fact.kind)][fact.index];
+      std::string path;
+      switch (fact.kind) {
+        case FactKind::provider: path = "provider"; break;
+        case FactKind::upstream: path = "upstreams." + program.upstreams()[fact.index].id; break;
+        case FactKind::price: path = "prices." + program.prices()[fact.index].policy_key; break;
+        case FactKind::route: path = path_of_route(fact.index); break;
+      }
+      problems_.add(Rule::installed_differs, place, path,
+                    {fact.fact.key, known->second, fact.fact.digest,
+                     fact.kind == FactKind::price ? "version" : "revision"});
+    }
+  }
+
+  const CompileInput& input_;
+  Problems problems_;
+  std::vector<Route> routes_;  // by id
+  std::vector<std::vector<std::uint32_t>> route_prices_;
+  std::vector<RoutePlace> route_places_;
+  std::vector<Place> places_[4];  // by FactKind
+};
+
+Program::Program() = default;
+Program::~Program() = default;
+
+Compiled compile(const CompileInput& input) { return Compiler(input).run(); }
+
+}  // namespace turnpike::registry

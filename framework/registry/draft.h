@@ -1,0 +1,127 @@
+// Draft: the checked model while it grows: what the reading stages have accepted so far, with the
+// places that later messages need. compile() turns a draft without problems into a Program.
+//
+// Internal to registry/. Used by one Thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "registry/canonical.h"
+#include "registry/problems.h"
+#include "registry/program.h"
+#include "registry/reader.h"
+
+namespace turnpike::registry {
+
+// Definitions by name. The first of a name stays; a second one is reported.
+template <class Value>
+class Table {
+ public:
+  struct Entry {
+    std::string name;
+    Value value;
+    Place place;
+  };
+
+  // `kind` names the thing in messages: "price policy". `named` stands where the name is written.
+  bool add(std::string name, Value value, std::string_view kind, const Cursor& named) {
+    const auto known = by_name_.find(name);
+    if (known != by_name_.end()) {
+      named.report_key(Rule::duplicate_definition,
+                       {kind, name, named.problems().text_of(entries_[known->second].place)});
+      return false;
+    }
+    by_name_.emplace(name, static_cast<std::uint32_t>(entries_.size()));
+    entries_.push_back({std::move(name), std::move(value), named.place()});
+    return true;
+  }
+
+  [[nodiscard]] const std::uint32_t* find(const std::string& name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : &found->second;
+  }
+
+  // The entry that `cursor` names, reported when there is none.
+  [[nodiscard]] const std::uint32_t* resolve(const Cursor& cursor, std::string_view kind) const {
+    if (!cursor.expect(NodeKind::scalar, "the name of a " + std::string(kind))) return nullptr;
+    const std::uint32_t* found = find(std::string(cursor.raw_text()));
+    if (found == nullptr) {
+      std::vector<std::string_view> names;
+      if (!cursor.problems().full()) {
+        names.reserve(entries_.size());
+        for (const Entry& entry : entries_) names.push_back(entry.name);
+      }
+      cursor.report(Rule::unknown_reference,
+                    {kind, cursor.raw_text(), suggestion(cursor.raw_text(), names)});
+    }
+    return found;
+  }
+
+  [[nodiscard]] std::vector<Entry>& entries() noexcept { return entries_; }
+  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+
+ private:
+  std::vector<Entry> entries_;
+  std::unordered_map<std::string, std::uint32_t> by_name_;
+};
+
+// One shared object for all equal policies.
+template <class Policy>
+class Shared {
+ public:
+  std::shared_ptr<const Policy> of(Policy policy) {
+    std::string form;
+    append_canonical(form, policy);
+    std::shared_ptr<const Policy>& shared = by_form_[std::move(form)];
+    if (!shared) shared = std::make_shared<const Policy>(std::move(policy));
+    return shared;
+  }
+
+ private:
+  std::unordered_map<std::string, std::shared_ptr<const Policy>> by_form_;
+};
+
+struct X402Network {
+  std::string id;      // CAIP-2
+  std::string pay_to;  // may be empty
+};
+
+struct DraftProvider {
+  Provider provider;
+  std::string base_path;
+  std::vector<std::uint32_t> upstreams;
+};
+
+// A route's references are indexes into the draft's tables, in the order of reading.
+struct DraftRoute {
+  Route route;
+  std::vector<std::uint32_t> prices;  // parallel to route.methods; no_node: pricing_unavailable
+  Place place;
+  std::uint32_t index = 0;  // routes[index] of its file
+};
+
+struct Draft {
+  Table<std::shared_ptr<const QueryPolicy>> query_policies;
+  Table<std::shared_ptr<const ResponsePolicy>> response_policies;
+  Table<FreePolicy> free_policies;
+  Table<X402Network> networks;
+  Table<X402Asset> assets;
+  bool x402_enabled = false;
+  std::string x402_place;  // "file:line"; empty: not seen yet
+  Table<Price> prices;
+  Table<DraftProvider> providers;
+  Table<Upstream> upstreams;
+  std::vector<DraftRoute> routes;
+
+  Shared<QueryPolicy> shared_query;
+  Shared<BodyPolicy> shared_body;
+  Shared<ResponsePolicy> shared_response;
+};
+
+}  // namespace turnpike::registry

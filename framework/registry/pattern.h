@@ -1,0 +1,21 @@
+// Pattern: a path of the language, "/v1/gateway/x/daos/{dao_id}", to a Matcher. Literals are decoded
+// and written back in one form, so that equal patterns are equal text.
+//
+// Internal to registry/. Pure but for the problems that it reports at its Cursor.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "registry/program.h"
+#include "registry/reader.h"
+
+namespace turnpike::registry {
+
+// The prefix of everything that the registry serves (interface.md section 4.5).
+inline constexpr std::string_view gateway_prefix = "/v1/gateway/";
+
+// Nothing, and a problem at `where`, when `path` is no pattern.
+std::optional<Matcher> read_pattern(std::string_view path, const Cursor& where);
+
+}  // namespace turnpike::registry

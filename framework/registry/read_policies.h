@@ -1,0 +1,35 @@
+// Policies of the language: query, body, response and free policies, standing alone under a name or
+// inside a route. Each reader gives nothing after it has reported why.
+//
+// Internal to registry/. Used by one Thread at a time.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <turnpike/settings.h>
+
+#include "registry/draft.h"
+#include "registry/reader.h"
+
+namespace turnpike::registry {
+
+// The top-level sections of one file.
+void read_query_policies(const Cursor& section, Draft& draft);
+void read_response_policies(const Cursor& section, Draft& draft);
+void read_free_policies(const Cursor& section, Draft& draft);
+
+// `query:` of a route: `deny`, the name of a query policy, or a policy.
+std::shared_ptr<const QueryPolicy> read_query(const Cursor& value, Draft& draft);
+// `body:` of a route: `forbidden`, or a policy.
+std::shared_ptr<const BodyPolicy> read_body(const Cursor& value, Draft& draft);
+// `response:` of a route: the name of a response policy, or a policy.
+std::shared_ptr<const ResponsePolicy> read_response(const Cursor& value, Draft& draft);
+
+// What a route has that states none: 200 with application/json.
+ResponsePolicy default_response();
+
+// `settings:` of an upstream or `upstream_settings:` of a route, any tree.
+std::optional<Settings> read_settings(const Cursor& value, std::span<const Source> sources);
+
+}  // namespace turnpike::registry

@@ -1,0 +1,94 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "base/limits.h"
+#include "registry/compile.h"
+#include "registry/problems.h"
+
+namespace turnpike::registry {
+namespace {
+
+namespace files = std::filesystem;
+
+Problem problem_with(Rule rule, const std::string& file,
+                     std::initializer_list<std::string_view> arguments) {
+  const RuleInfo& info = rule_infos[static_cast<std::size_t>(rule)];
+  Problem problem;
+  problem.rule = info.name;
+  problem.file = file;
+  problem.message = fill(info.sentence, arguments);
+  return problem;
+}
+
+// Names of the *.yaml files below `directory`; a file's name that starts with a dot hides it.
+std::vector<std::string> names_below(const std::string& directory, std::error_code& failure) {
+  std::vector<std::string> names;
+  files::recursive_directory_iterator at(directory, failure);
+  const files::recursive_directory_iterator end;
+  while (!failure && at != end) {
+    const files::path& path = at->path();
+    if (path.extension() == ".yaml" && !path.filename().native().starts_with('.') &&
+        at->is_regular_file(failure)) {
+      names.push_back(path.string());
+    }
+    if (names.size() > base::limits::registry_files_max) break;
+    if (!failure) at.increment(failure);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+Result<std::vector<Source>, std::vector<Problem>> read_sources(const std::string& directory) {
+  constexpr std::size_t bytes_max = base::limits::registry_file_bytes_max;
+  std::error_code failure;
+  const std::vector<std::string> names = names_below(directory, failure);
+  std::vector<Problem> problems;
+  if (failure) {
+    problems.push_back(problem_with(Rule::file_unreadable, directory, {failure.message()}));
+    return problems;
+  }
+  if (names.size() > base::limits::registry_files_max) {
+    problems.push_back(problem_with(Rule::too_many_files, directory,
+                                    {"more than " + std::to_string(names.size() - 1),
+                                     std::to_string(base::limits::registry_files_max)}));
+    return problems;
+  }
+  std::vector<Source> sources;
+  for (const std::string& name : names) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(name.c_str(), "rb"),
+                                                               std::fclose);
+    if (!file) {
+      problems.push_back(problem_with(Rule::file_unreadable, name, {std::strerror(errno)}));
+      continue;
+    }
+    Source source;
+    source.name = name;
+    char piece[16 * 1024];
+    std::size_t taken = 0;
+    while (source.text.size() <= bytes_max &&
+           (taken = std::fread(piece, 1, sizeof(piece), file.get())) > 0) {
+      source.text.append(piece, taken);
+    }
+    if (std::ferror(file.get()) != 0) {
+      problems.push_back(problem_with(Rule::file_unreadable, name, {std::strerror(errno)}));
+    } else if (source.text.size() > bytes_max) {
+      problems.push_back(problem_with(Rule::file_too_large, name,
+                                      {"more than " + std::to_string(bytes_max),
+                                       std::to_string(bytes_max)}));
+    } else {
+      sources.push_back(std::move(source));
+    }
+  }
+  if (!problems.empty()) return problems;
+  return sources;
+}
+
+}  // namespace turnpike::registry

@@ -1,0 +1,104 @@
+// Reader: typed access to a source tree with the checks that every part of the language needs. A
+// Cursor is one value in its place; each reading method gives nothing after it has reported why.
+//
+// Internal to registry/. Cursors point to the Cursor they came from, which must outlive them: keep
+// them in local variables. Used by one Thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/problems.h"
+#include "registry/source.h"
+
+namespace turnpike::registry {
+
+// Limits of a number, both included.
+struct Bounds {
+  std::int64_t minimum = 0;
+  std::int64_t maximum = 0;
+};
+
+// The integers that JSON readers hold exactly (interface.md section 8).
+inline constexpr std::int64_t integer_max = 9'007'199'254'740'991;
+
+using Names = std::initializer_list<std::string_view>;
+
+class Cursor {
+ public:
+  Cursor(const Tree& tree, Problems& problems)
+      : tree_(&tree), node_(&tree.root()), problems_(&problems) {}
+
+  [[nodiscard]] NodeKind kind() const noexcept { return node_->kind; }
+  [[nodiscard]] bool quoted() const noexcept { return node_->quoted; }
+  [[nodiscard]] std::string_view raw_text() const noexcept { return tree_->text(*node_); }
+  [[nodiscard]] Place place() const noexcept { return tree_->place(*node_); }
+  [[nodiscard]] std::string path() const;
+  [[nodiscard]] std::string_view key() const noexcept { return key_; }
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  [[nodiscard]] Problems& problems() const noexcept { return *problems_; }
+
+  void report(Rule rule, Names arguments = {}) const;
+  // At the key of this value, for wrong names.
+  void report_key(Rule rule, Names arguments = {}) const;
+
+  // Reports the kind found when it is not the one expected; `expected` says it in words.
+  [[nodiscard]] bool expect(NodeKind kind, std::string_view expected) const;
+  // This is a list of at most `most` items; `expected` says it in words.
+  [[nodiscard]] bool list_of(std::size_t most, std::string_view expected) const;
+  // This is a map with no keys but these.
+  [[nodiscard]] bool map_of(Names known) const;
+
+  // The value under `key`; reports nothing.
+  [[nodiscard]] std::optional<Cursor> find(std::string_view key) const;
+  // The same, reported when missing; `expected` says what belongs there.
+  [[nodiscard]] std::optional<Cursor> need(std::string_view key, std::string_view expected) const;
+
+  [[nodiscard]] std::vector<Cursor> fields() const;  // of a map, in file order
+  [[nodiscard]] std::vector<Cursor> items() const;   // of a list
+
+  [[nodiscard]] std::optional<std::string_view> text(std::size_t minimum_bytes,
+                                                     std::size_t maximum_bytes) const;
+  [[nodiscard]] std::optional<std::int64_t> integer(Bounds bounds) const;
+  [[nodiscard]] std::optional<bool> boolean() const;
+  [[nodiscard]] std::optional<Bounds> range(Bounds bounds) const;  // MIN..MAX
+  // Index of the text among `choices`.
+  [[nodiscard]] std::optional<std::size_t> one_of(
+      std::span<const std::string_view> choices) const;
+  // A name of the operator's: lower-case letters, digits, and . _ - inside; at most 64 bytes.
+  [[nodiscard]] std::optional<std::string> name() const;
+  // The same for the key of this value.
+  [[nodiscard]] std::optional<std::string> key_name() const;
+
+ private:
+  Cursor(const Cursor& parent, const Node& node) : Cursor(parent) {
+    parent_ = &parent;
+    node_ = &node;
+    key_node_ = nullptr;
+    key_ = {};
+    index_ = 0;
+  }
+
+  [[nodiscard]] std::optional<std::string> checked_name(std::string_view text, bool of_key) const;
+
+  const Tree* tree_;
+  const Node* node_;
+  Problems* problems_;
+  const Cursor* parent_ = nullptr;
+  const Node* key_node_ = nullptr;
+  std::string_view key_;
+  std::uint32_t index_ = 0;
+};
+
+// Digits with an optional minus sign and no leading zeros; nothing for any other text.
+std::optional<std::int64_t> decimal_integer(std::string_view text) noexcept;
+
+// "a, b, c".
+std::string listed(std::span<const std::string_view> names);
+
+}  // namespace turnpike::registry

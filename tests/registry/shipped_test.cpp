@@ -1,0 +1,151 @@
+// The registry that ships: interface.md section 4.5 and decisions.md, "Registry, catalog, cursors".
+#include <algorithm>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "registry/compile.h"
+#include "registry/program.h"
+
+namespace turnpike::registry {
+namespace {
+
+const std::string base_path = "/v1/gateway/govdata/global/v1";
+
+class Shipped : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto sources = read_sources(TURNPIKE_SOURCE_DIR "/registry");
+    ASSERT_TRUE(sources) << sources.error().front().text();
+    const std::vector<std::string> plugins = {"govdata", "http"};
+    auto compiled = compile({*sources, {}, plugins});
+    if (!compiled) {
+      for (const Problem& problem : compiled.error()) ADD_FAILURE() << problem.text();
+      FAIL();
+    }
+    program = *compiled;
+  }
+
+  const Route& at(const std::string& path) {
+    const Match match = program->match(base_path + path);
+    EXPECT_EQ(match.status, MatchStatus::found) << path;
+    return *match.route;
+  }
+
+  template <class Kind>
+  const Kind& constraint(const std::string& path, const std::string& name) {
+    for (const QueryParameter& parameter : at(path).query->parameters) {
+      if (parameter.name == name) return std::get<Kind>(parameter.constraint);
+    }
+    throw std::out_of_range(name);
+  }
+
+  std::shared_ptr<const Program> program;
+};
+
+const std::vector<std::string> paths = {
+    "/meta/pricing", "/daos", "/system/freshness", "/proposals/lookup", "/items/proposal/7",
+    "/daos/ens/brief", "/daos/ens/proposals/snapshot/0x1/evidence", "/governance-signals",
+    "/activity", "/governance-events"};
+
+TEST_F(Shipped, HasTheTenRoutes) {
+  EXPECT_EQ(program->routes().size(), paths.size());
+  for (const std::string& path : paths) {
+    const Route& route = at(path);
+    EXPECT_EQ(route.methods, std::vector{Method::get});
+    EXPECT_TRUE(route.body->forbidden);
+    EXPECT_EQ(route.response->success_statuses, std::vector<std::uint16_t>{200});
+    EXPECT_EQ(route.response->allowed_content_types, std::vector<std::string>{"application/json"});
+    EXPECT_EQ(route.query->max_encoded_bytes, 16'384u);
+    EXPECT_FALSE(route.enforce_declared);
+    EXPECT_EQ(program->providers()[route.provider].key, "govdata");
+    EXPECT_EQ(program->upstreams()[route.upstream].plugin, "govdata");
+  }
+}
+
+TEST_F(Shipped, PricesAllRoutesButEvents) {
+  for (const std::string& path : paths) {
+    const Route& route = at(path);
+    const Operation* operation = program->operation(route, Method::get);
+    ASSERT_NE(operation, nullptr);
+    EXPECT_EQ(program->operation(route, Method::post), nullptr);
+    if (path == "/governance-events") {
+      EXPECT_FALSE(operation->price);
+      EXPECT_TRUE(route.credential_required);
+      EXPECT_FALSE(route.free_policy);
+      continue;
+    }
+    ASSERT_TRUE(operation->price);
+    const Price& price = program->prices()[*operation->price];
+    EXPECT_EQ(price.policy_key, "govdata.standard");
+    EXPECT_EQ(price.version, 4u);
+    EXPECT_EQ(price.credit_cost, 1u);
+    EXPECT_FALSE(price.x402_enabled);
+    ASSERT_EQ(price.x402_terms.size(), 1u);
+    EXPECT_EQ(price.x402_terms[0].atomic_amount, "1000");
+    EXPECT_EQ(price.x402_terms[0].network, "eip155:8453");
+    EXPECT_EQ(price.x402_terms[0].pay_to, "");
+    EXPECT_FALSE(route.credential_required);
+    ASSERT_TRUE(route.free_policy);
+    EXPECT_EQ(program->free_policies()[*route.free_policy].policy_key, "govdata.free");
+  }
+}
+
+TEST_F(Shipped, BlocksWhatIsNotReleased) {
+  for (const std::string& path : paths) {
+    const bool blocked = path.find("evidence") != path.npos ||
+                         path.find("/governance-") != path.npos;
+    EXPECT_EQ(at(path).readiness.ready, !blocked) << path;
+    EXPECT_EQ(at(path).readiness.reason.empty(), !blocked) << path;
+  }
+}
+
+TEST_F(Shipped, DeclaresTheQueriesOfTheInterface) {
+  for (const char* path : {"/meta/pricing", "/daos", "/system/freshness", "/items/topic/1",
+                           "/daos/ens/proposals/snapshot/0x1/evidence"}) {
+    EXPECT_TRUE(at(path).query->deny) << path;
+  }
+  const auto& url = constraint<StringConstraint>("/proposals/lookup", "url");
+  EXPECT_EQ(url.min_bytes, 1u);
+  EXPECT_EQ(url.max_bytes, 2'048u);
+  const auto& rules = at("/proposals/lookup").query->rules;
+  ASSERT_EQ(rules.size(), 1u);
+  EXPECT_EQ(std::get<AtLeastOne>(rules[0]).parameters,
+            (std::vector<std::string>{"external_id", "title", "url"}));
+  const auto& brief = constraint<IntegerConstraint>("/daos/ens/brief", "activity_limit");
+  EXPECT_EQ(brief.minimum, 1);
+  EXPECT_EQ(brief.maximum, 20);
+  EXPECT_EQ(constraint<IntegerConstraint>("/activity", "hours").maximum, 168);
+  EXPECT_TRUE(constraint<CommaListConstraint>("/activity", "types").unique);
+}
+
+TEST_F(Shipped, DeclaresSignalsAndEvents) {
+  for (const char* path : {"/governance-signals", "/governance-events"}) {
+    const auto& start = constraint<IntegerConstraint>(path, "start_ms");
+    EXPECT_EQ(start.minimum, 0);
+    EXPECT_EQ(start.maximum, 9'007'199'254'740'991);
+    const auto& rules = at(path).query->rules;
+    ASSERT_EQ(rules.size(), 1u);
+    EXPECT_EQ(std::get<IntegerComparison>(rules[0]).left, "start_ms");
+    EXPECT_EQ(std::get<IntegerComparison>(rules[0]).right, "end_ms");
+    std::vector<std::string> required;
+    for (const QueryParameter& parameter : at(path).query->parameters) {
+      if (parameter.required) required.push_back(parameter.name);
+    }
+    EXPECT_EQ(required, (std::vector<std::string>{"end_ms", "start_ms"}));
+  }
+  const auto& signals = constraint<CommaListConstraint>("/governance-signals", "signal_types");
+  EXPECT_EQ(signals.allowed_values.size(), 7u);
+  EXPECT_EQ(signals.max_items, 7u);
+  EXPECT_TRUE(signals.unique);
+  const auto& events = constraint<CommaListConstraint>("/governance-events", "event_types");
+  EXPECT_EQ(events.allowed_values.size(), 7u);
+  EXPECT_FALSE(events.unique);
+  EXPECT_EQ(at("/governance-signals").query->parameters.size(), 9u);
+  EXPECT_EQ(at("/governance-events").query->parameters.size(), 8u);
+}
+
+}  // namespace
+}  // namespace turnpike::registry
