@@ -1,6 +1,7 @@
 #include "registry/read_policies.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -186,13 +187,16 @@ std::optional<QueryParameter> read_parameter(const Cursor& field) {
     return std::nullopt;
   }
   const auto type_field = field.need("type", listed(parameter_types));
-  const auto type = type_field ? type_field->one_of(parameter_types) : std::nullopt;
+  constexpr std::size_t no_type = std::size(parameter_types);
+  const std::size_t read_type =
+      type_field ? type_field->one_of(parameter_types).value_or(no_type) : no_type;
   if (const auto required = field.find("required")) {
     parameter.required = required->boolean().value_or(false);
   }
-  if (!type || !check_placement(field, static_cast<ParameterType>(*type))) return std::nullopt;
+  const auto type = static_cast<ParameterType>(read_type);
+  if (read_type == no_type || !check_placement(field, type)) return std::nullopt;
   std::optional<Constraint> constraint;
-  switch (static_cast<ParameterType>(*type)) {
+  switch (type) {
     case ParameterType::string: constraint = read_string(field); break;
     case ParameterType::integer: constraint = read_integer(field); break;
     case ParameterType::boolean: constraint = BooleanConstraint{}; break;
