@@ -25,9 +25,9 @@ struct PageParameters {
 
 struct PageRequest {
   std::uint32_t limit = 50;
-  std::string cursor;        // empty: the first page
-  std::string provider_key;  // empty: any
-  std::optional<Method> method;
+  std::string cursor = {};        // empty: the first page
+  std::string provider_key = {};  // empty: any
+  std::optional<Method> method = {};
 };
 
 inline constexpr std::uint32_t page_limit_max = 1000;

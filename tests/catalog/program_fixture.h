@@ -1,0 +1,41 @@
+// Programs for the tests of the catalog, compiled from YAML in the test, and a readiness that tests
+// set by operation. One test Thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "catalog/view.h"
+#include "registry/compile.h"
+
+namespace turnpike::catalog::tests {
+
+// Two providers; every kind of policy, price and readiness once.
+extern const std::string varied_yaml;
+
+std::shared_ptr<const registry::Program> compiled(const std::string& yaml);
+// `count` routes of one provider: /v1/gateway/bulk/item-0000 and so on, every third also POST.
+std::string bulk_yaml(int count);
+
+registry::Installed installed(std::shared_ptr<const registry::Program> program,
+                              std::string generation_id = "gen_test");
+
+class SettableReadiness final : public ReadinessSource {
+ public:
+  State state(std::uint32_t operation) const noexcept override {
+    ++asked;
+    const auto found = states.find(operation);
+    return found == states.end() ? State{} : found->second;
+  }
+  std::map<std::uint32_t, State> states;
+  mutable int asked = 0;
+};
+
+int status_for_tests(base::ErrorCode code) noexcept;
+
+const registry::Route& route_with(const registry::Program& program, const std::string& pattern);
+
+}  // namespace turnpike::catalog::tests
