@@ -183,10 +183,13 @@ Passage::Refused Passage::check_account() const {
 }
 
 Passage::Refused Passage::check_ready() const {
+  if (!operation_->price.has_value() && lane_->role != LaneRole::free) {
+    return error(ErrorCode::billing_pricing_unavailable, "This operation has no price at present.");
+  }
   const State state = context_.service->state(*operation_);
   switch (state.condition) {
     case Condition::ready:
-      break;
+      return std::nullopt;
     case Condition::blocked:
       return error(ErrorCode::gateway_route_blocked, state.reason);
     case Condition::credential_missing:
@@ -194,8 +197,7 @@ Passage::Refused Passage::check_ready() const {
     case Condition::evidence_stale:
       return error(ErrorCode::gateway_evidence_stale, state.reason);
   }
-  if (operation_->price.has_value() || lane_->role == LaneRole::free) return std::nullopt;
-  return error(ErrorCode::billing_pricing_unavailable, "This operation has no price at present.");
+  return error(ErrorCode::gateway_plugin_fault, "The provider is in no known condition.");
 }
 
 Passage::Refused Passage::check_query() const {

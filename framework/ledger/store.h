@@ -45,7 +45,8 @@ struct LeaseGrant {
   std::int64_t lease_id = 0;
   std::int64_t epoch = 0;
   std::string allocation_id;
-  std::int64_t expires_at_ms = 0;  // of the allocation
+  std::int64_t created_at_ms = 0;  // of the allocation
+  std::int64_t expires_at_ms = 0;
   Credits units = 0;
   std::int64_t hold_ms = 0;
   std::int64_t settle_ms = 0;
@@ -66,6 +67,7 @@ struct Tended {
   std::int64_t now_ms = 0;      // ledger time: the database's clock, never going back
   std::uint32_t reclaimed = 0;  // leases whose time was over
   std::uint32_t expired = 0;    // allocations whose remainder was posted to `expired`
+  bool paused = false;          // the time was not believed: nothing was reclaimed or posted
 };
 
 class LeaseStore {
@@ -78,9 +80,9 @@ class LeaseStore {
   // Closes leases and gives what is unsettled back to their allocations. Leases that are no longer
   // open under that epoch are skipped.
   [[nodiscard]] virtual Stored<Unit> close(std::span<const LeaseReturn> leases) = 0;
-  // Moves ledger time on, reclaims leases whose time is over, posts expired remainders. With
-  // `post` false only the time is read (a clock that jumped must not expire anything).
-  [[nodiscard]] virtual Stored<Tended> tend(bool post) = 0;
+  // Moves ledger time on, reclaims leases whose time is over, posts expired remainders; unless the
+  // time is later than `latest_ms`, since a clock that jumped must not expire anything.
+  [[nodiscard]] virtual Stored<Tended> tend(std::int64_t latest_ms) = 0;
 };
 
 // ---- settlement ---------------------------------------------------------------------------------
@@ -121,6 +123,7 @@ class SettlementStream {
   // Leases for settlements whose own lease was lost, apart from the node's leases.
   [[nodiscard]] virtual Stored<std::vector<LeaseAnswer>> acquire(
       std::span<const LeaseRequest> requests) = 0;
+  [[nodiscard]] virtual Stored<Unit> close(std::span<const LeaseReturn> leases) = 0;
 };
 
 // ---- the rest -----------------------------------------------------------------------------------

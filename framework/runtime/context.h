@@ -43,6 +43,7 @@ class Context {
   void arrive(void* previous_handle, Context& previous) noexcept;
 
   void* handle_ = nullptr;
+  Context* next_ = nullptr;  // where the present switch goes; not on a stack, which may be gone
   void (*entry_)() = nullptr;
   ExceptionState exceptions_;
   // Used under ASan and TSan only.

@@ -17,7 +17,7 @@ inline std::int64_t now_ns() noexcept {
 struct Deadline {
   std::int64_t ns = std::numeric_limits<std::int64_t>::max();
 
-  static Deadline never() noexcept { return {}; }
+  static constexpr Deadline never() noexcept { return {}; }
   static Deadline after_ms(std::int64_t duration_ms) noexcept {
     return {now_ns() + duration_ms * 1'000'000};
   }

@@ -78,8 +78,10 @@ class Fiber final : public Waiter, private TimerNode {
   void cancel(std::uint64_t generation) noexcept;
   void expired() noexcept override;
 
-  Fiber* next_ = nullptr;  // in the inbox or the ready queue of the loop
+  Fiber* next_ = nullptr;  // in a list of the loop's: woken, ready, without stack, unused
+  bool is_alive_ = false;
   bool is_finished_ = false;
+  bool is_spawned_by_others_ = false;
   FiberKind kind_ = FiberKind::call;
   std::uint16_t mask_depth_ = 0;
   std::atomic<std::uint32_t> tag_{0};

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "runtime/context.h"
@@ -18,7 +19,6 @@
 
 namespace turnpike::runtime {
 
-class Event;
 struct FdState;
 
 // One line of the list of fibers.
@@ -76,13 +76,14 @@ class Loop {
   [[nodiscard]] TimerWheel& timers() noexcept { return timers_; }
   // Appends the loop's fibers. Loop Thread.
   void list_fibers(std::vector<FiberInfo>& into) const;
+  // Cancels every fiber and all that are spawned later. Loop Thread.
   void cancel_fibers() noexcept;
 
   // Serves until exit() was called and the last fiber ended. Called once, by the loop's Thread.
   void run();
   void exit() noexcept;  // any Thread
-  // Sets `event` as soon as no fiber (of kind call, if `calls_only`) is left. Loop Thread.
-  void notify_when_idle(Event& event, bool calls_only);
+  // Runs `notice` once, as soon as no fiber (of kind call, if `calls_only`) is left. Loop Thread.
+  void notify_when_idle(Task notice, bool calls_only);
 
  private:
   friend class Fd;
@@ -95,25 +96,24 @@ class Loop {
     Task task;
     Post* next;
   };
-  template <class Node>
-  class Inbox;  // in loop.cpp
   struct IdleNotice {
-    Event* event;
+    Task task;
     bool calls_only;
   };
   static constexpr auto relaxed = std::memory_order_relaxed;
   static constexpr int resumes_per_poll_max = 64;
   static constexpr std::size_t idle_stacks_max = 1024;
 
-  // Gives fibers chained by next_ (first..last) to this loop, from any Thread.
-  void hand_over(Fiber* first, Fiber* last) noexcept;
-  void make_ready(Fiber& fiber) noexcept;  // loop Thread
-  void notify() noexcept;
-  Fiber& take_fiber();
+  // Gives fibers, chained by next_ from the newest to the oldest, to this loop. Any Thread.
+  void hand_over(Fiber* newest, Fiber* oldest) noexcept;
+  void notify() noexcept;  // any Thread
+  Fiber& take_unused();    // any Thread
   void admit(Fiber& fiber) noexcept;
+  void make_ready(Fiber& fiber) noexcept;
   void resume(Fiber& fiber);
   void retire(Fiber& fiber) noexcept;
   void suspend() noexcept;  // the running fiber
+  void count_descriptors(int change) noexcept;
   [[nodiscard]] Fiber* running() const noexcept { return running_.load(relaxed); }
 
   void turn();
@@ -129,11 +129,14 @@ class Loop {
   int wake_up_ = -1;  // eventfd
 
   // Written by other Threads.
-  alignas(64) std::atomic<Fiber*> woken_{nullptr};
+  alignas(64) std::atomic<Fiber*> woken_{nullptr};  // newest first
   std::atomic<Post*> posts_{nullptr};
   std::atomic<bool> is_asleep_{false};
   std::atomic<bool> is_exiting_{false};
   std::atomic<std::int32_t> seats_{0};
+  // Fibers for spawns from other Threads; those of the loop itself need no lock.
+  std::mutex unused_by_others_mutex_;
+  Fiber* unused_by_others_ = nullptr;
 
   // Read by other Threads.
   struct Counts {
@@ -155,8 +158,12 @@ class Loop {
   StackPool stacks_{idle_stacks_max};
   Fiber* ready_first_ = nullptr;
   Fiber* ready_last_ = nullptr;
+  std::uint32_t ready_count_ = 0;
+  Fiber* without_stack_ = nullptr;  // begun, but the system grants no more memory maps
+  std::uint32_t stacks_in_use_ = 0;
   Fiber* alive_ = nullptr;
   Fiber* unused_ = nullptr;
+  bool cancels_all_ = false;
   FdState* retired_descriptors_ = nullptr;
   std::vector<IdleNotice> idle_notices_;
 };

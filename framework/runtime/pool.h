@@ -44,8 +44,10 @@ class PoolWork {
  private:
   friend class BlockingPool;
   friend struct PoolCore;
+  enum class Phase : std::uint8_t { queued, running, done, dropped };
   Event done_;
   std::atomic<bool> is_abandoned_{false};
+  Phase phase_ = Phase::queued;  // guarded by the pool's mutex
 };
 
 // A share of the pool. Handle; copies are the same share. Any Thread.

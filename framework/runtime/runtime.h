@@ -77,13 +77,13 @@ class Runtime {
 
  private:
   bool wait_until_idle(bool calls_only, Deadline deadline);
+  void end_loops();  // and waits for their Threads
 
   std::vector<std::unique_ptr<Loop>> loops_;
   std::unique_ptr<BlockingPool> pool_;
   std::unique_ptr<Watchdog> watchdog_;
   std::vector<std::thread> threads_;
   std::atomic<std::uint32_t> next_seat_{0};
-  bool is_stopped_ = false;
 };
 
 }  // namespace turnpike::runtime

@@ -27,7 +27,7 @@ inline constexpr std::size_t stack_bytes = 64 * 1024;
 class StackPool {
  public:
   // Keeps at most `idle_max` unused stacks, frees the others.
-  explicit StackPool(std::size_t idle_max) : idle_max_(idle_max) {}
+  explicit StackPool(std::size_t idle_max);
   ~StackPool();
   StackPool(const StackPool&) = delete;
   StackPool& operator=(const StackPool&) = delete;

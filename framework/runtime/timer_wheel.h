@@ -16,7 +16,7 @@ class TimerNode {
  public:
   TimerNode(const TimerNode&) = delete;
   TimerNode& operator=(const TimerNode&) = delete;
-  [[nodiscard]] bool armed() const noexcept { return next_ != nullptr; }
+  [[nodiscard]] bool armed() const noexcept { return link_ != nullptr; }
 
  protected:
   TimerNode() noexcept = default;
@@ -28,7 +28,7 @@ class TimerNode {
   virtual void expired() noexcept = 0;
 
   TimerNode* next_ = nullptr;
-  TimerNode** link_ = nullptr;  // what points at this node
+  TimerNode** link_ = nullptr;  // what points at this node; null: not armed
   std::int64_t tick_ = 0;
   std::uint16_t place_ = 0;  // level * slots + slot
 };
@@ -40,7 +40,7 @@ class TimerWheel {
   TimerWheel(const TimerWheel&) = delete;
   TimerWheel& operator=(const TimerWheel&) = delete;
 
-  // REQUIRES: not armed. A deadline that has passed expires at the next advance.
+  // REQUIRES: not armed. A deadline that has passed expires within a tick.
   void arm(TimerNode& node, Deadline deadline) noexcept;
   void disarm(TimerNode& node) noexcept;  // nothing when not armed
   // Calls expired() of every node whose deadline is at or before `now_ns`.
@@ -68,8 +68,7 @@ class TimerWheel {
   std::int64_t tick_;  // all earlier ticks are done
   std::size_t size_ = 0;
   std::array<std::uint64_t, levels> occupied_{};
-  // The list end is a mark, not null, so that armed() needs no extra field.
-  std::array<TimerNode*, levels * slots> heads_;
+  std::array<TimerNode*, levels * slots> heads_{};
 };
 
 }  // namespace turnpike::runtime

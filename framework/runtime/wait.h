@@ -34,6 +34,7 @@ class WaitList {
   Wake wait(std::unique_lock<std::mutex>& lock, Deadline deadline, const char* what) noexcept;
   // REQUIRES: not empty.
   void grant_first(WakeBatch& batch) noexcept;
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
   struct Node {
@@ -47,6 +48,7 @@ class WaitList {
 
   Node* first_ = nullptr;
   Node* last_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 // Something that happens, and then has happened until reset(). Any number of waiters.
@@ -104,9 +106,10 @@ class Semaphore {
   Wake acquire(Deadline deadline) noexcept;
   [[nodiscard]] bool try_acquire() noexcept;
   void release(std::uint32_t units = 1) noexcept;
+  [[nodiscard]] std::size_t waiting() const noexcept;
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::uint32_t units_;
   WaitList waiters_;
 };
@@ -177,9 +180,13 @@ class BatchQueue {
     is_closed_ = true;
     if (!taker_.empty()) taker_.grant_first(batch);
   }
-  [[nodiscard]] std::size_t size() const {
+  [[nodiscard]] std::size_t size() const noexcept {
     const std::lock_guard lock(mutex_);
     return items_.size();
+  }
+  [[nodiscard]] bool closed() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return is_closed_;
   }
 
  private:

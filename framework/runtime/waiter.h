@@ -32,8 +32,8 @@ class WakeBatch {
   friend class Waiter;
   struct Share {
     Loop* loop;
-    Fiber* first;
-    Fiber* last;
+    Fiber* newest;  // chained by next_ to the oldest
+    Fiber* oldest;
   };
   static constexpr int shares_max = 8;
   void add(Fiber& fiber) noexcept;

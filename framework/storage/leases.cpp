@@ -110,9 +110,8 @@ LeaseGrant grant(Transaction& transaction, const LeaseOwner& owner, const LeaseR
   const std::int64_t lease_id = lease.number(0, 0);
   transaction.run(insert_posting, {now_ms, from.account_id, from.allocation_id, lease_id,
                                    "available", "escrow", units});
-  return {lease_id,           lease.number(0, 1), from.allocation_id,
-          from.expires_at_ms, units,              hold_until - now_ms,
-          settle_until - now_ms};
+  return {lease_id,           lease.number(0, 1), from.allocation_id,  from.created_at_ms,
+          from.expires_at_ms, units,              hold_until - now_ms, settle_until - now_ms};
 }
 
 LeaseAnswer answer(Transaction& transaction, const LeaseOwner& owner, const LeaseRequest& request,

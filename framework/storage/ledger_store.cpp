@@ -82,14 +82,15 @@ class SqlLeaseStore final : public ledger::LeaseStore {
     });
   }
 
-  Stored<ledger::Tended> tend(bool post) override {
+  Stored<ledger::Tended> tend(std::int64_t latest_ms) override {
     return stored<ledger::Tended>([&] {
       return context_.database.with([&](Connection& connection) {
         ledger::Tended tended;
         tended.now_ms = now_ms(connection);
         const Rows due = connection.run(select_due, {tended.now_ms});
         const std::int64_t stored_ms = due.number(0, 1);
-        if (!post) return tended;
+        tended.paused = tended.now_ms > latest_ms;
+        if (tended.paused) return tended;
         if (due.number(0, 0) > 0 || tended.now_ms >= stored_ms + time_step_ms) {
           write_due(connection, tended);
         }

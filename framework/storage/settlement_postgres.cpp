@@ -107,6 +107,7 @@ class PostgresStream final : public ledger::SettlementStream {
       const std::vector<LeaseTotal> totals = lease_totals(entries);
       fill(entries, totals);
       const auto count = static_cast<std::int64_t>(entries.size());
+      unproven_ = count;
       std::string text;
       try {
         text = connection_
@@ -132,7 +133,9 @@ class PostgresStream final : public ledger::SettlementStream {
       connection_ = context_.database.connect();
       if (!connection_->run(insert_tombstone, {stream_, number}).empty()) return false;
       // A tombstone may also be our own, of a probe whose answer was lost.
-      return connection_->run(select_head, {stream_, number}).text(0, 0) != "tombstone";
+      if (connection_->run(select_head, {stream_, number}).text(0, 0) == "tombstone") return false;
+      next_seq_ += std::exchange(unproven_, 0);
+      return true;
     });
   }
 
@@ -144,6 +147,16 @@ class PostgresStream final : public ledger::SettlementStream {
       auto answers = acquire_leases(context_, transaction, owner_, requests);
       transaction.commit();
       return answers;
+    });
+  }
+
+  ledger::Stored<Unit> close(std::span<const ledger::LeaseReturn> leases) override {
+    return stored<Unit>([&] {
+      reconnect_if_broken();
+      Transaction transaction(*connection_, Transaction::Kind::write, context_.database.writer());
+      close_leases(transaction, leases, ledger_now_ms(context_, transaction));
+      transaction.commit();
+      return Unit{};
     });
   }
 
@@ -204,6 +217,7 @@ class PostgresStream final : public ledger::SettlementStream {
   const LeaseOwner owner_;
   const std::int64_t stream_;
   std::int64_t next_seq_ = 1;
+  std::int64_t unproven_ = 0;  // facts of the last batch, whose commit may be unknown
   std::string facts_;
   std::string leases_;
   std::string shares_;

@@ -64,6 +64,15 @@ class SqliteStream final : public ledger::SettlementStream {
     });
   }
 
+  ledger::Stored<Unit> close(std::span<const ledger::LeaseReturn> leases) override {
+    return stored<Unit>([&] {
+      Transaction transaction(*connection_, Transaction::Kind::write, context_.database.writer());
+      close_leases(transaction, leases, ledger_now_ms(context_, transaction));
+      transaction.commit();
+      return Unit{};
+    });
+  }
+
  private:
   // False: rolled back, since a message was known or a lease could not pay.
   bool write(std::int64_t number, std::span<const SettleEntry> entries,

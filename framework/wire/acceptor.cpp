@@ -91,8 +91,7 @@ void Acceptor::accept_from(Listener& listener) noexcept {
     PeerAddress peer{};
     socklen_t size = sizeof(peer);
     // Not Poco's accept: it takes two more system calls for the flags, and throws without memory.
-    const int socket =
-        ::accept4(descriptor, &peer.any, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int socket = ::accept4(descriptor, &peer.any, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket >= 0) {
       accept_one(socket, peer, *listener.handler);
     } else if (errno == EMFILE || errno == ENFILE) {
@@ -108,8 +107,7 @@ void Acceptor::accept_from(Listener& listener) noexcept {
 void Acceptor::accept_one(int socket, const PeerAddress& peer, Handler& handler) noexcept {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  const bool is_overload =
-      shared_.connections.fetch_add(1) >= shared_.limits.connections_max;
+  const bool is_overload = shared_.connections.fetch_add(1) >= shared_.limits.connections_max;
   if (is_overload && shared_.overloaded.fetch_add(1) >= overloaded_max) {
     shared_.overloaded.fetch_sub(1);
     shared_.connections.fetch_sub(1);

@@ -24,21 +24,21 @@ constexpr std::uint32_t v4(unsigned a, unsigned b, unsigned c, unsigned d) {
 }
 
 constexpr Block4 special_v4[] = {
-    {v4(0, 0, 0, 0), 8, Reach::never},          // this network
-    {v4(10, 0, 0, 0), 8, Reach::nearby},        // private
-    {v4(100, 64, 0, 0), 10, Reach::nearby},     // shared by carriers
-    {v4(127, 0, 0, 0), 8, Reach::nearby},       // loopback
-    {v4(169, 254, 0, 0), 16, Reach::nearby},    // link-local, cloud metadata
-    {v4(172, 16, 0, 0), 12, Reach::nearby},     // private
-    {v4(192, 0, 0, 0), 24, Reach::nearby},      // protocol assignments
-    {v4(192, 0, 2, 0), 24, Reach::nearby},      // documentation
-    {v4(192, 88, 99, 0), 24, Reach::nearby},    // 6to4 relays
-    {v4(192, 168, 0, 0), 16, Reach::nearby},    // private
-    {v4(198, 18, 0, 0), 15, Reach::nearby},     // benchmarking
-    {v4(198, 51, 100, 0), 24, Reach::nearby},   // documentation
-    {v4(203, 0, 113, 0), 24, Reach::nearby},    // documentation
-    {v4(224, 0, 0, 0), 4, Reach::never},        // multicast
-    {v4(240, 0, 0, 0), 4, Reach::never},        // reserved, broadcast
+    {v4(0, 0, 0, 0), 8, Reach::never},         // this network
+    {v4(10, 0, 0, 0), 8, Reach::nearby},       // private
+    {v4(100, 64, 0, 0), 10, Reach::nearby},    // shared by carriers
+    {v4(127, 0, 0, 0), 8, Reach::nearby},      // loopback
+    {v4(169, 254, 0, 0), 16, Reach::nearby},   // link-local, cloud metadata
+    {v4(172, 16, 0, 0), 12, Reach::nearby},    // private
+    {v4(192, 0, 0, 0), 24, Reach::nearby},     // protocol assignments
+    {v4(192, 0, 2, 0), 24, Reach::nearby},     // documentation
+    {v4(192, 88, 99, 0), 24, Reach::nearby},   // 6to4 relays
+    {v4(192, 168, 0, 0), 16, Reach::nearby},   // private
+    {v4(198, 18, 0, 0), 15, Reach::nearby},    // benchmarking
+    {v4(198, 51, 100, 0), 24, Reach::nearby},  // documentation
+    {v4(203, 0, 113, 0), 24, Reach::nearby},   // documentation
+    {v4(224, 0, 0, 0), 4, Reach::never},       // multicast
+    {v4(240, 0, 0, 0), 4, Reach::never},       // reserved, broadcast
 };
 
 Reach reach_of_v4(std::uint32_t address) noexcept {
@@ -151,8 +151,8 @@ std::optional<UpstreamUrl> parse_upstream_url(std::string_view url) noexcept {
     return std::nullopt;
   }
   const bool is_bracketed = parsed.authority.front() == '[';
-  const std::size_t host_end = is_bracketed ? parsed.authority.find(']') + 1
-                                            : std::min(parsed.authority.find(':'), end);
+  const std::size_t host_end =
+      is_bracketed ? parsed.authority.find(']') + 1 : std::min(parsed.authority.find(':'), end);
   parsed.host = is_bracketed ? parsed.authority.substr(1, host_end - 2)
                              : parsed.authority.substr(0, host_end);
   parsed.port = parsed.is_tls ? 443 : 80;

@@ -42,7 +42,7 @@ struct UpstreamUrl {
   std::string_view authority;  // host and port as given
   std::string_view host;       // without brackets
   std::uint16_t port = 0;
-  std::string_view target;     // path and query, "/" when there is none
+  std::string_view target;  // path and query, "/" when there is none
 };
 
 // None when the URL is not absolute http or https, holds user information or a fragment, or a byte

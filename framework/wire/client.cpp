@@ -45,7 +45,7 @@ class HttpClient;
 class OutboundCall {
  public:
   OutboundCall(HttpClient& client, OriginPool& pool, Origin& origin, const HttpOptions& options,
-           Call& call)
+               Call& call)
       : client_(client),
         pool_(pool),
         origin_(origin),
@@ -180,12 +180,14 @@ Result<std::vector<Address>> HttpClient::resolve_name(const Origin& origin, Dead
         resolver_, [host = origin.host, port = origin.port] { return resolve(host, port); },
         deadline);
     switch (reply.outcome) {
-      case runtime::PoolOutcome::done: found = std::move(*reply.value); break;
+      case runtime::PoolOutcome::done:
+        found = std::move(*reply.value);
+        break;
       case runtime::PoolOutcome::refused:
         return Failure{FailureKind::unavailable, "too many names to resolve", {}, false};
       case runtime::PoolOutcome::deadline:
-        return Failure{FailureKind::timeout, "resolving " + origin.host + " took too long", {},
-                       false};
+        return Failure{
+            FailureKind::timeout, "resolving " + origin.host + " took too long", {}, false};
       case runtime::PoolOutcome::cancelled:
         return Failure{FailureKind::cancelled, "cancelled", {}, false};
     }
@@ -205,10 +207,14 @@ Failure OutboundCall::failure(FailureKind kind, std::string_view what) const {
 Failure OutboundCall::failure_of(Io io, std::string_view doing) const {
   std::string text(doing);
   switch (io) {
-    case Io::deadline: return failure(FailureKind::timeout, text + " took too long");
-    case Io::cancelled: return failure(FailureKind::cancelled, text + " was cancelled");
-    case Io::end: return failure(FailureKind::transport, text + ": the upstream closed");
-    default: return failure(FailureKind::transport, text + ": " + connection_->problem());
+    case Io::deadline:
+      return failure(FailureKind::timeout, text + " took too long");
+    case Io::cancelled:
+      return failure(FailureKind::cancelled, text + " was cancelled");
+    case Io::end:
+      return failure(FailureKind::transport, text + ": the upstream closed");
+    default:
+      return failure(FailureKind::transport, text + ": " + connection_->problem());
   }
 }
 
@@ -282,8 +288,8 @@ Done OutboundCall::open() {
 
 Done OutboundCall::connect_to(const Address& address) {
   connection_ = std::make_unique<UpstreamConnection>(pool_, origin_);
-  const Patience brief{
-      patience_.deadline.earlier(Deadline::after_ms(options_.connect_timeout_ms)), patience_.call};
+  const Patience brief{patience_.deadline.earlier(Deadline::after_ms(options_.connect_timeout_ms)),
+                       patience_.call};
   Io io = connection_->connect(address, brief);
   if (io == Io::done && origin_.is_tls) {
     io = connection_->handshake(client_.tls(), origin_.host, brief);
@@ -343,8 +349,7 @@ void OutboundCall::make_room(std::size_t bytes_max) {
     begin_ = 0;
     return;
   }
-  const std::size_t size =
-      std::clamp(connection.input_bytes * 2, input_bytes_initial, bytes_max);
+  const std::size_t size = std::clamp(connection.input_bytes * 2, input_bytes_initial, bytes_max);
   std::unique_ptr<char[]> larger(new char[size]);
   if (end_ > 0) std::memcpy(larger.get(), connection.input.get(), end_);
   connection.input = std::move(larger);
@@ -424,8 +429,8 @@ Done OutboundCall::receive_chunked(ReplyParser& parser, HttpSink& sink) {
   for (;;) {
     if (end_ > begin_) {
       std::size_t taken = 0;
-      const ParseStep step = parser.parse_chunks(
-          {connection_->input.get() + begin_, end_ - begin_}, taken, sink, reply_bytes_max_);
+      const ParseStep step = parser.parse_chunks({connection_->input.get() + begin_, end_ - begin_},
+                                                 taken, sink, reply_bytes_max_);
       begin_ += taken;
       if (step == ParseStep::complete) return Unit{};
       if (parser.is_stopped()) return stopped();

@@ -33,8 +33,8 @@ struct ClientSettings {
   std::uint64_t reply_bytes_max = base::limits::response_bytes_max;
   std::uint32_t reply_header_bytes_max = base::limits::upstream_header_bytes_max;
   std::uint32_t connections_max = base::limits::upstream_connections_max;  // per origin and loop
-  std::uint32_t origins_max = 256;           // per loop; the longest idle one gives way
-  std::uint32_t idle_connection_ms = 30'000; // an idle pooled connection is closed after it
+  std::uint32_t origins_max = 256;            // per loop; the longest idle one gives way
+  std::uint32_t idle_connection_ms = 30'000;  // an idle pooled connection is closed after it
   std::uint32_t resolution_cache_ms = 10'000;
   std::string user_agent = "turnpike";
 };

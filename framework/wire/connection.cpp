@@ -62,8 +62,8 @@ void Connection::start() noexcept {
     return;
   }
   idle_since_ns_ = home_.loop().turn_ns();
-  timer_.arm(Deadline{idle_since_ns_ +
-                      std::int64_t{home_.shared().limits.idle_timeout_ms} * 1'000'000});
+  timer_.arm(
+      Deadline{idle_since_ns_ + std::int64_t{home_.shared().limits.idle_timeout_ms} * 1'000'000});
   if (!fd_.arm()) {
     on_readable();
   } else if (home_.shared().is_draining.load()) {

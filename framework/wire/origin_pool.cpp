@@ -37,9 +37,8 @@ Origin* OriginPool::enter(const OriginKey& key, std::string_view host, std::uint
   const auto lock = guard();
   const std::size_t hash = hash_of(key);
   const auto [first, last] = origins_.equal_range(hash);
-  auto found = std::find_if(first, last, [&key](const auto& entry) {
-    return same(entry.second->key(), key);
-  });
+  auto found = std::find_if(first, last,
+                            [&key](const auto& entry) { return same(entry.second->key(), key); });
   if (found == last) {
     if (origins_.size() >= bounds_.origins_max && !evict_one()) return nullptr;
     found = origins_.emplace(hash, std::make_unique<Origin>(key, host, port));
@@ -60,8 +59,7 @@ bool OriginPool::evict_one() noexcept {
   auto oldest = origins_.end();
   for (auto entry = origins_.begin(); entry != origins_.end(); ++entry) {
     if (entry->second->calls > 0) continue;
-    if (oldest == origins_.end() ||
-        entry->second->last_used_ns < oldest->second->last_used_ns) {
+    if (oldest == origins_.end() || entry->second->last_used_ns < oldest->second->last_used_ns) {
       oldest = entry;
     }
   }

@@ -19,13 +19,20 @@ void append_number(std::string& out, std::uint64_t number, int base) {
 // The fields that say how the message ends or how the connection goes on are the wire's own.
 bool is_own_field(std::string_view name) noexcept {
   switch (name.size()) {
-    case 4: return same_text(name, "date");
-    case 7: return same_text(name, "upgrade") || same_text(name, "trailer");
-    case 10: return same_text(name, "connection") || same_text(name, "keep-alive");
-    case 14: return same_text(name, "content-length");
-    case 16: return same_text(name, "proxy-connection");
-    case 17: return same_text(name, "transfer-encoding");
-    default: return false;
+    case 4:
+      return same_text(name, "date");
+    case 7:
+      return same_text(name, "upgrade") || same_text(name, "trailer");
+    case 10:
+      return same_text(name, "connection") || same_text(name, "keep-alive");
+    case 14:
+      return same_text(name, "content-length");
+    case 16:
+      return same_text(name, "proxy-connection");
+    case 17:
+      return same_text(name, "transfer-encoding");
+    default:
+      return false;
   }
 }
 
@@ -53,35 +60,64 @@ std::string_view DateText::at(std::int64_t turn_ns, std::int64_t (*now_s)()) noe
 
 std::string_view reason_of(int status) noexcept {
   switch (status) {
-    case 200: return "OK";
-    case 201: return "Created";
-    case 202: return "Accepted";
-    case 204: return "No Content";
-    case 304: return "Not Modified";
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 402: return "Payment Required";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 406: return "Not Acceptable";
-    case 408: return "Request Timeout";
-    case 409: return "Conflict";
-    case 410: return "Gone";
-    case 411: return "Length Required";
-    case 413: return "Content Too Large";
-    case 414: return "URI Too Long";
-    case 415: return "Unsupported Media Type";
-    case 422: return "Unprocessable Content";
-    case 429: return "Too Many Requests";
-    case 431: return "Request Header Fields Too Large";
-    case 500: return "Internal Server Error";
-    case 501: return "Not Implemented";
-    case 502: return "Bad Gateway";
-    case 503: return "Service Unavailable";
-    case 504: return "Gateway Timeout";
-    case 505: return "HTTP Version Not Supported";
-    default: return "";  // the phrase is for people and may be empty (RFC 9112 section 4)
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 202:
+      return "Accepted";
+    case 204:
+      return "No Content";
+    case 304:
+      return "Not Modified";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 402:
+      return "Payment Required";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 406:
+      return "Not Acceptable";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 410:
+      return "Gone";
+    case 411:
+      return "Length Required";
+    case 413:
+      return "Content Too Large";
+    case 414:
+      return "URI Too Long";
+    case 415:
+      return "Unsupported Media Type";
+    case 422:
+      return "Unprocessable Content";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "";  // the phrase is for people and may be empty (RFC 9112 section 4)
   }
 }
 

@@ -64,10 +64,10 @@ ParseStep ReplyParser::refused(const BeastError& error) noexcept {
                             error == http::error::bad_transfer_encoding;
     const bool is_chunk =
         error == http::error::bad_chunk || error == http::error::bad_chunk_extension;
-    problem_ = is_framing                             ? "the reply's length is ambiguous"
-               : is_chunk                             ? "a chunk of the reply is malformed"
-               : error == http::error::header_limit   ? "the head of the reply is too long"
-                                                      : "the reply is not HTTP/1.1";
+    problem_ = is_framing                           ? "the reply's length is ambiguous"
+               : is_chunk                           ? "a chunk of the reply is malformed"
+               : error == http::error::header_limit ? "the head of the reply is too long"
+                                                    : "the reply is not HTTP/1.1";
   }
   return ParseStep::refused;
 }

@@ -100,7 +100,10 @@ ParseStep RequestParser::parse_head(const char* data, std::size_t size) {
   if (size == parsed_) return ParseStep::need_more;
   BeastError error;
   parsed_ += put({data + parsed_, size - parsed_}, error);
-  if (error == http::error::need_more || (!error && !is_head_complete_)) return unfinished(size);
+  const bool is_unfinished = error == http::error::need_more || (!error && !is_head_complete_);
+  // A request line over Beast's one limit is over one of ours, and that one is to be named.
+  const bool is_long_line = error == http::error::header_limit && line_end_ == 0;
+  if (is_unfinished || is_long_line) return unfinished(size);
   if (error) return refused(error);
   if (parsed_ - line_end_ > bounds_.header_bytes_max) {
     refuse(ErrorCode::request_headers_too_large, "The header fields are too long.", error);

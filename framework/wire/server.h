@@ -105,8 +105,7 @@ class Responder {
   // A reply in pieces: with `length`, exactly that many bytes must follow; without, it is chunked
   // (for an HTTP/1.0 client buffered up to `response_bytes_max`, so that its end can be told). The
   // head leaves with the first write(), which may be empty.
-  virtual bool begin(int status, Headers headers,
-                     std::optional<std::uint64_t> length) noexcept = 0;
+  virtual bool begin(int status, Headers headers, std::optional<std::uint64_t> length) noexcept = 0;
   virtual bool write(std::string_view bytes) noexcept = 0;
   virtual bool finish() noexcept = 0;
 

@@ -67,8 +67,8 @@ class Session final : public Request, public Responder {
   bool send_continue() noexcept;
   Received receive_into(char* to, std::size_t room, std::size_t& received,
                         runtime::Deadline deadline) noexcept;
-  ParseStep pump_chunks(std::string* content, std::uint64_t content_max,
-                        runtime::Deadline deadline, bool& timed_out);
+  ParseStep pump_chunks(std::string* content, std::uint64_t content_max, runtime::Deadline deadline,
+                        bool& timed_out);
   bool drain_body() noexcept;
   bool can_drain() const noexcept;
   void next_request() noexcept;

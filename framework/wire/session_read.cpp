@@ -184,8 +184,7 @@ Result<std::string_view, base::Error> Session::read_sized_body(std::uint64_t byt
     return body_view_;
   }
   if (!send_continue()) return fail_body(ErrorCode::request_malformed, "The client is gone.");
-  const Deadline deadline =
-      Deadline::after_ms(connection_->home().shared().limits.body_timeout_ms);
+  const Deadline deadline = Deadline::after_ms(connection_->home().shared().limits.body_timeout_ms);
   body_.assign(input_.get() + taken_, end_ - taken_);
   taken_ = end_;
   while (body_.size() < length) {
@@ -238,8 +237,8 @@ Result<std::string_view, base::Error> Session::read_chunked_body(std::uint64_t b
   body_.clear();
   bool timed_out = false;
   const ParseStep step = pump_chunks(
-      &body_, bytes_max,
-      Deadline::after_ms(connection_->home().shared().limits.body_timeout_ms), timed_out);
+      &body_, bytes_max, Deadline::after_ms(connection_->home().shared().limits.body_timeout_ms),
+      timed_out);
   if (step == ParseStep::complete) {
     body_state_ = Body::read;
     body_view_ = body_;

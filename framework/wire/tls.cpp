@@ -30,8 +30,7 @@ int bio_write(BIO* bio, const char* from, int size) {
 
 int bio_read(BIO* bio, char* to, int room) {
   BIO_clear_retry_flags(bio);
-  const ssize_t received =
-      ::recv(socket_of(bio), to, static_cast<std::size_t>(room), MSG_DONTWAIT);
+  const ssize_t received = ::recv(socket_of(bio), to, static_cast<std::size_t>(room), MSG_DONTWAIT);
   if (received < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
   return static_cast<int>(received);
 }
@@ -47,10 +46,14 @@ int bio_create(BIO* bio) {
 
 TlsStep TlsStream::judge(int result) noexcept {
   switch (SSL_get_error(ssl_, result)) {
-    case SSL_ERROR_WANT_READ: return TlsStep::wants_read;
-    case SSL_ERROR_WANT_WRITE: return TlsStep::wants_write;
-    case SSL_ERROR_ZERO_RETURN: return TlsStep::end;
-    default: break;
+    case SSL_ERROR_WANT_READ:
+      return TlsStep::wants_read;
+    case SSL_ERROR_WANT_WRITE:
+      return TlsStep::wants_write;
+    case SSL_ERROR_ZERO_RETURN:
+      return TlsStep::end;
+    default:
+      break;
   }
   const unsigned long code = ERR_peek_error();
   const long verified = SSL_get_verify_result(ssl_);
@@ -99,9 +102,9 @@ TlsContext::TlsContext(const std::string& authorities) {
     throw std::runtime_error("certificate authorities '" + authorities +
                              "': " + error.displayText());
   }
-  SSL_CTX_set_mode(context_->sslContext(),
-                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                       SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_mode(context_->sslContext(), SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                               SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                               SSL_MODE_RELEASE_BUFFERS);
   socket_method_ = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "turnpike socket");
   if (socket_method_ == nullptr) throw std::runtime_error("TLS: out of memory");
   BIO_meth_set_write(socket_method_, bio_write);

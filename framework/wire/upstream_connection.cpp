@@ -80,10 +80,14 @@ Io UpstreamConnection::connect(const Address& address, const Patience& patience)
 
 Io UpstreamConnection::wait_for(TlsStep step, const Patience& patience) noexcept {
   switch (step) {
-    case TlsStep::wants_read: return wait(true, patience);
-    case TlsStep::wants_write: return wait(false, patience);
-    case TlsStep::end: return Io::end;
-    default: break;
+    case TlsStep::wants_read:
+      return wait(true, patience);
+    case TlsStep::wants_write:
+      return wait(false, patience);
+    case TlsStep::end:
+      return Io::end;
+    default:
+      break;
   }
   try {
     problem_ = "TLS: " + tls_->problem();
@@ -104,8 +108,8 @@ Io UpstreamConnection::handshake(TlsContext& context, const std::string& host,
   }
 }
 
-Io UpstreamConnection::send(std::string_view head, std::string_view body,
-                            const Patience& patience, bool& is_begun, bool& is_whole) noexcept {
+Io UpstreamConnection::send(std::string_view head, std::string_view body, const Patience& patience,
+                            bool& is_begun, bool& is_whole) noexcept {
   if (tls_ != nullptr) {
     Io io = send_tls(head, patience, is_begun);
     if (io == Io::done) io = send_tls(body, patience, is_begun);

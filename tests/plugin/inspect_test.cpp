@@ -73,7 +73,7 @@ TEST(Inspect, SurvivesDamagedFiles) {
                                     0x7fffffffffffffff, 0xffffffffffffffff, whole.size()};
   std::size_t refused = 0;
   std::size_t accepted = 0;
-  for (int round = 0; round < 20'000; ++round) {
+  for (int round = 0; round < 8'000; ++round) {
     std::vector<std::uint8_t> damaged = whole;
     const std::size_t reach = round % 4 == 0 ? 64 : round % 4 == 1 ? 1024 : 8192;
     for (std::uint64_t change = 0, changes = 1 + chance() % 4; change < changes; ++change) {
@@ -87,7 +87,7 @@ TEST(Inspect, SurvivesDamagedFiles) {
     ++(info.ok() ? accepted : refused);
     EXPECT_TRUE(info.ok() || !info.error().problem.empty());
   }
-  EXPECT_GT(refused, 1'000u);
+  EXPECT_GT(refused, 500u);
   EXPECT_GT(accepted, 100u);  // otherwise the damages are too crude to reach the later tables
 }
 

@@ -75,14 +75,15 @@ TEST(Target, AbsoluteFormLosesSchemeAndAuthority) {
 TEST(Target, OtherFormsAndNone) {
   EXPECT_EQ(split_target("*")->form, TargetForm::asterisk);
   EXPECT_EQ(split_target("gateway.example:443")->form, TargetForm::authority);
-  for (const char* text : {"", "a", "http://", "http:///x", "http://a b/", "http://u@h/", "ftp://h/",
-                           "gateway.example:", ":443", "gateway.example:99999", "**"}) {
+  for (const char* text : {"", "a", "http://", "http:///x", "http://a b/", "http://u@h/",
+                           "ftp://h/", "gateway.example:", ":443", "gateway.example:99999", "**"}) {
     EXPECT_FALSE(split_target(text)) << text;
   }
 }
 
 TEST(Target, AuthoritiesAsAHostFieldMayHold) {
-  for (const char* text : {"a", "a:1", "127.0.0.1:8402", "[::1]", "[::1]:65535", "", "a%20b", "a:"}) {
+  for (const char* text :
+       {"a", "a:1", "127.0.0.1:8402", "[::1]", "[::1]:65535", "", "a%20b", "a:"}) {
     EXPECT_TRUE(is_valid_authority(text)) << text;
   }
   for (const char* text : {"a/b", "a b", "u@h", "a:b", "a:65536", "[::1", "[]", "[::1]x", "[g::]",

@@ -1,0 +1,346 @@
+// What serve() costs of itself: a call with an instant upstream, an instant ledger and a writer that
+// drops everything, unpaid and paid, and then line by line. `allocs` is allocations per iteration.
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "base/sources.h"
+#include "base/uri.h"
+#include "exchange/bench_program.h"
+#include "exchange/delivery.h"
+#include "exchange/serve.h"
+#include "exchange/service.h"
+#include "identity/authenticator.h"
+#include "lanes/credits.h"
+
+namespace {
+std::atomic<std::uint64_t> allocations{0};
+}
+
+void* operator new(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace turnpike::exchange {
+namespace {
+
+constexpr std::string_view request_id = "019a0000-0000-7000-8000-000000000001";
+constexpr std::string_view request_query = "dao_id=sample-dao&limit=50&hours=24&types=proposal";
+
+// Headers as a client library sends them.
+const HeaderField other_headers[] = {{"Host", "127.0.0.1:8402"},
+                                     {"User-Agent", "bench/1.0"},
+                                     {"Accept", "application/json"},
+                                     {"Accept-Encoding", "gzip, deflate"},
+                                     {"X-Request-Id", "client-1234567890"},
+                                     {"Connection", "keep-alive"}};
+
+std::vector<HeaderField> headers_with(HeaderField credential) {
+  std::vector<HeaderField> headers(std::begin(other_headers), std::end(other_headers));
+  headers.push_back(credential);
+  return headers;
+}
+
+const HeaderField reply_headers[] = {{"Content-Type", "application/json"},
+                                     {"Content-Length", "1024"},
+                                     {"Date", "Sat, 21 Nov 2026 06:53:48 GMT"},
+                                     {"ETag", "\"3f9a\""}};
+const std::string reply_body(1024, 'x');
+
+class InstantUpstream final : public Upstream {
+ public:
+  Done execute(const UpstreamRequest&, ReplySink& sink, Call&) override {
+    if (sink.head(200, reply_headers, reply_body.size())) sink.body(reply_body);
+    return Unit{};
+  }
+  [[nodiscard]] State state(std::uint32_t) const noexcept override { return {}; }
+  Done probe(Call&) override { return Unit{}; }
+};
+
+class InstantProvider final : public Provider {
+ public:
+  Result<std::unique_ptr<Upstream>> bind(const Binding&, Host&) override {
+    return std::unique_ptr<Upstream>(std::make_unique<InstantUpstream>());
+  }
+};
+
+class InstantLedger final : public ledger::Ledger {
+ public:
+  Result<ledger::Hold, base::Error> hold(std::string_view, ledger::Credits,
+                                         runtime::Deadline) override {
+    return ledger::Hold();
+  }
+  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact& fact) override {
+    benchmark::DoNotOptimize(&fact);
+    return ledger::Settled{1, 999};
+  }
+  void release(ledger::Hold, const ledger::UsageFact&) noexcept override {}
+  Result<ledger::Balance, base::Error> balance(std::string_view, runtime::Deadline) override {
+    return ledger::Balance{};
+  }
+};
+
+// The unpaid lane of benchmarks: it has a header of its own and admits everybody.
+class OpenLane final : public Lane {
+ public:
+  [[nodiscard]] LaneTraits traits() const noexcept override {
+    static constexpr std::string_view headers[] = {"x-bench-lane"};
+    LaneTraits traits;
+    traits.name = "open";
+    traits.credential_headers = headers;
+    return traits;
+  }
+  Result<std::unique_ptr<BoundLane>> bind(const LaneBinding&, Host&) override {
+    return std::unique_ptr<BoundLane>(std::make_unique<Bound>());
+  }
+
+ private:
+  class OpenTicket final : public Ticket {
+   public:
+    Finish settle(const ReplyView&, Call&) override { return Charged{}; }
+    void release(Outcome, int, Call&) override {}
+  };
+  class Bound final : public BoundLane {
+   public:
+    Admission admit(const LaneRequest&, Call&) override {
+      return std::unique_ptr<Ticket>(std::make_unique<OpenTicket>());
+    }
+  };
+};
+
+class OneKey final : public identity::Authenticator {
+ public:
+  Result<std::shared_ptr<const identity::Principal>, base::Error> authenticate(
+      std::string_view, runtime::Deadline) override {
+    return principal_;
+  }
+
+ private:
+  std::shared_ptr<const identity::Principal> principal_ =
+      std::make_shared<const identity::Principal>(identity::Principal{
+          "key:key_01hz0000000000000000", "acct_01hz0000000000000000",
+          identity::AccountStatus::active});
+};
+
+class DroppingWriter final : public ReplyWriter {
+ public:
+  bool reply(const ReplyHead& head, std::string_view body) override {
+    benchmark::DoNotOptimize(&head);
+    benchmark::DoNotOptimize(body.data());
+    ++replies;
+    return true;
+  }
+  bool begin(const ReplyHead&, std::optional<std::uint64_t>) override { return true; }
+  bool write(std::string_view) override { return true; }
+  bool finish(std::string_view) override { return true; }
+  void cut() noexcept override {}
+  bool refuse(const base::Error&, const RefusalHead&) override {
+    ++refusals;
+    return true;
+  }
+  std::uint64_t replies = 0;
+  std::uint64_t refusals = 0;
+};
+
+class BenchHost final : public Host {
+ public:
+  Report& report() noexcept override { std::abort(); }
+  Clock& clock() noexcept override { return clock_; }
+  Random& random() noexcept override { std::abort(); }
+  Http& http() noexcept override { std::abort(); }
+  Offload& offload() noexcept override { std::abort(); }
+
+ private:
+  base::SystemClock clock_;
+};
+
+// Everything around serve(), once.
+struct Gateway {
+  Gateway() {
+    const ProviderSlot providers[] = {{"instant", &provider, &host}};
+    const LaneSlot lanes[] = {{&credits, &host, nullptr}, {&open, &host, nullptr}};
+    BindInput input;
+    input.installed.program = bench_program();
+    input.installed.generation.id = "gen_3f9a3f9a3f9a3f9a";
+    input.providers = providers;
+    input.lanes = lanes;
+    auto bound = bind_service(input);
+    if (!bound.ok()) std::abort();
+    service = *std::move(bound);
+  }
+
+  Invocation invocation(Headers headers) const {
+    Invocation call;
+    call.method = "GET";
+    call.path = bench_path;
+    call.query = request_query;
+    call.headers = headers;
+    call.request_id = request_id;
+    call.client_request_id = "client-1234567890";
+    return call;
+  }
+
+  base::SystemClock clock;
+  BenchHost host;
+  InstantProvider provider;
+  InstantLedger ledger;
+  lanes::CreditsLane credits{ledger};
+  OpenLane open;
+  OneKey authenticator;
+  TransferSlots transfers;
+  LoopState loop{{}};
+  std::shared_ptr<const Service> service;
+  Context context() { return {service.get(), loop, authenticator, transfers, clock}; }
+};
+
+Gateway& gateway() {
+  static Gateway the_gateway;
+  return the_gateway;
+}
+
+// Runs `step` in the loop of `state` and reports its allocations.
+template <class Step>
+void measure(benchmark::State& state, Step step) {
+  step();  // buffers of the first call
+  const std::uint64_t before = allocations.load();
+  for (auto _ : state) step();
+  state.counters["allocs"] = benchmark::Counter(static_cast<double>(allocations.load() - before),
+                                                benchmark::Counter::kAvgIterations);
+}
+
+void serve_calls(benchmark::State& state, HeaderField credential, Ending expected) {
+  const auto headers = headers_with(credential);
+  const Invocation invocation = gateway().invocation(headers);
+  const Context context = gateway().context();
+  DroppingWriter writer;
+  measure(state, [&] {
+    const Served served = serve(context, invocation, writer);
+    if (served.ending != expected) state.SkipWithError("the call did not end as expected");
+  });
+}
+
+void Serve_unpaid(benchmark::State& state) {
+  serve_calls(state, {"X-Bench-Lane", "1"}, Ending::replied);
+}
+BENCHMARK(Serve_unpaid);
+
+void Serve_paid(benchmark::State& state) {
+  serve_calls(state, {"Authorization", "Bearer turnpike_sk_v1_dev_abc"}, Ending::replied);
+}
+BENCHMARK(Serve_paid);
+
+void Serve_refused_401(benchmark::State& state) {
+  serve_calls(state, {"Accept-Language", "de"}, Ending::refused);
+}
+BENCHMARK(Serve_refused_401);
+
+// ---- line by line -----------------------------------------------------------------------------------
+
+void Line_clock(benchmark::State& state) {
+  measure(state, [] { benchmark::DoNotOptimize(gateway().clock.monotonic_ns()); });
+}
+BENCHMARK(Line_clock);
+
+void Line_read_credentials(benchmark::State& state) {
+  const auto headers = headers_with({"Authorization", "Bearer turnpike_sk_v1_dev_abc"});
+  measure(state, [&] {
+    benchmark::DoNotOptimize(read_credentials(headers, gateway().service->lanes()));
+  });
+}
+BENCHMARK(Line_read_credentials);
+
+void Line_choose_lane(benchmark::State& state) {
+  const auto headers = headers_with({"Authorization", "Bearer turnpike_sk_v1_dev_abc"});
+  const Credentials credentials = read_credentials(headers, gateway().service->lanes());
+  Asked asked;
+  asked.target = Target::operation;
+  measure(state, [&] {
+    benchmark::DoNotOptimize(choose_lane(gateway().service->lanes(), credentials, asked));
+  });
+}
+BENCHMARK(Line_choose_lane);
+
+void Line_match(benchmark::State& state) {
+  measure(state,
+          [] { benchmark::DoNotOptimize(gateway().service->program().match(bench_path)); });
+}
+BENCHMARK(Line_match);
+
+// A lookup that is a copy of a shared pointer: what serve() pays around the Authenticator.
+void Line_authenticate(benchmark::State& state) {
+  measure(state, [] {
+    benchmark::DoNotOptimize(gateway().authenticator.authenticate("token", {}));
+  });
+}
+BENCHMARK(Line_authenticate);
+
+void Line_preflight(benchmark::State& state) {
+  const Service& service = *gateway().service;
+  const auto match = service.program().match(bench_path);
+  const auto* operation = service.program().operation(*match.route, Method::get);
+  measure(state, [&] {
+    benchmark::DoNotOptimize(service.state(*operation));
+    benchmark::DoNotOptimize(base::query_fault(request_query));
+  });
+}
+BENCHMARK(Line_preflight);
+
+void Line_caps(benchmark::State& state) {
+  measure(state, [] {
+    LoopState::Seat seat;
+    benchmark::DoNotOptimize(seat.enter(gateway().loop));
+    benchmark::DoNotOptimize(seat.enter_account("acct_01hz0000000000000000"));
+    benchmark::DoNotOptimize(gateway().service->upstream(0).in_flight.try_enter());
+  });
+}
+BENCHMARK(Line_caps);
+
+void Line_hold_and_settle(benchmark::State& state) {
+  const Service& service = *gateway().service;
+  const LaneRow* row = service.lanes().find(LaneRole::credits);
+  BoundLane& lane = *service.lane(*row).bound;
+  LaneRequest request;
+  request.request_id = request_id;
+  request.client_request_id = "client-1234567890";
+  request.account_id = "acct_01hz0000000000000000";
+  request.principal_id = "key:key_01hz0000000000000000";
+  LiveCall call(request_id, runtime::Deadline::after_ms(30'000), nullptr);
+  measure(state, [&] {
+    Admission admission = lane.admit(request, call);
+    Finish finish = std::get<std::unique_ptr<Ticket>>(admission)->settle({}, call);
+    benchmark::DoNotOptimize(&finish);
+  });
+}
+BENCHMARK(Line_hold_and_settle);
+
+void Line_take_reply(benchmark::State& state) {
+  const Service& service = *gateway().service;
+  const auto match = service.program().match(bench_path);
+  DroppingWriter writer;
+  measure(state, [&] {
+    LoopState::Seat seat;
+    if (!seat.enter(gateway().loop)) std::abort();
+    LiveCall call(request_id, {}, nullptr);
+    const RouteTerms& route = service.terms(*match.route);
+    const Delivery::Terms terms{*match.route->response, route, route.reply_bytes_max, false,
+                                {}, 0, 0};
+    Delivery delivery(terms, writer, call, gateway().transfers, seat.scratch(), gateway().clock);
+    if (delivery.head(200, reply_headers, reply_body.size())) delivery.body(reply_body);
+    benchmark::DoNotOptimize(delivery.judge(Unit{}, false));
+  });
+}
+BENCHMARK(Line_take_reply);
+
+}  // namespace
+}  // namespace turnpike::exchange
+
+BENCHMARK_MAIN();

@@ -1,0 +1,256 @@
+#include "identity/cached_authenticator.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "crypto/digest.h"
+#include "identity/token.h"
+
+namespace turnpike::identity {
+namespace {
+
+constexpr std::size_t slot_count = 32;
+constexpr std::size_t changes_at_a_time = 1'000;
+constexpr std::uint32_t lookup_threads_max = 4;
+constexpr std::uint32_t lookup_queue_max = 1'024;
+constexpr std::int64_t ns_per_ms = 1'000'000;
+
+struct DigestHash {
+  std::size_t operator()(const crypto::Sha256& digest) const noexcept {
+    std::size_t value = 0;  // the digest is uniform already
+    std::memcpy(&value, digest.data(), sizeof value);
+    return value;
+  }
+};
+
+struct Entry {
+  std::shared_ptr<const Principal> principal;  // this slot's own, so its count is not shared
+  std::string key_id;
+  bool used = false;  // since the heartbeat looked last
+};
+
+struct alignas(64) Slot {
+  std::mutex mutex;
+  std::unordered_map<crypto::Sha256, Entry, DigestHash> known;
+  std::unordered_set<crypto::Sha256, DigestHash> unknown;
+};
+
+// Threads are numbered as they come, so that up to `slot_count` of them never meet at a slot.
+std::size_t slot_of_thread() noexcept {
+  static std::atomic<std::size_t> threads{0};
+  thread_local const std::size_t slot = threads.fetch_add(1) % slot_count;
+  return slot;
+}
+
+base::Error invalid() {
+  return {base::ErrorCode::auth_credential_invalid, "The API key is not valid."};
+}
+
+base::Error unavailable() {
+  return {base::ErrorCode::auth_unavailable, "API keys cannot be checked now.", 1};
+}
+
+}  // namespace
+
+struct CachedAuthenticator::Machine {
+  Machine(KeyStore& keys, const AuthenticatorSettings& given, Sources with)
+      : store(keys),
+        settings(given),
+        sources(with),
+        user(sources.pool.add_user("identity", lookup_threads_max, lookup_queue_max)) {}
+
+  // Drops what `matches`; look-ups under way are not cached, since they may have seen the old state.
+  template <class F>
+  void drop(F&& matches) {
+    changes.fetch_add(1);
+    for (Slot& slot : slots) {
+      const std::lock_guard lock(slot.mutex);
+      std::erase_if(slot.known, matches);
+    }
+  }
+
+  void apply(const KeyChange& change) {
+    if (!change.digest) {
+      drop([&](const auto& item) { return item.second.principal->account_id == change.account_id; });
+      return;
+    }
+    changes.fetch_add(1);
+    for (Slot& slot : slots) {
+      const std::lock_guard lock(slot.mutex);
+      slot.known.erase(*change.digest);
+      slot.unknown.erase(*change.digest);
+    }
+  }
+
+  bool catch_up() {
+    while (true) {
+      const auto next = store.changes_after(last_change);
+      if (!next) return false;
+      for (const KeyChange& change : *next) {
+        apply(change);
+        last_change = change.sequence;
+      }
+      if (next->size() < changes_at_a_time) return true;
+    }
+  }
+
+  bool believed() const noexcept {
+    return sources.clock.monotonic_ns() < believed_until_ns.load(std::memory_order_acquire);
+  }
+
+  Result<std::shared_ptr<const Principal>, base::Error> look_up(const crypto::Sha256& digest,
+                                                                runtime::Deadline deadline);
+  void keep(const crypto::Sha256& digest, const std::optional<KeyRecord>& record,
+            const std::shared_ptr<const Principal>& principal, std::uint64_t seen);
+  void write_uses();
+
+  KeyStore& store;
+  const AuthenticatorSettings settings;
+  const Sources sources;
+  const runtime::PoolUser user;
+  std::array<Slot, slot_count> slots;
+  std::atomic<std::uint64_t> changes{0};  // every change that may end an answer
+  std::atomic<std::int64_t> believed_until_ns{0};
+  std::mutex beat_mutex;  // guards the next two
+  std::int64_t last_change = -1;
+  std::int64_t uses_written_ns = 0;
+  std::mutex stop_mutex;
+  std::condition_variable stop_wanted;
+  bool is_stopping = false;
+  std::thread thread;
+};
+
+CachedAuthenticator::CachedAuthenticator(KeyStore& store, const AuthenticatorSettings& settings,
+                                         Sources sources)
+    : machine_(std::make_unique<Machine>(store, settings, sources)) {
+  machine_->uses_written_ns = sources.clock.monotonic_ns();
+  beat();
+  if (settings.heartbeat_ms > 0) {
+    machine_->thread = std::thread([this] {
+      std::unique_lock lock(machine_->stop_mutex);
+      const auto pause = std::chrono::milliseconds(machine_->settings.heartbeat_ms);
+      while (!machine_->stop_wanted.wait_for(lock, pause, [this] { return machine_->is_stopping; })) {
+        lock.unlock();
+        beat();
+        lock.lock();
+      }
+    });
+  }
+}
+
+CachedAuthenticator::~CachedAuthenticator() {
+  {
+    const std::lock_guard lock(machine_->stop_mutex);
+    machine_->is_stopping = true;
+  }
+  machine_->stop_wanted.notify_all();
+  if (machine_->thread.joinable()) machine_->thread.join();
+  machine_->write_uses();
+}
+
+Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::authenticate(
+    std::string_view token, runtime::Deadline deadline) {
+  const std::optional<Environment> environment = token_environment(token);
+  if (!environment) return invalid();
+  if (*environment != machine_->settings.environment) {
+    return base::Error{base::ErrorCode::auth_wrong_environment,
+                       "The API key belongs to another environment."};
+  }
+  const crypto::Sha256 digest = crypto::sha256(token);
+  if (machine_->believed()) {
+    Slot& slot = machine_->slots[slot_of_thread()];
+    const std::lock_guard lock(slot.mutex);
+    if (const auto found = slot.known.find(digest); found != slot.known.end()) {
+      found->second.used = true;
+      return found->second.principal;
+    }
+    if (slot.unknown.contains(digest)) return invalid();
+  }
+  return machine_->look_up(digest, deadline);
+}
+
+Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::Machine::look_up(
+    const crypto::Sha256& digest, runtime::Deadline deadline) {
+  const std::uint64_t seen = changes.load();
+  const auto reply =
+      sources.pool.call(user, [keys = &store, digest] { return keys->find(digest); }, deadline);
+  if (reply.outcome != runtime::PoolOutcome::done || !*reply.value) return unavailable();
+  std::optional<KeyRecord> record = **reply.value;
+  if (record && record->key.revoked_at_ms) record.reset();
+  if (record && record->key.environment != settings.environment) record.reset();
+  std::shared_ptr<const Principal> principal;
+  if (record) {
+    principal = std::make_shared<const Principal>(
+        Principal{"key:" + record->key.id, record->key.account_id, record->account_status});
+  }
+  keep(digest, record, principal, seen);
+  if (principal == nullptr) return invalid();
+  return principal;
+}
+
+void CachedAuthenticator::Machine::keep(const crypto::Sha256& digest,
+                                        const std::optional<KeyRecord>& record,
+                                        const std::shared_ptr<const Principal>& principal,
+                                        std::uint64_t seen) {
+  Slot& slot = slots[slot_of_thread()];
+  const std::lock_guard lock(slot.mutex);
+  if (changes.load() != seen) return;
+  if (!record) {
+    if (slot.unknown.size() >= settings.unknown_max) slot.unknown.clear();
+    slot.unknown.insert(digest);
+    return;
+  }
+  if (slot.known.size() >= settings.entries_max) slot.known.erase(slot.known.begin());
+  slot.known.insert_or_assign(digest, Entry{principal, record->key.id, true});
+}
+
+void CachedAuthenticator::forget(std::string_view key_id) noexcept {
+  machine_->drop([&](const auto& item) { return item.second.key_id == key_id; });
+}
+
+bool CachedAuthenticator::beat() {
+  Machine& machine = *machine_;
+  const std::lock_guard lock(machine.beat_mutex);
+  const std::int64_t began_ns = machine.sources.clock.monotonic_ns();
+  if (machine.last_change < 0) {
+    const auto last = machine.store.last_change();  // the cache is empty: nothing to catch up with
+    if (!last) return false;
+    machine.last_change = *last;
+  }
+  if (!machine.catch_up()) return false;
+  machine.believed_until_ns.store(began_ns + machine.settings.believed_ms * ns_per_ms,
+                                  std::memory_order_release);
+  if (began_ns - machine.uses_written_ns >= machine.settings.record_uses_ms * ns_per_ms) {
+    machine.uses_written_ns = began_ns;
+    machine.write_uses();
+  }
+  return true;
+}
+
+void CachedAuthenticator::Machine::write_uses() {
+  std::vector<KeyUse> uses;
+  const std::int64_t now_ms = sources.clock.now_ms();
+  std::unordered_set<std::string> seen;
+  for (Slot& slot : slots) {
+    const std::lock_guard lock(slot.mutex);
+    for (auto& [digest, entry] : slot.known) {
+      if (!std::exchange(entry.used, false)) continue;
+      if (seen.insert(entry.key_id).second) uses.push_back({entry.key_id, now_ms});
+    }
+  }
+  if (uses.empty()) return;
+  const auto written = store.record_uses(uses);
+  if (!written) sources.log.write(Severity::warning, "key_uses_not_recorded");
+}
+
+}  // namespace turnpike::identity

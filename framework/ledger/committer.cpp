@@ -1,0 +1,376 @@
+#include "ledger/committer.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <unordered_set>
+
+namespace turnpike::ledger {
+namespace {
+
+constexpr std::int64_t ns_per_ms = 1'000'000;
+constexpr std::int64_t facts_wait_ms = 100;
+constexpr std::int64_t retry_pause_ms = 50;
+constexpr std::size_t queue_max = 1 << 18;
+
+base::Error unavailable() {
+  return {base::ErrorCode::billing_ledger_unavailable,
+          "The Credit ledger cannot be reached; nothing was charged.", 1};
+}
+
+base::Error lease_lost() {
+  return {base::ErrorCode::billing_lease_lost,
+          "The Credits of this call were taken back before it ended; nothing was charged.", 1};
+}
+
+// The views of a fact, in one list.
+template <class Fact>
+auto texts_of(Fact& fact) {
+  return std::array{&fact.message_id,    &fact.request_id, &fact.client_request_id,
+                    &fact.account_id,    &fact.api_key_id, &fact.route_id,
+                    &fact.method,        &fact.lane,       &fact.generation,
+                    &fact.outcome_reason};
+}
+
+}  // namespace
+
+OwnedFact::OwnedFact(const UsageFact& fact) : fact_(fact) {
+  std::size_t size = 0;
+  for (const std::string_view* text : texts_of(fact_)) size += text->size();
+  bytes_ = std::make_unique_for_overwrite<char[]>(size);
+  char* at = bytes_.get();
+  for (std::string_view* text : texts_of(fact_)) {
+    if (!text->empty()) std::memcpy(at, text->data(), text->size());
+    *text = {at, text->size()};
+    at += text->size();
+  }
+}
+
+// One call's settlement, shared by the call and the committer, since either may leave first.
+struct Committer::Job {
+  Job(Hold held, const UsageFact& usage)
+      : hold(std::move(held)), units(hold.units()), shares(Escrow::shares(hold)), fact(usage) {}
+
+  // queued -> taken -> queued ...; the caller leaves by queued -> withdrawn or taken -> left.
+  enum class State : std::uint8_t { queued, taken, withdrawn, left };
+  bool move(State from, State to) noexcept { return state.compare_exchange_strong(from, to); }
+
+  Hold hold;
+  const Credits units;
+  std::vector<LeaseShare> shares;
+  const OwnedFact fact;
+  bool draws_directly = false;  // its lease was lost once
+  std::atomic<State> state{State::queued};
+  runtime::OneShot<Settlement> answer;
+};
+
+Committer::Committer(LedgerStore& store, Escrow& escrow, const LedgerSettings& settings,
+                     EscrowLedger::Sources sources)
+    : store_(store),
+      escrow_(escrow),
+      settings_(settings),
+      sources_(std::move(sources)),
+      batches_(sources_.metrics.counter("turnpike_ledger_batches_total",
+                                        "Settlement transactions committed", {})),
+      settled_(sources_.metrics.counter("turnpike_ledger_settlements_total",
+                                        "Paid calls charged", {})),
+      unknown_(sources_.metrics.counter("turnpike_ledger_unknown_total",
+                                        "Settlements answered as unknown", {})),
+      lost_(sources_.metrics.counter("turnpike_ledger_lost_leases_total",
+                                     "Leases found lost at settlement", {})),
+      dropped_(sources_.metrics.counter("turnpike_ledger_dropped_facts_total",
+                                        "Uncharged facts not recorded", {})),
+      queue_(queue_max) {}
+
+Committer::~Committer() {
+  is_abandoned_ = true;
+  queue_.close();
+  if (thread_.joinable()) thread_.join();
+}
+
+Stored<Unit> Committer::start() {
+  auto stream = store_.open_stream();
+  if (!stream) return stream.error();
+  stream_ = *std::move(stream);
+  is_writing_ = true;
+  thread_ = std::thread([this] { run(); });
+  return Unit{};
+}
+
+void Committer::stop() noexcept {
+  drain_until_ns_ = runtime::now_ns() + settings_.commit_budget_ms * ns_per_ms;
+  is_draining_ = true;
+  queue_.close();
+  if (thread_.joinable()) thread_.join();
+}
+
+Settlement Committer::settle(Hold hold, const UsageFact& fact) {
+  const runtime::CancelMask mask;  // from here the call is charged or told why not
+  const auto job = std::make_shared<Job>(std::move(hold), fact);
+  if (!queue_.push(job)) return SettlementRefused{unavailable()};
+  const auto budget = runtime::Deadline::after_ms(settings_.commit_budget_ms);
+  while (job->answer.wait(budget) != runtime::Wake::ready) {
+    if (job->move(Job::State::queued, Job::State::withdrawn)) {
+      return SettlementRefused{unavailable()};
+    }
+    if (!job->answer.is_set() && job->move(Job::State::taken, Job::State::left)) {
+      unknown_.add();
+      return SettlementUnknown{};
+    }
+    // It was put back, taken again or answered between the two looks.
+  }
+  return job->answer.take();
+}
+
+void Committer::record(const UsageFact& fact) noexcept {
+  const std::lock_guard lock(facts_mutex_);
+  if (facts_.size() >= settings_.released_facts_max) {
+    dropped_.add();
+    return;
+  }
+  facts_.emplace_back(fact);
+}
+
+// ---- the committer Thread -------------------------------------------------------------------------
+
+void Committer::run() {
+  Jobs jobs;
+  while (!is_abandoned_) {
+    jobs.clear();
+    take(jobs, runtime::Deadline::after_ms(facts_wait_ms));
+    if (is_abandoned_ || (is_draining_ && jobs.empty() && !has_facts())) break;
+    commit(jobs);
+  }
+  // A crash, or a store that is given up: callers that still wait are told at once.
+  Jobs rest = std::move(jobs);
+  jobs.clear();
+  (void)queue_.take(jobs, 1, runtime::Deadline::after_ms(0));
+  std::move(jobs.begin(), jobs.end(), std::back_inserter(rest));
+  for (const auto& job : rest) {
+    if (job != nullptr && job->move(Job::State::queued, Job::State::taken)) {
+      job->answer.set(SettlementRefused{unavailable()});
+    }
+  }
+}
+
+// Half of what is in flight, or what came within the batch's wait after the first.
+void Committer::take(Jobs& jobs, runtime::Deadline until) {
+  (void)queue_.take(jobs, 1, until);
+  if (jobs.empty()) return;
+  const auto half = static_cast<std::size_t>(std::max<std::int64_t>(
+      1, std::min<std::int64_t>(settings_.batch_max, escrow_.holds_in_flight() / 2)));
+  if (jobs.size() >= half) return;
+  Jobs more;
+  const runtime::Deadline wait{runtime::now_ns() + settings_.batch_wait_us * 1'000};
+  (void)queue_.take(more, half - jobs.size(), wait);
+  std::move(more.begin(), more.end(), std::back_inserter(jobs));
+}
+
+bool Committer::has_facts() {
+  const std::lock_guard lock(facts_mutex_);
+  return !facts_.empty();
+}
+
+void Committer::take_facts(std::vector<OwnedFact>& facts, std::size_t room) {
+  const std::lock_guard lock(facts_mutex_);
+  const std::size_t count = std::min(room, facts_.size());
+  const auto end = facts_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::move(facts_.begin(), end, std::back_inserter(facts));
+  facts_.erase(facts_.begin(), end);
+}
+
+void Committer::commit(Jobs& jobs) {
+  std::size_t from = 0;
+  do {
+    const std::size_t count = std::min<std::size_t>(settings_.batch_max, jobs.size() - from);
+    Jobs some(std::make_move_iterator(jobs.begin() + static_cast<std::ptrdiff_t>(from)),
+              std::make_move_iterator(jobs.begin() + static_cast<std::ptrdiff_t>(from + count)));
+    from += count;
+    std::vector<OwnedFact> facts;
+    take_facts(facts, settings_.batch_max - count);
+    while (attempt(some, facts) == Next::again && !is_abandoned_) {
+    }
+  } while (from < jobs.size());
+}
+
+Committer::Next Committer::attempt(Jobs& jobs, std::vector<OwnedFact>& facts) {
+  std::erase_if(jobs, [](const auto& job) {
+    return !job->move(Job::State::queued, Job::State::taken);  // its caller took it along
+  });
+  if (jobs.empty() && facts.empty()) return Next::done;
+  draw_directly(jobs);
+  std::vector<SettleEntry> entries;
+  entries.reserve(jobs.size() + facts.size());
+  for (const auto& job : jobs) entries.push_back({&job->fact.view(), job->shares});
+  for (const OwnedFact& fact : facts) entries.push_back({&fact.view(), {}});
+  const std::int64_t number = ++number_;
+  const auto answer = stream_->settle(number, entries);
+  if (answer) {
+    is_writing_ = true;
+    if (!answer->committed()) {
+      revise(jobs, facts, *answer);
+      return Next::again;
+    }
+    batches_.add();
+    answer_all(jobs);
+    return Next::done;
+  }
+  if (is_writing_.exchange(false)) {
+    sources_.log.write(Severity::error, "settlement_failed", {{"reason", answer.error().text}});
+  }
+  switch (answer.error().kind) {
+    case StoreFailure::Kind::unknown:
+      return prove(jobs, facts, number);
+    case StoreFailure::Kind::fatal:
+      give_up(jobs, answer.error());
+      return Next::give_up;
+    case StoreFailure::Kind::unavailable:
+      break;
+  }
+  if (jobs.empty()) {  // uncharged facts alone are not worth waiting for
+    dropped_.add(facts.size());
+    is_writing_ = true;
+    return Next::done;
+  }
+  for (const auto& job : jobs) {
+    if (is_draining_) {
+      job->answer.set(SettlementRefused{unavailable()});
+    } else {
+      job->move(Job::State::taken, Job::State::queued);
+    }
+  }
+  if (is_draining_) return Next::give_up;
+  pause();
+  return Next::again;
+}
+
+// Nothing may be written before the fate of that transaction is known.
+Committer::Next Committer::prove(Jobs& jobs, std::vector<OwnedFact>& facts, std::int64_t number) {
+  while (!is_abandoned_) {
+    const auto committed = stream_->committed(number);
+    if (committed) {
+      sources_.log.write(Severity::warning, "settlement_proven",
+                         {{"batch", number}, {"committed", *committed}});
+      is_writing_ = true;
+      if (*committed) {
+        batches_.add();
+        answer_all(jobs);
+        return Next::done;
+      }
+      // Never charge a call that was already told that its settlement is unknown.
+      for (const auto& job : jobs) job->move(Job::State::taken, Job::State::queued);
+      return Next::again;
+    }
+    if (is_draining_ && runtime::now_ns() > drain_until_ns_) break;
+    pause();
+  }
+  for (const auto& job : jobs) job->answer.set(SettlementUnknown{});
+  dropped_.add(facts.size());
+  jobs.clear();
+  return Next::give_up;
+}
+
+void Committer::answer_all(Jobs& jobs) {
+  runtime::WakeBatch wakes;
+  for (const auto& job : jobs) {
+    if (job->draws_directly) {
+      Hold lost = std::move(job->hold);  // its units are another lease's; these are gone already
+    } else {
+      Escrow::spend(job->hold);
+    }
+    job->answer.set(Settled{job->units, -1}, wakes);
+  }
+  settled_.add(jobs.size());
+  jobs.clear();
+}
+
+// Takes known messages out and has calls of lost leases draw directly; the rest is queued again.
+void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAnswer& answer) {
+  const std::unordered_set<std::int64_t> lost(answer.lost_leases.begin(),
+                                              answer.lost_leases.end());
+  lost_.add(lost.size());
+  std::vector<bool> is_gone(jobs.size() + facts.size(), false);
+  runtime::WakeBatch wakes;
+  Jobs deferred;
+  for (const RepeatedMessage& repeated : answer.repeated) {
+    if (is_gone[repeated.entry]) continue;
+    is_gone[repeated.entry] = true;
+    if (repeated.entry >= jobs.size()) continue;  // an uncharged fact of a known call: dropped
+    const auto& job = jobs[repeated.entry];
+    if (repeated.charged >= 0) {
+      job->answer.set(Settled{repeated.charged, -1}, wakes);
+    } else if (job->move(Job::State::taken, Job::State::queued)) {
+      (void)queue_.push(job);  // after the one it repeats
+    }
+  }
+  Jobs kept;
+  for (std::size_t at = 0; at < jobs.size(); ++at) {
+    if (is_gone[at]) continue;
+    Job& job = *jobs[at];
+    const bool is_lost = std::any_of(job.shares.begin(), job.shares.end(), [&](const auto& share) {
+      return lost.contains(share.lease_id);
+    });
+    if (is_lost && job.draws_directly) {
+      job.answer.set(SettlementRefused{lease_lost()}, wakes);
+      continue;
+    }
+    if (is_lost) {
+      for (const std::int64_t lease_id : lost) Escrow::lose(job.hold, lease_id);
+      job.draws_directly = true;
+      job.shares.clear();
+    }
+    if (job.move(Job::State::taken, Job::State::queued)) kept.push_back(std::move(jobs[at]));
+  }
+  jobs = std::move(kept);
+  std::size_t fact_at = is_gone.size() - facts.size();
+  std::erase_if(facts, [&](const OwnedFact&) { return is_gone[fact_at++]; });
+}
+
+// Leases of the committer's own for the calls whose lease was lost. Those that find too little are
+// refused: certainly not charged.
+void Committer::draw_directly(Jobs& jobs) {
+  std::vector<LeaseRequest> requests;
+  Jobs drawing;
+  for (const auto& job : jobs) {
+    if (!job->draws_directly || !job->shares.empty()) continue;
+    drawing.push_back(job);
+    requests.push_back({std::string(job->fact.view().account_id), job->units, 0,
+                        settings_.settle_margin_ms, settings_.settle_margin_ms});
+  }
+  if (requests.empty()) return;
+  const auto answers = stream_->acquire(requests);
+  std::vector<LeaseReturn> back;
+  for (std::size_t at = 0; answers && at < drawing.size(); ++at) {
+    Credits drawn = 0;
+    for (const LeaseGrant& grant : (*answers)[at].grants) drawn += grant.units;
+    for (const LeaseGrant& grant : (*answers)[at].grants) {
+      if (drawn == drawing[at]->units) {
+        drawing[at]->shares.push_back({grant.lease_id, grant.epoch, grant.units});
+      } else {
+        back.push_back({grant.lease_id, grant.epoch});
+      }
+    }
+  }
+  if (!back.empty()) (void)stream_->close(back);  // if that fails, they end by their own time
+  runtime::WakeBatch wakes;
+  std::erase_if(jobs, [&](const std::shared_ptr<Job>& job) {
+    if (!job->draws_directly || !job->shares.empty()) return false;
+    job->answer.set(SettlementRefused{lease_lost()}, wakes);
+    return true;
+  });
+}
+
+void Committer::give_up(Jobs& jobs, const StoreFailure& failure) {
+  runtime::WakeBatch wakes;
+  for (const auto& job : jobs) job->answer.set(SettlementUnknown{}, wakes);
+  unknown_.add(jobs.size());
+  jobs.clear();
+  queue_.close();
+  if (sources_.fatal) sources_.fatal(failure.text);
+}
+
+void Committer::pause() {
+  (void)runtime::sleep_until(runtime::Deadline::after_ms(retry_pause_ms));
+}
+
+}  // namespace turnpike::ledger

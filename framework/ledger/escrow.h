@@ -1,0 +1,156 @@
+// Escrow: the node's leases in memory, and the Thread that keeps them: it draws leases for accounts
+// whose calls wait, renews those in use, returns idle ones, and beats every 250 ms. hold() takes
+// units under one short lock and writes nothing; a call that finds too few waits for the escrow
+// Thread, which draws for all waiting accounts in one transaction.
+//
+// What a hold may rely on: its call ends before others may reclaim the lease (CLOCK_BOOTTIME, from
+// before the lease was asked for), and no new hold is taken once the allocation has expired.
+//
+// Owned by EscrowLedger. hold() may be called from fibers and plain Threads; start(), stop() and the
+// destructor from a plain Thread. Holds may outlive it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/log.h"
+#include "ledger/escrow_ledger.h"
+#include "ledger/store.h"
+#include "runtime/wait.h"
+
+namespace turnpike::ledger {
+
+struct Shard;
+
+// The node's lease on one allocation. All members are guarded by the shard's mutex.
+class Lease {
+ public:
+  Lease(std::shared_ptr<Shard> owner, const LeaseGrant& grant)
+      : shard(std::move(owner)),
+        id(grant.lease_id),
+        epoch(grant.epoch),
+        expires_at_ms(grant.expires_at_ms),
+        created_at_ms(grant.created_at_ms),
+        allocation_id(grant.allocation_id) {}
+
+  const std::shared_ptr<Shard> shard;  // keeps the mutex as long as a hold lives
+  const std::int64_t id;
+  const std::int64_t epoch;
+  const std::int64_t expires_at_ms;  // of the allocation; with the next two: the order of drawing
+  const std::int64_t created_at_ms;
+  const std::string allocation_id;
+  Credits free = 0;  // may be held
+  Credits held = 0;  // of calls in flight
+  std::int64_t hold_until_ns = 0;    // on CLOCK_BOOTTIME, as the next
+  std::int64_t settle_until_ns = 0;
+  bool is_lost = false;  // no longer ours: what comes back is not counted
+};
+
+// A call that waits for units.
+struct HoldWaiter {
+  Credits units = 0;
+  std::int64_t settle_by_ns = 0;
+  bool is_asked = false;  // its units are part of the request under way
+  runtime::OneShot<Result<Hold, base::Error>> answer;
+};
+
+struct AccountEscrow {
+  std::string account_id;
+  std::vector<std::shared_ptr<Lease>> leases;  // in the order of drawing
+  std::deque<std::shared_ptr<HoldWaiter>> waiters;
+  bool is_asking = false;        // queued for the escrow Thread, which then owns the next step
+  Credits call_units = 1;        // of the last hold
+  Credits spent = 0;             // since the last lease
+  std::int64_t spent_since_ns = 0;
+  std::int64_t last_hold_ns = 0;
+  Credits low_water = 0;         // below this a lease is asked for before a call has to wait
+  std::int64_t refused_until_ns = 0;  // a refusal is not asked for again before
+  Credits refused_units = 0;
+  base::ErrorCode refusal = base::ErrorCode::billing_credits_exhausted;
+};
+
+struct Shard {
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  std::mutex mutex;
+  std::unordered_map<std::string, AccountEscrow, Hash, std::equal_to<>> accounts;
+  std::atomic<std::int64_t> holds = 0;  // in flight; written under the mutex
+};
+
+class Escrow {
+ public:
+  Escrow(LedgerStore& store, const LedgerSettings& settings, base::Log& log);
+  ~Escrow();  // without stop(): writes nothing more
+  Escrow(const Escrow&) = delete;
+  Escrow& operator=(const Escrow&) = delete;
+
+  void start();                 // REQUIRES: the store is started
+  void stop() noexcept;         // returns the leases that nobody holds
+
+  Result<Hold, base::Error> hold(std::string_view account_id, Credits units,
+                                 runtime::Deadline until);
+  // The units of the hold are charged: they do not return to the lease.
+  static void spend(Hold& hold) noexcept;
+  static std::vector<LeaseShare> shares(const Hold& hold);
+  // The store says that the lease is no longer ours.
+  static void lose(const Hold& hold, std::int64_t lease_id) noexcept;
+
+  [[nodiscard]] std::int64_t holds_in_flight() const noexcept;
+  [[nodiscard]] bool available() const noexcept { return is_reachable_.load(); }
+  [[nodiscard]] bool expiry_paused() const noexcept { return is_paused_.load(); }
+
+ private:
+  using Waiters = std::deque<std::shared_ptr<HoldWaiter>>;
+  struct Ask {
+    std::shared_ptr<Shard> shard;
+    AccountEscrow* account = nullptr;  // stays while is_asking
+  };
+  static constexpr std::size_t shard_count = 64;
+
+  const std::shared_ptr<Shard>& shard_of(std::string_view account_id) const noexcept;
+  std::optional<Hold> take(AccountEscrow& account, Credits units, std::int64_t settle_by_ns,
+                           std::int64_t now_ns) const;
+  bool ask(const std::shared_ptr<Shard>& shard, AccountEscrow& account);
+  void run();
+  void answer(std::vector<Ask>& asks);
+  [[nodiscard]] LeaseRequest request_of(const Ask& ask, std::int64_t now_ns) const;
+  void add(const Ask& ask, const LeaseGrant& grant, std::int64_t asked_ns) const;
+  void serve(const Ask& ask, const LeaseAnswer& answer, Waiters& served,
+             runtime::WakeBatch& wakes);
+  void refuse(const Ask& ask, const base::Error& error);
+  void beat();
+  void collect_idle(std::size_t shard, std::int64_t now_ns, std::vector<LeaseReturn>& idle);
+  void give_back(std::span<const LeaseReturn> leases);
+  void report(std::string_view event, const StoreFailure& failure);
+
+  LedgerStore& store_;
+  const LedgerSettings settings_;
+  base::Log& log_;
+  std::unique_ptr<LeaseStore> leases_;
+  std::array<std::shared_ptr<Shard>, shard_count> shards_;
+  runtime::BatchQueue<Ask> asks_;
+  std::atomic<bool> is_reachable_ = false;
+  std::atomic<bool> is_paused_ = false;
+  std::atomic<bool> is_stopping_ = false;
+  std::atomic<bool> returns_leases_ = false;
+  std::size_t next_shard_ = 0;
+  std::optional<std::int64_t> wall_offset_ms_;  // ledger time minus CLOCK_BOOTTIME
+  std::thread thread_;
+};
+
+}  // namespace turnpike::ledger

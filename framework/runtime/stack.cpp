@@ -1,0 +1,47 @@
+#include "runtime/stack.h"
+
+#include <sys/mman.h>
+
+namespace turnpike::runtime {
+namespace {
+
+constexpr std::size_t guard_bytes = 4096;
+
+void unmap(const Stack& stack) noexcept {
+  ::munmap(static_cast<char*>(stack.bottom) - guard_bytes, stack.bytes + guard_bytes);
+}
+
+}  // namespace
+
+StackPool::StackPool(std::size_t idle_max) : idle_max_(idle_max) { idle_.reserve(idle_max); }
+
+StackPool::~StackPool() {
+  for (const Stack& stack : idle_) unmap(stack);
+}
+
+Stack StackPool::take() {
+  if (!idle_.empty()) {
+    const Stack stack = idle_.back();
+    idle_.pop_back();
+    return stack;
+  }
+  void* const memory = ::mmap(nullptr, stack_bytes + guard_bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return {};
+  const Stack stack{static_cast<char*>(memory) + guard_bytes, stack_bytes};
+  if (::mprotect(memory, guard_bytes, PROT_NONE) != 0) {
+    unmap(stack);
+    return {};
+  }
+  return stack;
+}
+
+void StackPool::give_back(Stack stack) noexcept {
+  if (idle_.size() < idle_max_) {
+    idle_.push_back(stack);
+  } else {
+    unmap(stack);
+  }
+}
+
+}  // namespace turnpike::runtime

@@ -1,0 +1,55 @@
+#include "base/uri.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace turnpike::base {
+namespace {
+
+// The grammar again, the slow and obvious way.
+bool is_query_by_grammar(std::string_view text) {
+  const std::string_view alphabet =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/?";
+  const std::string_view hex = "0123456789abcdefABCDEF";
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    if (alphabet.find(rest[0]) != alphabet.npos) {
+      rest.remove_prefix(1);
+    } else if (rest.size() >= 3 && rest[0] == '%' && hex.find(rest[1]) != hex.npos &&
+               hex.find(rest[2]) != hex.npos) {
+      rest.remove_prefix(3);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+TEST(Uri, JudgesEveryByteAndEveryPairAfterAPercentSign) {
+  for (int first = 0; first < 256; ++first) {
+    const std::string one(1, static_cast<char>(first));
+    EXPECT_EQ(query_fault(one) == std::string::npos, is_query_by_grammar(one)) << first;
+    for (int second = 0; second < 256; ++second) {
+      const std::string escape = {'%', static_cast<char>(first), static_cast<char>(second)};
+      ASSERT_EQ(query_fault(escape) == std::string::npos, is_query_by_grammar(escape))
+          << first << ' ' << second;
+    }
+  }
+}
+
+TEST(Uri, NamesTheFirstFault) {
+  EXPECT_EQ(query_fault(""), std::string::npos);
+  EXPECT_EQ(query_fault("a=1&a=2&b=%20%C3%a4&c=/?:@!$'()*+,;"), std::string::npos);
+  EXPECT_EQ(query_fault("a=%zz"), 2u);
+  EXPECT_EQ(query_fault("a=%2"), 2u);
+  EXPECT_EQ(query_fault("a=%"), 2u);
+  EXPECT_EQ(query_fault("a=<b>"), 2u);
+  EXPECT_EQ(query_fault("a=b#c"), 3u);
+  EXPECT_EQ(query_fault("a[]=1"), 1u);
+  EXPECT_EQ(query_fault("\xC3\xA4"), 0u);
+  EXPECT_EQ(query_fault(std::string_view("a\0b", 3)), 1u);
+}
+
+}  // namespace
+}  // namespace turnpike::base

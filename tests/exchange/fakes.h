@@ -1,0 +1,368 @@
+// What surrounds serve() in its tests, scripted and recorded: the upstream, the ledger, the caller
+// and the writer, all writing into one Journal, so that the order of events can be asserted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/sources.h"
+#include "exchange/loop_state.h"
+#include "exchange/serve.h"
+#include "exchange/service.h"
+#include "exchange/transfer_slots.h"
+#include "identity/authenticator.h"
+#include "lanes/credits.h"
+#include "ledger/ledger.h"
+#include "runtime/deadline.h"
+
+namespace turnpike::exchange {
+
+using Journal = std::vector<std::string>;
+
+inline std::size_t count_of(const Journal& journal, std::string_view prefix) {
+  std::size_t count = 0;
+  for (const std::string& event : journal) count += event.starts_with(prefix) ? 1 : 0;
+  return count;
+}
+
+// Real time that tests can push forward.
+class TestClock final : public Clock {
+ public:
+  [[nodiscard]] std::int64_t now_ms() const noexcept override { return 1'700'000'000'000; }
+  [[nodiscard]] std::int64_t monotonic_ns() const noexcept override {
+    return runtime::now_ns() + ahead_ns;
+  }
+  std::int64_t ahead_ns = 0;
+};
+
+class TestHost final : public Host, public Report, public Random, public Http, public Offload {
+ public:
+  explicit TestHost(Clock& clock) : clock_(clock) {}
+  Report& report() noexcept override { return *this; }
+  Clock& clock() noexcept override { return clock_; }
+  Random& random() noexcept override { return *this; }
+  Http& http() noexcept override { return *this; }
+  Offload& offload() noexcept override { return *this; }
+  void log(Severity, std::string_view) noexcept override {}
+  void count(std::string_view, std::uint64_t) noexcept override {}
+  void fill(std::span<std::uint8_t> out) noexcept override {
+    for (std::uint8_t& byte : out) byte = 7;
+  }
+  Done call(const HttpRequest&, const HttpOptions&, HttpSink&, Call&) noexcept override {
+    return Failure{FailureKind::transport, "no network in tests", {}, false};
+  }
+  Done run(void (*work)(void*) noexcept, void* argument) noexcept override {
+    work(argument);
+    return Unit{};
+  }
+
+ private:
+  Clock& clock_;
+};
+
+// What an upstream was asked, copied.
+struct Asking {
+  std::uint32_t operation = 0;
+  Method method = Method::get;
+  std::string path;
+  std::string query;
+  std::string content_type;
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::vector<std::pair<std::string, std::string>> parameters;  // name, value
+  std::uint64_t reply_bytes_max = 0;
+};
+
+using Script = std::function<Done(ReplySink&, Call&)>;
+
+inline Done reply_with(ReplySink& sink, int status, std::string_view body,
+                       std::string_view content_type = "application/json") {
+  const HeaderField headers[] = {{"Content-Type", content_type}};
+  if (sink.head(status, headers, body.size())) sink.body(body);
+  return Unit{};
+}
+
+class ScriptedProvider final : public Provider {
+ public:
+  explicit ScriptedProvider(Journal& journal) : journal_(journal) {}
+
+  class ScriptedUpstream final : public Upstream {
+   public:
+    explicit ScriptedUpstream(ScriptedProvider& owner) : owner_(owner) {}
+    Done execute(const UpstreamRequest& request, ReplySink& sink, Call& call) override {
+      owner_.journal_.push_back("execute");
+      Asking asked{request.operation, request.method, std::string(request.path),
+                   std::string(request.query), std::string(request.content_type),
+                   std::string(request.body), {}, {}, request.reply_bytes_max};
+      for (const HeaderField& field : request.headers) {
+        asked.headers.emplace_back(field.name, field.value);
+      }
+      for (const PathParameter& parameter : request.parameters) {
+        asked.parameters.emplace_back(parameter.name, parameter.value);
+      }
+      owner_.asked = std::move(asked);
+      return owner_.script(sink, call);
+    }
+    [[nodiscard]] State state(std::uint32_t) const noexcept override { return owner_.state; }
+    Done probe(Call&) override { return Unit{}; }
+
+   private:
+    ScriptedProvider& owner_;
+  };
+
+  Result<std::unique_ptr<Upstream>> bind(const Binding& binding, Host&) override {
+    ++binds;
+    const Settings* secret = binding.settings.find("token");
+    bound_secret = secret == nullptr ? "" : secret->text;
+    if (bind_failure.has_value()) return *bind_failure;
+    return std::unique_ptr<Upstream>(std::make_unique<ScriptedUpstream>(*this));
+  }
+
+  Script script = [](ReplySink& sink, Call&) { return reply_with(sink, 200, "{}"); };
+  State state;
+  std::optional<Asking> asked;
+  std::optional<Failure> bind_failure;
+  std::string bound_secret;
+  int binds = 0;
+
+ private:
+  Journal& journal_;
+};
+
+class RecordingLedger final : public ledger::Ledger {
+ public:
+  explicit RecordingLedger(Journal& journal) : journal_(journal) {}
+
+  Result<ledger::Hold, base::Error> hold(std::string_view account_id, ledger::Credits units,
+                                         runtime::Deadline until) override {
+    if (hold_error.has_value()) return *hold_error;
+    journal_.push_back("hold:" + std::string(account_id) + ":" + std::to_string(units));
+    held_until = until;
+    return ledger::Hold();
+  }
+  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact& fact) override {
+    record("settle:", fact);
+    if (while_settling) while_settling();
+    return settlement;
+  }
+  void release(ledger::Hold, const ledger::UsageFact& fact) noexcept override {
+    record("release:", fact);
+  }
+  Result<ledger::Balance, base::Error> balance(std::string_view, runtime::Deadline) override {
+    return ledger::Balance{};
+  }
+
+  std::optional<base::Error> hold_error;
+  ledger::Settlement settlement = ledger::Settled{1, 41};
+  std::function<void()> while_settling;
+  runtime::Deadline held_until;
+  // The last fact, copied.
+  struct Fact {
+    std::string message_id, request_id, client_request_id, account_id, api_key_id, route_id, method,
+        lane, generation, outcome_reason;
+    std::uint32_t credit_cost = 0;
+    bool charged = false;
+    int upstream_status = 0;
+  } last;
+
+ private:
+  void record(const std::string& event, const ledger::UsageFact& from) {
+    last = {std::string(from.message_id),     std::string(from.request_id),
+            std::string(from.client_request_id), std::string(from.account_id),
+            std::string(from.api_key_id),     std::string(from.route_id),
+            std::string(from.method),         std::string(from.lane),
+            std::string(from.generation),     std::string(from.outcome_reason),
+            from.credit_cost,                 from.charged,
+            from.upstream_status};
+    journal_.push_back(event + last.outcome_reason);
+  }
+  Journal& journal_;
+};
+
+class TestAuthenticator final : public identity::Authenticator {
+ public:
+  Result<std::shared_ptr<const identity::Principal>, base::Error> authenticate(
+      std::string_view token, runtime::Deadline) override {
+    const auto found = principals.find(token);
+    if (found != principals.end()) return found->second;
+    return base::Error{base::ErrorCode::auth_credential_invalid, "This is no API key."};
+  }
+  std::map<std::string, std::shared_ptr<const identity::Principal>, std::less<>> principals;
+};
+
+class TestCaller final : public Caller {
+ public:
+  [[nodiscard]] Standing standing() const noexcept override { return now; }
+  Standing now = Standing::waiting;
+};
+
+class TextBody final : public BodySource {
+ public:
+  TextBody(std::string text, bool is_length_declared)
+      : text_(std::move(text)), is_length_declared_(is_length_declared) {}
+  [[nodiscard]] std::optional<std::uint64_t> declared_length() const noexcept override {
+    if (is_length_declared_) return text_.size();
+    return std::nullopt;
+  }
+  Result<std::string_view, base::Error> read(std::uint64_t bytes_max) override {
+    ++reads;
+    if (failure.has_value()) return *failure;
+    if (text_.size() > bytes_max) {
+      return base::Error{base::ErrorCode::request_body_too_large, "too long"};
+    }
+    return std::string_view(text_);
+  }
+  std::optional<base::Error> failure;
+  int reads = 0;
+
+ private:
+  const std::string text_;
+  const bool is_length_declared_;
+};
+
+// Takes in what serve() says. Its `fails_at`th call (from 1) and every later one finds the caller
+// gone.
+class RecordingWriter final : public ReplyWriter {
+ public:
+  RecordingWriter(Journal& journal, TestCaller& caller) : journal_(journal), caller_(caller) {}
+
+  bool reply(const ReplyHead& head, std::string_view bytes) override {
+    take(head);
+    body.append(bytes);
+    return is_complete = step("reply");
+  }
+  bool begin(const ReplyHead& head, std::optional<std::uint64_t> length) override {
+    take(head);
+    announced = length;
+    return step("begin");
+  }
+  bool write(std::string_view bytes) override {
+    body.append(bytes);
+    return step("write");
+  }
+  bool finish(std::string_view bytes) override {
+    body.append(bytes);
+    return is_complete = step("finish");
+  }
+  void cut() noexcept override { step("cut"); }
+  bool refuse(const base::Error& error, const RefusalHead& head) override {
+    refusal = error;
+    facts = head.facts;
+    generation = head.facts.generation;
+    lane = head.facts.lane;
+    allow = head.allow;
+    body = head.body;
+    take(head.lane_headers);
+    return step("refuse:" + std::string(base::info_of(error.code).name));
+  }
+
+  int fails_at = 0;  // 0: never
+  int status = 0;
+  std::string body;
+  bool is_complete = false;
+  std::optional<std::uint64_t> announced;
+  std::map<std::string, std::string> headers;
+  std::map<std::string, std::string> lane_headers;
+  ReplyFacts facts;  // without its views
+  std::string generation;
+  std::string lane;
+  std::string allow;
+  std::optional<base::Error> refusal;
+
+ private:
+  void take(const ReplyHead& head) {
+    status = head.status;
+    facts = head.facts;
+    generation = head.facts.generation;
+    lane = head.facts.lane;
+    for (const HeaderField& field : head.headers) {
+      headers[std::string(field.name)] = std::string(field.value);
+    }
+    take(head.lane_headers);
+  }
+  void take(std::span<const OwnedHeader> from) {
+    for (const OwnedHeader& header : from) lane_headers[header.name] = header.value;
+  }
+  bool step(std::string event) {
+    journal_.push_back(std::move(event));
+    ++calls_;
+    if (fails_at == 0 || calls_ < fails_at) return true;
+    caller_.now = Standing::gone;
+    return false;
+  }
+  Journal& journal_;
+  TestCaller& caller_;
+  int calls_ = 0;
+};
+
+// An accountless lane with a header of its own, answering as told.
+class ScriptedLane final : public Lane {
+ public:
+  ScriptedLane(Journal& journal, std::string_view name, std::string_view header)
+      : journal_(journal), name_(name), headers_{header} {}
+
+  [[nodiscard]] LaneTraits traits() const noexcept override {
+    LaneTraits traits;
+    traits.name = name_;
+    traits.credential_headers = headers_;
+    traits.buffer_whole = buffer_whole;
+    return traits;
+  }
+  Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host&) override {
+    operations = binding.operations;
+    if (bind_failure.has_value()) return *bind_failure;
+    return std::unique_ptr<BoundLane>(std::make_unique<Bound>(*this));
+  }
+
+  bool buffer_whole = false;
+  std::function<Admission(const LaneRequest&)> admission;  // empty: a ticket
+  std::function<Finish(const ReplyView&)> finish = [](const ReplyView&) { return Charged{}; };
+  std::optional<Failure> bind_failure;
+  std::span<const PricedOperation> operations;
+  std::vector<std::pair<std::string, std::string>> seen_credentials;
+
+ private:
+  class OneTicket final : public Ticket {
+   public:
+    explicit OneTicket(ScriptedLane& owner) : owner_(owner) {}
+    Finish settle(const ReplyView& reply, Call& call) override {
+      owner_.journal_.push_back(call.cancelled() ? "settle:cancelled" : "settle:success");
+      return owner_.finish(reply);
+    }
+    void release(Outcome outcome, int, Call&) override {
+      owner_.journal_.push_back("release:" + std::string(lanes::name_of(outcome)));
+    }
+
+   private:
+    ScriptedLane& owner_;
+  };
+  class Bound final : public BoundLane {
+   public:
+    explicit Bound(ScriptedLane& owner) : owner_(owner) {}
+    Admission admit(const LaneRequest& request, Call&) override {
+      owner_.seen_credentials.clear();
+      for (const HeaderField& field : request.credentials) {
+        owner_.seen_credentials.emplace_back(field.name, field.value);
+      }
+      if (owner_.admission) return owner_.admission(request);
+      owner_.journal_.push_back("hold:");
+      return std::unique_ptr<Ticket>(std::make_unique<OneTicket>(owner_));
+    }
+
+   private:
+    ScriptedLane& owner_;
+  };
+
+  Journal& journal_;
+  std::string_view name_;
+  std::string_view headers_[1];
+};
+
+}  // namespace turnpike::exchange

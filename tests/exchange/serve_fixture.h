@@ -1,0 +1,122 @@
+// A gateway without sockets for the tests of serve(): the program of program_fixture.h in service,
+// with scripted surroundings.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "exchange/fakes.h"
+#include "exchange/program_fixture.h"
+
+namespace turnpike::exchange {
+
+inline constexpr std::string_view request_id = "019a0000-0000-7000-8000-000000000001";
+
+struct TestRequest {
+  std::string method = "GET";
+  std::string path = "/v1/gateway/acme/items";
+  std::string query = {};
+  std::vector<HeaderField> headers = {{"Authorization", "Bearer good"}};
+  std::string content_type = {};
+  TextBody* body = nullptr;
+};
+
+class ServeTest : public ::testing::Test {
+ protected:
+  ServeTest() {
+    add_key("good", identity::AccountStatus::active);
+    install();
+  }
+
+  void add_key(const std::string& token, identity::AccountStatus status) {
+    authenticator.principals[token] = std::make_shared<const identity::Principal>(
+        identity::Principal{"key:key_" + token, "acct_" + token, status});
+  }
+
+  Bound bind(const Service* previous, registry::SecretResolver* secrets = nullptr) {
+    const ProviderSlot providers[] = {{"scripted", &provider, &host}};
+    std::vector<LaneSlot> lanes = {{&credits, &host, nullptr}, {&bench, &host, nullptr}};
+    if (payment != nullptr) lanes.push_back({payment.get(), &host, nullptr});
+    BindInput input;
+    input.installed.program = program_fixture();
+    input.installed.generation.id = "gen_test";
+    input.providers = providers;
+    input.lanes = lanes;
+    input.secrets = secrets;
+    input.public_origin = "http://127.0.0.1";
+    input.calls_per_upstream_max = calls_per_upstream_max;
+    input.previous = previous;
+    return bind_service(input);
+  }
+
+  void install() {
+    auto bound = bind(nullptr);
+    ASSERT_TRUE(bound.ok()) << bound.error().front().message;
+    service = *bound;
+  }
+
+  // Registers a lane for PAYMENT-SIGNATURE, as the x402 plugin does.
+  ScriptedLane& install_payment_lane() {
+    payment = std::make_unique<ScriptedLane>(journal, "x402", "payment-signature");
+    payment->buffer_whole = true;
+    install();
+    return *payment;
+  }
+
+  Served run(const TestRequest& request = {}) {
+    writer = std::make_unique<RecordingWriter>(journal, caller);
+    writer->fails_at = fails_at;
+    Invocation invocation;
+    invocation.method = request.method;
+    invocation.path = request.path;
+    invocation.query = request.query;
+    invocation.headers = request.headers;
+    invocation.content_type = request.content_type;
+    invocation.request_id = request_id;
+    invocation.client_request_id = "mine-1";
+    invocation.body = request.body;
+    invocation.caller = &caller;
+    const Context context{service.get(), loop, authenticator, transfers, clock};
+    return serve(context, invocation, *writer);
+  }
+
+  // The code that the request is refused with, "" when it is not.
+  std::string refusal(const TestRequest& request) {
+    const Served served = run(request);
+    if (!writer->refusal.has_value()) return {};
+    EXPECT_EQ(served.ending, Ending::refused);
+    EXPECT_EQ(served.error, writer->refusal->code);
+    return std::string(base::info_of(writer->refusal->code).name);
+  }
+
+  [[nodiscard]] std::string journal_text() const {
+    std::string text;
+    for (const std::string& event : journal) text += (text.empty() ? "" : " ") + event;
+    return text;
+  }
+
+  Journal journal;
+  TestClock clock;
+  TestHost host{clock};
+  ScriptedProvider provider{journal};
+  RecordingLedger ledger{journal};
+  lanes::CreditsLane credits{ledger};
+  ScriptedLane bench{journal, "bench", "x-bench-lane"};
+  std::unique_ptr<ScriptedLane> payment;
+  TestAuthenticator authenticator;
+  TransferSlots transfers{2, 10};
+  LoopState loop{{.calls = 4, .calls_per_account = 2}};
+  TestCaller caller;
+  std::uint32_t calls_per_upstream_max = 3;
+  int fails_at = 0;
+  std::unique_ptr<RecordingWriter> writer;
+  std::shared_ptr<const Service> service;
+};
+
+}  // namespace turnpike::exchange

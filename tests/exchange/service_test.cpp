@@ -1,0 +1,107 @@
+#include "exchange/service.h"
+
+#include "exchange/serve_fixture.h"
+
+namespace turnpike::exchange {
+namespace {
+
+class ServiceTest : public ServeTest {};
+
+TEST_F(ServiceTest, CarriesUnchangedUpstreamsOver) {
+  registry::SecretResolver secrets = [](const registry::SecretReference&) {
+    return std::optional<std::string>("first");
+  };
+  auto first = bind(nullptr, &secrets);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(provider.bound_secret, "first");
+  const int binds = provider.binds;
+  auto second = bind(first->get(), &secrets);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(provider.binds, binds);
+  EXPECT_EQ(&(*first)->upstream(0), &(*second)->upstream(0)) << "with its calls in flight";
+}
+
+TEST_F(ServiceTest, BindsAnUpstreamAnewWhenItsSecretChanged) {
+  std::string value = "first";
+  registry::SecretResolver secrets = [&](const registry::SecretReference&) {
+    return std::optional<std::string>(value);
+  };
+  auto first = bind(nullptr, &secrets);
+  ASSERT_TRUE(first.ok());
+  value = "second";
+  auto second = bind(first->get(), &secrets);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(provider.bound_secret, "second");
+  EXPECT_NE(&(*first)->upstream(0), &(*second)->upstream(0));
+}
+
+TEST_F(ServiceTest, SaysWhereASettingIsWrong) {
+  provider.bind_failure =
+      Failure{FailureKind::invalid_settings, "expected an URL", "base_url", false};
+  const auto bound = bind(nullptr);
+  ASSERT_FALSE(bound.ok());
+  ASSERT_EQ(bound.error().size(), 1u);
+  const registry::Problem& problem = bound.error()[0];
+  EXPECT_EQ(problem.path, "upstreams.acme-main.settings.base_url");
+  EXPECT_EQ(problem.message, "expected an URL");
+  EXPECT_EQ(problem.file, "program_fixture.yaml");
+  EXPECT_GT(problem.line, 1);
+}
+
+TEST_F(ServiceTest, NamesALaneThatCannotBeBound) {
+  provider.bind_failure = Failure{FailureKind::unavailable, "no store", {}, false};
+  bench.bind_failure = Failure{FailureKind::invalid_settings, "no key", {}, false};
+  const auto bound = bind(nullptr);
+  ASSERT_FALSE(bound.ok());
+  ASSERT_EQ(bound.error().size(), 2u) << "all problems at once";
+  EXPECT_EQ(bound.error()[0].path, "upstreams.acme-main.settings");
+  EXPECT_EQ(bound.error()[1].path, "lanes.bench");
+}
+
+TEST_F(ServiceTest, RefusesTwoLanesForOneHeader) {
+  ScriptedLane twin(journal, "twin", "x-bench-lane");
+  ScriptedLane namesake(journal, "bench", "x-other");
+  const ProviderSlot providers[] = {{"scripted", &provider, &host}};
+  for (ScriptedLane* other : {&twin, &namesake}) {
+    const LaneSlot lanes[] = {{&bench, &host, nullptr}, {other, &host, nullptr}};
+    BindInput input;
+    input.installed.program = program_fixture();
+    input.providers = providers;
+    input.lanes = lanes;
+    EXPECT_FALSE(bind_service(input).ok());
+  }
+}
+
+TEST_F(ServiceTest, NamesAPluginThatIsNotLoaded) {
+  BindInput input;
+  input.installed.program = program_fixture();
+  const auto bound = bind_service(input);
+  ASSERT_FALSE(bound.ok());
+  EXPECT_EQ(bound.error()[0].message, "no provider plugin named \"scripted\" is loaded");
+}
+
+TEST_F(ServiceTest, TellsTheStateOfOperations) {
+  const auto state_of = [&](std::string_view path) {
+    const auto match = service->program().match(path);
+    return service->state(*service->program().operation(*match.route, Method::get));
+  };
+  EXPECT_EQ(state_of("/v1/gateway/acme/items").condition, Condition::ready);
+  EXPECT_EQ(state_of("/v1/gateway/acme/blocked").condition, Condition::blocked);
+  EXPECT_EQ(state_of("/v1/gateway/acme/blocked").reason, "It comes later.");
+  provider.state = {Condition::evidence_stale, "Old data."};
+  EXPECT_EQ(state_of("/v1/gateway/acme/items").condition, Condition::evidence_stale);
+}
+
+TEST_F(ServiceTest, WritesX402TermsForLanes) {
+  ScriptedLane& lane = install_payment_lane();
+  const auto match = service->program().match("/v1/gateway/acme/payable");
+  const auto* operation = service->program().operation(*match.route, Method::get);
+  const PricedOperation& priced = lane.operations[operation->index];
+  EXPECT_TRUE(priced.x402_enabled);
+  EXPECT_EQ(priced.credit_cost, 5u);
+  EXPECT_TRUE(priced.x402_terms_json.starts_with("[{\"asset\":\"0x"));
+  EXPECT_NE(priced.x402_terms_json.find("\"atomic_amount\":\"1000\""), std::string_view::npos);
+}
+
+}  // namespace
+}  // namespace turnpike::exchange

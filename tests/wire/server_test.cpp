@@ -1,0 +1,382 @@
+// The server over real sockets: bounds at the limit and one past it, replies, pipelining, clients
+// that leave, deadlines, the cap on connections, draining.
+#include "wire/server.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "wire/test_server.h"
+
+namespace turnpike::wire {
+namespace {
+
+RawReply ask(const TestServer& server, std::string_view bytes) {
+  RawSocket client = server.connect();
+  client.send(bytes);
+  return client.read_reply(bytes.starts_with("HEAD"));
+}
+
+std::string path_of(std::size_t bytes) { return "/" + std::string(bytes - 1, 'p'); }
+
+TEST(ServerBounds, Path) {
+  const TestServer server;
+  const std::size_t limit = base::limits::request_path_bytes_max;
+  EXPECT_EQ(ask(server, get(path_of(limit))).status, 404);
+  const RawReply refused = ask(server, get(path_of(limit + 1)));
+  EXPECT_EQ(refused.status, 414);
+  EXPECT_EQ(refused.body.substr(0, 23), "request.target_too_long");
+  // Without an end of the line, and without a query to come.
+  EXPECT_EQ(ask(server, "GET " + path_of(limit + 1000)).status, 414);
+}
+
+TEST(ServerBounds, Query) {
+  const TestServer server;
+  const std::size_t limit = base::limits::request_query_bytes_max;
+  const std::string query(limit, 'q');
+  EXPECT_EQ(ask(server, get("/echo?" + query)).body, "GET /echo?" + query + " ");
+  const std::string path = path_of(base::limits::request_path_bytes_max);
+  EXPECT_EQ(ask(server, get(path + "?" + query)).status, 404);
+  for (const std::size_t past : {1u, 10u, 1'000'000u}) {
+    const RawReply refused = ask(server, get("/echo?" + query + std::string(past, 'q')));
+    EXPECT_EQ(refused.status, 400) << past;
+    EXPECT_EQ(refused.body.substr(0, 22), "request.query_too_long") << past;
+  }
+}
+
+TEST(ServerBounds, HeaderBytes) {
+  const TestServer server;
+  const std::size_t limit = base::limits::request_header_bytes_max;
+  // "Host: h\r\n" + "X: " + "\r\n" + "\r\n"
+  const std::size_t value = limit - 9 - 3 - 2 - 2;
+  EXPECT_EQ(ask(server, get("/echo", "X: " + std::string(value, 'v') + "\r\n")).status, 200);
+  EXPECT_EQ(ask(server, get("/echo", "X: " + std::string(value + 1, 'v') + "\r\n")).status, 431);
+  EXPECT_EQ(ask(server, "GET /echo HTTP/1.1\r\nX: " + std::string(limit, 'v')).status, 431);
+  // Apart from the target: both at their limits.
+  const std::string query(base::limits::request_query_bytes_max, 'q');
+  EXPECT_EQ(
+      ask(server, get("/echo?" + query, "X: " + std::string(value, 'v') + "\r\n")).status, 200);
+}
+
+TEST(ServerBounds, HeaderFields) {
+  const TestServer server;
+  std::string fields;
+  for (std::uint32_t at = 1; at < base::limits::request_header_fields_max; ++at) {
+    fields += "X: 1\r\n";
+  }
+  EXPECT_EQ(ask(server, get("/echo", fields)).status, 200);
+  EXPECT_EQ(ask(server, get("/echo", fields + "X: 1\r\n")).status, 431);
+}
+
+TEST(ServerBounds, Body) {
+  TestServer server;
+  server.handler.body_bytes_max = 100'000;
+  for (const bool is_chunked : {false, true}) {
+    for (const std::size_t bytes : {100'000u, 100'001u}) {
+      char size[32];
+      std::snprintf(size, sizeof(size), is_chunked ? "%zx" : "%zu", bytes);
+      const std::string body(bytes, 'b');
+      const std::string message =
+          is_chunked ? "POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" +
+                           std::string(size) + "\r\n" + body + "\r\n0\r\n\r\n"
+                     : "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::string(size) +
+                           "\r\n\r\n" + body;
+      const RawReply reply = ask(server, message);
+      EXPECT_EQ(reply.status, bytes == 100'000 ? 200 : 413) << is_chunked;
+      EXPECT_EQ(reply.body == "POST /echo " + body, bytes == 100'000);
+    }
+  }
+}
+
+TEST(ServerBounds, UnreadBodyIsDrainedUpToItsBoundElseTheConnectionCloses) {
+  const TestServer server;
+  const std::size_t limit = base::limits::unread_body_drain_bytes_max;
+  for (const std::size_t bytes : {limit, limit + 1}) {
+    RawSocket client = server.connect();
+    client.send("POST /ignore HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(bytes) +
+                "\r\n\r\n");
+    const RawReply reply = client.read_reply();
+    EXPECT_EQ(reply.status, 401);
+    EXPECT_EQ(reply.has("Connection: close"), bytes > limit);
+    client.send(std::string(bytes, 'b') + get("/echo"));
+    if (bytes > limit) {
+      client.shut_down_writing();
+      EXPECT_TRUE(client.is_closed_by_peer());
+    } else {
+      EXPECT_EQ(client.read_reply().body, "GET /echo ");
+    }
+  }
+}
+
+TEST(ServerReplies, HeadAndBodyAreWhole) {
+  const TestServer server;
+  const RawReply reply = ask(server, get("/echo"));
+  EXPECT_TRUE(reply.head.starts_with("HTTP/1.1 200 OK\r\nDate: ")) << reply.head;
+  EXPECT_TRUE(reply.has(" GMT\r\n"));
+  EXPECT_TRUE(reply.has("Content-Length: 10\r\n"));
+  EXPECT_FALSE(reply.has("Connection:"));
+  const RawReply large = ask(server, get("/large"));
+  EXPECT_EQ(large.body, std::string(8 * 1024 * 1024, 'x'));
+}
+
+TEST(ServerReplies, HeadRequestsHaveNoBody) {
+  const TestServer server;
+  RawSocket client = server.connect();
+  for (const char* path : {"/echo", "/large", "/stream", "/stream?sized"}) {
+    client.send("HEAD " + std::string(path) + " HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_EQ(client.read_reply(true).status, 200) << path;
+  }
+  client.send(get("/empty") + get("/echo"));
+  const RawReply empty = client.read_reply();
+  EXPECT_EQ(empty.status, 204);
+  EXPECT_FALSE(empty.has("Content-Length"));
+  EXPECT_EQ(client.read_reply().body, "GET /echo ");
+}
+
+TEST(ServerReplies, Streams) {
+  const TestServer server;
+  RawSocket client = server.connect();
+  client.send(get("/stream") + get("/stream?sized") + get("/echo"));
+  const RawReply chunked = client.read_reply();
+  EXPECT_TRUE(chunked.has("Transfer-Encoding: chunked"));
+  EXPECT_EQ(chunked.body, "0123456789");
+  const RawReply sized = client.read_reply();
+  EXPECT_TRUE(sized.has("Content-Length: 10"));
+  EXPECT_EQ(sized.body, "0123456789");
+  EXPECT_EQ(client.read_reply().body, "GET /echo ");
+}
+
+TEST(ServerReplies, ABrokenStreamNeverLooksWhole) {
+  const TestServer server;
+  for (const char* target : {"/cut", "/cut?sized", "/short?sized", "/over?sized", "/unfinished"}) {
+    RawSocket client = server.connect();
+    client.send(get(target));
+    const RawReply reply = client.read_reply();
+    EXPECT_EQ(reply.status, 200) << target;
+    EXPECT_FALSE(reply.is_whole) << target;
+    EXPECT_TRUE(client.read_to_end().has_value()) << target;
+  }
+}
+
+TEST(ServerReplies, HandlersThatFailAreAnsweredFor) {
+  TestServer server;
+  for (const char* path : {"/throw", "/nothing", "/bad-field"}) {
+    const RawReply reply = ask(server, get(path));
+    EXPECT_EQ(reply.status, 500) << path;
+    EXPECT_EQ(reply.body.substr(0, 16), "gateway.internal") << path;
+    EXPECT_FALSE(reply.has("Injected")) << reply.head;
+  }
+  EXPECT_EQ(server.handler.refused, 3);
+  const RawReply own = ask(server, get("/own-fields"));
+  EXPECT_EQ(own.body, "x");
+  EXPECT_FALSE(own.has("99"));
+  EXPECT_TRUE(own.has("X-A: b\r\n"));
+}
+
+TEST(ServerReplies, Http10) {
+  const TestServer server;
+  RawSocket closing = server.connect();
+  closing.send("GET /stream HTTP/1.0\r\n\r\n");
+  const RawReply held = closing.read_reply();
+  EXPECT_EQ(held.body, "0123456789");
+  EXPECT_TRUE(held.has("Content-Length: 10\r\n"));
+  EXPECT_TRUE(held.has("Connection: close\r\n"));
+  EXPECT_TRUE(closing.is_closed_by_peer());
+
+  RawSocket keeping = server.connect();
+  for (int round = 0; round < 2; ++round) {
+    keeping.send("GET /echo HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    const RawReply reply = keeping.read_reply();
+    EXPECT_TRUE(reply.has("Connection: keep-alive\r\n"));
+    EXPECT_EQ(reply.body, "GET /echo ");
+  }
+}
+
+TEST(ServerReplies, PeerAddress) {
+  const TestServer server;
+  EXPECT_TRUE(ask(server, get("/peer")).body.starts_with("127.0.0.1:"));
+}
+
+TEST(ServerRequests, ContinueIsSentWhenTheBodyIsRead) {
+  const TestServer server;
+  RawSocket client = server.connect();
+  client.send(
+      "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(client.read_reply().status, 100);
+  client.send("hello");
+  EXPECT_EQ(client.read_reply().body, "POST /echo hello");
+
+  // Nobody reads it: the final reply comes at once, and the connection cannot be kept.
+  client.send(
+      "POST /ignore HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+  const RawReply refused = client.read_reply();
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_TRUE(refused.has("Connection: close\r\n"));
+}
+
+TEST(ServerRequests, PipelinesOfAnyLengthAreAnsweredInOrder) {
+  const TestServer server;
+  for (int length = 1; length <= 20; ++length) {
+    for (const bool closes : {false, true}) {
+      RawSocket client = server.connect();
+      std::string bytes;
+      for (int at = 0; at < length; ++at) {
+        const bool is_last = closes && at + 1 == length;
+        bytes += get("/echo?" + std::to_string(at), is_last ? "Connection: close\r\n" : "");
+      }
+      client.send(bytes);
+      if (closes) client.shut_down_writing();
+      for (int at = 0; at < length; ++at) {
+        ASSERT_EQ(client.read_reply().body, "GET /echo?" + std::to_string(at) + " ");
+      }
+      if (!closes) client.shut_down_writing();
+      EXPECT_TRUE(client.is_closed_by_peer());
+    }
+  }
+}
+
+TEST(ServerRequests, PipelineThenResetIsSafe) {
+  TestServer server;
+  for (int round = 0; round < 50; ++round) {
+    RawSocket client = server.connect();
+    std::string bytes;
+    for (int at = 0; at < 20; ++at) bytes += get(at % 2 == 0 ? "/large" : "/stream");
+    client.send(bytes);
+    client.reset();
+  }
+  EXPECT_EQ(ask(server, get("/echo")).status, 200);
+}
+
+TEST(ServerClients, LeavingCancelsTheFiberThatWaits) {
+  TestServer server;
+  RawSocket client = server.connect();
+  client.send(get("/wait"));
+  ASSERT_EQ(server.handler.entered.acquire(runtime::Deadline::after_ms(patience_ms)),
+            runtime::Wake::ready);
+  // Half-closed: counted as gone, and still answered.
+  client.shut_down_writing();
+  EXPECT_EQ(client.read_reply().body, "gone");
+  EXPECT_TRUE(client.is_closed_by_peer());
+
+  RawSocket rude = server.connect();
+  rude.send(get("/wait"));
+  ASSERT_EQ(server.handler.entered.acquire(runtime::Deadline::after_ms(patience_ms)),
+            runtime::Wake::ready);
+  rude.reset();
+  for (int at = 0; at < 2; ++at) {
+    EXPECT_EQ(server.handler.left.acquire(runtime::Deadline::after_ms(patience_ms)),
+              runtime::Wake::ready);
+  }
+  EXPECT_EQ(server.handler.cancelled, 2);
+}
+
+TEST(ServerDeadlines, SlowHeadSlowBodyIdleAndSlowReader) {
+  ServerLimits limits;
+  limits.head_timeout_ms = 100;
+  limits.body_timeout_ms = 100;
+  limits.idle_timeout_ms = 100;
+  limits.transfer_timeout_ms = 100;
+  const TestServer server(limits);
+  RawSocket slow_head = server.connect();
+  slow_head.send("GET /echo HTTP/1.1\r\nHost: h\r\n");
+  RawSocket slow_body = server.connect();
+  slow_body.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhel");
+  RawSocket idle = server.connect();
+  RawSocket slow_reader = server.connect();
+  slow_reader.send(get("/large"));
+  const RawReply head_reply = slow_head.read_reply();
+  EXPECT_EQ(head_reply.status, 408);
+  EXPECT_TRUE(head_reply.has("Connection: close\r\n"));
+  EXPECT_EQ(slow_body.read_reply().status, 408);
+  EXPECT_TRUE(idle.is_closed_by_peer());
+  // The reader begins only now, when its reply must have been given up: it is cut short. Idle
+  // connections were closed by a timer of the same length that was armed later.
+  RawSocket later = server.connect();
+  EXPECT_TRUE(later.is_closed_by_peer());
+  RawReply cut = slow_reader.read_reply();
+  EXPECT_EQ(cut.status, 200);
+  EXPECT_FALSE(cut.is_whole);
+}
+
+TEST(ServerConnections, OneOverTheCapGets503) {
+  ServerLimits limits;
+  limits.connections_max = 2;
+  TestServer server(limits);
+  RawSocket first = server.connect();
+  RawSocket second = server.connect();
+  for (RawSocket* client : {&first, &second}) {
+    client->send(get("/echo"));
+    EXPECT_EQ(client->read_reply().status, 200);
+  }
+  RawSocket third = server.connect();
+  const RawReply reply = third.read_reply();
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(reply.body.substr(0, 18), "gateway.overloaded");
+  EXPECT_TRUE(reply.has("Connection: close\r\n"));
+  EXPECT_TRUE(third.read_to_end().has_value());
+  first.send(get("/echo"));
+  EXPECT_EQ(first.read_reply().status, 200);
+}
+
+TEST(ServerDrain, CutsNoCallInFlightAndClosesTheIdle) {
+  TestServer server;
+  RawSocket idle = server.connect();
+  idle.send(get("/echo"));
+  EXPECT_EQ(idle.read_reply().status, 200);
+  RawSocket busy = server.connect();
+  busy.send(get("/gate"));
+  ASSERT_EQ(server.handler.entered.acquire(runtime::Deadline::after_ms(patience_ms)),
+            runtime::Wake::ready);
+  std::thread stopping(
+      [&server] { EXPECT_TRUE(server.server().drain(std::chrono::milliseconds(patience_ms))); });
+  EXPECT_TRUE(idle.is_closed_by_peer());
+  server.handler.gate.set();
+  const RawReply reply = busy.read_reply();
+  EXPECT_EQ(reply.body, "late");
+  EXPECT_TRUE(reply.has("Connection: close\r\n"));
+  stopping.join();
+  EXPECT_EQ(server.server().connections_open(), 0u);
+}
+
+TEST(ServerDrain, BreaksOffWhatOutlivesTheDrainTime) {
+  TestServer server;
+  RawSocket busy = server.connect();
+  busy.send(get("/wait"));
+  ASSERT_EQ(server.handler.entered.acquire(runtime::Deadline::after_ms(patience_ms)),
+            runtime::Wake::ready);
+  EXPECT_FALSE(server.server().drain(std::chrono::milliseconds(10)));
+  EXPECT_EQ(server.handler.left.acquire(runtime::Deadline::after_ms(patience_ms)),
+            runtime::Wake::ready);
+  EXPECT_EQ(server.handler.cancelled, 1);
+}
+
+TEST(ServerStart, SaysWhichAddressFailed) {
+  TestServer taken;
+  runtime::Runtime runtime({});
+  const auto log = base::make_silent_log();
+  const auto server = make_server(runtime, {}, *log);
+  const auto started = server->start({{"api", taken.address(), &taken.handler}});
+  ASSERT_FALSE(started.ok());
+  EXPECT_NE(started.error().find("api: cannot listen on " + taken.address()), std::string::npos)
+      << started.error();
+}
+
+TEST(ServerStart, SeveralListenersEachWithItsHandler) {
+  TestHandler first;
+  TestHandler second;
+  runtime::Runtime runtime({});
+  const auto log = base::make_silent_log();
+  const auto server = make_server(runtime, {}, *log);
+  const auto started =
+      server->start({{"a", "127.0.0.1:0", &first}, {"b", "127.0.0.1:0", &second}});
+  ASSERT_TRUE(started.ok());
+  ASSERT_EQ(started->size(), 2u);
+  RawSocket client = RawSocket::connect((*started)[1].address);
+  client.send(get("/echo", "Connection: close\r\n"));
+  EXPECT_EQ(client.read_reply().status, 200);
+  EXPECT_EQ(first.handled, 0);
+  EXPECT_EQ(second.handled, 1);
+}
+
+}  // namespace
+}  // namespace turnpike::wire
