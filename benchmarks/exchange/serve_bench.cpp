@@ -1,5 +1,5 @@
-// What serve() costs of itself: a call with an instant upstream, an instant ledger and a writer that
-// drops everything, unpaid and paid, and then line by line. `allocs` is allocations per iteration.
+// What serve() costs of itself: a call with an instant upstream, an instant ledger and a writer
+// that drops everything, unpaid and paid, then line by line. `allocs`: allocations per iteration.
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -243,7 +243,7 @@ void Serve_refused_401(benchmark::State& state) {
 }
 BENCHMARK(Serve_refused_401);
 
-// ---- line by line -----------------------------------------------------------------------------------
+// ---- line by line -----------------------------------------------------------------------------
 
 void Line_clock(benchmark::State& state) {
   measure(state, [] { benchmark::DoNotOptimize(gateway().clock.monotonic_ns()); });

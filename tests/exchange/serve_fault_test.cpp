@@ -1,5 +1,5 @@
-// Every way in which upstream, caller and ledger can fail, crossed with each other, against what must
-// hold for each call whatever happens.
+// Every way in which upstream, caller and ledger can fail, crossed with each other, against what
+// must hold for each call whatever happens.
 #include <algorithm>
 
 #include "exchange/serve_fixture.h"
@@ -74,7 +74,8 @@ class ServeFaultTest : public ServeTest {
     if (calls.empty() || calls == "r" || calls == "e" || calls == "b") return true;
     if (calls.front() != 'b') return false;
     const std::size_t end = calls.find_first_not_of('w', 1);
-    return end == calls.npos || (end == calls.size() - 1 && (calls[end] == 'f' || calls[end] == 'c'));
+    if (end == calls.npos) return true;
+    return end == calls.size() - 1 && (calls[end] == 'f' || calls[end] == 'c');
   }
 
   [[nodiscard]] std::size_t position(std::string_view event) const {

@@ -7,7 +7,7 @@ using base::ErrorCode;
 
 const HeaderField good_key{"Authorization", "Bearer good"};
 
-// ---- the paid call --------------------------------------------------------------------------------
+// ---- the paid call ----------------------------------------------------------------------------
 
 TEST_F(ServeTest, ChargesASuccessBeforeItSendsIt) {
   const Served served = run();
@@ -54,7 +54,7 @@ TEST_F(ServeTest, HoldsUntilTheReplyCouldHaveBeenSent) {
   EXPECT_LE(ledger.held_until.ns, clock.monotonic_ns() + whole_call_ns);
 }
 
-// ---- what reaches the upstream --------------------------------------------------------------------
+// ---- what reaches the upstream ----------------------------------------------------------------
 
 TEST_F(ServeTest, ForwardsQueryAndBodyByteForByte) {
   TextBody body("{\"a\": 1,\r\n \"a\":2}\x01", true);
@@ -72,7 +72,8 @@ TEST_F(ServeTest, DecodesParametersAndKeepsTheRawPath) {
   ASSERT_TRUE(provider.asked.has_value());
   EXPECT_EQ(provider.asked->path, "/v1/gateway/acme/items/a%20b%3Afree");
   ASSERT_EQ(provider.asked->parameters.size(), 1u);
-  EXPECT_EQ(provider.asked->parameters[0], (std::pair<std::string, std::string>("id", "a b:free")));
+  EXPECT_EQ(provider.asked->parameters[0].first, "id");
+  EXPECT_EQ(provider.asked->parameters[0].second, "a b:free");
 }
 
 TEST_F(ServeTest, TakesAStreamSuffixForPartOfTheSegment) {
@@ -200,7 +201,7 @@ TEST_F(ServeTest, KeepsADeclaredPolicyOnlyWhereItIsEnforced) {
   EXPECT_EQ(count_of(journal, "hold"), 0u) << "no money moves";
 }
 
-// ---- routes, methods, credentials -----------------------------------------------------------------
+// ---- routes, methods, credentials -------------------------------------------------------------
 
 TEST_F(ServeTest, KnowsItsRoutesAndMethods) {
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/nothing"}), "gateway.route_not_found");
@@ -324,7 +325,7 @@ TEST_F(ServeTest, NeedsARegistry) {
   EXPECT_EQ(refusal({}), "registry.unavailable");
 }
 
-// ---- caps -----------------------------------------------------------------------------------------
+// ---- caps -------------------------------------------------------------------------------------
 
 TEST_F(ServeTest, TurnsCallsAwayPastTheCapOfAnAccount) {
   LoopState::Seat seats[2];
@@ -353,7 +354,7 @@ TEST_F(ServeTest, TurnsCallsAwayPastTheCapOfAnUpstream) {
   EXPECT_EQ(service->upstream(0).in_flight.count(), 2u);
 }
 
-// ---- what the upstream answers --------------------------------------------------------------------
+// ---- what the upstream answers ----------------------------------------------------------------
 
 TEST_F(ServeTest, TreatsEveryStatusAsDecided) {
   for (int status = 100; status < 600; ++status) {
@@ -400,8 +401,9 @@ TEST_F(ServeTest, PassesASaneRetryAfterOn) {
 }
 
 TEST_F(ServeTest, RefusesContentTypesThatTheRouteDoesNotAllow) {
+  const std::string_view types[] = {"text/html", "", "application/jsonp", "application/json,"};
   for (const int status : {200, 404}) {
-    for (const std::string_view type : {"text/html", "", "application/jsonp", "application/json,"}) {
+    for (const std::string_view type : types) {
       provider.script = [=](ReplySink& sink, Call&) {
         return reply_with(sink, status, "{}", type);
       };
@@ -592,7 +594,7 @@ TEST_F(ServeTest, SharesTheHeavyTransfersOut) {
   EXPECT_TRUE(transfers.acquire(runtime::Deadline::never())) << "the slot was given back";
 }
 
-// ---- other lanes ----------------------------------------------------------------------------------
+// ---- other lanes ------------------------------------------------------------------------------
 
 TEST_F(ServeTest, ServesALaneByItsOwnHeader) {
   const Served served = run({"GET", "/v1/gateway/acme/items", "", {{"X-Bench-Lane", "1"}}});
