@@ -1,11 +1,9 @@
 // Program::match: 64 hot paths and uniformly random ones, from 10 to 100,000 routes, beside the
 // linear scan that it replaces; the worst cases arranged; allocations counted. Budget at 100,000
 // routes: hot under 80 ns and 1.5 times itself at 10, random under 400 ns (design.md section 9).
-#include <atomic>
+#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
-#include <new>
 #include <random>
 #include <string>
 #include <string_view>
@@ -13,19 +11,8 @@
 
 #include <benchmark/benchmark.h>
 
+#include "registry/allocations.h"
 #include "registry/generated.h"
-
-namespace {
-std::atomic<std::uint64_t> allocations{0};
-}
-
-void* operator new(std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(bytes)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace turnpike::registry {
 namespace {
@@ -46,7 +33,7 @@ std::vector<std::string> paths_of(std::uint32_t routes, std::size_t count) {
 }
 
 void run(benchmark::State& state, const Program& program, const std::vector<std::string>& paths) {
-  const std::uint64_t before = allocations.load();
+  const std::uint64_t before = allocations_so_far();
   std::size_t at = 0;
   for (auto _ : state) {
     Match match = program.match(paths[at]);
@@ -54,7 +41,7 @@ void run(benchmark::State& state, const Program& program, const std::vector<std:
     at = at + 1 == paths.size() ? 0 : at + 1;
   }
   state.counters["allocations"] =
-      static_cast<double>(allocations.load() - before) / static_cast<double>(state.iterations());
+      static_cast<double>(allocations_so_far() - before) / static_cast<double>(state.iterations());
 }
 
 void match_hot(benchmark::State& state) {

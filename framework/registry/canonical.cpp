@@ -351,6 +351,17 @@ void append_canonical(std::string& out, const Program& program, const Route& rou
 void append_canonical(std::string& out, const Program& program) {
   const auto write = [&out](const auto& entry) { append_canonical(out, entry); };
   const auto write_within = [&](const auto& entry) { append_canonical(out, program, entry); };
+  // Room for all at once, from a sample of the routes: growing by doubling would hold it twice.
+  const std::vector<Route>& routes = program.routes();
+  constexpr std::size_t samples = 64;
+  std::string sample;
+  for (std::size_t at = 0; at < std::min(samples, routes.size()); ++at) {
+    append_canonical(sample, program, routes[at * routes.size() / samples % routes.size()]);
+  }
+  if (!routes.empty()) {
+    const std::size_t mean = sample.size() / std::min(samples, routes.size()) + 1;
+    out.reserve(mean * routes.size() * 21 / 20 + 64 * 1024);
+  }
   Object object(out);
   object.text("format", "turnpike.registry.v1");
   append_list(object.key("free_policies"), program.free_policies(), write);
@@ -416,17 +427,20 @@ std::string offer_id_of(const X402Term& term) {
 
 std::string settings_digest_of(const Program& program, const Upstream& upstream) {
   std::string form;
+  std::string one;  // an operation enters as its digest: there may be 100,000 of them
   Object object(form);
   append_list(object.key("operations"), upstream.operations, [&](std::uint32_t index) {
     const Operation& operation = program.operations()[index];
     const Route& route = program.routes()[operation.route];
-    Object entry(form);
+    one.clear();
+    Object entry(one);
     entry.text("method", name_of(operation.method));
     entry.text("path", route.matcher.pattern);
     if (operation.price) entry.part("price", program.prices()[*operation.price]);
     entry.text("route", route.id);
     if (route.upstream_settings) entry.part("settings", *route.upstream_settings);
     entry.end();
+    base::append_canonical_string(form, crypto::sha256_hex(one));
   });
   object.text("plugin", upstream.plugin);
   object.part("settings", upstream.settings);

@@ -26,6 +26,30 @@ std::uint64_t load(const char* from) noexcept {
   return word;
 }
 
+// Keyed hash of a segment in its place; `seed` makes the tables of each seed independent.
+std::uint64_t hash_of(const char* at, std::size_t size, std::size_t position,
+                      std::uint64_t seed) noexcept {
+  std::uint64_t hash = seed + position * odd_constants[3];
+  std::size_t left = size;
+  for (; left > 16; at += 16, left -= 16) {
+    hash = mixed(load<std::uint64_t>(at) ^ odd_constants[1], load<std::uint64_t>(at + 8) ^ hash);
+  }
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  if (left >= 8) {
+    low = load<std::uint64_t>(at);
+    high = load<std::uint64_t>(at + left - 8);
+  } else if (left >= 4) {
+    low = load<std::uint32_t>(at);
+    high = load<std::uint32_t>(at + left - 4);
+  } else if (left > 0) {
+    low = std::uint64_t{static_cast<unsigned char>(at[0])} << 16 |
+          std::uint64_t{static_cast<unsigned char>(at[left >> 1])} << 8 |
+          static_cast<unsigned char>(at[left - 1]);
+  }
+  return mixed(low ^ odd_constants[1] ^ size, high ^ hash);
+}
+
 std::uint32_t parameters_of(const Matcher& matcher) noexcept {
   std::uint32_t bits = 0;
   for (std::size_t at = 0; at < matcher.segments.size(); ++at) {
@@ -123,37 +147,6 @@ void join(std::span<const Route> routes, const Group& left, const Group& right,
 
 }  // namespace
 
-std::uint64_t hash_of_segment(std::string_view segment, std::uint64_t seed) noexcept {
-  const char* at = segment.data();
-  std::size_t left = segment.size();
-  std::uint64_t hash = seed ^ odd_constants[0];
-  if (left > 16) {
-    do {
-      hash = mixed(load<std::uint64_t>(at) ^ odd_constants[1], load<std::uint64_t>(at + 8) ^ hash);
-      at += 16;
-      left -= 16;
-    } while (left > 16);
-  }
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  if (left >= 8) {
-    low = load<std::uint64_t>(at);
-    high = load<std::uint64_t>(at + left - 8);
-  } else if (left >= 4) {
-    low = load<std::uint32_t>(at);
-    high = load<std::uint32_t>(at + left - 4);
-  } else if (left > 0) {
-    low = std::uint64_t{static_cast<unsigned char>(at[0])} << 16 |
-          std::uint64_t{static_cast<unsigned char>(at[left >> 1])} << 8 |
-          static_cast<unsigned char>(at[left - 1]);
-  }
-  return mixed(low ^ odd_constants[1] ^ segment.size(), high ^ hash);
-}
-
-std::uint64_t placed(std::uint64_t segment_hash, std::size_t position) noexcept {
-  return mixed(segment_hash ^ odd_constants[2], odd_constants[3] + 2 * position);
-}
-
 std::vector<Index::Conflict> Index::conflicts(std::span<const Route> routes) {
   std::vector<Conflict> out;
   for (const Groups& groups : grouped(routes)) {
@@ -191,23 +184,32 @@ Index::Index(std::span<const Route> routes) {
 void Index::write_entries(std::span<const Route> routes) {
   entries_.assign(sizeof(std::uint32_t), '\0');  // offset 0 means an empty slot
   entry_of_route_.reserve(routes.size());
+  const auto append = [this](const void* bytes, std::size_t count) {
+    const auto* begin = static_cast<const char*>(bytes);
+    entries_.insert(entries_.end(), begin, begin + count);
+  };
   for (const Route& route : routes) {
     entry_of_route_.push_back(static_cast<std::uint32_t>(entries_.size()));
+    const std::vector<Segment>& segments = route.matcher.segments;
     std::uint32_t slashes = 0;
-    for (std::size_t at = 0; at < route.matcher.segments.size(); ++at) {
-      if (route.matcher.segments[at].allows_slash) slashes |= 1u << at;
+    for (std::size_t at = 0; at < segments.size(); ++at) {
+      if (segments[at].allows_slash) slashes |= 1u << at;
     }
-    const auto append = [this](const void* bytes, std::size_t count) {
-      const auto* begin = static_cast<const char*>(bytes);
-      entries_.insert(entries_.end(), begin, begin + count);
-    };
     append(&slashes, sizeof(slashes));
-    for (const Segment& segment : route.matcher.segments) {
-      if (segment.is_parameter) continue;
-      const auto length = static_cast<std::uint16_t>(segment.text.size());
+    for (std::size_t at = 0; at < segments.size(); ++at) {
+      if (segments[at].is_parameter) continue;
+      const std::size_t first = at;
+      std::string text = segments[at].text;
+      while (at + 1 < segments.size() && !segments[at + 1].is_parameter) {
+        text.append("/").append(segments[++at].text);
+      }
+      const char ends[] = {static_cast<char>(first + 1), static_cast<char>(at + 1)};
+      const auto length = static_cast<std::uint16_t>(text.size());
+      append(ends, sizeof(ends));
       append(&length, sizeof(length));
-      append(segment.text.data(), segment.text.size());
+      append(text.data(), text.size());
     }
+    entries_.push_back('\0');
   }
   entries_.shrink_to_fit();
 }
@@ -222,7 +224,8 @@ void Index::fill(std::span<const Route> routes, std::uint64_t seed) {
     std::uint64_t sum = 0;
     for (std::size_t at = 0; at < matcher.segments.size(); ++at) {
       const Segment& segment = matcher.segments[at];
-      if (!segment.is_parameter) sum += placed(hash_of_segment(segment.text, seed), at);
+      if (segment.is_parameter) continue;
+      sum += hash_of(segment.text.data(), segment.text.size(), at, seed);
     }
     const std::uint64_t hash =
         finished(sum, salt_of(parameters_of(matcher), matcher.segments.size()));
@@ -238,29 +241,30 @@ void Index::fill(std::span<const Route> routes, std::uint64_t seed) {
   }
 }
 
-bool Index::same_literals(std::uint32_t entry, const Shape& shape,
-                          std::span<const std::string_view> segments) const noexcept {
+// A literal holds no slash, so a run of literals can only equal as many whole segments.
+bool Index::same_literals(std::uint32_t entry, const char* text,
+                          std::span<const ParameterSpan> segments) const noexcept {
   const char* at = entries_.data() + entry + sizeof(std::uint32_t);
-  for (std::size_t position = 0; position < segments.size(); ++position) {
-    if ((shape.parameters >> position & 1) != 0) continue;
-    const std::size_t length = load<std::uint16_t>(at);
-    at += sizeof(std::uint16_t);
-    if (length != segments[position].size() ||
-        std::memcmp(at, segments[position].data(), length) != 0) {
-      return false;
-    }
+  while (*at != 0) {
+    const ParameterSpan& first = segments[static_cast<std::size_t>(at[0] - 1)];
+    const ParameterSpan& last = segments[static_cast<std::size_t>(at[1] - 1)];
+    const std::size_t length = load<std::uint16_t>(at + 2);
+    at += 4;
+    const auto given = static_cast<std::size_t>(last.offset + last.length - first.offset);
+    if (given != length || std::memcmp(at, text + first.offset, length) != 0) return false;
     at += length;
   }
   return true;
 }
 
-Index::Found Index::find(std::span<const std::string_view> segments) const noexcept {
+Index::Found Index::find(const char* text,
+                         std::span<const ParameterSpan> segments) const noexcept {
   const std::vector<Shape>& shapes = shapes_[segments.size()];
   if (shapes.empty()) return {};
   std::uint64_t hashes[base::limits::route_segments_max];
   std::uint64_t total = 0;
   for (std::size_t at = 0; at < segments.size(); ++at) {
-    hashes[at] = placed(hash_of_segment(segments[at], seed_), at);
+    hashes[at] = hash_of(text + segments[at].offset, segments[at].length, at, seed_);
     total += hashes[at];
   }
   for (const Shape& shape : shapes) {
@@ -271,7 +275,7 @@ Index::Found Index::find(std::span<const std::string_view> segments) const noexc
     const std::uint64_t hash = finished(sum, shape.salt);
     for (std::uint64_t at = hash & slot_mask_; slots_[at].entry != 0; at = (at + 1) & slot_mask_) {
       const Slot& slot = slots_[at];
-      if (slot.hash != hash || !same_literals(slot.entry, shape, segments)) continue;
+      if (slot.hash != hash || !same_literals(slot.entry, text, segments)) continue;
       return {slot.route, shape.parameters,
               static_cast<std::uint32_t>(load<std::uint32_t>(entries_.data() + slot.entry))};
     }

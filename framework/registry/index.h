@@ -5,8 +5,8 @@
 //
 // A look-up splits the path once and hashes each segment once. The hash of a shape is the sum of its
 // literals' hashes, so that other shapes cost a few subtractions. The sums are 64 bits wide and the
-// literals are compared afterwards; the longest run of taken slots is bounded when the table is
-// built (another seed is tried), so no path can be made slow by choice.
+// literals are compared afterwards, neighbours in one go; the longest run of taken slots is bounded
+// when the table is built (another seed is tried), so no path can be made slow by choice.
 //
 // Internal to registry/: match.cpp looks up, index.cpp builds. Immutable once built; concurrent
 // look-ups are safe on any Thread.
@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/limits.h"
@@ -26,11 +25,6 @@
 namespace turnpike::registry {
 
 inline constexpr std::uint32_t no_route = 0xFFFFFFFFu;
-
-// Keyed hash of one segment; `seed` makes the tables of each seed independent.
-std::uint64_t hash_of_segment(std::string_view segment, std::uint64_t seed) noexcept;
-// The hash of a segment in its place.
-std::uint64_t placed(std::uint64_t segment_hash, std::size_t position) noexcept;
 
 class Index {
  public:
@@ -49,15 +43,15 @@ class Index {
   // REQUIRES: conflicts(routes) is empty.
   explicit Index(std::span<const Route> routes);
 
-  // `segments` are the decoded segments of a path, none empty, at most route_segments_max. The
-  // index of the route, and in `parameters` the bits of its parameters' positions and of those
-  // among them that allow slashes.
+  // The index of a route; the bits of its parameters' positions, and of those that allow slashes.
   struct Found {
     std::uint32_t route = no_route;
     std::uint32_t parameters = 0;
     std::uint32_t slashes_allowed = 0;
   };
-  [[nodiscard]] Found find(std::span<const std::string_view> segments) const noexcept;
+  // `text` is a decoded path and `segments` say where its segments stand, with one slash between
+  // two of them; none is empty and there are at most route_segments_max.
+  [[nodiscard]] Found find(const char* text, std::span<const ParameterSpan> segments) const noexcept;
 
   [[nodiscard]] std::size_t longest_run() const noexcept { return longest_run_; }
 
@@ -74,8 +68,8 @@ class Index {
 
   void fill(std::span<const Route> routes, std::uint64_t seed);
   void write_entries(std::span<const Route> routes);
-  [[nodiscard]] bool same_literals(std::uint32_t entry, const Shape& shape,
-                                   std::span<const std::string_view> segments) const noexcept;
+  [[nodiscard]] bool same_literals(std::uint32_t entry, const char* text,
+                                   std::span<const ParameterSpan> segments) const noexcept;
 
   std::uint64_t seed_ = 0;
   std::uint64_t slot_mask_ = 0;
@@ -83,8 +77,9 @@ class Index {
   // Shapes by number of segments, those with the fewest parameters first.
   std::array<std::vector<Shape>, base::limits::route_segments_max + 1> shapes_;
   std::vector<Slot> slots_;
-  // Per route: the bits of the parameters that allow slashes (4 bytes), then each literal as its
-  // length (2 bytes) and its bytes: one or two cache lines to verify a candidate.
+  // Per route: the bits of the parameters that allow slashes (4 bytes), then each run of literals:
+  // its first and last segment (1 byte each, from 1; 0 ends), its length (2 bytes), and its text
+  // with the slashes between: one or two cache lines to verify a candidate.
   std::vector<char> entries_;
   std::vector<std::uint32_t> entry_of_route_;
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -19,54 +20,84 @@ constexpr int hex_value(char digit) noexcept {
   return -1;
 }
 
-bool is_dot_segment(std::string_view segment) noexcept {
-  return segment == "." || segment == "..";
+static_assert(std::endian::native == std::endian::little, "words are read lowest byte first");
+
+constexpr std::uint64_t each_byte(char c) noexcept {
+  return 0x0101010101010101ull * static_cast<unsigned char>(c);
 }
 
-// A path cut at its slashes. Segments past the limit are counted in `too_many` alone.
+// The top bit of every byte of `word` that equals the byte repeated in `pattern`.
+constexpr std::uint64_t equal_bytes(std::uint64_t word, std::uint64_t pattern) noexcept {
+  const std::uint64_t differing = word ^ pattern;
+  constexpr std::uint64_t low_bits = 0x7F7F7F7F7F7F7F7Full;
+  return ~(((differing & low_bits) + low_bits) | differing | low_bits);
+}
+
+// A path cut at its slashes. What is past the limit of segments is not kept. No initialisers: this
+// is made for every request.
 struct Split {
-  std::string_view segments[limits::route_segments_max];  // decoded
-  ParameterSpan spans[limits::route_segments_max];         // raw
-  std::size_t count = 0;
-  std::uint32_t slashed = 0;  // bit i: the decoded segment i holds a slash or backslash
-  bool has_empty = false;
-  bool too_many = false;
+  ParameterSpan* spans;  // route_segments_max of them
+  std::size_t count;
+  bool has_empty;
+  bool has_dots;     // a segment is "." or ".."
+  bool has_special;  // an escape or a backslash somewhere
+
+  void add(const char* text, std::size_t begin, std::size_t end) noexcept {
+    const std::size_t length = end - begin;
+    if (length <= 2) {
+      has_empty |= length == 0;
+      has_dots |= length > 0 && text[begin] == '.' && text[end - 1] == '.';
+    }
+    if (count < limits::route_segments_max) {
+      spans[count].offset = static_cast<std::uint16_t>(begin);
+      spans[count].length = static_cast<std::uint16_t>(length);
+    }
+    ++count;
+  }
 };
 
-// False when a segment is malformed. `decoded` has room for the whole path.
-bool split(std::string_view path, char* decoded, Split& out) noexcept {
-  const bool is_plain = std::memchr(path.data(), '%', path.size()) == nullptr &&
-                        std::memchr(path.data(), '\\', path.size()) == nullptr;
+void split(std::string_view path, Split& out) noexcept {
+  const char* const text = path.data();
+  std::uint64_t special = 0;
   std::size_t begin = 1;
-  while (begin <= path.size()) {
-    const void* slash = std::memchr(path.data() + begin, '/', path.size() - begin);
-    const std::size_t end = slash == nullptr
-                                ? path.size()
-                                : static_cast<std::size_t>(static_cast<const char*>(slash) -
-                                                           path.data());
-    std::string_view segment = path.substr(begin, end - begin);
-    bool has_slash = false;
-    if (!is_plain) {
-      if (segment.find('%') != segment.npos) {
-        const std::optional<std::size_t> length = decode_segment(segment, decoded);
-        if (!length) return false;
-        segment = std::string_view(decoded, *length);
-        decoded += *length;
-      }
-      has_slash = segment.find_first_of("/\\") != segment.npos;
-    }
-    if (segment.size() <= 2 && is_dot_segment(segment)) return false;
-    if (segment.empty()) out.has_empty = true;
-    if (out.count < limits::route_segments_max) {
-      out.segments[out.count] = segment;
-      out.spans[out.count] = {static_cast<std::uint16_t>(begin),
-                              static_cast<std::uint16_t>(end - begin)};
-      out.slashed |= static_cast<std::uint32_t>(has_slash) << out.count;
-      ++out.count;
+  for (std::size_t at = 0; at < path.size(); at += 8) {
+    std::uint64_t word = 0;
+    if (path.size() - at >= 8) {
+      std::memcpy(&word, text + at, 8);
     } else {
-      out.too_many = true;
+      std::memcpy(&word, text + at, path.size() - at);
     }
+    special |= equal_bytes(word, each_byte('%')) | equal_bytes(word, each_byte('\\'));
+    std::uint64_t slashes = equal_bytes(word, each_byte('/'));
+    if (at == 0) slashes &= slashes - 1;  // the first byte
+    for (; slashes != 0; slashes &= slashes - 1) {
+      const std::size_t end = at + static_cast<std::size_t>(std::countr_zero(slashes)) / 8;
+      out.add(text, begin, end);
+      begin = end + 1;
+    }
+  }
+  out.add(text, begin, path.size());
+  out.has_special = special != 0;
+}
+
+// The path with its segments decoded, a slash between two, and where they then stand; `slashed` gets
+// the bits of those that hold a slash or backslash. False for a bad escape.
+bool decode(std::string_view path, char* text, Split& out, std::uint32_t& slashed) noexcept {
+  std::size_t length = 1;
+  text[0] = '/';
+  for (std::size_t begin = 1; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::optional<std::size_t> decoded =
+        decode_segment(path.substr(begin, end - begin), text + length);
+    if (!decoded) return false;
+    const std::string_view segment(text + length, *decoded);
+    if (out.count < limits::route_segments_max && segment.find_first_of("/\\") != segment.npos) {
+      slashed |= 1u << out.count;
+    }
+    out.add(text, length, length + *decoded);
+    length += *decoded;
     begin = end + 1;
+    if (begin <= path.size()) text[length++] = '/';
   }
   return true;
 }
@@ -92,20 +123,29 @@ std::optional<std::size_t> decode_segment(std::string_view segment, char* out) n
 
 Match Program::match(std::string_view path) const noexcept {
   Match match;
+  match.status = MatchStatus::path_malformed;
   if (path.empty() || path.front() != '/' || path.size() > limits::request_path_bytes_max) {
-    match.status = MatchStatus::path_malformed;
     return match;
   }
+  ParameterSpan raw_spans[limits::route_segments_max];
+  ParameterSpan decoded_spans[limits::route_segments_max];
   char decoded[limits::request_path_bytes_max];
-  Split parts;
-  if (!split(path, decoded, parts)) {
-    match.status = MatchStatus::path_malformed;
-    return match;
+  Split raw{raw_spans, 0, false, false, false};
+  split(path, raw);
+  const char* text = path.data();
+  Split parts = raw;
+  std::uint32_t slashed = 0;
+  if (raw.has_special) {
+    parts = Split{decoded_spans, 0, raw.has_empty, raw.has_dots, true};
+    text = decoded;
+    if (!decode(path, decoded, parts, slashed)) return match;
   }
-  if (parts.has_empty || parts.too_many) return match;
-  const Index::Found found = index_->find({parts.segments, parts.count});
+  if (parts.has_dots) return match;
+  match.status = MatchStatus::not_found;
+  if (parts.has_empty || parts.count > limits::route_segments_max) return match;
+  const Index::Found found = index_->find(text, {parts.spans, parts.count});
   if (found.route == no_route) return match;
-  if ((parts.slashed & ~found.slashes_allowed) != 0) {
+  if ((slashed & ~found.slashes_allowed) != 0) {
     // The route is the caller's, the parameter's value is not one: no wider route may take it.
     match.status = MatchStatus::path_malformed;
     return match;
@@ -113,7 +153,7 @@ Match Program::match(std::string_view path) const noexcept {
   match.status = MatchStatus::found;
   match.route = &routes_[found.route];
   for (std::uint32_t rest = found.parameters; rest != 0; rest &= rest - 1) {
-    match.parameters[match.parameter_count++] = parts.spans[std::countr_zero(rest)];
+    match.parameters[match.parameter_count++] = raw_spans[std::countr_zero(rest)];
   }
   return match;
 }

@@ -1,5 +1,6 @@
 #include "registry/pattern.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -117,6 +118,7 @@ std::optional<Matcher> read_pattern(std::string_view path, const Cursor& where) 
   }
   Matcher matcher;
   matcher.is_exact = true;
+  matcher.segments.reserve(static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')));
   std::string_view rest = path;
   while (!rest.empty()) {
     rest.remove_prefix(1);  // the slash

@@ -22,7 +22,7 @@ constexpr int exit_usage = 2;
 constexpr std::size_t rejections_kept = 1000;
 
 struct Arguments {
-  std::string format, input, database, as_of, now, sample_directory = "plugins/govdata/sample";
+  std::string format, input, database, as_of, now, sample_directory;
   bool json = false;
   ImportOptions options;
 };
@@ -52,7 +52,7 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--stale-after", options.stale_after_s, "seconds until the source is stale")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   app.add_option("--now", arguments.now, "the time to work at; default the clock's");
-  app.add_option("--directory", arguments.sample_directory, "sample: folder of manifest.json");
+  app.add_option("--directory", arguments.sample_directory, "sample: folder of manifest.json; default: the shipped one");
   app.add_flag("--keep-raw", options.keep_raw, "keep every record's source text");
   app.add_flag("--dry-run", options.dry_run, "read and check everything, keep nothing");
   app.add_flag("--json", arguments.json, "print the summary as JSON");
@@ -129,11 +129,26 @@ void print_json(const Json& value) {
               value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
+// Below the working directory, beside the build, or where an installation puts it.
+std::string sample_directory() {
+  namespace fs = std::filesystem;
+  const fs::path shipped = "plugins/govdata/sample";
+  std::error_code problem;
+  const fs::path home = fs::read_symlink("/proc/self/exe", problem).parent_path();
+  for (const fs::path& folder : {shipped, home / "../.." / shipped,
+                                 home / "../share/turnpike/govdata/sample"}) {
+    if (fs::exists(folder / "manifest.json", problem)) return folder.string();
+  }
+  throw ImportError("the sample data is not found; give --directory");
+}
+
 int import_sample(const Arguments& arguments, Database& database) {
   ProgressLine progress;
   Rejections rejections(progress);
   const auto results = load_sample(
-      database, arguments.sample_directory, arguments.options.now_ms,
+      database,
+      arguments.sample_directory.empty() ? sample_directory() : arguments.sample_directory,
+      arguments.options.now_ms,
       [&](const std::string& position, const std::string& reason) {
         rejections.add(position, reason);
       });

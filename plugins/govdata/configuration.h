@@ -1,0 +1,32 @@
+// The provider's settings, read strictly and once per bind(): what is not understood is refused by
+// name. Plain values; safe on any Thread.
+#pragma once
+
+#include <string>
+
+#include <turnpike/provider.h>
+
+#include "govdata/serve/service.h"
+
+namespace turnpike::govdata {
+
+enum class Mode : std::uint8_t { embedded, proxy };
+
+struct ProxySettings {
+  std::string base_url;    // without a trailing slash
+  std::string api_token;   // secret; empty: not available now
+  std::string user_agent;
+  bool allow_private_addresses = false;
+  std::uint32_t connect_timeout_ms = 3000;
+};
+
+struct Configuration {
+  Mode mode = Mode::embedded;
+  ServiceOptions service;
+  bool stale_blocks = false;
+  ProxySettings proxy;
+};
+
+Result<Configuration> read_configuration(const Binding& binding);
+
+}  // namespace turnpike::govdata

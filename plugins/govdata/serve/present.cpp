@@ -1,0 +1,183 @@
+#include "govdata/serve/present.h"
+
+#include "govdata/store/decimal.h"
+#include "govdata/store/text.h"
+#include "govdata/store/timestamp.h"
+#include "govdata/store/url.h"
+
+namespace turnpike::govdata {
+namespace {
+
+constexpr std::size_t title_bytes_max = 1024;
+constexpr std::size_t list_bytes_max = reply_bytes_max - (128 << 10);
+
+Json reference(std::string_view kind, const std::string& dao_id, const std::string& source,
+               const std::string& external_id, bool unique_id) {
+  const std::string id = unique_id ? external_id : dao_id + "~" + source + "~" + external_id;
+  return {{"kind", kind}, {"externalId", id}, {"daoId", dao_id}, {"source", source}};
+}
+
+std::string cut_title(const std::string& title) {
+  return std::string(cut_utf8(title, title_bytes_max));
+}
+
+}  // namespace
+
+Json iso_or_null(const MaybeTime& time_ms) {
+  return time_ms ? Json(iso_time(*time_ms)) : Json(nullptr);
+}
+
+Json item_ref(const ProposalRow& row) {
+  return reference("proposal", row.dao_id, row.provider, row.record.external_id, row.unique_id);
+}
+
+Json item_ref(const TopicRow& row) {
+  return reference("forum_topic", row.dao_id, "discourse", row.record.external_id, row.unique_id);
+}
+
+std::string provider_name(const std::string& source) {
+  return source == "degov-square" || source == "tally" ? "governor" : source;
+}
+
+ItemName read_item_name(const std::string& text) {
+  const std::size_t first = text.find('~');
+  const std::size_t second = first == std::string::npos ? first : text.find('~', first + 1);
+  if (second == std::string::npos) return {std::nullopt, std::nullopt, text};
+  return {text.substr(0, first), provider_name(text.substr(first + 1, second - first - 1)),
+          text.substr(second + 1)};
+}
+
+std::optional<std::string> counted_power(const ProposalRow& row,
+                                         const std::vector<Choice>& choices) {
+  if (row.provider != "governor") return row.record.scores_total;
+  // OpenZeppelin's default counting: for and abstain.
+  std::string counted = "0";
+  for (const Choice& choice : choices) {
+    if (choice.id == "0") continue;
+    if (!choice.score) return std::nullopt;
+    counted = add_decimals(counted, *choice.score);
+  }
+  return choices.empty() ? std::nullopt : std::optional(counted);
+}
+
+std::optional<bool> quorum_reached(const ProposalRow& row, const std::vector<Choice>& choices) {
+  const auto counted = counted_power(row, choices);
+  if (!row.record.quorum || !counted) return std::nullopt;
+  return compare_decimals(*counted, *row.record.quorum) >= 0;
+}
+
+Json share_json(const std::optional<std::string>& part, const std::vector<Choice>& choices) {
+  std::string whole = "0";
+  for (const Choice& choice : choices) {
+    if (!choice.score) return nullptr;
+    whole = add_decimals(whole, *choice.score);
+  }
+  return part ? nullable(share_of(*part, whole)) : Json(nullptr);
+}
+
+Json Presenter::summary(const ProposalRow& row, const std::vector<Choice>& choices) const {
+  const ProposalRecord& record = row.record;
+  const Evaluated state = evaluate(record.times, record.standing, now_ms);
+  Json leader = nullptr;
+  if (const auto at = leading_choice(choices)) {
+    const Choice& choice = choices[*at];
+    leader = {{"id", choice.id}, {"label", cut_title(choice.label)},
+              {"power", nullable(choice.score)}, {"share", share_json(choice.score, choices)}};
+  }
+  return {
+      {"daoId", row.dao_id},
+      {"daoName", row.dao_name},
+      {"source",
+       {{"provider", row.provider},
+        {"externalId", record.external_id},
+        {"url", nullable(record.url)},
+        {"discussionUrl", nullable(record.discussion_url)},
+        {"chainId", nullable(row.chain_id)},
+        {"contract", nullable(row.contract)}}},
+      {"title", cut_title(record.title)},
+      {"proposerId", nullable(record.proposer)},
+      {"proposalType", nullable(record.proposal_type)},
+      {"votingSystem", nullable(record.voting_system)},
+      {"status", name_of(state.lifecycle)},
+      {"outcome", name_of(state.outcome)},
+      {"executionStatus", name_of(state.execution)},
+      {"sourceStatus", nullable(record.source_status)},
+      {"createdAt", iso_or_null(record.times.created)},
+      {"votingStartsAt", iso_or_null(record.times.starts)},
+      {"votingEndsAt", iso_or_null(record.times.ends)},
+      {"updatedAt", iso_time(row.updated(now_ms))},
+      {"timeConfidence", name_of(record.time_confidence)},
+      {"votes",
+       {{"count", nullable(record.votes_count)},
+        {"totalPower", nullable(record.scores_total)},
+        {"quorum", nullable(record.quorum)},
+        {"quorumReached", nullable(quorum_reached(row, choices))},
+        {"leadingChoice", leader}}},
+      {"dataAsOf", iso_or_null(row.as_of)},
+  };
+}
+
+Json Presenter::summary(const TopicRow& row) const {
+  const TopicRecord& record = row.record;
+  Json category = nullptr;
+  if (record.category_id) {
+    category = {{"id", *record.category_id}, {"name", nullable(record.category_name)}};
+  }
+  // The opening post is no comment.
+  MaybeInteger comments = record.posts_count;
+  if (comments && *comments > 0) --*comments;
+  return {
+      {"daoId", row.dao_id},
+      {"daoName", row.dao_name},
+      {"source",
+       {{"provider", "discourse"},
+        {"externalId", record.external_id},
+        {"url", nullable(record.url)}}},
+      {"title", cut_title(record.title.value_or(""))},
+      {"author", nullable(record.author)},
+      {"category", category},
+      {"tags", record.tags.value_or(std::vector<std::string>{})},
+      {"commentCount", nullable(comments)},
+      {"likeCount", nullable(record.like_count)},
+      {"viewCount", nullable(record.views)},
+      {"participantCount", nullable(record.participants)},
+      {"governanceScore", row.governance_score},
+      {"createdAt", iso_or_null(record.created_at)},
+      {"lastPostedAt", iso_or_null(record.last_posted_at)},
+      {"updatedAt", iso_time(row.updated_at)},
+      {"dataAsOf", iso_or_null(row.as_of)},
+  };
+}
+
+std::string Presenter::evidence_of(const ProposalRow& row) const {
+  const std::string values[] = {percent_encoded(row.dao_id), percent_encoded(row.provider),
+                                percent_encoded(row.record.external_id)};
+  const std::string pattern =
+      evidence_path.empty() ? "/daos/{}/proposals/{}/{}/evidence" : evidence_path;
+  std::string path;
+  std::size_t next = 0;
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    if (pattern[at] != '{' || next >= 3) {
+      path += pattern[at];
+      continue;
+    }
+    path += values[next++];
+    at = pattern.find('}', at);
+    if (at == std::string::npos) break;
+  }
+  return path;
+}
+
+bool ItemList::add(Json item) {
+  bytes_ += dump(item).size() + 1;
+  if (bytes_ > list_bytes_max) full_ = true;
+  if (full_) return false;
+  items_.push_back(std::move(item));
+  return true;
+}
+
+std::string dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace turnpike::govdata

@@ -1,0 +1,67 @@
+// GET /meta/pricing: what the registry bound to this provider, by v1's names.
+#include <algorithm>
+#include <array>
+
+#include "govdata/serve/routes.h"
+#include "govdata/store/decimal.h"
+
+namespace turnpike::govdata {
+namespace {
+
+struct Entry {
+  std::string_view key;
+  Operation operation;
+  std::string_view tier;
+};
+
+// v1's two classes: brief, evidence and single items are the dearer one.
+constexpr std::array<Entry, operation_count> entries = {{
+    {"daos", Operation::daos, "standard"},
+    {"activity", Operation::activity, "standard"},
+    {"governanceEvents", Operation::events, "standard"},
+    {"governanceSignals", Operation::signals, "standard"},
+    {"proposalLookup", Operation::lookup, "standard"},
+    {"freshness", Operation::freshness, "standard"},
+    {"brief", Operation::brief, "plus"},
+    {"evidence", Operation::evidence, "plus"},
+    {"item", Operation::item, "plus"},
+    {"pricing", Operation::pricing, "standard"},
+}};
+
+constexpr int usdc_decimals = 6;
+
+Json entry_of(const Entry& entry, const PricedRoute* route) {
+  const bool priced = route != nullptr && route->credit_cost > 0;
+  const bool x402 = priced && !route->x402_atomic_amount.empty();
+  return {
+      {"routeId", route != nullptr ? Json(route->route_id) : Json(nullptr)},
+      {"method", route != nullptr ? route->method : "GET"},
+      {"path", route != nullptr ? Json(route->path) : Json(nullptr)},
+      {"tier", entry.tier},
+      {"paid", true},
+      {"price", x402 ? Json(scaled_down(route->x402_atomic_amount, usdc_decimals)) : Json(nullptr)},
+      {"creditCost", priced ? Json(route->credit_cost) : Json(nullptr)},
+      {"x402AtomicAmount", x402 ? Json(route->x402_atomic_amount) : Json(nullptr)},
+      {"pricingStatus", priced ? "priced" : "pricing_unavailable"},
+  };
+}
+
+}  // namespace
+
+Json pricing_of(const ServiceOptions& options) {
+  Json all = Json::object();
+  for (const Entry& entry : entries) {
+    const auto route = std::find_if(
+        options.routes.begin(), options.routes.end(),
+        [&](const PricedRoute& bound) { return bound.operation == entry.operation; });
+    all[std::string(entry.key)] =
+        entry_of(entry, route == options.routes.end() ? nullptr : &*route);
+  }
+  return {{"token", "USDC"},
+          {"network", options.pricing_network},
+          {"decimals", usdc_decimals},
+          {"currency", "USD"},
+          {"entries", all}};
+}
+
+}  // namespace turnpike::govdata

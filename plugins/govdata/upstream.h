@@ -1,0 +1,14 @@
+// The two upstreams of the provider: the embedded store, and a real service behind the same paths.
+// Made by bind(), owned by the host, called from any Thread of its pool at once.
+#pragma once
+
+#include <memory>
+
+#include "govdata/configuration.h"
+
+namespace turnpike::govdata {
+
+std::unique_ptr<Upstream> make_embedded(const Configuration& configuration, Host& host);
+std::unique_ptr<Upstream> make_proxy(const Configuration& configuration, Host& host);
+
+}  // namespace turnpike::govdata
