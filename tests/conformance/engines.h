@@ -1,0 +1,41 @@
+// The fixture of all conformance suites: an empty, migrated database of the engine under test.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "support/stores.h"
+
+namespace turnpike {
+
+class OnEveryEngine : public testing::TestWithParam<storage::Engine> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = support::missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
+    store_ = std::make_unique<support::TestStore>(GetParam());
+    node_ = store_->open();
+  }
+
+  // An active account with that many Credits, expiring in a day.
+  std::string account_with(std::int64_t units) {
+    const auto account = node_->accounts().create("Test");
+    const auto active = node_->accounts().activate(account->id, {0, 1});
+    if (units > 0) grant(account->id, units, day_ms);
+    return active->id;
+  }
+  std::string grant(const std::string& account_id, std::int64_t units, std::int64_t valid_ms) {
+    const auto made = node_->ledger().grant({account_id, units, ledger::Origin::operator_grant,
+                                             store_->clock.now_ms() + valid_ms, 0});
+    EXPECT_TRUE(made.ok());
+    return made.ok() ? made->id : "";
+  }
+
+  static constexpr std::int64_t day_ms = 86'400'000;
+  std::unique_ptr<support::TestStore> store_;
+  std::unique_ptr<storage::Node> node_;
+};
+
+#define TURNPIKE_ON_EVERY_ENGINE(Suite)                                       \
+  INSTANTIATE_TEST_SUITE_P(Engines, Suite, testing::ValuesIn(support::engines), \
+                           [](const auto& each) { return support::name_of(each.param); })
+
+}  // namespace turnpike

@@ -1,0 +1,145 @@
+// Conformance of AccountStore and KeyStore.
+#include <thread>
+
+#include "conformance/engines.h"
+#include "identity/accounts.h"
+#include "identity/token.h"
+
+namespace turnpike::identity {
+namespace {
+
+class IdentityStore : public OnEveryEngine {};
+TURNPIKE_ON_EVERY_ENGINE(IdentityStore);
+
+TEST_P(IdentityStore, AccountIsHandedOutActiveWithItsStarterGrant) {
+  Accounts accounts(node_->accounts(), {1'000, day_ms});
+  const auto account = accounts.create("Ada");
+  ASSERT_TRUE(account.ok());
+  EXPECT_EQ(account->status, AccountStatus::active);
+  EXPECT_EQ(node_->ledger().balance(account->id)->credits, 1'000);
+  const auto allocations = node_->ledger().allocations(account->id);
+  ASSERT_EQ(allocations->size(), 1u);
+  EXPECT_EQ(allocations->front().origin, ledger::Origin::starter_grant);
+  EXPECT_EQ(allocations->front().expires_at_ms, store_->clock.now_ms() + day_ms);
+}
+
+TEST_P(IdentityStore, StarterGrantIsBookedOnceWhoeverActivates) {
+  const auto account = node_->accounts().create("Raced");
+  const auto other = store_->open(storage::Role::gateway, "other");
+  std::thread left([&] { EXPECT_TRUE(node_->accounts().activate(account->id, {500, day_ms}).ok()); });
+  std::thread right([&] { EXPECT_TRUE(other->accounts().activate(account->id, {500, day_ms}).ok()); });
+  left.join();
+  right.join();
+  EXPECT_EQ(node_->ledger().balance(account->id)->credits, 500);
+}
+
+TEST_P(IdentityStore, ProvisioningAccountsAreResumed) {
+  const auto account = node_->accounts().create("Left behind");
+  ASSERT_EQ(account->status, AccountStatus::provisioning);
+  EXPECT_EQ(*Accounts(node_->accounts(), {10, day_ms}).resume(), 1u);
+  EXPECT_EQ((*node_->accounts().find(account->id))->status, AccountStatus::active);
+  EXPECT_EQ(*Accounts(node_->accounts(), {10, day_ms}).resume(), 0u);
+}
+
+TEST_P(IdentityStore, UnknownAccountsAreAbsentNotErrors) {
+  EXPECT_FALSE(node_->accounts().find("acc_none")->has_value());
+  EXPECT_EQ(node_->accounts().activate("acc_none", {1, 1}).error().code,
+            base::ErrorCode::account_absent);
+  EXPECT_EQ(node_->accounts().set_status("acc_none", AccountStatus::closed).error().code,
+            base::ErrorCode::account_absent);
+}
+
+TEST_P(IdentityStore, AccountsAreListedOldestFirst) {
+  for (const char* name : {"a", "b", "c"}) {
+    ASSERT_TRUE(node_->accounts().create(name).ok());
+    store_->clock.move_ms(1);
+  }
+  const auto all = node_->accounts().list(std::nullopt);
+  ASSERT_EQ(all->size(), 3u);
+  EXPECT_EQ(all->front().name, "a");
+  EXPECT_EQ(all->back().name, "c");
+  EXPECT_TRUE(node_->accounts().list(AccountStatus::active)->empty());
+}
+
+TEST_P(IdentityStore, NamesAreStoredByteForByte) {
+  const std::string name = "O'Brien \\ \"x\" $1 ? \xC3\xA9; --";
+  const auto account = node_->accounts().create(name);
+  EXPECT_EQ((*node_->accounts().find(account->id))->name, name);
+}
+
+TEST_P(IdentityStore, KeysAreFoundByDigestAlone) {
+  const std::string account = account_with(0);
+  ApiKeys keys(node_->keys(), Environment::development, store_->random);
+  const auto created = keys.create(account, "ci");
+  ASSERT_TRUE(created.ok());
+  const auto found = node_->keys().find(crypto::sha256(created->secret));
+  ASSERT_TRUE(found->has_value());
+  EXPECT_EQ((*found)->key.id, created->key.id);
+  EXPECT_EQ((*found)->key.account_id, account);
+  EXPECT_EQ((*found)->key.prefix, created->secret.substr(0, 24));
+  EXPECT_EQ((*found)->account_status, AccountStatus::active);
+  EXPECT_FALSE((*found)->key.revoked_at_ms.has_value());
+  EXPECT_FALSE(node_->keys().find(crypto::sha256("other"))->has_value());
+}
+
+TEST_P(IdentityStore, KeysOfAnUnknownAccountAreRefused) {
+  ApiKeys keys(node_->keys(), Environment::development, store_->random);
+  EXPECT_EQ(keys.create("acc_none", "x").error().code, base::ErrorCode::account_absent);
+  EXPECT_EQ(*node_->keys().last_change(), 0);  // nothing of it was written
+}
+
+TEST_P(IdentityStore, RevokingIsFinalAndRepeatable) {
+  const std::string account = account_with(0);
+  ApiKeys keys(node_->keys(), Environment::development, store_->random);
+  const auto created = keys.create(account, "ci");
+  const std::int64_t revoked_at = store_->clock.now_ms();
+  EXPECT_EQ((*keys.revoke(created->key.id))->revoked_at_ms, revoked_at);
+  const std::int64_t changes = *node_->keys().last_change();
+  store_->clock.move_ms(1'000);
+  EXPECT_EQ((*keys.revoke(created->key.id))->revoked_at_ms, revoked_at);
+  EXPECT_EQ(*node_->keys().last_change(), changes);
+  EXPECT_FALSE(keys.revoke("key_none")->has_value());
+}
+
+TEST_P(IdentityStore, KeysAreRenamedAndListed) {
+  const std::string account = account_with(0);
+  ApiKeys keys(node_->keys(), Environment::development, store_->random);
+  const auto created = keys.create(account, "old");
+  EXPECT_EQ((*keys.rename(created->key.id, "new"))->name, "new");
+  ASSERT_EQ(keys.list(account)->size(), 1u);
+  EXPECT_EQ(keys.list(account)->front().name, "new");
+  EXPECT_FALSE(keys.rename("key_none", "x")->has_value());
+  EXPECT_EQ(keys.rename(created->key.id, "").error().code, base::ErrorCode::request_malformed);
+}
+
+TEST_P(IdentityStore, EveryChangeTakesTheNextNumber) {
+  const std::string account = account_with(0);  // its activation is the first change
+  ApiKeys keys(node_->keys(), Environment::development, store_->random);
+  const std::int64_t before = *node_->keys().last_change();
+  const auto created = keys.create(account, "ci");
+  ASSERT_TRUE(keys.revoke(created->key.id).ok());
+  ASSERT_TRUE(node_->accounts().set_status(account, AccountStatus::suspended).ok());
+  const auto changes = node_->keys().changes_after(before);
+  ASSERT_EQ(changes->size(), 3u);
+  EXPECT_EQ((*changes)[0].digest, crypto::sha256(created->secret));
+  EXPECT_EQ((*changes)[1].digest, crypto::sha256(created->secret));
+  EXPECT_FALSE((*changes)[2].digest.has_value());
+  EXPECT_EQ((*changes)[2].account_id, account);
+  for (std::size_t at = 0; at < 3; ++at) {
+    EXPECT_EQ((*changes)[at].sequence, before + 1 + static_cast<std::int64_t>(at));
+  }
+}
+
+TEST_P(IdentityStore, UsesMoveForwardOnly) {
+  const std::string account = account_with(0);
+  ApiKeys keys(node_->keys(), Environment::development, store_->random);
+  const std::string key = keys.create(account, "ci")->key.id;
+  const KeyUse later[] = {{key, 2'000}};
+  const KeyUse earlier[] = {{key, 1'000}, {"key_none", 5}};
+  ASSERT_TRUE(node_->keys().record_uses(later).ok());
+  ASSERT_TRUE(node_->keys().record_uses(earlier).ok());
+  EXPECT_EQ(keys.list(account)->front().last_used_at_ms, 2'000);
+}
+
+}  // namespace
+}  // namespace turnpike::identity

@@ -1,0 +1,394 @@
+// Conformance of LedgerStore, LeaseStore and SettlementStream.
+#include <thread>
+
+#include "conformance/engines.h"
+
+namespace turnpike::ledger {
+namespace {
+
+class LedgerPorts : public OnEveryEngine {
+ protected:
+  void SetUp() override {
+    OnEveryEngine::SetUp();
+    if (IsSkipped()) return;
+    start(*node_);
+  }
+  void start(storage::Node& node) {
+    ASSERT_TRUE(node.ledger().start().ok());
+    leases_ = node.ledger().open_leases();
+    stream_ = *node.ledger().open_stream();
+    number_ = 0;
+  }
+  static LeaseRequest request(const std::string& account, Credits needed, Credits wanted = 0) {
+    return {account, needed, wanted, 30'000, 90'000};
+  }
+  LeaseAnswer acquire(const std::string& account, Credits needed, Credits wanted = 0) {
+    const LeaseRequest requests[] = {request(account, needed, wanted)};
+    auto answers = leases_->acquire(requests);
+    EXPECT_TRUE(answers.ok());
+    return answers->front();
+  }
+  static UsageFact fact(const std::string& account, std::string_view message) {
+    UsageFact fact;
+    fact.message_id = message;
+    fact.request_id = message;
+    fact.account_id = account;
+    fact.route_id = "route-1";
+    fact.method = "GET";
+    fact.lane = "credits";
+    fact.credit_cost = 1;
+    fact.outcome_reason = "success";
+    return fact;
+  }
+  Stored<SettleAnswer> settle(const UsageFact& fact, std::vector<LeaseShare> shares) {
+    const SettleEntry entries[] = {{&fact, shares}};
+    return stream_->settle(++number_, entries);
+  }
+  static LeaseShare share(const LeaseGrant& grant, Credits units) {
+    return {grant.lease_id, grant.epoch, units};
+  }
+  AccountSums sums(const std::string& account) {
+    const auto verified = node_->ledger().verify();
+    EXPECT_TRUE(verified.ok());
+    for (const std::string& problem : verified->problems) ADD_FAILURE() << problem;
+    for (const AccountSums& each : verified->accounts) {
+      if (each.account_id == account) return each;
+    }
+    return {};
+  }
+
+  std::unique_ptr<LeaseStore> leases_;
+  std::unique_ptr<SettlementStream> stream_;
+  std::int64_t number_ = 0;
+};
+TURNPIKE_ON_EVERY_ENGINE(LedgerPorts);
+
+TEST_P(LedgerPorts, GrantsAreWholePositiveAndForKnownAccounts) {
+  const std::string account = account_with(0);
+  const std::int64_t later = store_->clock.now_ms() + day_ms;
+  const auto refused = [&](const GrantRequest& request) {
+    return node_->ledger().grant(request).error().code;
+  };
+  EXPECT_EQ(refused({account, 0, Origin::operator_grant, later, 0}),
+            base::ErrorCode::request_malformed);
+  EXPECT_EQ(refused({account, -5, Origin::operator_grant, later, 0}),
+            base::ErrorCode::request_malformed);
+  EXPECT_EQ(refused({account, 5, Origin::operator_grant, store_->clock.now_ms(), 0}),
+            base::ErrorCode::request_malformed);
+  EXPECT_EQ(refused({"acc_none", 5, Origin::operator_grant, later, 0}),
+            base::ErrorCode::account_absent);
+  EXPECT_EQ(node_->ledger().balance(account)->credits, 0);
+}
+
+TEST_P(LedgerPorts, BalanceCountsLeasedUnits) {
+  const std::string account = account_with(100);
+  EXPECT_EQ(acquire(account, 60).grants.size(), 1u);
+  EXPECT_EQ(node_->ledger().balance(account)->credits, 100);
+  EXPECT_EQ(node_->ledger().allocations(account)->front().remaining, 100);
+  EXPECT_EQ(sums(account).leased, 60);
+}
+
+TEST_P(LedgerPorts, AllocationsAreDrawnSoonestExpiryFirst) {
+  const std::string account = account_with(0);
+  const std::string late = grant(account, 10, 3 * day_ms);
+  const std::string soon = grant(account, 10, day_ms);
+  const LeaseAnswer answer = acquire(account, 15);
+  ASSERT_EQ(answer.grants.size(), 2u);
+  EXPECT_EQ(answer.grants[0].allocation_id, soon);
+  EXPECT_EQ(answer.grants[0].units, 10);
+  EXPECT_EQ(answer.grants[1].allocation_id, late);
+  EXPECT_EQ(answer.grants[1].units, 5);
+}
+
+TEST_P(LedgerPorts, TiesAreDrawnOldestFirstThenById) {
+  const std::string account = account_with(0);
+  const std::int64_t expires = store_->clock.now_ms() + day_ms;
+  const auto at = [&] {
+    return node_->ledger().grant({account, 10, Origin::operator_grant, expires, 0})->id;
+  };
+  const std::string oldest = at();
+  store_->clock.move_ms(10);
+  std::string second = at();
+  std::string third = at();
+  if (third < second) std::swap(second, third);
+  const LeaseAnswer answer = acquire(account, 30);
+  ASSERT_EQ(answer.grants.size(), 3u);
+  EXPECT_EQ(answer.grants[0].allocation_id, oldest);
+  EXPECT_EQ(answer.grants[1].allocation_id, second);
+  EXPECT_EQ(answer.grants[2].allocation_id, third);
+}
+
+TEST_P(LedgerPorts, UnitsThatAreNotYetEffectiveAreNotDrawn) {
+  const std::string account = account_with(0);
+  const std::int64_t now = store_->clock.now_ms();
+  ASSERT_TRUE(node_->ledger()
+                  .grant({account, 10, Origin::operator_grant, now + day_ms, now + 1'000})
+                  .ok());
+  EXPECT_TRUE(acquire(account, 1).grants.empty());
+  store_->clock.move_ms(1'000);
+  EXPECT_EQ(acquire(account, 1).grants.size(), 1u);
+}
+
+TEST_P(LedgerPorts, ExpiredUnitsAreNotDrawnAndPostToExpired) {
+  const std::string account = account_with(100);
+  const LeaseAnswer before = acquire(account, 30);
+  store_->clock.move_ms(day_ms);
+  EXPECT_TRUE(acquire(account, 1).grants.empty());
+  EXPECT_EQ(acquire(account, 1).spendable + acquire(account, 1).leased, 0);
+  // A call admitted before may still settle.
+  ASSERT_TRUE(settle(fact(account, "m1"), {share(before.grants[0], 1)})->committed());
+  store_->clock.move_ms(200'000);
+  const auto tended = leases_->tend(store_->clock.now_ms());
+  EXPECT_EQ(tended->reclaimed, 1u);
+  EXPECT_EQ(tended->expired, 1u);
+  EXPECT_EQ(sums(account).expired, 99);
+  EXPECT_EQ(sums(account).charged, 1);
+  EXPECT_EQ(node_->ledger().balance(account)->credits, 0);
+}
+
+TEST_P(LedgerPorts, LeaseShrinksWithTheBalanceDownToOneCall) {
+  const std::string account = account_with(100);
+  EXPECT_EQ(acquire(account, 1, 1'000).grants[0].units, 25);
+  EXPECT_EQ(acquire(account, 1, 1'000).grants[0].units, 18);
+  EXPECT_EQ(acquire(account, 57).grants[0].units, 57);
+  EXPECT_TRUE(acquire(account, 1).grants.empty());
+}
+
+TEST_P(LedgerPorts, ShortageTellsWhatIsLeasedElsewhere) {
+  const std::string account = account_with(10);
+  acquire(account, 8);
+  const LeaseAnswer answer = acquire(account, 5);
+  EXPECT_EQ(answer.grants[0].units, 2);
+  EXPECT_EQ(answer.spendable, 0);
+  EXPECT_EQ(answer.leased, 10);
+}
+
+TEST_P(LedgerPorts, SecondGrantAddsToTheSameLease) {
+  const std::string account = account_with(100);
+  const LeaseAnswer first = acquire(account, 10);
+  const LeaseAnswer second = acquire(account, 10);
+  EXPECT_EQ(first.grants[0].lease_id, second.grants[0].lease_id);
+  ASSERT_TRUE(settle(fact(account, "m1"), {share(first.grants[0], 20)})->committed());
+}
+
+TEST_P(LedgerPorts, TwoRequestsOfOneAccountInOneTransactionShareWhatIsThere) {
+  const std::string account = account_with(10);
+  const LeaseRequest requests[] = {request(account, 7), request(account, 7)};
+  const auto answers = leases_->acquire(requests);
+  EXPECT_EQ((*answers)[0].grants[0].units, 7);
+  EXPECT_EQ((*answers)[1].grants[0].units, 3);
+  EXPECT_EQ(sums(account).leased, 10);
+}
+
+TEST_P(LedgerPorts, FactAndLeaseChangeInOneTransaction) {
+  const std::string account = account_with(10);
+  const LeaseAnswer lease = acquire(account, 5);
+  ASSERT_TRUE(settle(fact(account, "m1"), {share(lease.grants[0], 2)})->committed());
+  EXPECT_EQ(sums(account).charged, 2);
+  EXPECT_EQ(sums(account).leased, 3);
+  EXPECT_EQ(node_->ledger().balance(account)->credits, 8);
+}
+
+TEST_P(LedgerPorts, RepeatedMessageIsAnsweredNotCharged) {
+  const std::string account = account_with(10);
+  const LeaseAnswer lease = acquire(account, 5);
+  ASSERT_TRUE(settle(fact(account, "m1"), {share(lease.grants[0], 2)})->committed());
+  const auto repeat = settle(fact(account, "m1"), {share(lease.grants[0], 2)});
+  ASSERT_EQ(repeat->repeated.size(), 1u);
+  EXPECT_EQ(repeat->repeated[0].charged, 2);
+  EXPECT_EQ(sums(account).charged, 2);
+}
+
+TEST_P(LedgerPorts, RepeatWithinOneBatchIsFoundAndNothingIsWritten) {
+  const std::string account = account_with(10);
+  const LeaseAnswer lease = acquire(account, 5);
+  const std::vector<LeaseShare> shares{share(lease.grants[0], 1)};
+  const UsageFact one = fact(account, "same");
+  const SettleEntry entries[] = {{&one, shares}, {&one, shares}};
+  const auto answer = stream_->settle(++number_, entries);
+  ASSERT_EQ(answer->repeated.size(), 1u);
+  EXPECT_EQ(answer->repeated[0].entry, 1u);
+  EXPECT_EQ(answer->repeated[0].charged, -1);
+  EXPECT_EQ(sums(account).charged, 0);
+}
+
+TEST_P(LedgerPorts, LeaseNeverSettlesMoreThanItWasGranted) {
+  const std::string account = account_with(10);
+  const LeaseAnswer lease = acquire(account, 5);
+  const auto answer = settle(fact(account, "m1"), {share(lease.grants[0], 6)});
+  EXPECT_EQ(answer->lost_leases, std::vector<std::int64_t>{lease.grants[0].lease_id});
+  EXPECT_EQ(sums(account).charged, 0);
+}
+
+TEST_P(LedgerPorts, OneLostLeaseRollsTheWholeBatchBack) {
+  const std::string account = account_with(10);
+  const std::string other = account_with(10);
+  const LeaseAnswer good = acquire(account, 5);
+  const LeaseAnswer lost = acquire(other, 5);
+  const LeaseReturn back[] = {{lost.grants[0].lease_id, lost.grants[0].epoch}};
+  ASSERT_TRUE(leases_->close(back).ok());
+  const UsageFact facts[] = {fact(account, "m1"), fact(other, "m2")};
+  const std::vector<LeaseShare> shares[] = {{share(good.grants[0], 1)}, {share(lost.grants[0], 1)}};
+  const SettleEntry entries[] = {{&facts[0], shares[0]}, {&facts[1], shares[1]}};
+  const auto answer = stream_->settle(++number_, entries);
+  EXPECT_EQ(answer->lost_leases, std::vector<std::int64_t>{lost.grants[0].lease_id});
+  EXPECT_EQ(sums(account).charged, 0);
+  ASSERT_TRUE(settle(facts[0], shares[0])->committed());
+}
+
+TEST_P(LedgerPorts, AnotherEpochIsFenced) {
+  const std::string account = account_with(10);
+  LeaseGrant grant = acquire(account, 5).grants[0];
+  ++grant.epoch;
+  EXPECT_FALSE(settle(fact(account, "m1"), {share(grant, 1)})->committed());
+  EXPECT_EQ(sums(account).charged, 0);
+}
+
+TEST_P(LedgerPorts, SeveralLeasesMayPayOneCall) {
+  const std::string account = account_with(0);
+  grant(account, 3, day_ms);
+  grant(account, 9, 2 * day_ms);
+  const LeaseAnswer leases = acquire(account, 5);
+  ASSERT_EQ(leases.grants.size(), 2u);
+  ASSERT_TRUE(settle(fact(account, "m1"), {share(leases.grants[0], 3), share(leases.grants[1], 2)})
+                  ->committed());
+  EXPECT_EQ(sums(account).charged, 5);
+  const auto repeat = settle(fact(account, "m1"), {share(leases.grants[1], 0)});
+  EXPECT_EQ(repeat->repeated.at(0).charged, 5);
+}
+
+TEST_P(LedgerPorts, ClosedLeaseGivesBackExactlyTheRest) {
+  const std::string account = account_with(10);
+  const LeaseAnswer lease = acquire(account, 6);
+  ASSERT_TRUE(settle(fact(account, "m1"), {share(lease.grants[0], 2)})->committed());
+  const LeaseReturn back[] = {{lease.grants[0].lease_id, lease.grants[0].epoch}};
+  ASSERT_TRUE(leases_->close(back).ok());
+  ASSERT_TRUE(leases_->close(back).ok());  // the second time nothing is open
+  EXPECT_EQ(sums(account).remaining, 8);
+  EXPECT_FALSE(settle(fact(account, "m2"), {share(lease.grants[0], 1)})->committed());
+}
+
+TEST_P(LedgerPorts, LeasesOfADeadPredecessorReturnAtStart) {
+  const std::string account = account_with(10);
+  acquire(account, 6);
+  stream_.reset();
+  leases_.reset();
+  node_.reset();
+  node_ = store_->open();
+  start(*node_);
+  EXPECT_EQ(sums(account).remaining, 10);
+  EXPECT_EQ(sums(account).leased, 0);
+}
+
+TEST_P(LedgerPorts, LeasesOfAnotherLivingNodeAreLeftAlone) {
+  const std::string account = account_with(10);
+  acquire(account, 6);
+  const auto other = store_->open(storage::Role::gateway, "other");
+  ASSERT_TRUE(other->ledger().start().ok());
+  EXPECT_EQ(sums(account).leased, 6);
+  const LeaseRequest requests[] = {request(account, 10)};
+  const auto answer = other->ledger().open_leases()->acquire(requests);
+  EXPECT_EQ((*answer)[0].grants[0].units, 4);
+  EXPECT_EQ((*answer)[0].leased, 10);
+}
+
+TEST_P(LedgerPorts, LeaseWhoseTimeIsOverIsReclaimedByAnyNode) {
+  const std::string account = account_with(10);
+  const LeaseAnswer lease = acquire(account, 6);
+  const auto other = store_->open(storage::Role::gateway, "other");
+  ASSERT_TRUE(other->ledger().start().ok());
+  const auto others = other->ledger().open_leases();
+  store_->clock.move_ms(90'001);
+  EXPECT_EQ(others->tend(store_->clock.now_ms())->reclaimed, 1u);
+  EXPECT_EQ(sums(account).remaining, 10);
+  EXPECT_FALSE(settle(fact(account, "m1"), {share(lease.grants[0], 1)})->committed());
+}
+
+TEST_P(LedgerPorts, SettleIsFencedByTheLeaseNotByTheClock) {
+  const std::string account = account_with(10);
+  const LeaseAnswer lease = acquire(account, 6);
+  store_->clock.move_ms(10'000'000);
+  EXPECT_TRUE(settle(fact(account, "m1"), {share(lease.grants[0], 1)})->committed());
+}
+
+TEST_P(LedgerPorts, LedgerTimeNeverGoesBack) {
+  const std::string account = account_with(10);
+  grant(account, 5, 3'600'000);
+  store_->clock.move_ms(7'200'000);
+  ASSERT_EQ(leases_->tend(store_->clock.now_ms())->expired, 1u);
+  store_->clock.move_ms(-7'200'000);
+  const LeaseAnswer answer = acquire(account, 15);
+  ASSERT_EQ(answer.grants.size(), 1u);
+  EXPECT_EQ(answer.grants[0].units, 10);
+}
+
+TEST_P(LedgerPorts, TimeThatIsNotBelievedExpiresNothing) {
+  const std::string account = account_with(10);
+  const std::int64_t latest = store_->clock.now_ms() + 300'000;
+  store_->clock.move_ms(2 * day_ms);
+  const auto tended = leases_->tend(latest);
+  EXPECT_TRUE(tended->paused);
+  EXPECT_EQ(sums(account).expired, 0);
+  EXPECT_FALSE(leases_->tend(store_->clock.now_ms())->paused);
+  EXPECT_EQ(sums(account).expired, 10);
+}
+
+TEST_P(LedgerPorts, TwoNodesDrawTheLastUnitsOnce) {
+  const std::string account = account_with(100);
+  const auto other = store_->open(storage::Role::gateway, "other");
+  ASSERT_TRUE(other->ledger().start().ok());
+  const auto others = other->ledger().open_leases();
+  std::atomic<Credits> drawn = 0;
+  const auto draw = [&](LeaseStore& leases) {
+    for (int turn = 0; turn < 60; ++turn) {
+      const LeaseRequest requests[] = {request(account, 1)};
+      const auto answers = leases.acquire(requests);
+      ASSERT_TRUE(answers.ok()) << answers.error().text;
+      for (const LeaseGrant& grant : (*answers)[0].grants) drawn += grant.units;
+    }
+  };
+  std::thread left([&] { draw(*leases_); });
+  std::thread right([&] { draw(*others); });
+  left.join();
+  right.join();
+  EXPECT_EQ(drawn, 100);
+  EXPECT_EQ(sums(account).leased, 100);
+}
+
+TEST_P(LedgerPorts, StreamsOfOneIncarnationDoNotCollide) {
+  const std::string account = account_with(10);
+  const LeaseAnswer lease = acquire(account, 4);
+  auto second = *node_->ledger().open_stream();
+  ASSERT_TRUE(settle(fact(account, "m1"), {share(lease.grants[0], 1)})->committed());
+  const UsageFact other = fact(account, "m2");
+  const std::vector<LeaseShare> shares{share(lease.grants[0], 1)};
+  const SettleEntry entries[] = {{&other, shares}};
+  ASSERT_TRUE(second->settle(1, entries)->committed());
+  EXPECT_EQ(sums(account).charged, 2);
+}
+
+TEST_P(LedgerPorts, CommittedTellsWhatBecameOfABatch) {
+  const std::string account = account_with(10);
+  const LeaseAnswer lease = acquire(account, 4);
+  ASSERT_TRUE(settle(fact(account, "m1"), {share(lease.grants[0], 1)})->committed());
+  EXPECT_TRUE(*stream_->committed(1));
+  EXPECT_FALSE(*stream_->committed(2));
+  EXPECT_FALSE(*stream_->committed(2));  // its own tombstone is no commit
+}
+
+TEST_P(LedgerPorts, TextsOfAFactAreStoredByteForByte) {
+  const std::string account = account_with(10);
+  const LeaseAnswer lease = acquire(account, 4);
+  UsageFact odd = fact(account, "m\"1\\");
+  odd.client_request_id = "a'b\"c\\d\t\x01\xC3\xA9";
+  ASSERT_TRUE(settle(odd, {share(lease.grants[0], 1)})->committed());
+  EXPECT_EQ(settle(odd, {share(lease.grants[0], 1)})->repeated.size(), 1u);
+}
+
+TEST_P(LedgerPorts, ToolsDoNotStartTheLedger) {
+  const auto tool = store_->open(storage::Role::tool);
+  EXPECT_FALSE(tool->ledger().start().ok());
+}
+
+}  // namespace
+}  // namespace turnpike::ledger
