@@ -149,7 +149,15 @@ PoolUser BlockingPool::add_user(std::string name, std::uint32_t threads_max,
 
 PoolOutcome BlockingPool::run(const PoolUser& user, std::shared_ptr<PoolWork> work,
                               Deadline deadline) {
-  if (!core_->enqueue(user.state_, work)) return PoolOutcome::refused;
+  return begin(user, work) ? end(user, work, deadline) : PoolOutcome::refused;
+}
+
+bool BlockingPool::begin(const PoolUser& user, std::shared_ptr<PoolWork> work) {
+  return core_->enqueue(user.state_, std::move(work));
+}
+
+PoolOutcome BlockingPool::end(const PoolUser& user, const std::shared_ptr<PoolWork>& work,
+                              Deadline deadline) {
   const Wake wake = work->done_.wait(deadline);
   return core_->leave(user.state_, *work, wake);
 }
