@@ -143,6 +143,9 @@ Done HttpClient::call(const HttpRequest& request, const HttpOptions& options, Ht
                       Call& call) noexcept {
   try {
     if (call.cancelled()) return failure_without_origin(FailureKind::cancelled, "cancelled");
+    if (Deadline{call.deadline_ns()}.passed()) {
+      return failure_without_origin(FailureKind::timeout, "the deadline has passed");
+    }
     const std::optional<UpstreamUrl> url = parse_upstream_url(request.url);
     if (!url) {
       return failure_without_origin(FailureKind::unavailable,

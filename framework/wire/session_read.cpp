@@ -66,7 +66,8 @@ void Session::make_room() {
 Session::Head Session::wait_for_head(Deadline& deadline, bool is_first_byte_there) {
   runtime::Fd& fd = connection_->fd();
   if (!is_first_byte_there) {
-    return fd.arm() ? Head::none_yet : Head::complete;
+    // The news of an end may have come together with the last bytes: then there is no other.
+    return !fd.hung_up() && fd.arm() ? Head::none_yet : Head::complete;
   }
   if (deadline.ns == Deadline::never().ns) {
     deadline = Deadline::after_ms(connection_->home().shared().limits.head_timeout_ms);

@@ -182,7 +182,9 @@ Io UpstreamConnection::receive(char* to, std::size_t room, std::size_t& received
   }
   for (;;) {
     // A reply is seldom there at once: waiting first saves the try.
-    const Io waited = may_have_more_ ? Io::done : wait(true, patience);
+    // But the news of an end may have come together with the last bytes.
+    const bool is_known = may_have_more_ || fd_.hung_up();
+    const Io waited = is_known ? Io::done : wait(true, patience);
     if (waited != Io::done) return waited;
     const ssize_t got = ::recv(socket_, to, room, MSG_DONTWAIT);
     may_have_more_ = got > 0 && static_cast<std::size_t>(got) == room;

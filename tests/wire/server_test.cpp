@@ -54,8 +54,8 @@ TEST(ServerBounds, HeaderBytes) {
   EXPECT_EQ(ask(server, "GET /echo HTTP/1.1\r\nX: " + std::string(limit, 'v')).status, 431);
   // Apart from the target: both at their limits.
   const std::string query(base::limits::request_query_bytes_max, 'q');
-  EXPECT_EQ(
-      ask(server, get("/echo?" + query, "X: " + std::string(value, 'v') + "\r\n")).status, 200);
+  EXPECT_EQ(ask(server, get("/echo?" + query, "X: " + std::string(value, 'v') + "\r\n")).status,
+            200);
 }
 
 TEST(ServerBounds, HeaderFields) {
@@ -270,6 +270,18 @@ TEST(ServerClients, LeavingCancelsTheFiberThatWaits) {
   EXPECT_EQ(server.handler.cancelled, 2);
 }
 
+// The end arrives in the same packet as the request: there is no second notice of it.
+TEST(ServerClients, AnEndThatComesWithTheRequestClosesTheConnection) {
+  TestServer server;
+  for (int round = 0; round < 50; ++round) {
+    RawSocket client = server.connect();
+    client.send(get("/echo"));
+    client.shut_down_writing();
+    EXPECT_EQ(client.read_reply().status, 200);
+    ASSERT_TRUE(client.is_closed_by_peer());
+  }
+}
+
 TEST(ServerDeadlines, SlowHeadSlowBodyIdleAndSlowReader) {
   ServerLimits limits;
   limits.head_timeout_ms = 100;
@@ -367,8 +379,7 @@ TEST(ServerStart, SeveralListenersEachWithItsHandler) {
   runtime::Runtime runtime({});
   const auto log = base::make_silent_log();
   const auto server = make_server(runtime, {}, *log);
-  const auto started =
-      server->start({{"a", "127.0.0.1:0", &first}, {"b", "127.0.0.1:0", &second}});
+  const auto started = server->start({{"a", "127.0.0.1:0", &first}, {"b", "127.0.0.1:0", &second}});
   ASSERT_TRUE(started.ok());
   ASSERT_EQ(started->size(), 2u);
   RawSocket client = RawSocket::connect((*started)[1].address);

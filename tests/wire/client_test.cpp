@@ -1,0 +1,509 @@
+// The client against upstreams that send exactly what each case says. Every case runs on a fiber
+// and on a plain Thread, since both must read the same.
+#include "wire/client.h"
+
+#include <gtest/gtest.h>
+
+#include <turnpike/call.h>
+
+#include "runtime/runtime.h"
+#include "runtime/wait.h"
+#include "wire/scripted_upstream.h"
+
+namespace turnpike::wire {
+namespace {
+
+class TestCall final : public Call {
+ public:
+  explicit TestCall(std::int64_t timeout_ms) : deadline_(runtime::Deadline::after_ms(timeout_ms)) {}
+  std::string_view request_id() const noexcept override { return "test"; }
+  std::int64_t deadline_ns() const noexcept override { return deadline_.ns; }
+  bool cancelled() const noexcept override { return is_cancelled || runtime::cancelled(); }
+  bool sleep_ms(std::uint32_t) noexcept override { return false; }
+  std::atomic<bool> is_cancelled{false};
+
+ private:
+  const runtime::Deadline deadline_;
+};
+
+class TestSink final : public HttpSink {
+ public:
+  bool head(int new_status, Headers headers, std::optional<std::uint64_t> new_length) override {
+    ++heads;
+    status = new_status;
+    length = new_length;
+    for (const HeaderField& field : headers) {
+      fields.append(field.name).append("=").append(field.value).append(";");
+    }
+    return accepts_head;
+  }
+  bool body(std::string_view bytes) override {
+    text += bytes;
+    return text.size() < stop_at;
+  }
+  int heads = 0;
+  int status = 0;
+  std::optional<std::uint64_t> length;
+  std::string fields;
+  std::string text;
+  bool accepts_head = true;
+  std::size_t stop_at = std::string::npos;
+};
+
+enum class Where { fiber, thread };
+
+class ClientTest : public testing::TestWithParam<Where> {
+ protected:
+  static HttpOptions local() {
+    HttpOptions options;
+    options.allow_private_addresses = true;
+    return options;
+  }
+  // Runs `function` where the parameter says, and returns when it has.
+  template <class F>
+  void run(F function) {
+    if (GetParam() == Where::thread) return function();
+    runtime::Event done;
+    runtime_.loops()[0]->spawn([&] {
+      function();
+      done.set();
+    });
+    ASSERT_EQ(done.wait(runtime::Deadline::after_ms(patience_ms)), runtime::Wake::ready);
+  }
+  Done call(const HttpRequest& request, const HttpOptions& options, TestSink& sink,
+            std::int64_t timeout_ms = patience_ms) {
+    std::optional<Done> done;
+    run([&] {
+      TestCall circumstances(timeout_ms);
+      done.emplace(client_->call(request, options, sink, circumstances));
+    });
+    return done ? *done : Failure{FailureKind::plugin_fault, "did not return", {}, false};
+  }
+  Done get(const std::string& url, TestSink& sink, std::int64_t timeout_ms = patience_ms) {
+    return call({Method::get, url, {}, {}}, local(), sink, timeout_ms);
+  }
+  Failure failure_of(const std::string& reply, TestSink& sink) {
+    const ScriptedUpstream upstream(once(reply));
+    const Done done = get(upstream.url("/secret?token=secret"), sink);
+    EXPECT_FALSE(done.ok()) << reply;
+    if (done.ok()) return {};
+    EXPECT_EQ(done.error().message.find("secret"), std::string::npos) << done.error().message;
+    return done.error();
+  }
+  void make(const ClientSettings& settings) {
+    client_.reset();
+    client_ = make_client(runtime_, settings);
+  }
+
+  runtime::Runtime runtime_{{}};
+  std::unique_ptr<Client> client_ = make_client(runtime_, {});
+};
+
+INSTANTIATE_TEST_SUITE_P(Places, ClientTest, testing::Values(Where::fiber, Where::thread),
+                         [](const auto& place) {
+                           return place.param == Where::fiber ? "fiber" : "thread";
+                         });
+
+const std::string hello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: b\r\n\r\nhello";
+
+TEST_P(ClientTest, SendsTheRequestAndReadsTheReply) {
+  std::string seen;
+  const ScriptedUpstream upstream([&seen](RawSocket& client, int) {
+    seen = client.read_past("\r\n\r\n").value_or("");
+    client.fill(4);
+    seen += client.take(4);
+    client.send(hello);
+  });
+  const HeaderField fields[] = {{"X-Key", "v"}, {"Content-Length", "99"}, {"host", "evil"}};
+  TestSink sink;
+  const std::string url = upstream.url("/a%2Fb?x=1&x=2");
+  const Done done = call({Method::post, url, fields, "body"}, local(), sink);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(seen,
+            "POST /a%2Fb?x=1&x=2 HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(upstream.port()) +
+                "\r\nAccept-Encoding: identity\r\nX-Key: v\r\nUser-Agent: turnpike\r\n"
+                "Content-Length: 4\r\n\r\nbody");
+  EXPECT_EQ(sink.status, 200);
+  EXPECT_EQ(sink.length, 5u);
+  EXPECT_EQ(sink.fields, "Content-Length=5;X-A=b;");
+  EXPECT_EQ(sink.text, "hello");
+}
+
+TEST_P(ClientTest, ReusesAConnectionOnlyAfterAWholeReply) {
+  const ScriptedUpstream upstream(always(hello));
+  for (int round = 0; round < 3; ++round) {
+    TestSink sink;
+    ASSERT_TRUE(get(upstream.url(), sink).ok());
+    EXPECT_EQ(sink.text, "hello");
+  }
+  EXPECT_EQ(upstream.connections(), 1);
+}
+
+TEST_P(ClientTest, FreshConnectionsAreFresh) {
+  const ScriptedUpstream upstream(once(hello));
+  for (int round = 0; round < 3; ++round) {
+    TestSink sink;
+    HttpOptions options = local();
+    options.fresh_connection = true;
+    ASSERT_TRUE(call({Method::get, upstream.url(), {}, {}}, options, sink).ok());
+  }
+  EXPECT_EQ(upstream.connections(), 3);
+}
+
+TEST_P(ClientTest, DoesNotReuseWhatTheUpstreamClosesOrSpoils) {
+  for (const std::string& reply :
+       {hello + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
+        std::string("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"),
+        std::string("HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello")}) {
+    const ScriptedUpstream upstream(once(reply));
+    for (int round = 0; round < 2; ++round) {
+      TestSink sink;
+      const Done done = get(upstream.url(), sink);
+      ASSERT_TRUE(done.ok()) << done.error().message;
+      EXPECT_EQ(sink.text, "hello");
+    }
+    EXPECT_EQ(upstream.connections(), 2);
+  }
+}
+
+TEST_P(ClientTest, NoticesThatAnIdleConnectionWasClosed) {
+  const ScriptedUpstream upstream(once(hello));
+  TestSink first;
+  ASSERT_TRUE(get(upstream.url(), first).ok());
+  // The upstream closes after its one reply. Once the close has arrived the connection is not used
+  // again; before, the failure says that the request may have been seen.
+  for (int round = 0;; ++round) {
+    ASSERT_LT(round, 1000);
+    TestSink sink;
+    const Done done = get(upstream.url(), sink);
+    if (done.ok()) break;
+    EXPECT_EQ(done.error().kind, FailureKind::transport);
+  }
+  EXPECT_GE(upstream.connections(), 2);
+}
+
+TEST_P(ClientTest, RepliesThatAreNotHttpAreContractFailures) {
+  const char* replies[] = {
+      "ICY 200 OK\r\n\r\n",
+      "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+      "HTTP/1.1 99 Odd\r\nContent-Length: 0\r\n\r\n",
+      "HTTP/1.1 600 Odd\r\nContent-Length: 0\r\n\r\n",
+      "HTTP/1.1 20x OK\r\nContent-Length: 0\r\n\r\n",
+      "HTTP/1.1 200 OK\r\n\r\nclose-delimited",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nx",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+      "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc",
+      "HTTP/1.1 200 OK\r\nContent-Length: -3\r\n\r\nabc",
+      "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX: a\r\n b\r\n\r\nabc",
+      "HTTP/1.1 200 OK\nContent-Length: 3\n\nabc",
+      "HTTP/1.1 200 OK\r\nX: a\x01"
+      "b\r\nContent-Length: 0\r\n\r\n",
+      "HTTP/1.1 101 Switching\r\n\r\n",
+  };
+  for (const char* reply : replies) {
+    TestSink sink;
+    const Failure failure = failure_of(reply, sink);
+    EXPECT_EQ(failure.kind, FailureKind::contract) << reply << failure.message;
+    EXPECT_TRUE(failure.maybe_sent) << reply;
+    EXPECT_EQ(sink.heads, 0) << reply;
+  }
+  std::string interim;
+  for (int at = 0; at < 20; ++at) interim += "HTTP/1.1 102 Processing\r\n\r\n";
+  TestSink sink;
+  EXPECT_EQ(failure_of(interim + hello, sink).kind, FailureKind::contract);
+}
+
+TEST_P(ClientTest, BodiesCutShortAreFailures) {
+  struct Cut {
+    const char* reply;
+    FailureKind kind;
+  };
+  const Cut cuts[] = {
+      {"", FailureKind::transport},
+      {"HTTP/1.1 200", FailureKind::transport},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", FailureKind::transport},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+       FailureKind::transport},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel", FailureKind::transport},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n",
+       FailureKind::transport},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", FailureKind::contract},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloX0\r\n\r\n",
+       FailureKind::contract},
+  };
+  for (const Cut& cut : cuts) {
+    TestSink sink;
+    const Failure failure = failure_of(cut.reply, sink);
+    EXPECT_EQ(failure.kind, cut.kind) << cut.reply << failure.message;
+    EXPECT_TRUE(failure.maybe_sent);
+  }
+}
+
+TEST_P(ClientTest, RepliesWithoutBodyAndInChunks) {
+  for (const char* reply : {"HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n",
+                            "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"}) {
+    const ScriptedUpstream upstream(always(reply));
+    for (int round = 0; round < 2; ++round) {
+      TestSink sink;
+      ASSERT_TRUE(get(upstream.url(), sink).ok()) << reply;
+      EXPECT_EQ(sink.length, 0u);
+      EXPECT_EQ(sink.text, "");
+    }
+    EXPECT_EQ(upstream.connections(), 1);
+  }
+  const ScriptedUpstream chunked(
+      always("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nX: y\r\n\r\n"
+             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+             "5;e=f\r\nhello\r\n6\r\n world\r\n0\r\nT: u\r\n\r\n"));
+  for (int round = 0; round < 2; ++round) {
+    TestSink sink;
+    const Done done = get(chunked.url(), sink);
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    EXPECT_EQ(sink.heads, 1);
+    EXPECT_EQ(sink.fields, "Transfer-Encoding=chunked;");
+    EXPECT_EQ(sink.length, std::nullopt);
+    EXPECT_EQ(sink.text, "hello world");
+  }
+  EXPECT_EQ(chunked.connections(), 1);
+}
+
+TEST_P(ClientTest, BytesMayComeOneByOne) {
+  const std::string reply =
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+  const ScriptedUpstream upstream([&reply](RawSocket& client, int) {
+    client.read_past("\r\n\r\n");
+    for (const char byte : reply) client.send({&byte, 1});
+    client.is_closed_by_peer();
+  });
+  TestSink sink;
+  ASSERT_TRUE(get(upstream.url(), sink).ok());
+  EXPECT_EQ(sink.text, "hello");
+  client_->stop();
+}
+
+TEST_P(ClientTest, CeilingsOfHeadAndBody) {
+  ClientSettings settings;
+  settings.reply_header_bytes_max = 1000;
+  make(settings);
+  const std::string frame = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: \r\n\r\n";
+  for (const std::size_t past : {0u, 1u}) {
+    std::string reply = frame;
+    reply.insert(reply.find("X: ") + 3, std::string(1000 - frame.size() + past, 'v'));
+    const ScriptedUpstream upstream(once(reply));
+    TestSink sink;
+    const Done done = get(upstream.url(), sink);
+    EXPECT_EQ(done.ok(), past == 0);
+    EXPECT_TRUE(done.ok() || done.error().kind == FailureKind::contract);
+  }
+  HttpOptions options = local();
+  options.reply_bytes_max = 5;
+  for (const std::string& reply :
+       {hello, std::string("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!"),
+        std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"),
+        std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1\r\n!\r\n"
+                    "0\r\n\r\n")}) {
+    const ScriptedUpstream upstream(once(reply));
+    TestSink sink;
+    const Done done = call({Method::get, upstream.url(), {}, {}}, options, sink);
+    const bool is_over = reply.find('!') != std::string::npos;
+    EXPECT_EQ(done.ok(), !is_over) << reply;
+    EXPECT_TRUE(done.ok() || done.error().kind == FailureKind::too_large);
+  }
+}
+
+TEST_P(ClientTest, LargeBodiesBothWays) {
+  const std::string body(4 * 1024 * 1024, 'b');
+  const ScriptedUpstream upstream([&body](RawSocket& client, int) {
+    client.read_past("\r\n\r\n");
+    client.fill(body.size());
+    const bool is_same = client.take(body.size()) == body;
+    client.send("HTTP/1.1 " + std::string(is_same ? "200" : "500") +
+                " X\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  });
+  TestSink sink;
+  ASSERT_TRUE(call({Method::post, upstream.url(), {}, body}, local(), sink).ok());
+  EXPECT_EQ(sink.status, 200);
+  EXPECT_EQ(sink.text, body);
+}
+
+TEST_P(ClientTest, AnEarlyReplyIsTakenAndTheConnectionIsNotKept) {
+  const std::string body(32 * 1024 * 1024, 'b');
+  const ScriptedUpstream upstream([](RawSocket& client, int) {
+    client.read_past("\r\n\r\n");
+    client.send("HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n");
+    client.read_to_end();
+  });
+  TestSink sink;
+  const Done done = call({Method::post, upstream.url(), {}, body}, local(), sink);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(sink.status, 413);
+}
+
+TEST_P(ClientTest, DeadlinesAndCancellation) {
+  runtime::Semaphore asked(0);
+  const ScriptedUpstream upstream([&asked](RawSocket& client, int) {
+    client.read_past("\r\n\r\n");
+    asked.release();
+    client.is_closed_by_peer();
+  });
+  TestSink late;
+  const Done timed_out = get(upstream.url(), late, 50);
+  ASSERT_FALSE(timed_out.ok());
+  EXPECT_EQ(timed_out.error().kind, FailureKind::timeout);
+  EXPECT_TRUE(timed_out.error().maybe_sent);
+  ASSERT_EQ(asked.acquire(runtime::Deadline::after_ms(patience_ms)), runtime::Wake::ready);
+
+  TestSink passed;
+  const Done too_late = get(upstream.url(), passed, -1);
+  ASSERT_FALSE(too_late.ok());
+  EXPECT_EQ(too_late.error().kind, FailureKind::timeout);
+  EXPECT_FALSE(too_late.error().maybe_sent);
+
+  TestCall circumstances(patience_ms);
+  TestSink sink;
+  std::optional<Done> done;
+  runtime::Event ended;
+  const std::string url = upstream.url();
+  const auto work = [&] {
+    done.emplace(client_->call({Method::get, url, {}, {}}, local(), sink, circumstances));
+    ended.set();
+  };
+  std::thread thread;
+  runtime::FiberHandle fiber;
+  if (GetParam() == Where::thread) {
+    thread = std::thread(work);
+  } else {
+    fiber = runtime_.loops()[0]->spawn(work);
+  }
+  ASSERT_EQ(asked.acquire(runtime::Deadline::after_ms(patience_ms)), runtime::Wake::ready);
+  circumstances.is_cancelled = true;
+  fiber.cancel();
+  ASSERT_EQ(ended.wait(runtime::Deadline::after_ms(patience_ms)), runtime::Wake::ready);
+  if (thread.joinable()) thread.join();
+  ASSERT_FALSE(done->ok());
+  EXPECT_EQ(done->error().kind, FailureKind::cancelled);
+}
+
+TEST_P(ClientTest, TheCapMakesCallsWaitUntilTheirDeadline) {
+  runtime::Semaphore asked(0);
+  const ScriptedUpstream upstream([&asked](RawSocket& client, int) {
+    client.read_past("\r\n\r\n");
+    asked.release();
+    client.is_closed_by_peer();
+  });
+  HttpOptions options = local();
+  options.connections_max = 1;
+  const std::string url = upstream.url();
+  TestCall circumstances(patience_ms);
+  TestSink holding;
+  runtime::Event ended;
+  const auto work = [&] {
+    const Done done = client_->call({Method::get, url, {}, {}}, options, holding, circumstances);
+    EXPECT_FALSE(done.ok());
+    ended.set();
+  };
+  std::thread thread;
+  runtime::FiberHandle fiber;
+  if (GetParam() == Where::thread) {
+    thread = std::thread(work);
+  } else {
+    fiber = runtime_.loops()[0]->spawn(work);
+  }
+  ASSERT_EQ(asked.acquire(runtime::Deadline::after_ms(patience_ms)), runtime::Wake::ready);
+  TestSink sink;
+  const Done done = call({Method::get, url, {}, {}}, options, sink, 50);
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().kind, FailureKind::timeout);
+  EXPECT_FALSE(done.error().maybe_sent);
+  EXPECT_EQ(upstream.connections(), 1);
+  circumstances.is_cancelled = true;
+  fiber.cancel();
+  EXPECT_EQ(ended.wait(runtime::Deadline::after_ms(patience_ms)), runtime::Wake::ready);
+  if (thread.joinable()) thread.join();
+}
+
+TEST_P(ClientTest, ASinkThatStopsEndsTheTransfer) {
+  const ScriptedUpstream upstream(
+      once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5\r\nworld\r\n"));
+  TestSink no_head;
+  no_head.accepts_head = false;
+  EXPECT_FALSE(get(upstream.url(), no_head).ok());
+  EXPECT_EQ(no_head.text, "");
+  TestSink one_piece;
+  one_piece.stop_at = 1;
+  EXPECT_FALSE(get(upstream.url(), one_piece).ok());
+  EXPECT_EQ(one_piece.text, "hello");
+}
+
+TEST_P(ClientTest, NothingIsSentToAddressesThatAreNotAllowed) {
+  const ScriptedUpstream upstream(always(hello));
+  const std::string port = std::to_string(upstream.port());
+  for (const std::string host : {"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]",
+                                 "10.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1"}) {
+    TestSink sink;
+    const std::string url = "http://" + host + ":" + port + "/";
+    const Done done = call({Method::get, url, {}, {}}, {}, sink);
+    ASSERT_FALSE(done.ok()) << host;
+    EXPECT_EQ(done.error().kind, FailureKind::transport) << host;
+    EXPECT_NE(done.error().message.find("not allowed"), std::string::npos) << done.error().message;
+    EXPECT_FALSE(done.error().maybe_sent);
+  }
+  // Allowed: near ones, never those that nobody can own.
+  TestSink allowed;
+  EXPECT_TRUE(get("http://localhost:" + port + "/", allowed).ok());
+  TestSink refused;
+  EXPECT_FALSE(get("http://0.0.0.0:" + port + "/", refused).ok());
+  EXPECT_EQ(upstream.connections(), 1);
+}
+
+TEST_P(ClientTest, BadUrlsAndHeadersAreRefusedBeforeAnythingIsSent) {
+  const ScriptedUpstream upstream(always(hello));
+  const std::string base = upstream.url("");
+  for (const std::string& url :
+       {std::string(""), std::string("/x"), std::string("ftp://h/"), base + "/a b",
+        base + "/a\r\nX: y", base + "/#f", std::string("http://user:pass@127.0.0.1/"),
+        std::string("http://127.0.0.1:0/"), std::string("http://:80/"), base + "?q"}) {
+    TestSink sink;
+    EXPECT_FALSE(get(url, sink).ok()) << url;
+  }
+  for (const HeaderField& field :
+       {HeaderField{"X", "a\r\nY: b"}, HeaderField{"X Y", "a"}, HeaderField{"", "a"}}) {
+    TestSink sink;
+    const HeaderField fields[] = {field};
+    const Done done = call({Method::get, upstream.url(), fields, {}}, local(), sink);
+    ASSERT_FALSE(done.ok());
+    EXPECT_FALSE(done.error().maybe_sent);
+  }
+}
+
+TEST_P(ClientTest, ConnectionRefusedIsTransportAndNotSent) {
+  int port = 0;
+  {
+    const ScriptedUpstream gone(always(hello));
+    port = gone.port();
+  }
+  TestSink sink;
+  const Done done = get("http://127.0.0.1:" + std::to_string(port) + "/", sink);
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().kind, FailureKind::transport);
+  EXPECT_FALSE(done.error().maybe_sent);
+}
+
+TEST_P(ClientTest, OriginsAreBounded) {
+  ClientSettings settings;
+  settings.origins_max = 1;
+  make(settings);
+  const ScriptedUpstream one(always(hello));
+  const ScriptedUpstream other(always(hello));
+  for (const ScriptedUpstream* upstream : {&one, &other, &one}) {
+    TestSink sink;
+    ASSERT_TRUE(get(upstream->url(), sink).ok());
+  }
+  // The first origin gave way and took its connection with it.
+  EXPECT_EQ(one.connections(), 2);
+}
+
+}  // namespace
+}  // namespace turnpike::wire
