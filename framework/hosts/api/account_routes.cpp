@@ -99,7 +99,7 @@ void AccountRoutes::credit_balance(Turn& turn, std::string_view account) const {
   const auto caller = authenticate(turn);
   if (!caller.ok()) return refuse_with(caller.error());
   const identity::Principal& principal = **caller;
-  if (percent_decoded(account) != principal.account_id) {
+  if (account != principal.account_id) {
     return refuse_with(refuse(base::ErrorCode::account_forbidden,
                               "An API key reads its own billing account alone."));
   }

@@ -19,7 +19,7 @@ class AccountRoutes {
   AccountRoutes(identity::Authenticator& authenticator, ledger::Ledger& ledger);
 
   void auth_context(Turn& turn) const;
-  // `account` is the path's segment, raw.
+  // `account` is the path's segment, decoded.
   void credit_balance(Turn& turn, std::string_view account) const;
 
  private:

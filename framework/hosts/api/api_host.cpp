@@ -4,6 +4,7 @@
 
 #include "hosts/api/gateway_call.h"
 #include "hosts/api/turn.h"
+#include "registry/program.h"
 
 namespace turnpike::hosts::api {
 
@@ -105,22 +106,29 @@ void ApiHost::dispatch(Turn& turn) {
                            "This route takes no request body."));
     return;
   }
-  dispatch_fixed(turn, routed);
+  std::string parameter(routed.parameter.size(), '\0');
+  const auto length = registry::decode_segment(routed.parameter, parameter.data());
+  if (!length) {
+    turn.refuse(make_error(base::ErrorCode::request_path_malformed,
+                           "The path holds an escape that is none."));
+    return;
+  }
+  parameter.resize(*length);
+  dispatch_fixed(turn, routed.endpoint, parameter);
 }
 
-void ApiHost::dispatch_fixed(Turn& turn, const Routed& routed) {
-  switch (routed.endpoint) {
+void ApiHost::dispatch_fixed(Turn& turn, Endpoint endpoint, const std::string& parameter) {
+  switch (endpoint) {
     case Endpoint::health: return public_routes_.health(turn);
     case Endpoint::readiness: return public_routes_.readiness(turn);
     case Endpoint::version: return public_routes_.version(turn);
     case Endpoint::openapi: return public_routes_.openapi(turn);
-    case Endpoint::reference: return public_routes_.reference(turn, routed.parameter);
+    case Endpoint::reference: return public_routes_.reference(turn, parameter);
     case Endpoint::capabilities: return public_routes_.capabilities(turn);
-    case Endpoint::capability: return public_routes_.capability(turn, routed.parameter);
+    case Endpoint::capability: return public_routes_.capability(turn, parameter);
     case Endpoint::inventory: return public_routes_.inventory(turn);
     case Endpoint::auth_context: return account_routes_.auth_context(turn);
-    case Endpoint::credit_balance:
-      return account_routes_.credit_balance(turn, routed.parameter);
+    case Endpoint::credit_balance: return account_routes_.credit_balance(turn, parameter);
     case Endpoint::gateway:
     case Endpoint::none: return;  // answered by dispatch()
   }

@@ -56,7 +56,7 @@ class ApiHost final : public wire::Handler {
 
   [[nodiscard]] base::UuidText next_id() noexcept;
   void dispatch(Turn& turn);
-  void dispatch_fixed(Turn& turn, const Routed& routed);
+  void dispatch_fixed(Turn& turn, Endpoint endpoint, const std::string& parameter);
   void preflight(Turn& turn, Endpoint endpoint);
   void call(Turn& turn);
   void fail(Turn& turn) noexcept;

@@ -191,7 +191,7 @@ void PublicRoutes::capabilities(Turn& turn) const {
 void PublicRoutes::capability(Turn& turn, std::string_view id) const {
   if (!takes_no_query(turn)) return;
   const View view = view_for(turn);
-  if (view != nullptr) send_or_refuse(turn, view->detail(percent_decoded(id), clock_.now_ms()));
+  if (view != nullptr) send_or_refuse(turn, view->detail(id, clock_.now_ms()));
 }
 
 void PublicRoutes::inventory(Turn& turn) const {

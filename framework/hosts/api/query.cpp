@@ -30,21 +30,22 @@ base::Error rejected(const std::string& name, std::string problem,
   return error;
 }
 
-}  // namespace
-
+// REQUIRES: query_fault() found no fault, so two hex digits follow every '%'.
 std::string percent_decoded(std::string_view text) {
   std::string decoded;
   decoded.reserve(text.size());
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '%' && at + 2 < text.size()) {
-      decoded += static_cast<char>(hex_value(text[at + 1]) << 4 | hex_value(text[at + 2]));
-      at += 2;
-    } else {
+    if (text[at] != '%') {
       decoded += text[at];
+      continue;
     }
+    decoded += static_cast<char>(hex_value(text[at + 1]) << 4 | hex_value(text[at + 2]));
+    at += 2;
   }
   return decoded;
 }
+
+}  // namespace
 
 std::optional<std::string> FixedQuery::find(std::string_view name) const {
   for (const auto& [key, value] : fields_) {

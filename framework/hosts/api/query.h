@@ -30,7 +30,4 @@ class FixedQuery {
 Result<FixedQuery, base::Error> read_query(std::string_view query,
                                            std::initializer_list<std::string_view> known);
 
-// Percent-decodes; REQUIRES: escapes are valid, as base::query_fault() checks.
-std::string percent_decoded(std::string_view text);
-
 }  // namespace turnpike::hosts::api

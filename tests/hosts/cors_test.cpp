@@ -1,0 +1,64 @@
+#include "hosts/api/cors.h"
+
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace turnpike::hosts::api {
+namespace {
+
+using Fields = std::map<std::string, std::string>;
+
+Fields reply_fields(const Cors& cors, std::string_view origin) {
+  ReplyFields fields;
+  cors.add_reply_fields(origin, fields);
+  Fields map;
+  for (const HeaderField& field : fields.view()) map.emplace(field.name, field.value);
+  return map;
+}
+
+Fields preflight_fields(const Cors& cors, std::string_view origin) {
+  ReplyFields fields;
+  cors.add_preflight_fields(origin, "GET, POST, OPTIONS", fields);
+  Fields map;
+  for (const HeaderField& field : fields.view()) map.emplace(field.name, field.value);
+  return map;
+}
+
+TEST(CorsTest, AllOrigins) {
+  const Cors cors({"*"});
+  const Fields reply = reply_fields(cors, "https://app.example");
+  EXPECT_EQ(reply.at("Access-Control-Allow-Origin"), "*");
+  EXPECT_NE(reply.at("Access-Control-Expose-Headers").find("X-Request-Id"), std::string::npos);
+  EXPECT_EQ(reply.count("Access-Control-Allow-Credentials"), 0u);
+  EXPECT_TRUE(reply_fields(cors, "").empty()) << "not a request of a browser's page";
+}
+
+TEST(CorsTest, NamedOriginsAloneAreAllowed) {
+  const Cors cors({"https://app.example", "https://two.example"});
+  EXPECT_EQ(reply_fields(cors, "https://two.example").at("Access-Control-Allow-Origin"),
+            "https://two.example");
+  for (const char* other : {"https://evil.example", "http://app.example", "https://app.example:1",
+                            "https://app.example.evil", "null", ""}) {
+    const Fields reply = reply_fields(cors, other);
+    EXPECT_EQ(reply.count("Access-Control-Allow-Origin"), 0u) << other;
+    EXPECT_EQ(reply.at("Vary"), "Origin") << "caches must keep the answers apart";
+  }
+}
+
+TEST(CorsTest, NoOriginsMeansNoFields) {
+  EXPECT_TRUE(reply_fields(Cors({}), "https://app.example").empty());
+  EXPECT_TRUE(preflight_fields(Cors({}), "https://app.example").empty());
+}
+
+TEST(CorsTest, PreflightNamesMethodsAndHeaders) {
+  const Fields reply = preflight_fields(Cors({"*"}), "https://app.example");
+  EXPECT_EQ(reply.at("Access-Control-Allow-Methods"), "GET, POST, OPTIONS");
+  for (const char* name : {"Authorization", "PAYMENT-SIGNATURE", "Idempotency-Key"}) {
+    EXPECT_NE(reply.at("Access-Control-Allow-Headers").find(name), std::string::npos) << name;
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,119 @@
+// The API host on a real server and real sockets, with the exchange, the keys and the books behind
+// it played by scripts. One test Thread; the host's own Threads are the runtime's.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "base/sources.h"
+#include "hosts/api/api_host.h"
+#include "hosts/http_client.h"
+
+namespace turnpike::tests {
+
+// Answers /v1/gateway/<script>... :
+//   reply, empty, long, chunked, cut, gone, throw, refuse/<code>, challenge, echo, many-headers
+class ScriptedBackend final : public hosts::api::Backend {
+ public:
+  exchange::Served serve(const exchange::Invocation& invocation,
+                         exchange::ReplyWriter& writer) override;
+  std::shared_ptr<const catalog::View> view() override {
+    const std::lock_guard lock(mutex_);
+    return view_;
+  }
+  hosts::api::Health health() override {
+    const std::lock_guard lock(mutex_);
+    return health_;
+  }
+
+  void set_view(std::shared_ptr<const catalog::View> view) {
+    const std::lock_guard lock(mutex_);
+    view_ = std::move(view);
+  }
+  void set_health(hosts::api::Health health) {
+    const std::lock_guard lock(mutex_);
+    health_ = std::move(health);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const catalog::View> view_;
+  hosts::api::Health health_;
+};
+
+// Knows the tokens "good", "suspended", "closed", "provisioning" and "failed", each of the account
+// "acc_<token>"; "down" cannot be looked up and "staging" belongs to another environment.
+class ScriptedAuthenticator final : public identity::Authenticator {
+ public:
+  Result<std::shared_ptr<const identity::Principal>, base::Error> authenticate(
+      std::string_view token, runtime::Deadline deadline) override;
+};
+
+class ScriptedLedger final : public ledger::Ledger {
+ public:
+  Result<ledger::Hold, base::Error> hold(std::string_view, ledger::Credits,
+                                         runtime::Deadline) override;
+  ledger::Settlement settle(ledger::Hold hold, const ledger::UsageFact& fact) override;
+  void release(ledger::Hold hold, const ledger::UsageFact& fact) noexcept override;
+  Result<ledger::Balance, base::Error> balance(std::string_view account_id,
+                                               runtime::Deadline deadline) override;
+  std::atomic<int> error{-1};  // a base::ErrorCode to fail with
+  std::atomic<std::int64_t> credits{1000};
+};
+
+struct LoggedRequest {
+  std::string request_id, client_request_id, method, path, route, lane;
+  hosts::api::Endpoint endpoint;
+  int status;
+  std::optional<base::ErrorCode> error;
+  std::uint64_t reply_bytes;
+  bool is_whole;
+};
+
+class RecordingAccessLog final : public hosts::api::AccessLog {
+ public:
+  void write(const hosts::api::AccessRecord& record) noexcept override;
+  // Waits for the record of a request: it is written after the reply has left.
+  LoggedRequest wait_for(const std::string& request_id);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable written_;
+  std::vector<LoggedRequest> records_;
+};
+
+class HostFixture : public testing::Test {
+ protected:
+  void SetUp() override { start({.cors_origins = {"https://app.example"}, .build = {}, .reference = {}}); }
+  void TearDown() override;
+  void start(hosts::api::ApiHostSettings settings);
+
+  HttpReply call(const HttpCall& what) { return http_call(address_, what); }
+  HttpReply get(const std::string& target, std::vector<std::string> headers = {}) {
+    return call({.target = target, .headers = std::move(headers)});
+  }
+  // The code of an envelope, after checking its form and its headers.
+  std::string code_of(const HttpReply& reply);
+
+  base::SystemClock clock_;
+  base::SystemRandom random_;
+  std::unique_ptr<base::Log> log_ = base::make_silent_log();
+  ScriptedBackend backend_;
+  ScriptedAuthenticator authenticator_;
+  ScriptedLedger ledger_;
+  RecordingAccessLog access_log_;
+  std::unique_ptr<runtime::Runtime> runtime_;
+  std::unique_ptr<hosts::api::ApiHost> host_;
+  std::unique_ptr<wire::Server> server_;
+  std::string address_;
+};
+
+}  // namespace turnpike::tests

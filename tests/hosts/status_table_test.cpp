@@ -1,0 +1,82 @@
+#include "hosts/api/status_table.h"
+
+#include <map>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace turnpike::hosts::api {
+namespace {
+
+using base::ErrorCode;
+using base::ErrorInfo;
+
+// Statuses that the interface and its decisions give, and those of HTTP itself for heads that the
+// wire refuses.
+const std::set<int> known_statuses = {400, 401, 402, 403, 404, 405, 408, 409, 411, 414,
+                                      429, 431, 500, 501, 502, 503, 504, 505};
+
+TEST(StatusTableTest, EveryCodeHasAStatusThatFitsItsFault) {
+  for (const ErrorInfo& info : base::error_infos) {
+    const int status = http_status(info.code);
+    EXPECT_TRUE(known_statuses.contains(status)) << info.name << " " << status;
+    if (info.fault == base::Fault::caller) {
+      const bool is_version_or_coding = status == 501 || status == 505;
+      EXPECT_TRUE(status < 500 || is_version_or_coding) << info.name << " " << status;
+    } else {
+      EXPECT_GE(status, 500) << info.name;
+    }
+  }
+}
+
+TEST(StatusTableTest, CodesThatTheInterfaceNamesHaveItsStatus) {
+  const std::map<std::string, int> given = {
+      {"gateway.upstream_transport_or_response_failure", 502},
+      {"gateway.upstream_response_too_large", 502},
+      {"gateway.upstream_redirect", 502},
+      {"gateway.upstream_timeout", 504},
+      {"gateway.upstream_credential", 503},
+      {"gateway.upstream_rate_limited", 503},
+      {"gateway.route_blocked", 503},
+      {"gateway.evidence_stale", 503},
+      {"gateway.transfer_limit", 503},
+      {"gateway.route_not_found", 404},
+      {"gateway.method_not_allowed", 405},
+      {"registry.unavailable", 503},
+      {"billing.pricing_unavailable", 503},
+      {"billing.settlement_unknown", 503},
+      {"billing.credits_reserved", 429},
+      {"billing.credits_exhausted", 402},
+      {"auth.wrong_environment", 401},
+      {"auth.credential_conflict", 400},
+      {"x402.not_payable", 400},
+      {"request.target_too_long", 414},
+      {"request.query_too_long", 400},
+      {"request.headers_too_large", 431},
+      {"catalog.cursor_stale", 409},
+      {"catalog.cursor_invalid", 400},
+      {"catalog.capability_not_found", 404},
+      {"account.forbidden", 403},
+      {"account.read_failed", 500},
+      {"account.absent", 502},
+      {"account.provisioning", 503},
+  };
+  for (const auto& [name, status] : given) {
+    const ErrorInfo* info = base::find_error(name);
+    ASSERT_NE(info, nullptr) << name;
+    EXPECT_EQ(http_status(info->code), status) << name;
+  }
+}
+
+// A 402 is never transient, and what may pass says so.
+TEST(StatusTableTest, PaymentRequiredNeverAdvisesToWait) {
+  for (const ErrorInfo& info : base::error_infos) {
+    if (http_status(info.code) != 402) continue;
+    EXPECT_NE(info.advice, base::Advice::after_delay) << info.name;
+    EXPECT_NE(info.advice, base::Advice::same_request) << info.name;
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::hosts::api
