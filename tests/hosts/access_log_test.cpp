@@ -1,0 +1,89 @@
+#include "hosts/api/access_log.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace turnpike::hosts::api {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class Lines final : public base::Log {
+ public:
+  using base::Log::write;
+  void write(Severity severity, std::string_view event,
+             std::initializer_list<base::LogField> fields) noexcept override {
+    lines.push_back(base::render_log_line("now", severity, event, fields));
+  }
+  std::vector<std::string> lines;
+};
+
+class AccessLogTest : public testing::Test {
+ protected:
+  Lines log_;
+  std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
+  std::unique_ptr<AccessLog> access_log_ = make_access_log(log_, *metrics_);
+
+  static AccessRecord call_record() {
+    AccessRecord record;
+    record.request_id = "01939d2c-7a40-7c6e-8f3b-5a1f0e9d2c11";
+    record.peer = "203.0.113.7:50512";
+    record.method = "GET";
+    record.path = "/v1/gateway/x";
+    record.endpoint = Endpoint::gateway;
+    record.route = "route-1";
+    record.lane = "credits";
+    record.status = 200;
+    record.credits_charged = 3;
+    record.reply_bytes = 120;
+    record.total_us = 2'500;
+    record.upstream_us = 1'500;
+    return record;
+  }
+};
+
+TEST_F(AccessLogTest, WritesOneLineOfData) {
+  access_log_->write(call_record());
+  ASSERT_EQ(log_.lines.size(), 1u);
+  for (const char* part : {"\"access\"", "\"request_id\":\"01939d2c-7a40-7c6e-8f3b-5a1f0e9d2c11\"",
+                           "\"method\":\"GET\"", "\"status\":200", "\"credits_charged\":3",
+                           "\"total_us\":2500", "\"whole\":true"}) {
+    EXPECT_THAT(log_.lines[0], HasSubstr(part));
+  }
+}
+
+TEST_F(AccessLogTest, CountsByEndpointStatusAndCode) {
+  access_log_->write(call_record());
+  AccessRecord refused = call_record();
+  refused.status = 402;
+  refused.error = base::ErrorCode::billing_credits_exhausted;
+  refused.credits_charged = 0;
+  access_log_->write(refused);
+  AccessRecord nothing_sent = call_record();
+  nothing_sent.status = 0;
+  access_log_->write(nothing_sent);
+  const std::string text = metrics_->text();
+  for (const char* line :
+       {"turnpike_http_requests_total{endpoint=\"gateway\",status=\"2xx\"} 1",
+        "turnpike_http_requests_total{endpoint=\"gateway\",status=\"4xx\"} 1",
+        "turnpike_http_requests_total{endpoint=\"gateway\",status=\"none\"} 1",
+        "turnpike_errors_total{code=\"billing.credits_exhausted\"} 1",
+        "turnpike_credits_charged_total 6", "turnpike_call_seconds_count 3"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST_F(AccessLogTest, StatusesOutsideTheClassesAreCountedAsNone) {
+  AccessRecord odd = call_record();
+  odd.status = 999;
+  access_log_->write(odd);
+  EXPECT_THAT(metrics_->text(),
+              HasSubstr("turnpike_http_requests_total{endpoint=\"gateway\",status=\"none\"} 1"));
+}
+
+}  // namespace
+}  // namespace turnpike::hosts::api
