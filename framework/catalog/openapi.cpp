@@ -205,7 +205,36 @@ std::string description_of(const registry::Program& program, const registry::Rou
   return text;
 }
 
-// A line for a shell, with the placeholders that the caller replaces in capitals.
+// An example as it stands in a query.
+std::string query_text(const Json& example) {
+  if (!example.is_array()) {
+    return example.is_string() ? example.get<std::string>() : example.dump();
+  }
+  std::string text;
+  for (const Json& item : example) text += (text.empty() ? "" : ",") + item.get<std::string>();
+  return text;
+}
+
+// What a call must have in its query: required parameters and one of each choice, with the example
+// or, where none can be known, a variable for the caller to set.
+std::string sample_query(const registry::Route& route) {
+  std::set<std::string> needed;
+  for (const registry::QueryRule& rule : route.query->rules) {
+    const auto* choice = std::get_if<registry::AtLeastOne>(&rule);
+    if (choice != nullptr) needed.insert(choice->parameters.front());
+  }
+  std::string query;
+  for (const Json& parameter : query_parameters_json(route)) {
+    const std::string name = parameter["name"];
+    if (!parameter["required"].get<bool>() && !needed.contains(name)) continue;
+    const auto example = parameter.find("example");
+    query += (query.empty() ? "?" : "&") + name + "=" +
+             (example == parameter.end() ? "$" + name : query_text(*example));
+  }
+  return query;
+}
+
+// A line for a shell; path parameters are variables, too.
 std::string curl_line(const OpenApiInput& input, const registry::Route& route, Method method) {
   std::string path;
   for (const char c : route.matcher.pattern) {
@@ -216,21 +245,7 @@ std::string curl_line(const OpenApiInput& input, const registry::Route& route, M
   if (method == Method::post && !route.body->media_types.empty()) {
     line += " -H 'Content-Type: " + route.body->media_types.front() + "' --data-binary @body";
   }
-  std::string query;
-  for (const Json& parameter : query_parameters_json(route)) {
-    const auto example = parameter.find("example");
-    if (example == parameter.end()) continue;
-    std::string value;
-    if (example->is_array()) {
-      for (const Json& item : *example) {
-        value += (value.empty() ? "" : ",") + item.get<std::string>();
-      }
-    } else {
-      value = example->is_string() ? example->get<std::string>() : example->dump();
-    }
-    query += (query.empty() ? "?" : "&") + parameter["name"].get<std::string>() + "=" + value;
-  }
-  return line + " \"" + std::string(input.base_url) + path + query + "\"";
+  return line + " \"" + std::string(input.base_url) + path + sample_query(route) + "\"";
 }
 
 Json success_responses(const registry::Route& route) {
@@ -323,10 +338,13 @@ void add_program(const OpenApiInput& input, Json& document) {
     }
     if (!item.empty()) document["paths"][route->matcher.pattern] = std::move(item);
   }
+  // The operations come before the gateway's own routes: they are what a reader looks for.
+  Json all = Json::array();
   for (const std::string& tag : tags) {
-    document["tags"].push_back(
-        {{"name", tag}, {"description", "Operations of the provider " + tag + "."}});
+    all.push_back({{"name", tag}, {"description", "Operations of the provider " + tag + "."}});
   }
+  for (Json& tag : document["tags"]) all.push_back(std::move(tag));
+  document["tags"] = std::move(all);
 }
 
 }  // namespace

@@ -442,6 +442,11 @@ TEST_F(OpenApiTest, DerivesSchemasFromDeclaredPolicies) {
   EXPECT_THAT(search["description"].get<std::string>(),
               HasSubstr("At least one of `title`, `url` is given. `from_ms` is less than `to_ms`."));
 
+  EXPECT_EQ(search["x-codeSamples"][0]["source"],
+            "curl -s -H \"Authorization: Bearer $TURNPIKE_API_KEY\" "
+            "\"https://api.example.test/v1/gateway/alpha/v1/search"
+            "?from_ms=0&title=$title&to_ms=9007199254740991\"");
+
   const json& post = document["paths"]["/v1/gateway/alpha/v1/reports"]["post"];
   EXPECT_TRUE(post["requestBody"]["content"].contains("application/json"));
   EXPECT_THAT(post["description"].get<std::string>(), HasSubstr("refused with 400"));
