@@ -17,7 +17,7 @@ bool FiberHandle::ended() const noexcept {
 
 void FiberName::set(std::string_view name) noexcept {
   char padded[bytes_max] = {};
-  std::memcpy(padded, name.data(), std::min(name.size(), bytes_max));
+  std::copy_n(name.begin(), std::min(name.size(), bytes_max), padded);  // also of an empty view
   for (std::size_t at = 0; at < words_.size(); ++at) {
     std::uint64_t word = 0;
     std::memcpy(&word, padded + at * 8, 8);
