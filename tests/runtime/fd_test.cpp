@@ -230,8 +230,8 @@ TEST(Fd, AnIdleConnectionHasNoFiber) {
   EXPECT_EQ(runtime.loops()[0]->descriptors(), 0u);
 }
 
-// Rules (a) and (b): the first event of an epoll batch frees every descriptor, whose own events come
-// later in the same batch and must find neither freed memory nor a watcher.
+// Rules (a) and (b): the first event of an epoll batch frees every descriptor; their own events
+// come later in the same batch and must find neither freed memory nor a watcher.
 struct FreesAll final : FdWatcher {
   explicit FreesAll(std::vector<std::unique_ptr<FreesAll>>& among, int descriptor)
       : all(among), fd(descriptor, this) {}

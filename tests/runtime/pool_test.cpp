@@ -126,7 +126,8 @@ TEST_P(Pool, WorkThatDidNotBeginInTimeNeverDoes) {
   });
   ASSERT_EQ(begun.wait(Deadline::never()), Wake::ready);
   const auto ran = std::make_shared<std::atomic<bool>>(false);
-  const auto late = pool_.call(narrow, [ran] { return ran->exchange(true); }, Deadline::after_ms(2));
+  const auto late =
+      pool_.call(narrow, [ran] { return ran->exchange(true); }, Deadline::after_ms(2));
   EXPECT_EQ(late.outcome, PoolOutcome::deadline);
   EXPECT_EQ(narrow.counts().queued, 0u);
   unblock->set();
