@@ -1,0 +1,19 @@
+// What a harness asserts: ends the process, in every build, when a property does not hold. Plain
+// functions; any Thread.
+#pragma once
+
+#include <cstdlib>
+#include <string_view>
+
+namespace turnpike::wire {
+
+inline void check(bool holds) {
+  if (!holds) std::abort();
+}
+
+inline bool lies_in(std::string_view part, std::string_view whole) {
+  return part.empty() ||
+         (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
+}
+
+}  // namespace turnpike::wire

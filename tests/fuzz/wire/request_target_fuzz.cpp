@@ -1,0 +1,36 @@
+// Targets and URLs: a split loses nothing and makes nothing up, and what is called valid holds only
+// the characters of RFC 3986.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "check.h"
+#include "wire/address.h"
+#include "wire/target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace turnpike::wire;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto target = split_target(text); target && target->form == TargetForm::origin) {
+    std::string joined(target->path);
+    if (target->has_query) joined.append("?").append(target->query);
+    check(joined == text);
+  } else if (target && target->form == TargetForm::absolute) {
+    check(lies_in(target->authority, text) && is_valid_authority(target->authority));
+    check(lies_in(target->query, text) && target->path.front() == '/');
+  }
+  for (const bool is_valid : {is_valid_query(text), is_valid_path(text)}) {
+    if (!is_valid) continue;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      const auto byte = static_cast<unsigned char>(text[at]);
+      check(byte > 0x20 && byte < 0x7F && byte != '#' && byte != '<' && byte != '"');
+      if (byte == '%') check(at + 2 < text.size() && std::isxdigit(text[at + 1]));
+    }
+  }
+  if (const auto url = parse_upstream_url(text)) {
+    check(lies_in(url->authority, text) && lies_in(url->host, url->authority));
+    check(url->port != 0 && !url->host.empty() && url->target.front() == '/');
+    check(url->target.find_first_of(std::string_view(" \r\n#\0", 5)) == std::string_view::npos);
+  }
+  return 0;
+}
