@@ -273,7 +273,7 @@ ParseStep RequestParser::parse_chunks(std::string_view bytes, std::size_t& taken
   content_max_ = content_max;
   taken = 0;
   eager(true);
-  while (taken < bytes.size() && !is_done()) {
+  while (bytes.size() - taken >= chunked_rest_bytes_min && !is_done()) {
     BeastError error;
     taken += put({bytes.data() + taken, bytes.size() - taken}, error);
     if (error == http::error::need_more) break;

@@ -28,6 +28,10 @@ struct HeadBounds {
   std::uint32_t header_fields_max;
 };
 
+// An unfinished chunked body has at least "0 CRLF CRLF" to come. Beast asserts that much when it
+// looks at a last chunk for the second time, so it is not asked with less.
+inline constexpr std::size_t chunked_rest_bytes_min = 5;
+
 enum class ParseStep : std::uint8_t { need_more, complete, refused };
 
 // Why a message is refused; `problem` is a literal.
