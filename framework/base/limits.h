@@ -46,6 +46,7 @@ inline constexpr std::uint32_t calls_per_upstream_max = 16'384;
 // Registry source.
 inline constexpr std::uint32_t registry_file_bytes_max = 8 * 1024 * 1024;
 inline constexpr std::uint32_t registry_files_max = 4'096;
+inline constexpr std::uint32_t registry_bytes_max = 64 * 1024 * 1024;  // of all files
 inline constexpr std::uint32_t registry_depth_max = 32;
 inline constexpr std::uint32_t registry_nodes_max = 8'000'000;
 inline constexpr std::uint32_t registry_unfinished_bytes_max = 64 * 1024;  // of one value or key

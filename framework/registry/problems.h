@@ -20,6 +20,7 @@ namespace turnpike::registry {
   X(file_unreadable, "cannot be read: %")                                                        \
   X(file_too_large, "holds % bytes; a file may hold %")                                          \
   X(too_many_files, "% files; a registry may have %")                                            \
+  X(program_too_large, "the files hold more than % bytes in all")                                \
   X(not_utf8, "this line is not UTF-8 text")                                                      \
   X(control_character, "holds the control character 0x%; write it as an escape in double quotes") \
   X(yaml_syntax, "is not YAML: %")                                                               \
@@ -40,7 +41,7 @@ namespace turnpike::registry {
   X(not_boolean, "expected true or false, found \"%\"")                                          \
   X(not_range, "expected MIN..MAX with integers from % to % and MIN not above MAX, found \"%\"") \
   X(text_length, "expected % to % bytes of text, found %")                                       \
-  X(bad_name, "\"%\" is no name: expected %")                                                    \
+  X(bad_name, "\"%\" does not fit: expected %")                                                 \
   X(empty_list, "expected at least one item")                                                    \
   X(too_many_items, "% entries; at most % are allowed")                                          \
   X(duplicate_item, "\"%\" is in the list twice")                                                \

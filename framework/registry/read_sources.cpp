@@ -62,6 +62,7 @@ Result<std::vector<Source>, std::vector<Problem>> read_sources(const std::string
     return problems;
   }
   std::vector<Source> sources;
+  std::size_t bytes_in_all = 0;
   for (const std::string& name : names) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(name.c_str(), "rb"),
                                                                std::fclose);
@@ -84,7 +85,13 @@ Result<std::vector<Source>, std::vector<Problem>> read_sources(const std::string
                                       {"more than " + std::to_string(bytes_max),
                                        std::to_string(bytes_max)}));
     } else {
+      bytes_in_all += source.text.size();
       sources.push_back(std::move(source));
+    }
+    if (bytes_in_all > base::limits::registry_bytes_max) {
+      problems.push_back(problem_with(Rule::program_too_large, directory,
+                                      {std::to_string(base::limits::registry_bytes_max)}));
+      break;
     }
   }
   if (!problems.empty()) return problems;

@@ -156,7 +156,8 @@ class TreeBuilder final : public YAML::EventHandler {
 
   [[noreturn]] void refuse(Rule rule, const YAML::Mark& mark,
                            std::initializer_list<std::string_view> arguments = {}) {
-    problems_.add(rule, place(mark), "", arguments);
+    // Where the text was cut short, what the parser makes of the rest is not the operator's doing.
+    if (!input_.ran_dry()) problems_.add(rule, place(mark), "", arguments);
     throw Refused();
   }
 
@@ -249,7 +250,7 @@ Tree read_tree(const Source& source, std::uint32_t file, std::size_t& nodes_left
     }
     whole = !input.ran_dry();
   } catch (const Refused&) {
-    return Tree();
+    if (!input.ran_dry()) return Tree();
   } catch (const YAML::Exception& problem) {
     if (!input.ran_dry()) {
       const YAML::Mark& mark = problem.mark;

@@ -1,0 +1,54 @@
+// Any bytes as a registry: compile() answers with problems or with a program whose canonical form is
+// canonical, and whose routes find themselves.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "base/canonical_json.h"
+#include "registry/compile.h"
+#include "registry/policy.h"
+
+namespace {
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace turnpike::registry;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const Source source{"fuzz.yaml", text};
+  const Compiled compiled = compile({{&source, 1}, {}, {}});
+  if (!compiled) {
+    require(!compiled.error().empty());
+    for (const Problem& problem : compiled.error()) {
+      require(turnpike::base::is_utf8(problem.text()));
+    }
+    return 0;
+  }
+  const Program& program = **compiled;
+  const auto json = nlohmann::json::parse(program.canonical_json());
+  require(turnpike::base::canonical_json(json) == program.canonical_json());
+  for (const Route& route : program.routes()) {
+    std::string path;
+    for (const Segment& segment : route.matcher.segments) {
+      path += segment.is_parameter ? "/~" : "/";
+      if (segment.is_parameter) continue;
+      for (const char c : segment.text) {
+        constexpr char digits[] = "0123456789ABCDEF";
+        const auto byte = static_cast<unsigned char>(c);
+        path += {'%', digits[byte >> 4], digits[byte & 15]};
+      }
+    }
+    const Match match = program.match(path);
+    // A narrower route may have the path, if "~" is a literal somewhere.
+    require(path.size() > turnpike::base::limits::request_path_bytes_max ||
+            match.status == MatchStatus::found);
+    require(match.route == nullptr || program.find_route(match.route->id) == match.route);
+    check_query(*route.query, text.substr(0, 64));
+  }
+  return 0;
+}

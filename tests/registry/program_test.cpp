@@ -1,0 +1,297 @@
+// What a compiled program is: its canonical form and hash, ids, facts, policies, settings, and that
+// looking up allocates nothing.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/canonical_json.h"
+#include "crypto/digest.h"
+#include "registry/allocations.h"
+#include "registry/diff.h"
+#include "registry/policy.h"
+#include "registry/programs.h"
+#include "registry/settings_tree.h"
+
+namespace turnpike::registry {
+namespace {
+
+const std::string rich = R"(
+provider: {key: t, name: "T\u00e9st", revision: 3}
+upstreams:
+  main:
+    plugin: http
+    settings:
+      base_url: https://example.org
+      retries: 3
+      quoted: "3"
+      verify: true
+      nothing: ~
+      token: {secret: {env: T_TOKEN}}
+      more: {zebra: 1, apple: [1, {secret: {file: /run/key}}]}
+prices:
+  standard:
+    version: 2
+    credit_cost: 7
+    no_charge_when: [empty_body]
+    x402: [{asset: usdc, amount: "1000"}]
+x402:
+  enabled: true
+  networks: {base: {id: "eip155:8453", pay_to: "0x0123456789012345678901234567890123456789"}}
+  assets:
+    usdc: {network: base, address: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", decimals: 6,
+           name: USD Coin, version: "2"}
+free_policies:
+  gentle: {window: {limit: 5, seconds: 60}, concurrency: 2, cumulative_limit: 100,
+           bucket_scope: {shared: all}}
+query_policies:
+  paging:
+    parameters:
+      limit: {type: integer, range: 1..50}
+      order: {type: string, values: [up, down]}
+    rules: [{at_least_one: [order, limit]}]
+defaults: {price: standard, free: gentle}
+routes:
+  - path: /things/{name}
+    summary: One thing
+    revision: 4
+    query: paging
+    upstream_settings: {path: "/x/{name}"}
+    allowed_response_headers: [X-Total, etag]
+  - path: /things
+    methods: [POST, GET]
+    price: {GET: unavailable, POST: standard}
+    body: {max_bytes: 100, media_types: [Application/JSON, text/plain]}
+    enforcement: declared
+    deadline_ms: 1000
+    readiness: {status: blocked, reason: Not yet.}
+    forwarded_headers: [Accept-Language]
+)";
+
+TEST(Program, IsWrittenInItsCanonicalForm) {
+  for (const std::string& text : {rich, preamble, std::string()}) {
+    const auto program = program_of(text);
+    const auto json = nlohmann::json::parse(program->canonical_json());
+    EXPECT_EQ(base::canonical_json(json), program->canonical_json());
+    EXPECT_EQ(program->payload_hash(), "sha256:" + crypto::sha256_hex(program->canonical_json()));
+    EXPECT_EQ(nlohmann::json::parse(dump(*program)), json);
+  }
+}
+
+TEST(Program, HasTheSameHashWhateverTheOrderAndForm) {
+  const std::vector<Source> sources = {
+      {"z.yaml", "routes:\n- {path: /things, price: unavailable, free: none}\n"
+                 "- path: /things/{name}\n  price: standard\nprovider: t\n"},
+      {"a.yaml", "{prices: {standard: {credit_cost: 1, version: 1}},\n"
+                 " upstreams: {main: {settings: {b: 2, a: 1}, plugin: http}},\n"
+                 " provider: {name: 'T', key: t}}"}};
+  const std::vector<Source> turned = {
+      {"1.yaml", "# another form of the same\nprovider:\n  key: t\n  name: \"T\"\n  id: t\n"
+                 "  base_path: /v1/gateway/t\nupstreams:\n  main:\n    plugin: http\n"
+                 "    revision: 1\n    settings:\n      a: 1\n      b: 2\n"
+                 "prices:\n  standard:\n    version: 1\n    credit_cost: 1\n"
+                 "defaults: {price: standard}\nroutes:\n  - path: /things/{name}\n"
+                 "    methods: [GET]\n    query: deny\n    body: forbidden\n"
+                 "  - path: /%74hings\n    price: unavailable\n"}};
+  const Compiled first = compile({sources, {}, {}});
+  const Compiled second = compile({turned, {}, {}});
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ((*first)->payload_hash(), (*second)->payload_hash());
+  EXPECT_EQ((*first)->canonical_json(), (*second)->canonical_json());
+}
+
+TEST(Program, NamesRoutesByProviderAndPathWithoutParameterNames) {
+  const auto program = program_of(routes_text({"/a/{x}"}));
+  const std::string form = R"({"path":"/v1/gateway/t/a/{}","provider_key":"t"})";
+  EXPECT_EQ(program->routes()[0].id, "route-" + crypto::sha256_hex(form).substr(0, 32));
+  EXPECT_EQ(program_of(routes_text({"/a/{y}"}))->routes()[0].id, program->routes()[0].id);
+  EXPECT_EQ(program->find_route(program->routes()[0].id), &program->routes()[0]);
+  EXPECT_EQ(program->find_route("route-0"), nullptr);
+}
+
+TEST(Program, KeepsWhatWasDeclared) {
+  const auto program = program_of(rich);
+  const Match one = program->match("/v1/gateway/t/things/a%20b");
+  ASSERT_EQ(one.status, MatchStatus::found);
+  EXPECT_EQ(one.route->allowed_response_headers, (std::vector<std::string>{"etag", "x-total"}));
+  EXPECT_EQ(one.route->query->parameters[1].name, "order");
+  EXPECT_EQ(one.route->deadline_ms, base::limits::upstream_deadline_ms);
+  const Route& many = *program->match("/v1/gateway/t/things").route;
+  EXPECT_EQ(many.methods, (std::vector<Method>{Method::get, Method::post}));
+  EXPECT_FALSE(program->operation(many, Method::get)->price);
+  const Operation* post = program->operation(many, Method::post);
+  ASSERT_TRUE(post->price);
+  const Price& price = program->prices()[*post->price];
+  EXPECT_TRUE(price.x402_enabled);
+  EXPECT_EQ(price.x402_terms[0].pay_to, "0x0123456789012345678901234567890123456789");
+  EXPECT_TRUE(price.x402_terms[0].offer_id.starts_with("off_"));
+  EXPECT_EQ(many.body->media_types, (std::vector<std::string>{"application/json", "text/plain"}));
+  EXPECT_TRUE(many.enforce_declared);
+  EXPECT_FALSE(many.readiness.ready);
+  EXPECT_EQ(program->free_policies()[*many.free_policy].bucket_scope, "all");
+  for (const Operation& operation : program->operations()) {
+    const Upstream& upstream = program->upstreams()[program->routes()[operation.route].upstream];
+    EXPECT_EQ(upstream.operations[operation.upstream_operation], operation.index);
+  }
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+  const std::size_t at = text.find(what);
+  EXPECT_NE(at, text.npos) << what;
+  return text.replace(at, what.size(), with);
+}
+
+TEST(Facts, HoldDefinitionsFast) {
+  const std::vector<InstalledFact> facts = facts_of(*program_of(rich));
+  EXPECT_TRUE(compiled(rich, facts).ok());
+  struct Case { const char* what; const char* with; const char* key; };
+  for (const Case& altered : {Case{"credit_cost: 7", "credit_cost: 8", "price:standard@2"},
+                              Case{"amount: \"1000\"", "amount: \"1001\"", "price:standard@2"},
+                              Case{"retries: 3", "retries: 4", "upstream:main@1"},
+                              Case{"name: \"T\\u00e9st\"", "name: Test", "provider:t@3"},
+                              Case{"range: 1..50", "range: 1..51", "route:"},
+                              Case{"/things/{name}", "/things/{title}", "route:"}}) {
+    const Compiled result = compiled(replaced(rich, altered.what, altered.with), facts);
+    ASSERT_FALSE(result.ok()) << altered.with;
+    EXPECT_EQ(result.error().size(), 1u);
+    EXPECT_EQ(result.error()[0].rule, "installed_differs");
+    EXPECT_TRUE(result.error()[0].message.starts_with(altered.key)) << result.error()[0].text();
+  }
+}
+
+TEST(Facts, LetOperatorsChangeWhatIsTheirs) {
+  const std::vector<InstalledFact> facts = facts_of(*program_of(rich));
+  EXPECT_TRUE(compiled(replaced(rich, "One thing", "One of them"), facts).ok());
+  EXPECT_TRUE(compiled(replaced(rich, "Not yet.", "Maintenance until noon."), facts).ok());
+  EXPECT_TRUE(compiled(replaced(rich, "enabled: true", "enabled: false"), facts).ok());
+  EXPECT_TRUE(compiled(replaced(rich, "0x0123", "0x9123"), facts).ok());
+  const std::string raised = replaced(replaced(rich, "credit_cost: 7", "credit_cost: 8"),
+                                      "version: 2", "version: 3");
+  EXPECT_TRUE(compiled(raised, facts).ok());
+  std::vector<InstalledFact> both = facts_of(*program_of(raised));
+  both.insert(both.end(), facts.begin(), facts.end());
+  EXPECT_TRUE(compiled(rich, both).ok());  // back to the older program
+}
+
+TEST(Settings, KeepSecretsOutOfTheProgram) {
+  const auto program = program_of(rich);
+  EXPECT_NE(program->canonical_json().find(R"({"secret":{"env":"T_TOKEN"}})"), std::string::npos);
+  const Settings resolved = resolve_secrets(
+      program->upstreams()[0].settings, [](const SecretReference& reference) {
+        const bool known = reference.origin == SecretReference::Origin::environment;
+        return known ? std::optional(reference.name + "-value") : std::nullopt;
+      });
+  const Settings* token = resolved.find("token");
+  ASSERT_NE(token, nullptr);
+  EXPECT_TRUE(token->is_secret);
+  EXPECT_EQ(token->text, "T_TOKEN-value");
+  const Settings& key = resolved.find("more")->find("apple")->items[1];
+  EXPECT_TRUE(key.is_secret);
+  EXPECT_EQ(key.text, "");
+  EXPECT_EQ(*resolved.integer("retries", 0, 0, 9), 3);
+  EXPECT_FALSE(resolved.integer("quoted", 0, 0, 9).ok());
+}
+
+TEST(Settings, DigestFollowsSettingsAndOperations) {
+  const auto digest = [](const std::string& text) {
+    return program_of(text)->upstreams()[0].settings_digest;
+  };
+  const std::string first = digest(rich);
+  EXPECT_EQ(first.size(), 64u);
+  EXPECT_NE(first, digest(replaced(rich, "retries: 3", "retries: 4")));
+  EXPECT_NE(first, digest(replaced(rich, "path: \"/x/{name}\"", "path: /y")));
+  EXPECT_NE(first, digest(replaced(rich, "credit_cost: 7", "credit_cost: 8")));
+  EXPECT_EQ(first, digest(replaced(rich, "One thing", "One of them")));
+}
+
+TEST(Match, AllocatesNothing) {
+  const auto program = program_of(rich);
+  const std::string paths[] = {"/v1/gateway/t/things", "/v1/gateway/t/things/a%20b%2f",
+                               "/v1/gateway/t/none/at/all", "/v1/%zz", "/" + std::string(8'000, 'x'),
+                               "/" + std::string(8'000, '/')};
+  const std::uint64_t before = allocations_so_far();
+  for (const std::string& path : paths) {
+    const Match match = program->match(path);
+    if (match.route != nullptr) {
+      static_cast<void>(program->operation(*match.route, Method::post));
+    }
+  }
+  const std::uint64_t after = allocations_so_far();
+  EXPECT_EQ(after - before, 0u);
+}
+
+TEST(Match, GivesTheRawParameters) {
+  const auto program = program_of(routes_text({"/{a}/x/{b}"}));
+  const std::string path = "/v1/gateway/t/one%20two/x/3";
+  const Match match = program->match(path);
+  ASSERT_EQ(match.parameter_count, 2);
+  const auto raw = [&](int at) {
+    return path.substr(match.parameters[at].offset, match.parameters[at].length);
+  };
+  EXPECT_EQ(raw(0), "one%20two");
+  EXPECT_EQ(raw(1), "3");
+  char decoded[16];
+  EXPECT_EQ(decode_segment(raw(0), decoded), 7u);
+  EXPECT_FALSE(decode_segment("%0", decoded));
+  EXPECT_FALSE(decode_segment("%00", decoded));
+}
+
+TEST(Match, TakesALiteralFreeSuffixOnlyEscaped) {
+  const auto program = program_of(routes_text({"/a%3Afree"}));
+  EXPECT_EQ(program->match("/v1/gateway/t/a%3afree").status, MatchStatus::found);
+  EXPECT_EQ(program->routes()[0].matcher.pattern, "/v1/gateway/t/a%3Afree");
+}
+
+TEST(Match, BoundsThePath) {
+  const auto program = program_of(routes_text({"/{a}"}));
+  std::string path = "/v1/gateway/t/";
+  path.resize(base::limits::request_path_bytes_max, 'x');
+  EXPECT_EQ(program->match(path).status, MatchStatus::found);
+  EXPECT_EQ(program->match(path + "x").status, MatchStatus::path_malformed);
+  EXPECT_EQ(program->match("").status, MatchStatus::path_malformed);
+  EXPECT_EQ(program->match("v1").status, MatchStatus::path_malformed);
+}
+
+TEST(Policy, ChecksBodies) {
+  const auto program = program_of(rich);
+  const BodyPolicy& body = *program->match("/v1/gateway/t/things").route->body;
+  EXPECT_TRUE(check_body(body, "", 0).empty());
+  EXPECT_TRUE(check_body(body, "APPLICATION/json ; charset=utf-8", 100).empty());
+  EXPECT_EQ(check_body(body, "text/plain", 101)[0].location, "body");
+  EXPECT_EQ(check_body(body, "text/html", 1)[0].location, "header.content-type");
+  EXPECT_EQ(check_body(BodyPolicy(), "text/plain", 1)[0].location, "body");
+}
+
+TEST(Policy, ReportsABoundedNumberOfProblems) {
+  const auto program = program_of(rich);
+  const QueryPolicy& query = *program->match("/v1/gateway/t/things/a").route->query;
+  std::string text;
+  for (int at = 0; at < 1'000; ++at) text += "x=1&";
+  EXPECT_EQ(check_query(query, text).size(), policy_problems_max);
+}
+
+TEST(Diff, NamesWhatChanged) {
+  const auto before = program_of(rich);
+  EXPECT_TRUE(difference(*before, *before).empty());
+  std::string text = replaced(rich, "credit_cost: 7", "credit_cost: 8");
+  text = replaced(text, "    revision: 4\n", "    revision: 5\n    deadline_ms: 9\n");
+  text = replaced(text, "path: /things\n", "path: /stuff\n");
+  const auto changes = difference(*before, *program_of(text));
+  EXPECT_EQ(text_of(changes),
+            "- routes /v1/gateway/t/things (t)\n"
+            "~ routes /v1/gateway/t/things/{name} (t)\n"
+            "    /deadline_ms: 30000 -> 9\n"
+            "    /revision: 4 -> 5\n"
+            "+ routes /v1/gateway/t/stuff (t)\n"
+            "~ prices standard\n"
+            "    /credit_cost: 7 -> 8\n");
+  const nlohmann::json json = json_of(changes);
+  ASSERT_EQ(json.size(), 4u);
+  EXPECT_EQ(json[1]["fields"][0],
+            (nlohmann::json{{"path", "/deadline_ms"}, {"before", 30000}, {"after", 9}}));
+}
+
+}  // namespace
+}  // namespace turnpike::registry

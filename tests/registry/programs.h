@@ -1,0 +1,42 @@
+// Programs for tests, compiled from YAML in the test itself. Used by one Thread.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/compile.h"
+#include "registry/program.h"
+
+namespace turnpike::registry {
+
+// A provider, an upstream and a price, so that routes can follow.
+inline const std::string preamble =
+    "provider: {key: t, name: Test}\n"
+    "upstreams: {main: {plugin: http}}\n"
+    "prices: {standard: {version: 1, credit_cost: 1}}\n"
+    "defaults: {price: standard}\n";
+
+inline Compiled compiled(std::string text, std::vector<InstalledFact> installed = {}) {
+  const Source source{"test.yaml", std::move(text)};
+  return compile({{&source, 1}, installed, {}});
+}
+
+// Throws what is wrong, to fail the test with it.
+inline std::shared_ptr<const Program> program_of(std::string text) {
+  Compiled result = compiled(std::move(text));
+  if (result) return *result;
+  std::string problems;
+  for (const Problem& problem : result.error()) problems += problem.text() + "\n";
+  throw std::runtime_error(problems);
+}
+
+inline std::string routes_text(const std::vector<std::string>& paths) {
+  std::string text = preamble + "routes:\n";
+  for (const std::string& path : paths) text += "  - path: \"" + path + "\"\n";
+  return text;
+}
+
+}  // namespace turnpike::registry
