@@ -140,6 +140,7 @@ void Committer::run() {
     take(jobs, runtime::Deadline::after_ms(facts_wait_ms));
     if (is_abandoned_ || (is_draining_ && jobs.empty() && !has_facts())) break;
     commit(jobs);
+    if (is_broken_) break;
   }
   // A crash, or a store that is given up: callers that still wait are told at once.
   Jobs rest = std::move(jobs);
@@ -190,14 +191,17 @@ void Committer::commit(Jobs& jobs) {
     take_facts(facts, settings_.batch_max - count);
     while (attempt(some, facts) == Next::again && !is_abandoned_) {
     }
-  } while (from < jobs.size());
+  } while (from < jobs.size() && !is_broken_);
 }
 
 Committer::Next Committer::attempt(Jobs& jobs, std::vector<OwnedFact>& facts) {
   std::erase_if(jobs, [](const auto& job) {
     return !job->move(Job::State::queued, Job::State::taken);  // its caller took it along
   });
-  if (jobs.empty() && facts.empty()) return Next::done;
+  if (jobs.empty() && facts.empty()) {
+    is_writing_ = true;  // nobody waits any more; the escrow's heartbeat tells when to try again
+    return Next::done;
+  }
   draw_directly(jobs);
   std::vector<SettleEntry> entries;
   entries.reserve(jobs.size() + facts.size());
@@ -361,12 +365,13 @@ void Committer::draw_directly(Jobs& jobs) {
 }
 
 void Committer::give_up(Jobs& jobs, const StoreFailure& failure) {
+  is_broken_ = true;
+  queue_.close();
+  if (sources_.fatal) sources_.fatal(failure.text);
   runtime::WakeBatch wakes;
   for (const auto& job : jobs) job->answer.set(SettlementUnknown{}, wakes);
   unknown_.add(jobs.size());
   jobs.clear();
-  queue_.close();
-  if (sources_.fatal) sources_.fatal(failure.text);
 }
 
 void Committer::pause() {

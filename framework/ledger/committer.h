@@ -90,6 +90,7 @@ class Committer {
   std::vector<OwnedFact> facts_;  // uncharged, waiting
   std::atomic<bool> is_writing_ = false;
   std::atomic<bool> is_abandoned_ = false;  // the destructor ran without stop()
+  bool is_broken_ = false;  // the committer Thread's: the store cannot be trusted any more
   std::atomic<bool> is_draining_ = false;
   std::atomic<std::int64_t> drain_until_ns_ = 0;
   std::int64_t number_ = 0;

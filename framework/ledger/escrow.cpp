@@ -78,6 +78,7 @@ Escrow::~Escrow() {
 void Escrow::start() {
   leases_ = store_.open_leases();
   is_reachable_ = true;
+  beat();  // from here on the clock is compared with what it was
   thread_ = std::thread([this] { run(); });
 }
 

@@ -11,6 +11,8 @@
 #include <deque>
 #include <unordered_map>
 
+#include "storage/poco_repair.h"
+
 namespace turnpike::storage {
 namespace {
 
@@ -24,7 +26,7 @@ void register_connectors() {
 
 struct Kept {
   explicit Kept(Poco::Data::Session& session) : statement(session) {}
-  Poco::Data::Statement statement;
+  RepairedStatement statement;
   std::deque<std::variant<std::int64_t, std::string>> values;  // bound by reference
   std::deque<Rows::Column> columns;                            // extracted by reference
 };
@@ -90,8 +92,10 @@ void Bulk::clear() noexcept {
 std::size_t Bulk::size() const noexcept { return columns_.empty() ? 0 : size_of(columns_.front()); }
 
 struct Connection::Machine {
-  Machine(Engine kind, const std::string& target)
-      : engine(kind), session(kind == Engine::sqlite ? "SQLite" : "PostgreSQL", target) {}
+  // Poco tries to open a SQLite file that cannot be opened for as long as it may.
+  Machine(Engine kind, const std::string& target, std::uint32_t timeout_s)
+      : engine(kind),
+        session(kind == Engine::sqlite ? "SQLite" : "PostgreSQL", target, timeout_s) {}
 
   // Poco's exceptions become StoreErrors; a session whose connection is gone is marked.
   template <class F>
@@ -114,7 +118,7 @@ struct Connection::Machine {
 Connection::Connection(const Settings& settings, const std::string& target) {
   register_connectors();
   try {
-    machine_ = std::make_unique<Machine>(settings.engine, target);
+    machine_ = std::make_unique<Machine>(settings.engine, target, settings.connect_timeout_s);
   } catch (const Poco::Exception& error) {
     throw StoreError(StoreError::Kind::unavailable, error.displayText());
   }
@@ -143,6 +147,7 @@ Rows Connection::run(const Query& query, std::initializer_list<Value> values) {
     try {
       kept.statement.execute();
     } catch (...) {
+      slot->statement.forget_result();
       slot.reset();  // a failed statement is not bound again
       throw;
     }

@@ -17,7 +17,7 @@ struct Settings {
   std::string postgres_url;
   std::uint32_t sessions = 8;                 // kept open beside the committer's and the escrow's
   std::uint32_t session_wait_ms = 2'000;      // for a free one
-  std::uint32_t connect_timeout_s = 3;        // PostgreSQL
+  std::uint32_t connect_timeout_s = 3;
   std::uint32_t statement_timeout_ms = 4'000;  // PostgreSQL
   std::uint32_t busy_timeout_ms = 2'000;      // SQLite, against writers in other processes
 };

@@ -1,0 +1,101 @@
+// What the ledger's tests share: an EscrowLedger on a real database, accounts on it, and a store
+// between the two that can be told to fail as databases do.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/sources.h"
+#include "ledger/escrow_ledger.h"
+#include "support/stores.h"
+
+namespace turnpike::ledger {
+
+// What the next settlements come to, however the database feels.
+enum class Fault : std::uint8_t {
+  none,
+  unavailable,          // nothing written
+  unknown_committed,    // written, the answer lost
+  unknown_aborted,      // not written, the answer lost
+  fatal,
+};
+
+// A LedgerStore that passes everything on to the real one, except where `fault` says otherwise.
+class FaultyStore final : public LedgerStore {
+ public:
+  explicit FaultyStore(LedgerStore& real) : real_(real) {}
+
+  std::atomic<Fault> fault = Fault::none;
+  std::atomic<bool> unreachable = false;  // leases and heartbeats fail
+  std::atomic<bool> prober_blocked = false;
+  std::atomic<int> batches = 0;
+  std::atomic<int> faults_met = 0;
+  std::function<void()> before_settle;  // set before the ledger starts
+
+  Stored<Unit> start() override { return real_.start(); }
+  Stored<std::unique_ptr<SettlementStream>> open_stream() override;
+  std::unique_ptr<LeaseStore> open_leases() override;
+  Result<Allocation, base::Error> grant(const GrantRequest& request) override {
+    return real_.grant(request);
+  }
+  Result<Balance, base::Error> balance(std::string_view id) override { return real_.balance(id); }
+  Result<std::vector<Allocation>, base::Error> allocations(std::string_view id) override {
+    return real_.allocations(id);
+  }
+  Stored<Verification> verify() override { return real_.verify(); }
+
+ private:
+  LedgerStore& real_;
+};
+
+class OnLedger : public testing::TestWithParam<storage::Engine> {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  void start_ledger();
+  void crash_ledger() { ledger_.reset(); }  // without stop(): nothing more is written
+  std::string account_with(Credits units);
+  std::string grant(const std::string& account, Credits units, std::int64_t valid_ms);
+
+  Result<Hold, base::Error> hold(const std::string& account, Credits units,
+                                 std::int64_t call_ms = 1'000) {
+    return ledger_->hold(account, units, runtime::Deadline::after_ms(call_ms));
+  }
+  // hold() when it must succeed.
+  Hold held(const std::string& account, Credits units);
+  Settlement settle(Hold hold, const std::string& account, std::string message = "");
+  std::string new_message();
+  AccountSums sums(const std::string& account);
+  base::ErrorCode refusal(const std::string& account, Credits units) {
+    const auto answer = hold(account, units);
+    return answer ? base::ErrorCode::gateway_internal : answer.error().code;
+  }
+  // Polls until `done`, without a fixed pause being relied upon; false after ten seconds.
+  static bool eventually(const std::function<bool()>& done);
+  static UsageFact fact_of(const std::string& account, const std::string& message, bool charged);
+
+  std::unique_ptr<support::TestStore> store_;
+  std::unique_ptr<storage::Node> node_;
+  std::unique_ptr<FaultyStore> faulty_;
+  std::unique_ptr<base::Log> log_ = base::make_silent_log();
+  std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
+  std::unique_ptr<runtime::BlockingPool> pool_;
+  LedgerSettings settings_;
+  std::atomic<int> fatal_ = 0;
+  std::unique_ptr<EscrowLedger> ledger_;
+  base::SystemClock clock_;
+  base::SystemRandom random_;
+  std::mutex uuid_mutex_;
+  base::UuidSource uuids_{clock_, random_};
+};
+
+}  // namespace turnpike::ledger

@@ -1,0 +1,178 @@
+#include "storage/migration.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "storage/database.h"
+#include "support/stores.h"
+
+namespace turnpike::storage {
+namespace {
+
+const Migration first{1, "first", 1,
+                      "-- min_reader: 1\nCREATE TABLE thing (id BIGINT PRIMARY KEY);\n"};
+const Migration expand{2, "expand", 1,
+                       "-- min_reader: 1\nALTER TABLE thing ADD COLUMN name TEXT NOT NULL DEFAULT "
+                       "'';\n"};
+const Migration contract{3, "contract", 2,
+                         "-- min_reader: 2\nCREATE TABLE other (id BIGINT PRIMARY KEY);\n\n"
+                         "INSERT INTO other (id)\n  VALUES (1);\n"};
+
+class MigrationTest : public testing::TestWithParam<Engine> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = support::missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
+    settings_.engine = GetParam();
+    settings_.data_dir = directory_.path() + "/data";
+    settings_.sessions = 1;
+    if (GetParam() == Engine::postgres) {
+      settings_.postgres_url = support::shared_postgres()->new_schema();
+    }
+    database_ = std::make_unique<Database>(settings_);
+    connection_ = database_->connect();
+  }
+  std::size_t apply(const std::vector<Migration>& known, bool dry_run = false) {
+    return apply_migrations(*connection_, database_->writer(), known, 1, dry_run).size();
+  }
+  std::string check(const std::vector<Migration>& known) { return check_schema(*connection_, known); }
+
+  support::TemporaryDirectory directory_;
+  Settings settings_;
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Connection> connection_;
+};
+INSTANTIATE_TEST_SUITE_P(Engines, MigrationTest, testing::ValuesIn(support::engines),
+                         [](const auto& each) { return support::name_of(each.param); });
+
+TEST_P(MigrationTest, AppliesWhatIsMissingOnce) {
+  EXPECT_NE(check({first}).find("run `turnpike migrate` first"), std::string::npos);
+  EXPECT_EQ(apply({first}), 1u);
+  EXPECT_EQ(check({first}), "");
+  EXPECT_EQ(apply({first}), 0u);
+  EXPECT_EQ(apply({first, expand, contract}), 2u);
+  EXPECT_EQ(check({first, expand, contract}), "");
+  EXPECT_EQ(connection_->query_once("SELECT id FROM other", "i").number(0, 0), 1);
+}
+
+TEST_P(MigrationTest, DryRunTellsAndWritesNothing) {
+  EXPECT_EQ(apply({first, expand}, true), 2u);
+  EXPECT_NE(check({first}), "");
+}
+
+TEST_P(MigrationTest, BehindIsRefused) {
+  apply({first});
+  EXPECT_NE(check({first, expand}).find("schema version 1, this build needs 2"), std::string::npos);
+}
+
+TEST_P(MigrationTest, PreviousReleaseRunsOnAnExpandedSchemaButNotOnAContractedOne) {
+  apply({first});
+  apply({first, expand});
+  EXPECT_EQ(check({first}), "");  // the old build, while nodes are replaced
+  EXPECT_EQ(check({first, expand}), "");
+  apply({first, expand, contract});
+  EXPECT_EQ(check({first, expand}), "");
+  EXPECT_NE(check({first}).find("install a newer release"), std::string::npos);
+  EXPECT_THROW(apply({first}), StoreError);
+}
+
+TEST_P(MigrationTest, ChangedMigrationIsRefused) {
+  apply({first});
+  Migration changed = first;
+  changed.sql += "\n";
+  EXPECT_NE(check({changed}).find("another checksum"), std::string::npos);
+  EXPECT_THROW(apply({changed, expand}), StoreError);
+}
+
+TEST_P(MigrationTest, SchemaChangedByHandIsRefused) {
+  apply({first});
+  connection_->run_once("CREATE INDEX by_hand ON thing (id)");
+  EXPECT_NE(check({first}).find("by hand"), std::string::npos);
+  EXPECT_THROW(apply({first, expand}), StoreError);
+  connection_->run_once("DROP INDEX by_hand");
+  EXPECT_EQ(check({first}), "");
+}
+
+TEST_P(MigrationTest, FailingMigrationLeavesNothingBehind) {
+  const Migration broken{2, "broken", 1,
+                         "CREATE TABLE half (id BIGINT);\nCREATE TABLE thing (id BIGINT);\n"};
+  apply({first});
+  EXPECT_THROW(apply({first, broken}), StoreError);
+  EXPECT_EQ(check({first}), "");
+}
+
+TEST_P(MigrationTest, ShippedMigrationsAreNumberedWithoutGapsOnBothEngines) {
+  const auto shipped = shipped_migrations(GetParam());
+  ASSERT_FALSE(shipped.empty());
+  for (std::size_t at = 0; at < shipped.size(); ++at) {
+    EXPECT_EQ(shipped[at].version, at + 1);
+    EXPECT_GE(shipped[at].min_reader, 1u);
+    EXPECT_LE(shipped[at].min_reader, shipped[at].version);
+    EXPECT_FALSE(statements_of(shipped[at].sql).empty());
+  }
+  EXPECT_EQ(shipped_migrations(Engine::sqlite).size(),
+            shipped_migrations(Engine::postgres).size());
+}
+
+TEST(Statements, EndAtSemicolonsOutsideBodies) {
+  const auto statements = statements_of(
+      "-- a comment;\nCREATE TABLE a (b TEXT DEFAULT ';x');\n\nCREATE FUNCTION f() AS $$\n"
+      "BEGIN;\n  END;\n$$;\n");
+  ASSERT_EQ(statements.size(), 2u);
+  EXPECT_EQ(statements[0], "CREATE TABLE a (b TEXT DEFAULT ';x')");
+  EXPECT_TRUE(statements[1].ends_with("$$"));
+  EXPECT_THROW(statements_of("CREATE TABLE a (b)"), StoreError);
+}
+
+class NodeTest : public MigrationTest {};
+INSTANTIATE_TEST_SUITE_P(Engines, NodeTest, testing::ValuesIn(support::engines),
+                         [](const auto& each) { return support::name_of(each.param); });
+
+TEST_P(NodeTest, OpensOnlyAMigratedDatabase) {
+  const support::ManualClock clock;
+  support::SeededRandom random(1);
+  const auto refused = Node::open(settings_, Role::gateway, {clock, random});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().find("turnpike migrate"), std::string::npos);
+  ASSERT_TRUE(migrate(settings_, clock, false).ok());
+  EXPECT_TRUE(migrate(settings_, clock, true)->empty());
+  EXPECT_TRUE(Node::open(settings_, Role::gateway, {clock, random}).ok());
+}
+
+TEST_P(NodeTest, OneGatewayHoldsADataDirAndToolsComeBeside) {
+  const support::ManualClock clock;
+  support::SeededRandom random(1);
+  ASSERT_TRUE(migrate(settings_, clock, false).ok());
+  auto gateway = Node::open(settings_, Role::gateway, {clock, random});
+  ASSERT_TRUE(gateway.ok());
+  const auto second = Node::open(settings_, Role::gateway, {clock, random});
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.error().find("another running gateway"), std::string::npos);
+  EXPECT_TRUE(Node::open(settings_, Role::tool, {clock, random}).ok());
+  gateway->reset();
+  EXPECT_TRUE(Node::open(settings_, Role::gateway, {clock, random}).ok());
+}
+
+TEST_P(NodeTest, SecretsAreMadeOnceAndShared) {
+  const support::ManualClock clock;
+  support::SeededRandom random(1);
+  ASSERT_TRUE(migrate(settings_, clock, false).ok());
+  const auto left = *Node::open(settings_, Role::tool, {clock, random});
+  const auto right = *Node::open(settings_, Role::tool, {clock, random});
+  const auto made = left->secrets().get_or_create("cursor", 32);
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(made->size(), 32u);
+  EXPECT_EQ(*right->secrets().get_or_create("cursor", 32), *made);
+  EXPECT_NE(*right->secrets().get_or_create("other", 32), *made);
+}
+
+TEST(DryRun, CreatesNoSqliteFile) {
+  const support::TemporaryDirectory directory;
+  Settings settings;
+  settings.data_dir = directory.path() + "/none";
+  EXPECT_FALSE(migrate(settings, support::ManualClock(), true)->empty());
+  EXPECT_FALSE(std::filesystem::exists(settings.data_dir));
+}
+
+}  // namespace
+}  // namespace turnpike::storage

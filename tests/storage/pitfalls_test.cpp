@@ -1,0 +1,321 @@
+// The faults of Poco::Data that concern this folder, each shown to be handled.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "storage/database.h"
+#include "support/stores.h"
+
+namespace turnpike::storage {
+namespace {
+
+constexpr Query select_one{"SELECT 1 AS one", "i"};
+constexpr Query insert_row{"INSERT INTO thing (id, name) VALUES ($1, $2)"};
+constexpr Query select_names{"SELECT name FROM thing WHERE id >= $1 ORDER BY id", "t"};
+constexpr Query count_rows{"SELECT COUNT(*) AS n FROM thing", "i"};
+constexpr Query sum_of_ids{"SELECT CAST(COALESCE(SUM(id), 0) AS BIGINT) AS n FROM thing", "i"};
+constexpr Query own_process{"SELECT pg_backend_pid()::bigint AS pid", "i"};
+constexpr Query kill_process{
+    "SELECT CASE WHEN pg_terminate_backend($1::int) THEN 1 ELSE 0 END AS done", "i"};
+constexpr Query kept_count{"SELECT COUNT(*) AS n FROM pg_prepared_statements", "i"};
+
+class Pitfall : public testing::TestWithParam<Engine> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = support::missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
+    settings_.engine = GetParam();
+    settings_.data_dir = directory_.path();
+    settings_.sessions = 2;
+    settings_.session_wait_ms = 200;
+    settings_.busy_timeout_ms = 300;
+    if (GetParam() == Engine::postgres) {
+      settings_.postgres_url = support::shared_postgres()->new_schema();
+    }
+    database_ = std::make_unique<Database>(settings_);
+    database_->with([](Connection& connection) {
+      connection.run_once("CREATE TABLE thing (id BIGINT PRIMARY KEY, name TEXT NOT NULL)");
+    });
+  }
+  std::int64_t rows() {
+    return database_->with([](Connection& connection) {
+      return connection.run(count_rows).number(0, 0);
+    });
+  }
+  std::unique_ptr<Transaction> begin(Connection& connection) {
+    return std::make_unique<Transaction>(connection, Transaction::Kind::write, database_->writer());
+  }
+
+  support::TemporaryDirectory directory_;
+  Settings settings_;
+  std::unique_ptr<Database> database_;
+};
+INSTANTIATE_TEST_SUITE_P(Engines, Pitfall, testing::ValuesIn(support::engines),
+                         [](const auto& each) { return support::name_of(each.param); });
+
+TEST_P(Pitfall, FailedTransactionRefusesToCommit) {
+  const auto connection = database_->connect();
+  {
+    const auto transaction = begin(*connection);
+    transaction->run(insert_row, {std::int64_t{1}, "a"});
+    EXPECT_THROW(transaction->run(insert_row, {std::int64_t{1}, "again"}), StoreError);
+    EXPECT_THROW(transaction->run(select_one), StoreError);
+    EXPECT_THROW(transaction->commit(), StoreError);
+  }
+  EXPECT_EQ(rows(), 0);
+  const auto next = begin(*connection);  // the session carries nothing over
+  next->run(insert_row, {std::int64_t{2}, "b"});
+  next->commit();
+  EXPECT_EQ(rows(), 1);
+}
+
+TEST_P(Pitfall, TransactionThatIsLeftIsRolledBack) {
+  database_->with([&](Connection& connection) {
+    const auto transaction = begin(connection);
+    transaction->run(insert_row, {std::int64_t{1}, "a"});
+  });
+  EXPECT_EQ(rows(), 0);
+  for (int turn = 0; turn < 4; ++turn) {  // whichever session it was, nobody gets it half done
+    database_->write([&](Transaction& transaction) {
+      return transaction.run(insert_row, {std::int64_t{turn}, "x"}).size();
+    });
+  }
+  EXPECT_EQ(rows(), 4);
+}
+
+TEST_P(Pitfall, KeptStatementIsBoundAgainAlsoAfterAFailure) {
+  const auto connection = database_->connect();
+  connection->run(insert_row, {std::int64_t{1}, "one"});
+  connection->run(insert_row, {std::int64_t{2}, ""});
+  EXPECT_THROW(connection->run(insert_row, {std::int64_t{1}, "again"}), StoreError);
+  EXPECT_FALSE(connection->broken());
+  connection->run(insert_row, {std::int64_t{3}, "it's \"$1\" ? \\ \n"});
+  const Rows names = connection->run(select_names, {std::int64_t{1}});
+  ASSERT_EQ(names.size(), 3u);
+  EXPECT_EQ(names.text(1, 0), "");
+  EXPECT_EQ(names.text(2, 0), "it's \"$1\" ? \\ \n");
+  EXPECT_EQ(connection->run(select_names, {std::int64_t{3}}).size(), 1u);
+  EXPECT_TRUE(connection->run(select_names, {std::int64_t{9}}).empty());
+}
+
+TEST_P(Pitfall, SumsAreExactBeyondADouble) {
+  const auto connection = database_->connect();
+  const std::int64_t large = (std::int64_t{1} << 53) + 1;
+  connection->run(insert_row, {large, "a"});
+  connection->run(insert_row, {std::int64_t{1'000}, "b"});
+  EXPECT_EQ(connection->run(sum_of_ids).number(0, 0), large + 1'000);
+}
+
+TEST_P(Pitfall, ExhaustedPoolWaitsAndThenSaysSo) {
+  std::atomic<bool> is_free = false;
+  database_->with([&](Connection&) {
+    database_->with([&](Connection&) {
+      const auto began = std::chrono::steady_clock::now();
+      EXPECT_THROW(database_->with([](Connection&) { return 0; }), StoreError);
+      EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(190));
+    });
+  });
+  std::thread other;
+  database_->with([&](Connection&) {
+    database_->with([&](Connection&) {
+      other = std::thread([&] { is_free = database_->with([](Connection&) { return true; }); });
+    });
+  });
+  other.join();
+  EXPECT_TRUE(is_free);
+}
+
+TEST_P(Pitfall, UnreadableTargetIsAnErrorNotAWait) {
+  Settings wrong = settings_;
+  wrong.connect_timeout_s = 1;
+  wrong.sqlite_path = "/proc/no/such/place.db";
+  wrong.postgres_url = "postgres://nobody@127.0.0.1:1/none";
+  EXPECT_THROW(Database{wrong}, StoreError);
+}
+
+class SqlitePitfall : public Pitfall {};
+INSTANTIATE_TEST_SUITE_P(Engines, SqlitePitfall, testing::Values(Engine::sqlite),
+                         [](const auto& each) { return support::name_of(each.param); });
+
+TEST_P(SqlitePitfall, SessionsAreDurableAndPatientForAShortTime) {
+  const auto connection = database_->connect();
+  EXPECT_EQ(connection->query_once("PRAGMA journal_mode", "t").text(0, 0), "wal");
+  EXPECT_EQ(connection->query_once("PRAGMA synchronous", "i").number(0, 0), 2);  // FULL
+  EXPECT_EQ(connection->query_once("PRAGMA foreign_keys", "i").number(0, 0), 1);
+  EXPECT_EQ(connection->query_once("PRAGMA busy_timeout", "i").number(0, 0), 300);
+}
+
+// A deferred transaction that read first would fail at once here.
+TEST_P(SqlitePitfall, WriteTransactionThatReadsFirstMeetsNoUpgradeFailure) {
+  Settings patient = settings_;
+  patient.busy_timeout_ms = 20'000;
+  const Database shared(patient);
+  std::atomic<int> failures = 0;
+  const auto add = [&](std::int64_t from) {
+    const auto connection = shared.connect();
+    std::mutex not_shared;  // as another process, which does not queue at our writer lock
+    for (std::int64_t turn = 0; turn < 100; ++turn) {
+      try {
+        Transaction transaction(*connection, Transaction::Kind::write, not_shared);
+        transaction.run(count_rows);
+        transaction.run(insert_row, {from + turn, "x"});
+        transaction.commit();
+      } catch (const StoreError&) {
+        ++failures;
+      }
+    }
+  };
+  std::thread left([&] { add(0); });
+  std::thread right([&] { add(1'000); });
+  left.join();
+  right.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(rows(), 200);
+}
+
+TEST_P(SqlitePitfall, WriterInAnotherProcessIsWaitedForOnlyShortly) {
+  const auto blocker = database_->connect();
+  std::mutex not_shared;
+  Transaction open(*blocker, Transaction::Kind::write, not_shared);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_THROW(database_->write([](Transaction& transaction) {
+    return transaction.run(count_rows).size();
+  }),
+               StoreError);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+}
+
+TEST_P(SqlitePitfall, BulkCountsWhatItChanged) {
+  static constexpr Query insert_all{
+      "INSERT INTO thing (id, name) VALUES (?, ?) ON CONFLICT DO NOTHING"};
+  const auto connection = database_->connect();
+  Bulk rows("it");
+  for (const std::int64_t id : {1, 2, 2, 3}) {
+    rows.add(0, id);
+    rows.add(1, "n");
+  }
+  EXPECT_EQ(connection->run_bulk(insert_all, rows), 3u);
+  rows.clear();
+  EXPECT_EQ(connection->run_bulk(insert_all, rows), 0u);
+  rows.add(0, std::int64_t{9});
+  rows.add(1, "n");
+  EXPECT_EQ(connection->run_bulk(insert_all, rows), 1u);
+}
+
+class PostgresPitfall : public Pitfall {};
+INSTANTIATE_TEST_SUITE_P(Engines, PostgresPitfall, testing::Values(Engine::postgres),
+                         [](const auto& each) { return support::name_of(each.param); });
+
+TEST_P(PostgresPitfall, SessionsAreBounded) {
+  const auto connection = database_->connect();
+  EXPECT_EQ(connection->query_once("SHOW statement_timeout", "t").text(0, 0), "4s");
+  EXPECT_EQ(connection->query_once("SHOW idle_in_transaction_session_timeout", "t").text(0, 0),
+            "4s");
+  EXPECT_EQ(connection->query_once("SHOW synchronous_commit", "t").text(0, 0), "on");
+  const std::string target = connection_target(settings_);
+  EXPECT_NE(target.find("connect_timeout=3"), std::string::npos);
+  EXPECT_NE(target.find("tcp_user_timeout=4000"), std::string::npos);
+}
+
+TEST_P(PostgresPitfall, StatementsAreKeptNotPreparedAgain) {
+  const auto connection = database_->connect();
+  connection->run(select_one);
+  const std::int64_t before = connection->run(kept_count).number(0, 0);
+  for (int turn = 0; turn < 10; ++turn) connection->run(select_one);
+  EXPECT_EQ(connection->run(kept_count).number(0, 0), before);
+}
+
+TEST_P(PostgresPitfall, SessionKilledByTheServerIsReplacedUnseen) {
+  const std::int64_t victim = database_->with(
+      [](Connection& connection) { return connection.run(own_process).number(0, 0); });
+  const auto killer = database_->connect();
+  ASSERT_EQ(killer->run(kill_process, {victim}).number(0, 0), 1);
+  EXPECT_EQ(rows(), 0);
+}
+
+TEST_P(PostgresPitfall, SessionKilledMidwayWritesNothingAndIsTriedOnceMore) {
+  int tries = 0;
+  const auto killer = database_->connect();
+  database_->write([&](Transaction& transaction) {
+    transaction.run(insert_row, {std::int64_t{++tries}, "x"});
+    if (tries == 1) {
+      killer->run(kill_process, {transaction.run(own_process).number(0, 0)});
+      transaction.run(count_rows);
+    }
+    return 0;
+  });
+  EXPECT_EQ(tries, 2);
+  EXPECT_EQ(rows(), 1);
+}
+
+TEST_P(PostgresPitfall, CommitWithoutAnAnswerIsUnknown) {
+  const auto killer = database_->connect();
+  const auto connection = database_->connect();
+  const auto transaction = begin(*connection);
+  transaction->run(insert_row, {std::int64_t{1}, "x"});
+  const std::int64_t victim = transaction->run(own_process).number(0, 0);
+  ASSERT_EQ(killer->run(kill_process, {victim}).number(0, 0), 1);
+  try {
+    transaction->commit();
+    FAIL() << "committed on a dead session";
+  } catch (const StoreError& error) {
+    EXPECT_EQ(error.kind(), StoreError::Kind::unknown);
+  }
+}
+
+TEST_P(PostgresPitfall, UrlsAreReadAndBlanksRefused) {
+  Settings settings;
+  settings.engine = Engine::postgres;
+  settings.postgres_url = "postgres://us%40er:pw@db.example:6432/books?sslmode=require";
+  const std::string target = connection_target(settings);
+  for (const char* part : {"user=us@er", "password=pw", "host=db.example", "port=6432",
+                           "dbname=books", "sslmode=require"}) {
+    EXPECT_NE(target.find(part), std::string::npos) << part;
+  }
+  settings.postgres_url = "postgresql:///books?host=/run/postgresql";
+  EXPECT_NE(connection_target(settings).find("host=/run/postgresql"), std::string::npos);
+  settings.postgres_url = "postgres://[::1]:5433/x";
+  EXPECT_NE(connection_target(settings).find("host=::1"), std::string::npos);
+  settings.postgres_url = "postgres://u:a%20b@h/x";
+  EXPECT_THROW((void)connection_target(settings), StoreError);
+  settings.postgres_url = "postgres://u@h/x?%zz=1";
+  EXPECT_THROW((void)connection_target(settings), StoreError);
+  settings.postgres_url = "";
+  EXPECT_THROW((void)connection_target(settings), StoreError);
+}
+
+// The batch row of a settlement still under way holds the prober back until it has ended.
+TEST_P(PostgresPitfall, ProberWaitsForTheTransactionItAsksAbout) {
+  for (const bool commits : {true, false}) {
+    const support::TestStore store(Engine::postgres);
+    const auto node = store.open();
+    ASSERT_TRUE(node->ledger().start().ok());
+    const auto stream = *node->ledger().open_stream();
+    Database direct(store.settings());
+    const auto other = direct.connect();
+    const Rows id = other->query_once("SELECT MAX(id) FROM incarnation", "i");
+    auto open = std::make_unique<Transaction>(*other, Transaction::Kind::write, direct.writer());
+    open->run_once("INSERT INTO settle_batch (stream, no, first_seq, facts, head) VALUES (" +
+                   std::to_string(id.number(0, 0) * 64) + ", 7, 1, 0, '')");
+    std::atomic<bool> is_known = false;
+    bool was_committed = !commits;
+    std::thread prober([&] {
+      was_committed = *stream->committed(7);
+      is_known = true;
+    });
+    const auto watcher = direct.connect();
+    while (watcher->query_once("SELECT COUNT(*) FROM pg_locks WHERE NOT granted", "i")
+               .number(0, 0) == 0) {
+      std::this_thread::yield();
+    }
+    EXPECT_FALSE(is_known);
+    if (commits) open->commit();
+    open.reset();
+    prober.join();
+    EXPECT_EQ(was_committed, commits);
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::storage
