@@ -64,7 +64,9 @@ class ScriptedBoundLane final : public BoundLane {
 class ScriptedLane final : public Lane {
  public:
   explicit ScriptedLane(Script& script) : script_(script) {}
-  [[nodiscard]] LaneTraits traits() const noexcept override { return {"scripted", {}, false, false}; }
+  [[nodiscard]] LaneTraits traits() const noexcept override {
+    return {"scripted", {}, false, false};
+  }
   Result<std::unique_ptr<BoundLane>> bind(const LaneBinding&, Host&) override {
     return std::unique_ptr<BoundLane>(std::make_unique<ScriptedBoundLane>(script_));
   }
