@@ -77,7 +77,7 @@ TEST_F(ServeFiberTest, KeepsACancellationFromAStreamThatHasBegun) {
   EXPECT_EQ(count_of(journal, "settle:success"), 1u);
 }
 
-// ---- many calls at once ---------------------------------------------------------------------------
+// ---- many calls at once
 
 // Counts what the ledger is asked, from any Thread.
 class CountingLedger final : public ledger::Ledger {
@@ -183,13 +183,13 @@ TEST_F(ServeFiberTest, ServesManyCallsWhileTheProgramIsReplaced) {
   };
   publish(nullptr);
 
-  runtime::Runtime loops({.loops = 2});
   std::array<LoopSide, 2> sides;
   for (LoopSide& side : sides) side.view = std::make_unique<base::LoopView<Service>>(published);
   runtime::Semaphore ended{0};
   std::atomic<int> replied{0};
   std::atomic<int> failed{0};
   const std::string_view kinds[] = {"heavy", "small", "fail"};
+  runtime::Runtime loops({.loops = 2});  // ends before what its fibers use
   for (int call = 0; call < 3 * calls_per_kind; ++call) {
     const std::size_t loop_index = static_cast<std::size_t>(call) % 2;
     const std::string_view kind = kinds[call % 3];
@@ -203,10 +203,12 @@ TEST_F(ServeFiberTest, ServesManyCallsWhileTheProgramIsReplaced) {
       invocation.headers = headers;
       invocation.request_id = request_id;
       DroppingWriter dropping;
-      const auto pin = side.view->pin();
-      const Context context{pin.get(), side.state, authenticator, slots, clock};
-      const Served served = serve(context, invocation, dropping);
-      served.ending == Ending::replied ? ++replied : ++failed;
+      {
+        const auto pin = side.view->pin();
+        const Context context{pin.get(), side.state, authenticator, slots, clock};
+        const Served served = serve(context, invocation, dropping);
+        served.ending == Ending::replied ? ++replied : ++failed;
+      }
       ended.release();
     });
     if (call % 10 == 9) publish(published.current().get());
