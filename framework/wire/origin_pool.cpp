@@ -8,7 +8,6 @@ namespace turnpike::wire {
 namespace {
 
 using runtime::Deadline;
-using runtime::now_ns;
 
 bool same(const OriginKey& left, const OriginKey& right) noexcept {
   return left.authority == right.authority && left.connections_max == right.connections_max &&
@@ -23,14 +22,14 @@ std::size_t hash_of(const OriginKey& key) noexcept {
 }  // namespace
 
 OriginPool::OriginPool(const OriginPoolBounds& bounds, runtime::Loop* loop)
-    : bounds_(bounds), is_shared_(loop == nullptr) {
+    : bounds_(bounds), loop_(loop) {
   if (loop != nullptr) timer_.emplace(*loop, &OriginPool::on_timer, this);
 }
 
 OriginPool::~OriginPool() = default;
 
 std::unique_lock<std::mutex> OriginPool::guard() noexcept {
-  return is_shared_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+  return loop_ == nullptr ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
 }
 
 Origin* OriginPool::enter(const OriginKey& key, std::string_view host, std::uint16_t port) {
@@ -89,7 +88,7 @@ void OriginPool::make_room(Origin& origin) noexcept {
 void OriginPool::give_back(std::unique_ptr<UpstreamConnection> connection) noexcept {
   const auto lock = guard();
   const std::int64_t now = now_ns();
-  if (is_shared_) close_old(now);
+  if (loop_ == nullptr) close_old(now);
   Origin& origin = connection->origin();
   if (is_cleared_ || origin.idle.size() >= origin.connections_max) return;
   if (!connection->rest(now)) return;
@@ -115,7 +114,7 @@ void OriginPool::remove_idle(UpstreamConnection& connection) noexcept {
 
 void OriginPool::on_timer(void* object) noexcept {
   auto& pool = *static_cast<OriginPool*>(object);
-  const std::int64_t now = now_ns();
+  const std::int64_t now = pool.now_ns();
   pool.close_old(now);
   const bool has_idle = std::any_of(pool.origins_.begin(), pool.origins_.end(),
                                     [](const auto& entry) { return !entry.second->idle.empty(); });

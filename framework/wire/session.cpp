@@ -176,7 +176,10 @@ Persistence Session::persistence() noexcept {
 
 // Puts the head into output_; false when the fields are bad.
 bool Session::put_head(int status, Headers headers, ReplyFraming framing) {
-  transfer_deadline_ = Deadline::after_ms(connection_->home().shared().limits.transfer_timeout_ms);
+  // From the beginning of the loop's turn: close enough, and saves asking the clock.
+  ServerLoop& home = connection_->home();
+  transfer_deadline_ = Deadline{home.loop().turn_ns() +
+                                std::int64_t{home.shared().limits.transfer_timeout_ms} * 1'000'000};
   framing.persistence = persistence();
   output_.clear();
   return append_reply_head(output_, status, headers, framing, connection_->home().date());
