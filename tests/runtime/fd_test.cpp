@@ -280,6 +280,7 @@ TEST(Fd, OneAcceptorHandsSocketsToTheLeastLoadedLoop) {
   ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length), 0);
   std::vector<LoopSeat> seats;
   Semaphore answered{0};
+  Event accepted_all;
   runtime.loops()[0]->spawn([&] {
     Fd fd(listener);
     while (seats.size() < 30) {
@@ -298,6 +299,7 @@ TEST(Fd, OneAcceptorHandsSocketsToTheLeastLoadedLoop) {
         answered.release();
       });
     }
+    accepted_all.set();
   });
   for (int count = 0; count < 30; ++count) {
     const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -307,6 +309,7 @@ TEST(Fd, OneAcceptorHandsSocketsToTheLeastLoadedLoop) {
     ::close(client);
     ASSERT_EQ(answered.acquire(Deadline::never()), Wake::ready);
   }
+  ASSERT_EQ(accepted_all.wait(Deadline::never()), Wake::ready);
   for (const auto& loop : runtime.loops()) EXPECT_EQ(loop->seats(), 10);
   seats.clear();
   for (const auto& loop : runtime.loops()) EXPECT_EQ(loop->seats(), 0);
