@@ -85,8 +85,9 @@ class Forum {
       each(categories->get("categories"), position + ".category_list.categories",
            [&](const JsonValue& category) {
              const std::string id = number_text(category, "id");
-             run_.count(run_.writer().put_category(source_, id,
-                                                   required_text(category, "name")));
+             const std::string name = required_text(category, "name");
+             if (!run_.first_time("category\n" + id)) return run_.ignore();
+             run_.count(run_.writer().put_category(source_, id, name));
            });
     } else {
       run_.record(position, [] {

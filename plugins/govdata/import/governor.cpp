@@ -27,6 +27,9 @@ class Contract {
   void apply(const GovernorEvent& event) {
     bind(event);
     if (event.kind == EventKind::vote) return apply_vote(event);
+    // A contract says each of these once; deadlines alone may move again.
+    const std::string key = std::to_string(static_cast<int>(event.kind)) + event.proposal_id;
+    if (event.kind != EventKind::extended && !run_.first_time(key)) return run_.ignore();
     auto known = run_.writer().find_proposal(source_, event.proposal_id);
     if (event.kind == EventKind::created) {
       ProposalRecord record = known.value_or(ProposalRecord{});
@@ -151,8 +154,10 @@ class Contract {
       record.source_status = "Executed";
     } else {
       record.times.canceled = at;
-      record.standing = {Outcome::canceled, Execution::not_started};
-      record.source_status = "Canceled";
+      if (!executed) {
+        record.standing = {Outcome::canceled, Execution::not_started};
+        record.source_status = "Canceled";
+      }
     }
     judge_confidence(record);
   }
@@ -172,6 +177,8 @@ class Contract {
                   static_cast<long long>(event.block.value_or(0)),
                   static_cast<long long>(event.log_index.value_or(0)));
     vote.external_id = place;
+    const std::string key = "vote\n" + event.proposal_id + "\n" + vote.voter + "\n" + place;
+    if (!run_.first_time(key)) return run_.ignore();
     const auto written = run_.writer().put_vote(source_, event.proposal_id, vote, true);
     if (!written) throw BadRecord("the proposal " + event.proposal_id + " is not in the store");
     run_.count(*written);

@@ -83,6 +83,14 @@ struct Input::Unzip {
 
 Input::Input(std::unique_ptr<ByteSource> source, Progress progress)
     : source_(std::move(source)), progress_(std::move(progress)) {
+  try {
+    read_ahead();
+  } catch (const ImportError& error) {
+    problem_ = error.what();
+  }
+}
+
+void Input::read_ahead() {
   char head[2];
   std::size_t got = 0;
   while (got < sizeof(head)) {
@@ -100,13 +108,14 @@ Input::Input(std::unique_ptr<ByteSource> source, Progress progress)
     filled += more;
   }
   setg(buffer_.data(), buffer_.data(), buffer_.data() + filled);
-  if (look_ahead().substr(0, 3) == "\xEF\xBB\xBF") gbump(3);
+  if (std::string_view(buffer_.data(), filled).substr(0, 3) == "\xEF\xBB\xBF") gbump(3);
   begin_record();
 }
 
 Input::~Input() = default;
 
 std::string_view Input::look_ahead() const {
+  if (!problem_.empty()) throw ImportError(problem_);
   return {gptr(), static_cast<std::size_t>(egptr() - gptr())};
 }
 
@@ -118,6 +127,7 @@ void Input::begin_record() { record_start_ = position(); }
 
 Input::int_type Input::underflow() {
   if (gptr() < egptr()) return traits_type::to_int_type(*gptr());
+  if (!problem_.empty()) throw ImportError(problem_);
   const std::uint64_t here = position();
   if (here - record_start_ > record_bytes_max) {
     throw ImportError("the record that begins at byte " + std::to_string(record_start_) +

@@ -47,7 +47,7 @@ class Input final : public std::streambuf {
   explicit Input(std::unique_ptr<ByteSource> source, Progress progress = {});
   ~Input() override;
 
-  // What will be read next, up to 1 MiB; a byte order mark is already skipped.
+  // What will be read next, up to 1 MiB; a byte order mark is already skipped. Throws ImportError.
   [[nodiscard]] std::string_view look_ahead() const;
   // The next line without its end; false at the end of the input. Throws ImportError.
   bool line(std::string& into);
@@ -64,6 +64,7 @@ class Input final : public std::streambuf {
 
  private:
   struct Unzip;
+  void read_ahead();
   std::size_t fill(char* into, std::size_t size);
   std::size_t read_raw(char* into, std::size_t size);
   std::size_t unzip(char* into, std::size_t size);
@@ -76,6 +77,7 @@ class Input final : public std::streambuf {
   std::uint64_t buffer_start_ = 0;  // position of the buffer's first byte
   std::uint64_t record_start_ = 0;
   std::uint64_t raw_bytes_ = 0;
+  std::string problem_;   // of the first read; thrown when somebody wants the bytes
   std::string raw_head_;  // first raw bytes, read to see whether they are gzip's
 };
 

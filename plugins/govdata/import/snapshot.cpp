@@ -11,7 +11,7 @@ namespace {
 
 using Kind = JsonValue::Kind;
 
-constexpr std::size_t choices_max = 4096;
+constexpr std::size_t choices_max = 1000;
 
 std::string space_of(const Run& run, const JsonValue& record) {
   const JsonValue* space = record.get("space");
@@ -55,7 +55,7 @@ std::vector<Choice> choices_of(const JsonValue& record) {
   const JsonValue* labels = record.get("choices");
   if (labels == nullptr) return choices;
   if (!labels->is(Kind::array)) throw BadRecord("choices is no list");
-  if (labels->items.size() > choices_max) throw BadRecord("more than 4096 choices");
+  if (labels->items.size() > choices_max) throw BadRecord("more than 1000 choices");
   for (const JsonValue& label : labels->items) {
     if (!label.is(Kind::string)) throw BadRecord("a choice is no string");
     choices.push_back({std::to_string(choices.size() + 1), label.text, {}, {}});
@@ -154,6 +154,7 @@ void take_space(Run& run, const JsonValue& record) {
   dao.about = text_field(record, "about", 8192);
   dao.website = text_field(record, "website");
   dao.logo_url = text_field(record, "avatar");
+  if (!run.first_time("space\n" + space)) return run.ignore();
   run.count(run.writer().put_dao(dao));
 }
 

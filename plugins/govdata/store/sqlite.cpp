@@ -130,6 +130,12 @@ std::int64_t Database::number(std::string_view sql, std::int64_t fallback) {
   return statement.step() && !statement.is_null(0) ? statement.integer(0) : fallback;
 }
 
+std::vector<std::string> Database::prepared() const {
+  std::vector<std::string> texts;
+  for (const auto& [text, statement] : statements_) texts.push_back(text);
+  return texts;
+}
+
 Transaction::Transaction(Database& database, Kind kind) : database_(database) {
   database.execute(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
 }

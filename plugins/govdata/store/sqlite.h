@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace turnpike::govdata {
 
@@ -86,6 +87,8 @@ class Database {
   [[nodiscard]] std::int64_t last_row_id() const noexcept;
   // The first column of the first row, or `fallback`.
   std::int64_t number(std::string_view sql, std::int64_t fallback = 0);
+  // The texts prepared so far, so that tests can ask for their plans.
+  [[nodiscard]] std::vector<std::string> prepared() const;
 
  private:
   struct Finalize {

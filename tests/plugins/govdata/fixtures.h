@@ -1,0 +1,129 @@
+// What the govdata tests share: a store in a folder that goes away, a clock that stands still,
+// imports from text, the real data where it is present, and logs built by hand. One Thread.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "govdata/import/import.h"
+#include "govdata/serve/service.h"
+#include "govdata/store/schema.h"
+#include "govdata/store/timestamp.h"
+
+namespace turnpike::govdata {
+
+inline std::int64_t at(const char* iso) { return parse_iso_time(iso).value(); }
+
+class StillClock final : public Clock {
+ public:
+  [[nodiscard]] std::int64_t now_ms() const noexcept override { return time_ms; }
+  [[nodiscard]] std::int64_t monotonic_ns() const noexcept override { return time_ms * 1'000'000; }
+  std::int64_t time_ms = parse_iso_time("2026-03-01T12:00:00Z").value();
+};
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "govdata-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+struct Rejected {
+  std::string position, reason;
+};
+
+class StoreTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::string path() const { return folder_.file("store.db"); }
+  Database& store() {
+    if (!store_) store_ = open_for_import(path());
+    return *store_;
+  }
+  static ImportOptions options(Format format, const std::string& dao) {
+    ImportOptions options;
+    options.format = format;
+    options.dao.dao_id = dao;
+    options.now_ms = StillClock().time_ms;
+    if (format == Format::discourse) options.base_url = "https://forum.example.org";
+    return options;
+  }
+  ImportSummary import(const ImportOptions& with, Input& input) {
+    rejected.clear();
+    return run_import(store(), input, with,
+                      [&](const std::string& position, const std::string& reason) {
+                        rejected.push_back({position, reason});
+                      });
+  }
+  ImportSummary import(const ImportOptions& with, std::string_view text) {
+    Input input(open_memory(text));
+    return import(with, input);
+  }
+  ImportSummary import_shared(const ImportOptions& with, const std::string& file) {
+    Input input(open_file(shared(file)));
+    return import(with, input);
+  }
+  static std::string shared(const std::string& file) {
+    return std::string(TURNPIKE_SOURCE_DIR) + "/../shared/data/govdata/" + file;
+  }
+  std::int64_t number(const std::string& sql) { return store().number(sql); }
+  std::string text(const std::string& sql) {
+    auto row = store().prepare(sql);
+    return row.step() ? row.text(0) : "(no row)";
+  }
+
+  std::vector<Rejected> rejected;
+  StillClock clock;
+
+ private:
+  TemporaryFolder folder_;
+  std::unique_ptr<Database> store_;
+};
+
+// Skips the test with a visible message where the real data is not at hand.
+#define REQUIRE_SHARED_DATA()                                                    \
+  if (!std::filesystem::exists(std::string(TURNPIKE_SOURCE_DIR) +                \
+                               "/../shared/data/govdata/README.md")) {           \
+    GTEST_SKIP() << "the real governance data (../shared/data/govdata) is not here"; \
+  }
+
+inline void expect_counts(const ImportSummary& summary, std::int64_t in, std::int64_t fresh,
+                          std::int64_t changed, std::int64_t same, std::int64_t bad = 0) {
+  EXPECT_EQ(summary.error, "");
+  EXPECT_EQ(summary.rows_in, in);
+  EXPECT_EQ(summary.rows_new, fresh);
+  EXPECT_EQ(summary.rows_changed, changed);
+  EXPECT_EQ(summary.rows_same, same);
+  EXPECT_EQ(summary.rows_rejected, bad);
+}
+
+// Solidity's encoding, by hand.
+inline std::string word(std::uint64_t value) {
+  std::string hex(64, '0');
+  for (std::size_t place = 63; value > 0; --place, value /= 16) {
+    hex[place] = "0123456789abcdef"[value % 16];
+  }
+  return hex;
+}
+inline std::string padded(std::string bytes) {
+  std::string hex;
+  for (const char c : bytes) {
+    hex += "0123456789abcdef"[static_cast<unsigned char>(c) >> 4];
+    hex += "0123456789abcdef"[static_cast<unsigned char>(c) & 15];
+  }
+  hex.append((64 - hex.size() % 64) % 64, '0');
+  return word(bytes.size()) + hex;
+}
+
+}  // namespace turnpike::govdata
