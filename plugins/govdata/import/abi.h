@@ -1,7 +1,7 @@
-// Reading of Solidity's ABI encoding out of log data that anybody may have written: every offset and
-// length is checked against the data, and dynamic parts may not be counted twice, so what is decoded
-// is never larger than what was given. Errors are thrown as AbiError, caught where a log is decoded.
-// Pure; safe on any Thread.
+// Reading of Solidity's ABI encoding out of log data that anybody may have written: every offset
+// and length is checked against the data, and dynamic parts may not be counted twice, so what is
+// decoded is never larger than what was given. Errors are thrown as AbiError, caught where a log
+// is decoded. Pure; safe on any Thread.
 #pragma once
 
 #include <cstdint>

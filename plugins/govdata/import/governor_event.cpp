@@ -100,7 +100,8 @@ class Fields {
   [[nodiscard]] const JsonValue* get(std::initializer_list<std::string_view> names) const {
     for (const std::string_view name : names) {
       for (const auto& [known, value] : named_) {
-        const bool empty = value->is(Kind::null) || (value->is(Kind::string) && value->text.empty());
+        const bool empty =
+            value->is(Kind::null) || (value->is(Kind::string) && value->text.empty());
         if (known == name && !empty) return value;
       }
     }

@@ -52,7 +52,8 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--stale-after", options.stale_after_s, "seconds until the source is stale")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   app.add_option("--now", arguments.now, "the time to work at; default the clock's");
-  app.add_option("--directory", arguments.sample_directory, "sample: folder of manifest.json; default: the shipped one");
+  app.add_option("--directory", arguments.sample_directory,
+                 "sample: folder of manifest.json; default: the shipped one");
   app.add_flag("--keep-raw", options.keep_raw, "keep every record's source text");
   app.add_flag("--dry-run", options.dry_run, "read and check everything, keep nothing");
   app.add_flag("--json", arguments.json, "print the summary as JSON");
@@ -211,10 +212,11 @@ int run(int count, char** values) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? exit_done : exit_usage;
   }
-  using namespace std::chrono;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
   arguments.options.now_ms =
-      duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-  for (const auto& [text, name] : {std::pair{&arguments.now, "--now"}, {&arguments.as_of, "--as-of"}}) {
+      std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  for (const auto& [text, name] :
+       {std::pair{&arguments.now, "--now"}, {&arguments.as_of, "--as-of"}}) {
     if (text->empty()) continue;
     const auto time_ms = parse_time(*text);
     if (!time_ms) {

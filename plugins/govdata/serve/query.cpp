@@ -142,7 +142,9 @@ std::vector<std::string> Query::choices(std::string_view name,
       const std::string_view item = trimmed(list.substr(0, end));
       if (std::find(allowed.begin(), allowed.end(), item) == allowed.end()) {
         std::string expected;
-        for (const auto& one : allowed) expected += (expected.empty() ? "" : ", ") + std::string(one);
+        for (const auto& one : allowed) {
+          expected += (expected.empty() ? "" : ", ") + std::string(one);
+        }
         throw invalid_argument(std::string(name), std::string(name) + " takes " + expected);
       }
       chosen.emplace_back(item);
@@ -152,7 +154,8 @@ std::vector<std::string> Query::choices(std::string_view name,
   }
   std::vector<std::string> ordered;
   for (const std::string_view one : allowed) {
-    const bool wanted = values.empty() || std::find(chosen.begin(), chosen.end(), one) != chosen.end();
+    const bool wanted =
+        values.empty() || std::find(chosen.begin(), chosen.end(), one) != chosen.end();
     if (wanted) ordered.emplace_back(one);
   }
   echo(name, ordered);

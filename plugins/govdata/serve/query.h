@@ -1,6 +1,6 @@
-// The caller's parameters: a raw query decoded by the routes' common rules, every value checked, the
-// effective ones echoed. What is wrong is thrown as RouteError, which Service turns into the reply.
-// One Query per call; one Thread.
+// The caller's parameters: a raw query decoded by the routes' common rules, every value checked,
+// the effective ones echoed. What is wrong is thrown as RouteError, which Service turns into the
+// reply. One Query per call; one Thread.
 #pragma once
 
 #include <cstdint>

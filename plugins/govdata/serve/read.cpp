@@ -16,7 +16,8 @@ constexpr std::string_view proposal_select =
     " p.time_confidence, p.proposal_type, p.flagged, p.revision, p.updated_at, p.body_sha256,"
     " s.chain_id, s.contract, s.as_of, (SELECT count(*) FROM (SELECT 1 FROM proposal q"
     " WHERE q.external_id = p.external_id LIMIT 2))"
-    " FROM proposal p JOIN dao d ON d.dao_id = p.dao_id JOIN source s ON s.source_id = p.source_id ";
+    " FROM proposal p JOIN dao d ON d.dao_id = p.dao_id JOIN source s"
+    " ON s.source_id = p.source_id ";
 
 constexpr std::string_view topic_select =
     "SELECT t.topic_pk, t.dao_id, d.name, t.external_id, t.title, t.slug, t.url, t.excerpt,"

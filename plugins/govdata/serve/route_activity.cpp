@@ -78,7 +78,8 @@ std::vector<TopicRow> changed_topics(RouteContext& context, const ActivityWindow
 std::string change_of(const ProposalTimes& times, std::int64_t updated_at) {
   if (times.created == updated_at) return "created";
   if (times.ends == updated_at) return "voting_ended";
-  const bool cut_short = times.canceled == updated_at && times.ends && *times.canceled < *times.ends;
+  const bool cut_short =
+      times.canceled == updated_at && times.ends && *times.canceled < *times.ends;
   if (cut_short) return "voting_ended";
   return times.starts == updated_at ? "voting_started" : "updated";
 }

@@ -21,7 +21,9 @@ constexpr std::int64_t window_90d_ms = 90 * ms_per_day;
 struct Timed {
   std::int64_t at;
   std::int64_t pk;
-  bool operator<(const Timed& other) const { return std::tie(at, pk) < std::tie(other.at, other.pk); }
+  bool operator<(const Timed& other) const {
+    return std::tie(at, pk) < std::tie(other.at, other.pk);
+  }
 };
 
 struct Overview {

@@ -96,8 +96,9 @@ std::optional<std::string> canonical_decimal(std::string_view text) {
   if (const std::size_t mark = text.find_first_of("eE"); mark != std::string_view::npos) {
     std::string_view power = text.substr(mark + 1);
     if (!power.empty() && power[0] == '+') power.remove_prefix(1);
-    const auto [end, problem] = std::from_chars(power.data(), power.data() + power.size(), exponent);
-    if (problem != std::errc{} || end != power.data() + power.size()) return std::nullopt;
+    const char* power_end = power.data() + power.size();
+    const auto [end, problem] = std::from_chars(power.data(), power_end, exponent);
+    if (problem != std::errc{} || end != power_end) return std::nullopt;
     text = text.substr(0, mark);
   }
   const std::size_t point = std::min(text.find('.'), text.size());
@@ -109,7 +110,8 @@ std::optional<std::string> canonical_decimal(std::string_view text) {
   if (digits.size() > digits_max || exponent < -limit || exponent > limit) return std::nullopt;
   const std::int64_t moved = places - exponent;
   if (moved < 0) digits.append(static_cast<std::size_t>(-moved), '0');
-  return join(negative, std::move(digits), static_cast<std::size_t>(std::max<std::int64_t>(moved, 0)));
+  const auto places_left = static_cast<std::size_t>(std::max<std::int64_t>(moved, 0));
+  return join(negative, std::move(digits), places_left);
 }
 
 int compare_decimals(std::string_view left, std::string_view right) {
@@ -140,7 +142,8 @@ std::optional<std::string> share_of(std::string_view part, std::string_view whol
   align(a, b);
   // 30 leading digits of the larger number decide six places; 36 digits fit into 128 bits.
   constexpr std::size_t digits_kept = 30;
-  const std::size_t lead = std::min(a.digits.find_first_not_of('0'), b.digits.find_first_not_of('0'));
+  const std::size_t lead =
+      std::min(a.digits.find_first_not_of('0'), b.digits.find_first_not_of('0'));
   const Wide numerator = wide_of(std::string_view(a.digits).substr(lead, digits_kept));
   const Wide denominator = wide_of(std::string_view(b.digits).substr(lead, digits_kept));
   if (denominator == 0) return std::nullopt;

@@ -21,7 +21,8 @@ template <class Enum, std::size_t Count>
 Enum value_of(const std::array<std::string_view, Count>& names, std::string_view name) {
   const auto found = std::find(names.begin(), names.end(), name);
   // The last name of every table is the one that claims least.
-  const auto at = found == names.end() ? Count - 1 : static_cast<std::size_t>(found - names.begin());
+  const auto at =
+      found == names.end() ? Count - 1 : static_cast<std::size_t>(found - names.begin());
   return static_cast<Enum>(at);
 }
 

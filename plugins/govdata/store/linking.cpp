@@ -1,5 +1,5 @@
-// What Writer does once at the end of a run: tallies, links between proposals and topics, governance
-// scores, participation, and the store's revision.
+// What Writer does once at the end of a run: tallies, links between proposals and topics,
+// governance scores, participation, and the store's revision.
 #include <algorithm>
 #include <array>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// What importers hand to the store: one proposal, vote, topic or post as its source told it, already
-// in the store's units (milliseconds, decimal text). Plain values; one Thread at a time.
+// What importers hand to the store: one proposal, vote, topic or post as its source told it,
+// already in the store's units (milliseconds, decimal text). Plain values; one Thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,8 @@
 namespace turnpike::govdata {
 namespace {
 
+namespace chrono = std::chrono;
+
 // Takes exactly `length` digits from the front of `text`.
 std::optional<int> take_digits(std::string_view& text, std::size_t length) {
   if (text.size() < length) return std::nullopt;
@@ -56,11 +58,10 @@ std::optional<int> take_offset(std::string_view& text) {
 }  // namespace
 
 std::string iso_time(std::int64_t time_ms) {
-  using namespace std::chrono;
-  const sys_time<milliseconds> time{milliseconds(time_ms)};
-  const auto day = floor<days>(time);
-  const year_month_day date{day};
-  const hh_mm_ss<milliseconds> clock{time - day};
+  const chrono::sys_time<chrono::milliseconds> time{chrono::milliseconds(time_ms)};
+  const auto day = chrono::floor<chrono::days>(time);
+  const chrono::year_month_day date{day};
+  const chrono::hh_mm_ss<chrono::milliseconds> clock{time - day};
   char text[64];
   std::snprintf(text, sizeof(text), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
                 static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
@@ -72,18 +73,18 @@ std::string iso_time(std::int64_t time_ms) {
 }
 
 std::optional<std::int64_t> parse_iso_time(std::string_view text) {
-  using namespace std::chrono;
   const auto year_number = take_digits(text, 4);
   if (!year_number || *year_number < 1 || !take(text, '-')) return std::nullopt;
   const auto month_number = take_digits(text, 2);
   if (!month_number || !take(text, '-')) return std::nullopt;
   const auto day_number = take_digits(text, 2);
   if (!day_number) return std::nullopt;
-  const year_month_day date{year{*year_number}, month{static_cast<unsigned>(*month_number)},
-                            day{static_cast<unsigned>(*day_number)}};
+  const chrono::year_month_day date{chrono::year{*year_number},
+                                    chrono::month{static_cast<unsigned>(*month_number)},
+                                    chrono::day{static_cast<unsigned>(*day_number)}};
   if (!date.ok()) return std::nullopt;
   const std::int64_t midnight =
-      duration_cast<milliseconds>(sys_days{date}.time_since_epoch()).count();
+      chrono::milliseconds(chrono::sys_days{date}.time_since_epoch()).count();
   if (text.empty()) return midnight;
   if (!take(text, 'T') && !take(text, ' ')) return std::nullopt;
   const auto hour = take_digits(text, 2);

@@ -12,7 +12,7 @@ enum class AddressForm { none, plain, snapshot, tally, aave, topic };
 struct Address {
   AddressForm form = AddressForm::none;  // none: not an address that can be compared
   std::string normal;       // what is compared: lower-case host, no scheme, `www.`, fragment, query
-  std::string scope;        // snapshot: the space; tally: the slug; topic: the forum's host and path
+  std::string scope;        // snapshot: the space; tally: the slug; topic: the forum
   std::string external_id;  // snapshot, tally, aave: the proposal; topic: its number
 };
 

@@ -1,7 +1,7 @@
-// Writer: the one way records get into the store. Upserts by (provider, source, external id), counts
-// what was new, changed or the same, keeps a revision of every change, and at the end of a run links
-// proposals with topics and scores the topics. Owned by the importer, used by one Thread inside one
-// write Transaction; throws SqliteError.
+// Writer: the one way records get into the store. Upserts by (provider, source, external id),
+// counts what was new, changed or the same, keeps a revision of every change, and at the end of a
+// run links proposals with topics and scores the topics. Owned by the importer, used by one Thread
+// inside one write Transaction; throws SqliteError.
 #pragma once
 
 #include <map>

@@ -388,7 +388,8 @@ TEST(Csv, QuotesLinesAndLists) {
 }
 
 TEST_F(ImportTest, CsvThatNeverEndsAQuoteFails) {
-  EXPECT_EQ(import(options(Format::governor_logs, "d"), "id,proposer,description\n1,x,\"open\n").error,
+  const char* open_quote = "id,proposer,description\n1,x,\"open\n";
+  EXPECT_EQ(import(options(Format::governor_logs, "d"), open_quote).error,
             "the quote of the row on line 2 never closes");
 }
 
