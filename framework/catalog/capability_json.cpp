@@ -149,7 +149,9 @@ Json query_policy_json(const registry::QueryPolicy& policy) {
                           {"value", std::visit(ValueJson{}, parameter.constraint)}});
   }
   Json rules = Json::array();
-  for (const registry::QueryRule& rule : policy.rules) rules.push_back(std::visit(RuleJson{}, rule));
+  for (const registry::QueryRule& rule : policy.rules) {
+    rules.push_back(std::visit(RuleJson{}, rule));
+  }
   return {{"kind", "fields"},
           {"max_encoded_bytes", policy.max_encoded_bytes},
           {"parameters", std::move(parameters)},

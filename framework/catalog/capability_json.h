@@ -1,6 +1,6 @@
 // The JSON of capabilities: the parts of a Program that the list and the detail page show. Internal
-// to catalog/; pure functions, safe on any Thread. Objects keep the order of insertion, so a document
-// reads in the order of its description.
+// to catalog/; pure functions, safe on any Thread. Objects keep the order of insertion, so a
+// document reads in the order of its description.
 #pragma once
 
 #include <string>
@@ -28,7 +28,8 @@ Json billing_json(const registry::Program& program, const registry::Operation& o
                   Features features);
 
 // An entry of the list, without its readiness.
-Json summary_json(const registry::Program& program, const registry::Route& route, Features features);
+Json summary_json(const registry::Program& program, const registry::Route& route,
+                  Features features);
 
 // The `capability` object of a detail, readiness included.
 Json capability_json(const registry::Program& program, const registry::Route& route,

@@ -29,8 +29,8 @@ std::string filter_digest(std::string_view provider_key, std::string_view method
 // `key` is the secret that the nodes share; `after` the last capability id of the page.
 std::string make_cursor(const CursorBinding& binding, std::string_view after, std::string_view key);
 
-// The capability id to go on after. Errors: catalog.cursor_invalid (not ours, altered, or made under
-// another filter), catalog.cursor_stale (another generation or projection: restart paging).
+// The capability id to go on after. Errors: catalog.cursor_invalid (not ours, altered, or made
+// under another filter), catalog.cursor_stale (another generation or projection: restart paging).
 Result<std::string, base::Error> read_cursor(std::string_view cursor, const CursorBinding& binding,
                                              std::string_view key);
 

@@ -1,6 +1,6 @@
 // The OpenAPI 3.1 document: the fixed public and account routes, and every operation of the program
-// that is ready now. Internal to catalog/; a pure function of its arguments, safe on any Thread; its
-// cost grows with the number of operations, so large programs are rendered away from the loops.
+// that is ready now. Internal to catalog/; a pure function of its arguments, safe on any Thread;
+// its cost grows with the number of operations, so large programs are rendered away from the loops.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct OpenApiInput {
   const ReadinessSource& readiness;
   std::string_view base_url;  // without a slash at the end
   Features features;
-  int (*http_status)(base::ErrorCode) noexcept;  // the table of the host that the document describes
+  int (*http_status)(base::ErrorCode) noexcept;  // the table of the host it describes
 };
 
 std::string openapi_text(const OpenApiInput& input);

@@ -55,8 +55,8 @@ struct SchemaOf {
   }
 };
 
-// A value that the constraint accepts. The greater side of a comparison shows its upper end, so that
-// the examples of one operation go together.
+// A value that the constraint accepts. The greater side of a comparison shows its upper end, so
+// that the examples of one operation go together.
 struct ExampleOf {
   bool is_upper = false;
   std::optional<Json> operator()(const registry::StringConstraint& constraint) const {

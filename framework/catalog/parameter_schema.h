@@ -1,6 +1,7 @@
-// JSON Schemas (the dialect of OpenAPI 3.1) derived from declared query and body policies. They state
-// what every accepted value satisfies: declared string bounds count bytes while JSON Schema counts
-// characters, so the exact bound stands in the description. Internal to catalog/; pure functions.
+// JSON Schemas (the dialect of OpenAPI 3.1) derived from declared query and body policies. They
+// state what every accepted value satisfies: declared string bounds count bytes while JSON Schema
+// counts characters, so the exact bound stands in the description. Internal to catalog/; pure
+// functions.
 #pragma once
 
 #include "catalog/capability_json.h"

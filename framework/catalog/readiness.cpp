@@ -8,8 +8,8 @@ std::string_view default_reason(Condition condition) noexcept {
   switch (condition) {
     case Condition::ready: return {};
     case Condition::blocked: return "The provider is not available.";
-    case Condition::credential_missing: return "The gateway's credential for the provider is missing.";
-    case Condition::evidence_stale: return "The evidence that the source is fresh is missing or stale.";
+    case Condition::credential_missing: return "The credential for the provider is missing.";
+    case Condition::evidence_stale: return "The evidence of freshness is missing or stale.";
   }
   return "The provider reports a state that the gateway does not know.";
 }
@@ -27,7 +27,8 @@ ShownReadiness operation_readiness(const registry::Route& route, std::uint32_t o
   return {false, state.reason.empty() ? default_reason(state.condition) : state.reason};
 }
 
-ShownReadiness route_readiness(const registry::Route& route, const ReadinessSource& source) noexcept {
+ShownReadiness route_readiness(const registry::Route& route,
+                               const ReadinessSource& source) noexcept {
   for (const std::uint32_t operation : route.operations) {
     const ShownReadiness shown = operation_readiness(route, operation, source);
     if (!shown.ready) return shown;

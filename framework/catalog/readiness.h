@@ -1,9 +1,9 @@
 // Readiness as the public views show it: what the registry programmed, and on top of that what the
-// upstream says now. ReadinessSource is the port through which the live half arrives; the composition
-// root implements it over the upstreams that were bound for a generation.
+// upstream says now. ReadinessSource is the port through which the live half arrives; the
+// composition root implements it over the upstreams that were bound for a generation.
 //
-// Owned jointly by the View of a generation; asked from any Thread for every public read, so it must
-// neither wait nor lock.
+// Owned jointly by the View of a generation; asked from any Thread for every public read, so it
+// must neither wait nor lock.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace turnpike::catalog {
 class ReadinessSource {
  public:
   virtual ~ReadinessSource() = default;
-  // The live state of the operation with this index in Program::operations(). The reason stays valid
-  // as long as the source.
+  // The live state of the operation with this index in Program::operations(). The reason stays
+  // valid as long as the source.
   [[nodiscard]] virtual State state(std::uint32_t operation) const noexcept = 0;
 };
 
@@ -35,6 +35,7 @@ ShownReadiness operation_readiness(const registry::Route& route, std::uint32_t o
                                    const ReadinessSource& source) noexcept;
 
 // A capability is ready when all its operations are: a page never promises more than holds.
-ShownReadiness route_readiness(const registry::Route& route, const ReadinessSource& source) noexcept;
+ShownReadiness route_readiness(const registry::Route& route,
+                               const ReadinessSource& source) noexcept;
 
 }  // namespace turnpike::catalog

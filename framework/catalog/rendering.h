@@ -1,6 +1,6 @@
 // Rendering: one public document as it is sent, with its strong ETag; and the cache that keeps
-// renderings for as long as what they show holds. Renderings are immutable; the cache belongs to one
-// View and may be used from any Thread (a short lock, never held while rendering or waiting).
+// renderings for as long as what they show holds. Renderings are immutable; the cache belongs to
+// one View and may be used from any Thread (a short lock, never held while rendering or waiting).
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ class RenderingCache {
   explicit RenderingCache(std::size_t slots) : slots_(slots) {}
 
   // The rendering under `key` if it shows `signature` and no time older than the age limit.
-  [[nodiscard]] std::shared_ptr<const Rendering> find(std::string_view key, std::string_view signature,
+  [[nodiscard]] std::shared_ptr<const Rendering> find(std::string_view key,
+                                                      std::string_view signature,
                                                       std::int64_t now_ms) const;
   void store(std::string key, std::shared_ptr<const Rendering> rendering);
 

@@ -6,7 +6,8 @@
 namespace turnpike::catalog::tests {
 
 const std::string varied_yaml = R"yaml(
-provider: {key: alpha, id: alpha-data, name: Alpha data, revision: 2, base_path: /v1/gateway/alpha/v1}
+provider:
+  {key: alpha, id: alpha-data, name: Alpha data, revision: 2, base_path: /v1/gateway/alpha/v1}
 upstreams:
   alpha-main: {plugin: http, revision: 5}
 free_policies:

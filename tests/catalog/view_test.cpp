@@ -146,9 +146,9 @@ TEST_F(ViewTest, FiltersNarrowTheList) {
     posts.cursor = page["next_cursor"];
   }
   EXPECT_EQ(count, 10u);
-  EXPECT_EQ(read(view->page({.limit = 1000, .cursor = {}, .provider_key = "bulk", .method = {}}, now_ms))["capabilities"].size(),
-            30u);
-  const json none = read(view->page({.cursor = {}, .provider_key = "Bulk", .method = {}}, now_ms));
+  const json all = read(view->page({.limit = 1000, .provider_key = "bulk"}, now_ms));
+  EXPECT_EQ(all["capabilities"].size(), 30u);
+  const json none = read(view->page({.provider_key = "Bulk"}, now_ms));
   EXPECT_TRUE(none["capabilities"].empty()) << "the filter is exact";
   EXPECT_TRUE(none["next_cursor"].is_null());
 }
@@ -268,7 +268,8 @@ TEST_F(ViewTest, PoliciesAreShownAsDeclared) {
               {"kind": "literal", "value": "alpha"}, {"kind": "literal", "value": "v1"},
               {"kind": "literal", "value": "things"}, {"kind": "parameter", "name": "thing_id"},
               {"kind": "literal", "value": "parts"}, {"kind": "parameter", "name": "part"}]})"));
-  EXPECT_EQ(detail(*view, "/v1/gateway/alpha/v1/things/{thing_id}/parts/{part}")["request"]["query"],
+  const json parts = detail(*view, "/v1/gateway/alpha/v1/things/{thing_id}/parts/{part}");
+  EXPECT_EQ(parts["request"]["query"],
             json::parse(R"({"kind": "fields", "max_encoded_bytes": 16384, "rules": [],
               "parameters": [
                 {"name": "deep", "presence": "optional",
@@ -347,7 +348,8 @@ TEST_F(ViewTest, TheEntrySetHashCanBeRecomputed) {
   EXPECT_EQ(second["entry_set_hash"],
             "sha256:" + crypto::sha256_hex(*base::canonical_json(second["entries"])));
 
-  const json third = read(make_view(program, {.free_lane = false, .x402 = true})->inventory(now_ms));
+  const auto paid = make_view(program, {.free_lane = false, .x402 = true});
+  const json third = read(paid->inventory(now_ms));
   EXPECT_EQ(third["schema_version"], "service.operation-pricing-inventory.v3");
   EXPECT_EQ(third["x402_contract_version"], "service.x402.v2");
   const json hashed = {{"x402_contract_version", "service.x402.v2"},
@@ -440,7 +442,8 @@ TEST_F(OpenApiTest, DerivesSchemasFromDeclaredPolicies) {
   EXPECT_LT(parameter(search, "from_ms")["example"].get<std::int64_t>(),
             parameter(search, "to_ms")["example"].get<std::int64_t>());
   EXPECT_THAT(search["description"].get<std::string>(),
-              HasSubstr("At least one of `title`, `url` is given. `from_ms` is less than `to_ms`."));
+              HasSubstr("At least one of `title`, `url` is given. "
+                        "`from_ms` is less than `to_ms`."));
 
   EXPECT_EQ(search["x-codeSamples"][0]["source"],
             "curl -s -H \"Authorization: Bearer $TURNPIKE_API_KEY\" "

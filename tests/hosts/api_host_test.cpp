@@ -71,7 +71,7 @@ TEST_F(ApiHostTest, WhatNeedsTheRegistryIsUnavailableWithoutOne) {
 }
 
 TEST_F(ApiHostTest, UnknownPathsAre404) {
-  for (const char* target : {"/", "/nothing", "/v1", "/v1/gateway", "/healthz/", "/v2/capabilities"}) {
+  for (const char* target : {"/", "/nothing", "/v1", "/v1/gateway", "/healthz/", "/v2/x"}) {
     const HttpReply reply = get(target);
     EXPECT_EQ(reply.status, 404) << target;
     EXPECT_EQ(code_of(reply), "request.not_found") << target;
@@ -434,7 +434,9 @@ TEST_F(ApiHostTest, PreflightsAreAnsweredHere) {
     EXPECT_THAT(reply.header("access-control-allow-headers"), HasSubstr("Authorization"));
   }
   const HttpReply other =
-      call({.method = "OPTIONS", .target = "/v1/gateway/reply", .headers = {"Origin: https://evil.example"}});
+      call({.method = "OPTIONS",
+            .target = "/v1/gateway/reply",
+            .headers = {"Origin: https://evil.example"}});
   EXPECT_EQ(other.status, 204);
   EXPECT_EQ(other.header("access-control-allow-origin"), "");
 }

@@ -92,7 +92,9 @@ class RecordingAccessLog final : public hosts::api::AccessLog {
 
 class HostFixture : public testing::Test {
  protected:
-  void SetUp() override { start({.cors_origins = {"https://app.example"}, .build = {}, .reference = {}}); }
+  void SetUp() override {
+    start({.cors_origins = {"https://app.example"}, .build = {}, .reference = {}});
+  }
   void TearDown() override;
   void start(hosts::api::ApiHostSettings settings);
 

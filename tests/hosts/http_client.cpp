@@ -90,7 +90,8 @@ HttpReply http_call(const std::string& address, const HttpCall& call) {
     const std::string line = bytes.substr(at, end - at);
     const std::size_t colon = line.find(':');
     reply.header_lines.push_back(line);
-    reply.headers[lower(line.substr(0, colon))] = line.substr(line.find_first_not_of(' ', colon + 1));
+    reply.headers[lower(line.substr(0, colon))] =
+        line.substr(line.find_first_not_of(' ', colon + 1));
     at = end + 2;
   }
   const std::string body = bytes.substr(head_end + 4);

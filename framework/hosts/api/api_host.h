@@ -1,6 +1,6 @@
-// ApiHost: the HTTP skin of the gateway. It finds the endpoint of a request, answers the fixed routes
-// and cross-origin preflights, hands gateway calls to the exchange, and renders every error in the
-// envelope. No business rules live here.
+// ApiHost: the HTTP skin of the gateway. It finds the endpoint of a request, answers the fixed
+// routes and cross-origin preflights, hands gateway calls to the exchange, and renders every error
+// in the envelope. No business rules live here.
 //
 // Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
 #pragma once

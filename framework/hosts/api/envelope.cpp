@@ -6,7 +6,8 @@ namespace turnpike::hosts::api {
 
 namespace {
 
-// Messages are ours and UTF-8; what a plugin or a caller's bytes got into them is not trusted to be.
+// Messages are ours and UTF-8; what a plugin or a caller's bytes got into them is not trusted to
+// be.
 void append_text(std::string& out, std::string_view text) {
   if (base::is_utf8(text)) {
     base::append_canonical_string(out, text);

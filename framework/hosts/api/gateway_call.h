@@ -1,6 +1,6 @@
 // The skin between HTTP and the exchange for one call on a gateway route: Invocation from the
-// request, reply or refusal back to HTTP with the headers that tell what happened. Used on the fiber
-// of the request; only standing() may be asked from another Thread.
+// request, reply or refusal back to HTTP with the headers that tell what happened. Used on the
+// fiber of the request; only standing() may be asked from another Thread.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The query of a fixed route: known names, each at most once, percent-decoded. Gateway routes do not
-// use it: their queries are forwarded as they came. Pure functions; any Thread.
+// The query of a fixed route: known names, each at most once, percent-decoded. Gateway routes do
+// not use it: their queries are forwarded as they came. Pure functions; any Thread.
 #pragma once
 
 #include <initializer_list>
@@ -25,8 +25,8 @@ class FixedQuery {
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
-// `query` without its '?'. Errors: request.query_malformed, request.query_rejected (an unknown name,
-// or one that comes twice).
+// `query` without its '?'. Errors: request.query_malformed, request.query_rejected (an unknown
+// name, or one that comes twice).
 Result<FixedQuery, base::Error> read_query(std::string_view query,
                                            std::initializer_list<std::string_view> known);
 

@@ -22,7 +22,8 @@ constexpr std::string_view page = R"html(<!doctype html>
 </head>
 <body>
 <div id="reference"></div>
-<noscript>This page needs JavaScript. The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+<noscript>This page needs JavaScript. The document itself is at
+<a href="/openapi.json">/openapi.json</a>.</noscript>
 <script src="/reference/swagger-ui-bundle.js"></script>
 <script src="/reference/start.js"></script>
 </body>

@@ -1,6 +1,6 @@
 // Turn: one request on its way through the API host: its ids, the headers of it that matter here,
-// and the one way to answer it outside of the gateway routes. Every reply leaves through it, so none
-// goes without X-Request-Id and cross-origin fields, and each ends in the access log.
+// and the one way to answer it outside of the gateway routes. Every reply leaves through it, so
+// none goes without X-Request-Id and cross-origin fields, and each ends in the access log.
 //
 // Made on the fiber of the request and used by it alone.
 #pragma once
