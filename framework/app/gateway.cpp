@@ -94,7 +94,8 @@ struct Gateway::Parts {
   std::optional<plugin::Catalog> catalog;
   std::atomic<const plugin::Catalog*> stalls{nullptr};  // for the watchdog's thread
 
-  std::unique_ptr<Lane> credits;
+  std::optional<plugin::PluginHost> credits_host;
+  std::optional<lanes::CreditsLane> credits;
   std::vector<exchange::ProviderSlot> providers;
   std::vector<exchange::LaneSlot> lanes;
   std::unique_ptr<Generations> generations;
@@ -122,8 +123,8 @@ Result<Unit, std::string> Gateway::start() {
   }
   // Without a valid program the listeners are up all the same; a reload repairs it.
   (void)reload();
-  make_hosts();
-  return listen();
+  auto made = make_hosts();
+  return made.ok() ? listen() : made;
 }
 
 Result<Unit, std::string> Gateway::open_stores() {
@@ -211,10 +212,12 @@ Result<Unit, std::string> Gateway::load_plugins() {
 Result<Unit, std::string> Gateway::make_generations() {
   auto cursor_key = parts_->node->secrets().get_or_create("catalog_cursor", cursor_key_bytes);
   if (!cursor_key.ok()) return cursor_key.error().message;
-  parts_->credits = lanes::make_credits_lane(*parts_->ledger, parts_->clock);
-  parts_->lanes.push_back({parts_->credits.get(), nullptr, nullptr});
+  parts_->credits_host.emplace("credits", *parts_->resources);
+  parts_->credits.emplace(*parts_->ledger);
+  parts_->lanes.push_back({&*parts_->credits, &*parts_->credits_host, nullptr});
   parts_->generations = std::make_unique<Generations>(Generations::Parts{
       .registry_path = config_.registry_path,
+      .data_dir = config_.data_dir,
       .manifest = parts_->node->manifest(),
       .providers = parts_->providers,
       .lanes = parts_->lanes,
@@ -222,7 +225,7 @@ Result<Unit, std::string> Gateway::make_generations() {
       .view = {.base_url = config_.api.base_url,
                .cursor_key = *std::move(cursor_key),
                .features = {},
-               .http_status = hosts::api::http_status},
+               .http_status = hosts::api::status_of},
       .calls_per_upstream_max = config_.calls_per_upstream_max,
       .clock = parts_->clock,
       .log = *parts_->log,
@@ -230,7 +233,13 @@ Result<Unit, std::string> Gateway::make_generations() {
   return Unit{};
 }
 
-void Gateway::make_hosts() {
+Result<Unit, std::string> Gateway::make_hosts() {
+  hosts::api::ReferencePage reference;
+  if (const std::string directory = reference_directory(config_); !directory.empty()) {
+    auto loaded = hosts::api::ReferencePage::load(directory, config_.api.base_url);
+    if (!loaded.ok()) return std::move(loaded).error();
+    reference = *std::move(loaded);
+  }
   parts_->backend = std::make_unique<GatewayBackend>(
       GatewayBackend::Parts{*parts_->generations, *parts_->ledger, *parts_->authenticator,
                             *parts_->runtime, parts_->clock},
@@ -242,10 +251,11 @@ void Gateway::make_hosts() {
                                *parts_->access_log},
       hosts::api::ApiHostSettings{
           .cors_origins = config_.cors_origins,
-          .build = {},
-          .reference = {}});
+          .build = {TURNPIKE_VERSION, TURNPIKE_BUILD, std::string(name_of(config_.environment))},
+          .reference = std::move(reference)});
   parts_->operator_host =
       std::make_unique<hosts::operators::OperatorHost>(*parts_->runtime, *parts_->metrics);
+  return Unit{};
 }
 
 Result<Unit, std::string> Gateway::listen() {

@@ -36,7 +36,7 @@ class Gateway {
   Result<Unit, std::string> start_runtime();
   Result<Unit, std::string> load_plugins();
   Result<Unit, std::string> make_generations();
-  void make_hosts();
+  Result<Unit, std::string> make_hosts();
   Result<Unit, std::string> listen();
 
   const Config config_;

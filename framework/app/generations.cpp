@@ -59,22 +59,25 @@ Reloaded Generations::try_reload() {
   if (!compiled.ok()) return refused(std::move(compiled).error());
   const std::int64_t compiled_at_ms = parts_.clock.now_ms();
 
-  // Bound before it is installed: what cannot be bound must leave no trace in the manifest. The
-  // generation's name follows from the installation, so the program is bound with that again only
-  // in name: bind_service() takes both.
-  auto generation = parts_.manifest.install(**compiled, compiled_at_ms);
-  if (!generation.ok()) return refused("database", generation.error().message);
+  // Bound before it is installed: a program that cannot be bound leaves no trace in the manifest.
   const auto current = published_.current();
-  const registry::Installed installed{*compiled, *generation};
+  registry::Generation provisional;
+  provisional.payload_hash = (*compiled)->payload_hash();
+  provisional.id = registry::generation_id(provisional.payload_hash);
   auto service = exchange::bind_service(
-      {.installed = installed,
+      {.installed = {*compiled, provisional},
        .providers = parts_.providers,
        .lanes = parts_.lanes,
        .secrets = &parts_.secrets,
        .public_origin = parts_.view.base_url,
+       .data_dir = parts_.data_dir,
        .calls_per_upstream_max = parts_.calls_per_upstream_max,
        .previous = current == nullptr ? nullptr : current->service.get()});
   if (!service.ok()) return refused(std::move(service).error());
+  auto generation = parts_.manifest.install(**compiled, compiled_at_ms);
+  if (!generation.ok()) return refused("database", generation.error().message);
+  (*service)->installed_as(*generation);
+  const registry::Installed installed{*compiled, *generation};
   auto view = std::make_shared<const catalog::View>(
       installed, std::make_shared<const LiveReadiness>(*service), parts_.view);
   published_.publish(own({*service, std::move(view)}));

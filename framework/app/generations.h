@@ -40,6 +40,7 @@ class Generations {
  public:
   struct Parts {
     std::string registry_path;
+    std::string data_dir;  // for files of plugins
     registry::ManifestStore& manifest;
     std::span<const exchange::ProviderSlot> providers;
     std::span<const exchange::LaneSlot> lanes;

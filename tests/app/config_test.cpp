@@ -1,0 +1,125 @@
+#include "app/config.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace turnpike::app {
+namespace {
+
+class ConfigTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(mkdtemp(directory_), nullptr); }
+  void TearDown() override {
+    std::remove(path().c_str());
+    rmdir(directory_);
+  }
+  [[nodiscard]] std::string path() const { return std::string(directory_) + "/turnpike.yaml"; }
+  void write(const std::string& text) const { std::ofstream(path()) << text; }
+
+  // The texts of the problems that reading `text` gives.
+  [[nodiscard]] std::vector<std::string> problems_of(const std::string& text) const {
+    write(text);
+    const auto config = read_config(path(), {});
+    std::vector<std::string> texts;
+    if (!config.ok()) {
+      for (const auto& problem : config.error()) texts.push_back(problem.text());
+    }
+    return texts;
+  }
+
+  char directory_[32] = "/tmp/turnpike-config-XXXXXX";
+};
+
+TEST_F(ConfigTest, ShippedConfigurationsAreValid) {
+  for (const char* name : {"turnpike.yaml", "production.example.yaml"}) {
+    const auto config =
+        read_config(std::string(TURNPIKE_SOURCE_DIR) + "/config/" + name, {});
+    ASSERT_TRUE(config.ok()) << config.error().front().text();
+  }
+}
+
+TEST_F(ConfigTest, DevelopmentFileShowsTheDefaults) {
+  const auto shipped =
+      read_config(std::string(TURNPIKE_SOURCE_DIR) + "/config/turnpike.yaml", {});
+  const auto defaults = read_config("", {});
+  ASSERT_TRUE(shipped.ok() && defaults.ok());
+  EXPECT_EQ(shipped->api.listen, defaults->api.listen);
+  EXPECT_EQ(shipped->api.base_url, defaults->api.base_url);
+  EXPECT_EQ(shipped->operator_host.listen, defaults->operator_host.listen);
+  EXPECT_EQ(shipped->cors_origins, defaults->cors_origins);
+  EXPECT_EQ(shipped->sqlite_path, defaults->sqlite_path);
+  EXPECT_EQ(shipped->starter_grant_credits, defaults->starter_grant_credits);
+  EXPECT_EQ(shipped->starter_grant_days, defaults->starter_grant_days);
+  EXPECT_EQ(shipped->log_level, defaults->log_level);
+}
+
+TEST_F(ConfigTest, EveryProblemIsReportedAtOnceWithItsPlace) {
+  const auto problems = problems_of(
+      "environment: test\n"
+      "storage:\n"
+      "  engin: sqlite\n"
+      "limits: {drain_timeout_ms: -1}\n"
+      "hosts: 7\n");
+  const std::vector<std::string> expected = {
+      path() + ":1:14: environment: expected one of development, staging, production",
+      path() + ":3:10: storage.engin: unknown key \"engin\"; did you mean \"engine\"?",
+      path() + ":5:8: hosts: expected a map",
+      path() + ":4:28: limits.drain_timeout_ms: expected an integer from 0 to 600000",
+  };
+  EXPECT_EQ(problems, expected);
+}
+
+TEST_F(ConfigTest, SettingsOverrideTheFile) {
+  write("environment: staging\nlog: {level: error}\n");
+  const auto config = read_config(path(), {"environment=production", "hosts.api.listen=[::1]:0",
+                                           "storage.sqlite.path=a=b.db"});
+  ASSERT_TRUE(config.ok()) << config.error().front().text();
+  EXPECT_EQ(config->environment, identity::Environment::production);
+  EXPECT_EQ(config->api.listen, "[::1]:0");
+  EXPECT_EQ(config->sqlite_path, "a=b.db");
+  EXPECT_EQ(config->log_level, Severity::error);
+}
+
+TEST_F(ConfigTest, BadSettingsAreProblemsToo) {
+  const auto config = read_config("", {"nothing", "storage.engine=oracle", "nosuch.key=1"});
+  ASSERT_FALSE(config.ok());
+  EXPECT_EQ(config.error().size(), 3u);
+}
+
+TEST_F(ConfigTest, PathsInTheFileAreRelativeToItAndThoseOfSettingsAreNot) {
+  write("data_dir: data\nregistry: {path: /absolute}\n");
+  const auto from_file = read_config(path(), {});
+  ASSERT_TRUE(from_file.ok());
+  EXPECT_EQ(from_file->data_dir, std::string(directory_) + "/data");
+  EXPECT_EQ(from_file->registry_path, "/absolute");
+  const auto from_setting = read_config(path(), {"data_dir=data"});
+  ASSERT_TRUE(from_setting.ok());
+  EXPECT_EQ(from_setting->data_dir, "data");
+}
+
+TEST_F(ConfigTest, PublicUrlFollowsTheListenerUnlessGiven) {
+  const auto follows = read_config("", {"hosts.api.listen=127.0.0.1:9"});
+  const auto given = read_config("", {"hosts.api.base_url=https://api.example.com/"});
+  ASSERT_TRUE(follows.ok() && given.ok());
+  EXPECT_EQ(follows->api.base_url, "http://127.0.0.1:9");
+  EXPECT_EQ(given->api.base_url, "https://api.example.com");
+}
+
+TEST_F(ConfigTest, PostgresNeedsItsUrl) {
+  const auto config = read_config("", {"storage.engine=postgres"});
+  ASSERT_FALSE(config.ok());
+  EXPECT_NE(config.error().front().message.find("needs a url"), std::string::npos);
+}
+
+TEST_F(ConfigTest, AMissingFileSaysSo) {
+  const auto config = read_config(path(), {});
+  ASSERT_FALSE(config.ok());
+  EXPECT_EQ(config.error().front().text(),
+            path() + ": cannot be read; name another with --config");
+}
+
+}  // namespace
+}  // namespace turnpike::app
