@@ -9,7 +9,7 @@
 #include "app/paths.h"
 #include "app/stores.h"
 #include "base/sources.h"
-#include "plugin/catalog.h"
+#include "plugin/inspect.h"
 #include "registry/diff.h"
 
 namespace turnpike::app {
@@ -47,19 +47,26 @@ struct Findings {
   std::size_t routes = 0;
 };
 
+// Names of the provider plugins that would be loaded; nothing of them runs here.
 std::vector<std::string> check_plugins(const Config& config, Findings& findings) {
   std::vector<std::string> names;
-  const auto found = plugin::Catalog::check(
-      {.directory = plugin_directory(config), .pinned_sha256 = config.plugins_sha256});
-  if (!found.ok()) {
-    for (const auto& error : found.error()) {
-      findings.problems.push_back({error.file, 0, 0, "", error.problem});
+  const auto refuse = [&](const std::string& file, const std::string& message) {
+    findings.problems.push_back({"plugin_refused", file, 0, 0, "", message});
+  };
+  std::error_code unreadable;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(plugin_directory(config), unreadable)) {
+    if (entry.path().extension() != ".so") continue;
+    const auto info = plugin::inspect(entry.path());
+    if (!info.ok()) {
+      refuse(info.error().file, info.error().problem);
+    } else if (const auto mismatch = plugin::built_like_us(*info)) {
+      refuse(mismatch->file, mismatch->problem);
+    } else if (info->slot == Slot::provider) {
+      names.push_back(info->name);
     }
-    return names;
   }
-  for (const plugin::PluginInfo& info : *found) {
-    if (info.slot == Slot::provider) names.push_back(info.name);
-  }
+  if (unreadable) refuse(plugin_directory(config), unreadable.message());
   return names;
 }
 
@@ -171,7 +178,7 @@ int run_reload(const CommonOptions& options) {
               << result.value("sequence", 0) << ")\n";
   } else {
     for (const json& problem : result["problems"]) {
-      std::cerr << Problem{problem.value("file", ""), problem.value("line", 0),
+      std::cerr << Problem{"", problem.value("file", ""), problem.value("line", 0),
                            problem.value("column", 0), problem.value("path", ""),
                            problem.value("message", "")}
                        .text()

@@ -87,7 +87,7 @@ class Section {
   }
 
   void report(const Settings& at, const std::string& path, const std::string& message) {
-    problems_.push_back({at.file, at.line, at.column, path, message});
+    problems_.push_back({"configuration", at.file, at.line, at.column, path, message});
   }
 
  private:
@@ -213,7 +213,7 @@ std::optional<Problem> apply_setting(Settings& tree, const std::string& setting,
   const std::size_t equals = setting.find('=');
   const std::string key = setting.substr(0, equals);
   if (equals == std::string::npos || key.empty()) {
-    return Problem{"--set", number, 1, setting, "expected path.to.key=value"};
+    return Problem{"configuration", "--set", number, 1, setting, "expected path.to.key=value"};
   }
   Settings* node = &tree;
   std::istringstream words(key);
@@ -252,7 +252,8 @@ Result<Config, std::vector<Problem>> read_config(const std::string& path,
     std::stringstream text;
     text << stream.rdbuf();
     if (!stream) {
-      return std::vector<Problem>{{path, 0, 0, "", "cannot be read; name another with --config"}};
+      return std::vector<Problem>{
+          {"configuration", path, 0, 0, "", "cannot be read; name another with --config"}};
     }
     auto parsed = registry::parse_settings({path, text.str()});
     if (!parsed.ok()) return std::move(parsed).error();

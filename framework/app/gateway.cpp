@@ -1,7 +1,9 @@
 #include "app/gateway.h"
 
+#include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -168,14 +170,15 @@ Result<Unit, std::string> Gateway::start_runtime() {
   };
   parts_->ledger = std::make_unique<ledger::EscrowLedger>(
       parts_->node->ledger(), ledger::LedgerSettings{},
-      ledger::EscrowLedger::Sources{parts_->clock, *parts_->log, *parts_->metrics, fatal});
+      ledger::EscrowLedger::Sources{*parts_->log, *parts_->metrics, parts_->runtime->pool(), fatal});
   auto started = parts_->ledger->start();
   if (!started.ok()) return "the ledger cannot start: " + started.error().text;
   identity::AuthenticatorSettings authenticator;
   authenticator.environment = config_.environment;
   parts_->authenticator = std::make_unique<identity::CachedAuthenticator>(
       parts_->node->keys(), authenticator,
-      identity::CachedAuthenticator::Sources{parts_->clock, *parts_->log});
+      identity::CachedAuthenticator::Sources{parts_->clock, *parts_->log,
+                                             parts_->runtime->pool()});
   parts_->client = wire::make_client(*parts_->runtime, {});
   return Unit{};
 }
@@ -225,7 +228,7 @@ Result<Unit, std::string> Gateway::make_generations() {
       .view = {.base_url = config_.api.base_url,
                .cursor_key = *std::move(cursor_key),
                .features = {},
-               .http_status = hosts::api::status_of},
+               .http_status = hosts::api::http_status},
       .calls_per_upstream_max = config_.calls_per_upstream_max,
       .clock = parts_->clock,
       .log = *parts_->log,

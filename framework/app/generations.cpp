@@ -21,7 +21,11 @@ class LiveReadiness final : public catalog::ReadinessSource {
 Reloaded refused(std::vector<registry::Problem> problems) { return {std::nullopt, problems}; }
 
 Reloaded refused(const std::string& file, const std::string& message) {
-  return refused({registry::Problem{file, 0, 0, "", message}});
+  registry::Problem problem;
+  problem.rule = "not_reloaded";
+  problem.file = file;
+  problem.message = message;
+  return refused({problem});
 }
 
 }  // namespace
