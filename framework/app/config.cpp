@@ -258,7 +258,6 @@ Result<Config, std::vector<Problem>> read_config(const std::string& path,
     auto parsed = registry::parse_settings({path, text.str()});
     if (!parsed.ok()) return std::move(parsed).error();
     tree = *std::move(parsed);
-    if (tree.kind == Settings::Kind::null) tree.kind = Settings::Kind::map;
   }
   for (std::size_t at = 0; at < settings.size(); ++at) {
     if (auto problem = apply_setting(tree, settings[at], static_cast<int>(at) + 1)) {

@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/limits.h"
 #include "registry/read_policies.h"
 #include "registry/settings_tree.h"
 
@@ -66,6 +67,21 @@ std::optional<Settings> read_settings(const Cursor& value, std::span<const Sourc
   bool sound = true;
   Settings settings = read_tree_of(value, sources[value.place().file].name, sound);
   if (!sound) return std::nullopt;
+  return settings;
+}
+
+Result<Settings, std::vector<Problem>> parse_settings(const Source& source) {
+  const std::span<const Source> sources(&source, 1);
+  Problems problems(sources);
+  std::size_t nodes_left = base::limits::registry_nodes_max;
+  const Tree tree = read_tree(source, 0, nodes_left, problems);
+  Settings settings;
+  settings.kind = Settings::Kind::map;
+  settings.file = source.name;
+  if (!tree.empty() && tree.root().kind != NodeKind::null) {
+    settings = read_settings(Cursor(tree, problems), sources).value_or(std::move(settings));
+  }
+  if (!problems.none()) return problems.take();
   return settings;
 }
 

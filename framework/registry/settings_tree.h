@@ -8,8 +8,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include <turnpike/result.h>
 #include <turnpike/settings.h>
+
+#include "registry/compile.h"
 
 namespace turnpike::registry {
 
@@ -28,5 +32,9 @@ using SecretResolver = std::function<std::optional<std::string>(const SecretRefe
 // A copy of `settings` in which each reference is a scalar with is_secret set; its text is empty
 // where the resolver has nothing.
 Settings resolve_secrets(const Settings& settings, const SecretResolver& resolver);
+
+// A YAML file that is no registry, such as the deployment's configuration, read by the same strict
+// rules; an empty file is an empty map.
+Result<Settings, std::vector<Problem>> parse_settings(const Source& source);
 
 }  // namespace turnpike::registry
