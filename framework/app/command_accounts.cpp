@@ -186,12 +186,14 @@ int run_migrate(const CommonOptions& options, bool dry_run) {
   if (!steps.ok()) return print_failure(options, steps.error());
   if (options.json) {
     json list = json::array();
-    for (const auto& step : *steps) list.push_back({{"version", step.version}, {"name", step.name}});
+    for (const auto& step : *steps)
+      list.push_back({{"version", step.version}, {"name", step.name}});
     std::cout << json{{"dry_run", dry_run}, {"applied", list}} << '\n';
     return exit_done;
   }
   for (const auto& step : *steps) {
-    std::cout << (dry_run ? "would apply " : "applied ") << step.version << ' ' << step.name << '\n';
+    std::cout << (dry_run ? "would apply " : "applied ") << step.version << ' ' << step.name
+              << '\n';
   }
   if (steps->empty()) std::cout << "the schema is up to date\n";
   return exit_done;

@@ -7,7 +7,8 @@ namespace turnpike::app {
 
 std::optional<Config> load_config(const CommonOptions& options) {
   std::string path = options.config_path;
-  if (path.empty() && std::filesystem::exists("config/turnpike.yaml")) path = "config/turnpike.yaml";
+  if (path.empty() && std::filesystem::exists("config/turnpike.yaml"))
+    path = "config/turnpike.yaml";
   auto config = read_config(path, options.settings);
   if (config.ok()) return *std::move(config);
   print_problems(config.error(), options.json);

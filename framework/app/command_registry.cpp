@@ -156,8 +156,13 @@ int run_registry_diff(const CommonOptions& options, const std::string& old_direc
     print_problems(compiled->error(), options.json);
     return exit_failed;
   }
-  const auto changes = registry::diff(**before, **after);
-  std::cout << (options.json ? registry::to_json(changes) : registry::to_text(changes)) << '\n';
+  const auto changes = registry::difference(**before, **after);
+  if (options.json) {
+    std::cout << registry::json_of(changes) << '\n';
+  } else {
+    const std::string text = registry::text_of(changes);
+    std::cout << (text.empty() ? "no difference\n" : text);
+  }
   return exit_done;
 }
 
@@ -178,8 +183,11 @@ int run_reload(const CommonOptions& options) {
               << result.value("sequence", 0) << ")\n";
   } else {
     for (const json& problem : result["problems"]) {
-      std::cerr << Problem{"", problem.value("file", ""), problem.value("line", 0),
-                           problem.value("column", 0), problem.value("path", ""),
+      std::cerr << Problem{"",
+                           problem.value("file", ""),
+                           problem.value("line", 0),
+                           problem.value("column", 0),
+                           problem.value("path", ""),
                            problem.value("message", "")}
                        .text()
                 << '\n';

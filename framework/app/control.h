@@ -1,6 +1,7 @@
-// Control: how `turnpike reload` speaks to the running gateway: a Unix socket in the data directory,
-// readable by its owner alone. One line of JSON in (`{"command":"reload"}`), one line of JSON out.
-// The server answers one client after the other on a Thread of its own, which also runs the command.
+// Control: how `turnpike reload` speaks to the running gateway: a Unix socket in the data
+// directory, readable by its owner alone. One line of JSON in (`{"command":"reload"}`), one line of
+// JSON out. The server answers one client after the other on a Thread of its own, which also runs
+// the command.
 #pragma once
 
 #include <functional>

@@ -170,15 +170,15 @@ Result<Unit, std::string> Gateway::start_runtime() {
   };
   parts_->ledger = std::make_unique<ledger::EscrowLedger>(
       parts_->node->ledger(), ledger::LedgerSettings{},
-      ledger::EscrowLedger::Sources{*parts_->log, *parts_->metrics, parts_->runtime->pool(), fatal});
+      ledger::EscrowLedger::Sources{*parts_->log, *parts_->metrics, parts_->runtime->pool(),
+                                    fatal});
   auto started = parts_->ledger->start();
   if (!started.ok()) return "the ledger cannot start: " + started.error().text;
   identity::AuthenticatorSettings authenticator;
   authenticator.environment = config_.environment;
   parts_->authenticator = std::make_unique<identity::CachedAuthenticator>(
       parts_->node->keys(), authenticator,
-      identity::CachedAuthenticator::Sources{parts_->clock, *parts_->log,
-                                             parts_->runtime->pool()});
+      identity::CachedAuthenticator::Sources{parts_->clock, *parts_->log, parts_->runtime->pool()});
   parts_->client = wire::make_client(*parts_->runtime, {});
   return Unit{};
 }
@@ -218,21 +218,21 @@ Result<Unit, std::string> Gateway::make_generations() {
   parts_->credits_host.emplace("credits", *parts_->resources);
   parts_->credits.emplace(*parts_->ledger);
   parts_->lanes.push_back({&*parts_->credits, &*parts_->credits_host, nullptr});
-  parts_->generations = std::make_unique<Generations>(Generations::Parts{
-      .registry_path = config_.registry_path,
-      .data_dir = config_.data_dir,
-      .manifest = parts_->node->manifest(),
-      .providers = parts_->providers,
-      .lanes = parts_->lanes,
-      .secrets = read_secret,
-      .view = {.base_url = config_.api.base_url,
-               .cursor_key = *std::move(cursor_key),
-               .features = {},
-               .http_status = hosts::api::http_status},
-      .calls_per_upstream_max = config_.calls_per_upstream_max,
-      .clock = parts_->clock,
-      .log = *parts_->log,
-      .metrics = *parts_->metrics});
+  parts_->generations = std::make_unique<Generations>(
+      Generations::Parts{.registry_path = config_.registry_path,
+                         .data_dir = config_.data_dir,
+                         .manifest = parts_->node->manifest(),
+                         .providers = parts_->providers,
+                         .lanes = parts_->lanes,
+                         .secrets = read_secret,
+                         .view = {.base_url = config_.api.base_url,
+                                  .cursor_key = *std::move(cursor_key),
+                                  .features = {},
+                                  .http_status = hosts::api::http_status},
+                         .calls_per_upstream_max = config_.calls_per_upstream_max,
+                         .clock = parts_->clock,
+                         .log = *parts_->log,
+                         .metrics = *parts_->metrics});
   return Unit{};
 }
 
@@ -274,8 +274,8 @@ Result<Unit, std::string> Gateway::listen() {
   }
   auto bound = parts_->server->start(std::move(listeners));
   if (!bound.ok()) return std::move(bound).error();
-  parts_->control = std::make_unique<ControlServer>(
-      control_socket(config_), [this](const std::string& line) {
+  parts_->control =
+      std::make_unique<ControlServer>(control_socket(config_), [this](const std::string& line) {
         return answer_control(line, [this] { return reload(); });
       });
   for (const auto& listener : *bound) {
@@ -311,8 +311,7 @@ bool Gateway::stop() {
         parts.runtime->stop(now, runtime::Deadline::after_ms(give_up_after_drain_ms));
     if (report.fibers_left > 0 || !report.pool_stopped) {
       // A plugin never came back. Its code may still run on what would be destroyed now.
-      parts.log->write(Severity::error, "stopped_with_work_left",
-                       {{"fibers", report.fibers_left}});
+      parts.log->write(Severity::error, "stopped_with_work_left", {{"fibers", report.fibers_left}});
       if (parts.ledger != nullptr) parts.ledger->stop();
       parts.log.reset();
       std::_Exit(exit_failed);

@@ -38,8 +38,9 @@ hosts::api::Health GatewayBackend::health() {
   hosts::api::Health health;
   // A refused reload is told, but the program that serves is still ready.
   health.checks.push_back({"registry", program != nullptr,
-                           program != nullptr ? (refusal.empty() ? "" : "the last reload was refused")
-                                              : "no valid program is installed"});
+                           program != nullptr
+                               ? (refusal.empty() ? "" : "the last reload was refused")
+                               : "no valid program is installed"});
   health.checks.push_back(
       {"database", ledger.available, ledger.available ? "" : "the database does not answer"});
   if (ledger.expiry_paused) {

@@ -58,8 +58,8 @@ Reloaded Generations::try_reload() {
   if (!sources.ok()) return refused(std::move(sources).error());
   auto facts = parts_.manifest.facts();
   if (!facts.ok()) return refused("database", facts.error().message);
-  auto compiled = registry::compile(
-      {.sources = *sources, .installed = *facts, .plugins = plugin_names_});
+  auto compiled =
+      registry::compile({.sources = *sources, .installed = *facts, .plugins = plugin_names_});
   if (!compiled.ok()) return refused(std::move(compiled).error());
   const std::int64_t compiled_at_ms = parts_.clock.now_ms();
 
@@ -68,15 +68,15 @@ Reloaded Generations::try_reload() {
   registry::Generation provisional;
   provisional.payload_hash = (*compiled)->payload_hash();
   provisional.id = registry::generation_id(provisional.payload_hash);
-  auto service = exchange::bind_service(
-      {.installed = {*compiled, provisional},
-       .providers = parts_.providers,
-       .lanes = parts_.lanes,
-       .secrets = &parts_.secrets,
-       .public_origin = parts_.view.base_url,
-       .data_dir = parts_.data_dir,
-       .calls_per_upstream_max = parts_.calls_per_upstream_max,
-       .previous = current == nullptr ? nullptr : current->service.get()});
+  auto service =
+      exchange::bind_service({.installed = {*compiled, provisional},
+                              .providers = parts_.providers,
+                              .lanes = parts_.lanes,
+                              .secrets = &parts_.secrets,
+                              .public_origin = parts_.view.base_url,
+                              .data_dir = parts_.data_dir,
+                              .calls_per_upstream_max = parts_.calls_per_upstream_max,
+                              .previous = current == nullptr ? nullptr : current->service.get()});
   if (!service.ok()) return refused(std::move(service).error());
   auto generation = parts_.manifest.install(**compiled, compiled_at_ms);
   if (!generation.ok()) return refused("database", generation.error().message);

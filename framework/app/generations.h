@@ -1,5 +1,5 @@
-// Generations: the way from the registry's files to the program in service. A reload reads, compiles,
-// installs, binds and publishes a whole new program, or changes nothing and says why.
+// Generations: the way from the registry's files to the program in service. A reload reads,
+// compiles, installs, binds and publishes a whole new program, or changes nothing and says why.
 //
 // Owned by the gateway; must outlive the loops that view its programs. reload() blocks and may be
 // called from any plain Thread, one after the other; the rest is for any Thread. Programs that went

@@ -4,8 +4,8 @@ namespace turnpike::app {
 
 storage::Settings storage_settings(const Config& config) {
   storage::Settings settings;
-  settings.engine = config.engine == Engine::sqlite ? storage::Engine::sqlite
-                                                    : storage::Engine::postgres;
+  settings.engine =
+      config.engine == Engine::sqlite ? storage::Engine::sqlite : storage::Engine::postgres;
   settings.data_dir = config.data_dir;
   settings.sqlite_path = config.sqlite_path;
   settings.postgres_url = config.postgres_url;

@@ -19,8 +19,7 @@ void send_error(wire::Responder& responder, int status, std::string_view message
 
 std::string fibers_json(runtime::Runtime& runtime) {
   nlohmann::json fibers = nlohmann::json::array();
-  for (const auto& fiber :
-       runtime.list_fibers(runtime::Deadline::after_ms(fiber_list_wait_ms))) {
+  for (const auto& fiber : runtime.list_fibers(runtime::Deadline::after_ms(fiber_list_wait_ms))) {
     fibers.push_back({{"loop", fiber.loop},
                       {"request_id", fiber.name.data()},
                       {"waits_for", fiber.waits_for},
@@ -33,12 +32,18 @@ std::string fibers_json(runtime::Runtime& runtime) {
 
 int status_of(base::ErrorCode code) noexcept {
   switch (code) {
-    case base::ErrorCode::request_timeout: return 408;
-    case base::ErrorCode::request_target_too_long: return 414;
-    case base::ErrorCode::request_headers_too_large: return 431;
-    case base::ErrorCode::gateway_overloaded: return 503;
-    case base::ErrorCode::gateway_internal: return 500;
-    default: return 400;
+    case base::ErrorCode::request_timeout:
+      return 408;
+    case base::ErrorCode::request_target_too_long:
+      return 414;
+    case base::ErrorCode::request_headers_too_large:
+      return 431;
+    case base::ErrorCode::gateway_overloaded:
+      return 503;
+    case base::ErrorCode::gateway_internal:
+      return 500;
+    default:
+      return 400;
   }
 }
 

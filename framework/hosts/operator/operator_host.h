@@ -1,6 +1,6 @@
 // OperatorHost: what the people who run the gateway look at, on a listener of its own that must not
-// be reachable from outside: `/metrics` (Prometheus text), `/debug/fibers` (what every request waits
-// for, and how long), `/healthz`.
+// be reachable from outside: `/metrics` (Prometheus text), `/debug/fibers` (what every request
+// waits for, and how long), `/healthz`.
 //
 // Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
 #pragma once

@@ -118,7 +118,7 @@ void Writer::tally_governor_votes() {
     std::string total = "0";
     std::int64_t ballots = 0;
     for (Choice& choice : record->choices) {
-      choice.score = "0";
+      choice.score = total;
       choice.votes_count = 0;
     }
     {
