@@ -1,5 +1,5 @@
-// Cost of checking a query against its declared policy: a usual one, one that breaks every rule, and
-// the longest one, which must cost in proportion to its bytes.
+// Cost of checking a query against its declared policy: a usual one, one that breaks every rule,
+// and the longest one, which must cost in proportion to its bytes.
 #include <cstdlib>
 #include <string>
 #include <vector>

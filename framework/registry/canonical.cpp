@@ -57,7 +57,8 @@ void append_list(std::string& out, const Items& items, Write write) {
 }
 
 void append_texts(std::string& out, const std::vector<std::string>& texts) {
-  append_list(out, texts, [&](const std::string& text) { base::append_canonical_string(out, text); });
+  append_list(out, texts,
+              [&](const std::string& text) { base::append_canonical_string(out, text); });
 }
 
 template <class Number>

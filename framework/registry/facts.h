@@ -1,5 +1,5 @@
-// Facts: what a program fixes for good once it is installed, with the key that an operator raises to
-// change it. Internal to registry/. Pure functions; safe on any Thread.
+// Facts: what a program fixes for good once it is installed, with the key that an operator raises
+// to change it. Internal to registry/. Pure functions; safe on any Thread.
 #pragma once
 
 #include <cstdint>

@@ -131,7 +131,8 @@ void join(std::span<const Route> routes, const Group& left, const Group& right,
   std::unordered_map<std::string, std::uint32_t> first_with;
   first_with.reserve(left.routes.size());
   for (const std::uint32_t route : left.routes) {
-    const auto [known, added] = first_with.try_emplace(joint(routes[route].matcher, ignored), route);
+    const auto [known, added] =
+        first_with.try_emplace(joint(routes[route].matcher, ignored), route);
     if (same_shape && !added) {
       conflicts.push_back({Index::Conflict::Kind::duplicate, known->second, route, {}});
     }

@@ -1,12 +1,12 @@
-// Index: the matching tables of a Program (engine.md section 5). Routes of one shape, that is one
-// number of segments and one set of parameter positions, differ in their literals alone, so one hash
-// of the literals finds the only candidate: a look-up costs one probe for each shape of the path's
+// Index: the matching tables of a Program. Routes of one shape, that is one number of segments and
+// one set of parameter positions, differ in their literals alone, so one hash of the literals finds
+// the only candidate: a look-up costs one probe for each shape of the path's
 // length, at most route_shapes_per_length_max, however many routes there are.
 //
-// A look-up splits the path once and hashes each segment once. The hash of a shape is the sum of its
-// literals' hashes, so that other shapes cost a few subtractions. The sums are 64 bits wide and the
-// literals are compared afterwards, neighbours in one go; the longest run of taken slots is bounded
-// when the table is built (another seed is tried), so no path can be made slow by choice.
+// A look-up splits the path once and hashes each segment once. The hash of a shape is the sum of
+// its literals' hashes, so that other shapes cost a few subtractions. The sums are 64 bits wide and
+// the literals are compared afterwards, neighbours in one go; the longest run of taken slots is
+// bounded when the table is built (another seed is tried), so no path can be made slow by choice.
 //
 // Internal to registry/: match.cpp looks up, index.cpp builds. Immutable once built; concurrent
 // look-ups are safe on any Thread.
@@ -51,7 +51,8 @@ class Index {
   };
   // `text` is a decoded path and `segments` say where its segments stand, with one slash between
   // two of them; none is empty and there are at most route_segments_max.
-  [[nodiscard]] Found find(const char* text, std::span<const ParameterSpan> segments) const noexcept;
+  [[nodiscard]] Found find(const char* text,
+                           std::span<const ParameterSpan> segments) const noexcept;
 
   [[nodiscard]] std::size_t longest_run() const noexcept { return longest_run_; }
 

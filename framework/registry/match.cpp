@@ -80,8 +80,8 @@ void split(std::string_view path, Split& out) noexcept {
   out.has_special = special != 0;
 }
 
-// The path with its segments decoded, a slash between two, and where they then stand; `slashed` gets
-// the bits of those that hold a slash or backslash. False for a bad escape.
+// The path with its segments decoded, a slash between two, and where they then stand; `slashed`
+// gets the bits of those that hold a slash or backslash. False for a bad escape.
 bool decode(std::string_view path, char* text, Split& out, std::uint32_t& slashed) noexcept {
   std::size_t length = 1;
   text[0] = '/';

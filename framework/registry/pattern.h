@@ -1,5 +1,5 @@
-// Pattern: a path of the language, "/v1/gateway/x/daos/{dao_id}", to a Matcher. Literals are decoded
-// and written back in one form, so that equal patterns are equal text.
+// Pattern: a path of the language, "/v1/gateway/x/daos/{dao_id}", to a Matcher. Literals are
+// decoded and written back in one form, so that equal patterns are equal text.
 //
 // Internal to registry/. Pure but for the problems that it reports at its Cursor.
 #pragma once

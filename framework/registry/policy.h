@@ -1,5 +1,5 @@
 // Declared policies at work: what is wrong with a query or a body under the policy that its route
-// declares. Used before any money moves on routes with `enforcement: declared`, and by nothing else;
+// declares. Used before any money moves on routes with `enforcement: declared` and by nothing else;
 // other routes forward what the caller sent. The cost is linear in the bytes given.
 //
 // Pure functions; safe on any Thread. Nothing is allocated while nothing is wrong and the query

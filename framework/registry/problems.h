@@ -55,7 +55,8 @@ namespace turnpike::registry {
   X(not_in_path, "the path has no parameter \"%\"")                                              \
   X(method_unlisted, "% is not among the route's methods")                                       \
   X(method_unpriced, "% has no price: name a price policy, or say `unavailable`")                \
-  X(body_undeclared, "a POST route needs a body policy: `forbidden`, or max_bytes and media_types") \
+  X(body_undeclared,                                                                             \
+    "a POST route needs a body policy: `forbidden`, or max_bytes and media_types") \
   X(body_without_post, "only POST takes a body; this route has none")                            \
   X(header_refused, "the header \"%\" may not be %")                                             \
   X(constraint_misplaced, "`%` does not go with type %")                                         \
@@ -68,15 +69,18 @@ namespace turnpike::registry {
   X(reason_misplaced, "only a blocked route has a `reason`")                                     \
   X(permit_too_short, "permits of \"%\" last % ms, no longer than the deadline of % ms")         \
   X(free_without_price, "`free` is a variant of a priced operation; this route has no price")    \
-  X(pay_to_missing, "x402 is enabled and \"%\" is used by prices, but network \"%\" has no pay_to") \
-  X(not_amount, "expected a whole number of atomic units above 0 with at most % digits, found \"%\"") \
+  X(pay_to_missing,                                                                              \
+    "x402 is enabled and \"%\" is used by prices, but network \"%\" has no pay_to") \
+  X(not_amount,                                                                                  \
+    "expected a whole number of atomic units above 0 with at most % digits, found \"%\"") \
   X(address_form, "\"%\" is no address on %: expected %")                                        \
   X(secret_shape, "a secret is given as {secret: {env: NAME}} or {secret: {file: PATH}}")        \
   X(setting_number, "\"%\" is no number that settings can hold; quote it if it is text")         \
   X(unknown_plugin, "no provider plugin \"%\" is loaded%")                                       \
   X(duplicate_route, "matches the same paths as %")                                              \
   X(ambiguous_route, "neither this route nor % is the narrower one: both match %")               \
-  X(too_many_shapes, "more than % patterns differ in where their parameters stand, among paths of % segments") \
+  X(too_many_shapes,                                                                             \
+    "more than % patterns differ in where their parameters stand, among paths of % segments") \
   X(installed_differs, "% was installed with the definition % and now has %; raise `%`")         \
   X(more_problems, "and % more problems")
 

@@ -82,7 +82,9 @@ std::optional<Constraint> read_string(const Cursor& parameter) {
     constraint.allowed_values = std::move(*read);
     const auto [shortest, longest] = std::minmax_element(
         constraint.allowed_values.begin(), constraint.allowed_values.end(),
-        [](const std::string& left, const std::string& right) { return left.size() < right.size(); });
+        [](const std::string& left, const std::string& right) {
+          return left.size() < right.size();
+        });
     constraint.min_bytes = static_cast<std::uint32_t>(shortest->size());
     constraint.max_bytes = static_cast<std::uint32_t>(longest->size());
   }

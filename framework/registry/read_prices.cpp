@@ -91,7 +91,9 @@ void read_asset(const Cursor& field, Draft& draft) {
     const auto address = field.need("address", "the token's contract or mint");
     if (address) asset.asset = read_address(*address, asset.network).value_or("");
     const auto decimals = field.need("decimals", "the digits after the point of one token");
-    if (decimals) asset.decimals = static_cast<std::uint32_t>(decimals->integer({0, 36}).value_or(0));
+    if (decimals) {
+      asset.decimals = static_cast<std::uint32_t>(decimals->integer({0, 36}).value_or(0));
+    }
   }
   if (!key) return;
   asset.key = *key;

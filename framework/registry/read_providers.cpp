@@ -87,7 +87,7 @@ std::vector<std::string> read_headers(const Cursor& list,
   return names;
 }
 
-// ---- what a route may state, or its file's defaults for it ----------------------------------------
+// ---- what a route may state, or its file's defaults for it -------------------------------------
 
 // Everything that `defaults` and a route have in common. Prices are by method.
 struct Terms {

@@ -263,7 +263,8 @@ Tree read_tree(const Source& source, std::uint32_t file, std::size_t& nodes_left
     }
   }
   if (!whole) {
-    const std::uint32_t line = tree.empty() ? 1 : tree.at(static_cast<std::uint32_t>(tree.size() - 1)).line;
+    const auto last = static_cast<std::uint32_t>(tree.size() - 1);
+    const std::uint32_t line = tree.empty() ? 1 : tree.at(last).line;
     problems.add(Rule::run_too_long, {file, line, 1}, "",
                  {std::to_string(base::limits::registry_unfinished_bytes_max)});
     return Tree();

@@ -136,7 +136,7 @@ QueryPolicy sample_policy(std::mt19937& random) {
   policy.parameters = {
       {"flag", flag(), BooleanConstraint{}},
       {"from", flag(), IntegerConstraint{0, 20, {}}},
-      {"list", flag(), CommaListConstraint{{"a", "b", "c"}, 1 + static_cast<std::uint32_t>(random() % 2), 3, flag()}},
+      {"list", flag(), CommaListConstraint{{"a", "b", "c"}, flag() ? 1u : 2u, 3, flag()}},
       {"pick", false, IntegerConstraint{-5, 9, {-5, 0, 9}}},
       {"text", false, StringConstraint{static_cast<std::uint32_t>(random() % 3), 4, {}}},
       {"to", flag(), IntegerConstraint{0, 20, {}}},
@@ -150,7 +150,8 @@ std::string sample_query(std::mt19937& random) {
   const std::string names[] = {"flag", "from", "list", "pick", "text", "to", "word", "other",
                                "te%78t", "", "to+"};
   const std::string values[] = {"true", "false", "0", "7", "20", "21", "-5", "9", "007", "+1", "-0",
-                                "a", "bc", "a,b", "a,a", "a,b,c,a", "", "%61", "%2C", "a%2cb", "x+y",
+                                "a", "bc", "a,b", "a,a", "a,b,c,a", "", "%61", "%2C", "a%2cb",
+                                "x+y",
                                 "a,", "99999999999999999999", "%E2%82%AC"};
   std::string query;
   const std::size_t pairs = random() % 8;

@@ -1,5 +1,5 @@
-// Input made to cost much: each is refused within its bound, and bounds are met at the limit and one
-// past it.
+// Input made to cost much: each is refused within its bound, and bounds are met at the limit and
+// one past it.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -95,7 +95,9 @@ TEST(Hostile, ListsAreBounded) {
     std::string text = preamble +
                        "routes:\n  - path: /a\n    query:\n      parameters:\n"
                        "        p:\n          type: integer\n          values:\n";
-    for (std::size_t at = 0; at < values; ++at) text += "            - " + std::to_string(at) + "\n";
+    for (std::size_t at = 0; at < values; ++at) {
+      text += "            - " + std::to_string(at) + "\n";
+    }
     return text;
   };
   EXPECT_TRUE(compiled(policy(limits::declared_values_max)).ok());

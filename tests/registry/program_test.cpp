@@ -209,7 +209,8 @@ TEST(Settings, DigestFollowsSettingsAndOperations) {
 TEST(Match, AllocatesNothing) {
   const auto program = program_of(rich);
   const std::string paths[] = {"/v1/gateway/t/things", "/v1/gateway/t/things/a%20b%2f",
-                               "/v1/gateway/t/none/at/all", "/v1/%zz", "/" + std::string(8'000, 'x'),
+                               "/v1/gateway/t/none/at/all", "/v1/%zz",
+                               "/" + std::string(8'000, 'x'),
                                "/" + std::string(8'000, '/')};
   const std::uint64_t before = allocations_so_far();
   for (const std::string& path : paths) {

@@ -1,6 +1,8 @@
 // The registry that ships: interface.md section 4.5 and decisions.md, "Registry, catalog, cursors".
 #include <algorithm>
+#include <fstream>
 #include <string>
+#include <stdexcept>
 #include <variant>
 #include <vector>
 
@@ -145,6 +147,27 @@ TEST_F(Shipped, DeclaresSignalsAndEvents) {
   EXPECT_FALSE(events.unique);
   EXPECT_EQ(at("/governance-signals").query->parameters.size(), 9u);
   EXPECT_EQ(at("/governance-events").query->parameters.size(), 8u);
+}
+
+// Each block of YAML in the README is a file of one program.
+TEST(ShippedReadme, ShowsWhatCompiles) {
+  std::ifstream file(TURNPIKE_SOURCE_DIR "/registry/README.md");
+  std::vector<Source> sources;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "```yaml") {
+      sources.push_back({"README.md, example " + std::to_string(sources.size() + 1), ""});
+      inside = true;
+    } else if (line == "```") {
+      inside = false;
+    } else if (inside) {
+      sources.back().text += line + "\n";
+    }
+  }
+  EXPECT_GE(sources.size(), 5u);
+  const Compiled compiled = compile({sources, {}, {}});
+  if (compiled) return;
+  for (const Problem& problem : compiled.error()) ADD_FAILURE() << problem.text();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Any bytes as a registry: compile() answers with problems or with a program whose canonical form is
-// canonical, and whose routes find themselves.
+// Any bytes as a registry: compile() answers with problems or with a program whose canonical form
+// is canonical, and whose routes find themselves.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
