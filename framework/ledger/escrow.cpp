@@ -26,11 +26,14 @@ base::Error stopping() {
   return {base::ErrorCode::gateway_stopping, "The gateway is stopping; nothing was charged.", 1};
 }
 
-base::Error refusal(base::ErrorCode code) {
-  if (code == base::ErrorCode::billing_credits_reserved) {
-    return {code, "The remaining Credits are reserved by calls that are in flight.", 1};
+// `reach`: all units of the account that are not spent, wherever they are held.
+base::Error refusal(Credits units, Credits reach) {
+  if (units <= reach) {
+    return {base::ErrorCode::billing_credits_reserved,
+            "The remaining Credits are reserved by calls that are in flight.", 1};
   }
-  return {code, "The account has too few Credits for this call."};
+  return {base::ErrorCode::billing_credits_exhausted,
+          "The account has too few Credits for this call."};
 }
 
 bool usable(const Lease& lease, std::int64_t settle_by_ns, std::int64_t now_ns) noexcept {
@@ -121,7 +124,7 @@ Result<Hold, base::Error> Escrow::hold(std::string_view account_id, Credits unit
       }
     }
     if (now_ns < account.refused_until_ns && units >= account.refused_units) {
-      return refusal(account.refusal);
+      return refusal(units, account.refused_reach);
     }
     waiter = std::make_shared<HoldWaiter>();
     waiter->units = units;
@@ -321,12 +324,10 @@ void Escrow::serve(const Ask& ask, const LeaseAnswer& answer, Waiters& served,
       ask.shard->holds.fetch_add(1, std::memory_order_relaxed);
       waiter->answer.set(*std::move(taken), wakes);
     } else if (waiter->is_asked) {
-      account.refusal = waiter->units <= answer.spendable + answer.leased
-                            ? base::ErrorCode::billing_credits_reserved
-                            : base::ErrorCode::billing_credits_exhausted;
+      account.refused_reach = answer.spendable + answer.leased;
       account.refused_units = waiter->units;
       account.refused_until_ns = now_ns + refusal_memo_ms * ns_per_ms;
-      waiter->answer.set(refusal(account.refusal), wakes);
+      waiter->answer.set(refusal(waiter->units, account.refused_reach), wakes);
     } else {
       late.push_back(std::move(waiter));
       continue;

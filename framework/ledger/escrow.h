@@ -77,7 +77,7 @@ struct AccountEscrow {
   Credits low_water = 0;         // below this a lease is asked for before a call has to wait
   std::int64_t refused_until_ns = 0;  // a refusal is not asked for again before
   Credits refused_units = 0;
-  base::ErrorCode refusal = base::ErrorCode::billing_credits_exhausted;
+  Credits refused_reach = 0;  // what the account had then, leased units included
 };
 
 struct Shard {
