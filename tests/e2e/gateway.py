@@ -107,8 +107,12 @@ class Gateway:
         return [TURNPIKE, *words, "--config", ROOT / "config" / "turnpike.yaml", *options]
 
     def run(self, *words, check=True):
-        return subprocess.run(self.command(*words), check=check, capture_output=True, text=True,
-                              timeout=START_TIMEOUT_SECONDS)
+        result = subprocess.run(self.command(*words), capture_output=True, text=True,
+                                timeout=START_TIMEOUT_SECONDS)
+        if check and result.returncode != 0:
+            raise RuntimeError(f"turnpike {' '.join(words)}: exit code {result.returncode}\n"
+                               f"{result.stdout}{result.stderr}")
+        return result
 
     def run_json(self, *words):
         return json.loads(self.run(*words, "--json").stdout)

@@ -89,7 +89,7 @@ class FirstCall:
         self.assert_refused(get(BASE + "/daos", headers=[("PAYMENT-SIGNATURE", "x")]), 400,
                             "x402.not_payable")
         self.assert_refused(get(BASE + "/daos", headers=[("X-Service-Api-Key", self.key)]), 401,
-                            "auth.credential_required")
+                            "auth.credential_invalid")
         self.assert_refused(
             get(BASE + "/governance-signals?start_ms=1&end_ms=2", key=self.key), 503,
             "gateway.route_blocked")

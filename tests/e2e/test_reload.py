@@ -51,7 +51,7 @@ class Reload(unittest.TestCase):
 
     @staticmethod
     def change(text):
-        return text.replace("Governance data", "Governance data (changed)", 1)
+        return text.replace("name: Governance data\n", "name: Governance data, changed\n")
 
     def test_an_invalid_change_keeps_the_old_program_and_says_why(self):
         self.gateway.start()
@@ -101,7 +101,7 @@ class Reload(unittest.TestCase):
             if round_number % 2 == 0:
                 self.edit(self.change)
             else:
-                self.edit(lambda text: text.replace("Governance data (changed)", "Governance data"))
+                self.edit(lambda text: text.replace(", changed\n", "\n"))
             self.gateway.run("reload")
         self.gateway.process.send_signal(signal.SIGHUP)
         stop.set()
