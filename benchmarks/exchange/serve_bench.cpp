@@ -126,9 +126,9 @@ class OneKey final : public identity::Authenticator {
 
  private:
   std::shared_ptr<const identity::Principal> principal_ =
-      std::make_shared<const identity::Principal>(identity::Principal{
-          "key:key_01hz0000000000000000", "acct_01hz0000000000000000",
-          identity::AccountStatus::active});
+      std::make_shared<const identity::Principal>(
+          identity::Principal{"key:key_01hz0000000000000000", "acct_01hz0000000000000000",
+                              identity::AccountStatus::active});
 };
 
 class DroppingWriter final : public ReplyWriter {
@@ -252,9 +252,8 @@ BENCHMARK(Line_clock);
 
 void Line_read_credentials(benchmark::State& state) {
   const auto headers = headers_with({"Authorization", "Bearer turnpike_sk_v1_dev_abc"});
-  measure(state, [&] {
-    benchmark::DoNotOptimize(read_credentials(headers, gateway().service->lanes()));
-  });
+  measure(state,
+          [&] { benchmark::DoNotOptimize(read_credentials(headers, gateway().service->lanes())); });
 }
 BENCHMARK(Line_read_credentials);
 
@@ -270,16 +269,14 @@ void Line_choose_lane(benchmark::State& state) {
 BENCHMARK(Line_choose_lane);
 
 void Line_match(benchmark::State& state) {
-  measure(state,
-          [] { benchmark::DoNotOptimize(gateway().service->program().match(bench_path)); });
+  measure(state, [] { benchmark::DoNotOptimize(gateway().service->program().match(bench_path)); });
 }
 BENCHMARK(Line_match);
 
 // A lookup that is a copy of a shared pointer: what serve() pays around the Authenticator.
 void Line_authenticate(benchmark::State& state) {
-  measure(state, [] {
-    benchmark::DoNotOptimize(gateway().authenticator.authenticate("token", {}));
-  });
+  measure(state,
+          [] { benchmark::DoNotOptimize(gateway().authenticator.authenticate("token", {})); });
 }
 BENCHMARK(Line_authenticate);
 
@@ -331,8 +328,8 @@ void Line_take_reply(benchmark::State& state) {
     if (!seat.enter(gateway().loop)) std::abort();
     LiveCall call(request_id, {}, nullptr);
     const RouteTerms& route = service.terms(*match.route);
-    const Delivery::Terms terms{*match.route->response, route, route.reply_bytes_max, false,
-                                {}, 0, 0};
+    const Delivery::Terms terms{
+        *match.route->response, route, route.reply_bytes_max, false, {}, 0, 0};
     Delivery delivery(terms, writer, call, gateway().transfers, seat.scratch(), gateway().clock);
     if (delivery.head(200, reply_headers, reply_body.size())) delivery.body(reply_body);
     benchmark::DoNotOptimize(delivery.judge(Unit{}, false));

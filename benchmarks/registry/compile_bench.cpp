@@ -47,8 +47,8 @@ void compile_routes(benchmark::State& state) {
   state.counters["peak_MB"] = peak;
   state.counters["canonical_MB"] = static_cast<double>(canonical_bytes) / 1e6;
   state.counters["us_per_route"] = benchmark::Counter(
-      static_cast<double>(routes) / 1e6, benchmark::Counter::kIsIterationInvariantRate |
-                                             benchmark::Counter::kInvert);
+      static_cast<double>(routes) / 1e6,
+      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 BENCHMARK(compile_routes)

@@ -19,10 +19,14 @@ inline std::string generated_path(std::uint32_t index) {
   const std::string family = "/v2/family" + std::to_string(index / 512);
   const std::string name = "resource-" + std::to_string(index);
   switch (index % 4) {
-    case 0: return family + "/" + name + "/latest";
-    case 1: return family + "/" + name + "/{item}";
-    case 2: return family + "/" + name + "/{item}/details";
-    default: return family + "/" + name + "/{item}/versions/{version}";
+    case 0:
+      return family + "/" + name + "/latest";
+    case 1:
+      return family + "/" + name + "/{item}";
+    case 2:
+      return family + "/" + name + "/{item}/details";
+    default:
+      return family + "/" + name + "/{item}/versions/{version}";
   }
 }
 

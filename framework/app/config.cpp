@@ -196,6 +196,7 @@ Config decode(const Settings& tree, std::vector<Problem>& problems) {
     Section runtime(top.child("runtime"), "runtime", problems);
     runtime.integer("loops", config.loops, 0, 256);
     runtime.integer("pool_threads", config.pool_threads, 1, 1024);
+    runtime.integer("probe_interval_ms", config.probe_interval_ms, 100, 3'600'000);
   }
   read_limits(top.child("limits"), config, problems);
   read_accounts(top.child("accounts"), config, problems);

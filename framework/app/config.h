@@ -47,6 +47,7 @@ struct Config {
 
   std::uint32_t loops = 0;  // 0: one for each core
   std::uint32_t pool_threads = 16;
+  std::uint32_t probe_interval_ms = 5'000;  // of upstreams
   std::uint32_t drain_timeout_ms = 30'000;
   std::uint32_t connections_max = base::limits::connections_max;
   std::uint32_t calls_per_account_max = base::limits::calls_per_account_max;

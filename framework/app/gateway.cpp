@@ -19,6 +19,7 @@
 #include "app/control.h"
 #include "app/gateway_backend.h"
 #include "app/paths.h"
+#include "app/prober.h"
 #include "app/stores.h"
 #include "base/sources.h"
 #include "hosts/api/api_host.h"
@@ -36,6 +37,8 @@ namespace turnpike::app {
 namespace {
 
 constexpr std::size_t cursor_key_bytes = 32;
+// Calls of blocking plugins that wait for a thread of the pool: beyond it they are refused at once.
+constexpr std::uint32_t calls_queued_max = 4'096;
 constexpr std::int64_t give_up_after_drain_ms = 10'000;
 constexpr std::size_t secret_bytes_max = 64 * 1024;
 
@@ -102,6 +105,7 @@ struct Gateway::Parts {
   std::vector<exchange::LaneSlot> lanes;
   std::unique_ptr<Generations> generations;
 
+  std::unique_ptr<Prober> prober;
   std::unique_ptr<GatewayBackend> backend;
   std::unique_ptr<hosts::api::AccessLog> access_log;
   std::unique_ptr<hosts::api::ApiHost> api;
@@ -125,6 +129,8 @@ Result<Unit, std::string> Gateway::start() {
   }
   // Without a valid program the listeners are up all the same; a reload repairs it.
   (void)reload();
+  parts_->prober =
+      std::make_unique<Prober>(*parts_->runtime, *parts_->generations, config_.probe_interval_ms);
   auto made = make_hosts();
   return made.ok() ? listen() : made;
 }
@@ -150,6 +156,7 @@ Result<Unit, std::string> Gateway::start_runtime() {
   runtime::RuntimeOptions options;
   options.loops = config_.loops != 0 ? config_.loops : std::thread::hardware_concurrency();
   options.pool_threads = config_.pool_threads;
+  options.pool_queued_max = 2 * calls_queued_max;
   options.on_stall = [parts = parts_.get()](const runtime::Stall& stall) {
     parts->log->write(Severity::warning, "loop_stalled",
                       {{"loop", stall.loop},
@@ -194,6 +201,7 @@ Result<Unit, std::string> Gateway::load_plugins() {
   options.directory = plugin_directory(config_);
   options.pinned_sha256 = config_.plugins_sha256;
   options.guard.pool_threads_max = std::max(2u, config_.pool_threads / 2);
+  options.guard.pool_queued_max = calls_queued_max;
   auto catalog = plugin::Catalog::load(options, *parts_->resources);
   if (!catalog.ok()) return joined(catalog.error());
   parts_->catalog.emplace(*std::move(catalog));
@@ -283,7 +291,8 @@ Result<Unit, std::string> Gateway::listen() {
                                 {"host", listener.name},
                                 {"address", listener.address}}
                      .dump()
-              << std::endl;  // NOLINT: whoever waits for the line must see it now
+              << '\n'
+              << std::flush;  // whoever waits for the line must see it now
   }
   return Unit{};
 }
@@ -298,6 +307,7 @@ bool Gateway::stop() {
   Parts& parts = *parts_;
   parts.stalls.store(nullptr);
   parts.control.reset();
+  parts.prober.reset();
   bool whole = true;
   if (parts.server != nullptr) {
     whole = parts.server->drain(std::chrono::milliseconds(config_.drain_timeout_ms));

@@ -83,21 +83,31 @@ bool append_array(std::string& out, const json& value, int depth) {
 bool append(std::string& out, const json& value, int depth) {
   if (depth > canonical_json_depth_max) return false;
   switch (value.type()) {
-    case json::value_t::null: out.append("null"); return true;
-    case json::value_t::boolean: out.append(value.get<bool>() ? "true" : "false"); return true;
-    case json::value_t::number_integer: return append_exact(out, value.get<std::int64_t>());
-    case json::value_t::number_unsigned: return append_exact(out, value.get<std::uint64_t>());
-    case json::value_t::number_float: return append_canonical_number(out, value.get<double>());
+    case json::value_t::null:
+      out.append("null");
+      return true;
+    case json::value_t::boolean:
+      out.append(value.get<bool>() ? "true" : "false");
+      return true;
+    case json::value_t::number_integer:
+      return append_exact(out, value.get<std::int64_t>());
+    case json::value_t::number_unsigned:
+      return append_exact(out, value.get<std::uint64_t>());
+    case json::value_t::number_float:
+      return append_canonical_number(out, value.get<double>());
     case json::value_t::string: {
       const std::string& text = value.get_ref<const std::string&>();
       if (!is_utf8(text)) return false;
       append_canonical_string(out, text);
       return true;
     }
-    case json::value_t::array: return append_array(out, value, depth);
-    case json::value_t::object: return append_object(out, value, depth);
+    case json::value_t::array:
+      return append_array(out, value, depth);
+    case json::value_t::object:
+      return append_object(out, value, depth);
     case json::value_t::binary:
-    case json::value_t::discarded: return false;
+    case json::value_t::discarded:
+      return false;
   }
   return false;
 }
@@ -119,13 +129,27 @@ void append_canonical_string(std::string& out, std::string_view text) {
   out.push_back('"');
   for (const char character : text) {
     switch (character) {
-      case '"': out.append("\\\""); break;
-      case '\\': out.append("\\\\"); break;
-      case '\b': out.append("\\b"); break;
-      case '\f': out.append("\\f"); break;
-      case '\n': out.append("\\n"); break;
-      case '\r': out.append("\\r"); break;
-      case '\t': out.append("\\t"); break;
+      case '"':
+        out.append("\\\"");
+        break;
+      case '\\':
+        out.append("\\\\");
+        break;
+      case '\b':
+        out.append("\\b");
+        break;
+      case '\f':
+        out.append("\\f");
+        break;
+      case '\n':
+        out.append("\\n");
+        break;
+      case '\r':
+        out.append("\\r");
+        break;
+      case '\t':
+        out.append("\\t");
+        break;
       default: {
         const auto byte = static_cast<unsigned char>(character);
         if (byte >= 0x20) {
@@ -155,8 +179,8 @@ bool append_canonical_number(std::string& out, double value) {
   }
   if (value < 0) out.push_back('-');
   char text[32];
-  const auto [end, problem] = std::to_chars(text, text + sizeof(text), std::fabs(value),
-                                            std::chars_format::scientific);
+  const auto [end, problem] =
+      std::to_chars(text, text + sizeof(text), std::fabs(value), std::chars_format::scientific);
   const std::string_view written(text, static_cast<std::size_t>(end - text));
   const std::size_t mark = written.find('e');
   std::string digits(written.substr(0, 1));

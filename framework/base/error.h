@@ -70,7 +70,7 @@ enum class Advice : std::uint8_t {
   X(gateway_upstream_timeout, "gateway.upstream_timeout", provider, after_delay)                 \
   X(gateway_transfer_limit, "gateway.transfer_limit", gateway, after_delay)                      \
   X(gateway_overloaded, "gateway.overloaded", gateway, after_delay)                              \
-  X(gateway_account_concurrency, "gateway.account_concurrency_limited", caller, after_delay)      \
+  X(gateway_account_concurrency, "gateway.account_concurrency_limited", caller, after_delay)     \
   X(gateway_stopping, "gateway.stopping", gateway, same_request)                                 \
   X(gateway_plugin_fault, "gateway.plugin_fault", gateway, after_delay)                          \
   X(gateway_internal, "gateway.internal", gateway, after_delay)                                  \

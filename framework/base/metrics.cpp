@@ -61,11 +61,9 @@ class PrometheusMetrics final : public Metrics {
   Histogram& histogram(const std::string& name, const std::string& help, const Labels& labels,
                        const std::vector<double>& bounds) override {
     return resolve(histograms_, name, labels, [&] {
-      return std::make_unique<PrometheusHistogram>(prometheus::BuildHistogram()
-                                                       .Name(name)
-                                                       .Help(help)
-                                                       .Register(registry_)
-                                                       .Add(labels, bounds));
+      return std::make_unique<PrometheusHistogram>(
+          prometheus::BuildHistogram().Name(name).Help(help).Register(registry_).Add(labels,
+                                                                                     bounds));
     });
   }
 

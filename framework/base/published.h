@@ -97,7 +97,8 @@ class LoopView {
   // Takes over a newer value. pin() does it too; an idle loop calls this from a timer, so that it
   // does not keep an old value alive.
   void refresh() {
-    if (published_.version() == version_) [[likely]] return;
+    if (published_.version() == version_) [[likely]]
+      return;
     auto* fresh = new Slot;
     {
       const std::scoped_lock lock(published_.mutex_);

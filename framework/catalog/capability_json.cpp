@@ -24,9 +24,8 @@ struct ValueJson {
     return scalar(std::move(inner));
   }
   Json operator()(const registry::IntegerConstraint& constraint) const {
-    Json inner = {{"kind", "integer"},
-                  {"minimum", constraint.minimum},
-                  {"maximum", constraint.maximum}};
+    Json inner = {
+        {"kind", "integer"}, {"minimum", constraint.minimum}, {"maximum", constraint.maximum}};
     if (!constraint.allowed_values.empty()) inner["allowed_values"] = constraint.allowed_values;
     return scalar(std::move(inner));
   }
@@ -204,21 +203,21 @@ Json capability_json(const registry::Program& program, const registry::Route& ro
                         {"enforcement", route.enforce_declared ? "declared" : "none"}};
   const Json success = {{"kind", "explicit_statuses"},
                         {"statuses", route.response->success_statuses}};
-  return {{"capability_id", route.id},
-          {"route", identity_json(route.id, route.revision)},
-          {"provider", identity_json(provider.id, provider.revision)},
-          {"provider_key", provider.key},
-          {"provider_name", provider.name},
-          {"upstream", identity_json(upstream.id, upstream.revision)},
-          {"matcher", matcher_json(route.matcher)},
-          {"methods", methods_json(route)},
-          {"request", request},
-          {"response",
-           {{"success", success},
-            {"allowed_content_types", route.response->allowed_content_types}}},
-          {"credential_required", route.credential_required},
-          {"operations", operations_json(program, route, features)},
-          {"readiness", readiness_json(readiness)}};
+  return {
+      {"capability_id", route.id},
+      {"route", identity_json(route.id, route.revision)},
+      {"provider", identity_json(provider.id, provider.revision)},
+      {"provider_key", provider.key},
+      {"provider_name", provider.name},
+      {"upstream", identity_json(upstream.id, upstream.revision)},
+      {"matcher", matcher_json(route.matcher)},
+      {"methods", methods_json(route)},
+      {"request", request},
+      {"response",
+       {{"success", success}, {"allowed_content_types", route.response->allowed_content_types}}},
+      {"credential_required", route.credential_required},
+      {"operations", operations_json(program, route, features)},
+      {"readiness", readiness_json(readiness)}};
 }
 
 std::string text_of(const Json& document) {

@@ -31,9 +31,8 @@ base::Error incomplete(std::string_view what) {
 json closure_json(const registry::Program& program, const registry::Route& route) {
   const registry::Provider& provider = program.providers()[route.provider];
   const registry::Upstream& upstream = program.upstreams()[route.upstream];
-  json closure = {
-      {"provider", {{"id", provider.id}, {"revision", provider.revision}}},
-      {"upstream", {{"id", upstream.id}, {"revision", upstream.revision}}}};
+  json closure = {{"provider", {{"id", provider.id}, {"revision", provider.revision}}},
+                  {"upstream", {{"id", upstream.id}, {"revision", upstream.revision}}}};
   json hashed = closure;
   hashed["route"] = {{"id", route.id}, {"revision", route.revision}};
   closure["hash"] = hash_of(hashed);
@@ -89,8 +88,8 @@ Result<InventoryText, base::Error> inventory_text(const registry::Installed& ins
   text.before_observed_at += ",\"observed_at\":\"";
   text.after_observed_at = "\",";
   if (features.x402) text.after_observed_at += "\"x402_contract_version\":\"service.x402.v2\",";
-  text.after_observed_at += "\"entry_set_hash\":\"" + hash_of(hashed) + "\",\"entries\":" +
-                            base::canonical_json(entries).value() + "}";
+  text.after_observed_at += "\"entry_set_hash\":\"" + hash_of(hashed) +
+                            "\",\"entries\":" + base::canonical_json(entries).value() + "}";
   return text;
 }
 

@@ -52,22 +52,38 @@ constexpr std::array<int, 15> gateway_statuses = {400, 401, 402, 403, 404, 408, 
 
 std::string_view title_of(int status) {
   switch (status) {
-    case 400: return "The request is refused.";
-    case 401: return "The credential is missing or not valid.";
-    case 402: return "Not enough Credits; nothing was called or charged.";
-    case 403: return "The caller is not allowed to do this.";
-    case 404: return "There is no such thing.";
-    case 408: return "The request did not arrive in time.";
-    case 409: return "The request conflicts with the present state.";
-    case 410: return "The thing is gone.";
-    case 422: return "The provider cannot process the request.";
-    case 429: return "Too much at once; try again after the delay.";
-    case 431: return "The header fields are too large.";
-    case 500: return "The gateway failed.";
-    case 502: return "The provider's answer could not be used; nothing was charged.";
-    case 503: return "Something that the request needs is not available now.";
-    case 504: return "The provider did not answer in time; nothing was charged.";
-    default: return "An error.";
+    case 400:
+      return "The request is refused.";
+    case 401:
+      return "The credential is missing or not valid.";
+    case 402:
+      return "Not enough Credits; nothing was called or charged.";
+    case 403:
+      return "The caller is not allowed to do this.";
+    case 404:
+      return "There is no such thing.";
+    case 408:
+      return "The request did not arrive in time.";
+    case 409:
+      return "The request conflicts with the present state.";
+    case 410:
+      return "The thing is gone.";
+    case 422:
+      return "The provider cannot process the request.";
+    case 429:
+      return "Too much at once; try again after the delay.";
+    case 431:
+      return "The header fields are too large.";
+    case 500:
+      return "The gateway failed.";
+    case 502:
+      return "The provider's answer could not be used; nothing was charged.";
+    case 503:
+      return "Something that the request needs is not available now.";
+    case 504:
+      return "The provider did not answer in time; nothing was charged.";
+    default:
+      return "An error.";
   }
 }
 
@@ -94,9 +110,9 @@ Json error_headers(int status) {
 
 Json error_response(const Group& group, int status, const OpenApiInput& input) {
   const bool is_gateway = group.name == "Gateway";
-  const bool passes_on = is_gateway && std::find(passed_on_statuses.begin(),
-                                                 passed_on_statuses.end(),
-                                                 status) != passed_on_statuses.end();
+  const bool passes_on =
+      is_gateway && std::find(passed_on_statuses.begin(), passed_on_statuses.end(), status) !=
+                        passed_on_statuses.end();
   const auto codes = codes_of(group, status, input);
   std::string text(title_of(status));
   if (!codes.empty()) text += " Codes:";
@@ -105,8 +121,9 @@ Json error_response(const Group& group, int status, const OpenApiInput& input) {
   }
   if (!codes.empty()) text += '.';
   if (passes_on) {
-    text += " The provider's own answer of this status is delivered unchanged and not charged;"
-            " `Turnpike-Reply-From` says whose answer it is.";
+    text +=
+        " The provider's own answer of this status is delivered unchanged and not charged;"
+        " `Turnpike-Reply-From` says whose answer it is.";
   }
   Json schema = {{"$ref", "#/components/schemas/ErrorEnvelope"}};
   if (passes_on) {
@@ -149,8 +166,9 @@ Json responses_for(const std::set<std::string>& names, const OpenApiInput& input
 
 Json error_code_schema(const OpenApiInput& input) {
   Json names = Json::array();
-  std::string table = "Stable names of all errors.\n\n| code | status | fault | advice |\n"
-                      "|---|---|---|---|\n";
+  std::string table =
+      "Stable names of all errors.\n\n| code | status | fault | advice |\n"
+      "|---|---|---|---|\n";
   for (const base::ErrorInfo& info : base::error_infos) {
     names.push_back(info.name);
     table += "| `" + std::string(info.name) + "` | " +
@@ -249,10 +267,13 @@ std::string curl_line(const OpenApiInput& input, const registry::Route& route, M
 }
 
 Json success_responses(const registry::Route& route) {
-  constexpr std::array<std::string_view, 7> names = {
-      "X-Request-Id",           "Turnpike-Generation",        "Turnpike-Lane",
-      "Turnpike-Credits-Charged", "Turnpike-Credits-Remaining", "Turnpike-Reply-From",
-      "Server-Timing"};
+  constexpr std::array<std::string_view, 7> names = {"X-Request-Id",
+                                                     "Turnpike-Generation",
+                                                     "Turnpike-Lane",
+                                                     "Turnpike-Credits-Charged",
+                                                     "Turnpike-Credits-Remaining",
+                                                     "Turnpike-Reply-From",
+                                                     "Server-Timing"};
   Json headers = Json::object();
   for (const std::string_view name : names) headers[std::string(name)] = header_reference(name);
   Json content = Json::object();
@@ -261,9 +282,8 @@ Json success_responses(const registry::Route& route) {
   }
   Json responses = Json::object();
   for (const std::uint16_t status : route.response->success_statuses) {
-    responses[std::to_string(status)] = {{"description", "The provider's answer."},
-                                         {"headers", headers},
-                                         {"content", content}};
+    responses[std::to_string(status)] = {
+        {"description", "The provider's answer."}, {"headers", headers}, {"content", content}};
   }
   return responses;
 }
@@ -282,21 +302,19 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
                     const registry::Operation& operation) {
   const registry::Program& program = input.program;
   const registry::Provider& provider = program.providers()[route.provider];
-  const std::string fallback =
-      std::string(name_of(operation.method)) + " " + route.matcher.pattern;
+  const std::string fallback = std::string(name_of(operation.method)) + " " + route.matcher.pattern;
   Json security = Json::array({Json{{"ApiKey", Json::array()}}});
   const bool pays_per_call = input.features.x402 && operation.price &&
                              program.prices()[*operation.price].x402_enabled &&
                              !route.credential_required;
   if (pays_per_call) security.push_back(Json::object());
-  Json document = {
-      {"operationId", operation_id_of(operation.method, route.matcher.pattern)},
-      {"tags", Json::array({provider.name})},
-      {"summary", route.summary.empty() ? fallback : route.summary},
-      {"description", description_of(program, route, operation, input.features)},
-      {"security", std::move(security)},
-      {"x-service-capability-id", route.id},
-      {"x-service-billing", billing_json(program, operation, input.features)}};
+  Json document = {{"operationId", operation_id_of(operation.method, route.matcher.pattern)},
+                   {"tags", Json::array({provider.name})},
+                   {"summary", route.summary.empty() ? fallback : route.summary},
+                   {"description", description_of(program, route, operation, input.features)},
+                   {"security", std::move(security)},
+                   {"x-service-capability-id", route.id},
+                   {"x-service-billing", billing_json(program, operation, input.features)}};
   if (input.features.free_lane && route.free_policy) {
     document["x-service-free-variant"] =
         free_rate_limit_json(program.free_policies()[*route.free_policy]);
@@ -308,10 +326,10 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
     document["requestBody"] = request_body_json(route);
   }
   document["responses"] = responses_json(route);
-  document["x-codeSamples"] = Json::array(
-      {{{"lang", "Shell"},
-        {"label", "curl"},
-        {"source", curl_line(input, route, operation.method)}}});
+  document["x-codeSamples"] =
+      Json::array({{{"lang", "Shell"},
+                    {"label", "curl"},
+                    {"source", curl_line(input, route, operation.method)}}});
   return document;
 }
 

@@ -69,11 +69,11 @@ struct ExampleOf {
   }
   std::optional<Json> operator()(const registry::BooleanConstraint&) const { return Json(true); }
   std::optional<Json> operator()(const registry::CommaListConstraint& constraint) const {
-    const auto count = std::min<std::size_t>(constraint.allowed_values.size(),
-                                             std::max(constraint.min_items, 1u));
-    return Json(std::vector<std::string>(constraint.allowed_values.begin(),
-                                         constraint.allowed_values.begin() +
-                                             static_cast<std::ptrdiff_t>(count)));
+    const auto count =
+        std::min<std::size_t>(constraint.allowed_values.size(), std::max(constraint.min_items, 1u));
+    return Json(std::vector<std::string>(
+        constraint.allowed_values.begin(),
+        constraint.allowed_values.begin() + static_cast<std::ptrdiff_t>(count)));
   }
 };
 
@@ -147,8 +147,8 @@ Json request_body_json(const registry::Route& route) {
   for (const std::string& media_type : route.body->media_types) {
     content[media_type] = {{"schema", Json::object()}};
   }
-  return {{"description", "Forwarded byte for byte; at most " +
-                              std::to_string(route.body->max_bytes) + " bytes."},
+  return {{"description",
+           "Forwarded byte for byte; at most " + std::to_string(route.body->max_bytes) + " bytes."},
           {"required", false},
           {"content", std::move(content)}};
 }

@@ -6,10 +6,14 @@ namespace {
 
 std::string_view default_reason(Condition condition) noexcept {
   switch (condition) {
-    case Condition::ready: return {};
-    case Condition::blocked: return "The provider is not available.";
-    case Condition::credential_missing: return "The credential for the provider is missing.";
-    case Condition::evidence_stale: return "The evidence of freshness is missing or stale.";
+    case Condition::ready:
+      return {};
+    case Condition::blocked:
+      return "The provider is not available.";
+    case Condition::credential_missing:
+      return "The credential for the provider is missing.";
+    case Condition::evidence_stale:
+      return "The evidence of freshness is missing or stale.";
   }
   return "The provider reports a state that the gateway does not know.";
 }

@@ -15,8 +15,8 @@ namespace turnpike::catalog {
 
 struct Rendering {
   std::string body;
-  std::string etag;       // with its quotes
-  std::string signature;  // the readiness that the body shows, as text
+  std::string etag;                            // with its quotes
+  std::string signature;                       // the readiness that the body shows, as text
   std::optional<std::int64_t> observed_at_ms;  // as shown in the body; none: it shows no time
 };
 

@@ -118,11 +118,10 @@ Result<View::Selection, base::Error> View::select(const PageRequest& request) co
 
 std::string View::page_body(const Selection& selection, std::int64_t now_ms) const {
   const registry::Program& program = *installed_.program;
-  std::string body =
-      "{\"schema_version\":\"service.gateway.registry.capability-page.v5\"," + head_ +
-      ",\"projection\":\"" + std::string(public_projection) + "\",\"compiled_at\":\"" +
-      base::rfc3339(installed_.generation.compiled_at_ms) + "\",\"observed_at\":\"" +
-      base::rfc3339(now_ms) + "\",\"capabilities\":[";
+  std::string body = "{\"schema_version\":\"service.gateway.registry.capability-page.v5\"," +
+                     head_ + ",\"projection\":\"" + std::string(public_projection) +
+                     "\",\"compiled_at\":\"" + base::rfc3339(installed_.generation.compiled_at_ms) +
+                     "\",\"observed_at\":\"" + base::rfc3339(now_ms) + "\",\"capabilities\":[";
   for (const std::uint32_t index : selection.routes) {
     if (index != selection.routes.front()) body += ',';
     body += summary(index);
@@ -173,9 +172,8 @@ Result<Document, base::Error> View::detail(std::string_view capability_id,
   const Json capability = capability_json(program, *route, options_.features, shown);
   std::string body = "{\"schema_version\":\"service.gateway.registry.capability-detail.v5\"," +
                      head_ + ",\"compiled_at\":\"" +
-                     base::rfc3339(installed_.generation.compiled_at_ms) +
-                     "\",\"observed_at\":\"" + base::rfc3339(now_ms) +
-                     "\",\"capability\":" + text_of(capability) + "}";
+                     base::rfc3339(installed_.generation.compiled_at_ms) + "\",\"observed_at\":\"" +
+                     base::rfc3339(now_ms) + "\",\"capability\":" + text_of(capability) + "}";
   Document made = make_rendering(std::move(body), std::move(signature), now_ms);
   kept_.store(std::string(capability_id), made);
   return made;
@@ -207,10 +205,10 @@ Document View::kept_openapi() const { return kept_openapi_.find({}, openapi_sign
 
 Document View::render_openapi() const {
   std::string signature = openapi_signature();
-  Document made = make_rendering(
-      openapi_text({*installed_.program, installed_.generation, *readiness_, options_.base_url,
-                    options_.features, options_.http_status}),
-      std::move(signature), std::nullopt);
+  Document made =
+      make_rendering(openapi_text({*installed_.program, installed_.generation, *readiness_,
+                                   options_.base_url, options_.features, options_.http_status}),
+                     std::move(signature), std::nullopt);
   kept_openapi_.store({}, made);
   return made;
 }

@@ -28,7 +28,7 @@ Sha256 sha256(std::string_view bytes) noexcept {
 Sha256 sha256(std::initializer_list<std::string_view> parts) noexcept {
   Sha256 digest;
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
-                                                                       &EVP_MD_CTX_free);
+                                                                        &EVP_MD_CTX_free);
   // OpenSSL fails here only without memory or without its own provider: nothing can go on then.
   if (context == nullptr || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) abort();
   for (std::string_view part : parts) {
@@ -51,8 +51,7 @@ Sha256 hmac_sha256(std::string_view key, std::string_view bytes) noexcept {
 std::string sha256_hex(std::string_view bytes) { return base::hex(sha256(bytes)); }
 
 bool equal_in_constant_time(std::string_view left, std::string_view right) noexcept {
-  return left.size() == right.size() &&
-         CRYPTO_memcmp(left.data(), right.data(), left.size()) == 0;
+  return left.size() == right.size() && CRYPTO_memcmp(left.data(), right.data(), left.size()) == 0;
 }
 
 }  // namespace turnpike::crypto

@@ -60,11 +60,9 @@ void read_lane_header(Headers headers, std::size_t at, const LaneTable& table,
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     for (const std::string& declared : table.rows[row].headers) {
       if (!equals_ignoring_case(name, declared)) continue;
-      const bool came_before =
-          std::any_of(headers.begin(), headers.begin() + static_cast<std::ptrdiff_t>(at),
-                      [&](const HeaderField& field) {
-                        return equals_ignoring_case(field.name, declared);
-                      });
+      const bool came_before = std::any_of(
+          headers.begin(), headers.begin() + static_cast<std::ptrdiff_t>(at),
+          [&](const HeaderField& field) { return equals_ignoring_case(field.name, declared); });
       Presence& presence = credentials.lanes[row];
       if (presence != Presence::repeated) {
         presence = came_before ? Presence::repeated : Presence::once;
@@ -106,8 +104,8 @@ LaneChoice choose_by_bearer(const LaneTable& table, const Asked& asked) noexcept
 LaneChoice choose_by_header(const LaneRow& lane, const Credentials& credentials,
                             const Asked& asked) noexcept {
   if (lane.role == LaneRole::payment) {
-    const bool is_payable = lane.is_bound && asked.x402_enabled && !asked.credential_required &&
-                            !asked.free_suffix;
+    const bool is_payable =
+        lane.is_bound && asked.x402_enabled && !asked.credential_required && !asked.free_suffix;
     return is_payable ? LaneChoice{&lane, {}} : refused(ErrorCode::x402_not_payable);
   }
   // `:free` has its own lane, and one lane is all a request gets.

@@ -32,10 +32,9 @@ std::string_view media_type_of(std::string_view content_type) noexcept {
 
 bool is_allowed_type(const registry::ResponsePolicy& policy, std::string_view content_type) {
   const std::string_view type = media_type_of(content_type);
-  return std::any_of(policy.allowed_content_types.begin(), policy.allowed_content_types.end(),
-                     [type](const std::string& allowed) {
-                       return equals_ignoring_case(type, allowed);
-                     });
+  return std::any_of(
+      policy.allowed_content_types.begin(), policy.allowed_content_types.end(),
+      [type](const std::string& allowed) { return equals_ignoring_case(type, allowed); });
 }
 
 const HeaderField* find_header(Headers headers, std::string_view lower_name) noexcept {
@@ -75,8 +74,8 @@ Verdict failed(ErrorCode code, std::string_view message, Outcome outcome) {
 
 bool Delivery::stop(ErrorCode code, std::string message, Outcome outcome,
                     std::uint32_t retry_after_seconds) {
-  stopped_ = Verdict{
-      Verdict::Kind::failed, outcome, {code, std::move(message), retry_after_seconds}, {}};
+  stopped_ =
+      Verdict{Verdict::Kind::failed, outcome, {code, std::move(message), retry_after_seconds}, {}};
   return false;
 }
 
@@ -295,8 +294,8 @@ Verdict Delivery::judge_failure(const Failure& failure) const {
                      Outcome::upstream_failure);
     case FailureKind::cancelled:
       if (call_.standing() != Standing::stopping) break;
-      return verdict(ErrorCode::gateway_stopping,
-                     "The gateway is stopping; nothing was charged.", Outcome::gateway_stopped);
+      return verdict(ErrorCode::gateway_stopping, "The gateway is stopping; nothing was charged.",
+                     Outcome::gateway_stopped);
     case FailureKind::invalid_settings:
     case FailureKind::plugin_fault:
       return verdict(ErrorCode::gateway_plugin_fault,

@@ -32,12 +32,12 @@ constexpr std::string_view name_of(ReplyFrom from) noexcept {
 // reply `credits_charged` is what a complete reply costs: it holds for every reply that ends whole.
 struct ReplyFacts {
   ReplyFrom from = ReplyFrom::gateway;
-  std::string_view generation;            // id; empty without a registry
-  std::string_view lane;                  // empty before one was chosen
+  std::string_view generation;  // id; empty without a registry
+  std::string_view lane;        // empty before one was chosen
   std::uint64_t credits_charged = 0;
-  std::int64_t credits_remaining = -1;    // -1: not known without another read
-  std::uint32_t gateway_us = 0;           // until this head, without the upstream's part
-  std::uint32_t upstream_us = 0;          // until this head; 0 when no upstream was asked
+  std::int64_t credits_remaining = -1;  // -1: not known without another read
+  std::uint32_t gateway_us = 0;         // until this head, without the upstream's part
+  std::uint32_t upstream_us = 0;        // until this head; 0 when no upstream was asked
 };
 
 struct ReplyHead {

@@ -40,10 +40,9 @@ bool is_allowed_media_type(const registry::BodyPolicy& policy, std::string_view 
   std::string_view type = content_type.substr(0, content_type.find(';'));
   while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
   return policy.media_types.empty() ||
-         std::any_of(policy.media_types.begin(), policy.media_types.end(),
-                     [type](const std::string& allowed) {
-                       return equals_ignoring_case(type, allowed);
-                     });
+         std::any_of(
+             policy.media_types.begin(), policy.media_types.end(),
+             [type](const std::string& allowed) { return equals_ignoring_case(type, allowed); });
 }
 
 base::Error media_type_error(const registry::BodyPolicy& policy) {
@@ -142,8 +141,8 @@ Passage::Refused Passage::choose() {
     const auto method = method_of(invocation_.method);
     operation_ = method.has_value() ? service.program().operation(route, *method) : nullptr;
     asked.target = operation_ == nullptr ? Target::method_not_allowed : Target::operation;
-    asked.has_free_variant = route.free_policy.has_value() &&
-                             service.lanes().find(LaneRole::free) != nullptr;
+    asked.has_free_variant =
+        route.free_policy.has_value() && service.lanes().find(LaneRole::free) != nullptr;
     asked.credential_required = route.credential_required;
     asked.x402_enabled = operation_ != nullptr && operation_->price.has_value() &&
                          service.program().prices()[*operation_->price].x402_enabled;
@@ -289,8 +288,12 @@ void Passage::admit_and_forward() {
 void Passage::forward(Ticket& ticket, LiveCall& call) {
   const auto& lane = context_.service->lane(*lane_);
   forwarded_ns_ = context_.clock.monotonic_ns();
-  Delivery::Terms terms{*match_.route->response, *terms_,          terms_->reply_bytes_max,
-                        lane.traits.buffer_whole, facts(ReplyFrom::provider), started_ns_,
+  Delivery::Terms terms{*match_.route->response,
+                        *terms_,
+                        terms_->reply_bytes_max,
+                        lane.traits.buffer_whole,
+                        facts(ReplyFrom::provider),
+                        started_ns_,
                         forwarded_ns_};
   if (lane.traits.buffer_whole) {
     terms.bytes_max = std::min<std::uint64_t>(terms.bytes_max, limits::response_whole_bytes_max);

@@ -32,7 +32,7 @@ struct Context {
   const Service* service = nullptr;  // pinned for the call by the host; null: no valid program
   LoopState& loop;                   // of the calling loop Thread
   identity::Authenticator& authenticator;
-  TransferSlots& transfers;          // one for the whole node
+  TransferSlots& transfers;  // one for the whole node
   const Clock& clock;
 };
 
@@ -51,8 +51,8 @@ struct Served {
   std::string_view route;                // id, empty when none matched
   std::string_view lane;                 // empty when none was chosen
   std::uint64_t credits_charged = 0;
-  std::uint64_t request_bytes = 0;       // body
-  std::uint64_t reply_bytes = 0;         // body handed to the writer
+  std::uint64_t request_bytes = 0;  // body
+  std::uint64_t reply_bytes = 0;    // body handed to the writer
   std::uint32_t total_us = 0;
   std::uint32_t upstream_us = 0;
   std::string operator_note;  // what a plugin said about a failure: for our log, never for callers

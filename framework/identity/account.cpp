@@ -5,11 +5,9 @@
 namespace turnpike::identity {
 namespace {
 
-constexpr std::array<std::string_view, 5> status_names{"provisioning", "active",
-                                                       "provisioning_failed", "suspended",
-                                                       "closed"};
-constexpr std::array<std::string_view, 3> environment_names{"development", "staging",
-                                                            "production"};
+constexpr std::array<std::string_view, 5> status_names{
+    "provisioning", "active", "provisioning_failed", "suspended", "closed"};
+constexpr std::array<std::string_view, 3> environment_names{"development", "staging", "production"};
 constexpr std::array<std::string_view, 3> token_parts{"dev", "stg", "prd"};
 
 }  // namespace

@@ -42,9 +42,9 @@ Result<CreatedKey, base::Error> ApiKeys::create(std::string_view account_id,
   if (auto fault = fault_in_name(name)) return *fault;
   CreatedKey created;
   created.secret = make_token(environment_, random_);
-  auto added = store_.add({std::string(account_id), std::string(name), environment_,
-                           created.secret.substr(0, token_prefix_bytes),
-                           crypto::sha256(created.secret)});
+  auto added =
+      store_.add({std::string(account_id), std::string(name), environment_,
+                  created.secret.substr(0, token_prefix_bytes), crypto::sha256(created.secret)});
   if (!added) return std::move(added).error();
   created.key = *std::move(added);
   return created;

@@ -69,7 +69,8 @@ struct CachedAuthenticator::Machine {
         sources(with),
         user(sources.pool.add_user("identity", lookup_threads_max, lookup_queue_max)) {}
 
-  // Drops what `matches`; look-ups under way are not cached, since they may have seen the old state.
+  // Drops what `matches`; look-ups under way are not cached, since they may have seen the old
+  // state.
   template <class F>
   void drop(F&& matches) {
     changes.fetch_add(1);
@@ -81,7 +82,8 @@ struct CachedAuthenticator::Machine {
 
   void apply(const KeyChange& change) {
     if (!change.digest) {
-      drop([&](const auto& item) { return item.second.principal->account_id == change.account_id; });
+      drop(
+          [&](const auto& item) { return item.second.principal->account_id == change.account_id; });
       return;
     }
     changes.fetch_add(1);
@@ -139,7 +141,8 @@ CachedAuthenticator::CachedAuthenticator(KeyStore& store, const AuthenticatorSet
     machine_->thread = std::thread([this] {
       std::unique_lock lock(machine_->stop_mutex);
       const auto pause = std::chrono::milliseconds(machine_->settings.heartbeat_ms);
-      while (!machine_->stop_wanted.wait_for(lock, pause, [this] { return machine_->is_stopping; })) {
+      while (
+          !machine_->stop_wanted.wait_for(lock, pause, [this] { return machine_->is_stopping; })) {
         lock.unlock();
         beat();
         lock.lock();
@@ -182,8 +185,8 @@ Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::authe
 Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::Machine::look_up(
     const crypto::Sha256& digest, runtime::Deadline deadline) {
   const std::uint64_t seen = changes.load();
-  const auto reply =
-      sources.pool.call(user, [keys = &store, digest] { return keys->find(digest); }, deadline);
+  const auto reply = sources.pool.call(
+      user, [keys = &store, digest] { return keys->find(digest); }, deadline);
   if (reply.outcome != runtime::PoolOutcome::done || !*reply.value) return unavailable();
   std::optional<KeyRecord> record = **reply.value;
   if (record && record->key.revoked_at_ms) record.reset();

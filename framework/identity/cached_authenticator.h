@@ -24,10 +24,10 @@ namespace turnpike::identity {
 struct AuthenticatorSettings {
   Environment environment = Environment::development;
   std::int64_t heartbeat_ms = 250;
-  std::int64_t believed_ms = 750;    // how long after a heartbeat the cache is believed
+  std::int64_t believed_ms = 750;  // how long after a heartbeat the cache is believed
   std::int64_t record_uses_ms = 5'000;
-  std::uint32_t entries_max = 8'192;   // per slot; known keys
-  std::uint32_t unknown_max = 1'024;   // per slot; well-formed tokens that are nobody's
+  std::uint32_t entries_max = 8'192;  // per slot; known keys
+  std::uint32_t unknown_max = 1'024;  // per slot; well-formed tokens that are nobody's
 };
 
 class CachedAuthenticator final : public Authenticator {

@@ -8,7 +8,7 @@ namespace turnpike::identity {
 namespace {
 
 constexpr std::string_view start = "turnpike_sk_v1_";
-constexpr std::size_t random_digits = 43;  // 256 bits
+constexpr std::size_t random_digits = 43;   // 256 bits
 constexpr std::size_t checksum_digits = 6;  // 32 bits
 constexpr std::size_t part_at = start.size();
 constexpr std::size_t random_at = part_at + 4;  // "dev_"

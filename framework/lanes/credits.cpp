@@ -14,8 +14,12 @@ using base::ErrorCode;
 constexpr std::string_view lane_name = "credits";
 
 Refusal refusal_of(const base::Error& error) {
-  return {std::string(base::info_of(error.code).name), error.message, error.retry_after_seconds,
-          {}, {}, {}};
+  return {std::string(base::info_of(error.code).name),
+          error.message,
+          error.retry_after_seconds,
+          {},
+          {},
+          {}};
 }
 
 // Copies of what the request said, in one place: its views end with admit().
@@ -92,8 +96,8 @@ class BoundCreditsLane final : public BoundLane {
   Admission admit(const LaneRequest& request, Call& call) override {
     const PricedOperation& operation = operations_[request.operation];
     // The end of the call: the upstream's part, then the sending of its reply.
-    const runtime::Deadline until{
-        call.deadline_ns() + std::int64_t{base::limits::transfer_timeout_ms} * 1'000'000};
+    const runtime::Deadline until{call.deadline_ns() +
+                                  std::int64_t{base::limits::transfer_timeout_ms} * 1'000'000};
     auto hold = ledger_.hold(request.account_id, operation.credit_cost, until);
     if (!hold.ok()) return refusal_of(hold.error());
     return std::unique_ptr<Ticket>(std::make_unique<CreditsTicket>(
@@ -137,8 +141,8 @@ Finish CreditsTicket::settle(const ReplyView& reply, Call&) {
   if (const auto* refused = std::get_if<ledger::SettlementRefused>(&settlement)) {
     return NotCharged{refusal_of(refused->error)};
   }
-  return Unknown{refusal_of({ErrorCode::billing_settlement_unknown,
-                             "Whether the call was charged is not known yet."})};
+  return Unknown{refusal_of(
+      {ErrorCode::billing_settlement_unknown, "Whether the call was charged is not known yet."})};
 }
 
 void CreditsTicket::release(Outcome outcome, int upstream_status, Call&) {

@@ -25,7 +25,8 @@
 //   3 settle   the committer (committer.h) collects the settlements of concurrent calls into one
 //              transaction (SettlementStream::settle): batch row first, facts, and for every lease
 //              `settled + n <= granted`, still open and of the same epoch, or the whole batch is
-//              rolled back. Time is not tested there: the fence is the lease, clocks serve liveness.
+//              rolled back. Time is not tested there: the fence is the lease, clocks serve
+//              liveness.
 //   4 answer   only after the commit does settle() return and the reply leave. An unknown commit is
 //              proven by the batch row before anything else is written (committer.h).
 //   or release units return to the lease in memory; the uncharged fact is recorded lazily.

@@ -72,8 +72,8 @@ Committer::Committer(LedgerStore& store, Escrow& escrow, const LedgerSettings& s
       sources_(std::move(sources)),
       batches_(sources_.metrics.counter("turnpike_ledger_batches_total",
                                         "Settlement transactions committed", {})),
-      settled_(sources_.metrics.counter("turnpike_ledger_settlements_total",
-                                        "Paid calls charged", {})),
+      settled_(
+          sources_.metrics.counter("turnpike_ledger_settlements_total", "Paid calls charged", {})),
       unknown_(sources_.metrics.counter("turnpike_ledger_unknown_total",
                                         "Settlements answered as unknown", {})),
       lost_(sources_.metrics.counter("turnpike_ledger_lost_leases_total",
@@ -131,7 +131,8 @@ void Committer::record(const UsageFact& fact) noexcept {
   facts_.emplace_back(fact);
 }
 
-// ---- the committer Thread -------------------------------------------------------------------------
+// ---- the committer Thread
+// -------------------------------------------------------------------------
 
 void Committer::run() {
   Jobs jobs;
@@ -290,8 +291,7 @@ void Committer::answer_all(Jobs& jobs) {
 
 // Takes known messages out and has calls of lost leases draw directly; the rest is queued again.
 void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAnswer& answer) {
-  const std::unordered_set<std::int64_t> lost(answer.lost_leases.begin(),
-                                              answer.lost_leases.end());
+  const std::unordered_set<std::int64_t> lost(answer.lost_leases.begin(), answer.lost_leases.end());
   lost_.add(lost.size());
   std::vector<bool> is_gone(jobs.size() + facts.size(), false);
   runtime::WakeBatch wakes;
@@ -374,8 +374,6 @@ void Committer::give_up(Jobs& jobs, const StoreFailure& failure) {
   jobs.clear();
 }
 
-void Committer::pause() {
-  (void)runtime::sleep_until(runtime::Deadline::after_ms(retry_pause_ms));
-}
+void Committer::pause() { (void)runtime::sleep_until(runtime::Deadline::after_ms(retry_pause_ms)); }
 
 }  // namespace turnpike::ledger

@@ -1,6 +1,6 @@
-// Committer: one Thread that writes settlements in groups. Calls put their settlement into its queue
-// and wait; it closes a batch at half of the calls in flight or after a fraction of a millisecond,
-// writes it in one transaction, and only then answers every call in it.
+// Committer: one Thread that writes settlements in groups. Calls put their settlement into its
+// queue and wait; it closes a batch at half of the calls in flight or after a fraction of a
+// millisecond, writes it in one transaction, and only then answers every call in it.
 //
 // What may go wrong, and what then happens:
 //   nothing was written     the batch is tried again while its calls still wait

@@ -10,12 +10,12 @@ namespace turnpike::ledger {
 namespace {
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
-constexpr std::int64_t call_max_ms = 15 * 60 * 1000;     // a hold without a nearer end counts as this
+constexpr std::int64_t call_max_ms = 15 * 60 * 1000;  // a hold without a nearer end counts as this
 constexpr std::int64_t refusal_memo_ms = 100;
 constexpr std::int64_t clock_jump_max_ms = 5 * 60 * 1000;
-constexpr std::int64_t clock_margin_ms = 5'000;          // between our clock and the database's
+constexpr std::int64_t clock_margin_ms = 5'000;  // between our clock and the database's
 constexpr std::size_t asks_max = 1 << 20;
-constexpr std::size_t returns_max = 500;                 // in one transaction
+constexpr std::size_t returns_max = 500;  // in one transaction
 
 base::Error unavailable() {
   return {base::ErrorCode::billing_ledger_unavailable,
@@ -101,8 +101,8 @@ Result<Hold, base::Error> Escrow::hold(std::string_view account_id, Credits unit
   if (is_stopping_.load(std::memory_order_relaxed)) return stopping();
   if (!available()) return unavailable();
   const std::int64_t now_ns = runtime::now_ns();
-  const std::int64_t settle_by_ns = std::min(until.ns, now_ns + call_max_ms * ns_per_ms) +
-                                    settings_.commit_budget_ms * ns_per_ms;
+  const std::int64_t settle_by_ns =
+      std::min(until.ns, now_ns + call_max_ms * ns_per_ms) + settings_.commit_budget_ms * ns_per_ms;
   std::shared_ptr<HoldWaiter> waiter;
   {
     const std::shared_ptr<Shard>& shard = shard_of(account_id);
@@ -218,7 +218,8 @@ std::int64_t Escrow::holds_in_flight() const noexcept {
   return holds;
 }
 
-// ---- the escrow Thread ----------------------------------------------------------------------------
+// ---- the escrow Thread
+// ----------------------------------------------------------------------------
 
 void Escrow::run() {
   std::vector<Ask> asks;
@@ -281,8 +282,8 @@ LeaseRequest Escrow::request_of(const Ask& ask, std::int64_t now_ns) const {
     if (usable(*lease, settle_by_ns, now_ns)) free += lease->free;
   }
   const Credits wanted =
-      wanted_units(account.call_units, account.spent,
-                   (now_ns - account.spent_since_ns) / ns_per_ms, settings_.lease_hold_ms / 4);
+      wanted_units(account.call_units, account.spent, (now_ns - account.spent_since_ns) / ns_per_ms,
+                   settings_.lease_hold_ms / 4);
   account.spent = 0;
   account.spent_since_ns = now_ns;
   LeaseRequest request;
@@ -302,14 +303,13 @@ void Escrow::add(const Ask& ask, const LeaseGrant& grant, std::int64_t asked_ns)
   });
   if (found == leases.end()) {
     auto lease = std::make_shared<Lease>(ask.shard, grant);
-    found = leases.insert(std::upper_bound(leases.begin(), leases.end(), lease, leased_before),
-                          lease);
+    found =
+        leases.insert(std::upper_bound(leases.begin(), leases.end(), lease, leased_before), lease);
   }
   Lease& lease = **found;
   lease.free += grant.units;
   lease.hold_until_ns = asked_ns + grant.hold_ms * ns_per_ms;
-  lease.settle_until_ns =
-      std::max(lease.settle_until_ns, asked_ns + grant.settle_ms * ns_per_ms);
+  lease.settle_until_ns = std::max(lease.settle_until_ns, asked_ns + grant.settle_ms * ns_per_ms);
 }
 
 // REQUIRES: the shard's lock. Every waiter that was part of the request gets its answer.

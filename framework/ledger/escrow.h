@@ -6,8 +6,8 @@
 // What a hold may rely on: its call ends before others may reclaim the lease (CLOCK_BOOTTIME, from
 // before the lease was asked for), and no new hold is taken once the allocation has expired.
 //
-// Owned by EscrowLedger. hold() may be called from fibers and plain Threads; start(), stop() and the
-// destructor from a plain Thread. Holds may outlive it.
+// Owned by EscrowLedger. hold() may be called from fibers and plain Threads; start(), stop() and
+// the destructor from a plain Thread. Holds may outlive it.
 #pragma once
 
 #include <array>
@@ -50,9 +50,9 @@ class Lease {
   const std::int64_t expires_at_ms;  // of the allocation; with the next two: the order of drawing
   const std::int64_t created_at_ms;
   const std::string allocation_id;
-  Credits free = 0;  // may be held
-  Credits held = 0;  // of calls in flight
-  std::int64_t hold_until_ns = 0;    // on CLOCK_BOOTTIME, as the next
+  Credits free = 0;                // may be held
+  Credits held = 0;                // of calls in flight
+  std::int64_t hold_until_ns = 0;  // on CLOCK_BOOTTIME, as the next
   std::int64_t settle_until_ns = 0;
   bool is_lost = false;  // no longer ours: what comes back is not counted
 };
@@ -69,12 +69,12 @@ struct AccountEscrow {
   std::string account_id;
   std::vector<std::shared_ptr<Lease>> leases;  // in the order of drawing
   std::deque<std::shared_ptr<HoldWaiter>> waiters;
-  bool is_asking = false;        // queued for the escrow Thread, which then owns the next step
-  Credits call_units = 1;        // of the last hold
-  Credits spent = 0;             // since the last lease
+  bool is_asking = false;  // queued for the escrow Thread, which then owns the next step
+  Credits call_units = 1;  // of the last hold
+  Credits spent = 0;       // since the last lease
   std::int64_t spent_since_ns = 0;
   std::int64_t last_hold_ns = 0;
-  Credits low_water = 0;         // below this a lease is asked for before a call has to wait
+  Credits low_water = 0;              // below this a lease is asked for before a call has to wait
   std::int64_t refused_until_ns = 0;  // a refusal is not asked for again before
   Credits refused_units = 0;
   Credits refused_reach = 0;  // what the account had then, leased units included
@@ -99,8 +99,8 @@ class Escrow {
   Escrow(const Escrow&) = delete;
   Escrow& operator=(const Escrow&) = delete;
 
-  void start();                 // REQUIRES: the store is started
-  void stop() noexcept;         // returns the leases that nobody holds
+  void start();          // REQUIRES: the store is started
+  void stop() noexcept;  // returns the leases that nobody holds
 
   Result<Hold, base::Error> hold(std::string_view account_id, Credits units,
                                  runtime::Deadline until);
@@ -130,8 +130,7 @@ class Escrow {
   void answer(std::vector<Ask>& asks);
   [[nodiscard]] LeaseRequest request_of(const Ask& ask, std::int64_t now_ns) const;
   void add(const Ask& ask, const LeaseGrant& grant, std::int64_t asked_ns) const;
-  void serve(const Ask& ask, const LeaseAnswer& answer, Waiters& served,
-             runtime::WakeBatch& wakes);
+  void serve(const Ask& ask, const LeaseAnswer& answer, Waiters& served, runtime::WakeBatch& wakes);
   void refuse(const Ask& ask, const base::Error& error);
   void beat();
   void collect_idle(std::size_t shard, std::int64_t now_ns, std::vector<LeaseReturn>& idle);

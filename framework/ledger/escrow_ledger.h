@@ -27,14 +27,14 @@ struct LedgerSettings {
   std::int64_t idle_return_ms = 10'000;    // a lease without a hold for so long is returned
   std::int64_t heartbeat_ms = 250;
   std::int64_t commit_budget_ms = base::limits::commit_budget_ms;
-  std::int64_t batch_wait_us = 700;        // a batch closes after this, or at half of what is in flight
+  std::int64_t batch_wait_us = 700;  // a batch closes after this, or at half of what is in flight
   std::uint32_t batch_max = 1'024;
   std::uint32_t released_facts_max = 65'536;  // waiting to be recorded; further ones are dropped
 };
 
 struct LedgerHealth {
-  bool available = false;       // the database can be written
-  bool expiry_paused = false;   // the wall clock jumped forward by more than five minutes
+  bool available = false;      // the database can be written
+  bool expiry_paused = false;  // the wall clock jumped forward by more than five minutes
 };
 
 class EscrowLedger final : public Ledger {

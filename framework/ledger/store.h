@@ -33,9 +33,9 @@ using Stored = Result<T, StoreFailure>;
 
 struct LeaseRequest {
   std::string account_id;
-  Credits needed = 0;  // what calls are waiting for: granted whole, or as far as units reach
-  Credits wanted = 0;  // what the account's rate suggests; given as far as the balance allows
-  std::int64_t hold_ms = 0;    // new holds may be taken for so long
+  Credits needed = 0;        // what calls are waiting for: granted whole, or as far as units reach
+  Credits wanted = 0;        // what the account's rate suggests; given as far as the balance allows
+  std::int64_t hold_ms = 0;  // new holds may be taken for so long
   std::int64_t settle_ms = 0;  // and settled for so long, before others may reclaim
 };
 

@@ -103,8 +103,8 @@ Result<Catalog, std::vector<LoadError>> Catalog::load(const CatalogOptions& opti
     auto library = Library::open(std::move(info));
     if (library.ok()) {
       const auto number = static_cast<std::uint32_t>(catalog.plugins_.size() + 1);
-      catalog.plugins_.push_back(std::make_unique<LoadedPlugin>(*std::move(library), number,
-                                                                resources, options.guard));
+      catalog.plugins_.push_back(
+          std::make_unique<LoadedPlugin>(*std::move(library), number, resources, options.guard));
     } else {
       problems.push_back(std::move(library).error());
     }

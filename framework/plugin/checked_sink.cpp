@@ -27,8 +27,7 @@ bool is_field_value(std::string_view text) noexcept {
 
 }  // namespace
 
-CheckedSink::CheckedSink(ReplySink& next, const UpstreamRequest& request,
-                         const Call& call) noexcept
+CheckedSink::CheckedSink(ReplySink& next, const UpstreamRequest& request, const Call& call) noexcept
     : next_(next),
       reply_bytes_max_(request.reply_bytes_max == 0 ? base::limits::response_bytes_max
                                                     : request.reply_bytes_max),
@@ -42,8 +41,7 @@ bool CheckedSink::end(End cause, const char* fault) noexcept {
   return false;
 }
 
-bool CheckedSink::head(int status, Headers headers,
-                       std::optional<std::uint64_t> length) noexcept {
+bool CheckedSink::head(int status, Headers headers, std::optional<std::uint64_t> length) noexcept {
   if (end_ != End::none) return false;
   if (status_ != 0) return end(End::fault, "it gave a second head");
   if (status < 200 || status > 599) return end(End::fault, "it gave a status outside 200 to 599");
@@ -81,7 +79,8 @@ bool CheckedSink::body(std::string_view bytes) noexcept {
 
 Done CheckedSink::verdict(Done returned) const {
   switch (end_) {
-    case End::none: break;
+    case End::none:
+      break;
     case End::stopped:
       if (!returned.ok()) return returned;
       return Failure{FailureKind::cancelled, "the caller took no more", {}, true};
@@ -90,8 +89,10 @@ Done CheckedSink::verdict(Done returned) const {
     case End::too_large:
       return Failure{FailureKind::too_large,
                      "its reply is longer than " + std::to_string(reply_bytes_max_) + " bytes",
-                     {}, true};
-    case End::fault: return Failure{FailureKind::plugin_fault, fault_, {}, true};
+                     {},
+                     true};
+    case End::fault:
+      return Failure{FailureKind::plugin_fault, fault_, {}, true};
   }
   if (!returned.ok()) return returned;
   if (status_ == 0) {
@@ -100,7 +101,9 @@ Done CheckedSink::verdict(Done returned) const {
   if (length_ && body_bytes_ != *length_ && !promises_no_body()) {
     return Failure{FailureKind::plugin_fault,
                    "it ended after " + std::to_string(body_bytes_) + " of " +
-                       std::to_string(*length_) + " declared bytes", {}, true};
+                       std::to_string(*length_) + " declared bytes",
+                   {},
+                   true};
   }
   return Unit{};
 }

@@ -16,8 +16,8 @@ auto contained(F&& function) noexcept -> decltype(function()) {
   try {
     return std::forward<F>(function)();
   } catch (const std::exception& error) {
-    return Failure{FailureKind::plugin_fault, std::string("the plugin threw: ") + error.what(),
-                   {}, true};
+    return Failure{
+        FailureKind::plugin_fault, std::string("the plugin threw: ") + error.what(), {}, true};
   } catch (...) {
     return Failure{FailureKind::plugin_fault, "the plugin threw something", {}, true};
   }

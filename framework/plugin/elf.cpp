@@ -48,9 +48,9 @@ class ElfReader {
   explicit ElfReader(Bytes file) { image_.file_ = file; }
 
   std::string run() {
-    for (auto step : {&ElfReader::read_header, &ElfReader::read_segments,
-                      &ElfReader::read_dynamic_section, &ElfReader::read_strings,
-                      &ElfReader::read_symbols}) {
+    for (auto step :
+         {&ElfReader::read_header, &ElfReader::read_segments, &ElfReader::read_dynamic_section,
+          &ElfReader::read_strings, &ElfReader::read_symbols}) {
       std::string problem = (this->*step)();
       if (!problem.empty()) return problem;
     }
@@ -113,15 +113,31 @@ class ElfReader {
       const auto entry = read<Elf64_Dyn>(dynamic_, offset);
       if (!entry) return damaged("its dynamic section has no end");
       switch (entry->d_tag) {
-        case DT_NULL: return {};
-        case DT_NEEDED: needed_offsets_.push_back(entry->d_un.d_val); break;
-        case DT_STRTAB: strings_address_ = entry->d_un.d_ptr; break;
-        case DT_STRSZ: strings_size_ = entry->d_un.d_val; break;
-        case DT_SYMTAB: symbols_address_ = entry->d_un.d_ptr; break;
-        case DT_SYMENT: symbol_size_ = entry->d_un.d_val; break;
-        case DT_HASH: hash_address_ = entry->d_un.d_ptr; break;
-        case DT_GNU_HASH: gnu_hash_address_ = entry->d_un.d_ptr; break;
-        default: break;
+        case DT_NULL:
+          return {};
+        case DT_NEEDED:
+          needed_offsets_.push_back(entry->d_un.d_val);
+          break;
+        case DT_STRTAB:
+          strings_address_ = entry->d_un.d_ptr;
+          break;
+        case DT_STRSZ:
+          strings_size_ = entry->d_un.d_val;
+          break;
+        case DT_SYMTAB:
+          symbols_address_ = entry->d_un.d_ptr;
+          break;
+        case DT_SYMENT:
+          symbol_size_ = entry->d_un.d_val;
+          break;
+        case DT_HASH:
+          hash_address_ = entry->d_un.d_ptr;
+          break;
+        case DT_GNU_HASH:
+          gnu_hash_address_ = entry->d_un.d_ptr;
+          break;
+        default:
+          break;
       }
     }
   }

@@ -60,8 +60,8 @@ class GuardedUpstream final : public Upstream {
     if (wake == Wake::cancelled) {
       return Failure{FailureKind::cancelled, "the caller took no more", {}, work->has_begun()};
     }
-    return Failure{FailureKind::timeout, "it had not replied at the deadline", {},
-                   work->has_begun()};
+    return Failure{
+        FailureKind::timeout, "it had not replied at the deadline", {}, work->has_begun()};
   }
 
   Done probe_on_pool(Call& call) {
@@ -77,7 +77,9 @@ class GuardedUpstream final : public Upstream {
     if (reply.outcome == PoolOutcome::refused) return no_room();
     const bool is_late = reply.outcome == PoolOutcome::deadline;
     return Failure{is_late ? FailureKind::timeout : FailureKind::cancelled,
-                   "it had not answered the probe", {}, true};
+                   "it had not answered the probe",
+                   {},
+                   true};
   }
 
   static Failure no_room() {
@@ -141,8 +143,8 @@ Guard::Guard(std::string name, std::uint32_t number, Execution execution,
       log_(surroundings.log),
       uses_pool_(execution == Execution::blocking) {
   static_assert(std::size(kind_names) == kinds);
-  calls_ = &surroundings.metrics.counter("turnpike_guard_calls_total",
-                                         "Calls into a plugin.", {{"plugin", name_}});
+  calls_ = &surroundings.metrics.counter("turnpike_guard_calls_total", "Calls into a plugin.",
+                                         {{"plugin", name_}});
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     failures_[kind] = &surroundings.metrics.counter(
         "turnpike_guard_failures_total", "Calls into a plugin that failed, by kind.",

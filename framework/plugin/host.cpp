@@ -36,9 +36,8 @@ base::Counter* PluginReport::resolve(std::string_view name) {
   const auto known = counters_.find(name);
   if (known != counters_.end()) return known->second;
   if (counters_.size() == counters_max || !is_snake_case(name)) return nullptr;
-  base::Counter& counter =
-      metrics_.counter("turnpike_plugin_" + std::string(name) + "_total",
-                       "Counted by a plugin itself.", {{"plugin", plugin_}});
+  base::Counter& counter = metrics_.counter("turnpike_plugin_" + std::string(name) + "_total",
+                                            "Counted by a plugin itself.", {{"plugin", plugin_}});
   counters_.emplace(name, &counter);
   return &counter;
 }

@@ -145,8 +145,9 @@ Result<std::vector<std::uint8_t>, std::string> read_file(const std::filesystem::
   if (::fstat(descriptor, &status) != 0) return system_problem("cannot be read");
   if (!S_ISREG(status.st_mode)) return std::string("is not a regular file");
   if ((status.st_mode & S_IWOTH) != 0) {
-    return std::string("may be written by every user of this machine, who could then run code in "
-                       "the gateway; take that right away (chmod o-w)");
+    return std::string(
+        "may be written by every user of this machine, who could then run code in "
+        "the gateway; take that right away (chmod o-w)");
   }
   if (static_cast<std::uint64_t>(status.st_size) > plugin_file_bytes_max) {
     return "is larger than " + std::to_string(plugin_file_bytes_max) + " bytes";
@@ -186,8 +187,7 @@ Result<PluginInfo, LoadError> inspect(std::string file_name, std::span<const std
   if (problem.empty() && info.is_readable) problem = problem_of_words(info);
   if (!problem.empty()) return LoadError{info.file, std::move(problem)};
   info.needed_libraries.assign(image->needed_libraries().begin(), image->needed_libraries().end());
-  info.sha256 =
-      crypto::sha256_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  info.sha256 = crypto::sha256_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   return info;
 }
 

@@ -16,13 +16,17 @@ using runtime::Deadline;
 using runtime::PoolOutcome;
 
 Refusal fault(const Guard& guard, std::string_view reason) {
-  return {"gateway.plugin_fault", "lane " + guard.name() + ": " + std::string(reason), 0, {}, {},
-          {}};
+  return {
+      "gateway.plugin_fault", "lane " + guard.name() + ": " + std::string(reason), 0, {}, {}, {}};
 }
 
 Refusal no_room(const Guard& guard) {
-  return {"gateway.overloaded", "lane " + guard.name() + ": its share of the pool is full", 1, {},
-          {}, {}};
+  return {"gateway.overloaded",
+          "lane " + guard.name() + ": its share of the pool is full",
+          1,
+          {},
+          {},
+          {}};
 }
 
 // A code that is none of ours would have no status.
@@ -40,12 +44,15 @@ Finish corrected(const Guard& guard, Finish finish) {
 // The copies that a lane on the pool reads from.
 struct OwnedLaneRequest {
   explicit OwnedLaneRequest(const LaneRequest& request)
-      : operation(request.operation),
-        texts{std::string(request.request_id), std::string(request.client_request_id),
-              std::string(request.path),       std::string(request.query),
-              std::string(request.content_type), std::string(request.body),
-              std::string(request.account_id), std::string(request.principal_id),
-              std::string(request.idempotency_key)} {
+      : operation(request.operation), texts{std::string(request.request_id),
+                                            std::string(request.client_request_id),
+                                            std::string(request.path),
+                                            std::string(request.query),
+                                            std::string(request.content_type),
+                                            std::string(request.body),
+                                            std::string(request.account_id),
+                                            std::string(request.principal_id),
+                                            std::string(request.idempotency_key)} {
     for (const HeaderField& field : request.credentials) {
       credentials.push_back({std::string(field.name), std::string(field.value)});
     }
@@ -134,8 +141,11 @@ class GuardedTicket final : public Ticket {
       return NotCharged{no_room(guard_)};
     }
     return Unknown{Refusal{"billing.settlement_unknown",
-                           "lane " + guard_.name() + ": it had not settled at the deadline", 0, {},
-                           {}, {}}};
+                           "lane " + guard_.name() + ": it had not settled at the deadline",
+                           0,
+                           {},
+                           {},
+                           {}}};
   }
 
   Guard& guard_;

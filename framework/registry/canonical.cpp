@@ -302,7 +302,9 @@ void append_canonical(std::string& out, const X402& x402) {
 // refuses plain numbers that would not survive this (see Rule::setting_number).
 void append_canonical(std::string& out, const Settings& settings) {
   switch (settings.kind) {
-    case Settings::Kind::null: out.append("null"); return;
+    case Settings::Kind::null:
+      out.append("null");
+      return;
     case Settings::Kind::list:
       append_list(out, settings.items, [&](const Settings& item) { append_canonical(out, item); });
       return;
@@ -323,7 +325,8 @@ void append_canonical(std::string& out, const Settings& settings) {
       out.push_back('}');
       return;
     }
-    case Settings::Kind::scalar: break;
+    case Settings::Kind::scalar:
+      break;
   }
   const bool is_bare = !settings.quoted && (settings.text == "true" || settings.text == "false" ||
                                             decimal_integer(settings.text).has_value());

@@ -111,17 +111,14 @@ class Compiler {
     each_section("x402", read_x402);
     each_section("prices", read_prices);
     each([&](const Cursor& root) { read_provider(root, draft); });
-    each([&](const Cursor& root) {
-      read_upstreams(root, input_.sources, input_.plugins, draft);
-    });
+    each([&](const Cursor& root) { read_upstreams(root, input_.sources, input_.plugins, draft); });
     each([&](const Cursor& root) { read_routes(root, input_.sources, draft); });
   }
 
   void sort_routes(Draft& draft) {
-    const auto ranks =
-        ranks_of(draft.routes, [](const DraftRoute& left, const DraftRoute& right) {
-          return left.route.id < right.route.id;
-        });
+    const auto ranks = ranks_of(draft.routes, [](const DraftRoute& left, const DraftRoute& right) {
+      return left.route.id < right.route.id;
+    });
     routes_.resize(ranks.size());
     route_prices_.resize(ranks.size());
     route_places_.resize(ranks.size());
@@ -139,8 +136,8 @@ class Compiler {
   }
 
   [[nodiscard]] std::string label_of_route(std::uint32_t route) const {
-    return routes_[route].matcher.pattern + " (" +
-           problems_.text_of(route_places_[route].place) + ")";
+    return routes_[route].matcher.pattern + " (" + problems_.text_of(route_places_[route].place) +
+           ")";
   }
 
   void report_conflicts() {
@@ -241,10 +238,18 @@ class Compiler {
                                    : places_[static_cast<std::size_t>(fact.kind)][fact.index];
       std::string path;
       switch (fact.kind) {
-        case FactKind::provider: path = "provider"; break;
-        case FactKind::upstream: path = "upstreams." + program.upstreams()[fact.index].id; break;
-        case FactKind::price: path = "prices." + program.prices()[fact.index].policy_key; break;
-        case FactKind::route: path = path_of_route(fact.index); break;
+        case FactKind::provider:
+          path = "provider";
+          break;
+        case FactKind::upstream:
+          path = "upstreams." + program.upstreams()[fact.index].id;
+          break;
+        case FactKind::price:
+          path = "prices." + program.prices()[fact.index].policy_key;
+          break;
+        case FactKind::route:
+          path = path_of_route(fact.index);
+          break;
       }
       problems_.add(Rule::installed_differs, place, path,
                     {fact.fact.key, known->second, fact.fact.digest,

@@ -105,8 +105,7 @@ std::vector<EntryChange> difference(const Program& before, const Program& after)
   compare_section("upstreams", old_sections.upstreams, new_sections.upstreams, changes);
   compare_section("routes", old_sections.routes, new_sections.routes, changes);
   compare_section("prices", old_sections.prices, new_sections.prices, changes);
-  compare_section("free_policies", old_sections.free_policies, new_sections.free_policies,
-                  changes);
+  compare_section("free_policies", old_sections.free_policies, new_sections.free_policies, changes);
   compare_section("x402", old_sections.x402, new_sections.x402, changes);
   return changes;
 }

@@ -24,8 +24,8 @@ enum class Change : std::uint8_t { added, removed, changed };
 
 struct EntryChange {
   Change change = Change::changed;
-  std::string_view section;  // "routes"
-  std::string name;          // what identifies it: a route's path, a policy's key
+  std::string_view section;         // "routes"
+  std::string name;                 // what identifies it: a route's path, a policy's key
   std::vector<FieldChange> fields;  // changed entries only
 };
 

@@ -80,9 +80,8 @@ std::array<Groups, base::limits::route_segments_max + 1> grouped(std::span<const
     const Matcher& matcher = routes[index].matcher;
     const std::uint32_t parameters = parameters_of(matcher);
     Groups& groups = by_length[matcher.segments.size()];
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) {
-      return known.parameters == parameters;
-    });
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const Group& known) { return known.parameters == parameters; });
     if (group == groups.end()) {
       groups.push_back({parameters, {}});
       group = groups.end() - 1;
@@ -258,8 +257,7 @@ bool Index::same_literals(std::uint32_t entry, const char* text,
   return true;
 }
 
-Index::Found Index::find(const char* text,
-                         std::span<const ParameterSpan> segments) const noexcept {
+Index::Found Index::find(const char* text, std::span<const ParameterSpan> segments) const noexcept {
   const std::vector<Shape>& shapes = shapes_[segments.size()];
   if (shapes.empty()) return {};
   std::uint64_t hashes[base::limits::route_segments_max];

@@ -32,9 +32,9 @@ class Index {
   struct Conflict {
     enum class Kind : std::uint8_t { duplicate, ambiguous, too_many_shapes };
     Kind kind = Kind::duplicate;
-    std::uint32_t first = 0;   // indexes of routes
+    std::uint32_t first = 0;  // indexes of routes
     std::uint32_t second = 0;
-    std::string witness;       // ambiguous: a path that both match
+    std::string witness;  // ambiguous: a path that both match
   };
 
   // All conflicts, at most one of each kind for a route and a shape.

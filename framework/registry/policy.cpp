@@ -34,9 +34,7 @@ class Findings {
 // sound, since the query as a whole is; anything else stays as it is.
 std::string_view decoded(std::string_view word, std::string& room) {
   if (word.find_first_of("%+") == word.npos) return word;
-  const auto value_of = [](char c) {
-    return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-  };
+  const auto value_of = [](char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; };
   room.clear();
   for (std::size_t at = 0; at < word.size(); ++at) {
     if (word[at] == '+') {
@@ -114,8 +112,8 @@ MaybeFault check_value(const CommaListConstraint& constraint, std::string_view v
   for (std::string_view rest = value;;) {
     const std::size_t comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);
-    const auto known = std::lower_bound(constraint.allowed_values.begin(),
-                                        constraint.allowed_values.end(), item);
+    const auto known =
+        std::lower_bound(constraint.allowed_values.begin(), constraint.allowed_values.end(), item);
     if (known == constraint.allowed_values.end() || *known != item) {
       return Fault{"holds an item that is not allowed",
                    "give items out of " + listing(constraint.allowed_values)};
@@ -143,11 +141,10 @@ struct Given {
 };
 
 std::size_t position_of(const QueryPolicy& policy, std::string_view name) {
-  const auto at = std::lower_bound(
-      policy.parameters.begin(), policy.parameters.end(), name,
-      [](const QueryParameter& parameter, std::string_view wanted) {
-        return parameter.name < wanted;
-      });
+  const auto at = std::lower_bound(policy.parameters.begin(), policy.parameters.end(), name,
+                                   [](const QueryParameter& parameter, std::string_view wanted) {
+                                     return parameter.name < wanted;
+                                   });
   const bool found = at != policy.parameters.end() && at->name == name;
   return found ? static_cast<std::size_t>(at - policy.parameters.begin())
                : policy.parameters.size();

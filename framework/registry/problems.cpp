@@ -23,8 +23,8 @@ std::size_t distance(std::string_view left, std::string_view right) {
     row[0] = line;
     for (std::size_t column = 1; column <= right.size(); ++column) {
       const bool same = left[line - 1] == right[column - 1];
-      row[column] = std::min({above[column] + 1, row[column - 1] + 1,
-                              above[column - 1] + (same ? 0 : 1)});
+      row[column] =
+          std::min({above[column] + 1, row[column - 1] + 1, above[column - 1] + (same ? 0 : 1)});
       if (line > 1 && column > 1 && left[line - 1] == right[column - 2] &&
           left[line - 2] == right[column - 1]) {
         row[column] = std::min(row[column], before[column - 2] + 1);
@@ -94,9 +94,7 @@ std::string Problem::text() const {
   return out + message;
 }
 
-bool Problems::full() const noexcept {
-  return kept_.size() >= base::limits::registry_problems_max;
-}
+bool Problems::full() const noexcept { return kept_.size() >= base::limits::registry_problems_max; }
 
 void Problems::add(Rule rule, const Place& place, std::string path,
                    std::initializer_list<std::string_view> arguments) {

@@ -16,72 +16,72 @@
 namespace turnpike::registry {
 
 // id, sentence; each % takes the next argument.
-#define TURNPIKE_REGISTRY_RULES(X)                                                               \
-  X(file_unreadable, "cannot be read: %")                                                        \
-  X(file_too_large, "holds % bytes; a file may hold %")                                          \
-  X(too_many_files, "% files; a registry may have %")                                            \
-  X(program_too_large, "the files hold more than % bytes in all")                                \
+#define TURNPIKE_REGISTRY_RULES(X)                                                                \
+  X(file_unreadable, "cannot be read: %")                                                         \
+  X(file_too_large, "holds % bytes; a file may hold %")                                           \
+  X(too_many_files, "% files; a registry may have %")                                             \
+  X(program_too_large, "the files hold more than % bytes in all")                                 \
   X(not_utf8, "this line is not UTF-8 text")                                                      \
   X(control_character, "holds the control character 0x%; write it as an escape in double quotes") \
-  X(yaml_syntax, "is not YAML: %")                                                               \
-  X(several_documents, "holds more than one YAML document; split it into files")                 \
-  X(too_deep, "is nested deeper than % levels")                                                  \
-  X(too_many_nodes, "the program has more than % values")                                        \
+  X(yaml_syntax, "is not YAML: %")                                                                \
+  X(several_documents, "holds more than one YAML document; split it into files")                  \
+  X(too_deep, "is nested deeper than % levels")                                                   \
+  X(too_many_nodes, "the program has more than % values")                                         \
   X(run_too_long, "more than % bytes without a complete value; write long lists one item a line") \
-  X(alias, "anchors and aliases (& and *) are not part of the language; write the value out")    \
-  X(tag, "tags (!) are not part of the language; quote the value if it is text")                 \
-  X(complex_key, "a key must be plain text")                                                     \
-  X(merge_key, "merge keys (<<) are not part of the language; write the keys out")               \
-  X(duplicate_key, "the key \"%\" is here twice; first on line %")                               \
-  X(unknown_key, "unknown key \"%\"%; known here: %")                                            \
-  X(missing_key, "the key \"%\" is missing: %")                                                  \
-  X(wrong_kind, "expected %, found %")                                                           \
-  X(not_one_of, "\"%\" is none of %%")                                                           \
-  X(not_integer, "expected an integer from % to %, found \"%\"")                                 \
-  X(not_boolean, "expected true or false, found \"%\"")                                          \
-  X(not_range, "expected MIN..MAX with integers from % to % and MIN not above MAX, found \"%\"") \
-  X(text_length, "expected % to % bytes of text, found %")                                       \
-  X(bad_name, "\"%\" does not fit: expected %")                                                 \
-  X(empty_list, "expected at least one item")                                                    \
-  X(too_many_items, "% entries; at most % are allowed")                                          \
-  X(duplicate_item, "\"%\" is in the list twice")                                                \
-  X(duplicate_definition, "% \"%\" is defined twice; first at %")                                \
-  X(unknown_reference, "no % is named \"%\"%")                                                   \
-  X(no_provider, "a file with routes or upstreams needs a provider: define it, or name one")     \
-  X(path_prefix, "expected a path below /v1/gateway/, found \"%\"")                              \
-  X(path_relative, "route paths continue the provider's base_path (%): leave it out here")       \
-  X(path_shape, "% in the path \"%\"")                                                           \
-  X(path_too_long, "the path has % %; at most % are allowed")                                    \
-  X(not_in_path, "the path has no parameter \"%\"")                                              \
-  X(method_unlisted, "% is not among the route's methods")                                       \
-  X(method_unpriced, "% has no price: name a price policy, or say `unavailable`")                \
-  X(body_undeclared,                                                                             \
-    "a POST route needs a body policy: `forbidden`, or max_bytes and media_types") \
-  X(body_without_post, "only POST takes a body; this route has none")                            \
-  X(header_refused, "the header \"%\" may not be %")                                             \
-  X(constraint_misplaced, "`%` does not go with type %")                                         \
-  X(constraint_missing, "type % needs %")                                                        \
-  X(value_out_of_bounds, "\"%\" is outside the declared %")                                      \
-  X(rule_parameter, "the rule names \"%\", which is not a parameter here%")                      \
-  X(rule_not_integer, "less_than compares integers; \"%\" is a %")                               \
-  X(rule_shape, "expected one rule: `at_least_one: [...]` or `less_than: [left, right]`")        \
-  X(reason_missing, "a blocked route needs its `reason`, one public sentence")                   \
-  X(reason_misplaced, "only a blocked route has a `reason`")                                     \
-  X(permit_too_short, "permits of \"%\" last % ms, no longer than the deadline of % ms")         \
-  X(free_without_price, "`free` is a variant of a priced operation; this route has no price")    \
-  X(pay_to_missing,                                                                              \
-    "x402 is enabled and \"%\" is used by prices, but network \"%\" has no pay_to") \
-  X(not_amount,                                                                                  \
-    "expected a whole number of atomic units above 0 with at most % digits, found \"%\"") \
-  X(address_form, "\"%\" is no address on %: expected %")                                        \
-  X(secret_shape, "a secret is given as {secret: {env: NAME}} or {secret: {file: PATH}}")        \
-  X(setting_number, "\"%\" is no number that settings can hold; quote it if it is text")         \
-  X(unknown_plugin, "no provider plugin \"%\" is loaded%")                                       \
-  X(duplicate_route, "matches the same paths as %")                                              \
-  X(ambiguous_route, "neither this route nor % is the narrower one: both match %")               \
-  X(too_many_shapes,                                                                             \
-    "more than % patterns differ in where their parameters stand, among paths of % segments") \
-  X(installed_differs, "% was installed with the definition % and now has %; raise `%`")         \
+  X(alias, "anchors and aliases (& and *) are not part of the language; write the value out")     \
+  X(tag, "tags (!) are not part of the language; quote the value if it is text")                  \
+  X(complex_key, "a key must be plain text")                                                      \
+  X(merge_key, "merge keys (<<) are not part of the language; write the keys out")                \
+  X(duplicate_key, "the key \"%\" is here twice; first on line %")                                \
+  X(unknown_key, "unknown key \"%\"%; known here: %")                                             \
+  X(missing_key, "the key \"%\" is missing: %")                                                   \
+  X(wrong_kind, "expected %, found %")                                                            \
+  X(not_one_of, "\"%\" is none of %%")                                                            \
+  X(not_integer, "expected an integer from % to %, found \"%\"")                                  \
+  X(not_boolean, "expected true or false, found \"%\"")                                           \
+  X(not_range, "expected MIN..MAX with integers from % to % and MIN not above MAX, found \"%\"")  \
+  X(text_length, "expected % to % bytes of text, found %")                                        \
+  X(bad_name, "\"%\" does not fit: expected %")                                                   \
+  X(empty_list, "expected at least one item")                                                     \
+  X(too_many_items, "% entries; at most % are allowed")                                           \
+  X(duplicate_item, "\"%\" is in the list twice")                                                 \
+  X(duplicate_definition, "% \"%\" is defined twice; first at %")                                 \
+  X(unknown_reference, "no % is named \"%\"%")                                                    \
+  X(no_provider, "a file with routes or upstreams needs a provider: define it, or name one")      \
+  X(path_prefix, "expected a path below /v1/gateway/, found \"%\"")                               \
+  X(path_relative, "route paths continue the provider's base_path (%): leave it out here")        \
+  X(path_shape, "% in the path \"%\"")                                                            \
+  X(path_too_long, "the path has % %; at most % are allowed")                                     \
+  X(not_in_path, "the path has no parameter \"%\"")                                               \
+  X(method_unlisted, "% is not among the route's methods")                                        \
+  X(method_unpriced, "% has no price: name a price policy, or say `unavailable`")                 \
+  X(body_undeclared,                                                                              \
+    "a POST route needs a body policy: `forbidden`, or max_bytes and media_types")                \
+  X(body_without_post, "only POST takes a body; this route has none")                             \
+  X(header_refused, "the header \"%\" may not be %")                                              \
+  X(constraint_misplaced, "`%` does not go with type %")                                          \
+  X(constraint_missing, "type % needs %")                                                         \
+  X(value_out_of_bounds, "\"%\" is outside the declared %")                                       \
+  X(rule_parameter, "the rule names \"%\", which is not a parameter here%")                       \
+  X(rule_not_integer, "less_than compares integers; \"%\" is a %")                                \
+  X(rule_shape, "expected one rule: `at_least_one: [...]` or `less_than: [left, right]`")         \
+  X(reason_missing, "a blocked route needs its `reason`, one public sentence")                    \
+  X(reason_misplaced, "only a blocked route has a `reason`")                                      \
+  X(permit_too_short, "permits of \"%\" last % ms, no longer than the deadline of % ms")          \
+  X(free_without_price, "`free` is a variant of a priced operation; this route has no price")     \
+  X(pay_to_missing,                                                                               \
+    "x402 is enabled and \"%\" is used by prices, but network \"%\" has no pay_to")               \
+  X(not_amount,                                                                                   \
+    "expected a whole number of atomic units above 0 with at most % digits, found \"%\"")         \
+  X(address_form, "\"%\" is no address on %: expected %")                                         \
+  X(secret_shape, "a secret is given as {secret: {env: NAME}} or {secret: {file: PATH}}")         \
+  X(setting_number, "\"%\" is no number that settings can hold; quote it if it is text")          \
+  X(unknown_plugin, "no provider plugin \"%\" is loaded%")                                        \
+  X(duplicate_route, "matches the same paths as %")                                               \
+  X(ambiguous_route, "neither this route nor % is the narrower one: both match %")                \
+  X(too_many_shapes,                                                                              \
+    "more than % patterns differ in where their parameters stand, among paths of % segments")     \
+  X(installed_differs, "% was installed with the definition % and now has %; raise `%`")          \
   X(more_problems, "and % more problems")
 
 enum class Rule : std::uint8_t {

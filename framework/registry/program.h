@@ -112,14 +112,14 @@ struct Price {  // one version of a price policy; immutable once installed
 
 // One asset that x402 terms may ask for, with the network it lives on and our address there.
 struct X402Asset {
-  std::string key;            // "base-usdc": how prices name it
-  std::string network_key;    // "base"
-  std::string network;        // CAIP-2: "eip155:8453"
-  std::string asset;          // token contract or mint
+  std::string key;          // "base-usdc": how prices name it
+  std::string network_key;  // "base"
+  std::string network;      // CAIP-2: "eip155:8453"
+  std::string asset;        // token contract or mint
   std::uint32_t decimals = 0;
-  std::string name;           // EIP-712 domain name and version; empty where not applicable
+  std::string name;  // EIP-712 domain name and version; empty where not applicable
   std::string version;
-  std::string pay_to;         // empty: no address is configured
+  std::string pay_to;  // empty: no address is configured
 };
 
 struct X402 {
@@ -165,8 +165,8 @@ struct Route {
   std::uint32_t upstream = 0;  // in Program::upstreams()
   std::string summary;         // one line for OpenAPI and the catalog; may be empty
   Matcher matcher;
-  std::vector<Method> methods;            // GET before POST
-  std::vector<std::uint32_t> operations;  // parallel to methods, in Program::operations()
+  std::vector<Method> methods;                     // GET before POST
+  std::vector<std::uint32_t> operations;           // parallel to methods, in Program::operations()
   std::shared_ptr<const QueryPolicy> query;        // never null; routes with equal policies share
   std::shared_ptr<const BodyPolicy> body;          // never null
   std::shared_ptr<const ResponsePolicy> response;  // never null
@@ -191,7 +191,7 @@ struct Upstream {
   std::string id;
   std::uint32_t revision = 0;
   std::uint32_t provider = 0;
-  std::string plugin;  // name of the provider plugin that serves it
+  std::string plugin;             // name of the provider plugin that serves it
   std::uint32_t deadline_ms = 0;  // for routes that state none
   Settings settings;              // secrets still as references; see resolve_secrets()
   std::string settings_digest;    // hex; changes when settings or the operations routed here change

@@ -80,11 +80,11 @@ std::optional<Constraint> read_string(const Cursor& parameter) {
     auto read = read_set<std::string>(*values, read_value);
     if (!read) return std::nullopt;
     constraint.allowed_values = std::move(*read);
-    const auto [shortest, longest] = std::minmax_element(
-        constraint.allowed_values.begin(), constraint.allowed_values.end(),
-        [](const std::string& left, const std::string& right) {
-          return left.size() < right.size();
-        });
+    const auto [shortest, longest] =
+        std::minmax_element(constraint.allowed_values.begin(), constraint.allowed_values.end(),
+                            [](const std::string& left, const std::string& right) {
+                              return left.size() < right.size();
+                            });
     constraint.min_bytes = static_cast<std::uint32_t>(shortest->size());
     constraint.max_bytes = static_cast<std::uint32_t>(longest->size());
   }
@@ -161,7 +161,10 @@ std::optional<Constraint> read_list(const Cursor& parameter) {
 }
 
 bool check_placement(const Cursor& parameter, ParameterType type) {
-  struct Use { std::string_view key; std::initializer_list<ParameterType> types; };
+  struct Use {
+    std::string_view key;
+    std::initializer_list<ParameterType> types;
+  };
   const Use uses[] = {
       {"bytes", {ParameterType::string}},
       {"range", {ParameterType::integer}},
@@ -199,10 +202,18 @@ std::optional<QueryParameter> read_parameter(const Cursor& field) {
   if (read_type == no_type || !check_placement(field, type)) return std::nullopt;
   std::optional<Constraint> constraint;
   switch (type) {
-    case ParameterType::string: constraint = read_string(field); break;
-    case ParameterType::integer: constraint = read_integer(field); break;
-    case ParameterType::boolean: constraint = BooleanConstraint{}; break;
-    case ParameterType::list: constraint = read_list(field); break;
+    case ParameterType::string:
+      constraint = read_string(field);
+      break;
+    case ParameterType::integer:
+      constraint = read_integer(field);
+      break;
+    case ParameterType::boolean:
+      constraint = BooleanConstraint{};
+      break;
+    case ParameterType::list:
+      constraint = read_list(field);
+      break;
   }
   if (!constraint || !named) return std::nullopt;
   parameter.constraint = std::move(*constraint);
@@ -335,9 +346,9 @@ std::optional<Window> read_window(const Cursor& value) {
   constexpr std::int64_t seconds_max = 366 * 86'400;
   const auto limit_field = value.need("limit", "the number of requests in a window");
   const auto seconds_field = value.need("seconds", "the length of a window");
-  const auto limit =
-      limit_field ? limit_field->integer({1, std::numeric_limits<std::int32_t>::max()})
-                  : std::nullopt;
+  const auto limit = limit_field
+                         ? limit_field->integer({1, std::numeric_limits<std::int32_t>::max()})
+                         : std::nullopt;
   const auto seconds = seconds_field ? seconds_field->integer({1, seconds_max}) : std::nullopt;
   if (!limit || !seconds) return std::nullopt;
   return Window{static_cast<std::uint32_t>(*limit), static_cast<std::uint32_t>(*seconds)};
@@ -473,8 +484,8 @@ std::shared_ptr<const BodyPolicy> read_body(const Cursor& value, Draft& draft) {
           bytes->integer({1, limits::request_body_bytes_max}).value_or(0));
     }
     if (const auto types = value.need("media_types", "the media types a body may have")) {
-      policy.media_types = read_set<std::string>(*types, read_media_type)
-                               .value_or(std::vector<std::string>());
+      policy.media_types =
+          read_set<std::string>(*types, read_media_type).value_or(std::vector<std::string>());
     }
   }
   return draft.shared_body.of(std::move(policy));

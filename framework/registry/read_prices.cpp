@@ -23,8 +23,7 @@ bool is_chain_id(std::string_view text) noexcept {
   const std::string_view reference = text.substr(colon + 1);
   return is_among(text.substr(0, colon), "-abcdefghijklmnopqrstuvwxyz0123456789") &&
          !reference.empty() && reference.size() <= 32 &&
-         is_among(reference,
-                  "-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
+         is_among(reference, "-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
 }
 
 // The address at `value` on `network`, in the form of the network's namespace.
@@ -66,10 +65,10 @@ void read_network(const Cursor& field, Draft& draft) {
 void read_domain(const Cursor& field, X402Asset& asset) {
   constexpr std::size_t text_bytes_max = 100;
   const bool needed = asset.network.starts_with("eip155:");
-  const auto name = needed ? field.need("name", "the name in the token's EIP-712 domain")
-                           : field.find("name");
-  const auto version = needed ? field.need("version", "the version in its EIP-712 domain")
-                              : field.find("version");
+  const auto name =
+      needed ? field.need("name", "the name in the token's EIP-712 domain") : field.find("name");
+  const auto version =
+      needed ? field.need("version", "the version in its EIP-712 domain") : field.find("version");
   if (name) asset.name = name->text(1, text_bytes_max).value_or("");
   if (version) asset.version = version->text(1, text_bytes_max).value_or("");
 }
@@ -163,8 +162,7 @@ Price read_price(const Cursor& field, const Draft& draft) {
     price.version = static_cast<std::uint32_t>(version->integer({1, version_max}).value_or(0));
   }
   if (const auto cost = field.need("credit_cost", "whole Credits for one call")) {
-    price.credit_cost =
-        static_cast<std::uint32_t>(cost->integer({1, credit_cost_max}).value_or(0));
+    price.credit_cost = static_cast<std::uint32_t>(cost->integer({1, credit_cost_max}).value_or(0));
   }
   if (const auto conditions = field.find("no_charge_when")) read_no_charge(*conditions, price);
   const auto terms = field.find("x402");

@@ -49,21 +49,56 @@ DraftProvider* provider_of(const Cursor& root, Draft& draft) {
 // ---- headers ------------------------------------------------------------------------------------
 
 // Credentials, the fields of a connection, and what the gateway decides itself.
-constexpr std::string_view never_forwarded[] = {
-    "accept-encoding", "authorization", "connection", "content-length", "content-type", "cookie",
-    "expect", "host", "if-match", "if-modified-since", "if-none-match", "if-range",
-    "if-unmodified-since", "keep-alive", "payment-signature", "proxy-authenticate",
-    "proxy-authorization", "proxy-connection", "range", "te", "trailer", "transfer-encoding",
-    "upgrade", "x-payment", "x-service-api-key"};
-constexpr std::string_view never_passed_back[] = {
-    "connection", "content-length", "content-type", "date", "keep-alive", "location",
-    "payment-required", "payment-response", "proxy-authenticate", "proxy-authorization",
-    "proxy-connection", "ratelimit", "ratelimit-policy", "server", "server-timing", "set-cookie",
-    "te", "trailer", "transfer-encoding", "upgrade", "www-authenticate", "x-payment-response",
-    "x-request-id"};
+constexpr std::string_view never_forwarded[] = {"accept-encoding",
+                                                "authorization",
+                                                "connection",
+                                                "content-length",
+                                                "content-type",
+                                                "cookie",
+                                                "expect",
+                                                "host",
+                                                "if-match",
+                                                "if-modified-since",
+                                                "if-none-match",
+                                                "if-range",
+                                                "if-unmodified-since",
+                                                "keep-alive",
+                                                "payment-signature",
+                                                "proxy-authenticate",
+                                                "proxy-authorization",
+                                                "proxy-connection",
+                                                "range",
+                                                "te",
+                                                "trailer",
+                                                "transfer-encoding",
+                                                "upgrade",
+                                                "x-payment",
+                                                "x-service-api-key"};
+constexpr std::string_view never_passed_back[] = {"connection",
+                                                  "content-length",
+                                                  "content-type",
+                                                  "date",
+                                                  "keep-alive",
+                                                  "location",
+                                                  "payment-required",
+                                                  "payment-response",
+                                                  "proxy-authenticate",
+                                                  "proxy-authorization",
+                                                  "proxy-connection",
+                                                  "ratelimit",
+                                                  "ratelimit-policy",
+                                                  "server",
+                                                  "server-timing",
+                                                  "set-cookie",
+                                                  "te",
+                                                  "trailer",
+                                                  "transfer-encoding",
+                                                  "upgrade",
+                                                  "www-authenticate",
+                                                  "x-payment-response",
+                                                  "x-request-id"};
 
-std::vector<std::string> read_headers(const Cursor& list,
-                                      std::span<const std::string_view> refused,
+std::vector<std::string> read_headers(const Cursor& list, std::span<const std::string_view> refused,
                                       std::string_view purpose) {
   std::vector<std::string> names;
   if (!list.list_of(limits::request_header_fields_max, "a list of header names")) return names;
@@ -169,8 +204,8 @@ void read_upstream_name(const Cursor& value, const DraftProvider& provider, cons
                         Terms& terms) {
   if (!value.expect(NodeKind::scalar, "the name of an upstream")) return;
   const std::uint32_t* found = draft.upstreams.find(std::string(value.raw_text()));
-  if (found != nullptr && std::binary_search(provider.upstreams.begin(), provider.upstreams.end(),
-                                             *found)) {
+  if (found != nullptr &&
+      std::binary_search(provider.upstreams.begin(), provider.upstreams.end(), *found)) {
     terms.upstream = *found;
     return;
   }
@@ -254,9 +289,9 @@ void take_upstream(const Cursor& item, const DraftProvider& provider, const Term
     route.upstream = provider.upstreams.front();
   } else {
     route.upstream = no_node;
-    item.report(Rule::missing_key, {"upstream", "the provider has " +
-                                                    std::to_string(provider.upstreams.size()) +
-                                                    " upstreams, name the one to use"});
+    item.report(Rule::missing_key,
+                {"upstream", "the provider has " + std::to_string(provider.upstreams.size()) +
+                                 " upstreams, name the one to use"});
   }
   if (route.upstream != no_node) {
     route.deadline_ms = draft.upstreams.entries()[route.upstream].value.deadline_ms;
@@ -269,8 +304,8 @@ void check_permit(const Cursor& item, const Draft& draft, const Route& route) {
   const FreePolicy& policy = draft.free_policies.entries()[*route.free_policy].value;
   const std::uint64_t permit_ms = std::uint64_t{policy.permit_ttl_seconds} * 1000;
   if (permit_ms > route.deadline_ms) return;
-  item.report(Rule::permit_too_short, {policy.policy_key, std::to_string(permit_ms),
-                                       std::to_string(route.deadline_ms)});
+  item.report(Rule::permit_too_short,
+              {policy.policy_key, std::to_string(permit_ms), std::to_string(route.deadline_ms)});
 }
 
 Readiness read_readiness(const Cursor& value) {
@@ -460,10 +495,9 @@ void read_routes(const Cursor& root, std::span<const Source> sources, Draft& dra
   if (provider == nullptr) return;
   const std::uint32_t provider_index = *draft.providers.find(provider->provider.key);
   Terms terms = initial_terms(draft);
-  if (defaults &&
-      defaults->map_of({"upstream", "methods", "price", "free", "query", "body", "response",
-                        "credential_required", "enforcement", "deadline_ms", "forwarded_headers",
-                        "allowed_response_headers"})) {
+  if (defaults && defaults->map_of({"upstream", "methods", "price", "free", "query", "body",
+                                    "response", "credential_required", "enforcement", "deadline_ms",
+                                    "forwarded_headers", "allowed_response_headers"})) {
     read_terms(*defaults, *provider, draft, terms);
   }
   if (!section || !section->expect(NodeKind::list, "a list of routes")) return;

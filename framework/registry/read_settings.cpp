@@ -30,7 +30,8 @@ Settings located(const Cursor& value, std::string_view file) {
 Settings read_tree_of(const Cursor& value, std::string_view file, bool& sound) {
   Settings settings = located(value, file);
   switch (value.kind()) {
-    case NodeKind::null: break;
+    case NodeKind::null:
+      break;
     case NodeKind::scalar:
       settings.kind = Settings::Kind::scalar;
       settings.quoted = value.quoted();

@@ -81,9 +81,9 @@ Result<std::vector<Source>, std::vector<Problem>> read_sources(const std::string
     if (std::ferror(file.get()) != 0) {
       problems.push_back(problem_with(Rule::file_unreadable, name, {std::strerror(errno)}));
     } else if (source.text.size() > bytes_max) {
-      problems.push_back(problem_with(Rule::file_too_large, name,
-                                      {"more than " + std::to_string(bytes_max),
-                                       std::to_string(bytes_max)}));
+      problems.push_back(
+          problem_with(Rule::file_too_large, name,
+                       {"more than " + std::to_string(bytes_max), std::to_string(bytes_max)}));
     } else {
       bytes_in_all += source.text.size();
       sources.push_back(std::move(source));

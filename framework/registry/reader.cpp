@@ -58,8 +58,7 @@ void Cursor::report(Rule rule, Names arguments) const {
 }
 
 void Cursor::report_key(Rule rule, Names arguments) const {
-  problems_->add(rule, tree_->place(key_node_ == nullptr ? *node_ : *key_node_), path(),
-                 arguments);
+  problems_->add(rule, tree_->place(key_node_ == nullptr ? *node_ : *key_node_), path(), arguments);
 }
 
 bool Cursor::expect(NodeKind kind, std::string_view expected) const {
@@ -89,10 +88,9 @@ bool Cursor::map_of(Names known) const {
     bool found = false;
     for (const std::string_view name : known) found = found || name == text;
     if (!found) {
-      problems_->add(Rule::unknown_key, tree_->place(key), path(),
-                     {text,
-                      problems_->full() ? std::string() : suggestion(text, span_of(known)),
-                      names});
+      problems_->add(
+          Rule::unknown_key, tree_->place(key), path(),
+          {text, problems_->full() ? std::string() : suggestion(text, span_of(known)), names});
     }
     at = tree_->at(key.next).next;
   }
@@ -164,8 +162,8 @@ std::optional<std::int64_t> Cursor::integer(Bounds bounds) const {
   if (!expect(NodeKind::scalar, "an integer")) return std::nullopt;
   const std::optional<std::int64_t> value = decimal_integer(raw_text());
   if (node_->quoted || !value || *value < bounds.minimum || *value > bounds.maximum) {
-    report(Rule::not_integer, {std::to_string(bounds.minimum), std::to_string(bounds.maximum),
-                               raw_text()});
+    report(Rule::not_integer,
+           {std::to_string(bounds.minimum), std::to_string(bounds.maximum), raw_text()});
     return std::nullopt;
   }
   return value;
@@ -193,8 +191,7 @@ std::optional<Bounds> Cursor::range(Bounds bounds) const {
       return Bounds{*minimum, *maximum};
     }
   }
-  report(Rule::not_range,
-         {std::to_string(bounds.minimum), std::to_string(bounds.maximum), value});
+  report(Rule::not_range, {std::to_string(bounds.minimum), std::to_string(bounds.maximum), value});
   return std::nullopt;
 }
 

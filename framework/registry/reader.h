@@ -68,8 +68,7 @@ class Cursor {
   [[nodiscard]] std::optional<bool> boolean() const;
   [[nodiscard]] std::optional<Bounds> range(Bounds bounds) const;  // MIN..MAX
   // Index of the text among `choices`.
-  [[nodiscard]] std::optional<std::size_t> one_of(
-      std::span<const std::string_view> choices) const;
+  [[nodiscard]] std::optional<std::size_t> one_of(std::span<const std::string_view> choices) const;
   // A name of the operator's: lower-case letters, digits, and . _ - inside; at most 64 bytes.
   [[nodiscard]] std::optional<std::string> name() const;
   // The same for the key of this value.

@@ -111,9 +111,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { add(NodeKind::null, mark); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse(Rule::alias, mark); }
-  void OnAnchor(const YAML::Mark& mark, const std::string&) override {
-    refuse(Rule::alias, mark);
-  }
+  void OnAnchor(const YAML::Mark& mark, const std::string&) override { refuse(Rule::alias, mark); }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
                 const std::string& value) override {

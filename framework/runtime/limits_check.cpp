@@ -15,8 +15,8 @@ std::uint64_t maps_granted() {
   std::uint64_t granted = 65'530;  // the kernel's default
   std::ifstream("/proc/sys/vm/max_map_count") >> granted;
   std::ifstream maps("/proc/self/maps");
-  const auto used = static_cast<std::uint64_t>(std::count(
-      std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
+  const auto used = static_cast<std::uint64_t>(
+      std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
   return granted - std::min(granted, used);
 }
 

@@ -307,9 +307,8 @@ int Loop::poll_timeout_ms() noexcept {
   int timeout_ms = -1;
   if (next.ns != Deadline::never().ns) {
     const std::int64_t left_ns = next.ns - now_ns();
-    timeout_ms =
-        static_cast<int>(std::clamp<std::int64_t>((left_ns + 999'999) / 1'000'000, 0,
-                                                  look_again_ms));
+    timeout_ms = static_cast<int>(
+        std::clamp<std::int64_t>((left_ns + 999'999) / 1'000'000, 0, look_again_ms));
   }
   is_asleep_.store(true, std::memory_order_seq_cst);
   const bool has_gifts = woken_.load(std::memory_order_seq_cst) != nullptr ||

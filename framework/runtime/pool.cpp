@@ -139,8 +139,8 @@ BlockingPool::~BlockingPool() {
 
 PoolUser BlockingPool::add_user(std::string name, std::uint32_t threads_max,
                                 std::uint32_t queued_max) {
-  auto state = std::make_shared<PoolUser::State>(PoolUser::State{
-      *core_, std::move(name), threads_max, queued_max, {}, {}, false});
+  auto state = std::make_shared<PoolUser::State>(
+      PoolUser::State{*core_, std::move(name), threads_max, queued_max, {}, {}, false});
   const std::lock_guard lock(core_->mutex);
   std::erase_if(core_->users, [](const auto& user) { return user.expired(); });
   core_->users.push_back(state);

@@ -27,8 +27,8 @@ Runtime::Runtime(RuntimeOptions options) {
         loop->run();
       });
     }
-    watchdog_ = std::make_unique<Watchdog>(loops_, options.stall_threshold_ms,
-                                           std::move(options.on_stall));
+    watchdog_ =
+        std::make_unique<Watchdog>(loops_, options.stall_threshold_ms, std::move(options.on_stall));
   } catch (...) {
     end_loops();
     throw;

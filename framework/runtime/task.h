@@ -14,8 +14,8 @@ class Task {
  public:
   Task() noexcept = default;
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, Task> && std::is_invocable_v<F&>)
-  Task(F&& function) {  // NOLINT: by intention
+  requires(!std::is_same_v<std::remove_cvref_t<F>, Task> && std::is_invocable_v<F&>)
+      Task(F&& function) {  // NOLINT: by intention
     using Held = std::remove_cvref_t<F>;
     if constexpr (fits<Held>) {
       new (place_) Held(std::forward<F>(function));
@@ -51,9 +51,9 @@ class Task {
   };
   static constexpr std::size_t place_bytes = 48;
   template <class Held>
-  static constexpr bool fits = sizeof(Held) <= place_bytes &&
-                               alignof(Held) <= alignof(std::max_align_t) &&
-                               std::is_nothrow_move_constructible_v<Held>;
+  static constexpr bool fits =
+      sizeof(Held) <= place_bytes &&
+      alignof(Held) <= alignof(std::max_align_t) && std::is_nothrow_move_constructible_v<Held>;
   template <class Held>
   static constexpr Kind in_place = {
       [](void* place) { (*static_cast<Held*>(place))(); },
@@ -65,9 +65,7 @@ class Task {
   template <class Held>
   static constexpr Kind on_heap = {
       [](void* place) { (**static_cast<Held**>(place))(); },
-      [](void* from, void* to) noexcept {
-        *static_cast<Held**>(to) = *static_cast<Held**>(from);
-      },
+      [](void* from, void* to) noexcept { *static_cast<Held**>(to) = *static_cast<Held**>(from); },
       [](void* place) noexcept { delete *static_cast<Held**>(place); }};
 
   void take(Task& other) noexcept {

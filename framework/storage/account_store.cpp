@@ -9,8 +9,8 @@ using identity::AccountStatus;
 
 constexpr Query insert_account{
     "INSERT INTO account (id, name, status, created_at) VALUES ($1, $2, 'provisioning', $3)"};
-constexpr Query select_account{
-    "SELECT id, name, status, created_at FROM account WHERE id = $1", "ttti"};
+constexpr Query select_account{"SELECT id, name, status, created_at FROM account WHERE id = $1",
+                               "ttti"};
 constexpr Query select_accounts{
     "SELECT id, name, status, created_at FROM account ORDER BY created_at, id", "ttti"};
 constexpr Query select_accounts_in{
@@ -32,9 +32,7 @@ Account account_at(const Rows& rows, std::size_t row) {
           rows.number(row, 3)};
 }
 
-base::Error absent() {
-  return {ErrorCode::account_absent, "There is no account with this id."};
-}
+base::Error absent() { return {ErrorCode::account_absent, "There is no account with this id."}; }
 
 void set_status_in(Transaction& transaction, Account& account, AccountStatus status) {
   const Rows rows = transaction.run(update_status, {identity::name_of(status), account.id});

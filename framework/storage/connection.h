@@ -66,7 +66,9 @@ class Bulk {
  public:
   explicit Bulk(const char* columns);
   void clear() noexcept;
-  void add(std::size_t column, std::int64_t value) { std::get<0>(columns_[column]).push_back(value); }
+  void add(std::size_t column, std::int64_t value) {
+    std::get<0>(columns_[column]).push_back(value);
+  }
   void add(std::size_t column, std::string_view value) {
     std::get<1>(columns_[column]).emplace_back(value);
   }

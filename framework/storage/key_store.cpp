@@ -32,8 +32,8 @@ constexpr Query select_by_digest{
     "tttttiiit"};
 constexpr Query select_of_account{
     "SELECT " KEY_COLUMNS " FROM api_key WHERE account_id = $1 ORDER BY created_at, id", key_kinds};
-constexpr Query rename_key{
-    "UPDATE api_key SET name = $1 WHERE id = $2 RETURNING " KEY_COLUMNS, key_kinds};
+constexpr Query rename_key{"UPDATE api_key SET name = $1 WHERE id = $2 RETURNING " KEY_COLUMNS,
+                           key_kinds};
 constexpr Query revoke_key{
     "UPDATE api_key SET revoked_at = $1 WHERE id = $2 AND revoked_at = -1 RETURNING digest", "t"};
 constexpr Query select_key{"SELECT " KEY_COLUMNS " FROM api_key WHERE id = $1", key_kinds};
@@ -41,8 +41,7 @@ constexpr Query select_changes{
     "SELECT sequence, account_id, digest FROM identity_change WHERE sequence > $1"
     " ORDER BY sequence LIMIT 1000",
     "itt"};
-constexpr Query select_last_change{
-    "SELECT value FROM counter WHERE name = 'identity_change'", "i"};
+constexpr Query select_last_change{"SELECT value FROM counter WHERE name = 'identity_change'", "i"};
 constexpr Query record_use{
     "UPDATE api_key SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1"};
 #undef KEY_COLUMNS
@@ -93,9 +92,9 @@ class SqlKeyStore final : public identity::KeyStore {
           return base::Error{ErrorCode::account_absent, "There is no account with this id."};
         }
         record_change(transaction, key.account_id, digest);
-        ApiKey made{context_.new_id("key_"), key.account_id, key.name,
-                    key.environment,         key.prefix,     context_.clock.now_ms(),
-                    std::nullopt,            std::nullopt};
+        ApiKey made{
+            context_.new_id("key_"), key.account_id, key.name,    key.environment, key.prefix,
+            context_.clock.now_ms(), std::nullopt,   std::nullopt};
         transaction.run(insert_key,
                         {made.id, made.account_id, made.name, identity::name_of(made.environment),
                          made.prefix, digest, made.created_at_ms});
@@ -110,8 +109,9 @@ class SqlKeyStore final : public identity::KeyStore {
       return context_.database.with([&](Connection& connection) -> Answer {
         const Rows rows = connection.run(select_by_digest, {base::hex(digest)});
         if (rows.empty()) return std::nullopt;
-        return KeyRecord{key_at(rows, 0), identity::account_status(rows.text(0, 8))
-                                              .value_or(identity::AccountStatus::closed)};
+        return KeyRecord{
+            key_at(rows, 0),
+            identity::account_status(rows.text(0, 8)).value_or(identity::AccountStatus::closed)};
       });
     });
   }
@@ -170,16 +170,16 @@ class SqlKeyStore final : public identity::KeyStore {
 
   Result<std::int64_t, base::Error> last_change() override {
     return answered<std::int64_t>(context_, ErrorCode::auth_unavailable, "read key changes", [&] {
-      return context_.database.with([](Connection& connection) {
-        return connection.run(select_last_change).number(0, 0);
-      });
+      return context_.database.with(
+          [](Connection& connection) { return connection.run(select_last_change).number(0, 0); });
     });
   }
 
   Result<Unit, base::Error> record_uses(std::span<const identity::KeyUse> uses) override {
     return answered<Unit>(context_, ErrorCode::auth_unavailable, "record key uses", [&] {
       if (uses.empty()) return Unit{};
-      // One order of rows for all nodes, so their transactions cannot wait for each other in a ring.
+      // One order of rows for all nodes, so their transactions cannot wait for each other in a
+      // ring.
       std::vector<identity::KeyUse> sorted(uses.begin(), uses.end());
       std::sort(sorted.begin(), sorted.end(),
                 [](const auto& left, const auto& right) { return left.key_id < right.key_id; });

@@ -14,7 +14,7 @@ using ledger::LeaseAnswer;
 using ledger::LeaseGrant;
 using ledger::LeaseRequest;
 
-#define DRAWABLE                                                                       \
+#define DRAWABLE                                                                     \
   " AND remaining > 0 AND state = 'open' AND effective_at <= $2 AND expires_at > $2" \
   " ORDER BY id"
 constexpr Query select_drawable_sqlite{
@@ -58,8 +58,7 @@ constexpr Query close_lease{
     "UPDATE lease SET state = 'closed' WHERE id = $1 AND epoch = $2 AND state = 'open'"
     " RETURNING account_id, allocation_id, granted - settled AS unsettled",
     "tti"};
-constexpr Query give_back{
-    "UPDATE allocation SET remaining = remaining + $1 WHERE id = $2"};
+constexpr Query give_back{"UPDATE allocation SET remaining = remaining + $1 WHERE id = $2"};
 constexpr Query select_expired{
     "SELECT id, account_id, remaining FROM allocation"
     " WHERE expires_at <= $1 AND remaining > 0 ORDER BY id LIMIT 1000",
@@ -73,9 +72,9 @@ std::vector<Drawable> drawables(Transaction& transaction, Engine engine,
                                 std::span<const LeaseRequest> requests, std::int64_t now_ms) {
   nlohmann::json accounts = nlohmann::json::array();
   for (const LeaseRequest& request : requests) accounts.push_back(request.account_id);
-  const Rows rows = transaction.run(
-      engine == Engine::sqlite ? select_drawable_sqlite : select_drawable_postgres,
-      {accounts.dump(), now_ms});
+  const Rows rows =
+      transaction.run(engine == Engine::sqlite ? select_drawable_sqlite : select_drawable_postgres,
+                      {accounts.dump(), now_ms});
   std::vector<Drawable> all;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     all.push_back({rows.text(row, 0), rows.text(row, 1), rows.number(row, 2), rows.number(row, 3),
@@ -104,14 +103,15 @@ LeaseGrant grant(Transaction& transaction, const LeaseOwner& owner, const LeaseR
   }
   const std::int64_t hold_until = std::min(now_ms + request.hold_ms, from.expires_at_ms);
   const std::int64_t settle_until = hold_until + request.settle_ms - request.hold_ms;
-  const Rows lease = transaction.run(
-      grant_lease, {from.allocation_id, from.account_id, owner.incarnation, owner.purpose, epoch,
-                    units, hold_until, settle_until});
+  const Rows lease =
+      transaction.run(grant_lease, {from.allocation_id, from.account_id, owner.incarnation,
+                                    owner.purpose, epoch, units, hold_until, settle_until});
   const std::int64_t lease_id = lease.number(0, 0);
   transaction.run(insert_posting, {now_ms, from.account_id, from.allocation_id, lease_id,
                                    "available", "escrow", units});
-  return {lease_id,           lease.number(0, 1), from.allocation_id,  from.created_at_ms,
-          from.expires_at_ms, units,              hold_until - now_ms, settle_until - now_ms};
+  return {
+      lease_id, lease.number(0, 1),  from.allocation_id,   from.created_at_ms, from.expires_at_ms,
+      units,    hold_until - now_ms, settle_until - now_ms};
 }
 
 LeaseAnswer answer(Transaction& transaction, const LeaseOwner& owner, const LeaseRequest& request,
@@ -138,13 +138,12 @@ std::vector<LeaseAnswer> acquire_leases(const Context& context, Transaction& tra
                                         std::span<const LeaseRequest> requests) {
   const std::int64_t now_ms = ledger_now_ms(context, transaction);
   const std::int64_t epoch = transaction.run(select_epoch).number(0, 0);
-  std::vector<Drawable> all =
-      drawables(transaction, context.database.engine(), requests, now_ms);
+  std::vector<Drawable> all = drawables(transaction, context.database.engine(), requests, now_ms);
   std::vector<LeaseAnswer> answers;
   answers.reserve(requests.size());
   for (const LeaseRequest& request : requests) {
-    answers.push_back(answer(transaction, owner, request, of_account(all, request.account_id),
-                             epoch, now_ms));
+    answers.push_back(
+        answer(transaction, owner, request, of_account(all, request.account_id), epoch, now_ms));
   }
   return answers;
 }
@@ -185,8 +184,8 @@ std::uint32_t expire_allocations(Transaction& transaction, std::int64_t now_ms) 
     const Credits remaining = rows.number(row, 2);
     if (transaction.run(post_expired, {remaining, rows.text(row, 0)}).empty()) continue;
     ++expired;
-    transaction.run(insert_posting, {now_ms, rows.text(row, 1), rows.text(row, 0),
-                                     std::int64_t{0}, "available", "expired", remaining});
+    transaction.run(insert_posting, {now_ms, rows.text(row, 1), rows.text(row, 0), std::int64_t{0},
+                                     "available", "expired", remaining});
   }
   return expired;
 }

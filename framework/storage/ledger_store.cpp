@@ -218,12 +218,12 @@ class SqlLedgerStore final : public ledger::LedgerStore {
         const std::int64_t now_ms = context_.clock.now_ms();
         Answer all;
         for (std::size_t row = 0; row < rows.size(); ++row) {
-          all.push_back({rows.text(row, 0), rows.text(row, 1),
-                         ledger::origin(rows.text(row, 2)).value_or(ledger::Origin::correction),
-                         rows.number(row, 3), rows.number(row, 4), rows.number(row, 5),
-                         rows.number(row, 6), rows.number(row, 7),
-                         status_of(rows.text(row, 8), rows.number(row, 4), rows.number(row, 7),
-                                   now_ms)});
+          all.push_back(
+              {rows.text(row, 0), rows.text(row, 1),
+               ledger::origin(rows.text(row, 2)).value_or(ledger::Origin::correction),
+               rows.number(row, 3), rows.number(row, 4), rows.number(row, 5), rows.number(row, 6),
+               rows.number(row, 7),
+               status_of(rows.text(row, 8), rows.number(row, 4), rows.number(row, 7), now_ms)});
         }
         return all;
       });

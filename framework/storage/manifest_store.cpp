@@ -118,8 +118,8 @@ class SqlManifestStore final : public registry::ManifestStore {
     const std::int64_t sequence = transaction.run(next_generation).number(0, 0);
     generation.sequence = static_cast<std::uint64_t>(sequence);
     generation.compiled_at_ms = compiled_at_ms;
-    transaction.run(insert_generation, {generation.epoch_id, generation.payload_hash,
-                                        generation.id, sequence, compiled_at_ms});
+    transaction.run(insert_generation, {generation.epoch_id, generation.payload_hash, generation.id,
+                                        sequence, compiled_at_ms});
     return generation;
   }
 

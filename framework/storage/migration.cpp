@@ -68,8 +68,8 @@ std::string fingerprint_of(Connection& connection) {
 
 std::vector<Applied> applied_in(Connection& connection) {
   const bool is_sqlite = connection.engine() == Engine::sqlite;
-  const Rows table = connection.query_once(
-      is_sqlite ? has_table_sqlite.sql : has_table_postgres.sql, "i");
+  const Rows table =
+      connection.query_once(is_sqlite ? has_table_sqlite.sql : has_table_postgres.sql, "i");
   std::vector<Applied> applied;
   if (table.number(0, 0) == 0) return applied;
   const Rows rows = connection.query_once(select_applied.sql, select_applied.columns);
@@ -108,7 +108,8 @@ std::string fault_in(Connection& connection, const std::vector<Applied>& applied
   }
   if (fingerprint_of(connection) != applied.back().fingerprint) {
     return "the schema is not the one that migration " + std::to_string(applied.back().version) +
-           " (" + applied.back().name + ") left: somebody changed tables, indexes or functions by "
+           " (" + applied.back().name +
+           ") left: somebody changed tables, indexes or functions by "
            "hand; restore them before starting";
   }
   return "";
@@ -124,10 +125,10 @@ void apply(Connection& connection, std::mutex& writer, const Migration& migratio
   if (!applied.empty() && applied.back().version >= migration.version) return;  // another node did
   transaction.run_once(create_table);
   for (const std::string& statement : statements_of(migration.sql)) transaction.run_once(statement);
-  transaction.run(insert_applied,
-                  {std::int64_t{migration.version}, migration.name,
-                   crypto::sha256_hex(migration.sql), std::int64_t{migration.min_reader}, now_ms,
-                   fingerprint_of(connection)});
+  transaction.run(
+      insert_applied,
+      {std::int64_t{migration.version}, migration.name, crypto::sha256_hex(migration.sql),
+       std::int64_t{migration.min_reader}, now_ms, fingerprint_of(connection)});
   transaction.commit();
 }
 

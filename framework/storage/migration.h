@@ -1,7 +1,7 @@
 // Migrations: numbered, checksummed steps of the schema, one .sql file each and engine
 // (migrations/), compiled in. A migration's first line, `-- min_reader: N`, is the oldest schema
-// version a build may know and still use the database afterwards. Expanding steps keep the number of
-// the step before, so the previous release runs on while nodes are replaced one by one; the
+// version a build may know and still use the database afterwards. Expanding steps keep the number
+// of the step before, so the previous release runs on while nodes are replaced one by one; the
 // contracting step that follows a release later raises it.
 //
 // Free functions over one Connection; called at start from a plain Thread; throw StoreError.

@@ -4,8 +4,9 @@
 // gateway.
 //
 // open() migrates nothing: it refuses a database that is empty, older than this build, tampered
-// with, or too new to be read; migrate() brings it up. app/ owns the Node; it must outlive all users
-// of its ports. The ports are safe for concurrent use from the blocking pool and plain Threads.
+// with, or too new to be read; migrate() brings it up. app/ owns the Node; it must outlive all
+// users of its ports. The ports are safe for concurrent use from the blocking pool and plain
+// Threads.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// A repair of Poco::Data::PostgreSQL 1.11: StatementExecutor frees the last result before it executes
-// again, and keeps the stale pointer when that execution fails; its destructor, or the next
-// execution, then frees it a second time. Kept statements meet this at their first failure. The
-// pointer is private, so it is reached through an explicit instantiation, to which the language
+// A repair of Poco::Data::PostgreSQL 1.11: StatementExecutor frees the last result before it
+// executes again, and keeps the stale pointer when that execution fails; its destructor, or the
+// next execution, then frees it a second time. Kept statements meet this at their first failure.
+// The pointer is private, so it is reached through an explicit instantiation, to which the language
 // grants access.
 //
 // Private to connection.cpp.

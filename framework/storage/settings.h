@@ -10,16 +10,16 @@ enum class Engine : std::uint8_t { sqlite, postgres };
 
 struct Settings {
   Engine engine = Engine::sqlite;
-  std::string data_dir = "var";            // created when absent
+  std::string data_dir = "var";             // created when absent
   std::string sqlite_path = "turnpike.db";  // relative to data_dir unless absolute
   // postgres://[user[:password]@]host[:port]/database[?key=value&...], or libpq keywords. Values
   // must not contain blanks; a password is better kept in PGPASSFILE.
   std::string postgres_url;
-  std::uint32_t sessions = 8;                 // kept open beside the committer's and the escrow's
-  std::uint32_t session_wait_ms = 2'000;      // for a free one
+  std::uint32_t sessions = 8;             // kept open beside the committer's and the escrow's
+  std::uint32_t session_wait_ms = 2'000;  // for a free one
   std::uint32_t connect_timeout_s = 3;
   std::uint32_t statement_timeout_ms = 4'000;  // PostgreSQL
-  std::uint32_t busy_timeout_ms = 2'000;      // SQLite, against writers in other processes
+  std::uint32_t busy_timeout_ms = 2'000;       // SQLite, against writers in other processes
 };
 
 }  // namespace turnpike::storage

@@ -39,8 +39,7 @@ std::int64_t lease_of(const ledger::SettleEntry& entry) noexcept {
   return entry.shares.size() == 1 ? entry.shares.front().lease_id : -1;
 }
 
-std::vector<ledger::RepeatedMessage> repeated_within(
-    std::span<const ledger::SettleEntry> entries) {
+std::vector<ledger::RepeatedMessage> repeated_within(std::span<const ledger::SettleEntry> entries) {
   std::unordered_set<std::string_view> seen;
   std::vector<ledger::RepeatedMessage> repeated;
   for (std::size_t at = 0; at < entries.size(); ++at) {

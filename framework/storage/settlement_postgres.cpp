@@ -17,8 +17,7 @@ constexpr Query insert_tombstone{
     "INSERT INTO settle_batch (stream, no, first_seq, facts, head)"
     " VALUES ($1, $2, 0, 0, 'tombstone') ON CONFLICT DO NOTHING RETURNING no",
     "i"};
-constexpr Query select_head{
-    "SELECT head FROM settle_batch WHERE stream = $1 AND no = $2", "t"};
+constexpr Query select_head{"SELECT head FROM settle_batch WHERE stream = $1 AND no = $2", "t"};
 
 // Appends `,"key":value` with the key's one letter; the row's caller replaces the first comma.
 class RowText {

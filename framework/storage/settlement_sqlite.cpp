@@ -16,7 +16,13 @@ constexpr Query insert_facts{
     " credits_charged, price_version, generation, outcome_reason, upstream_status, upstream_ms,"
     " lease_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (message_id) DO NOTHING"};
-constexpr char fact_kinds[] = "iittttt" "iti" "tt" "iii" "tt" "iii";
+constexpr char fact_kinds[] =
+    "iittttt"
+    "iti"
+    "tt"
+    "iii"
+    "tt"
+    "iii";
 constexpr Query settle_leases{
     "UPDATE lease SET settled = settled + ? WHERE id = ? AND epoch = ? AND state = 'open'"
     " AND settled + ? <= granted"};
@@ -27,8 +33,7 @@ constexpr Query select_payable{
     "SELECT id FROM lease WHERE id = $1 AND epoch = $2 AND state = 'open'"
     " AND settled + $3 <= granted",
     "i"};
-constexpr Query select_batch{
-    "SELECT facts FROM settle_batch WHERE stream = $1 AND no = $2", "i"};
+constexpr Query select_batch{"SELECT facts FROM settle_batch WHERE stream = $1 AND no = $2", "i"};
 
 class SqliteStream final : public ledger::SettlementStream {
  public:

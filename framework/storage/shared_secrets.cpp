@@ -27,8 +27,8 @@ class SqlSharedSecrets final : public SharedSecrets {
       });
       const std::optional<std::string> secret = base::from_base64url(stored);
       if (!secret) {
-        return Answer(base::Error{base::ErrorCode::gateway_internal,
-                                  "A stored secret is damaged."});
+        return Answer(
+            base::Error{base::ErrorCode::gateway_internal, "A stored secret is damaged."});
       }
       return Answer(*secret);
     });

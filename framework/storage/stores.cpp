@@ -48,8 +48,7 @@ bool book_allocation(Transaction& transaction, const ledger::Allocation& allocat
       {allocation.id, allocation.account_id, ledger::name_of(allocation.origin), allocation.units,
        allocation.created_at_ms, allocation.effective_at_ms, allocation.expires_at_ms});
   if (inserted.empty()) return false;
-  transaction.run(insert_posting,
-                  {now_ms, allocation.account_id, allocation.id, allocation.units});
+  transaction.run(insert_posting, {now_ms, allocation.account_id, allocation.id, allocation.units});
   return true;
 }
 

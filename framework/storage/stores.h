@@ -38,8 +38,8 @@ bool book_allocation(Transaction& transaction, const ledger::Allocation& allocat
 
 // Runs `work`, turning a StoreError into an Error of that code with a sentence for callers.
 template <class T, class F>
-Result<T, base::Error> answered(const Context& context, base::ErrorCode code,
-                                std::string_view what, F&& work) {
+Result<T, base::Error> answered(const Context& context, base::ErrorCode code, std::string_view what,
+                                F&& work) {
   try {
     return work();
   } catch (const StoreError& error) {

@@ -9,8 +9,8 @@ Transaction::Transaction(Connection& connection, Kind kind, std::mutex& writer)
     connection.begin(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED");
     return;
   }
-  connection.begin(kind == Kind::write ? ""
-                                       : "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+  connection.begin(
+      kind == Kind::write ? "" : "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
 }
 
 Transaction::~Transaction() {
@@ -55,9 +55,9 @@ void Transaction::commit() {
     } catch (const StoreError& error) {
       if (connection_.engine() == Engine::postgres) {
         ended_ = connection_.broken();
-        throw StoreError(connection_.broken() ? StoreError::Kind::unknown
-                                              : StoreError::Kind::unavailable,
-                         error.what());
+        throw StoreError(
+            connection_.broken() ? StoreError::Kind::unknown : StoreError::Kind::unavailable,
+            error.what());
       }
       throw;  // SQLite: fatal for I/O errors; a busy or full file still holds the transaction
     }

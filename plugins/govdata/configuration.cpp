@@ -17,8 +17,8 @@ Result<Mode> read_mode(const Settings& settings) {
 
 Done read_embedded(const Binding& binding, Configuration& configuration) {
   const Settings& settings = binding.settings;
-  if (auto known = settings.only({"mode", "database", "activity_anchor", "stale_blocks",
-                                  "pricing_network", "readers"});
+  if (auto known = settings.only(
+          {"mode", "database", "activity_anchor", "stale_blocks", "pricing_network", "readers"});
       !known.ok()) {
     return known;
   }
@@ -66,8 +66,8 @@ Done read_proxy(const Settings& settings, ProxySettings& proxy) {
   }
   auto token = settings.secret("api_token");
   if (!token.ok()) return std::move(token).error();
-  const bool is_plain = std::all_of(token->begin(), token->end(),
-                                    [](char c) { return c > 0x20 && c < 0x7F; });
+  const bool is_plain =
+      std::all_of(token->begin(), token->end(), [](char c) { return c > 0x20 && c < 0x7F; });
   if (!is_plain) return Settings::wrong("api_token", "a token of visible ASCII");
   proxy.api_token = *token;
   auto agent = settings.string("user_agent", default_user_agent);
@@ -92,8 +92,9 @@ Result<Operation> operation_of(const BoundOperation& bound) {
     if (!name.ok()) return std::move(name).error();
     if (const auto named = operation_of_name(*name)) return *named;
     if (!name->empty()) {
-      return Settings::wrong("operation", "pricing, daos, freshness, lookup, item, brief, "
-                                          "evidence, signals, activity or events");
+      return Settings::wrong("operation",
+                             "pricing, daos, freshness, lookup, item, brief, "
+                             "evidence, signals, activity or events");
     }
   }
   if (const auto by_path = operation_of_path(bound.path)) return *by_path;

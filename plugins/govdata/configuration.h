@@ -13,8 +13,8 @@ namespace turnpike::govdata {
 enum class Mode : std::uint8_t { embedded, proxy };
 
 struct ProxySettings {
-  std::string base_url;    // without a trailing slash
-  std::string api_token;   // secret; empty: not available now
+  std::string base_url;   // without a trailing slash
+  std::string api_token;  // secret; empty: not available now
   std::string user_agent;
   bool allow_private_addresses = false;
   std::uint32_t connect_timeout_ms = 3000;

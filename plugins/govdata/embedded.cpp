@@ -30,8 +30,8 @@ class Embedded final : public Upstream {
     const Answer answer = service_.answer(wanted);
     if (answer.status >= 500) host_.report().count("store_errors", 1);
     if (request.reply_bytes_max > 0 && answer.body.size() > request.reply_bytes_max) {
-      return Failure{FailureKind::too_large, "the answer is larger than the route allows", {},
-                     false};
+      return Failure{
+          FailureKind::too_large, "the answer is larger than the route allows", {}, false};
     }
     const std::string caching = "private, max-age=" + std::to_string(answer.max_age_s);
     std::vector<HeaderField> headers = {{"Content-Type", "application/json"}};
@@ -47,8 +47,7 @@ class Embedded final : public Upstream {
     if (operation >= operations_.size()) return {Condition::blocked, "the operation is not bound"};
     const Operation known = operations_[operation];
     if (!is_answered(known)) {
-      return {Condition::blocked,
-              "This operation's data derivation is not part of this release."};
+      return {Condition::blocked, "This operation's data derivation is not part of this release."};
     }
     if (known == Operation::pricing) return {};
     switch (service_.health()) {

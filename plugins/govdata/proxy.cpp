@@ -54,8 +54,8 @@ class Proxy final : public Upstream {
   Done execute(const UpstreamRequest& request, ReplySink& sink, Call& call) override {
     const std::string_view rest = rest_of(request.path);
     if (rest.empty()) {
-      return Failure{FailureKind::contract, "the path has no " + std::string(gateway_mark), {},
-                     false};
+      return Failure{
+          FailureKind::contract, "the path has no " + std::string(gateway_mark), {}, false};
     }
     std::string url = settings_.base_url + "/v1" + std::string(rest);
     if (!request.query.empty()) url += "?" + std::string(request.query);
@@ -92,7 +92,8 @@ class Proxy final : public Upstream {
     // The service answers a bad token with 402 and a payment offer of its own: never the caller's.
     if (pass.is_credential()) {
       return Failure{FailureKind::credential,
-                     "the upstream refused our token with " + std::to_string(pass.status()), {},
+                     "the upstream refused our token with " + std::to_string(pass.status()),
+                     {},
                      true};
     }
     if (pass.is_redirect()) {

@@ -69,7 +69,7 @@ class Breaker {
  private:
   const std::uint32_t failures_max_;
   const std::int64_t open_ns_;
-  std::atomic<std::uint32_t> failures_{0};  // in a row
+  std::atomic<std::uint32_t> failures_{0};      // in a row
   std::atomic<std::int64_t> open_until_ns_{0};  // 0: closed
 };
 

@@ -34,9 +34,9 @@ bool is_field_value(std::string_view text) noexcept {
 }
 
 bool is_of_the_gateway(std::string_view name) noexcept {
-  for (std::string_view own : {"host", "content-length", "content-type", "connection",
-                               "accept-encoding", "transfer-encoding", "te", "upgrade", "expect",
-                               "trailer", "keep-alive"}) {
+  for (std::string_view own :
+       {"host", "content-length", "content-type", "connection", "accept-encoding",
+        "transfer-encoding", "te", "upgrade", "expect", "trailer", "keep-alive"}) {
     if (same_header_name(name, own)) return true;
   }
   return false;
@@ -73,11 +73,11 @@ Done read_base_url(const Settings& settings, Configuration& configuration) {
   if (host.find('@') != std::string_view::npos) {
     return invalid("base_url", "must hold no user or password; use `credential`");
   }
-  const bool is_host = !host.empty() && host.front() != ':' &&
-                       std::all_of(host.begin(), host.end(), [](char letter) {
-                         return is_token({&letter, 1}) || letter == ':' || letter == '[' ||
-                                letter == ']';
-                       });
+  const bool is_host =
+      !host.empty() && host.front() != ':' &&
+      std::all_of(host.begin(), host.end(), [](char letter) {
+        return is_token({&letter, 1}) || letter == ':' || letter == '[' || letter == ']';
+      });
   if (!is_host) return invalid("base_url", "has no valid host");
   while (url.ends_with('/')) url.pop_back();
   const std::string_view rest = std::string_view(url).substr(std::min(path, url.size()));
@@ -91,8 +91,8 @@ Done read_base_url(const Settings& settings, Configuration& configuration) {
   return Unit{};
 }
 
-Done add_header(Configuration& configuration, std::string name, std::string value,
-                bool is_secret, std::string where) {
+Done add_header(Configuration& configuration, std::string name, std::string value, bool is_secret,
+                std::string where) {
   if (!is_token(name)) return invalid(std::move(where), "is no header name");
   if (is_of_the_gateway(name)) {
     return invalid(std::move(where), "is a header that the gateway sets itself");

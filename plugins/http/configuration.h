@@ -18,7 +18,7 @@
 namespace turnpike::http {
 
 struct Configuration {
-  std::string base_url;  // without a slash at its end
+  std::string base_url;              // without a slash at its end
   std::vector<OwnedHeader> headers;  // fixed ones, User-Agent and the credential's
   std::string credential_parameter;  // name of the query parameter; empty: none
   std::string credential_query;      // "name=value", encoded

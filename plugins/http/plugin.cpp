@@ -13,9 +13,9 @@ class HttpProvider final : public turnpike::Provider {
     if (!configuration.ok()) return std::move(configuration).error();
     if (configuration->base_url.starts_with("http://") && !configuration->secrets.empty() &&
         !configuration->allow_private_addresses) {
-      host.report().log(turnpike::Severity::warning,
-                        "the credential for " + configuration->base_url +
-                            " is sent unencrypted; use https");
+      host.report().log(
+          turnpike::Severity::warning,
+          "the credential for " + configuration->base_url + " is sent unencrypted; use https");
     }
     return std::unique_ptr<turnpike::Upstream>(
         std::make_unique<turnpike::http::HttpUpstream>(*std::move(configuration), host));

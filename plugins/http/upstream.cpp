@@ -35,9 +35,7 @@ class ShorterCall final : public Call {
     deadline_ns_ =
         std::min(deadline_ns_, clock.monotonic_ns() + std::int64_t{total_timeout_ms} * ns_per_ms);
   }
-  [[nodiscard]] std::string_view request_id() const noexcept override {
-    return call_.request_id();
-  }
+  [[nodiscard]] std::string_view request_id() const noexcept override { return call_.request_id(); }
   [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return deadline_ns_; }
   [[nodiscard]] bool cancelled() const noexcept override { return call_.cancelled(); }
   bool sleep_ms(std::uint32_t duration_ms) noexcept override {
@@ -121,8 +119,10 @@ Breaker::Outcome outcome_of(const Done& done, const ReplyPassage& passage) noexc
   switch (done.error().kind) {
     case FailureKind::transport:
     case FailureKind::timeout:
-    case FailureKind::contract: return failure;
-    default: return neither;  // the caller's, the gateway's, or a matter of size
+    case FailureKind::contract:
+      return failure;
+    default:
+      return neither;  // the caller's, the gateway's, or a matter of size
   }
 }
 
@@ -177,8 +177,8 @@ Done HttpUpstream::execute(const UpstreamRequest& request, ReplySink& sink, Call
 Result<HttpUpstream::Prepared> HttpUpstream::prepare(const UpstreamRequest& request) const {
   Prepared prepared;
   const Configuration::Operation& operation = configuration_.operations.at(request.operation);
-  prepared.url.reserve(configuration_.base_url.size() + request.path.size() +
-                       request.query.size() + configuration_.credential_query.size() + 32);
+  prepared.url.reserve(configuration_.base_url.size() + request.path.size() + request.query.size() +
+                       configuration_.credential_query.size() + 32);
   prepared.url = configuration_.base_url;
   if (!operation.path.append_to(prepared.url, request.parameters)) {
     return Failure{FailureKind::contract, "a path parameter is a dot segment", {}, false};
@@ -219,8 +219,8 @@ void HttpUpstream::append_query(std::string& url, std::string_view query) const 
   append(configuration_.credential_query);
 }
 
-Done HttpUpstream::attempt(const UpstreamRequest& request, const Prepared& prepared,
-                           bool is_repeat, ReplyPassage& passage, Call& call) {
+Done HttpUpstream::attempt(const UpstreamRequest& request, const Prepared& prepared, bool is_repeat,
+                           ReplyPassage& passage, Call& call) {
   const HttpRequest outbound{request.method, prepared.url, prepared.headers, request.body};
   HttpOptions options;
   options.fresh_connection = is_repeat;
@@ -235,9 +235,12 @@ bool HttpUpstream::may_repeat(const UpstreamRequest& request,
                               const Failure& failure) const noexcept {
   if (failure.kind != FailureKind::transport && failure.kind != FailureKind::timeout) return false;
   switch (configuration_.operations[request.operation].retry) {
-    case Configuration::Retry::never: return false;
-    case Configuration::Retry::safe: return true;
-    case Configuration::Retry::unsent: break;
+    case Configuration::Retry::never:
+      return false;
+    case Configuration::Retry::safe:
+      return true;
+    case Configuration::Retry::unsent:
+      break;
   }
   return request.method == Method::get && !failure.maybe_sent;
 }
@@ -289,7 +292,9 @@ Done HttpUpstream::probe(Call& call) {
   const int expected = configuration_.probe_status;
   if (expected == 0 ? sink.status_ >= 500 : sink.status_ != expected) {
     return Failure{FailureKind::contract,
-                   "the probe was answered with status " + std::to_string(sink.status_), {}, true};
+                   "the probe was answered with status " + std::to_string(sink.status_),
+                   {},
+                   true};
   }
   breaker_.close();
   return Unit{};

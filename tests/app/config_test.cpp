@@ -35,15 +35,13 @@ class ConfigTest : public testing::Test {
 
 TEST_F(ConfigTest, ShippedConfigurationsAreValid) {
   for (const char* name : {"turnpike.yaml", "production.example.yaml"}) {
-    const auto config =
-        read_config(std::string(TURNPIKE_SOURCE_DIR) + "/config/" + name, {});
+    const auto config = read_config(std::string(TURNPIKE_SOURCE_DIR) + "/config/" + name, {});
     ASSERT_TRUE(config.ok()) << config.error().front().text();
   }
 }
 
 TEST_F(ConfigTest, DevelopmentFileShowsTheDefaults) {
-  const auto shipped =
-      read_config(std::string(TURNPIKE_SOURCE_DIR) + "/config/turnpike.yaml", {});
+  const auto shipped = read_config(std::string(TURNPIKE_SOURCE_DIR) + "/config/turnpike.yaml", {});
   const auto defaults = read_config("", {});
   ASSERT_TRUE(shipped.ok() && defaults.ok());
   EXPECT_EQ(shipped->api.listen, defaults->api.listen);
@@ -74,8 +72,8 @@ TEST_F(ConfigTest, EveryProblemIsReportedAtOnceWithItsPlace) {
 
 TEST_F(ConfigTest, SettingsOverrideTheFile) {
   write("environment: staging\nlog: {level: error}\n");
-  const auto config = read_config(path(), {"environment=production", "hosts.api.listen=[::1]:0",
-                                           "storage.sqlite.path=a=b.db"});
+  const auto config = read_config(
+      path(), {"environment=production", "hosts.api.listen=[::1]:0", "storage.sqlite.path=a=b.db"});
   ASSERT_TRUE(config.ok()) << config.error().front().text();
   EXPECT_EQ(config->environment, identity::Environment::production);
   EXPECT_EQ(config->api.listen, "[::1]:0");
@@ -117,8 +115,7 @@ TEST_F(ConfigTest, PostgresNeedsItsUrl) {
 TEST_F(ConfigTest, AMissingFileSaysSo) {
   const auto config = read_config(path(), {});
   ASSERT_FALSE(config.ok());
-  EXPECT_EQ(config.error().front().text(),
-            path() + ": cannot be read; name another with --config");
+  EXPECT_EQ(config.error().front().text(), path() + ": cannot be read; name another with --config");
 }
 
 }  // namespace

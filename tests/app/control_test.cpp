@@ -50,7 +50,9 @@ TEST_F(ControlTest, SaysThatNobodyListens) {
 }
 
 TEST_F(ControlTest, TakesOverTheNameOfACrashedPredecessor) {
-  { const ControlServer first(path(), [](const std::string& line) { return line; }); }
+  {
+    const ControlServer first(path(), [](const std::string& line) { return line; });
+  }
   ASSERT_EQ(system(("touch " + path()).c_str()), 0);
   const ControlServer second(path(), [](const std::string& line) { return line; });
   EXPECT_EQ(ask_control(path(), "a"), "a");

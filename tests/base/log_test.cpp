@@ -8,9 +8,9 @@ namespace turnpike::base {
 namespace {
 
 TEST(LogLine, IsOneJsonObjectWhateverTheFieldsHold) {
-  const std::string line = render_log_line(
-      "2026-01-01T00:00:00.000Z", Severity::warning, "registry_refused",
-      {{"file", "a\"b\\c\nd"}, {"line", 7}, {"kept", true}});
+  const std::string line =
+      render_log_line("2026-01-01T00:00:00.000Z", Severity::warning, "registry_refused",
+                      {{"file", "a\"b\\c\nd"}, {"line", 7}, {"kept", true}});
   EXPECT_EQ(line.find('\n'), std::string::npos);
   const auto object = nlohmann::json::parse(line);
   EXPECT_EQ(object["severity"], "warning");

@@ -79,8 +79,8 @@ TEST_F(CursorTest, AnotherKeyIsRefused) {
 }
 
 TEST_F(CursorTest, AnotherFilterIsRefusedAsABadRequest) {
-  for (const auto& [provider, method] : {std::pair{"", ""}, {"govdata", ""}, {"", "GET"},
-                                         {"govdata", "POST"}, {"other", "GET"}}) {
+  for (const auto& [provider, method] :
+       {std::pair{"", ""}, {"govdata", ""}, {"", "GET"}, {"govdata", "POST"}, {"other", "GET"}}) {
     const std::string other = filter_digest(provider, method);
     EXPECT_EQ(refusal(cursor, {"gen_1", public_projection, other}),
               ErrorCode::catalog_cursor_invalid)
@@ -109,8 +109,7 @@ TEST_F(CursorTest, VersionThreeIsReadWithoutProjection) {
 }
 
 TEST_F(CursorTest, VersionFourIsReadWithoutFilter) {
-  json content = {
-      {"v", 4}, {"generation", "gen_1"}, {"projection", "public.v5"}, {"after", after}};
+  json content = {{"v", 4}, {"generation", "gen_1"}, {"projection", "public.v5"}, {"after", after}};
   EXPECT_TRUE(read_cursor(signed_cursor(content), binding, key).ok());
   content["projection"] = "public.v4";
   EXPECT_EQ(refusal(signed_cursor(content)), ErrorCode::catalog_cursor_stale);

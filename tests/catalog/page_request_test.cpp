@@ -23,8 +23,8 @@ TEST(PageRequestTest, DefaultsToFiftyOfEverything) {
 }
 
 TEST(PageRequestTest, LimitGoesFromOneToAThousand) {
-  for (const auto& [text, value] : {std::pair{"1", 1u}, {"50", 50u}, {"999", 999u},
-                                    {"1000", 1000u}}) {
+  for (const auto& [text, value] :
+       {std::pair{"1", 1u}, {"50", 50u}, {"999", 999u}, {"1000", 1000u}}) {
     const auto read = read_page_request({.limit = text});
     ASSERT_TRUE(read.ok()) << text;
     EXPECT_EQ(read->limit, value);

@@ -106,9 +106,12 @@ registry::Installed installed(std::shared_ptr<const registry::Program> program,
 
 int status_for_tests(base::ErrorCode code) noexcept {
   switch (base::info_of(code).fault) {
-    case base::Fault::caller: return 400;
-    case base::Fault::provider: return 502;
-    case base::Fault::gateway: return 503;
+    case base::Fault::caller:
+      return 400;
+    case base::Fault::provider:
+      return 502;
+    case base::Fault::gateway:
+      return 503;
   }
   return 500;
 }

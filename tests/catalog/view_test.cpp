@@ -24,15 +24,14 @@ constexpr std::int64_t now_ms = 1'795'242'600'000;
 class ViewTest : public testing::Test {
  protected:
   std::unique_ptr<View> make_view(std::shared_ptr<const registry::Program> program,
-                                  Features features = {},
-                                  std::string generation_id = "gen_test") {
+                                  Features features = {}, std::string generation_id = "gen_test") {
     program_ = program;
-    return std::make_unique<View>(
-        installed(std::move(program), std::move(generation_id)), readiness_,
-        ViewOptions{.base_url = "https://api.example.test",
-                    .cursor_key = std::string(32, 'k'),
-                    .features = features,
-                    .http_status = status_for_tests});
+    return std::make_unique<View>(installed(std::move(program), std::move(generation_id)),
+                                  readiness_,
+                                  ViewOptions{.base_url = "https://api.example.test",
+                                              .cursor_key = std::string(32, 'k'),
+                                              .features = features,
+                                              .http_status = status_for_tests});
   }
   static json read(const Result<Document, base::Error>& document) {
     EXPECT_TRUE(document.ok()) << document.error().message;
@@ -76,8 +75,7 @@ TEST_F(ViewTest, ASummaryShowsWhatACallerChoosesBy) {
   const json page = read(view->page({}, now_ms));
   for (const json& entry : page["capabilities"]) {
     if (entry["capability_id"] != id) continue;
-    EXPECT_EQ(entry,
-              json::parse(R"({"capability_id": ")" + id + R"(", "provider_key": "alpha",
+    EXPECT_EQ(entry, json::parse(R"({"capability_id": ")" + id + R"(", "provider_key": "alpha",
                 "provider_name": "Alpha data", "path": "/v1/gateway/alpha/v1/reports",
                 "methods": ["GET", "POST"], "credential_required": false,
                 "operations": [
@@ -289,8 +287,7 @@ TEST_F(ViewTest, PoliciesAreShownAsDeclared) {
               {"kind": "integer_comparison", "left": "from_ms", "operator": "less_than",
                "right": "to_ms"}])"));
   const json reports = detail(*view, "/v1/gateway/alpha/v1/reports");
-  EXPECT_EQ(reports["request"]["body"],
-            json::parse(R"({"kind": "bytes", "max_bytes": 65536,
+  EXPECT_EQ(reports["request"]["body"], json::parse(R"({"kind": "bytes", "max_bytes": 65536,
                             "media_types": ["application/json"]})"));
   EXPECT_EQ(reports["request"]["enforcement"], "declared");
   EXPECT_EQ(reports["operations"][1]["billing"]["no_charge_when"], (json{"empty_body"}));
@@ -298,11 +295,10 @@ TEST_F(ViewTest, PoliciesAreShownAsDeclared) {
 
 TEST_F(ViewTest, IdsAreJudgedBeforeTheyAreLookedUp) {
   const auto view = make_view(compiled(varied_yaml));
-  for (const std::string id : {"", "route-", "route-00112233445566778899aabbccddeef",
-                               "route-00112233445566778899aabbccddeefff",
-                               "route-00112233445566778899AABBCCDDEEFF",
-                               "Route-00112233445566778899aabbccddeeff",
-                               "route-00112233445566778899aabbccddeefg"}) {
+  for (const std::string id :
+       {"", "route-", "route-00112233445566778899aabbccddeef",
+        "route-00112233445566778899aabbccddeefff", "route-00112233445566778899AABBCCDDEEFF",
+        "Route-00112233445566778899aabbccddeeff", "route-00112233445566778899aabbccddeefg"}) {
     EXPECT_EQ(view->detail(id, now_ms).error().code, ErrorCode::catalog_capability_id_invalid)
         << id;
   }
@@ -352,10 +348,8 @@ TEST_F(ViewTest, TheEntrySetHashCanBeRecomputed) {
   const json third = read(paid->inventory(now_ms));
   EXPECT_EQ(third["schema_version"], "service.operation-pricing-inventory.v3");
   EXPECT_EQ(third["x402_contract_version"], "service.x402.v2");
-  const json hashed = {{"x402_contract_version", "service.x402.v2"},
-                       {"entries", third["entries"]}};
-  EXPECT_EQ(third["entry_set_hash"],
-            "sha256:" + crypto::sha256_hex(*base::canonical_json(hashed)));
+  const json hashed = {{"x402_contract_version", "service.x402.v2"}, {"entries", third["entries"]}};
+  EXPECT_EQ(third["entry_set_hash"], "sha256:" + crypto::sha256_hex(*base::canonical_json(hashed)));
   EXPECT_NE(third["entry_set_hash"], second["entry_set_hash"]);
 }
 
@@ -363,8 +357,10 @@ TEST_F(ViewTest, AnInventoryThatCannotBeWholeIsNoInventory) {
   auto other = installed(compiled(varied_yaml));
   other.generation.payload_hash = "sha256:" + std::string(64, '0');
   const View view(other, readiness_,
-                  {.base_url = "https://api.example.test", .cursor_key = std::string(32, 'k'),
-                   .features = {}, .http_status = status_for_tests});
+                  {.base_url = "https://api.example.test",
+                   .cursor_key = std::string(32, 'k'),
+                   .features = {},
+                   .http_status = status_for_tests});
   EXPECT_EQ(view.inventory(now_ms).error().code, ErrorCode::catalog_inventory_incomplete);
 }
 

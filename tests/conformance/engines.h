@@ -23,8 +23,8 @@ class OnEveryEngine : public testing::TestWithParam<storage::Engine> {
     return active->id;
   }
   std::string grant(const std::string& account_id, std::int64_t units, std::int64_t valid_ms) {
-    const auto made = node_->ledger().grant({account_id, units, ledger::Origin::operator_grant,
-                                             store_->clock.now_ms() + valid_ms, 0});
+    const auto made = node_->ledger().grant(
+        {account_id, units, ledger::Origin::operator_grant, store_->clock.now_ms() + valid_ms, 0});
     EXPECT_TRUE(made.ok());
     return made.ok() ? made->id : "";
   }
@@ -34,7 +34,7 @@ class OnEveryEngine : public testing::TestWithParam<storage::Engine> {
   std::unique_ptr<storage::Node> node_;
 };
 
-#define TURNPIKE_ON_EVERY_ENGINE(Suite)                                       \
+#define TURNPIKE_ON_EVERY_ENGINE(Suite)                                         \
   INSTANTIATE_TEST_SUITE_P(Engines, Suite, testing::ValuesIn(support::engines), \
                            [](const auto& each) { return support::name_of(each.param); })
 

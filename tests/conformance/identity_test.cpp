@@ -26,8 +26,12 @@ TEST_P(IdentityStore, AccountIsHandedOutActiveWithItsStarterGrant) {
 TEST_P(IdentityStore, StarterGrantIsBookedOnceWhoeverActivates) {
   const auto account = node_->accounts().create("Raced");
   const auto other = store_->open(storage::Role::gateway, "other");
-  std::thread left([&] { EXPECT_TRUE(node_->accounts().activate(account->id, {500, day_ms}).ok()); });
-  std::thread right([&] { EXPECT_TRUE(other->accounts().activate(account->id, {500, day_ms}).ok()); });
+  std::thread left([&] {
+    EXPECT_TRUE(node_->accounts().activate(account->id, {500, day_ms}).ok());
+  });
+  std::thread right([&] {
+    EXPECT_TRUE(other->accounts().activate(account->id, {500, day_ms}).ok());
+  });
   left.join();
   right.join();
   EXPECT_EQ(node_->ledger().balance(account->id)->credits, 500);

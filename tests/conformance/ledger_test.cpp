@@ -121,9 +121,8 @@ TEST_P(LedgerPorts, TiesAreDrawnOldestFirstThenById) {
 TEST_P(LedgerPorts, UnitsThatAreNotYetEffectiveAreNotDrawn) {
   const std::string account = account_with(0);
   const std::int64_t now = store_->clock.now_ms();
-  ASSERT_TRUE(node_->ledger()
-                  .grant({account, 10, Origin::operator_grant, now + day_ms, now + 1'000})
-                  .ok());
+  ASSERT_TRUE(
+      node_->ledger().grant({account, 10, Origin::operator_grant, now + day_ms, now + 1'000}).ok());
   EXPECT_TRUE(acquire(account, 1).grants.empty());
   store_->clock.move_ms(1'000);
   EXPECT_EQ(acquire(account, 1).grants.size(), 1u);

@@ -52,8 +52,9 @@ routes:
     deadline_ms: 20000
   - {{path: "/upstream/{{kind}}/{{argument}}", response: {{max_bytes: 3000000}}}}
   - {{path: /short/upstream/slow, deadline_ms: 300, upstream_settings: {{path: /upstream/slow}}}}
-  - {{path: /small/{{size}}, response: {{max_bytes: 1000}},
-     upstream_settings: {{path: "/upstream/bytes/{{size}}"}}}}
+  - path: /small/{{size}}
+    response: {{max_bytes: 1000}}
+    upstream_settings: {{path: "/upstream/bytes/{{size}}"}}
   - {{path: /enforced/echo, enforcement: declared, upstream_settings: {{path: /upstream/echo}}}}
   - {{path: /blocked/echo, readiness: {{status: blocked, reason: Closed for the winter.}}}}
   - {{path: /keyless/echo, upstream: keyless}}
@@ -78,6 +79,7 @@ class GatewaySemantics:
         cls.gateway = Gateway(registry=cls.registry.name, postgres_url=cls.postgres_url(),
                               settings=["log.level=debug"])
         cls.addClassCleanup(cls.gateway.close)
+        cls.gateway.run("check")
         cls.account, cls.key = cls.gateway.new_key(credits=1_000_000)
         cls.gateway.start()
 
@@ -226,7 +228,7 @@ class GatewaySemantics:
         reply = self.call("GET", "/enforced/echo?limit=11&other=1")
         error = self.refused(reply, 400, "request.query_rejected")
         self.assertEqual({field["location"] for field in error["fields"]},
-                         {"query.limit", "query.other"})
+                         {"query.limit", "query"})
 
     def test_refusals_come_in_their_order(self):
         conflict = [("PAYMENT-SIGNATURE", "x")]
@@ -256,7 +258,8 @@ class GatewaySemantics:
         self.assertIn(reply.status, (200, 204))
         self.assertIn("POST", reply.headers["access-control-allow-methods"])
         for method in ("PUT", "DELETE", "PATCH", "HEAD", "TRACE"):
-            reply = self.gateway.call(method, TEST + "/upstream/echo", key=self.key)
+            body = b"" if method in ("PUT", "PATCH") else None  # these announce a length
+            reply = self.gateway.call(method, TEST + "/upstream/echo", key=self.key, body=body)
             self.assertEqual((reply.status, reply.headers["allow"]), (405, "GET, POST"), method)
         self.assertEqual(len(self.upstream.requests), seen)
 

@@ -51,8 +51,8 @@ std::string model(const Case& c) {
                                c.key == Presence::repeated || c.payment == Presence::repeated ||
                                c.bench == Presence::repeated || c.voucher == Presence::repeated;
   const bool shows_key_credential = c.authorization != Authorization::none || shown(c.key);
-  const int ways = (shows_key_credential || shown(c.voucher) ? 1 : 0) +
-                   (shown(c.payment) ? 1 : 0) + (shown(c.bench) ? 1 : 0);
+  const int ways = (shows_key_credential || shown(c.voucher) ? 1 : 0) + (shown(c.payment) ? 1 : 0) +
+                   (shown(c.bench) ? 1 : 0);
   const bool is_payable =
       c.is_x402_enabled && !c.is_credential_required && !c.has_suffix && c.is_payment_bound;
   const bool is_method_known = c.method == "GET" || c.method == "POST";
@@ -111,9 +111,9 @@ std::string chosen(const Case& c) {
 
 // Calls `visit` with every combination.
 void for_every_case(const std::function<void(const Case&)>& visit) {
-  constexpr Authorization authorizations[] = {
-      Authorization::none, Authorization::bearer, Authorization::other_scheme,
-      Authorization::malformed, Authorization::repeated};
+  constexpr Authorization authorizations[] = {Authorization::none, Authorization::bearer,
+                                              Authorization::other_scheme, Authorization::malformed,
+                                              Authorization::repeated};
   constexpr Presence presences[] = {Presence::absent, Presence::once, Presence::repeated};
   constexpr std::string_view methods[] = {"GET", "POST", "HEAD", "DELETE"};
   constexpr std::size_t flag_count = 7;
@@ -159,8 +159,19 @@ TEST(ChooseLane, AgreesWithTheModelOnEveryCombination) {
 
 // What the specification says in so many words, apart from any model.
 TEST(ChooseLane, KeepsTheSentencesOfTheSpecification) {
-  const Case plain{Authorization::none, Presence::absent, Presence::absent, Presence::absent,
-                   Presence::absent, false, false, "GET", false, true, true, false, true};
+  const Case plain{Authorization::none,
+                   Presence::absent,
+                   Presence::absent,
+                   Presence::absent,
+                   Presence::absent,
+                   false,
+                   false,
+                   "GET",
+                   false,
+                   true,
+                   true,
+                   false,
+                   true};
   const auto with = [&](auto change) {
     Case changed = plain;
     change(changed);
@@ -255,12 +266,12 @@ TEST(ReadCredentials, CountsEachHeader) {
   // Two different headers of one lane belong together; the same one twice does not.
   EXPECT_EQ(read({{"x-voucher", "a"}, {"x-voucher-proof", "b"}}).lanes[voucher_row],
             Presence::once);
-  EXPECT_EQ(read({{"x-voucher", "a"}, {"x-voucher-proof", "b"}, {"x-voucher", "a"}})
-                .lanes[voucher_row],
-            Presence::repeated);
-  EXPECT_EQ(read({{"x-voucher", "a"}, {"x-voucher", "a"}, {"x-voucher-proof", "b"}})
-                .lanes[voucher_row],
-            Presence::repeated);
+  EXPECT_EQ(
+      read({{"x-voucher", "a"}, {"x-voucher-proof", "b"}, {"x-voucher", "a"}}).lanes[voucher_row],
+      Presence::repeated);
+  EXPECT_EQ(
+      read({{"x-voucher", "a"}, {"x-voucher", "a"}, {"x-voucher-proof", "b"}}).lanes[voucher_row],
+      Presence::repeated);
 }
 
 }  // namespace

@@ -98,9 +98,15 @@ class ScriptedProvider final : public Provider {
     explicit ScriptedUpstream(ScriptedProvider& owner) : owner_(owner) {}
     Done execute(const UpstreamRequest& request, ReplySink& sink, Call& call) override {
       owner_.journal_.push_back("execute");
-      Asking asked{request.operation, request.method, std::string(request.path),
-                   std::string(request.query), std::string(request.content_type),
-                   std::string(request.body), {}, {}, request.reply_bytes_max};
+      Asking asked{request.operation,
+                   request.method,
+                   std::string(request.path),
+                   std::string(request.query),
+                   std::string(request.content_type),
+                   std::string(request.body),
+                   {},
+                   {},
+                   request.reply_bytes_max};
       for (const HeaderField& field : request.headers) {
         asked.headers.emplace_back(field.name, field.value);
       }
@@ -174,12 +180,18 @@ class RecordingLedger final : public ledger::Ledger {
 
  private:
   void record(const std::string& event, const ledger::UsageFact& from) {
-    last = {std::string(from.message_id),     std::string(from.request_id),
-            std::string(from.client_request_id), std::string(from.account_id),
-            std::string(from.api_key_id),     std::string(from.route_id),
-            std::string(from.method),         std::string(from.lane),
-            std::string(from.generation),     std::string(from.outcome_reason),
-            from.credit_cost,                 from.charged,
+    last = {std::string(from.message_id),
+            std::string(from.request_id),
+            std::string(from.client_request_id),
+            std::string(from.account_id),
+            std::string(from.api_key_id),
+            std::string(from.route_id),
+            std::string(from.method),
+            std::string(from.lane),
+            std::string(from.generation),
+            std::string(from.outcome_reason),
+            from.credit_cost,
+            from.charged,
             from.upstream_status};
     journal_.push_back(event + last.outcome_reason);
   }

@@ -13,12 +13,12 @@ using base::ErrorCode;
 enum class End { whole, transport_failure, plugin_fault, short_of_length, late };
 
 struct FaultCase {
-  std::size_t bytes;      // that the upstream sends
+  std::size_t bytes;  // that the upstream sends
   bool is_announced;
   int status;
   End end;
-  int writer_fails_at;    // 0: never
-  int settlement;         // 0 settled, 1 refused, 2 unknown
+  int writer_fails_at;  // 0: never
+  int settlement;       // 0 settled, 1 refused, 2 unknown
   std::size_t chunk;
 };
 
@@ -79,8 +79,8 @@ class ServeFaultTest : public ServeTest {
   }
 
   [[nodiscard]] std::size_t position(std::string_view event) const {
-    return static_cast<std::size_t>(
-        std::find(journal.begin(), journal.end(), event) - journal.begin());
+    return static_cast<std::size_t>(std::find(journal.begin(), journal.end(), event) -
+                                    journal.begin());
   }
 
   void check(const FaultCase& c, const Served& served) {

@@ -56,9 +56,7 @@ TEST_F(ServeFiberTest, LetsACancellationEndTheWaitForTheUpstream) {
 }
 
 TEST_F(ServeFiberTest, KeepsACancellationFromASettlement) {
-  ledger.while_settling = [] {
-    EXPECT_EQ(wait_across_a_cancellation(), runtime::Wake::ready);
-  };
+  ledger.while_settling = [] { EXPECT_EQ(wait_across_a_cancellation(), runtime::Wake::ready); };
   run_on_fiber([&] { run(); });
   EXPECT_EQ(count_of(journal, "settle:success"), 1u);
 }

@@ -58,8 +58,12 @@ TEST_F(ServeTest, HoldsUntilTheReplyCouldHaveBeenSent) {
 
 TEST_F(ServeTest, ForwardsQueryAndBodyByteForByte) {
   TextBody body("{\"a\": 1,\r\n \"a\":2}\x01", true);
-  run({"POST", "/v1/gateway/acme/search", "b=2&a=1&a=%20&undeclared&=&?/", {good_key},
-       "Application/JSON ; charset=utf-8", &body});
+  run({"POST",
+       "/v1/gateway/acme/search",
+       "b=2&a=1&a=%20&undeclared&=&?/",
+       {good_key},
+       "Application/JSON ; charset=utf-8",
+       &body});
   ASSERT_TRUE(provider.asked.has_value());
   EXPECT_EQ(provider.asked->query, "b=2&a=1&a=%20&undeclared&=&?/");
   EXPECT_EQ(provider.asked->body, "{\"a\": 1,\r\n \"a\":2}\x01");
@@ -83,9 +87,15 @@ TEST_F(ServeTest, TakesAStreamSuffixForPartOfTheSegment) {
 }
 
 TEST_F(ServeTest, ForwardsListedHeadersAndNoCredential) {
-  run({"GET", "/v1/gateway/acme/items", "",
-       {{"X-Bench-Lane", "1"}, {"ACCEPT-language", "de"}, {"Cookie", "c"},
-        {"If-None-Match", "\"e\""}, {"Range", "bytes=0-1"}, {"accept-language", "en"}}});
+  run({"GET",
+       "/v1/gateway/acme/items",
+       "",
+       {{"X-Bench-Lane", "1"},
+        {"ACCEPT-language", "de"},
+        {"Cookie", "c"},
+        {"If-None-Match", "\"e\""},
+        {"Range", "bytes=0-1"},
+        {"accept-language", "en"}}});
   ASSERT_TRUE(provider.asked.has_value());
   const std::vector<std::pair<std::string, std::string>> expected = {{"ACCEPT-language", "de"},
                                                                      {"accept-language", "en"}};
@@ -169,9 +179,8 @@ TEST_F(ServeTest, RefusesABodyOnGet) {
 TEST_F(ServeTest, TellsABodyThatCouldNotBeRead) {
   TextBody body("{}", true);
   body.failure = base::Error{ErrorCode::request_timeout, "The body took too long."};
-  EXPECT_EQ(
-      refusal({"POST", "/v1/gateway/acme/search", "", {good_key}, "application/json", &body}),
-      "request.timeout");
+  EXPECT_EQ(refusal({"POST", "/v1/gateway/acme/search", "", {good_key}, "application/json", &body}),
+            "request.timeout");
   EXPECT_EQ(count_of(journal, "hold"), 0u);
 }
 
@@ -373,12 +382,11 @@ TEST_F(ServeTest, TreatsEveryStatusAsDecided) {
       const std::string_view expected =
           status == 401 || status == 402 || status == 403 ? "gateway.upstream_credential"
           : status == 429                                 ? "gateway.upstream_rate_limited"
-          : status >= 300 && status < 400 ? "gateway.upstream_redirect"
+          : status >= 300 && status < 400                 ? "gateway.upstream_redirect"
                                           : "gateway.upstream_transport_or_response_failure";
       EXPECT_EQ(code, expected) << status;
       EXPECT_EQ(writer->facts.from, ReplyFrom::gateway);
-      EXPECT_EQ(journal_text(),
-                "hold:acct_good:1 execute release:upstream_status refuse:" + code);
+      EXPECT_EQ(journal_text(), "hold:acct_good:1 execute release:upstream_status refuse:" + code);
       EXPECT_EQ(ledger.last.upstream_status, status);
     }
   }
@@ -386,8 +394,8 @@ TEST_F(ServeTest, TreatsEveryStatusAsDecided) {
 
 TEST_F(ServeTest, PassesASaneRetryAfterOn) {
   const std::pair<std::string_view, std::uint32_t> cases[] = {
-      {"7", 7},      {"0", 0},     {"3600", 3600},          {"3601", 3600},
-      {"-1", 0},     {"1.5", 0},   {"99999999999999", 3600}, {"Wed, 21 Oct 2026 07:28:00 GMT", 0},
+      {"7", 7},  {"0", 0},   {"3600", 3600},           {"3601", 3600},
+      {"-1", 0}, {"1.5", 0}, {"99999999999999", 3600}, {"Wed, 21 Oct 2026 07:28:00 GMT", 0},
       {"", 0}};
   for (const auto& [value, seconds] : cases) {
     provider.script = [value = value](ReplySink& sink, Call&) -> Done {

@@ -67,12 +67,11 @@ TEST_F(AccessLogTest, CountsByEndpointStatusAndCode) {
   nothing_sent.status = 0;
   access_log_->write(nothing_sent);
   const std::string text = metrics_->text();
-  for (const char* line :
-       {"turnpike_http_requests_total{endpoint=\"gateway\",status=\"2xx\"} 1",
-        "turnpike_http_requests_total{endpoint=\"gateway\",status=\"4xx\"} 1",
-        "turnpike_http_requests_total{endpoint=\"gateway\",status=\"none\"} 1",
-        "turnpike_errors_total{code=\"billing.credits_exhausted\"} 1",
-        "turnpike_credits_charged_total 6", "turnpike_call_seconds_count 3"}) {
+  for (const char* line : {"turnpike_http_requests_total{endpoint=\"gateway\",status=\"2xx\"} 1",
+                           "turnpike_http_requests_total{endpoint=\"gateway\",status=\"4xx\"} 1",
+                           "turnpike_http_requests_total{endpoint=\"gateway\",status=\"none\"} 1",
+                           "turnpike_errors_total{code=\"billing.credits_exhausted\"} 1",
+                           "turnpike_credits_charged_total 6", "turnpike_call_seconds_count 3"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }

@@ -103,10 +103,10 @@ TEST_F(ApiHostTest, PublicReadsAnswerHeadWithTheHeadersOfGet) {
 }
 
 TEST_F(ApiHostTest, UnknownQueryNamesAre400) {
-  for (const char* target : {"/healthz?x=1", "/readyz?x", "/version?v=1", "/openapi.json?a=b",
-                             "/reference?a=b", "/v1/capabilities?page=2",
-                             "/v1/capabilities/route-1?x=1", "/v1/operation-pricing-inventory?x",
-                             "/v1/capabilities?limit=1&limit=2"}) {
+  for (const char* target :
+       {"/healthz?x=1", "/readyz?x", "/version?v=1", "/openapi.json?a=b", "/reference?a=b",
+        "/v1/capabilities?page=2", "/v1/capabilities/route-1?x=1",
+        "/v1/operation-pricing-inventory?x", "/v1/capabilities?limit=1&limit=2"}) {
     const HttpReply reply = get(target);
     EXPECT_EQ(reply.status, 400) << target;
     EXPECT_EQ(code_of(reply), "request.query_rejected") << target;
@@ -155,7 +155,8 @@ TEST_F(ApiHostTest, AccountRoutesRefuseEveryOtherCredential) {
       {{"Authorization: Bearer staging"}, 401, "auth.wrong_environment"},
       {{"Authorization: Bearer down"}, 503, "auth.unavailable"},
       {{"X-Service-Api-Key: good"}, 401, "auth.credential_invalid"},
-      {{"Authorization: Bearer good", "Authorization: Bearer good"}, 400,
+      {{"Authorization: Bearer good", "Authorization: Bearer good"},
+       400,
        "auth.credential_conflict"},
       {{"Authorization: Bearer good", "PAYMENT-SIGNATURE: e30="}, 400, "auth.credential_conflict"},
       {{"PAYMENT-SIGNATURE: e30="}, 400, "x402.not_payable"},
@@ -190,7 +191,8 @@ TEST_F(ApiHostTest, CreditBalanceIsACanonicalString) {
                                 {"Authorization: Bearer good", "X-Service-Api-Key: ignored"});
     EXPECT_EQ(reply.status, 200);
     EXPECT_EQ(reply.body, R"({"billingAccountId":"acc_good","meterKey":"request_count",)"
-                          R"("creditBalance":")" + std::to_string(credits) +
+                          R"("creditBalance":")" +
+                              std::to_string(credits) +
                               R"(","generatedAt":"2026-11-21T06:29:00.123Z"})");
     EXPECT_EQ(reply.header("cache-control"), "private, no-store");
   }
@@ -229,8 +231,8 @@ TEST_F(ApiHostTest, LedgerFailuresKeepTheirStatus) {
                                      {ErrorCode::account_absent, 502},
                                      {ErrorCode::billing_ledger_unavailable, 503}}) {
     ledger_.error = static_cast<int>(code);
-    const HttpReply reply = get("/v1/billing-accounts/acc_good/credit-balance",
-                                {"Authorization: Bearer good"});
+    const HttpReply reply =
+        get("/v1/billing-accounts/acc_good/credit-balance", {"Authorization: Bearer good"});
     EXPECT_EQ(reply.status, status);
     EXPECT_EQ(code_of(reply), base::info_of(code).name);
   }
@@ -280,28 +282,26 @@ TEST_F(ApiHostTest, TheCallReachesTheExchangeUnchanged) {
                         "X-Request-Id: client-7.a_B", "Idempotency-Key: once!~"},
             .body = R"({"k": "v"})"});
   ASSERT_EQ(echoed.status, 200) << echoed.body;
-  EXPECT_EQ(json::parse(echoed.body),
-            (json{{"method", "POST"},
-                  {"path", "/v1/gateway/a%2Fb/c:free"},
-                  {"query", "x=1&x=2&undeclared=%41"},
-                  {"content_type", "application/json; charset=utf-8"},
-                  {"client_request_id", "client-7.a_B"},
-                  {"idempotency_key", "once!~"},
-                  {"has_body", true},
-                  {"body", R"({"k": "v"})"}}));
+  EXPECT_EQ(json::parse(echoed.body), (json{{"method", "POST"},
+                                            {"path", "/v1/gateway/a%2Fb/c:free"},
+                                            {"query", "x=1&x=2&undeclared=%41"},
+                                            {"content_type", "application/json; charset=utf-8"},
+                                            {"client_request_id", "client-7.a_B"},
+                                            {"idempotency_key", "once!~"},
+                                            {"has_body", true},
+                                            {"body", R"({"k": "v"})"}}));
   EXPECT_NE(echoed.header("x-request-id"), "client-7.a_B") << "the id of the reply is ours";
   EXPECT_EQ(access_log_.wait_for(echoed.header("x-request-id")).client_request_id, "client-7.a_B");
 }
 
 TEST_F(ApiHostTest, ClientRequestIdsOutOfFormAreDropped) {
-  for (const std::string& id : {std::string(129, 'a'), std::string("a b"), std::string("a/b"),
-                                std::string("\xC3\xA9")}) {
+  for (const std::string& id :
+       {std::string(129, 'a'), std::string("a b"), std::string("a/b"), std::string("\xC3\xA9")}) {
     const HttpReply reply = get("/v1/gateway/echo", {"X-Request-Id: " + id});
     ASSERT_EQ(reply.status, 200);
     EXPECT_EQ(json::parse(reply.body)["client_request_id"], "") << id;
   }
-  const HttpReply longest =
-      get("/v1/gateway/echo", {"X-Request-Id: " + std::string(128, 'a')});
+  const HttpReply longest = get("/v1/gateway/echo", {"X-Request-Id: " + std::string(128, 'a')});
   EXPECT_EQ(json::parse(longest.body)["client_request_id"], std::string(128, 'a'));
 }
 
@@ -319,11 +319,15 @@ TEST_F(ApiHostTest, IdempotencyKeysAreBoundedAndSingle) {
 }
 
 TEST_F(ApiHostTest, BodiesOverTheBoundAreRefused) {
-  EXPECT_EQ(call({.method = "POST", .target = "/v1/gateway/echo", .headers = {},
+  EXPECT_EQ(call({.method = "POST",
+                  .target = "/v1/gateway/echo",
+                  .headers = {},
                   .body = std::string(1024, 'x')})
                 .status,
             200);
-  const HttpReply reply = call({.method = "POST", .target = "/v1/gateway/echo", .headers = {},
+  const HttpReply reply = call({.method = "POST",
+                                .target = "/v1/gateway/echo",
+                                .headers = {},
                                 .body = std::string(1025, 'x')});
   EXPECT_EQ(reply.status, 400);
   EXPECT_EQ(code_of(reply), "request.body_too_large");
@@ -424,19 +428,18 @@ TEST_F(ApiHostTest, EveryRequestHasAnIdOfItsOwn) {
 
 TEST_F(ApiHostTest, PreflightsAreAnsweredHere) {
   for (const char* target : {"/v1/gateway/throw", "/v1/capabilities", "/nothing"}) {
-    const HttpReply reply = call({.method = "OPTIONS",
-                                  .target = target,
-                                  .headers = {"Origin: https://app.example",
-                                              "Access-Control-Request-Method: POST"}});
+    const HttpReply reply =
+        call({.method = "OPTIONS",
+              .target = target,
+              .headers = {"Origin: https://app.example", "Access-Control-Request-Method: POST"}});
     EXPECT_EQ(reply.status, 204) << target;
     EXPECT_EQ(reply.header("access-control-allow-origin"), "https://app.example");
     EXPECT_EQ(reply.header("access-control-allow-methods"), reply.header("allow"));
     EXPECT_THAT(reply.header("access-control-allow-headers"), HasSubstr("Authorization"));
   }
-  const HttpReply other =
-      call({.method = "OPTIONS",
-            .target = "/v1/gateway/reply",
-            .headers = {"Origin: https://evil.example"}});
+  const HttpReply other = call({.method = "OPTIONS",
+                                .target = "/v1/gateway/reply",
+                                .headers = {"Origin: https://evil.example"}});
   EXPECT_EQ(other.status, 204);
   EXPECT_EQ(other.header("access-control-allow-origin"), "");
 }

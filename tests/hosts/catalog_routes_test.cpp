@@ -50,9 +50,9 @@ TEST_F(CatalogRoutesTest, DocumentsCarryStrongValidators) {
   install(5, "gen_1");
   const std::string id =
       json::parse(get("/v1/capabilities?limit=1").body)["capabilities"][0]["capability_id"];
-  for (const std::string& target : {std::string("/v1/capabilities"), "/v1/capabilities/" + id,
-                                   std::string("/v1/operation-pricing-inventory"),
-                                   std::string("/openapi.json")}) {
+  for (const std::string& target :
+       {std::string("/v1/capabilities"), "/v1/capabilities/" + id,
+        std::string("/v1/operation-pricing-inventory"), std::string("/openapi.json")}) {
     const HttpReply first = get(target);
     ASSERT_EQ(first.status, 200) << target;
     const std::string etag = first.header("etag");

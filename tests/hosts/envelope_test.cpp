@@ -53,8 +53,8 @@ TEST(EnvelopeTest, ShowsDelayAndFields) {
 
 TEST(EnvelopeTest, EscapesWhatItIsGiven) {
   base::Error error;
-  error.message = "quote \" backslash \\ line\nbell\a NUL" + std::string(1, '\0') +
-                  " é \xF0\x9F\x99\x82";
+  error.message =
+      "quote \" backslash \\ line\nbell\a NUL" + std::string(1, '\0') + " é \xF0\x9F\x99\x82";
   EXPECT_EQ(rendered(error).at("error").at("message"), error.message);
 }
 

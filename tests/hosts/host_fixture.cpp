@@ -58,8 +58,8 @@ exchange::Served challenge(exchange::ReplyWriter& writer) {
 
 exchange::Served stream(exchange::ReplyWriter& writer, bool has_length, bool ends) {
   const std::string piece(10'000, 'x');
-  if (!writer.begin(provider_head(), has_length ? std::optional<std::uint64_t>(30'000)
-                                                : std::nullopt)) {
+  if (!writer.begin(provider_head(),
+                    has_length ? std::optional<std::uint64_t>(30'000) : std::nullopt)) {
     return served(exchange::Ending::caller_gone);
   }
   if (!writer.write(piece) || !writer.write(piece)) return served(exchange::Ending::caller_gone);
@@ -102,8 +102,7 @@ exchange::Served many_headers(exchange::ReplyWriter& writer) {
 
 exchange::Served ScriptedBackend::serve(const exchange::Invocation& invocation,
                                         exchange::ReplyWriter& writer) {
-  const std::string_view script =
-      invocation.path.substr(std::string_view("/v1/gateway/").size());
+  const std::string_view script = invocation.path.substr(std::string_view("/v1/gateway/").size());
   if (invocation.method == "HEAD") {
     return refuse(writer, ErrorCode::gateway_method_not_allowed, "GET");
   }
@@ -130,8 +129,8 @@ exchange::Served ScriptedBackend::serve(const exchange::Invocation& invocation,
   return echo(invocation, writer);
 }
 
-Result<std::shared_ptr<const identity::Principal>, base::Error>
-ScriptedAuthenticator::authenticate(std::string_view token, runtime::Deadline) {
+Result<std::shared_ptr<const identity::Principal>, base::Error> ScriptedAuthenticator::authenticate(
+    std::string_view token, runtime::Deadline) {
   using identity::AccountStatus;
   const std::map<std::string_view, AccountStatus> known = {
       {"good", AccountStatus::active},

@@ -1,7 +1,7 @@
 #include "hosts/http_client.h"
 
-#include <netinet/in.h>
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -28,8 +28,7 @@ std::string exchange_bytes(const std::string& address, const std::string& reques
   }
   std::size_t sent = 0;
   while (sent < request.size()) {
-    const auto count =
-        ::send(socket, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
+    const auto count = ::send(socket, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
     if (count <= 0) break;
     sent += static_cast<std::size_t>(count);
   }

@@ -31,8 +31,8 @@ TEST(FixedQueryTest, KeepsPlusAndEmptyValues) {
 }
 
 TEST(FixedQueryTest, RefusesUnknownAndRepeatedNames) {
-  for (const char* text : {"x=1", "limit=1&x", "Limit=1", "limit=1&limit=1", "limit=1&l%69mit=2",
-                           "=1", "limit[]=1"}) {
+  for (const char* text :
+       {"x=1", "limit=1&x", "Limit=1", "limit=1&limit=1", "limit=1&l%69mit=2", "=1", "limit[]=1"}) {
     const ErrorCode code = refusal(text);
     // Brackets are not characters of a query at all.
     EXPECT_EQ(code, std::string_view(text).find('[') == std::string_view::npos

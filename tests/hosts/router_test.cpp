@@ -37,12 +37,26 @@ TEST(RouterTest, FindsEveryEndpoint) {
 }
 
 TEST(RouterTest, NothingElseIsARoute) {
-  for (const std::string path :
-       {"", "/", "*", "/healthz/", "//healthz", "/Healthz", "/v1", "/v1/", "/v1/gateway",
-        "/v1/capabilities/", "/v1/capabilities/a/b", "/v1/billing-accounts//credit-balance",
-        "/v1/billing-accounts/credit-balance", "/v1/billing-accounts/a/b/credit-balance",
-        "/v1/billing-accounts/a/credit-balance/", "/v1/auth/context/", "/reference/",
-        "/reference/a/b", "/v2/capabilities", "/openapi.json.bak"}) {
+  for (const std::string path : {"",
+                                 "/",
+                                 "*",
+                                 "/healthz/",
+                                 "//healthz",
+                                 "/Healthz",
+                                 "/v1",
+                                 "/v1/",
+                                 "/v1/gateway",
+                                 "/v1/capabilities/",
+                                 "/v1/capabilities/a/b",
+                                 "/v1/billing-accounts//credit-balance",
+                                 "/v1/billing-accounts/credit-balance",
+                                 "/v1/billing-accounts/a/b/credit-balance",
+                                 "/v1/billing-accounts/a/credit-balance/",
+                                 "/v1/auth/context/",
+                                 "/reference/",
+                                 "/reference/a/b",
+                                 "/v2/capabilities",
+                                 "/openapi.json.bak"}) {
     EXPECT_EQ(route(path).endpoint, Endpoint::none) << path;
   }
 }

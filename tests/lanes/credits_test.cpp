@@ -85,10 +85,9 @@ class RecordingLedger final : public ledger::Ledger {
  private:
   static RecordedFact copy(const ledger::UsageFact& fact) {
     RecordedFact recorded;
-    for (std::string_view text :
-         {fact.message_id, fact.request_id, fact.client_request_id, fact.account_id,
-          fact.api_key_id, fact.route_id, fact.method, fact.lane, fact.generation,
-          fact.outcome_reason}) {
+    for (std::string_view text : {fact.message_id, fact.request_id, fact.client_request_id,
+                                  fact.account_id, fact.api_key_id, fact.route_id, fact.method,
+                                  fact.lane, fact.generation, fact.outcome_reason}) {
       recorded.texts += std::string(text) + "|";
     }
     recorded.occurred_at_ms = fact.occurred_at_ms;

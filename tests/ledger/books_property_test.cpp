@@ -18,7 +18,17 @@
 namespace turnpike::ledger {
 namespace {
 
-enum class Act : std::uint8_t { grant, hold, settle, repeat, release, crash, stop, wait, jump_back };
+enum class Act : std::uint8_t {
+  grant,
+  hold,
+  settle,
+  repeat,
+  release,
+  crash,
+  stop,
+  wait,
+  jump_back
+};
 
 struct Step {
   Act act = Act::hold;
@@ -29,7 +39,7 @@ struct Step {
 };
 
 std::ostream& operator<<(std::ostream& out, const Step& step) {
-  constexpr const char* names[] = {"grant", "hold", "settle", "repeat", "release",
+  constexpr const char* names[] = {"grant", "hold", "settle", "repeat",   "release",
                                    "crash", "stop", "wait",   "jump_back"};
   return out << names[static_cast<int>(step.act)] << "(node " << step.node << ", account "
              << step.account << ", units " << step.units << ", pick " << step.pick << ")";
@@ -54,15 +64,24 @@ class World {
 
   void take(const Step& step) {
     switch (step.act) {
-      case Act::grant: return grant(step);
-      case Act::hold: return hold(step);
-      case Act::settle: return settle(step);
-      case Act::repeat: return repeat(step);
-      case Act::release: return release(step);
-      case Act::crash: return crash(step.node);
-      case Act::stop: return stop(step.node);
-      case Act::wait: return store_.clock.move_ms(step.units * 7'000);
-      case Act::jump_back: return store_.clock.move_ms(-step.units * 3'000);
+      case Act::grant:
+        return grant(step);
+      case Act::hold:
+        return hold(step);
+      case Act::settle:
+        return settle(step);
+      case Act::repeat:
+        return repeat(step);
+      case Act::release:
+        return release(step);
+      case Act::crash:
+        return crash(step.node);
+      case Act::stop:
+        return stop(step.node);
+      case Act::wait:
+        return store_.clock.move_ms(step.units * 7'000);
+      case Act::jump_back:
+        return store_.clock.move_ms(-step.units * 3'000);
     }
   }
 
@@ -125,8 +144,8 @@ class World {
 
   void hold(const Step& step) {
     Account& account = accounts_[step.account];
-    auto answer = ledgers_[step.node]->hold(account.id, step.units,
-                                            runtime::Deadline::after_ms(1'000));
+    auto answer =
+        ledgers_[step.node]->hold(account.id, step.units, runtime::Deadline::after_ms(1'000));
     if (answer) {
       held_[step.node].push_back({*std::move(answer), step.account, step.units});
       return;
@@ -134,8 +153,8 @@ class World {
     const base::ErrorCode code = answer.error().code;
     RC_ASSERT(code == base::ErrorCode::billing_credits_exhausted ||
               code == base::ErrorCode::billing_credits_reserved);
-    // Reserved means that the account had as many. It is remembered for a moment, in which units may
-    // be charged, so what is charged counts.
+    // Reserved means that the account had as many. It is remembered for a moment, in which units
+    // may be charged, so what is charged counts.
     if (code == base::ErrorCode::billing_credits_reserved) {
       RC_ASSERT(step.units <= account.granted);
     }
@@ -218,16 +237,15 @@ class World {
 
 rc::Gen<Step> any_step() {
   return rc::gen::build<Step>(
-      rc::gen::set(&Step::act,
-                   rc::gen::weightedElement<Act>({{4, Act::grant},
-                                                  {14, Act::hold},
-                                                  {10, Act::settle},
-                                                  {2, Act::repeat},
-                                                  {4, Act::release},
-                                                  {1, Act::crash},
-                                                  {1, Act::stop},
-                                                  {3, Act::wait},
-                                                  {1, Act::jump_back}})),
+      rc::gen::set(&Step::act, rc::gen::weightedElement<Act>({{4, Act::grant},
+                                                              {14, Act::hold},
+                                                              {10, Act::settle},
+                                                              {2, Act::repeat},
+                                                              {4, Act::release},
+                                                              {1, Act::crash},
+                                                              {1, Act::stop},
+                                                              {3, Act::wait},
+                                                              {1, Act::jump_back}})),
       rc::gen::set(&Step::node, rc::gen::inRange(0, node_count)),
       rc::gen::set(&Step::account, rc::gen::inRange(0, account_count)),
       rc::gen::set(&Step::units, rc::gen::inRange<Credits>(1, 30)),

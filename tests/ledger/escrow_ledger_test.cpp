@@ -42,7 +42,8 @@ TEST_P(EscrowLedgerTest, SpentIs402AndHeldIs429) {
   Hold first = held(account, 2);
   EXPECT_EQ(refusal(account, 1), ErrorCode::billing_credits_reserved);
   EXPECT_TRUE(std::holds_alternative<Settled>(settle(std::move(first), account)));
-  EXPECT_TRUE(eventually([&] { return refusal(account, 1) == ErrorCode::billing_credits_exhausted; }));
+  EXPECT_TRUE(
+      eventually([&] { return refusal(account, 1) == ErrorCode::billing_credits_exhausted; }));
   EXPECT_EQ(refusal(account_with(0), 1), ErrorCode::billing_credits_exhausted);
 }
 
@@ -161,7 +162,10 @@ TEST_P(EscrowLedgerTest, CrashLosesNothing) {
   const std::string account = account_with(100);
   start_ledger();
   EXPECT_TRUE(std::holds_alternative<Settled>(settle(held(account, 4), account)));
-  { const Hold in_flight = held(account, 5); crash_ledger(); }
+  {
+    const Hold in_flight = held(account, 5);
+    crash_ledger();
+  }
   EXPECT_GT(sums(account).leased, 0);
   start_ledger();
   EXPECT_EQ(sums(account).leased, 0);

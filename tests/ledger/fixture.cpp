@@ -59,7 +59,8 @@ class FaultyLeases final : public LeaseStore {
   FaultyLeases(FaultyStore& store, std::unique_ptr<LeaseStore> real)
       : store_(store), real_(std::move(real)) {}
   Stored<std::vector<LeaseAnswer>> acquire(std::span<const LeaseRequest> requests) override {
-    if (store_.unreachable) return failure<std::vector<LeaseAnswer>>(StoreFailure::Kind::unavailable);
+    if (store_.unreachable)
+      return failure<std::vector<LeaseAnswer>>(StoreFailure::Kind::unavailable);
     return real_->acquire(requests);
   }
   Stored<Unit> close(std::span<const LeaseReturn> leases) override { return real_->close(leases); }
@@ -78,8 +79,7 @@ class FaultyLeases final : public LeaseStore {
 Stored<std::unique_ptr<SettlementStream>> FaultyStore::open_stream() {
   auto real = real_.open_stream();
   if (!real) return real.error();
-  return std::unique_ptr<SettlementStream>(
-      std::make_unique<FaultyStream>(*this, *std::move(real)));
+  return std::unique_ptr<SettlementStream>(std::make_unique<FaultyStream>(*this, *std::move(real)));
 }
 
 std::unique_ptr<LeaseStore> FaultyStore::open_leases() {

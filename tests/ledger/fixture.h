@@ -22,9 +22,9 @@ namespace turnpike::ledger {
 // What the next settlements come to, however the database feels.
 enum class Fault : std::uint8_t {
   none,
-  unavailable,          // nothing written
-  unknown_committed,    // written, the answer lost
-  unknown_aborted,      // not written, the answer lost
+  unavailable,        // nothing written
+  unknown_committed,  // written, the answer lost
+  unknown_aborted,    // not written, the answer lost
   fatal,
 };
 

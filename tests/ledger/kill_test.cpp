@@ -1,5 +1,5 @@
-// kill -9 during concurrent settlements: every settlement that was answered is in the books, at most
-// those in flight are charged without an answer, and the next start takes the leases back.
+// kill -9 during concurrent settlements: every settlement that was answered is in the books, at
+// most those in flight are charged without an answer, and the next start takes the leases back.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -153,8 +153,8 @@ std::vector<std::string> all_patterns() {
 
 // Every path of up to three segments over words that are easy to get wrong.
 std::vector<std::string> all_paths() {
-  const std::string words[] = {"a", "b", "c", "", "%61", "%2F", "a%2fb", "%zz", "%00", ".",
-                               "%2e%2E", "a%", "\\", "..a"};
+  const std::string words[] = {"a",   "b",   "c", "",       "%61", "%2F", "a%2fb",
+                               "%zz", "%00", ".", "%2e%2E", "a%",  "\\",  "..a"};
   std::vector<std::string> out;
   std::vector<std::string> grown = {""};
   for (int length = 1; length <= 3; ++length) {

@@ -147,12 +147,32 @@ QueryPolicy sample_policy(std::mt19937& random) {
 }
 
 std::string sample_query(std::mt19937& random) {
-  const std::string names[] = {"flag", "from", "list", "pick", "text", "to", "word", "other",
-                               "te%78t", "", "to+"};
-  const std::string values[] = {"true", "false", "0", "7", "20", "21", "-5", "9", "007", "+1", "-0",
-                                "a", "bc", "a,b", "a,a", "a,b,c,a", "", "%61", "%2C", "a%2cb",
+  const std::string names[] = {"flag", "from",  "list",   "pick", "text", "to",
+                               "word", "other", "te%78t", "",     "to+"};
+  const std::string values[] = {"true",
+                                "false",
+                                "0",
+                                "7",
+                                "20",
+                                "21",
+                                "-5",
+                                "9",
+                                "007",
+                                "+1",
+                                "-0",
+                                "a",
+                                "bc",
+                                "a,b",
+                                "a,a",
+                                "a,b,c,a",
+                                "",
+                                "%61",
+                                "%2C",
+                                "a%2cb",
                                 "x+y",
-                                "a,", "99999999999999999999", "%E2%82%AC"};
+                                "a,",
+                                "99999999999999999999",
+                                "%E2%82%AC"};
   std::string query;
   const std::size_t pairs = random() % 8;
   for (std::size_t at = 0; at < pairs; ++at) {

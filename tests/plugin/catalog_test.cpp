@@ -66,8 +66,7 @@ TEST(Gates, EachBrokenPluginIsRefusedWithItsOwnMessage) {
                 std::string(build_fingerprint) + "\"" + tail);
   EXPECT_EQ(start_error("broken/factory_throws.so"),
             "could not start: the factory threw: the store is gone");
-  EXPECT_EQ(start_error("broken/factory_null.so"),
-            "could not start: the factory returned nothing");
+  EXPECT_EQ(start_error("broken/factory_null.so"), "could not start: the factory returned nothing");
 }
 
 TEST(Gates, AMissingReferenceStopsTheStartAndNamesTheSymbol) {
@@ -168,8 +167,8 @@ TEST(Catalog, PinsAreHeldExactly) {
   ASSERT_FALSE(changed.ok());
   EXPECT_EQ(changed.error()[0].problem, "has the SHA-256 " + digest + ", pinned is " + other +
                                             "; restore the file or change the pin");
-  const auto unlisted = load(
-      {.directory = directory.path(), .pinned_sha256 = {{"other.so", digest}}});
+  const auto unlisted =
+      load({.directory = directory.path(), .pinned_sha256 = {{"other.so", digest}}});
   ASSERT_FALSE(unlisted.ok());
   ASSERT_EQ(unlisted.error().size(), 2u);
   EXPECT_EQ(unlisted.error()[0].problem, "is not among the pinned plugins; add its SHA-256 " +

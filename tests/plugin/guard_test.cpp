@@ -16,8 +16,8 @@
 namespace turnpike::plugin {
 namespace {
 
-using ::testing::HasSubstr;
 using runtime::Deadline;
+using ::testing::HasSubstr;
 
 constexpr std::uint64_t reply_bytes_max = 10'000;
 
@@ -44,8 +44,7 @@ class GuardTest : public ::testing::Test {
     BoundOperation operation;
     operation.settings = &route;
     LoadedPlugin* loaded = catalog_->find(plugin);
-    auto bound =
-        loaded->provider()->bind({"upstream", upstream, {&operation, 1}}, loaded->host());
+    auto bound = loaded->provider()->bind({"upstream", upstream, {&operation, 1}}, loaded->host());
     EXPECT_TRUE(bound.ok()) << bound.error().message;
     return bound.ok() ? *std::move(bound) : nullptr;
   }
@@ -93,8 +92,7 @@ class EitherGuardTest : public GuardTest, public ::testing::WithParamInterface<c
 
 INSTANTIATE_TEST_SUITE_P(Execution, EitherGuardTest, ::testing::Values("", "_blocking"),
                          [](const auto& instance) {
-                           return std::string(*instance.param == '\0' ? "cooperative"
-                                                                      : "blocking");
+                           return std::string(*instance.param == '\0' ? "cooperative" : "blocking");
                          });
 
 TEST_P(EitherGuardTest, EachBreachOfTheInterfaceIsAFaultWithItsOwnMessage) {
@@ -116,8 +114,8 @@ TEST_P(EitherGuardTest, EachBreachOfTheInterfaceIsAFaultWithItsOwnMessage) {
     EXPECT_THAT(surroundings_.log.lines(), HasSubstr(message));
   }
   EXPECT_THAT(surroundings_.metrics->text(),
-              HasSubstr("turnpike_guard_failures_total{kind=\"plugin_fault\",plugin=\"" +
-                        faulty() + "\"} 8"));
+              HasSubstr("turnpike_guard_failures_total{kind=\"plugin_fault\",plugin=\"" + faulty() +
+                        "\"} 8"));
   EXPECT_EQ(guard(faulty()).in_flight(), 0u);
 }
 
@@ -125,8 +123,7 @@ TEST_P(EitherGuardTest, NoMoreThanTheCeilingPasses) {
   for (const char* fault : {"oversize", "ignores_stop", "too_long_declared"}) {
     const Failure failure = failure_of(fault);
     EXPECT_EQ(failure.kind, FailureKind::too_large) << fault;
-    EXPECT_EQ(failure.message,
-              "plugin " + faulty() + ": its reply is longer than 10000 bytes");
+    EXPECT_EQ(failure.message, "plugin " + faulty() + ": its reply is longer than 10000 bytes");
     EXPECT_LE(kept_.body_text.size(), reply_bytes_max);
   }
   KeptReply reply;  // exactly the ceiling is no failure
@@ -207,8 +204,7 @@ TEST_P(EitherGuardTest, ASinkThatTakesNoMoreEndsTheCall) {
     KeptReply reply;
     reply.stops_at_head = at_head;
     reply.stops_after_bytes = 100;
-    const Done done =
-        execute(*bind(echo(), {}), reply, "echo.body_bytes=5000&echo.chunks=50");
+    const Done done = execute(*bind(echo(), {}), reply, "echo.body_bytes=5000&echo.chunks=50");
     ASSERT_FALSE(done.ok());
     EXPECT_LE(reply.pieces, 1);
   }
@@ -260,8 +256,7 @@ TEST_F(GuardTest, AStuckCallIsLeftAtTheDeadlineAndFindsItsMemoryWhenItWakes) {
         execute(*upstream, reply, "a=1&b=2&long=enough-to-be-on-the-heap", Deadline::after_ms(300));
     ASSERT_FALSE(done.ok());
     EXPECT_EQ(done.error().kind, FailureKind::timeout);
-    EXPECT_EQ(done.error().message,
-              "plugin faulty_blocking: it had not replied at the deadline");
+    EXPECT_EQ(done.error().message, "plugin faulty_blocking: it had not replied at the deadline");
     EXPECT_TRUE(done.error().maybe_sent);
     EXPECT_EQ(guard("faulty_blocking").in_flight(), 0u);
   }  // the upstream, too, is kept by the call alone
@@ -304,11 +299,10 @@ class FiberGuardTest : public GuardTest {
   }
   // Runs `function` on a fiber of the loop.
   runtime::FiberHandle spawn(std::function<void()> function) {
-    return runtime_->loops()[0]->spawn(
-        [this, function = std::move(function)] {
-          function();
-          ended_.set();
-        });
+    return runtime_->loops()[0]->spawn([this, function = std::move(function)] {
+      function();
+      ended_.set();
+    });
   }
   void wait_for_fiber() {
     ASSERT_EQ(ended_.wait(Deadline::after_ms(30'000)), runtime::Wake::ready);

@@ -29,8 +29,9 @@ TEST(Inspect, TellsEverythingWithoutLoading) {
   EXPECT_EQ(info->descriptor_size, sizeof(Descriptor));
   EXPECT_EQ(info->fingerprint, build_fingerprint);
   EXPECT_EQ(info->sha256.size(), 64u);
-  EXPECT_EQ(std::count(info->needed_libraries.begin(), info->needed_libraries.end(),
-                       "libstdc++.so.6"), 1);
+  EXPECT_EQ(
+      std::count(info->needed_libraries.begin(), info->needed_libraries.end(), "libstdc++.so.6"),
+      1);
   EXPECT_FALSE(built_like_us(*info).has_value());
   const auto lane = inspect(fixture("good/unpaid_lane.so"));
   ASSERT_TRUE(lane.ok());
@@ -69,8 +70,16 @@ TEST(Inspect, EveryTruncationIsRefusedOrReadRight) {
 TEST(Inspect, SurvivesDamagedFiles) {
   const auto whole = bytes_of(fixture("treated/stripped.so"));
   std::mt19937_64 chance(20261121);
-  const std::uint64_t extremes[] = {0, 1, 0x7f, 0xff, 0xffff, 0x7fffffff, 0xffffffff,
-                                    0x7fffffffffffffff, 0xffffffffffffffff, whole.size()};
+  const std::uint64_t extremes[] = {0,
+                                    1,
+                                    0x7f,
+                                    0xff,
+                                    0xffff,
+                                    0x7fffffff,
+                                    0xffffffff,
+                                    0x7fffffffffffffff,
+                                    0xffffffffffffffff,
+                                    whole.size()};
   std::size_t refused = 0;
   std::size_t accepted = 0;
   std::vector<std::uint8_t> damaged = whole;

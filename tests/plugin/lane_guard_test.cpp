@@ -122,9 +122,7 @@ class LaneGuardTest : public ::testing::TestWithParam<Execution> {
 
 INSTANTIATE_TEST_SUITE_P(Execution, LaneGuardTest,
                          ::testing::Values(Execution::cooperative, Execution::blocking),
-                         [](const auto& instance) {
-                           return std::string(name_of(instance.param));
-                         });
+                         [](const auto& instance) { return std::string(name_of(instance.param)); });
 
 TEST_P(LaneGuardTest, AdmitsSettlesAndReleases) {
   EXPECT_EQ(lane_->traits().name, "scripted");
@@ -172,8 +170,7 @@ TEST_P(LaneGuardTest, AReplayMustHaveAStatusThatHttpHas) {
 }
 
 using BlockingLaneGuardTest = LaneGuardTest;
-INSTANTIATE_TEST_SUITE_P(Execution, BlockingLaneGuardTest,
-                         ::testing::Values(Execution::blocking));
+INSTANTIATE_TEST_SUITE_P(Execution, BlockingLaneGuardTest, ::testing::Values(Execution::blocking));
 
 TEST_P(BlockingLaneGuardTest, AnAdmissionWhoseCallerLeftIsReleased) {
   script_.waits_in_admit = true;

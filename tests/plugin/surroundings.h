@@ -42,7 +42,11 @@ class Surroundings {
  public:
   explicit Surroundings(std::uint32_t pool_threads = 4) : pool(pool_threads, 64) {}
   [[nodiscard]] HostResources resources() {
-    return {.log = log, .metrics = *metrics, .clock = clock, .random = random, .http = http,
+    return {.log = log,
+            .metrics = *metrics,
+            .clock = clock,
+            .random = random,
+            .http = http,
             .pool = pool};
   }
 

@@ -134,8 +134,7 @@ TEST(Hostile, SegmentsAndParametersAreBounded) {
   EXPECT_EQ(rules_of(compiled(path(limits::route_segments_max - before + 1, 1))),
             Rules{"path_too_long"});
   EXPECT_TRUE(compiled(path(20, limits::route_parameters_max)).ok());
-  EXPECT_EQ(rules_of(compiled(path(20, limits::route_parameters_max + 1))),
-            Rules{"path_too_long"});
+  EXPECT_EQ(rules_of(compiled(path(20, limits::route_parameters_max + 1))), Rules{"path_too_long"});
 }
 
 class ReadSources : public ::testing::Test {

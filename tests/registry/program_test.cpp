@@ -81,19 +81,22 @@ TEST(Program, IsWrittenInItsCanonicalForm) {
 
 TEST(Program, HasTheSameHashWhateverTheOrderAndForm) {
   const std::vector<Source> sources = {
-      {"z.yaml", "routes:\n- {path: /things, price: unavailable, free: none}\n"
-                 "- path: /things/{name}\n  price: standard\nprovider: t\n"},
-      {"a.yaml", "{prices: {standard: {credit_cost: 1, version: 1}},\n"
-                 " upstreams: {main: {settings: {b: 2, a: 1}, plugin: http}},\n"
-                 " provider: {name: 'T', key: t}}"}};
+      {"z.yaml",
+       "routes:\n- {path: /things, price: unavailable, free: none}\n"
+       "- path: /things/{name}\n  price: standard\nprovider: t\n"},
+      {"a.yaml",
+       "{prices: {standard: {credit_cost: 1, version: 1}},\n"
+       " upstreams: {main: {settings: {b: 2, a: 1}, plugin: http}},\n"
+       " provider: {name: 'T', key: t}}"}};
   const std::vector<Source> turned = {
-      {"1.yaml", "# another form of the same\nprovider:\n  key: t\n  name: \"T\"\n  id: t\n"
-                 "  base_path: /v1/gateway/t\nupstreams:\n  main:\n    plugin: http\n"
-                 "    revision: 1\n    settings:\n      a: 1\n      b: 2\n"
-                 "prices:\n  standard:\n    version: 1\n    credit_cost: 1\n"
-                 "defaults: {price: standard}\nroutes:\n  - path: /things/{name}\n"
-                 "    methods: [GET]\n    query: deny\n    body: forbidden\n"
-                 "  - path: /%74hings\n    price: unavailable\n"}};
+      {"1.yaml",
+       "# another form of the same\nprovider:\n  key: t\n  name: \"T\"\n  id: t\n"
+       "  base_path: /v1/gateway/t\nupstreams:\n  main:\n    plugin: http\n"
+       "    revision: 1\n    settings:\n      a: 1\n      b: 2\n"
+       "prices:\n  standard:\n    version: 1\n    credit_cost: 1\n"
+       "defaults: {price: standard}\nroutes:\n  - path: /things/{name}\n"
+       "    methods: [GET]\n    query: deny\n    body: forbidden\n"
+       "  - path: /%74hings\n    price: unavailable\n"}};
   const Compiled first = compile({sources, {}, {}});
   const Compiled second = compile({turned, {}, {}});
   ASSERT_TRUE(first.ok());
@@ -146,7 +149,11 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 TEST(Facts, HoldDefinitionsFast) {
   const std::vector<InstalledFact> facts = facts_of(*program_of(rich));
   EXPECT_TRUE(compiled(rich, facts).ok());
-  struct Case { const char* what; const char* with; const char* key; };
+  struct Case {
+    const char* what;
+    const char* with;
+    const char* key;
+  };
   for (const Case& altered : {Case{"credit_cost: 7", "credit_cost: 8", "price:standard@2"},
                               Case{"amount: \"1000\"", "amount: \"1001\"", "price:standard@2"},
                               Case{"retries: 3", "retries: 4", "upstream:main@1"},
@@ -167,8 +174,8 @@ TEST(Facts, LetOperatorsChangeWhatIsTheirs) {
   EXPECT_TRUE(compiled(replaced(rich, "Not yet.", "Maintenance until noon."), facts).ok());
   EXPECT_TRUE(compiled(replaced(rich, "enabled: true", "enabled: false"), facts).ok());
   EXPECT_TRUE(compiled(replaced(rich, "0x0123", "0x9123"), facts).ok());
-  const std::string raised = replaced(replaced(rich, "credit_cost: 7", "credit_cost: 8"),
-                                      "version: 2", "version: 3");
+  const std::string raised =
+      replaced(replaced(rich, "credit_cost: 7", "credit_cost: 8"), "version: 2", "version: 3");
   EXPECT_TRUE(compiled(raised, facts).ok());
   std::vector<InstalledFact> both = facts_of(*program_of(raised));
   both.insert(both.end(), facts.begin(), facts.end());
@@ -178,8 +185,8 @@ TEST(Facts, LetOperatorsChangeWhatIsTheirs) {
 TEST(Settings, KeepSecretsOutOfTheProgram) {
   const auto program = program_of(rich);
   EXPECT_NE(program->canonical_json().find(R"({"secret":{"env":"T_TOKEN"}})"), std::string::npos);
-  const Settings resolved = resolve_secrets(
-      program->upstreams()[0].settings, [](const SecretReference& reference) {
+  const Settings resolved =
+      resolve_secrets(program->upstreams()[0].settings, [](const SecretReference& reference) {
         const bool known = reference.origin == SecretReference::Origin::environment;
         return known ? std::optional(reference.name + "-value") : std::nullopt;
       });
@@ -208,10 +215,9 @@ TEST(Settings, DigestFollowsSettingsAndOperations) {
 
 TEST(Match, AllocatesNothing) {
   const auto program = program_of(rich);
-  const std::string paths[] = {"/v1/gateway/t/things", "/v1/gateway/t/things/a%20b%2f",
-                               "/v1/gateway/t/none/at/all", "/v1/%zz",
-                               "/" + std::string(8'000, 'x'),
-                               "/" + std::string(8'000, '/')};
+  const std::string paths[] = {"/v1/gateway/t/things",        "/v1/gateway/t/things/a%20b%2f",
+                               "/v1/gateway/t/none/at/all",   "/v1/%zz",
+                               "/" + std::string(8'000, 'x'), "/" + std::string(8'000, '/')};
   const std::uint64_t before = allocations_so_far();
   for (const std::string& path : paths) {
     const Match match = program->match(path);

@@ -1,8 +1,8 @@
 // The registry that ships: interface.md section 4.5 and decisions.md, "Registry, catalog, cursors".
 #include <algorithm>
 #include <fstream>
-#include <string>
 #include <stdexcept>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -47,10 +47,16 @@ class Shipped : public ::testing::Test {
   std::shared_ptr<const Program> program;
 };
 
-const std::vector<std::string> paths = {
-    "/meta/pricing", "/daos", "/system/freshness", "/proposals/lookup", "/items/proposal/7",
-    "/daos/ens/brief", "/daos/ens/proposals/snapshot/0x1/evidence", "/governance-signals",
-    "/activity", "/governance-events"};
+const std::vector<std::string> paths = {"/meta/pricing",
+                                        "/daos",
+                                        "/system/freshness",
+                                        "/proposals/lookup",
+                                        "/items/proposal/7",
+                                        "/daos/ens/brief",
+                                        "/daos/ens/proposals/snapshot/0x1/evidence",
+                                        "/governance-signals",
+                                        "/activity",
+                                        "/governance-events"};
 
 TEST_F(Shipped, HasTheTenRoutes) {
   EXPECT_EQ(program->routes().size(), paths.size());
@@ -97,8 +103,8 @@ TEST_F(Shipped, PricesAllRoutesButEvents) {
 
 TEST_F(Shipped, BlocksWhatIsNotReleased) {
   for (const std::string& path : paths) {
-    const bool blocked = path.find("evidence") != path.npos ||
-                         path.find("/governance-") != path.npos;
+    const bool blocked =
+        path.find("evidence") != path.npos || path.find("/governance-") != path.npos;
     EXPECT_EQ(at(path).readiness.ready, !blocked) << path;
     EXPECT_EQ(at(path).readiness.reason.empty(), !blocked) << path;
   }

@@ -18,9 +18,7 @@ class Lines {
     options.loops = loops;
     runtime_ = std::make_unique<Runtime>(options);
   }
-  ~Lines() {
-    join();
-  }
+  ~Lines() { join(); }
   void start(std::function<void()> function) {
     if (!on_fibers_) {
       threads_.emplace_back(std::move(function));

@@ -72,10 +72,12 @@ TEST_P(Pool, AStuckUserTakesItsShareOnly) {
   ASSERT_EQ(begun.acquire(Deadline::never()), Wake::ready);
   while (stuck.counts().queued < 3) std::this_thread::yield();
   EXPECT_EQ(stuck.counts().running, 2u);
-  const auto refused = pool_.call(stuck, [] { return 1; }, Deadline::never());
+  const auto refused = pool_.call(
+      stuck, [] { return 1; }, Deadline::never());
   EXPECT_EQ(refused.outcome, PoolOutcome::refused);
   EXPECT_FALSE(refused.value.has_value());
-  const auto served = pool_.call(ours_, [] { return 1; }, Deadline::never());
+  const auto served = pool_.call(
+      ours_, [] { return 1; }, Deadline::never());
   EXPECT_EQ(served.outcome, PoolOutcome::done);
   unblock->set();
   lines_.join();
@@ -126,8 +128,8 @@ TEST_P(Pool, WorkThatDidNotBeginInTimeNeverDoes) {
   });
   ASSERT_EQ(begun.wait(Deadline::never()), Wake::ready);
   const auto ran = std::make_shared<std::atomic<bool>>(false);
-  const auto late =
-      pool_.call(narrow, [ran] { return ran->exchange(true); }, Deadline::after_ms(2));
+  const auto late = pool_.call(
+      narrow, [ran] { return ran->exchange(true); }, Deadline::after_ms(2));
   EXPECT_EQ(late.outcome, PoolOutcome::deadline);
   EXPECT_EQ(narrow.counts().queued, 0u);
   unblock->set();

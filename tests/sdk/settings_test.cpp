@@ -31,8 +31,8 @@ TEST(Settings, AbsentKeysGiveTheFallback) {
 }
 
 TEST(Settings, IntegersAreDecimalWholeUnquotedAndBounded) {
-  for (const char* text : {"", "x", "1x", " 1", "1 ", "0x10", "1.0", "+1", "11", "-1",
-                           "99999999999999999999"}) {
+  for (const char* text :
+       {"", "x", "1x", " 1", "1 ", "0x10", "1.0", "+1", "11", "-1", "99999999999999999999"}) {
     const auto value = map({{"n", scalar(text)}}).integer("n", 0, 0, 10);
     ASSERT_FALSE(value.ok()) << text;
     EXPECT_EQ(value.error().kind, FailureKind::invalid_settings);

@@ -35,7 +35,9 @@ class MigrationTest : public testing::TestWithParam<Engine> {
   std::size_t apply(const std::vector<Migration>& known, bool dry_run = false) {
     return apply_migrations(*connection_, database_->writer(), known, 1, dry_run).size();
   }
-  std::string check(const std::vector<Migration>& known) { return check_schema(*connection_, known); }
+  std::string check(const std::vector<Migration>& known) {
+    return check_schema(*connection_, known);
+  }
 
   support::TemporaryDirectory directory_;
   Settings settings_;
@@ -110,8 +112,7 @@ TEST_P(MigrationTest, ShippedMigrationsAreNumberedWithoutGapsOnBothEngines) {
     EXPECT_LE(shipped[at].min_reader, shipped[at].version);
     EXPECT_FALSE(statements_of(shipped[at].sql).empty());
   }
-  EXPECT_EQ(shipped_migrations(Engine::sqlite).size(),
-            shipped_migrations(Engine::postgres).size());
+  EXPECT_EQ(shipped_migrations(Engine::sqlite).size(), shipped_migrations(Engine::postgres).size());
 }
 
 TEST(Statements, EndAtSemicolonsOutsideBodies) {

@@ -39,9 +39,8 @@ class Pitfall : public testing::TestWithParam<Engine> {
     });
   }
   std::int64_t rows() {
-    return database_->with([](Connection& connection) {
-      return connection.run(count_rows).number(0, 0);
-    });
+    return database_->with(
+        [](Connection& connection) { return connection.run(count_rows).number(0, 0); });
   }
   std::unique_ptr<Transaction> begin(Connection& connection) {
     return std::make_unique<Transaction>(connection, Transaction::Kind::write, database_->writer());
@@ -179,10 +178,9 @@ TEST_P(SqlitePitfall, WriterInAnotherProcessIsWaitedForOnlyShortly) {
   std::mutex not_shared;
   Transaction open(*blocker, Transaction::Kind::write, not_shared);
   const auto began = std::chrono::steady_clock::now();
-  EXPECT_THROW(database_->write([](Transaction& transaction) {
-    return transaction.run(count_rows).size();
-  }),
-               StoreError);
+  EXPECT_THROW(
+      database_->write([](Transaction& transaction) { return transaction.run(count_rows).size(); }),
+      StoreError);
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
 }
 
@@ -305,8 +303,9 @@ TEST_P(PostgresPitfall, ProberWaitsForTheTransactionItAsksAbout) {
       is_known = true;
     });
     const auto watcher = direct.connect();
-    while (watcher->query_once("SELECT COUNT(*) FROM pg_locks WHERE NOT granted", "i")
-               .number(0, 0) == 0) {
+    while (
+        watcher->query_once("SELECT COUNT(*) FROM pg_locks WHERE NOT granted", "i").number(0, 0) ==
+        0) {
       std::this_thread::yield();
     }
     EXPECT_FALSE(is_known);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -93,11 +94,11 @@ void Postgres::start() {
     int status = 0;
     if (::waitpid(server_, &status, WNOHANG) == server_) break;
     try {
-      const storage::Connection ready(settings, "host=" + directory_.path() +
-                                                    " user=turnpike dbname=postgres");
+      const storage::Connection ready(
+          settings, "host=" + directory_.path() + " user=turnpike dbname=postgres");
       return;
     } catch (const storage::StoreError&) {
-      ::usleep(50'000);  // the server says nothing when it is ready
+      ::poll(nullptr, 0, 50);  // the server says nothing when it is ready
     }
   }
   server_ = -1;

@@ -1,6 +1,7 @@
-// Postgres: a PostgreSQL server of the test binary's own, on a unix socket in a temporary directory,
-// with fsync on, as in service. It is stopped by its process id when the object ends, and by the
-// kernel when the test dies. PostgreSQL refuses to run as root; then it runs as user postgres.
+// Postgres: a PostgreSQL server of the test binary's own, on a unix socket in a temporary
+// directory, with fsync on, as in service. It is stopped by its process id when the object ends,
+// and by the kernel when the test dies. PostgreSQL refuses to run as root; then it runs as user
+// postgres.
 //
 // One per test binary: shared_postgres(), started at first use. Thread: the test's own.
 #pragma once

@@ -1,5 +1,5 @@
-// TestStore: a migrated, empty database of one engine, and Nodes on it. ManualClock: time that moves
-// when the test says so. SeededRandom: chance that can be repeated.
+// TestStore: a migrated, empty database of one engine, and Nodes on it. ManualClock: time that
+// moves when the test says so. SeededRandom: chance that can be repeated.
 #pragma once
 
 #include <atomic>
@@ -50,8 +50,8 @@ class TestStore {
   explicit TestStore(storage::Engine engine, std::uint32_t sessions = 2);
 
   // Another process's worth of access; `directory` tells gateways apart.
-  [[nodiscard]] std::unique_ptr<storage::Node> open(
-      storage::Role role = storage::Role::gateway, const std::string& directory = "node") const;
+  [[nodiscard]] std::unique_ptr<storage::Node> open(storage::Role role = storage::Role::gateway,
+                                                    const std::string& directory = "node") const;
 
   [[nodiscard]] storage::Settings settings(const std::string& directory = "node") const;
 

@@ -49,8 +49,8 @@ bool opens_function(std::string_view head) {
              head.substr(0, at).find("[[") == std::string_view::npos;
     }
   }
-  return head.find('=') == std::string_view::npos || head.find("operator") != std::string_view::npos ||
-         head.find('(') < head.find('=');
+  return head.find('=') == std::string_view::npos ||
+         head.find("operator") != std::string_view::npos || head.find('(') < head.find('=');
 }
 
 }  // namespace

@@ -43,10 +43,17 @@ std::string proposals_of(int dao) {
         {"id", "0x" + std::to_string(dao * 1'000'000 + at)},
         {"title", "Proposal " + std::to_string(at) + " on topic " + std::to_string(at % 97)},
         {"body", std::string(2700, static_cast<char>('a' + at % 26))},
-        {"author", "0x5a"}, {"type", "basic"}, {"state", "closed"},
-        {"choices", {"For", "Against", "Abstain"}}, {"scores", {900.5 + at, 400, 12}},
-        {"scores_total", 1312.5 + at}, {"quorum", 100}, {"votes", at % 300},
-        {"created", start_s - 600}, {"start", start_s}, {"end", start_s + 432'000},
+        {"author", "0x5a"},
+        {"type", "basic"},
+        {"state", "closed"},
+        {"choices", {"For", "Against", "Abstain"}},
+        {"scores", {900.5 + at, 400, 12}},
+        {"scores_total", 1312.5 + at},
+        {"quorum", 100},
+        {"votes", at % 300},
+        {"created", start_s - 600},
+        {"start", start_s},
+        {"end", start_s + 432'000},
         {"discussion", "https://forum.example.org/t/topic/" + std::to_string(at)},
         {"space", {{"id", space}, {"name", "Space " + std::to_string(dao)}}}};
     text += (at > 0 ? "," : "") + proposal.dump();
@@ -57,8 +64,12 @@ std::string proposals_of(int dao) {
 std::string topics() {
   nlohmann::json list = nlohmann::json::array();
   for (int at = 0; at < 5000; ++at) {
-    list.push_back({{"id", at}, {"title", "Topic " + std::to_string(at)}, {"slug", "topic"},
-                    {"posts_count", at % 40 + 1}, {"views", at}, {"category_id", at % 7},
+    list.push_back({{"id", at},
+                    {"title", "Topic " + std::to_string(at)},
+                    {"slug", "topic"},
+                    {"posts_count", at % 40 + 1},
+                    {"views", at},
+                    {"category_id", at % 7},
                     {"created_at", iso_time(now_ms - at * ms_per_hour)},
                     {"last_posted_at", iso_time(now_ms - at * ms_per_hour / 2)}});
   }

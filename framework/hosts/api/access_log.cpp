@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t status_classes = 6;  // nothing sent, 1xx to 5xx
 constexpr std::array<std::string_view, status_classes> class_names = {"none", "1xx", "2xx",
                                                                       "3xx",  "4xx", "5xx"};
-const std::vector<double> second_bounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
-                                           0.1,    0.25,  0.5,    1,     2.5,  5,     10,   30};
+const std::vector<double> second_bounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                           0.25,   0.5,   1,      2.5,   5,    10,    30};
 
 class LoggedAccess final : public AccessLog {
  public:
@@ -26,16 +26,14 @@ class LoggedAccess final : public AccessLog {
       }
     }
     for (const base::ErrorInfo& info : base::error_infos) {
-      errors_[static_cast<std::size_t>(info.code)] =
-          &metrics.counter("turnpike_errors_total", "Errors answered, by code.",
-                           {{"code", std::string(info.name)}});
+      errors_[static_cast<std::size_t>(info.code)] = &metrics.counter(
+          "turnpike_errors_total", "Errors answered, by code.", {{"code", std::string(info.name)}});
     }
-    call_seconds_ = &metrics.histogram("turnpike_call_seconds",
-                                       "Time of calls on gateway routes, in seconds.", {},
-                                       second_bounds);
-    upstream_seconds_ = &metrics.histogram("turnpike_upstream_seconds",
-                                           "The upstream's part of these calls, in seconds.", {},
-                                           second_bounds);
+    call_seconds_ = &metrics.histogram(
+        "turnpike_call_seconds", "Time of calls on gateway routes, in seconds.", {}, second_bounds);
+    upstream_seconds_ =
+        &metrics.histogram("turnpike_upstream_seconds",
+                           "The upstream's part of these calls, in seconds.", {}, second_bounds);
     credits_ = &metrics.counter("turnpike_credits_charged_total", "Credits charged.", {});
   }
 

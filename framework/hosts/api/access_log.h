@@ -21,11 +21,11 @@ struct AccessRecord {
   std::string_view client_request_id;  // empty: none
   std::string_view peer;
   std::string_view method;
-  std::string_view path;      // raw, without query; cut to path_bytes_shown
+  std::string_view path;  // raw, without query; cut to path_bytes_shown
   Endpoint endpoint = Endpoint::none;
-  std::string_view route;     // capability id; empty when none matched
-  std::string_view lane;      // empty when none was chosen
-  int status = 0;             // 0: nothing was sent
+  std::string_view route;  // capability id; empty when none matched
+  std::string_view lane;   // empty when none was chosen
+  int status = 0;          // 0: nothing was sent
   std::optional<base::ErrorCode> error;
   std::uint64_t credits_charged = 0;
   std::uint64_t request_bytes = 0;  // body

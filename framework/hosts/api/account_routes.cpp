@@ -27,14 +27,16 @@ std::string_view credential_message(base::ErrorCode code) {
       return "The request carries credentials that exclude each other, or one of them twice.";
     case base::ErrorCode::x402_not_payable:
       return "This cannot be paid per call; it needs an API key.";
-    default: return "The credential is not a valid API key.";
+    default:
+      return "The credential is not a valid API key.";
   }
 }
 
 // What stands between the account and its balance, if anything.
 std::optional<base::Error> account_problem(identity::AccountStatus status) {
   switch (status) {
-    case identity::AccountStatus::active: return std::nullopt;
+    case identity::AccountStatus::active:
+      return std::nullopt;
     case identity::AccountStatus::suspended:
       return refuse(base::ErrorCode::account_suspended, "The billing account is suspended.");
     case identity::AccountStatus::closed:
@@ -45,7 +47,8 @@ std::optional<base::Error> account_problem(identity::AccountStatus status) {
       error.retry_after_seconds = 2;
       return error;
     }
-    case identity::AccountStatus::provisioning_failed: break;
+    case identity::AccountStatus::provisioning_failed:
+      break;
   }
   return refuse(base::ErrorCode::account_absent,
                 "The billing account could not be set up and does not exist.");

@@ -28,8 +28,7 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
                      std::move(settings.reference)),
       account_routes_(parts.authenticator, parts.ledger) {
   for (std::size_t loop = 0; loop < parts.runtime.loops().size(); ++loop) {
-    ids_.push_back(
-        std::make_unique<LoopIds>(LoopIds{base::UuidSource(parts.clock, parts.random)}));
+    ids_.push_back(std::make_unique<LoopIds>(LoopIds{base::UuidSource(parts.clock, parts.random)}));
   }
 }
 
@@ -102,8 +101,8 @@ void ApiHost::dispatch(Turn& turn) {
     return;
   }
   if (turn.request.has_body()) {
-    turn.refuse(make_error(base::ErrorCode::request_body_not_allowed,
-                           "This route takes no request body."));
+    turn.refuse(
+        make_error(base::ErrorCode::request_body_not_allowed, "This route takes no request body."));
     return;
   }
   std::string parameter(routed.parameter.size(), '\0');
@@ -119,18 +118,29 @@ void ApiHost::dispatch(Turn& turn) {
 
 void ApiHost::dispatch_fixed(Turn& turn, Endpoint endpoint, const std::string& parameter) {
   switch (endpoint) {
-    case Endpoint::health: return public_routes_.health(turn);
-    case Endpoint::readiness: return public_routes_.readiness(turn);
-    case Endpoint::version: return public_routes_.version(turn);
-    case Endpoint::openapi: return public_routes_.openapi(turn);
-    case Endpoint::reference: return public_routes_.reference(turn, parameter);
-    case Endpoint::capabilities: return public_routes_.capabilities(turn);
-    case Endpoint::capability: return public_routes_.capability(turn, parameter);
-    case Endpoint::inventory: return public_routes_.inventory(turn);
-    case Endpoint::auth_context: return account_routes_.auth_context(turn);
-    case Endpoint::credit_balance: return account_routes_.credit_balance(turn, parameter);
+    case Endpoint::health:
+      return public_routes_.health(turn);
+    case Endpoint::readiness:
+      return public_routes_.readiness(turn);
+    case Endpoint::version:
+      return public_routes_.version(turn);
+    case Endpoint::openapi:
+      return public_routes_.openapi(turn);
+    case Endpoint::reference:
+      return public_routes_.reference(turn, parameter);
+    case Endpoint::capabilities:
+      return public_routes_.capabilities(turn);
+    case Endpoint::capability:
+      return public_routes_.capability(turn, parameter);
+    case Endpoint::inventory:
+      return public_routes_.inventory(turn);
+    case Endpoint::auth_context:
+      return account_routes_.auth_context(turn);
+    case Endpoint::credit_balance:
+      return account_routes_.credit_balance(turn, parameter);
     case Endpoint::gateway:
-    case Endpoint::none: return;  // answered by dispatch()
+    case Endpoint::none:
+      return;  // answered by dispatch()
   }
 }
 

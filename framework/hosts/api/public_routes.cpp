@@ -113,9 +113,12 @@ void PublicRoutes::readiness(Turn& turn) const {
 
 void PublicRoutes::version(Turn& turn) const {
   if (!takes_no_query(turn)) return;
-  Json body = {{"version", build_.version},   {"build", build_.build},
-               {"abi", abi_number},           {"api_version", "0.2.36"},
-               {"environment", build_.environment}, {"generation", nullptr}};
+  Json body = {{"version", build_.version},
+               {"build", build_.build},
+               {"abi", abi_number},
+               {"api_version", "0.2.36"},
+               {"environment", build_.environment},
+               {"generation", nullptr}};
   if (const View view = backend_.view()) {
     const registry::Generation& generation = view->generation();
     body["generation"] = {{"epoch_id", generation.epoch_id},
@@ -133,8 +136,9 @@ void PublicRoutes::openapi(Turn& turn) const {
   if (view == nullptr) return;
   catalog::Document document = view->kept_openapi();
   if (document == nullptr && view->has_many_operations()) {
-    auto rendered = pool_.call(pool_user_, [view] { return view->render_openapi(); },
-                               runtime::Deadline::after_ms(render_timeout_ms));
+    auto rendered = pool_.call(
+        pool_user_, [view] { return view->render_openapi(); },
+        runtime::Deadline::after_ms(render_timeout_ms));
     document = rendered.value.value_or(nullptr);
   } else if (document == nullptr) {
     document = view->render_openapi();

@@ -23,8 +23,8 @@ struct BuildInfo {
 
 class PublicRoutes {
  public:
-  PublicRoutes(Backend& backend, runtime::BlockingPool& pool, const Clock& clock,
-               BuildInfo build, ReferencePage reference);
+  PublicRoutes(Backend& backend, runtime::BlockingPool& pool, const Clock& clock, BuildInfo build,
+               ReferencePage reference);
 
   void health(Turn& turn) const;
   void readiness(Turn& turn) const;

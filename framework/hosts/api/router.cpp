@@ -31,7 +31,7 @@ constexpr std::array<FixedRoute, 11> fixed_routes = {{
 
 std::string_view name_of(Endpoint endpoint) noexcept {
   constexpr std::array<std::string_view, endpoint_count> names = {
-      "none",       "health",    "readiness",    "version",        "openapi", "reference",
+      "none",         "health",     "readiness", "version",      "openapi",        "reference",
       "capabilities", "capability", "inventory", "auth_context", "credit_balance", "gateway"};
   return names[static_cast<std::size_t>(endpoint)];
 }
@@ -45,8 +45,8 @@ Routed route(std::string_view path) noexcept {
     }
     if (path.size() <= fixed.before.size() + fixed.after.size()) continue;
     if (!path.starts_with(fixed.before) || !path.ends_with(fixed.after)) continue;
-    const std::string_view parameter = path.substr(
-        fixed.before.size(), path.size() - fixed.before.size() - fixed.after.size());
+    const std::string_view parameter =
+        path.substr(fixed.before.size(), path.size() - fixed.before.size() - fixed.after.size());
     if (parameter.find('/') == parameter.npos) return {fixed.endpoint, parameter};
   }
   return {};
@@ -54,10 +54,13 @@ Routed route(std::string_view path) noexcept {
 
 std::string_view allowed_methods(Endpoint endpoint) noexcept {
   switch (endpoint) {
-    case Endpoint::gateway: return "GET, POST, OPTIONS";
+    case Endpoint::gateway:
+      return "GET, POST, OPTIONS";
     case Endpoint::auth_context:
-    case Endpoint::credit_balance: return "GET, OPTIONS";
-    default: return "GET, HEAD, OPTIONS";
+    case Endpoint::credit_balance:
+      return "GET, OPTIONS";
+    default:
+      return "GET, HEAD, OPTIONS";
   }
 }
 

@@ -5,68 +5,56 @@ namespace turnpike::hosts::api {
 // A switch without default: the compiler refuses a code that has no status.
 int http_status(base::ErrorCode code) noexcept {
   using enum base::ErrorCode;
+  // clang-format off
   switch (code) {
-    case request_malformed:
-    case request_query_malformed:
-    case request_query_too_long:
-    case request_query_rejected:
-    case request_path_malformed:
-    case request_body_not_allowed:
-    case request_body_too_large:
-    case request_body_rejected:
-    case request_media_type_rejected:
-    case auth_credential_conflict:
-    case x402_not_payable:
-    case catalog_limit_invalid:
-    case catalog_cursor_invalid:
-    case catalog_filter_invalid:
-    case catalog_capability_id_invalid: return 400;
-    case auth_credential_required:
-    case auth_credential_invalid:
-    case auth_wrong_environment: return 401;
-    case billing_credits_exhausted: return 402;
-    case account_suspended:
-    case account_closed:
-    case account_forbidden: return 403;
-    case request_not_found:
-    case gateway_route_not_found:
-    case catalog_capability_not_found: return 404;
-    case request_method_not_allowed:
-    case gateway_method_not_allowed: return 405;
-    case request_timeout: return 408;
-    case catalog_cursor_stale: return 409;
-    case request_length_required: return 411;
-    case request_target_too_long: return 414;
-    case gateway_account_concurrency:
-    case billing_credits_reserved: return 429;
-    case request_headers_too_large: return 431;
-    case account_read_failed:
-    case gateway_plugin_fault:
-    case gateway_internal: return 500;
-    case request_coding_unsupported: return 501;
-    case account_absent:
-    case gateway_upstream_failure:
-    case gateway_upstream_response_too_large:
-    case gateway_upstream_redirect: return 502;
-    case auth_unavailable:
-    case account_provisioning:
-    case registry_unavailable:
-    case gateway_route_blocked:
-    case gateway_evidence_stale:
-    case gateway_upstream_credential:
-    case gateway_upstream_rate_limited:
-    case gateway_upstream_unavailable:
-    case gateway_transfer_limit:
-    case gateway_overloaded:
-    case gateway_stopping:
-    case billing_pricing_unavailable:
-    case billing_ledger_unavailable:
-    case billing_lease_lost:
-    case billing_settlement_unknown:
-    case catalog_inventory_incomplete: return 503;
-    case gateway_upstream_timeout: return 504;
-    case request_version_unsupported: return 505;
+    case request_malformed: case request_query_malformed: case request_query_too_long:
+    case request_query_rejected: case request_path_malformed: case request_body_not_allowed:
+    case request_body_too_large: case request_body_rejected: case request_media_type_rejected:
+    case auth_credential_conflict: case x402_not_payable: case catalog_limit_invalid:
+    case catalog_cursor_invalid: case catalog_filter_invalid: case catalog_capability_id_invalid:
+      return 400;
+    case auth_credential_required: case auth_credential_invalid: case auth_wrong_environment:
+      return 401;
+    case billing_credits_exhausted:
+      return 402;
+    case account_suspended: case account_closed: case account_forbidden:
+      return 403;
+    case request_not_found: case gateway_route_not_found: case catalog_capability_not_found:
+      return 404;
+    case request_method_not_allowed: case gateway_method_not_allowed:
+      return 405;
+    case request_timeout:
+      return 408;
+    case catalog_cursor_stale:
+      return 409;
+    case request_length_required:
+      return 411;
+    case request_target_too_long:
+      return 414;
+    case gateway_account_concurrency: case billing_credits_reserved:
+      return 429;
+    case request_headers_too_large:
+      return 431;
+    case account_read_failed: case gateway_plugin_fault: case gateway_internal:
+      return 500;
+    case request_coding_unsupported:
+      return 501;
+    case account_absent: case gateway_upstream_failure: case gateway_upstream_response_too_large:
+    case gateway_upstream_redirect:
+      return 502;
+    case auth_unavailable: case account_provisioning: case registry_unavailable:
+    case gateway_route_blocked: case gateway_evidence_stale: case gateway_upstream_credential:
+    case gateway_upstream_rate_limited: case gateway_upstream_unavailable:
+    case gateway_transfer_limit: case gateway_overloaded: case gateway_stopping:
+    case billing_pricing_unavailable: case billing_ledger_unavailable: case billing_lease_lost:
+    case billing_settlement_unknown: case catalog_inventory_incomplete:
+      return 503;
+    case gateway_upstream_timeout:
+      return 504;
+    case request_version_unsupported:
+      return 505;
   }
+  // clang-format on
   return 500;
 }
 

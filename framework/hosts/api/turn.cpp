@@ -70,7 +70,8 @@ void Turn::read_headers() {
         has_key = true;
         idempotency_key_ = field.value;
         break;
-      default: break;
+      default:
+        break;
     }
   }
 }

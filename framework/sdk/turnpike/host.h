@@ -48,8 +48,8 @@ class Random {
 
 struct HttpRequest {
   Method method = Method::get;
-  std::string_view url;   // absolute, http or https; the host checks the address it resolves to
-  Headers headers;        // Host, Content-Length, Connection and Accept-Encoding are the host's
+  std::string_view url;  // absolute, http or https; the host checks the address it resolves to
+  Headers headers;       // Host, Content-Length, Connection and Accept-Encoding are the host's
   std::string_view body;
 };
 

@@ -29,12 +29,12 @@ struct PricedOperation {
   std::string_view route_id;
   std::uint32_t route_revision = 0;
   Method method = Method::get;
-  std::string_view path;                // pattern
-  std::string_view price_policy_key;    // empty when unpriced
+  std::string_view path;              // pattern
+  std::string_view price_policy_key;  // empty when unpriced
   std::uint32_t price_version = 0;
   std::uint32_t credit_cost = 0;
   bool x402_enabled = false;
-  std::string_view x402_terms_json;     // canonical JSON array of terms, "[]" when none
+  std::string_view x402_terms_json;  // canonical JSON array of terms, "[]" when none
 };
 
 struct LaneBinding {
@@ -63,7 +63,7 @@ struct LaneRequest {
 struct ReplyView {
   int status = 0;
   Headers headers;
-  std::string_view body;       // whole when the lane asked for buffer_whole, else empty
+  std::string_view body;  // whole when the lane asked for buffer_whole, else empty
   std::uint64_t body_bytes = 0;
   std::uint32_t upstream_ms = 0;
 };
@@ -98,12 +98,16 @@ enum class Outcome : std::uint8_t {  // why a ticket is released
 };
 
 struct Charged {
-  std::vector<OwnedHeader> headers;      // added to the reply
+  std::vector<OwnedHeader> headers;  // added to the reply
   std::uint64_t credits_charged = 0;
-  std::int64_t credits_remaining = -1;   // -1: not known without another read
+  std::int64_t credits_remaining = -1;  // -1: not known without another read
 };
-struct NotCharged { Refusal refusal; };  // the reply is withheld; `refusal` is sent instead
-struct Unknown { Refusal refusal; };     // whether it was charged is not known; sent as such
+struct NotCharged {
+  Refusal refusal;
+};  // the reply is withheld; `refusal` is sent instead
+struct Unknown {
+  Refusal refusal;
+};  // whether it was charged is not known; sent as such
 using Finish = std::variant<Charged, NotCharged, Unknown>;
 
 // An admitted call: the units are held until settle() or release().
@@ -127,8 +131,8 @@ class BoundLane {
 struct LaneTraits {
   std::string_view name;                                 // "credits", "x402"
   std::span<const std::string_view> credential_headers;  // lower case
-  bool needs_account = false;   // the gateway authenticates an API key first
-  bool buffer_whole = false;    // settle() wants the whole body
+  bool needs_account = false;    // the gateway authenticates an API key first
+  bool buffer_whole = false;     // settle() wants the whole body
   bool charges_credits = false;  // a settled call costs PricedOperation::credit_cost
 };
 

@@ -164,30 +164,31 @@ Slot* make(FactoryError& error, Make factory) noexcept {
 }  // namespace turnpike::shell
 
 // In the section where the first gate looks; `used` keeps it without a reference from the plugin.
-#define TURNPIKE_EXPORT_DESCRIPTOR \
-  extern "C" [[gnu::visibility("default"), gnu::used, gnu::section("boostdll")]] constinit \
-      const ::turnpike::Descriptor turnpike_plugin_v1
+#define TURNPIKE_EXPORT_DESCRIPTOR             \
+  extern "C"                                   \
+      [[gnu::visibility("default"), gnu::used, \
+        gnu::section("boostdll")]] constinit const ::turnpike::Descriptor turnpike_plugin_v1
 
-#define TURNPIKE_PROVIDER(plugin_name, plugin_version, execution_kind, factory)               \
-  TURNPIKE_EXPORT_DESCRIPTOR = {                                                              \
-      .slot = ::turnpike::Slot::provider,                                                     \
-      .execution = ::turnpike::Execution::execution_kind,                                     \
-      .name = plugin_name,                                                                    \
-      .version = plugin_version,                                                              \
-      .fingerprint = ::turnpike::build_fingerprint,                                           \
-      .make_provider = [](::turnpike::FactoryError& error) noexcept -> ::turnpike::Provider* { \
-        return ::turnpike::shell::make<::turnpike::Provider,                                  \
-                                       ::turnpike::shell::GuardedProvider>(error, factory);   \
+#define TURNPIKE_PROVIDER(plugin_name, plugin_version, execution_kind, factory)                   \
+  TURNPIKE_EXPORT_DESCRIPTOR = {                                                                  \
+      .slot = ::turnpike::Slot::provider,                                                         \
+      .execution = ::turnpike::Execution::execution_kind,                                         \
+      .name = plugin_name,                                                                        \
+      .version = plugin_version,                                                                  \
+      .fingerprint = ::turnpike::build_fingerprint,                                               \
+      .make_provider = [](::turnpike::FactoryError& error) noexcept -> ::turnpike::Provider* {    \
+        return ::turnpike::shell::make<::turnpike::Provider, ::turnpike::shell::GuardedProvider>( \
+            error, factory);                                                                      \
       }};
 
-#define TURNPIKE_LANE(plugin_name, plugin_version, execution_kind, factory)                   \
-  TURNPIKE_EXPORT_DESCRIPTOR = {                                                              \
-      .slot = ::turnpike::Slot::lane,                                                         \
-      .execution = ::turnpike::Execution::execution_kind,                                     \
-      .name = plugin_name,                                                                    \
-      .version = plugin_version,                                                              \
-      .fingerprint = ::turnpike::build_fingerprint,                                           \
-      .make_lane = [](::turnpike::FactoryError& error) noexcept -> ::turnpike::Lane* {        \
-        return ::turnpike::shell::make<::turnpike::Lane, ::turnpike::shell::GuardedLane>(     \
-            error, factory);                                                                  \
+#define TURNPIKE_LANE(plugin_name, plugin_version, execution_kind, factory)                        \
+  TURNPIKE_EXPORT_DESCRIPTOR = {                                                                   \
+      .slot = ::turnpike::Slot::lane,                                                              \
+      .execution = ::turnpike::Execution::execution_kind,                                          \
+      .name = plugin_name,                                                                         \
+      .version = plugin_version,                                                                   \
+      .fingerprint = ::turnpike::build_fingerprint,                                                \
+      .make_lane = [](::turnpike::FactoryError& error) noexcept -> ::turnpike::Lane* {             \
+        return ::turnpike::shell::make<::turnpike::Lane, ::turnpike::shell::GuardedLane>(error,    \
+                                                                                         factory); \
       }};

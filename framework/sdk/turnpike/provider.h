@@ -27,11 +27,11 @@ namespace turnpike {
 struct BoundOperation {
   std::string_view route_id;
   Method method = Method::get;
-  std::string_view path;           // the matcher's pattern, such as "/v1/gateway/x/daos/{dao_id}"
+  std::string_view path;  // the matcher's pattern, such as "/v1/gateway/x/daos/{dao_id}"
   std::span<const std::string_view> parameter_names;
-  const Settings* settings = nullptr;  // the route's own `upstream_settings`; may be null
-  std::uint32_t credit_cost = 0;       // 0 when unpriced
-  std::string_view x402_atomic_amount; // empty when not enabled
+  const Settings* settings = nullptr;   // the route's own `upstream_settings`; may be null
+  std::uint32_t credit_cost = 0;        // 0 when unpriced
+  std::string_view x402_atomic_amount;  // empty when not enabled
 };
 
 struct Binding {
@@ -45,8 +45,8 @@ struct Binding {
 struct UpstreamRequest {
   std::uint32_t operation = 0;
   Method method = Method::get;
-  std::string_view path;    // raw path the caller sent, without query and `:free`
-  std::string_view query;   // raw query without '?', exactly the caller's bytes
+  std::string_view path;   // raw path the caller sent, without query and `:free`
+  std::string_view query;  // raw query without '?', exactly the caller's bytes
   std::span<const PathParameter> parameters;
   std::string_view content_type;  // empty when there is no body
   std::string_view body;          // exactly the caller's bytes

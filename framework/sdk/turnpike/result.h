@@ -15,16 +15,16 @@
 namespace turnpike {
 
 enum class FailureKind : std::uint8_t {
-  invalid_settings,    // bind: the YAML settings are wrong; `where` names the key
-  timeout,             // the deadline passed before the upstream was done
-  transport,           // no connection, broken connection, name resolution, TLS
-  contract,            // the upstream answered something that is not its protocol
-  too_large,           // the reply passed the ceiling given in the request
-  redirect,            // the upstream redirected; redirects are never followed
-  credential,          // our own credential for the upstream is missing or was refused
-  unavailable,         // the provider cannot work now (its store is closed, its breaker is open)
-  cancelled,           // the caller is gone or the gateway stops
-  plugin_fault,        // the plugin threw or broke the interface; set by the guard, not by authors
+  invalid_settings,  // bind: the YAML settings are wrong; `where` names the key
+  timeout,           // the deadline passed before the upstream was done
+  transport,         // no connection, broken connection, name resolution, TLS
+  contract,          // the upstream answered something that is not its protocol
+  too_large,         // the reply passed the ceiling given in the request
+  redirect,          // the upstream redirected; redirects are never followed
+  credential,        // our own credential for the upstream is missing or was refused
+  unavailable,       // the provider cannot work now (its store is closed, its breaker is open)
+  cancelled,         // the caller is gone or the gateway stops
+  plugin_fault,      // the plugin threw or broke the interface; set by the guard, not by authors
 };
 
 struct Failure {

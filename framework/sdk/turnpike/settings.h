@@ -64,7 +64,7 @@ struct Settings {
   std::string text;        // scalar
   std::vector<Settings> items;                           // list
   std::vector<std::pair<std::string, Settings>> fields;  // map, in source order
-  std::string file;  // where this node stood, for messages
+  std::string file;                                      // where this node stood, for messages
   int line = 0;
   int column = 0;
 
@@ -128,12 +128,11 @@ struct Settings {
     std::int64_t value = 0;
     const char* end = node->text.data() + node->text.size();
     const auto [rest, problem] = std::from_chars(node->text.data(), end, value);
-    const bool is_number =
-        node->kind == Kind::scalar && !node->quoted && !node->is_secret &&
-        problem == std::errc{} && rest == end;
+    const bool is_number = node->kind == Kind::scalar && !node->quoted && !node->is_secret &&
+                           problem == std::errc{} && rest == end;
     if (!is_number || value < minimum || value > maximum) {
-      return wrong(key, "an integer from " + std::to_string(minimum) + " to " +
-                            std::to_string(maximum));
+      return wrong(key,
+                   "an integer from " + std::to_string(minimum) + " to " + std::to_string(maximum));
     }
     return value;
   }

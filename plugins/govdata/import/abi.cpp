@@ -110,9 +110,7 @@ std::string AbiReader::bytes_at(std::size_t offset) {
   return std::string(data_.substr(begin, length));
 }
 
-std::string AbiReader::bytes(std::size_t index) {
-  return bytes_at(length_at(index * word_bytes));
-}
+std::string AbiReader::bytes(std::size_t index) { return bytes_at(length_at(index * word_bytes)); }
 
 // Returns the offset of the first element.
 std::size_t AbiReader::begin_list(std::size_t index, std::size_t& count) {

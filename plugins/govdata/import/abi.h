@@ -28,13 +28,13 @@ class AbiReader {
   explicit AbiReader(std::string_view data) : data_(data), budget_(data.size()) {}
 
   // Argument `index` of the head.
-  [[nodiscard]] std::string number(std::size_t index) const;           // uint256, decimal
-  [[nodiscard]] std::int64_t small_number(std::size_t index) const;    // fits into 63 bits
-  [[nodiscard]] std::string address(std::size_t index) const;          // 0x, lower case
+  [[nodiscard]] std::string number(std::size_t index) const;         // uint256, decimal
+  [[nodiscard]] std::int64_t small_number(std::size_t index) const;  // fits into 63 bits
+  [[nodiscard]] std::string address(std::size_t index) const;        // 0x, lower case
   std::string bytes(std::size_t index);
   std::vector<std::string> addresses(std::size_t index);
   std::vector<std::string> numbers(std::size_t index);
-  std::vector<std::string> byte_lists(std::size_t index);              // string[] or bytes[]
+  std::vector<std::string> byte_lists(std::size_t index);  // string[] or bytes[]
 
  private:
   [[nodiscard]] std::string_view word(std::size_t offset) const;

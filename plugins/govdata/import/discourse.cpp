@@ -72,15 +72,13 @@ class Forum {
     const JsonValue* topics = document.get("topic_list");
     const JsonValue* categories = document.get("category_list");
     if (topics != nullptr) {
-      each(topics->get("topics"), position + ".topic_list.topics", [&](const JsonValue& topic) {
-        take_topic(topic, author_of(document, topic));
-      });
+      each(topics->get("topics"), position + ".topic_list.topics",
+           [&](const JsonValue& topic) { take_topic(topic, author_of(document, topic)); });
     } else if (document.get("post_stream") != nullptr) {
       take_thread(document, position);
     } else if (document.get("latest_posts") != nullptr) {
-      each(document.get("latest_posts"), position + ".latest_posts", [&](const JsonValue& post) {
-        take_loose_post(post);
-      });
+      each(document.get("latest_posts"), position + ".latest_posts",
+           [&](const JsonValue& post) { take_loose_post(post); });
     } else if (categories != nullptr) {
       each(categories->get("categories"), position + ".category_list.categories",
            [&](const JsonValue& category) {
@@ -178,9 +176,8 @@ class Forum {
         run_.count(run_.writer().put_topic(source_, topic));
       });
     }
-    each(posts, position + ".post_stream.posts", [&](const JsonValue& post) {
-      take_post(post, id);
-    });
+    each(posts, position + ".post_stream.posts",
+         [&](const JsonValue& post) { take_post(post, id); });
   }
 
   void take_post(const JsonValue& record, const std::string& topic_id) {

@@ -196,9 +196,8 @@ void import_rows(Run& run, Contract& contract, Input& input) {
   for (std::string& column : columns) column = normal_name(column);
   std::vector<std::string> row;
   while (reader.row(row)) {
-    run.record("line " + std::to_string(reader.line()), [&] {
-      contract.apply(decode_row(columns, row, run.options().event));
-    });
+    run.record("line " + std::to_string(reader.line()),
+               [&] { contract.apply(decode_row(columns, row, run.options().event)); });
   }
 }
 

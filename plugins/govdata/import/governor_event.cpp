@@ -74,8 +74,8 @@ std::optional<std::string> integer_text(const JsonValue& value) {
   const std::string_view text = trimmed(value.text);
   if (auto decimal = decimal_of_hex(text)) return decimal;
   if (text.empty() || text.size() > 78) return std::nullopt;
-  const bool digits = std::all_of(text.begin(), text.end(),
-                                  [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits =
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   return digits ? canonical_decimal(text) : std::nullopt;
 }
 

@@ -18,7 +18,7 @@ struct GovernorEvent {
   GovernorEventKind kind = GovernorEventKind::created;
   std::string proposal_id;  // decimal
   MaybeInteger block, log_index;
-  MaybeInteger time_s;      // the block's own time, where the log tells it
+  MaybeInteger time_s;  // the block's own time, where the log tells it
   MaybeText tx_hash, address;
   // created
   MaybeText proposer, description, proposal_type, voting_module;

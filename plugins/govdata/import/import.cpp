@@ -24,13 +24,15 @@ bool is_dao_id(std::string_view id) {
 std::int64_t begin_run(Database& database, const ImportOptions& options) {
   Transaction transaction(database, Transaction::Kind::write);
   database
-      .prepare("UPDATE import_run SET status='failed', finished_at=?1, error='interrupted'"
-               " WHERE status='running' AND started_at < ?2")
+      .prepare(
+          "UPDATE import_run SET status='failed', finished_at=?1, error='interrupted'"
+          " WHERE status='running' AND started_at < ?2")
       .with(options.now_ms, options.now_ms - interrupted_after_ms)
       .run();
   database
-      .prepare("INSERT INTO import_run(importer, input_name, started_at, status)"
-               " VALUES (?1,?2,?3,'running')")
+      .prepare(
+          "INSERT INTO import_run(importer, input_name, started_at, status)"
+          " VALUES (?1,?2,?3,'running')")
       .with(name_of(options.format), options.input_name, options.now_ms)
       .run();
   const std::int64_t id = database.last_row_id();
@@ -42,30 +44,32 @@ void end_run(Database& database, std::int64_t run_id, const ImportOptions& optio
              const ImportSummary& summary, const std::string& sha256,
              const std::map<std::string, SourceKey>& sources) {
   // The operator sees the whole text; the store, which callers can read, only what went wrong.
-  const std::string problem =
-      summary.status == "ok" ? ""
-      : summary.rows_rejected > 0
-          ? std::to_string(summary.rows_rejected) + " of " + std::to_string(summary.rows_in) +
-                " records rejected"
-          : "the input could not be read to its end";
+  const std::string problem = summary.status == "ok" ? ""
+                              : summary.rows_rejected > 0
+                                  ? std::to_string(summary.rows_rejected) + " of " +
+                                        std::to_string(summary.rows_in) + " records rejected"
+                                  : "the input could not be read to its end";
   database
-      .prepare("UPDATE import_run SET finished_at=?2, status=?3, rows_in=?4, rows_new=?5,"
-               " rows_changed=?6, rows_same=?7, rows_rejected=?8, error=nullif(?9,''),"
-               " input_sha256=nullif(?10,'') WHERE run_id=?1")
+      .prepare(
+          "UPDATE import_run SET finished_at=?2, status=?3, rows_in=?4, rows_new=?5,"
+          " rows_changed=?6, rows_same=?7, rows_rejected=?8, error=nullif(?9,''),"
+          " input_sha256=nullif(?10,'') WHERE run_id=?1")
       .with(run_id, options.now_ms, summary.status, summary.rows_in, summary.rows_new,
             summary.rows_changed, summary.rows_same, summary.rows_rejected, problem, sha256)
       .run();
   for (const auto& [name, key] : sources) {
     const bool failed = summary.status == "failed";
     database
-        .prepare("UPDATE source SET last_attempt_at=?4, last_error=nullif(?5,''),"
-                 " last_success_at = CASE WHEN ?6 THEN last_success_at ELSE ?4 END"
-                 " WHERE provider=?1 AND scope=?2 AND kind=?3")
+        .prepare(
+            "UPDATE source SET last_attempt_at=?4, last_error=nullif(?5,''),"
+            " last_success_at = CASE WHEN ?6 THEN last_success_at ELSE ?4 END"
+            " WHERE provider=?1 AND scope=?2 AND kind=?3")
         .with(key.provider, key.scope, key.kind, options.now_ms, problem, std::int64_t{failed})
         .run();
     database
-        .prepare("UPDATE import_run SET source_id = (SELECT source_id FROM source WHERE"
-                 " provider=?2 AND scope=?3 AND kind=?4) WHERE run_id=?1 AND source_id IS NULL")
+        .prepare(
+            "UPDATE import_run SET source_id = (SELECT source_id FROM source WHERE"
+            " provider=?2 AND scope=?3 AND kind=?4) WHERE run_id=?1 AND source_id IS NULL")
         .with(run_id, key.provider, key.scope, key.kind)
         .run();
   }
@@ -102,8 +106,7 @@ bool too_many_rejected(const ImportSummary& summary) {
 }  // namespace
 
 std::optional<Format> format_of(std::string_view name) {
-  for (const Format format :
-       {Format::snapshot_graphql, Format::governor_logs, Format::discourse}) {
+  for (const Format format : {Format::snapshot_graphql, Format::governor_logs, Format::discourse}) {
     if (name_of(format) == name) return format;
   }
   return std::nullopt;

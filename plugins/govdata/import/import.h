@@ -22,14 +22,14 @@ std::string_view name_of(Format format);
 
 struct ImportOptions {
   Format format = Format::snapshot_graphql;
-  DaoRecord dao;                         // an empty id is minted from the Snapshot space
-  std::string provider;                  // default: by format
-  std::string scope;                     // default: told by the records
-  std::string base_url;                  // discourse: the forum; others: where proposals are read
-  std::string proposal_id;               // snapshot: of votes that do not name theirs
-  std::string event;                     // governor: of a CSV whose columns do not tell
-  std::string clock_mode;                // governor: blocknumber or timestamp; default: by size
-  std::string blocks_path;               // governor: CSV of block_number,timestamp
+  DaoRecord dao;            // an empty id is minted from the Snapshot space
+  std::string provider;     // default: by format
+  std::string scope;        // default: told by the records
+  std::string base_url;     // discourse: the forum; others: where proposals are read
+  std::string proposal_id;  // snapshot: of votes that do not name theirs
+  std::string event;        // governor: of a CSV whose columns do not tell
+  std::string clock_mode;   // governor: blocknumber or timestamp; default: by size
+  std::string blocks_path;  // governor: CSV of block_number,timestamp
   std::string input_name;
   std::int64_t chain_id = 1;
   std::int64_t stale_after_s = 3600;
@@ -44,7 +44,7 @@ struct ImportSummary {
   std::string status;  // ok, partial, failed
   std::string error;
   std::int64_t rows_in = 0, rows_new = 0, rows_changed = 0, rows_same = 0;
-  std::int64_t rows_ignored = 0;   // repeats within the file; events that say nothing here
+  std::int64_t rows_ignored = 0;  // repeats within the file; events that say nothing here
   std::int64_t rows_rejected = 0;
   std::int64_t revision = 0;
 };

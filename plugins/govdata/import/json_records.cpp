@@ -232,10 +232,10 @@ void read_lines(Input& input, const JsonShape& shape,
     if (trimmed(line).empty()) continue;
     const std::string position = "line " + std::to_string(number);
     std::vector<JsonRecord> records;
-    const std::function<void(std::string_view, JsonValue&&)> emit =
-        [&](std::string_view, JsonValue&& value) {
-          records.push_back({{}, position, std::move(value)});
-        };
+    const std::function<void(std::string_view, JsonValue &&)> emit = [&](std::string_view,
+                                                                         JsonValue&& value) {
+      records.push_back({{}, position, std::move(value)});
+    };
     const std::function<void()> ignore = [] {};
     RecordSax sax(shape, emit, ignore);
     bool whole = false;
@@ -258,8 +258,8 @@ void read_document(Input& input, const JsonShape& shape,
                    const std::function<void(JsonRecord&&)>& on_record) {
   std::map<std::string, std::uint64_t, std::less<>> counts;
   const std::function<void()> begins = [&] { input.begin_record(); };
-  const std::function<void(std::string_view, JsonValue&&)> emit = [&](std::string_view list,
-                                                                     JsonValue&& value) {
+  const std::function<void(std::string_view, JsonValue &&)> emit = [&](std::string_view list,
+                                                                       JsonValue&& value) {
     const std::uint64_t index = counts[std::string(list)]++;
     on_record({list, std::string(list) + "[" + std::to_string(index) + "]", std::move(value)});
     input.begin_record();
@@ -273,9 +273,8 @@ void read_document(Input& input, const JsonShape& shape,
     const std::uint64_t start = input.position();
     RecordSax sax(shape, emit, begins);
     if (!nlohmann::json::sax_parse(stream, &sax, nlohmann::json::input_format_t::json, false)) {
-      throw ImportError(sax.problem() + (start > 0 ? " (counted from byte " +
-                                                         std::to_string(start) + ")"
-                                                   : ""));
+      throw ImportError(sax.problem() +
+                        (start > 0 ? " (counted from byte " + std::to_string(start) + ")" : ""));
     }
     stream.clear();
   }

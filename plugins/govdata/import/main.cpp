@@ -30,7 +30,8 @@ struct Arguments {
 void declare(CLI::App& app, Arguments& arguments) {
   ImportOptions& options = arguments.options;
   app.add_option("format", arguments.format,
-                 "snapshot-graphql, governor-logs, discourse, or sample")->required();
+                 "snapshot-graphql, governor-logs, discourse, or sample")
+      ->required();
   app.add_option("input", arguments.input, "the file, or - for standard input; may be gzipped");
   app.add_option("--database", arguments.database, "the store; made when missing")->required();
   app.add_option("--dao", options.dao.dao_id, "id of the DAO the records belong to");
@@ -61,23 +62,22 @@ void declare(CLI::App& app, Arguments& arguments) {
 
 // The summary's counters by their names, in the order they are printed in.
 Json json_of(const ImportSummary& summary) {
-  Json value = {{"status", summary.status},     {"in", summary.rows_in},
-                {"new", summary.rows_new},      {"changed", summary.rows_changed},
-                {"same", summary.rows_same},    {"ignored", summary.rows_ignored},
+  Json value = {{"status", summary.status},          {"in", summary.rows_in},
+                {"new", summary.rows_new},           {"changed", summary.rows_changed},
+                {"same", summary.rows_same},         {"ignored", summary.rows_ignored},
                 {"rejected", summary.rows_rejected}, {"revision", summary.revision}};
   if (!summary.error.empty()) value["error"] = summary.error;
   return value;
 }
 
 void print_summary(const std::string& name, const ImportSummary& summary) {
-  std::printf("%s: %s: %lld records: %lld new, %lld changed, %lld same, %lld ignored, %lld "
-              "rejected\n",
-              name.c_str(), summary.status.c_str(), static_cast<long long>(summary.rows_in),
-              static_cast<long long>(summary.rows_new),
-              static_cast<long long>(summary.rows_changed),
-              static_cast<long long>(summary.rows_same),
-              static_cast<long long>(summary.rows_ignored),
-              static_cast<long long>(summary.rows_rejected));
+  std::printf(
+      "%s: %s: %lld records: %lld new, %lld changed, %lld same, %lld ignored, %lld "
+      "rejected\n",
+      name.c_str(), summary.status.c_str(), static_cast<long long>(summary.rows_in),
+      static_cast<long long>(summary.rows_new), static_cast<long long>(summary.rows_changed),
+      static_cast<long long>(summary.rows_same), static_cast<long long>(summary.rows_ignored),
+      static_cast<long long>(summary.rows_rejected));
   if (!summary.error.empty()) std::fprintf(stderr, "%s: %s\n", name.c_str(), summary.error.c_str());
 }
 
@@ -126,8 +126,7 @@ class Rejections {
 };
 
 void print_json(const Json& value) {
-  std::printf("%s\n",
-              value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  std::printf("%s\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
 // Below the working directory, beside the build, or where an installation puts it.
@@ -136,8 +135,8 @@ std::string sample_directory() {
   const fs::path shipped = "plugins/govdata/sample";
   std::error_code problem;
   const fs::path home = fs::read_symlink("/proc/self/exe", problem).parent_path();
-  for (const fs::path& folder : {shipped, home / "../.." / shipped,
-                                 home / "../share/turnpike/govdata/sample"}) {
+  for (const fs::path& folder :
+       {shipped, home / "../.." / shipped, home / "../share/turnpike/govdata/sample"}) {
     if (fs::exists(folder / "manifest.json", problem)) return folder.string();
   }
   throw ImportError("the sample data is not found; give --directory");
@@ -149,8 +148,7 @@ int import_sample(const Arguments& arguments, Database& database) {
   const auto results = load_sample(
       database,
       arguments.sample_directory.empty() ? sample_directory() : arguments.sample_directory,
-      arguments.options.now_ms,
-      [&](const std::string& position, const std::string& reason) {
+      arguments.options.now_ms, [&](const std::string& position, const std::string& reason) {
         rejections.add(position, reason);
       });
   int code = exit_done;
@@ -175,17 +173,16 @@ int import_file(Arguments& arguments, Database& database) {
   }
   arguments.options.format = *format;
   const std::filesystem::path path(arguments.input);
-  arguments.options.input_name = arguments.input == "-" ? "standard input"
-                                                        : path.filename().string();
+  arguments.options.input_name =
+      arguments.input == "-" ? "standard input" : path.filename().string();
   if (arguments.options.event.empty()) {
     const std::string name = path.filename().string();
     arguments.options.event = name.substr(0, name.find('.'));
   }
   ProgressLine progress;
   Rejections rejections(progress);
-  Input input(open_file(arguments.input), [&](std::uint64_t read, std::uint64_t total) {
-    progress.update(read, total);
-  });
+  Input input(open_file(arguments.input),
+              [&](std::uint64_t read, std::uint64_t total) { progress.update(read, total); });
   const ImportSummary summary =
       run_import(database, input, arguments.options,
                  [&](const std::string& position, const std::string& reason) {
@@ -213,8 +210,7 @@ int run(int count, char** values) {
     return app.exit(error) == 0 ? exit_done : exit_usage;
   }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  arguments.options.now_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  arguments.options.now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
   for (const auto& [text, name] :
        {std::pair{&arguments.now, "--now"}, {&arguments.as_of, "--as-of"}}) {
     if (text->empty()) continue;
@@ -230,8 +226,7 @@ int run(int count, char** values) {
     }
   }
   // A dry run must not leave a file behind where there was none.
-  const bool in_memory =
-      arguments.options.dry_run && !std::filesystem::exists(arguments.database);
+  const bool in_memory = arguments.options.dry_run && !std::filesystem::exists(arguments.database);
   const auto database = open_for_import(in_memory ? ":memory:" : arguments.database);
   return arguments.format == "sample" ? import_sample(arguments, *database)
                                       : import_file(arguments, *database);

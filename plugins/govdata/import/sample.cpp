@@ -19,8 +19,7 @@ Json read_manifest(const std::string& directory) {
   std::ifstream stream(directory + "/manifest.json");
   if (!stream) throw ImportError("no manifest.json in " + directory);
   Json manifest = Json::parse(stream, nullptr, false);
-  if (!manifest.is_object() || !manifest["anchor"].is_string() ||
-      !manifest["imports"].is_array()) {
+  if (!manifest.is_object() || !manifest["anchor"].is_string() || !manifest["imports"].is_array()) {
     throw ImportError("manifest.json has no anchor or no list of imports");
   }
   return manifest;
@@ -30,8 +29,8 @@ Json read_manifest(const std::string& directory) {
 std::int64_t choose_move(Database& database, std::int64_t anchor_ms, std::int64_t now_ms) {
   const std::int64_t wanted = now_ms - anchor_ms;
   Transaction transaction(database, Transaction::Kind::write);
-  const std::int64_t last = database.number(
-      "SELECT CAST(value AS INTEGER) FROM meta WHERE key='sample_move_ms'", wanted);
+  const std::int64_t last =
+      database.number("SELECT CAST(value AS INTEGER) FROM meta WHERE key='sample_move_ms'", wanted);
   const std::int64_t chosen = std::llabs(wanted - last) < same_move_ms ? last : wanted;
   const std::string text = std::to_string(chosen);
   database.prepare("INSERT OR REPLACE INTO meta(key, value) VALUES ('sample_move_ms', ?1)")

@@ -75,8 +75,8 @@ bool has_execution_plugin(const JsonValue& record) {
   const JsonValue* plugins = record.get("plugins");
   constexpr std::array<std::string_view, 4> names = {"safeSnap", "oSnap", "reality", "daoModule"};
   return plugins != nullptr && std::any_of(names.begin(), names.end(), [&](std::string_view name) {
-    return plugins->get(name) != nullptr;
-  });
+           return plugins->get(name) != nullptr;
+         });
 }
 
 ProposalRecord proposal_of(const Run& run, const JsonValue& record) {
@@ -89,8 +89,8 @@ ProposalRecord proposal_of(const Run& run, const JsonValue& record) {
   proposal.voting_system = text_field(record, "type");
   proposal.url = text_field(record, "link");
   if (!proposal.url) {
-    proposal.url = "https://snapshot.org/#/" + space_of(run, record) + "/proposal/" +
-                   proposal.external_id;
+    proposal.url =
+        "https://snapshot.org/#/" + space_of(run, record) + "/proposal/" + proposal.external_id;
   }
   proposal.discussion_url = text_field(record, "discussion");
   proposal.source_status = text_field(record, "state");

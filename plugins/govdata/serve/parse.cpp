@@ -45,8 +45,8 @@ std::string_view path_value(const ServiceCall& call, std::size_t index) {
 }  // namespace
 
 RouteRequest parse_request(const ServiceCall& call) {
-  RouteRequest request{call.operation, {}, Query(call.query), {}, false, {}, {}, {}, {},
-                       0, 0, false, true, true};
+  RouteRequest request{
+      call.operation, {}, Query(call.query), {}, false, {}, {}, {}, {}, 0, 0, false, true, true};
   Query& query = request.query;
   switch (call.operation) {
     case Operation::pricing:

@@ -81,8 +81,10 @@ Json Presenter::summary(const ProposalRow& row, const std::vector<Choice>& choic
   Json leader = nullptr;
   if (const auto at = leading_choice(choices)) {
     const Choice& choice = choices[*at];
-    leader = {{"id", choice.id}, {"label", cut_title(choice.label)},
-              {"power", nullable(choice.score)}, {"share", share_json(choice.score, choices)}};
+    leader = {{"id", choice.id},
+              {"label", cut_title(choice.label)},
+              {"power", nullable(choice.score)},
+              {"share", share_json(choice.score, choices)}};
   }
   return {
       {"daoId", row.dao_id},

@@ -168,8 +168,14 @@ std::vector<DaoRow> read_daos(Database& database, const std::optional<std::strin
                  " ORDER BY d.dao_id");
     if (dao_id) row.with(*dao_id);
     while (row.step()) {
-      daos.push_back({row.text(0), row.text(1), row.maybe_text(2), row.maybe_text(3),
-                      row.maybe_text(4), {}, row.maybe_integer(5), row.maybe_integer(6)});
+      daos.push_back({row.text(0),
+                      row.text(1),
+                      row.maybe_text(2),
+                      row.maybe_text(3),
+                      row.maybe_text(4),
+                      {},
+                      row.maybe_integer(5),
+                      row.maybe_integer(6)});
     }
   }
   for (DaoRow& dao : daos) {
@@ -205,9 +211,9 @@ void scan_states(Database& database, const std::optional<std::string>& dao_id,
 
 std::optional<std::string> resolve_dao(Database& database, const std::string& name) {
   const std::string lower = lower_ascii(name);
-  for (const char* sql : {"SELECT dao_id FROM dao WHERE dao_id = ?1",
-                          "SELECT dao_id FROM dao_alias WHERE alias = ?1",
-                          "SELECT dao_id FROM dao WHERE name = ?1 COLLATE NOCASE LIMIT 2"}) {
+  for (const char* sql :
+       {"SELECT dao_id FROM dao WHERE dao_id = ?1", "SELECT dao_id FROM dao_alias WHERE alias = ?1",
+        "SELECT dao_id FROM dao WHERE name = ?1 COLLATE NOCASE LIMIT 2"}) {
     auto row = database.prepare(sql);
     row.with(lower);
     if (!row.step()) continue;

@@ -36,13 +36,12 @@ std::vector<ProposalRow> changed_proposals(RouteContext& context, const Activity
     statement.with(window.start_ms, window.end_ms, limit + 1);
     if (dao) statement.with(*dao);
   };
-  auto rows = read_proposals(
-      context.database,
-      dao ? "WHERE p.dao_id = ?4 AND p.updated_at BETWEEN ?1 AND ?2"
-            " ORDER BY p.updated_at DESC, p.proposal_pk LIMIT ?3"
-          : "WHERE p.updated_at BETWEEN ?1 AND ?2"
-            " ORDER BY p.updated_at DESC, p.proposal_pk LIMIT ?3",
-      bind);
+  auto rows = read_proposals(context.database,
+                             dao ? "WHERE p.dao_id = ?4 AND p.updated_at BETWEEN ?1 AND ?2"
+                                   " ORDER BY p.updated_at DESC, p.proposal_pk LIMIT ?3"
+                                 : "WHERE p.updated_at BETWEEN ?1 AND ?2"
+                                   " ORDER BY p.updated_at DESC, p.proposal_pk LIMIT ?3",
+                             bind);
   auto open = read_proposals(
       context.database,
       std::string("WHERE p.lifecycle <> 'closed' AND p.voting_ends_at >= ?1"
@@ -157,12 +156,12 @@ std::vector<Json> activity_items(RouteContext& context, const ActivityWindow& wi
   for (const ProposalRow& row : proposals) {
     const std::int64_t updated_at = row.updated(window.end_ms);
     if (updated_at < window.start_ms || updated_at > window.end_ms) continue;
-    entries.push_back({updated_at, false, row.dao_id, row.provider, row.record.external_id, &row,
-                       nullptr});
+    entries.push_back(
+        {updated_at, false, row.dao_id, row.provider, row.record.external_id, &row, nullptr});
   }
   for (const TopicRow& row : topics) {
-    entries.push_back({row.updated_at, true, row.dao_id, "discourse", row.record.external_id,
-                       nullptr, &row});
+    entries.push_back(
+        {row.updated_at, true, row.dao_id, "discourse", row.record.external_id, nullptr, &row});
   }
   std::sort(entries.begin(), entries.end(), comes_before);
   std::vector<Json> items;

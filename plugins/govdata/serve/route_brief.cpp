@@ -29,8 +29,8 @@ struct Timed {
 struct Overview {
   std::map<Outcome, std::int64_t> outcomes;
   std::map<Execution, std::int64_t> executions;
-  std::vector<Timed> active, upcoming;           // soonest first
-  std::vector<Timed> ended;                      // latest first
+  std::vector<Timed> active, upcoming;  // soonest first
+  std::vector<Timed> ended;             // latest first
   std::vector<std::pair<Timed, std::int64_t>> ended_voters;
   std::vector<std::int64_t> periods_ms;
   std::int64_t created_30d = 0, created_90d = 0;
@@ -71,10 +71,9 @@ Overview overview_of(RouteContext& context) {
     return left.at != right.at ? left.at > right.at : left.pk < right.pk;
   };
   std::sort(overview.ended.begin(), overview.ended.end(), latest_first);
-  std::sort(overview.ended_voters.begin(), overview.ended_voters.end(),
-            [&](const auto& left, const auto& right) {
-              return latest_first(left.first, right.first);
-            });
+  std::sort(
+      overview.ended_voters.begin(), overview.ended_voters.end(),
+      [&](const auto& left, const auto& right) { return latest_first(left.first, right.first); });
   return overview;
 }
 

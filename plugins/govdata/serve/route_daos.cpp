@@ -94,8 +94,7 @@ Json dao_item(const DaoRow& dao, const Counts& counts, const ForumCounts* forum,
       {"latestActivity",
        {{"proposalCreatedAt", iso_or_null(counts.created)},
         {"proposalUpdatedAt", iso_or_null(counts.updated)},
-        {"forumLastPostedAt",
-         iso_or_null(forum != nullptr ? forum->last_posted : std::nullopt)}}},
+        {"forumLastPostedAt", iso_or_null(forum != nullptr ? forum->last_posted : std::nullopt)}}},
       {"coverageStatus", complete ? "complete" : "partial"},
       {"dataAsOf", iso_or_null(as_of)},
   };
@@ -148,8 +147,8 @@ void count_topics_by_source(RouteContext& context, std::map<std::int64_t, Source
 Json derivation(Database& database) {
   MaybeTime last;
   {
-    auto row = database.prepare(
-        "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'last_derived_at'");
+    auto row =
+        database.prepare("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'last_derived_at'");
     if (row.step()) last = row.integer(0);
   }
   auto row = database.prepare(
@@ -176,9 +175,8 @@ std::string readiness_of(const std::vector<SourceRow>& sources, bool importing,
 
 std::vector<Json> dao_items(RouteContext& context, const std::optional<std::string>& dao_id) {
   std::map<std::string, Counts> counts;
-  scan_states(context.database, dao_id, [&](const StateRow& row) {
-    count(counts[row.dao_id], row, context.now_ms);
-  });
+  scan_states(context.database, dao_id,
+              [&](const StateRow& row) { count(counts[row.dao_id], row, context.now_ms); });
   const auto forums = forum_counts(context.database, dao_id);
   std::map<std::string, std::vector<SourceRow>> sources;
   for (SourceRow& source : read_sources(context.database, dao_id)) {
@@ -230,8 +228,8 @@ Json run_freshness(RouteContext& context) {
   Json warnings = Json::array();
   if (items.full()) warnings.push_back("sources_truncated");
   return {
-      {"status", readiness_of(sources, import_is_running(database, context.now_ms),
-                              context.now_ms)},
+      {"status",
+       readiness_of(sources, import_is_running(database, context.now_ms), context.now_ms)},
       {"dataAsOf", iso_or_null(newest)},
       {"oldestSourceAsOf", iso_or_null(oldest)},
       {"revision", read_revision(database)},

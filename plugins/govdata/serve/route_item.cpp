@@ -160,11 +160,10 @@ Json related(RouteContext& context, std::string_view kind, std::int64_t pk) {
                     " ON b.topic_pk = a.topic_pk WHERE a.proposal_pk = ?1 AND b.proposal_pk <> ?1"
                   : "SELECT proposal_pk FROM item_link WHERE topic_pk = ?1";
   Json topics = Json::array();
-  for (const TopicRow& row :
-       read_topics(context.database,
-                   "WHERE t.topic_pk IN (" + linked_topics +
-                       ") ORDER BY t.updated_at DESC, t.external_id LIMIT 10",
-                   bind)) {
+  for (const TopicRow& row : read_topics(context.database,
+                                         "WHERE t.topic_pk IN (" + linked_topics +
+                                             ") ORDER BY t.updated_at DESC, t.external_id LIMIT 10",
+                                         bind)) {
     topics.push_back(context.present.summary(row));
   }
   Json proposals = Json::array();
@@ -181,9 +180,9 @@ Json related(RouteContext& context, std::string_view kind, std::int64_t pk) {
 std::vector<ProposalRow> proposals_named(RouteContext& context, const ItemName& name) {
   for (const std::string& id : {name.external_id, lower_ascii(name.external_id),
                                 decimal_of_hex(name.external_id).value_or("")}) {
-    auto rows = read_proposals(
-        context.database, "WHERE p.external_id = ?1 ORDER BY p.updated_at DESC, p.proposal_pk",
-        [&](Statement& statement) { statement.with(id); });
+    auto rows = read_proposals(context.database,
+                               "WHERE p.external_id = ?1 ORDER BY p.updated_at DESC, p.proposal_pk",
+                               [&](Statement& statement) { statement.with(id); });
     if (!rows.empty()) return rows;
   }
   return {};
@@ -198,18 +197,18 @@ Json run_item(RouteContext& context) {
   Json warnings = Json::array();
   Json data = {{"kind", request.kind}};
   if (request.kind == "proposal") {
-    const auto named = choose<ProposalRow>(proposals_named(context, name), name,
-                                           *request.external_id,
-                                           [](const ProposalRow& row) { return row.provider; });
+    const auto named =
+        choose<ProposalRow>(proposals_named(context, name), name, *request.external_id,
+                            [](const ProposalRow& row) { return row.provider; });
     data["itemRef"] = item_ref(named.chosen);
     data["ambiguous"] = !named.others.empty();
     data["alternatives"] = alternatives_of(named);
     data["item"] = proposal_detail(context, named.chosen, warnings);
     data["related"] = related(context, "proposal", named.chosen.pk);
   } else {
-    auto rows = read_topics(
-        context.database, "WHERE t.external_id = ?1 ORDER BY t.updated_at DESC, t.topic_pk",
-        [&](Statement& statement) { statement.with(name.external_id); });
+    auto rows = read_topics(context.database,
+                            "WHERE t.external_id = ?1 ORDER BY t.updated_at DESC, t.topic_pk",
+                            [&](Statement& statement) { statement.with(name.external_id); });
     const auto named = choose<TopicRow>(std::move(rows), name, *request.external_id,
                                         [](const TopicRow&) { return "discourse"; });
     data["itemRef"] = item_ref(named.chosen);

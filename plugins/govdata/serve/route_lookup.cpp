@@ -13,8 +13,8 @@ namespace {
 
 enum Rank { id_exact = 1, url_exact, url_canonical, title_exact, title_contains };
 
-constexpr const char* rank_names[] = {"", "external_id_exact", "url_exact", "url_canonical",
-                                      "title_exact", "title_contains"};
+constexpr const char* rank_names[] = {
+    "", "external_id_exact", "url_exact", "url_canonical", "title_exact", "title_contains"};
 // Ids of Governor Bravo count 1, 2, 3 in every contract; those of OpenZeppelin are hashes.
 constexpr std::size_t hash_id_digits_min = 20;
 

@@ -51,9 +51,9 @@ Json entry_of(const Entry& entry, const PricedRoute* route) {
 Json pricing_of(const ServiceOptions& options) {
   Json all = Json::object();
   for (const Entry& entry : entries) {
-    const auto route = std::find_if(
-        options.routes.begin(), options.routes.end(),
-        [&](const PricedRoute& bound) { return bound.operation == entry.operation; });
+    const auto route =
+        std::find_if(options.routes.begin(), options.routes.end(),
+                     [&](const PricedRoute& bound) { return bound.operation == entry.operation; });
     all[std::string(entry.key)] =
         entry_of(entry, route == options.routes.end() ? nullptr : &*route);
   }

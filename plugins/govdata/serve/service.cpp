@@ -206,8 +206,8 @@ StoreHealth Service::check() {
     const bool newer = std::string_view(error.what()).find("newer build") != std::string::npos;
     health = newer ? StoreHealth::newer : StoreHealth::unreadable;
   } catch (const SqliteError& error) {
-    health = (error.code() & 0xFF) == SQLITE_CANTOPEN ? StoreHealth::missing
-                                                      : StoreHealth::unreadable;
+    health =
+        (error.code() & 0xFF) == SQLITE_CANTOPEN ? StoreHealth::missing : StoreHealth::unreadable;
   }
   if (health != StoreHealth::ready) {
     const std::lock_guard lock(readers_mutex_);
@@ -247,11 +247,13 @@ void Service::remember(const std::string& key, CachedAnswer answer) {
 Answer Service::answer_checked(const ServiceCall& call, std::int64_t now_ms) {
   RouteRequest request = parse_request(call);
   if (call.operation == Operation::pricing && health_.load() != StoreHealth::ready) {
-    const Json freshness = {{"generatedAt", iso_time(now_ms)},   {"dataAsOf", nullptr},
-                            {"cacheStatus", "registry_only"},    {"readiness", "unavailable"},
+    const Json freshness = {{"generatedAt", iso_time(now_ms)},
+                            {"dataAsOf", nullptr},
+                            {"cacheStatus", "registry_only"},
+                            {"readiness", "unavailable"},
                             {"revision", 0}};
-    const Json body = {{"request", echo_of(request)}, {"freshness", freshness},
-                       {"pricing", pricing_of(options_)}};
+    const Json body = {
+        {"request", echo_of(request)}, {"freshness", freshness}, {"pricing", pricing_of(options_)}};
     return {200, dump(body), {}, 0};
   }
   Reader reader(*this);
@@ -269,8 +271,8 @@ Answer Service::answer_from(Database& database, RouteRequest& request, std::int6
   const std::string echo = dump(echo_of(request));
   const std::string key = echo + std::to_string(read_revision(database));
   if (auto known = cached(key, now_ms)) return *std::move(known);
-  RouteContext context{database, now_ms, options_, request,
-                       {database, now_ms, evidence_path(options_)}};
+  RouteContext context{
+      database, now_ms, options_, request, {database, now_ms, evidence_path(options_)}};
   const bool is_pricing = request.operation == Operation::pricing;
   const std::string data = dump(is_pricing ? pricing_of(options_) : run_route(context));
   CachedAnswer fresh;

@@ -26,7 +26,16 @@ namespace turnpike::govdata {
 struct RouteRequest;
 
 enum class Operation : std::uint8_t {
-  pricing, daos, freshness, lookup, item, brief, evidence, signals, activity, events
+  pricing,
+  daos,
+  freshness,
+  lookup,
+  item,
+  brief,
+  evidence,
+  signals,
+  activity,
+  events
 };
 inline constexpr std::size_t operation_count = 10;
 
@@ -42,8 +51,8 @@ enum class ActivityAnchor : std::uint8_t { wall_clock, data_as_of };
 struct PricedRoute {
   Operation operation = Operation::pricing;
   std::string route_id, path, method;
-  std::uint32_t credit_cost = 0;       // 0: unpriced
-  std::string x402_atomic_amount;      // empty: not enabled
+  std::uint32_t credit_cost = 0;   // 0: unpriced
+  std::string x402_atomic_amount;  // empty: not enabled
 };
 
 struct ServiceOptions {
@@ -64,7 +73,7 @@ struct ServiceCall {
 struct Answer {
   int status = 200;
   std::string body;
-  std::string etag;           // empty on errors
+  std::string etag;  // empty on errors
   std::uint32_t max_age_s = 0;
 };
 

@@ -182,7 +182,7 @@ std::optional<std::string> decimal_of_hex(std::string_view hex) {
   std::uint8_t word[32] = {};
   std::size_t nibble = 64 - hex.size();
   for (const char c : hex) {
-    const int value = is_digit(c)              ? c - '0'
+    const int value = is_digit(c)            ? c - '0'
                       : c >= 'a' && c <= 'f' ? c - 'a' + 10
                       : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                              : -1;

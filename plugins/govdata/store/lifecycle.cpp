@@ -56,9 +56,7 @@ std::string_view name_of(Execution value) { return execution_names[std::size_t(v
 std::string_view name_of(Confidence value) { return confidence_names[std::size_t(value)]; }
 
 Outcome outcome_of(std::string_view name) { return value_of<Outcome>(outcome_names, name); }
-Execution execution_of(std::string_view name) {
-  return value_of<Execution>(execution_names, name);
-}
+Execution execution_of(std::string_view name) { return value_of<Execution>(execution_names, name); }
 Confidence confidence_of(std::string_view name) {
   return value_of<Confidence>(confidence_names, name);
 }
@@ -71,8 +69,8 @@ Evaluated evaluate(const ProposalTimes& times, Standing standing, std::int64_t n
   const bool queued = standing.execution == Execution::queued && has_come(times.queued, now_ms);
   const bool executed =
       standing.execution == Execution::executed && has_come(times.executed, now_ms);
-  const bool expired = standing.execution == Execution::expired && times.ends &&
-                       *times.ends <= now_ms;
+  const bool expired =
+      standing.execution == Execution::expired && times.ends && *times.ends <= now_ms;
   if (canceled || queued || executed || expired) {
     state.lifecycle = Lifecycle::closed;
     state.outcome = standing.outcome;
@@ -84,10 +82,10 @@ Evaluated evaluate(const ProposalTimes& times, Standing standing, std::int64_t n
   if (standing.execution == Execution::queued || standing.execution == Execution::executed ||
       standing.execution == Execution::expired) {
     // The clock stands before the transition: what holds later must not be told yet.
-    state.execution = standing.execution == Execution::executed && times.queued &&
-                              *times.queued <= now_ms
-                          ? Execution::queued
-                          : Execution::not_started;
+    state.execution =
+        standing.execution == Execution::executed && times.queued && *times.queued <= now_ms
+            ? Execution::queued
+            : Execution::not_started;
   }
   if (times.starts && now_ms < *times.starts) {
     state.lifecycle = Lifecycle::pending;
@@ -135,7 +133,7 @@ Outcome snapshot_outcome(std::string_view voting_type, const std::vector<Choice>
     return Outcome::no_quorum;
   }
   return compare_decimals(*in_favour->score, *against->score) > 0 ? Outcome::passed
-                                                                 : Outcome::failed;
+                                                                  : Outcome::failed;
 }
 
 std::optional<std::size_t> leading_choice(const std::vector<Choice>& choices) {

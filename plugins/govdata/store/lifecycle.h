@@ -14,7 +14,12 @@ namespace turnpike::govdata {
 enum class Lifecycle : std::uint8_t { pending, active, closed, unknown };
 enum class Outcome : std::uint8_t { passed, failed, canceled, no_quorum, unknown };
 enum class Execution : std::uint8_t {
-  not_started, queued, executed, expired, not_applicable, unknown
+  not_started,
+  queued,
+  executed,
+  expired,
+  not_applicable,
+  unknown
 };
 enum class Confidence : std::uint8_t { exact, estimated, observed };
 

@@ -30,9 +30,14 @@ std::vector<std::string_view> words_of(std::string_view text) {
 
 // "[ARFC] ...", "[Temp Check] ...": a bracket that begins with one of the known stages.
 bool has_stage_tag(std::string_view title) {
-  constexpr std::array<std::string_view, 8> stages = {
-      "arfc", "rfc", "aip", "temp check", "proposal", "constitutional", "non constitutional",
-      "temperature check"};
+  constexpr std::array<std::string_view, 8> stages = {"arfc",
+                                                      "rfc",
+                                                      "aip",
+                                                      "temp check",
+                                                      "proposal",
+                                                      "constitutional",
+                                                      "non constitutional",
+                                                      "temperature check"};
   std::size_t open = 0;
   while ((open = title.find('[', open)) != std::string_view::npos) {
     const std::size_t close = title.find(']', open);
@@ -67,9 +72,8 @@ bool has_proposal_number(std::string_view title) {
 template <std::size_t Count>
 bool contains_any(std::string_view text, const std::array<std::string_view, Count>& words) {
   const std::string lower = lower_ascii(text);
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-    return lower.find(word) != std::string::npos;
-  });
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 constexpr std::array<std::string_view, 5> governance_words = {"governance", "proposal", "vote",
@@ -97,8 +101,7 @@ void Writer::finish() {
   link_items();
   score_topics();
   count_participation();
-  database_.execute(
-      "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'");
+  database_.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'");
 }
 
 // On-chain sources tell votes one by one, so the tally is ours; Snapshot tells its own.
@@ -205,8 +208,8 @@ void Writer::score_topics() {
     for (const auto& tag : list) {
       if (tag.is_string()) tags.push_back(tag.get<std::string>());
     }
-    scores.emplace_back(rows.integer(0), governance_score(rows.text(1), rows.text(2), tags,
-                                                          rows.integer(4) != 0));
+    scores.emplace_back(rows.integer(0),
+                        governance_score(rows.text(1), rows.text(2), tags, rows.integer(4) != 0));
   }
   for (const auto& [pk, score] : scores) {
     database_.prepare("UPDATE forum_topic SET governance_score=?2 WHERE topic_pk=?1")
@@ -224,9 +227,10 @@ void Writer::count_participation() {
   }
   for (const std::string& dao : daos) {
     database_
-        .prepare("INSERT OR REPLACE INTO dao_participation(dao_id, voter_count, vote_count)"
-                 " SELECT ?1, count(DISTINCT v.voter), count(*) FROM proposal p"
-                 " JOIN vote v ON v.proposal_pk = p.proposal_pk WHERE p.dao_id = ?1")
+        .prepare(
+            "INSERT OR REPLACE INTO dao_participation(dao_id, voter_count, vote_count)"
+            " SELECT ?1, count(DISTINCT v.voter), count(*) FROM proposal p"
+            " JOIN vote v ON v.proposal_pk = p.proposal_pk WHERE p.dao_id = ?1")
         .with(dao)
         .run();
   }

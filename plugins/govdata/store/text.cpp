@@ -61,9 +61,19 @@ std::size_t append_entity(std::string& text, std::string_view html, std::size_t 
     return at + end + 1;
   }
   constexpr std::array<std::pair<std::string_view, std::string_view>, 13> named = {{
-      {"amp", "&"}, {"lt", "<"}, {"gt", ">"}, {"quot", "\""}, {"apos", "'"}, {"nbsp", " "},
-      {"hellip", "…"}, {"ndash", "–"}, {"mdash", "—"}, {"rsquo", "’"}, {"lsquo", "‘"},
-      {"ldquo", "“"}, {"rdquo", "”"},
+      {"amp", "&"},
+      {"lt", "<"},
+      {"gt", ">"},
+      {"quot", "\""},
+      {"apos", "'"},
+      {"nbsp", " "},
+      {"hellip", "…"},
+      {"ndash", "–"},
+      {"mdash", "—"},
+      {"rsquo", "’"},
+      {"lsquo", "‘"},
+      {"ldquo", "“"},
+      {"rdquo", "”"},
   }};
   for (const auto& [known, value] : named) {
     if (known != name) continue;
@@ -108,9 +118,8 @@ bool is_utf8(std::string_view text) {
       continue;
     }
     utf8proc_int32_t code_point = 0;
-    const auto length = utf8proc_iterate(bytes_of(text) + at,
-                                         static_cast<utf8proc_ssize_t>(text.size() - at),
-                                         &code_point);
+    const auto length = utf8proc_iterate(
+        bytes_of(text) + at, static_cast<utf8proc_ssize_t>(text.size() - at), &code_point);
     if (length <= 0) return false;
     at += static_cast<std::size_t>(length);
   }
@@ -154,8 +163,8 @@ std::string normal_title(std::string_view title) {
   utf8proc_uint8_t* mapped = nullptr;
   const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE |
                                                       UTF8PROC_COMPAT | UTF8PROC_CASEFOLD);
-  const auto length = utf8proc_map(bytes_of(title), static_cast<utf8proc_ssize_t>(title.size()),
-                                   &mapped, options);
+  const auto length =
+      utf8proc_map(bytes_of(title), static_cast<utf8proc_ssize_t>(title.size()), &mapped, options);
   if (length < 0) return {};
   const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(mapped, &std::free);
   std::string normal;

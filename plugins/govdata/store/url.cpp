@@ -120,8 +120,8 @@ Address read_address(std::string_view url) {
   url = trimmed(url);
   if (url.empty() || url.size() > url_bytes_max) return {};
   const Parts parts = split(url);
-  const bool is_host = parts.host.find('.') != std::string::npos ||
-                       parts.host.rfind("localhost", 0) == 0;
+  const bool is_host =
+      parts.host.find('.') != std::string::npos || parts.host.rfind("localhost", 0) == 0;
   if (!is_host) return {};
   Address address;
   if (parts.host == "snapshot.org" || parts.host == "snapshot.box") {

@@ -60,8 +60,7 @@ Json canonical(const ProposalRecord& record) {
       {"executed", maybe(record.times.executed)},
       {"source_updated", maybe(record.times.source_updated)},
       {"time_confidence", name_of(record.time_confidence)},
-      {"blocks", {maybe(record.created_block), maybe(record.start_block),
-                  maybe(record.end_block)}},
+      {"blocks", {maybe(record.created_block), maybe(record.start_block), maybe(record.end_block)}},
       {"tx_hash", maybe(record.tx_hash)},
       {"proposal_type", maybe(record.proposal_type)},
       {"flagged", record.flagged},
@@ -88,8 +87,8 @@ struct Cached {
 
 Cached cached_state(const ProposalRecord& record, const WriteTimes& times) {
   std::int64_t at = times.as_of_ms;
-  for (const auto& told : {record.times.created, record.times.source_updated,
-                           record.times.canceled, record.times.queued, record.times.executed}) {
+  for (const auto& told : {record.times.created, record.times.source_updated, record.times.canceled,
+                           record.times.queued, record.times.executed}) {
     if (told) at = std::max(at, std::min(*told, times.now_ms));
   }
   const Evaluated state = evaluate(record.times, record.standing, at);
@@ -191,8 +190,9 @@ Written Writer::put_proposal(std::int64_t source_id, const ProposalRecord& recor
   const Cached cached = cached_state(record, times_);
   if (before == after) {
     database_
-        .prepare("UPDATE proposal SET last_seen_at=?2, lifecycle=?3, updated_at=?4 "
-                 "WHERE proposal_pk=?1")
+        .prepare(
+            "UPDATE proposal SET last_seen_at=?2, lifecycle=?3, updated_at=?4 "
+            "WHERE proposal_pk=?1")
         .with(*pk, times_.now_ms, cached.lifecycle, cached.updated_at)
         .run();
     return Written::same;
@@ -283,8 +283,9 @@ void Writer::update_proposal(std::int64_t pk, const ProposalRecord& record) {
 void Writer::write_revision(std::int64_t pk, std::int64_t revision,
                             const std::string& changed_fields, const std::string& snapshot) {
   database_
-      .prepare("INSERT INTO proposal_revision(proposal_pk, revision, observed_at, run_id,"
-               " changed_fields, snapshot_json) VALUES (?1,?2,?3,?4,?5,?6)")
+      .prepare(
+          "INSERT INTO proposal_revision(proposal_pk, revision, observed_at, run_id,"
+          " changed_fields, snapshot_json) VALUES (?1,?2,?3,?4,?5,?6)")
       .with(pk, revision, times_.now_ms, times_.run_id, changed_fields, snapshot)
       .run();
 }
@@ -294,8 +295,9 @@ void Writer::write_parts(std::int64_t pk, const ProposalRecord& record) {
   database_.prepare("DELETE FROM proposal_choice WHERE proposal_pk=?1").with(pk).run();
   for (const Choice& choice : record.choices) {
     database_
-        .prepare("INSERT INTO proposal_choice(proposal_pk, choice_id, label, score, votes_count)"
-                 " VALUES (?1,?2,?3,?4,?5)")
+        .prepare(
+            "INSERT INTO proposal_choice(proposal_pk, choice_id, label, score, votes_count)"
+            " VALUES (?1,?2,?3,?4,?5)")
         .with(pk, choice.id, choice.label, choice.score, choice.votes_count)
         .run();
   }
@@ -303,8 +305,9 @@ void Writer::write_parts(std::int64_t pk, const ProposalRecord& record) {
   std::int64_t index = 0;
   for (const Action& action : record.actions) {
     database_
-        .prepare("INSERT INTO proposal_action(proposal_pk, action_index, target, value, signature,"
-                 " calldata, chain_id) VALUES (?1,?2,?3,?4,?5,?6,?7)")
+        .prepare(
+            "INSERT INTO proposal_action(proposal_pk, action_index, target, value, signature,"
+            " calldata, chain_id) VALUES (?1,?2,?3,?4,?5,?6,?7)")
         .with(pk, index++, action.target, action.value, action.signature, action.calldata,
               action.chain_id)
         .run();
@@ -321,8 +324,9 @@ void Writer::write_references(std::string_view kind, std::int64_t pk, std::strin
     const Address address = read_address(url);
     if (address.form == AddressForm::none || address.form == AddressForm::plain) continue;
     database_
-        .prepare("INSERT OR IGNORE INTO item_reference(item_kind, item_pk, url_norm)"
-                 " VALUES (?1,?2,?3)")
+        .prepare(
+            "INSERT OR IGNORE INTO item_reference(item_kind, item_pk, url_norm)"
+            " VALUES (?1,?2,?3)")
         .with(kind, pk, address.normal)
         .run();
   }
@@ -382,8 +386,8 @@ std::optional<ProposalRecord> Writer::find_proposal(std::int64_t source_id,
       " ORDER BY rowid");
   choices.with(*pk);
   while (choices.step()) {
-    record.choices.push_back({choices.text(0), choices.text(1), choices.maybe_text(2),
-                              choices.maybe_integer(3)});
+    record.choices.push_back(
+        {choices.text(0), choices.text(1), choices.maybe_text(2), choices.maybe_integer(3)});
   }
   auto actions = database_.prepare(
       "SELECT target, value, signature, calldata, chain_id FROM proposal_action"
@@ -407,17 +411,18 @@ std::optional<Written> Writer::put_vote(std::int64_t source_id, const std::strin
         " WHERE proposal_pk=?1 AND voter=?2");
     query.with(*pk, vote.voter);
     if (query.step()) {
-      old = VoteRecord{vote.voter,           query.text(0),          query.maybe_text(1),
-                       query.maybe_text(2),  query.maybe_text(3),    query.maybe_integer(4),
-                       query.maybe_text(5),  query.maybe_text(6)};
+      old = VoteRecord{vote.voter,          query.text(0),       query.maybe_text(1),
+                       query.maybe_text(2), query.maybe_text(3), query.maybe_integer(4),
+                       query.maybe_text(5), query.maybe_text(6)};
     }
   }
   if (old && (*old == vote || (keep_latest && old->external_id > vote.external_id))) {
     return Written::same;
   }
   database_
-      .prepare("INSERT OR REPLACE INTO vote(proposal_pk, voter, choice_json, choice_id, power,"
-               " reason, voted_at, tx_hash, external_id) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")
+      .prepare(
+          "INSERT OR REPLACE INTO vote(proposal_pk, voter, choice_json, choice_id, power,"
+          " reason, voted_at, tx_hash, external_id) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")
       .with(*pk, vote.voter, vote.choice_json, vote.choice_id, vote.power, vote.reason,
             vote.voted_at, vote.tx_hash, vote.external_id)
       .run();
@@ -448,8 +453,8 @@ std::optional<Writer::BlockTime> Writer::block_time(std::int64_t chain_id, std::
   if (!above.step()) return std::nullopt;
   const double span = static_cast<double>(above.integer(0) - low);
   const double part = static_cast<double>(block - low) / span;
-  const auto step_ms = static_cast<std::int64_t>(
-      part * static_cast<double>(above.integer(1) - low_ms));
+  const auto step_ms =
+      static_cast<std::int64_t>(part * static_cast<double>(above.integer(1) - low_ms));
   return BlockTime{low_ms + step_ms, false};
 }
 

@@ -108,11 +108,12 @@ void Writer::write_topic(std::int64_t pk, const TopicRecord& topic) {
     break;
   }
   database_
-      .prepare("UPDATE forum_topic SET title=?2, title_norm=?3, slug=?4, url=?5, url_norm=?6,"
-               " excerpt=?7, author=?8, category_id=?9, category_name=?10, tags_json=?11,"
-               " posts_count=?12, reply_count=?13, like_count=?14, views=?15, participants=?16,"
-               " closed=?17, archived=?18, visible=?19, created_at=?20, last_posted_at=?21,"
-               " bumped_at=?22, updated_at=?23, last_seen_at=?24 WHERE topic_pk=?1")
+      .prepare(
+          "UPDATE forum_topic SET title=?2, title_norm=?3, slug=?4, url=?5, url_norm=?6,"
+          " excerpt=?7, author=?8, category_id=?9, category_name=?10, tags_json=?11,"
+          " posts_count=?12, reply_count=?13, like_count=?14, views=?15, participants=?16,"
+          " closed=?17, archived=?18, visible=?19, created_at=?20, last_posted_at=?21,"
+          " bumped_at=?22, updated_at=?23, last_seen_at=?24 WHERE topic_pk=?1")
       .with(pk, *topic.title, title_norm, topic.slug, topic.url, url_norm, topic.excerpt,
             topic.author, topic.category_id, topic.category_name, tags, topic.posts_count,
             topic.reply_count, topic.like_count, topic.views)
@@ -125,8 +126,9 @@ void Writer::write_topic(std::int64_t pk, const TopicRecord& topic) {
 void Writer::observe_topic(std::int64_t pk, const TopicRecord& record) {
   if (!record.posts_count) return;
   database_
-      .prepare("INSERT OR REPLACE INTO forum_topic_obs(topic_pk, observed_at, posts_count,"
-               " like_count, views, last_posted_at) VALUES (?1,?2,?3,?4,?5,?6)")
+      .prepare(
+          "INSERT OR REPLACE INTO forum_topic_obs(topic_pk, observed_at, posts_count,"
+          " like_count, views, last_posted_at) VALUES (?1,?2,?3,?4,?5,?6)")
       .with(pk, times_.as_of_ms, record.posts_count, record.like_count, record.views,
             record.last_posted_at)
       .run();
@@ -135,8 +137,8 @@ void Writer::observe_topic(std::int64_t pk, const TopicRecord& record) {
 Written Writer::put_topic(std::int64_t source_id, const TopicRecord& record) {
   TopicRecord news = record;
   if (news.category_id && !news.category_name) {
-    auto query = database_.prepare(
-        "SELECT name FROM forum_category WHERE source_id=?1 AND category_id=?2");
+    auto query =
+        database_.prepare("SELECT name FROM forum_category WHERE source_id=?1 AND category_id=?2");
     query.with(source_id, *news.category_id);
     if (query.step()) news.category_name = query.text(0);
   }
@@ -152,9 +154,10 @@ Written Writer::put_topic(std::int64_t source_id, const TopicRecord& record) {
     const std::string dao = dao_of(source_id);
     const std::string provider = provider_of(source_id);
     database_
-        .prepare("INSERT INTO forum_topic(dao_id, source_id, provider, external_id, title,"
-                 " title_norm, first_seen_at, last_seen_at, updated_at)"
-                 " VALUES (?1,?2,?3,?4,'','',?5,?5,?5)")
+        .prepare(
+            "INSERT INTO forum_topic(dao_id, source_id, provider, external_id, title,"
+            " title_norm, first_seen_at, last_seen_at, updated_at)"
+            " VALUES (?1,?2,?3,?4,'','',?5,?5,?5)")
         .with(dao, source_id, provider, news.external_id, times_.now_ms)
         .run();
     pk = database_.last_row_id();
@@ -179,16 +182,17 @@ Written Writer::put_post(std::int64_t source_id, const std::string& topic_id,
         " FROM forum_post WHERE topic_pk=?1 AND post_number=?2");
     row.with(pk, post.post_number);
     if (row.step()) {
-      old = PostRecord{post.post_number,      row.maybe_text(0),    row.maybe_text(1),
-                       row.integer(2),        row.integer(3),       row.maybe_integer(4),
-                       row.maybe_integer(5),  row.maybe_text(6)};
+      old = PostRecord{post.post_number,     row.maybe_text(0), row.maybe_text(1),
+                       row.integer(2),       row.integer(3),    row.maybe_integer(4),
+                       row.maybe_integer(5), row.maybe_text(6)};
     }
   }
   if (old && *old == post) return Written::same;
   database_
-      .prepare("INSERT OR REPLACE INTO forum_post(topic_pk, post_number, external_id, author,"
-               " post_type, created_at, updated_at, like_count, excerpt)"
-               " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")
+      .prepare(
+          "INSERT OR REPLACE INTO forum_post(topic_pk, post_number, external_id, author,"
+          " post_type, created_at, updated_at, like_count, excerpt)"
+          " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")
       .with(pk, post.post_number, post.external_id, post.author, post.post_type, post.created_at,
             post.updated_at, post.like_count, post.excerpt)
       .run();
@@ -201,24 +205,25 @@ Written Writer::put_category(std::int64_t source_id, const std::string& category
                              const std::string& name) {
   std::optional<std::string> old;
   {
-    auto query = database_.prepare(
-        "SELECT name FROM forum_category WHERE source_id=?1 AND category_id=?2");
+    auto query =
+        database_.prepare("SELECT name FROM forum_category WHERE source_id=?1 AND category_id=?2");
     query.with(source_id, category_id);
     if (query.step()) old = query.text(0);
   }
   if (old == name) return Written::same;
   database_
-      .prepare("INSERT OR REPLACE INTO forum_category(source_id, category_id, name)"
-               " VALUES (?1,?2,?3)")
+      .prepare(
+          "INSERT OR REPLACE INTO forum_category(source_id, category_id, name)"
+          " VALUES (?1,?2,?3)")
       .with(source_id, category_id, name)
       .run();
   database_
-      .prepare("INSERT OR IGNORE INTO touched_topic(pk) SELECT topic_pk FROM forum_topic"
-               " WHERE source_id=?1 AND category_id=?2")
+      .prepare(
+          "INSERT OR IGNORE INTO touched_topic(pk) SELECT topic_pk FROM forum_topic"
+          " WHERE source_id=?1 AND category_id=?2")
       .with(source_id, category_id)
       .run();
-  database_
-      .prepare("UPDATE forum_topic SET category_name=?3 WHERE source_id=?1 AND category_id=?2")
+  database_.prepare("UPDATE forum_topic SET category_name=?3 WHERE source_id=?1 AND category_id=?2")
       .with(source_id, category_id, name)
       .run();
   return old ? Written::changed : Written::fresh;

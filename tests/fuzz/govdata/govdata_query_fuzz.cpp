@@ -16,8 +16,8 @@ void ask(Database& store, Operation operation, std::string_view query) {
   try {
     RouteRequest request = parse_request(
         {operation, {is_item ? "proposal" : query, query}, is_item ? "" : query, "request"});
-    RouteContext context{store, 1'772'366'400'000, options, request,
-                         {store, 1'772'366'400'000, ""}};
+    RouteContext context{
+        store, 1'772'366'400'000, options, request, {store, 1'772'366'400'000, ""}};
     if (operation == Operation::lookup) run_lookup(context);
     if (operation == Operation::activity) run_activity(context);
     if (operation == Operation::item) run_item(context);

@@ -92,9 +92,9 @@ class StoreTest : public testing::Test {
 };
 
 // Skips the test with a visible message where the real data is not at hand.
-#define REQUIRE_SHARED_DATA()                                                    \
-  if (!std::filesystem::exists(std::string(TURNPIKE_SOURCE_DIR) +                \
-                               "/../shared/data/govdata/README.md")) {           \
+#define REQUIRE_SHARED_DATA()                                                        \
+  if (!std::filesystem::exists(std::string(TURNPIKE_SOURCE_DIR) +                    \
+                               "/../shared/data/govdata/README.md")) {               \
     GTEST_SKIP() << "the real governance data (../shared/data/govdata) is not here"; \
   }
 

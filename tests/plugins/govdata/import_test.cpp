@@ -56,16 +56,22 @@ TEST_F(ImportTest, GovernorCsvOfTwoContracts) {
   EXPECT_EQ(text("SELECT title FROM proposal WHERE external_id='1'"), "Proposal 1");
   EXPECT_EQ(number("SELECT votes_count FROM proposal WHERE external_id='83'"), 352);
   EXPECT_EQ(number("SELECT count(*) FROM proposal_action a JOIN proposal p USING (proposal_pk)"
-                   " WHERE p.external_id='82'"), 6);
+                   " WHERE p.external_id='82'"),
+            6);
   EXPECT_EQ(text("SELECT signature FROM proposal_action a JOIN proposal p USING (proposal_pk)"
-                 " WHERE p.external_id='82' AND action_index=5"), "deposit((address,uint256)[])");
+                 " WHERE p.external_id='82' AND action_index=5"),
+            "deposit((address,uint256)[])");
   EXPECT_EQ(text("SELECT calldata FROM proposal_action a JOIN proposal p USING (proposal_pk)"
-                 " WHERE p.external_id='83'").substr(0, 10), "0xa9059cbb");
+                 " WHERE p.external_id='83'")
+                .substr(0, 10),
+            "0xa9059cbb");
   EXPECT_EQ(text("SELECT clock_mode || 'x' FROM source"), "");
   with = options(Format::governor_logs, "optimism");
   with.chain_id = 10;
-  for (const auto& [name, records] : {std::pair{"standard", 26}, {"standard-with-type", 47},
-                                      {"module", 14}, {"module-with-type", 40}}) {
+  for (const auto& [name, records] : {std::pair{"standard", 26},
+                                      {"standard-with-type", 47},
+                                      {"module", 14},
+                                      {"module-with-type", 40}}) {
     expect_twice(with, "governor-optimism/ProposalCreated." + std::string(name) + ".csv", records);
   }
   EXPECT_EQ(number("SELECT count(*) FROM proposal WHERE dao_id='optimism'"), 127);
@@ -95,7 +101,8 @@ TEST_F(ImportTest, HubVotesOfEveryVotingType) {
                  "'bafkreidjlyexyhtjp2gl5kmtdvvalzl6ij7clwwvfsp6sp2y4a6exj52lq'"),
             "2045.601142949226");
   EXPECT_EQ(text("SELECT choice_json FROM vote WHERE external_id="
-                 "'bafkreidjlyexyhtjp2gl5kmtdvvalzl6ij7clwwvfsp6sp2y4a6exj52lq'"), "{\"22\":3}");
+                 "'bafkreidjlyexyhtjp2gl5kmtdvvalzl6ij7clwwvfsp6sp2y4a6exj52lq'"),
+            "{\"22\":3}");
 }
 
 TEST_F(ImportTest, DiscourseShapes) {
@@ -173,7 +180,8 @@ TEST_F(ImportTest, ADryRunKeepsNothing) {
   with.dry_run = true;
   expect_counts(import(with, three_proposals), 3, 3, 0, 0);
   EXPECT_EQ(number("SELECT count(*) FROM proposal") + number("SELECT count(*) FROM import_run") +
-                number("SELECT count(*) FROM dao"), 0);
+                number("SELECT count(*) FROM dao"),
+            0);
 }
 
 TEST_F(ImportTest, BadRecordsAreNamedAndOneFifthIsTheLimit) {
@@ -183,8 +191,8 @@ TEST_F(ImportTest, BadRecordsAreNamedAndOneFifthIsTheLimit) {
              R"(","title":"T","choices":[],"start":1,"end":2,"space":{"id":"s.eth"}})" + "\n";
   }
   const ImportOptions with = options(Format::snapshot_graphql, "s-dao");
-  const std::string two_bad = lines.substr(0, lines.rfind("{\"id\":\"0x8")) +
-                              "{\"id\": oops}\n" + R"({"title":"no id","choices":[]})" + "\n";
+  const std::string two_bad = lines.substr(0, lines.rfind("{\"id\":\"0x8")) + "{\"id\": oops}\n" +
+                              R"({"title":"no id","choices":[]})" + "\n";
   ImportSummary summary = import(with, two_bad);
   EXPECT_EQ(summary.status, "partial") << summary.error;
   EXPECT_EQ(summary.rows_rejected, 2);
@@ -266,10 +274,10 @@ TEST_F(ImportTest, FieldsBeyondTheirBoundsAreRejectedByName) {
 
 // ProposalCreated(uint256,address,address[],uint256[],string[],bytes[],uint256,uint256,string)
 std::string created_data() {
-  const std::string lists = word(1) + word(0x1234) +                        // targets
-                            word(1) + word(5) +                             // values
-                            word(1) + word(32) + padded("f(uint256)") +     // signatures
-                            word(1) + word(32) + padded("\x01\x02");        // calldatas
+  const std::string lists = word(1) + word(0x1234) +                     // targets
+                            word(1) + word(5) +                          // values
+                            word(1) + word(32) + padded("f(uint256)") +  // signatures
+                            word(1) + word(32) + padded("\x01\x02");     // calldatas
   const std::string head = word(77) + word(0xabcd) + word(9 * 32) + word(11 * 32) + word(13 * 32) +
                            word(17 * 32) + word(1000) + word(2000) + word(21 * 32);
   return "0x" + head + lists + padded("# Raw title\n\nBody");
@@ -278,9 +286,9 @@ std::string created_data() {
 std::string raw_log(const std::string& topic, const std::string& data,
                     const std::string& extra_topic = "") {
   return R"({"address":"0x00000000000000000000000000000000000000AA","blockNumber":"0x3e8",)"
-         R"("logIndex":"0x1","transactionHash":"0x99","topics":["0x)" + topic + "\"" +
-         (extra_topic.empty() ? "" : ",\"0x" + extra_topic + "\"") + R"(],"data":")" + data +
-         "\"}\n";
+         R"("logIndex":"0x1","transactionHash":"0x99","topics":["0x)" +
+         topic + "\"" + (extra_topic.empty() ? "" : ",\"0x" + extra_topic + "\"") +
+         R"(],"data":")" + data + "\"}\n";
 }
 
 constexpr const char* created_topic =
@@ -307,8 +315,7 @@ TEST_F(ImportTest, RawLogsWithBlockTimes) {
   const std::string logs =
       raw_log(created_topic, created_data()) + raw_log(vote_topic, "0x" + ballot, word(0xfeed)) +
       raw_log(extended_topic, "0x" + word(2050), word(77)) +
-      raw_log(queued_topic, "0x" + word(77) + word(1)) +
-      raw_log(executed_topic, "0x" + word(77)) +
+      raw_log(queued_topic, "0x" + word(77) + word(1)) + raw_log(executed_topic, "0x" + word(77)) +
       raw_log(std::string(64, '1'), "0x");
   ImportSummary summary = import(with, logs);
   EXPECT_EQ(summary.error, "");

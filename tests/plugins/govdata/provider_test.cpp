@@ -99,8 +99,7 @@ constexpr std::string_view base = "/v1/gateway/govdata/global/v1";
 
 class ProviderTest : public StoreTest {
  protected:
-  Result<std::unique_ptr<Upstream>> bind(const Settings& settings,
-                                         std::string_view data_dir = {}) {
+  Result<std::unique_ptr<Upstream>> bind(const Settings& settings, std::string_view data_dir = {}) {
     paths_ = {std::string(base) + "/daos", std::string(base) + "/items/{kind}/{external_id}",
               std::string(base) + "/governance-events", std::string(base) + "/meta/pricing"};
     std::vector<BoundOperation> operations;
@@ -165,13 +164,12 @@ TEST_F(ProviderTest, StateSaysWhatStandsInTheWay) {
   EXPECT_EQ(upstream->state(9).condition, Condition::blocked);
   store().execute("PRAGMA user_version = 9");
   EXPECT_FALSE(upstream->probe(call).ok());
-  EXPECT_EQ(upstream->state(0).reason,
-            "The governance data store was written by a newer release.");
+  EXPECT_EQ(upstream->state(0).reason, "The governance data store was written by a newer release.");
 }
 
 TEST_F(ProviderTest, StaleSourcesBlockWhereTheOperatorWantsIt) {
-  load_sample(store(), std::string(TURNPIKE_SOURCE_DIR) + "/plugins/govdata/sample",
-              clock.time_ms, nullptr);
+  load_sample(store(), std::string(TURNPIKE_SOURCE_DIR) + "/plugins/govdata/sample", clock.time_ms,
+              nullptr);
   auto relaxed = *bind(embedded());
   auto strict = *bind(map_of({{"database", scalar(path())}, {"stale_blocks", scalar("true")}}));
   EXPECT_EQ(strict->state(0).condition, Condition::ready);
@@ -184,8 +182,8 @@ TEST_F(ProviderTest, StaleSourcesBlockWhereTheOperatorWantsIt) {
 TEST_F(ProviderTest, RelativePathsAreBelowTheDataDirectory) {
   store();
   const std::size_t slash = path().rfind('/');
-  auto upstream = *bind(map_of({{"database", scalar(path().substr(slash + 1))}}),
-                        path().substr(0, slash));
+  auto upstream =
+      *bind(map_of({{"database", scalar(path().substr(slash + 1))}}), path().substr(0, slash));
   EXPECT_EQ(upstream->state(0).condition, Condition::ready);
 }
 
@@ -247,10 +245,11 @@ TEST_F(ProxyTest, MapsWhatTheServiceSays) {
     EXPECT_TRUE(execute(*upstream, reply).ok()) << passed;
     EXPECT_EQ(reply.status, passed);
   }
-  for (const auto& [status, kind] :
-       {std::pair{401, FailureKind::credential}, {402, FailureKind::credential},
-        {403, FailureKind::credential}, {301, FailureKind::redirect},
-        {307, FailureKind::redirect}}) {
+  for (const auto& [status, kind] : {std::pair{401, FailureKind::credential},
+                                     {402, FailureKind::credential},
+                                     {403, FailureKind::credential},
+                                     {301, FailureKind::redirect},
+                                     {307, FailureKind::redirect}}) {
     Collected reply;
     host.answers.status = status;
     const Done done = execute(*upstream, reply);

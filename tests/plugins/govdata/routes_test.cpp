@@ -62,10 +62,11 @@ class RoutesTest : public StoreTest {
 using Names = std::vector<std::string>;
 
 const Names& summary_names() {
-  static const Names names = {
-      "daoId", "daoName", "source", "title", "proposerId", "proposalType", "votingSystem",
-      "status", "outcome", "executionStatus", "sourceStatus", "createdAt", "votingStartsAt",
-      "votingEndsAt", "updatedAt", "timeConfidence", "votes", "dataAsOf"};
+  static const Names names = {"daoId",          "daoName",         "source",       "title",
+                              "proposerId",     "proposalType",    "votingSystem", "status",
+                              "outcome",        "executionStatus", "sourceStatus", "createdAt",
+                              "votingStartsAt", "votingEndsAt",    "updatedAt",    "timeConfidence",
+                              "votes",          "dataAsOf"};
   return names;
 }
 
@@ -120,9 +121,11 @@ TEST_F(RoutesTest, TheEnvelopeEchoesAndCaches) {
   Json body = Json::parse(first.body);
   EXPECT_EQ(keys(body), (Names{"request", "freshness", "data"}));
   EXPECT_EQ(body["request"]["endpoint"], "/activity");
-  EXPECT_EQ(body["request"]["params"],
-            (Json{{"dao_id", "sample-harbor-dao"}, {"governance_only", false}, {"hours", 168},
-                  {"limit", 1}, {"types", {"forum_topic", "proposal"}}}));
+  EXPECT_EQ(body["request"]["params"], (Json{{"dao_id", "sample-harbor-dao"},
+                                             {"governance_only", false},
+                                             {"hours", 168},
+                                             {"limit", 1},
+                                             {"types", {"forum_topic", "proposal"}}}));
   EXPECT_EQ(body["request"]["clamped"], (Json{"hours", "limit"}));
   EXPECT_EQ(keys(body["freshness"]),
             (Names{"generatedAt", "dataAsOf", "cacheStatus", "readiness", "revision"}));
@@ -196,10 +199,9 @@ TEST_F(RoutesTest, Daos) {
   EXPECT_EQ(ids, (Names{"sample-harbor-dao", "sample-lantern-guild", "sample-orchard-dao",
                         "sample-tidepool-dao"}));
   const Json& harbor = list["items"][0];
-  EXPECT_EQ(keys(harbor),
-            (Names{"daoId", "name", "aliases", "about", "website", "logoUrl", "sources",
-                   "availableData", "proposalCounts", "participation", "forumCounts",
-                   "latestActivity", "coverageStatus", "dataAsOf"}));
+  EXPECT_EQ(keys(harbor), (Names{"daoId", "name", "aliases", "about", "website", "logoUrl",
+                                 "sources", "availableData", "proposalCounts", "participation",
+                                 "forumCounts", "latestActivity", "coverageStatus", "dataAsOf"}));
   EXPECT_EQ(harbor["availableData"], (Json{"proposals", "votes", "forumTopics"}));
   EXPECT_EQ(harbor["proposalCounts"],
             (Json{{"total", 8}, {"pending", 1}, {"active", 2}, {"closed", 5}}));
@@ -212,17 +214,17 @@ TEST_F(RoutesTest, Daos) {
 TEST_F(RoutesTest, FreshnessTellsSourcesAndFailures) {
   load_sample_data();
   Json fresh = data(Operation::freshness);
-  EXPECT_EQ(keys(fresh), (Names{"status", "dataAsOf", "oldestSourceAsOf", "revision",
-                                "schemaVersion", "counts", "sources", "derivation", "upstream",
-                                "warnings"}));
+  EXPECT_EQ(keys(fresh),
+            (Names{"status", "dataAsOf", "oldestSourceAsOf", "revision", "schemaVersion", "counts",
+                   "sources", "derivation", "upstream", "warnings"}));
   EXPECT_EQ(fresh["status"], "ready");
   EXPECT_EQ(fresh["counts"]["proposals"], 22);
   EXPECT_EQ(fresh["counts"]["activeProposals"], 5);
   EXPECT_EQ(fresh["sources"].size(), 6u);
-  EXPECT_EQ(keys(fresh["sources"][0]),
-            (Names{"sourceId", "daoId", "provider", "scope", "kind", "status", "asOf",
-                   "lastAttemptAt", "lastSuccessAt", "lastRecordAt", "records",
-                   "staleAfterSeconds", "lastError"}));
+  EXPECT_EQ(
+      keys(fresh["sources"][0]),
+      (Names{"sourceId", "daoId", "provider", "scope", "kind", "status", "asOf", "lastAttemptAt",
+             "lastSuccessAt", "lastRecordAt", "records", "staleAfterSeconds", "lastError"}));
   ImportOptions bad = options(Format::discourse, "sample-harbor-dao");
   bad.base_url = "https://forum.sample-harbor.example";
   bad.now_ms = clock.time_ms + 1000;
@@ -276,8 +278,7 @@ TEST_F(RoutesTest, LookupRanksIdAddressAndTitle) {
   EXPECT_EQ(by_url["candidates"][1]["match"]["type"], "title_contains");
   EXPECT_EQ(data(Operation::lookup, "url=https://www.tally.xyz/gov/orchard/proposal/6")["count"],
             1);
-  EXPECT_EQ(data(Operation::lookup, "url=https://www.tally.xyz/gov/nobody/proposal/6")["count"],
-            0);
+  EXPECT_EQ(data(Operation::lookup, "url=https://www.tally.xyz/gov/nobody/proposal/6")["count"], 0);
   const Json unknown = data(Operation::lookup, "title=abc&dao_id=nobody");
   EXPECT_EQ(unknown["warnings"], Json{"unknown_dao"});
   EXPECT_EQ(data(Operation::lookup, "title=zz")["count"], 0);
@@ -290,13 +291,12 @@ TEST_F(RoutesTest, ItemsOfBothKinds) {
   EXPECT_EQ(two["ambiguous"], true);
   EXPECT_EQ(two["alternatives"].size(), 1u);
   EXPECT_EQ(two["alternatives"][0]["externalId"], "sample-orchard-dao~governor~1");
-  const Json qualified =
-      data(Operation::item, "", {"proposal", "sample-orchard-dao~governor~1"});
+  const Json qualified = data(Operation::item, "", {"proposal", "sample-orchard-dao~governor~1"});
   EXPECT_EQ(qualified["ambiguous"], false);
   EXPECT_EQ(qualified["item"]["daoId"], "sample-orchard-dao");
   const Json one = data(Operation::item, "", {"proposal", "4"});
-  EXPECT_EQ(keys(one), (Names{"kind", "itemRef", "ambiguous", "alternatives", "item", "related",
-                              "warnings"}));
+  EXPECT_EQ(keys(one),
+            (Names{"kind", "itemRef", "ambiguous", "alternatives", "item", "related", "warnings"}));
   Names detail = summary_names();
   for (const char* name : {"body", "bodyFormat", "bodyTruncated", "bodySha256", "choices",
                            "quorumRequired", "sourceUpdatedAt", "canceledAt", "queuedAt",
@@ -347,8 +347,9 @@ TEST_F(RoutesTest, BriefOfADao) {
   EXPECT_EQ(brief["upcomingProposals"].size(), 1u);
   EXPECT_EQ(brief["recentOutcomes"].size(), 5u);
   EXPECT_EQ(brief["recentActivity"].size(), 3u);
-  EXPECT_EQ(brief["outcomes"], (Json{{"passed", 1}, {"failed", 1}, {"canceled", 0},
-                                     {"no_quorum", 2}, {"unknown", 1}}));
+  EXPECT_EQ(
+      brief["outcomes"],
+      (Json{{"passed", 1}, {"failed", 1}, {"canceled", 0}, {"no_quorum", 2}, {"unknown", 1}}));
   EXPECT_EQ(brief["highlights"][0]["text"],
             "Voting on [HIP-31] Proposal: add two public berths at the east pier ends in 5 h; "
             "quorum 106% reached");
@@ -435,8 +436,8 @@ TEST_F(RoutesTest, QueriesUseTheirIndexes) {
         "SEARCH proposal USING INDEX proposal_ext (external_id=?)",
         "SEARCH proposal USING INDEX proposal_url (url_norm=?)",
         "SEARCH proposal USING INDEX proposal_discussion (discussion_norm=?)",
-        "SEARCH proposal USING INDEX proposal_title (title_norm=?)",
-        "SCAN f VIRTUAL TABLE INDEX", "SCAN proposal USING COVERING INDEX proposal_state"}) {
+        "SEARCH proposal USING INDEX proposal_title (title_norm=?)", "SCAN f VIRTUAL TABLE INDEX",
+        "SCAN proposal USING COVERING INDEX proposal_state"}) {
     EXPECT_NE(plans.find(wanted), std::string::npos) << wanted << plans;
   }
   EXPECT_EQ(plans.find("SCAN p\n"), std::string::npos) << plans;

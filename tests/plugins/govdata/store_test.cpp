@@ -14,9 +14,17 @@ namespace {
 
 TEST(Decimal, KeepsTheDigitsOfItsSource) {
   const std::pair<const char*, const char*> table[] = {
-      {"0", "0"}, {"-0", "0"}, {"0.0", "0"}, {"007", "7"}, {"1.50", "1.5"}, {"-3.10", "-3.1"},
-      {"2045.601142949226", "2045.601142949226"}, {"1.5e-7", "0.00000015"}, {"12e3", "12000"},
-      {"1.25E+1", "12.5"}, {"123456789012345678901234567890", "123456789012345678901234567890"},
+      {"0", "0"},
+      {"-0", "0"},
+      {"0.0", "0"},
+      {"007", "7"},
+      {"1.50", "1.5"},
+      {"-3.10", "-3.1"},
+      {"2045.601142949226", "2045.601142949226"},
+      {"1.5e-7", "0.00000015"},
+      {"12e3", "12000"},
+      {"1.25E+1", "12.5"},
+      {"123456789012345678901234567890", "123456789012345678901234567890"},
       {"0.1000000000000000055511151231257827", "0.1000000000000000055511151231257827"}};
   for (const auto& [text, canonical] : table) EXPECT_EQ(canonical_decimal(text), canonical) << text;
   for (const char* bad : {"", "-", ".", "1.2.3", "0x1", "1e", "1e9999", "abc", " 1", "1 ", "NaN"}) {
@@ -75,9 +83,9 @@ TEST(Timestamp, ReadsAndWritesIso8601) {
   EXPECT_EQ(parse_iso_time("2013-02-04T15:26:25.977-05:00"), at("2013-02-04T20:26:25.977Z"));
   EXPECT_EQ(parse_iso_time("2024-02-29"), at("2024-02-29T00:00:00Z"));
   EXPECT_EQ(parse_iso_time("2024-02-29T10:00:00.1234567Z"), at("2024-02-29T10:00:00.123Z"));
-  for (const char* bad : {"", "2023", "2023-02-29", "2023-13-01", "2023-01-01T25:00:00Z",
-                          "2023-01-01T10:00Z", "2023-01-01T10:00:00+9", "2023-01-01T10:00:00Zx",
-                          "0000-01-01", "2023-01-01T10:00:00.Z"}) {
+  for (const char* bad :
+       {"", "2023", "2023-02-29", "2023-13-01", "2023-01-01T25:00:00Z", "2023-01-01T10:00Z",
+        "2023-01-01T10:00:00+9", "2023-01-01T10:00:00Zx", "0000-01-01", "2023-01-01T10:00:00.Z"}) {
     EXPECT_EQ(parse_iso_time(bad), std::nullopt) << bad;
   }
   EXPECT_EQ(parse_time("1677580255"), 1'677'580'255'000);
@@ -86,15 +94,14 @@ TEST(Timestamp, ReadsAndWritesIso8601) {
 }
 
 TEST(Text, NormalTitlesMeetAcrossSpellings) {
-  const std::pair<const char*, const char*> table[] = {
-      {"[ARFC] Add  support!", "arfc add support"},
-      {"  Ｆｕｌｌ ｗｉｄｔｈ ", "full width"},
-      {"Straße", "strasse"},
-      {"ÉCOLE", "école"},
-      {"BIP-12: fees — now?", "bip 12 fees now"},
-      {"😀😀", ""},
-      {"नमस्ते दुनिया", "नमस्ते दुनिया"},
-      {"ﬁne ①", "fine 1"}};
+  const std::pair<const char*, const char*> table[] = {{"[ARFC] Add  support!", "arfc add support"},
+                                                       {"  Ｆｕｌｌ ｗｉｄｔｈ ", "full width"},
+                                                       {"Straße", "strasse"},
+                                                       {"ÉCOLE", "école"},
+                                                       {"BIP-12: fees — now?", "bip 12 fees now"},
+                                                       {"😀😀", ""},
+                                                       {"नमस्ते दुनिया", "नमस्ते दुनिया"},
+                                                       {"ﬁne ①", "fine 1"}};
   for (const auto& [title, normal] : table) EXPECT_EQ(normal_title(title), normal) << title;
 }
 
@@ -116,8 +123,10 @@ TEST(Text, FindsTitlesExcerptsAndAddresses) {
   EXPECT_EQ(text_of_html("<p>Fish &amp; chips<br/>&#x1F600; &bogus; 5 &lt; 6</p><i"),
             "Fish & chips 😀 &bogus; 5 < 6");
   EXPECT_EQ(text_of_html("&#0;&#xD800;&#9999999;"), "\uFFFD\uFFFD\uFFFD");
-  const auto urls = urls_in("see (https://a.example/t/x/1), <a href=\"http://b.example\">b</a> "
-                            "httpx https://c.example/.", 8);
+  const auto urls = urls_in(
+      "see (https://a.example/t/x/1), <a href=\"http://b.example\">b</a> "
+      "httpx https://c.example/.",
+      8);
   EXPECT_EQ(urls, (std::vector<std::string>{"https://a.example/t/x/1", "http://b.example",
                                             "https://c.example/"}));
   EXPECT_EQ(urls_in("https://a https://b https://c", 2).size(), 2u);

@@ -14,7 +14,7 @@ Result<Configuration> read(std::vector<std::pair<std::string, Settings>> fields,
   const Settings settings = map(std::move(fields));
   const Settings own = map(std::move(route));
   const BoundOperation operation{"route-1", Method::get, "/v1/gateway/acme/items/{id}", names, &own,
-                                 0, {}};
+                                 0,         {}};
   return read_configuration({"acme", settings, {&operation, 1}});
 }
 
@@ -51,11 +51,13 @@ TEST(Configuration, ThePrefixIsTakenOffAndAPathReplacesTheWhole) {
   const PathParameter id{"id", "7", "7"};
   std::string path;
   ASSERT_TRUE(read({base, {"prefix", scalar("/v1/gateway/acme/")}})
-                  ->operations[0].path.append_to(path, {&id, 1}));
+                  ->operations[0]
+                  .path.append_to(path, {&id, 1}));
   EXPECT_EQ(path, "/items/7");
   path.clear();
   ASSERT_TRUE(read({base}, {{"path", scalar("/thing/{id}.json")}})
-                  ->operations[0].path.append_to(path, {&id, 1}));
+                  ->operations[0]
+                  .path.append_to(path, {&id, 1}));
   EXPECT_EQ(path, "/thing/7.json");
 }
 
@@ -113,32 +115,35 @@ TEST(Configuration, EveryWrongValueIsRefusedAtItsPlace) {
 }
 
 TEST(Configuration, ACredentialIsASecretInAHeaderOrTheQuery) {
-  const auto header = read({base, {"credential", map({{"header", scalar("Authorization")},
-                                                      {"prefix", scalar("Bearer ")},
-                                                      {"value", secret("hush\n")}})}});
+  const auto header = read({base,
+                            {"credential", map({{"header", scalar("Authorization")},
+                                                {"prefix", scalar("Bearer ")},
+                                                {"value", secret("hush\n")}})}});
   ASSERT_TRUE(header.ok()) << header.error().message;
   EXPECT_EQ(header->headers.back().value, "Bearer hush");
   EXPECT_EQ(header->secrets, std::vector<std::string>{"hush"});
-  const auto query = read({base, {"credential", map({{"query", scalar("api_key")},
-                                                     {"value", secret("a b")}})}});
+  const auto query =
+      read({base, {"credential", map({{"query", scalar("api_key")}, {"value", secret("a b")}})}});
   ASSERT_TRUE(query.ok());
   EXPECT_EQ(query->credential_query, "api_key=a%20b");
   EXPECT_EQ(query->secrets, (std::vector<std::string>{"a b", "a%20b"}));
-  const auto missing = read({base, {"credential", map({{"header", scalar("X-Key")},
-                                                       {"value", secret("")}})}});
+  const auto missing =
+      read({base, {"credential", map({{"header", scalar("X-Key")}, {"value", secret("")}})}});
   ASSERT_TRUE(missing.ok());
   EXPECT_TRUE(missing->lacks_credential);
 
-  EXPECT_EQ(problem({base, {"credential", map({{"header", scalar("X-Key")},
-                                               {"value", scalar("in the YAML")}})}}),
+  EXPECT_EQ(problem({base,
+                     {"credential",
+                      map({{"header", scalar("X-Key")}, {"value", scalar("in the YAML")}})}}),
             "credential.value: expected {secret: {env: NAME}} or {secret: {file: PATH}}");
   EXPECT_EQ(problem({base, {"credential", map({{"header", scalar("X-Key")}})}}),
             "credential.value: is required");
   EXPECT_EQ(problem({base, {"credential", map({{"value", secret("hush")}})}}),
             "credential: expected `header` or `query`, and not both");
-  EXPECT_EQ(problem({base, {"credential", map({{"header", scalar("X-Key")},
-                                               {"value", secret("hu\nsh")}})}}),
-            "credential.value: holds control characters");
+  EXPECT_EQ(
+      problem(
+          {base, {"credential", map({{"header", scalar("X-Key")}, {"value", secret("hu\nsh")}})}}),
+      "credential.value: holds control characters");
 }
 
 }  // namespace

@@ -157,8 +157,9 @@ TEST_F(OverSocketsTest, ADeadUpstreamIsRetriedThenOpensTheBreaker) {
 }
 
 TEST_F(OverSocketsTest, ARedirectIsPassedOnAndNotFollowed) {
-  RawUpstream server{"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"
-                     "Content-Length: 0\r\nConnection: close\r\n\r\n"};
+  RawUpstream server{
+      "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"
+      "Content-Length: 0\r\nConnection: close\r\n\r\n"};
   bind(server.url());
   const Done done = execute();
   EXPECT_TRUE(done.ok() || done.error().kind == FailureKind::redirect);

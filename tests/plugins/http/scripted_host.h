@@ -100,8 +100,8 @@ class ScriptedHost final : public Host {
     explicit ScriptedHttp(ScriptedHost& host) : host_(host) {}
     Done call(const HttpRequest& request, const HttpOptions& options, HttpSink& sink,
               Call& call) noexcept override {
-      Seen seen{request.method, std::string(request.url), {}, std::string(request.body), options,
-                call.deadline_ns()};
+      Seen seen{request.method, std::string(request.url), {}, std::string(request.body),
+                options,        call.deadline_ns()};
       for (const HeaderField& field : request.headers) {
         seen.headers.push_back({std::string(field.name), std::string(field.value)});
       }

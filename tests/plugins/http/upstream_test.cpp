@@ -29,10 +29,9 @@ class HttpUpstreamTest : public ::testing::Test {
     const Settings settings = map(std::move(fields));
     const Settings path = map({{"path", scalar("/items/{id}")}});
     const Settings safe = map({{"path", scalar("/items/{id}")}, {"retry", scalar("safe")}});
-    const BoundOperation operations[] = {
-        {"route-1", Method::get, "/x/{id}", names, &path, 0, {}},
-        {"route-2", Method::post, "/x/{id}", names, &path, 0, {}},
-        {"route-3", Method::post, "/y/{id}", names, &safe, 0, {}}};
+    const BoundOperation operations[] = {{"route-1", Method::get, "/x/{id}", names, &path, 0, {}},
+                                         {"route-2", Method::post, "/x/{id}", names, &path, 0, {}},
+                                         {"route-3", Method::post, "/y/{id}", names, &safe, 0, {}}};
     auto configuration = read_configuration({"acme", settings, operations});
     ASSERT_TRUE(configuration.ok()) << configuration.error().message;
     upstream_ = std::make_unique<HttpUpstream>(*std::move(configuration), host_);
@@ -68,8 +67,10 @@ class HttpUpstreamTest : public ::testing::Test {
 };
 
 TEST_F(HttpUpstreamTest, ForwardsQueryBodyAndReplyByteForByte) {
-  bind({{"connect_timeout_ms", scalar("250")}, {"connections_max", scalar("7")},
-        {"headers", map({{"X-Version", scalar("2")}})}, {"user_agent", scalar("acme-proxy/1")}});
+  bind({{"connect_timeout_ms", scalar("250")},
+        {"connections_max", scalar("7")},
+        {"headers", map({{"X-Version", scalar("2")}})},
+        {"user_agent", scalar("acme-proxy/1")}});
   host_.script = {{422, {{"Content-Type", "text/plain"}, {"X-Odd", "v"}}, "no such thing", {}}};
   ASSERT_TRUE(execute(1, "a=1&a=1&b=%20+&&c").ok());
   ASSERT_EQ(host_.seen.size(), 1u);
@@ -95,10 +96,15 @@ TEST_F(HttpUpstreamTest, CallersCredentialsStayHere) {
   bind_with_credential("header");
   host_.script = {{200, {}, "ok", {}}};
   ASSERT_TRUE(execute(0, {},
-                      {{"Authorization", "Bearer theirs"}, {"Cookie", "theirs"},
-                       {"X-Service-Api-Key", "theirs"}, {"PAYMENT-SIGNATURE", "theirs"},
-                       {"x-key", "theirs"}, {"Host", "theirs"}, {"Content-Length", "9"},
-                       {"User-Agent", "theirs"}, {"Accept-Language", "de"}})
+                      {{"Authorization", "Bearer theirs"},
+                       {"Cookie", "theirs"},
+                       {"X-Service-Api-Key", "theirs"},
+                       {"PAYMENT-SIGNATURE", "theirs"},
+                       {"x-key", "theirs"},
+                       {"Host", "theirs"},
+                       {"Content-Length", "9"},
+                       {"User-Agent", "theirs"},
+                       {"Accept-Language", "de"}})
                   .ok());
   const auto& seen = host_.seen[0];
   for (const OwnedHeader& header : seen.headers) EXPECT_NE(header.value, "theirs") << header.name;

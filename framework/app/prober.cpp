@@ -1,0 +1,43 @@
+#include "app/prober.h"
+
+#include "exchange/live_call.h"
+
+namespace turnpike::app {
+namespace {
+
+constexpr std::int64_t probe_timeout_ms = 3'000;
+
+}  // namespace
+
+Prober::Prober(runtime::Runtime& runtime, const Generations& generations, std::uint32_t interval_ms)
+    : generations_(generations), interval_ms_(interval_ms) {
+  fiber_ = runtime.loops().front()->spawn([this] { run(); }, runtime::FiberKind::background);
+}
+
+Prober::~Prober() {
+  fiber_.cancel();
+  ended_.wait(runtime::Deadline::never());
+}
+
+void Prober::run() {
+  runtime::Fiber::current()->set_name("prober");
+  while (runtime::sleep_until(runtime::Deadline::after_ms(interval_ms_)) ==
+         runtime::Wake::deadline) {
+    probe_all();
+  }
+  ended_.set();
+}
+
+void Prober::probe_all() {
+  const auto program = generations_.published().current();
+  if (program == nullptr) return;
+  const exchange::Service& service = *program->service;
+  for (std::uint32_t at = 0; at < service.program().upstreams().size(); ++at) {
+    exchange::LiveCall call("", runtime::Deadline::after_ms(probe_timeout_ms), nullptr);
+    // What it found shows in the upstream's state(); plugins report the details themselves.
+    (void)service.upstream(at).upstream->probe(call);
+    if (runtime::cancelled()) return;
+  }
+}
+
+}  // namespace turnpike::app
