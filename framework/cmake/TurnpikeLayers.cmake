@@ -6,7 +6,8 @@
 #   turnpike_test(registry LINKS Turnpike::registry)
 #     one GoogleTest binary `registry_test` of every *_test.cpp in the calling folder. LABELS sanitize:
 #     it reads untrusted bytes, so `./dev test` runs it under ASan and UBSan too; LABELS threads: it
-#     is concurrent, so it runs under TSan too.
+#     is concurrent, so it runs under TSan too (those that THREADS_FILTER names, where given: TSan slows
+#     some too much, and follows no fork).
 #   turnpike_benchmark(match LINKS Turnpike::registry)
 #     one Google Benchmark binary `match_bench` of match_bench.cpp in the calling folder.
 
@@ -64,7 +65,7 @@ function(turnpike_layer name)
 endfunction()
 
 function(turnpike_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;THREADS_FILTER" "SOURCES;LINKS;LABELS" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   endif()
@@ -78,7 +79,11 @@ function(turnpike_test name)
     TURNPIKE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TURNPIKE_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${name}_test PRIVATE ${ARG_LINKS} turnpike_options
     GTest::gtest GTest::gmock GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name}_test)
+  set(arguments "")
+  if(TURNPIKE_SANITIZER STREQUAL "thread" AND ARG_THREADS_FILTER)
+    set(arguments --gtest_filter=${ARG_THREADS_FILTER})
+  endif()
+  add_test(NAME ${name} COMMAND ${name}_test ${arguments})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
   if("sanitize" IN_LIST ARG_LABELS)
     add_dependencies(sanitized_tests ${name}_test)
