@@ -1,9 +1,6 @@
 // What serve() costs of itself: a call with an instant upstream, an instant ledger and a writer
 // that drops everything, unpaid and paid, then line by line. `allocs`: allocations per iteration.
-#include <atomic>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -17,18 +14,7 @@
 #include "exchange/service.h"
 #include "identity/authenticator.h"
 #include "lanes/credits.h"
-
-namespace {
-std::atomic<std::uint64_t> allocations{0};
-}
-
-void* operator new(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "registry/allocations.h"
 
 namespace turnpike::exchange {
 namespace {
@@ -211,9 +197,9 @@ Gateway& gateway() {
 template <class Step>
 void measure(benchmark::State& state, Step step) {
   step();  // buffers of the first call
-  const std::uint64_t before = allocations.load();
+  const std::uint64_t before = allocations_so_far();
   for (auto _ : state) step();
-  state.counters["allocs"] = benchmark::Counter(static_cast<double>(allocations.load() - before),
+  state.counters["allocs"] = benchmark::Counter(static_cast<double>(allocations_so_far() - before),
                                                 benchmark::Counter::kAvgIterations);
 }
 

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""The whole gateway beside nginx, in one run on this machine's loopback.
+
+1. Forward: requests per second of nginx `proxy_pass` (two workers, reuseport, kept upstream
+   connections), of the gateway unpaid (a test-only lane that charges nothing) and of the gateway
+   paid with Credits on SQLite and on PostgreSQL, at 64 and 512 connections, rounds alternating,
+   medians, ratios; fdatasync p50 of the disk beside them.
+2. Hold: memory and threads of the gateway with 10,000 idle connections, and with 10,000 calls in
+   flight on an upstream that takes a second.
+
+Load is bounded: SECONDS_EACH (3) seconds a cell, ROUNDS (3) rounds. Needs nginx and wrk.
+"""
+
+import asyncio
+import os
+import pathlib
+import re
+import resource
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+
+from gateway import BUILD, Gateway, Postgres  # noqa: E402: the path is set above
+
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
+SECONDS_EACH = int(os.environ.get("SECONDS_EACH", "3"))
+HELD = int(os.environ.get("HELD", "10000"))
+ACCOUNTS = int(os.environ.get("ACCOUNTS", "100"))
+BODY = '{"data":"' + "x" * 1010 + '"}'
+UNPAID = ("X-Test-Unpaid", "1")
+
+REGISTRY = """
+provider: {{key: bench, name: Bench, base_path: /v1/gateway/bench}}
+prices: {{bench.standard: {{version: 1, credit_cost: 1}}}}
+upstreams:
+  bench:
+    plugin: http
+    settings: {{base_url: "http://{address}", prefix: /v1/gateway/bench,
+               allow_private_addresses: true, connections_max: {connections}}}
+defaults: {{price: bench.standard}}
+routes: [{{path: /item}}]
+"""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Nginx:
+    def __init__(self, workers, server):
+        self.directory = tempfile.TemporaryDirectory(prefix="turnpike-nginx-")
+        base = self.directory.name
+        temporary = "\n".join(f"{kind}_temp_path {base}/{kind};" for kind in (
+            "client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        pathlib.Path(base, "conf").write_text(
+            f"daemon off; worker_processes {workers}; worker_rlimit_nofile 32768;\n"
+            f"pid {base}/pid; error_log {base}/log;\nevents {{ worker_connections 16384; }}\n"
+            f"http {{ access_log off; keepalive_requests 100000000; {temporary}\n{server} }}\n")
+        self.process = subprocess.Popen(["nginx", "-p", base, "-c", f"{base}/conf"])
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        self.directory.cleanup()
+
+
+def bench_gateway(address, *, connections, postgres_url=None, credits=0, accounts=0):
+    """A started gateway with the http provider and the unpaid lane, and the keys of its callers."""
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-bench-"))
+    (scratch / "registry").mkdir()
+    (scratch / "plugins").mkdir(mode=0o755)
+    for plugin in (BUILD / "plugins" / "http.so",
+                   BUILD / "tests" / "fixtures" / "plugins" / "good" / "unpaid_lane.so"):
+        (scratch / "plugins" / plugin.name).write_bytes(plugin.read_bytes())
+    (scratch / "registry" / "bench.yaml").write_text(
+        REGISTRY.format(address=address, connections=connections))
+    gateway = Gateway(registry=scratch / "registry", plugins=scratch / "plugins",
+                      postgres_url=postgres_url,
+                      settings=["limits.connections_max=40000",
+                                "limits.calls_per_upstream_max=40000"])
+    keys = [gateway.new_key(credits=credits)[1] for _ in range(accounts)]
+    return gateway.start(), keys
+
+
+def wrk(connections, url, script):
+    output = subprocess.run(
+        ["wrk", "-t2", f"-c{connections}", f"-d{SECONDS_EACH}s", "-s", script, url],
+        capture_output=True, text=True, check=True).stdout
+    if "Non-2xx" in output or "Socket errors" in output:
+        print(output, file=sys.stderr)
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", output).group(1))
+
+
+def fdatasync_p50_us(directory):
+    times = []
+    with open(pathlib.Path(directory) / "fdatasync", "wb", buffering=0) as file:
+        for _ in range(200):
+            file.write(b"x" * 4096)
+            started = time.perf_counter()
+            os.fdatasync(file.fileno())
+            times.append((time.perf_counter() - started) * 1e6)
+    return statistics.median(times)
+
+
+def scripts(directory, keys):
+    """wrk scripts: one with the unpaid header, one that spreads calls over the keys."""
+    unpaid = pathlib.Path(directory, "unpaid.lua")
+    unpaid.write_text(f'wrk.headers["{UNPAID[0]}"] = "{UNPAID[1]}"\n')
+    paid = pathlib.Path(directory, "paid.lua")
+    listed = ",".join(f'"{key}"' for key in keys)
+    paid.write_text(
+        f"local keys = {{{listed}}}\nlocal requests = {{}}\nlocal at = 0\n"
+        "function init(args)\n"
+        "  for i, key in ipairs(keys) do\n"
+        '    requests[i] = wrk.format("GET", nil, {["Authorization"] = "Bearer " .. key})\n'
+        "  end\n  at = math.random(#requests)\nend\n"
+        "function request() at = at % #requests + 1; return requests[at] end\n")
+    return str(unpaid), str(paid)
+
+
+def forward():
+    upstream_port, proxy_port = free_port(), free_port()
+    upstream = Nginx(1, f"server {{ listen 127.0.0.1:{upstream_port} reuseport backlog=4096;\n"
+                        f"location / {{ default_type application/json; return 200 '{BODY}'; }} }}")
+    proxy = Nginx(2, f"upstream origin {{ server 127.0.0.1:{upstream_port}; keepalive 512;"
+                     " keepalive_requests 100000000; }\n"
+                     f"server {{ listen 127.0.0.1:{proxy_port} reuseport backlog=4096;\n"
+                     "location / { proxy_pass http://origin; proxy_http_version 1.1;"
+                     " proxy_set_header Connection ''; } }")
+    postgres = Postgres()
+    gateways = []
+    try:
+        address = f"127.0.0.1:{upstream_port}"
+        sqlite, sqlite_keys = bench_gateway(address, connections=512, credits=10**9,
+                                            accounts=ACCOUNTS)
+        gateways.append(sqlite)
+        other, postgres_keys = bench_gateway(address, connections=512, credits=10**9,
+                                             accounts=ACCOUNTS,
+                                             postgres_url=postgres.new_database())
+        gateways.append(other)
+        target = "/v1/gateway/bench/item"
+        url = {gateway: "http://%s:%d%s" % (*gateway.addresses["api"], target)
+               for gateway in gateways}
+        unpaid, sqlite_paid = scripts(sqlite.directory, sqlite_keys)
+        _, postgres_paid = scripts(other.directory, postgres_keys)
+        sides = {
+            "nginx proxy_pass": (f"http://127.0.0.1:{proxy_port}{target}", unpaid),
+            "unpaid forward": (url[sqlite], unpaid),
+            "paid, SQLite": (url[sqlite], sqlite_paid),
+            "paid, PostgreSQL": (url[other], postgres_paid),
+        }
+        print(f"fdatasync p50 {fdatasync_p50_us(sqlite.directory):.0f} us, {ACCOUNTS} accounts, "
+              f"{ROUNDS} rounds of {SECONDS_EACH} s")
+        print(f"{'path':18} {'connections':>11} {'requests/s':>11} {'to nginx':>9} {'to unpaid':>9}")
+        for connections in (64, 512):
+            rates = {side: [] for side in sides}
+            for round_number in range(ROUNDS):
+                order = list(sides) if round_number % 2 == 0 else list(reversed(sides))
+                for side in order:
+                    side_url, script = sides[side]
+                    rates[side].append(wrk(connections, side_url, script))
+            medians = {side: statistics.median(values) for side, values in rates.items()}
+            for side, rate in medians.items():
+                print(f"{side:18} {connections:11} {rate:11.0f} "
+                      f"{rate / medians['nginx proxy_pass']:8.2f}x "
+                      f"{rate / medians['unpaid forward']:8.2f}x")
+    finally:
+        for gateway in gateways:
+            gateway.close()
+        proxy.close()
+        upstream.close()
+        postgres.close()
+
+
+def process_state(process):
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return (int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024,
+            int(re.search(r"Threads:\s+(\d+)", status).group(1)))
+
+
+class SlowUpstream:
+    """Answers every request a second after it came; one asyncio task a connection."""
+
+    async def start(self):
+        self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0, backlog=16384)
+        return "127.0.0.1:%d" % self.server.sockets[0].getsockname()[1]
+
+    async def serve(self, reader, writer):
+        reply = (f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                 f"Content-Length: {len(BODY)}\r\n\r\n{BODY}").encode()
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                await asyncio.sleep(1)
+                writer.write(reply)
+        except (asyncio.IncompleteReadError, OSError):
+            pass
+        finally:
+            writer.close()
+
+
+async def connect_all(address, count):
+    pairs = []
+    for _ in range(count):
+        pairs.append(await asyncio.open_connection(*address, limit=4096))
+    return pairs
+
+
+async def hold():
+    upstream = SlowUpstream()
+    gateway, _ = bench_gateway(await upstream.start(), connections=HELD)
+    try:
+        process = gateway.process
+        # One call first, so that what every gateway needs once is not counted.
+        request = (f"GET /v1/gateway/bench/item HTTP/1.1\r\nHost: b\r\n{UNPAID[0]}: 1\r\n\r\n"
+                   ).encode()
+        await asyncio.to_thread(gateway.get, "/v1/gateway/bench/item", headers=[UNPAID])
+        idle_memory, idle_threads = process_state(process)
+        pairs = await connect_all(gateway.addresses["api"], HELD)
+        memory, threads = process_state(process)
+        print(f"{HELD} idle connections: {memory - idle_memory:+.0f} MB, "
+              f"{threads - idle_threads:+d} threads (one idle gateway: {idle_memory:.0f} MB, "
+              f"{idle_threads} threads)")
+        for _, writer in pairs:
+            writer.write(request)
+        await asyncio.sleep(0.9)  # the upstream's second has not passed: all are in flight
+        memory, threads = process_state(process)
+        started = time.perf_counter()
+        other = await asyncio.to_thread(gateway.get, "/healthz")
+        health_ms = (time.perf_counter() - started) * 1e3
+        statuses = {}
+        for reader, _ in pairs:
+            head = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(int(re.search(rb"Content-Length: (\d+)", head).group(1)))
+            status = int(head.split()[1])
+            statuses[status] = statuses.get(status, 0) + 1
+        print(f"{HELD} calls in flight: {memory - idle_memory:+.0f} MB, "
+              f"{threads - idle_threads:+d} threads; another caller meanwhile: {other.status} in "
+              f"{health_ms:.0f} ms; their replies: {statuses}")
+        for _, writer in pairs:
+            writer.close()
+    finally:
+        gateway.close()
+
+
+def main():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65_536 if os.getuid() == 0 else hard
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(hard, wanted)))
+    forward()
+    asyncio.run(hold())
+
+
+if __name__ == "__main__":
+    main()
