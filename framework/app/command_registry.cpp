@@ -1,6 +1,5 @@
 // check, registry, reload and plugin: what the operator's files mean, before and after they serve.
-#include <algorithm>
-#include <filesystem>
+#include <functional>
 #include <iostream>
 #include <system_error>
 
@@ -9,7 +8,7 @@
 #include "app/paths.h"
 #include "app/stores.h"
 #include "base/sources.h"
-#include "plugin/inspect.h"
+#include "plugin/catalog.h"
 #include "registry/diff.h"
 
 namespace turnpike::app {
@@ -50,23 +49,17 @@ struct Findings {
 // Names of the provider plugins that would be loaded; nothing of them runs here.
 std::vector<std::string> check_plugins(const Config& config, Findings& findings) {
   std::vector<std::string> names;
-  const auto refuse = [&](const std::string& file, const std::string& message) {
-    findings.problems.push_back({"plugin_refused", file, 0, 0, "", message});
-  };
-  std::error_code unreadable;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(plugin_directory(config), unreadable)) {
-    if (entry.path().extension() != ".so") continue;
-    const auto info = plugin::inspect(entry.path());
-    if (!info.ok()) {
-      refuse(info.error().file, info.error().problem);
-    } else if (const auto mismatch = plugin::built_like_us(*info)) {
-      refuse(mismatch->file, mismatch->problem);
-    } else if (info->slot == Slot::provider) {
-      names.push_back(info->name);
+  const auto plugins = plugin::Catalog::check(
+      {.directory = plugin_directory(config), .pinned_sha256 = config.plugins_sha256});
+  if (!plugins.ok()) {
+    for (const auto& error : plugins.error()) {
+      findings.problems.push_back({"plugin_refused", error.file, 0, 0, "", error.problem});
     }
+    return names;
   }
-  if (unreadable) refuse(plugin_directory(config), unreadable.message());
+  for (const auto& info : *plugins) {
+    if (info.slot == Slot::provider) names.push_back(info.name);
+  }
   return names;
 }
 
