@@ -25,6 +25,6 @@ file(COPY ${place}/build/acme.so DESTINATION ${PLUGINS})
 file(APPEND ${place}/prefix/include/turnpike/call.h "\n// changed after it was installed\n")
 execute_process(COMMAND ${configure} -B ${place}/spoilt
   RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
-if(code EQUAL 0 OR NOT output MATCHES "not those[ \n]+that[ \n]+were[ \n]+installed")
+if(code EQUAL 0 OR NOT output MATCHES "not[ \n]+those[ \n]+that[ \n]+were[ \n]+installed")
   message(FATAL_ERROR "a changed header was not refused (${code}):\n${output}")
 endif()
