@@ -1,0 +1,67 @@
+// What a finished call costs in records: its metrics alone, and with its log line rendered too. The
+// baseline is one relaxed atomic addition.
+#include <benchmark/benchmark.h>
+
+#include <atomic>
+
+#include "hosts/api/access_log.h"
+
+namespace turnpike::hosts::api {
+namespace {
+
+AccessRecord paid_call() {
+  AccessRecord record;
+  record.request_id = "019a0000-0000-7000-8000-000000000001";
+  record.peer = "127.0.0.1:50000";
+  record.method = "GET";
+  record.path = "/v1/gateway/govdata/global/v1/daos";
+  record.endpoint = Endpoint::gateway;
+  record.route = "route-00000000000000000000000000000000";
+  record.lane = "credits";
+  record.status = 200;
+  record.credits_charged = 1;
+  record.reply_bytes = 1'024;
+  record.total_us = 900;
+  record.upstream_us = 700;
+  return record;
+}
+
+// Renders each line as the real log does, and drops it.
+class RenderingLog final : public base::Log {
+ public:
+  void write(Severity severity, std::string_view event,
+             std::initializer_list<base::LogField> fields) noexcept override {
+    benchmark::DoNotOptimize(
+        base::render_log_line("2026-01-01T00:00:00.000Z", severity, event, fields));
+  }
+};
+
+void atomic_addition(benchmark::State& state) {
+  std::atomic<std::uint64_t> counter{0};
+  for (auto _ : state) counter.fetch_add(1, std::memory_order_relaxed);
+  benchmark::DoNotOptimize(counter.load());
+}
+BENCHMARK(atomic_addition);
+
+void metrics_of_a_call(benchmark::State& state) {
+  const auto log = base::make_silent_log();
+  const auto metrics = base::make_metrics();
+  const auto access_log = make_access_log(*log, *metrics);
+  const AccessRecord record = paid_call();
+  for (auto _ : state) access_log->write(record);
+}
+BENCHMARK(metrics_of_a_call);
+
+void metrics_and_line_of_a_call(benchmark::State& state) {
+  RenderingLog log;
+  const auto metrics = base::make_metrics();
+  const auto access_log = make_access_log(log, *metrics);
+  const AccessRecord record = paid_call();
+  for (auto _ : state) access_log->write(record);
+}
+BENCHMARK(metrics_and_line_of_a_call);
+
+}  // namespace
+}  // namespace turnpike::hosts::api
+
+BENCHMARK_MAIN();
