@@ -176,6 +176,7 @@ TEST(Fd, CancellationEndsTheWaitAndTheDescriptorStaysUsable) {
     const CancelMask mask;
     EXPECT_EQ(::send(pair.theirs, "x", 1, MSG_NOSIGNAL), 1);
     EXPECT_EQ(fd.wait_readable(Deadline::never()), Wake::ready);
+    fd.reset();  // before the test closes the descriptor
     ended.set();
   });
   ASSERT_EQ(handle.wait(Deadline::never()), Wake::ready);
