@@ -61,8 +61,8 @@ class Nginx:
         temporary = "\n".join(f"{kind}_temp_path {base}/{kind};" for kind in (
             "client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         pathlib.Path(base, "conf").write_text(
-            f"daemon off; worker_processes {workers}; worker_rlimit_nofile 32768;\n"
-            f"pid {base}/pid; error_log {base}/log;\nevents {{ worker_connections 16384; }}\n"
+            f"daemon off; worker_processes {workers}; worker_rlimit_nofile 16384;\n"
+            f"pid {base}/pid; error_log {base}/log;\nevents {{ worker_connections 8192; }}\n"
             f"http {{ access_log off; keepalive_requests 100000000; {temporary}\n{server} }}\n")
         self.process = subprocess.Popen(["nginx", "-p", base, "-c", f"{base}/conf"])
 
@@ -187,7 +187,12 @@ def process_state(process):
 
 
 class SlowUpstream:
-    """Answers every request a second after it came; one asyncio task a connection."""
+    """Answers a request a second after all of a wave have come, so that all are in flight."""
+
+    def __init__(self, wave):
+        self.wave = wave
+        self.arrived = 0
+        self.all_arrived = asyncio.Event()
 
     async def start(self):
         self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0, backlog=16384)
@@ -198,9 +203,13 @@ class SlowUpstream:
                  f"Content-Length: {len(BODY)}\r\n\r\n{BODY}").encode()
         try:
             while await reader.readuntil(b"\r\n\r\n"):
+                self.arrived += 1
+                if self.arrived == self.wave:
+                    self.all_arrived.set()
+                await self.all_arrived.wait()
                 await asyncio.sleep(1)
                 writer.write(reply)
-        except (asyncio.IncompleteReadError, OSError):
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, OSError):
             pass
         finally:
             writer.close()
@@ -213,24 +222,23 @@ async def connect_all(address, count):
     return pairs
 
 
-async def hold():
-    upstream = SlowUpstream()
-    gateway, _ = bench_gateway(await upstream.start(), connections=HELD)
+async def hold(held):
+    upstream = SlowUpstream(held)
+    gateway, _ = bench_gateway(await upstream.start(), connections=held)
     try:
         process = gateway.process
-        # One call first, so that what every gateway needs once is not counted.
         request = (f"GET /v1/gateway/bench/item HTTP/1.1\r\nHost: b\r\n{UNPAID[0]}: 1\r\n\r\n"
                    ).encode()
-        await asyncio.to_thread(gateway.get, "/v1/gateway/bench/item", headers=[UNPAID])
+        await asyncio.to_thread(gateway.get, "/healthz")
         idle_memory, idle_threads = process_state(process)
-        pairs = await connect_all(gateway.addresses["api"], HELD)
+        pairs = await connect_all(gateway.addresses["api"], held)
         memory, threads = process_state(process)
-        print(f"{HELD} idle connections: {memory - idle_memory:+.0f} MB, "
+        print(f"{held} idle connections: {memory - idle_memory:+.0f} MB, "
               f"{threads - idle_threads:+d} threads (one idle gateway: {idle_memory:.0f} MB, "
               f"{idle_threads} threads)")
         for _, writer in pairs:
             writer.write(request)
-        await asyncio.sleep(0.9)  # the upstream's second has not passed: all are in flight
+        await asyncio.wait_for(upstream.all_arrived.wait(), timeout=25)
         memory, threads = process_state(process)
         started = time.perf_counter()
         other = await asyncio.to_thread(gateway.get, "/healthz")
@@ -241,7 +249,7 @@ async def hold():
             await reader.readexactly(int(re.search(rb"Content-Length: (\d+)", head).group(1)))
             status = int(head.split()[1])
             statuses[status] = statuses.get(status, 0) + 1
-        print(f"{HELD} calls in flight: {memory - idle_memory:+.0f} MB, "
+        print(f"{held} calls in flight: {memory - idle_memory:+.0f} MB, "
               f"{threads - idle_threads:+d} threads; another caller meanwhile: {other.status} in "
               f"{health_ms:.0f} ms; their replies: {statuses}")
         for _, writer in pairs:
@@ -250,12 +258,22 @@ async def hold():
         gateway.close()
 
 
+def raise_descriptor_limit():
+    """As far as the system lets us; the gateway started from here inherits it."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max(hard, 3 * HELD)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
+    except ValueError:  # only some may raise the hard limit
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
 def main():
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 65_536 if os.getuid() == 0 else hard
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(hard, wanted)))
+    # A call in flight takes two descriptors, here and there.
+    held = min(HELD, (raise_descriptor_limit() - 600) // 2)
     forward()
-    asyncio.run(hold())
+    asyncio.run(hold(held))
 
 
 if __name__ == "__main__":
