@@ -205,6 +205,7 @@ bool Delivery::begin_stream() {
   if (!announced_.has_value() && !take_transfer_slot()) return false;
   if (call_.standing() == Standing::gone) return stop_gone();
   ReplyHead head{status_, headers(), {}, terms_.facts};
+  if (treatment_ == Treatment::passed) head.facts.credits_charged = 0;  // it will be released
   head.facts.gateway_us = microseconds(terms_.forwarded_ns - terms_.started_ns);
   head.facts.upstream_us = microseconds(clock_.monotonic_ns() - terms_.forwarded_ns);
   if (!writer_.begin(head, announced_)) return stop_gone();

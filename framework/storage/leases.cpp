@@ -102,7 +102,8 @@ LeaseGrant grant(Transaction& transaction, const LeaseOwner& owner, const LeaseR
     throw StoreError(StoreError::Kind::unavailable, "an allocation changed while it was locked");
   }
   const std::int64_t hold_until = std::min(now_ms + request.hold_ms, from.expires_at_ms);
-  const std::int64_t settle_until = hold_until + request.settle_ms - request.hold_ms;
+  // Expiry ends new holds alone: what was admitted before it may settle after it.
+  const std::int64_t settle_until = now_ms + request.settle_ms;
   const Rows lease =
       transaction.run(grant_lease, {from.allocation_id, from.account_id, owner.incarnation,
                                     owner.purpose, epoch, units, hold_until, settle_until});

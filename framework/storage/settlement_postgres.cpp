@@ -17,7 +17,7 @@ constexpr Query insert_tombstone{
     "INSERT INTO settle_batch (stream, no, first_seq, facts, head)"
     " VALUES ($1, $2, 0, 0, 'tombstone') ON CONFLICT DO NOTHING RETURNING no",
     "i"};
-constexpr Query select_head{"SELECT head FROM settle_batch WHERE stream = $1 AND no = $2", "t"};
+constexpr Query select_facts{"SELECT facts FROM settle_batch WHERE stream = $1 AND no = $2", "i"};
 
 // Appends `,"key":value` with the key's one letter; the row's caller replaces the first comma.
 class RowText {
@@ -131,8 +131,9 @@ class PostgresStream final : public ledger::SettlementStream {
     return stored<bool>([&] {
       connection_ = context_.database.connect();
       if (!connection_->run(insert_tombstone, {stream_, number}).empty()) return false;
-      // A tombstone may also be our own, of a probe whose answer was lost.
-      if (connection_->run(select_head, {stream_, number}).text(0, 0) == "tombstone") return false;
+      // A row without facts is a batch that was refused, or a tombstone: perhaps our own, of a
+      // probe whose answer was lost.
+      if (connection_->run(select_facts, {stream_, number}).number(0, 0) == 0) return false;
       next_seq_ += std::exchange(unproven_, 0);
       return true;
     });

@@ -98,7 +98,7 @@ Session::After Session::run() noexcept {
 
 Session::After Session::run_overloaded() noexcept {
   is_head_request_ = false;
-  answer_refusal({ErrorCode::gateway_overloaded, "There are too many connections."});
+  answer_refusal({ErrorCode::gateway_overloaded, "There are too many connections.", 1});
   return After::linger;
 }
 

@@ -222,7 +222,9 @@ bool UpstreamConnection::rouse() noexcept {
   is_resting_ = false;
   if (!is_watched_) return is_quiet();
   fd_.disarm();
-  return !fd_.hung_up();
+  // One look at the socket: bytes or an end that came since the loop last polled would otherwise be
+  // taken for the next caller's reply.
+  return !fd_.hung_up() && is_quiet();
 }
 
 void UpstreamConnection::on_readable() noexcept {

@@ -113,6 +113,17 @@ Result<PathTemplate, std::string> PathTemplate::parse(
   return parsed;
 }
 
+// Whether a piece of a decoded value that may hold slashes would lead out of its place at an
+// upstream that decodes before it normalises.
+static bool climbs(std::string_view value) {
+  while (!value.empty()) {
+    const std::string_view piece = value.substr(0, value.find_first_of("/\\"));
+    if (piece == "." || piece == "..") return true;
+    value.remove_prefix(std::min(value.size(), piece.size() + 1));
+  }
+  return false;
+}
+
 bool PathTemplate::append_to(std::string& out, std::span<const PathParameter> values) const {
   for (const Part& part : parts_) {
     if (!part.is_parameter) {
@@ -122,7 +133,7 @@ bool PathTemplate::append_to(std::string& out, std::span<const PathParameter> va
     const auto value = std::find_if(values.begin(), values.end(), [&](const PathParameter& one) {
       return one.name == part.text;
     });
-    if (value == values.end() || is_dot_segment(value->raw)) return false;
+    if (value == values.end() || is_dot_segment(value->raw) || climbs(value->value)) return false;
     append_segment(out, value->raw);
   }
   return true;

@@ -375,6 +375,28 @@ TEST_P(LedgerPorts, CommittedTellsWhatBecameOfABatch) {
   EXPECT_FALSE(*stream_->committed(2));  // its own tombstone is no commit
 }
 
+// A refused batch leaves its number behind; taken for a commit, its replies would leave uncharged.
+TEST_P(LedgerPorts, ARefusedBatchIsNeverProvenCommitted) {
+  const std::string account = account_with(10);
+  const LeaseAnswer lease = acquire(account, 4);
+  ASSERT_TRUE(settle(fact(account, "m1"), {share(lease.grants[0], 1)})->committed());
+  ASSERT_FALSE(settle(fact(account, "m1"), {share(lease.grants[0], 1)})->committed());
+  EXPECT_FALSE(*stream_->committed(2));
+}
+
+// Else the last minutes of a grant refuse calls that other grants could pay for.
+TEST_P(LedgerPorts, ALeaseOnAnExpiringAllocationSettlesAsLongAsAnyOther) {
+  const std::string account = account_with(10);
+  const LeaseAnswer ample = acquire(account, 1);
+  ASSERT_EQ(ample.grants.size(), 1u);
+  const std::int64_t left_ms = ample.grants[0].expires_at_ms - store_->clock.now_ms();
+  store_->clock.move_ms(left_ms - 1'000);
+  const LeaseAnswer scarce = acquire(account, 1);
+  ASSERT_EQ(scarce.grants.size(), 1u);
+  EXPECT_EQ(scarce.grants[0].hold_ms, 1'000);
+  EXPECT_EQ(scarce.grants[0].settle_ms, ample.grants[0].settle_ms);
+}
+
 TEST_P(LedgerPorts, TextsOfAFactAreStoredByteForByte) {
   const std::string account = account_with(10);
   const LeaseAnswer lease = acquire(account, 4);

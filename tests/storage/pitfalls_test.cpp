@@ -295,7 +295,7 @@ TEST_P(PostgresPitfall, ProberWaitsForTheTransactionItAsksAbout) {
     const Rows id = other->query_once("SELECT MAX(id) FROM incarnation", "i");
     auto open = std::make_unique<Transaction>(*other, Transaction::Kind::write, direct.writer());
     open->run_once("INSERT INTO settle_batch (stream, no, first_seq, facts, head) VALUES (" +
-                   std::to_string(id.number(0, 0) * 64) + ", 7, 1, 0, '')");
+                   std::to_string(id.number(0, 0) * 64) + ", 7, 1, 1, '')");
     std::atomic<bool> is_known = false;
     bool was_committed = !commits;
     std::thread prober([&] {
