@@ -118,7 +118,8 @@ function(turnpike_benchmark name)
   add_executable(${name}_bench ${CMAKE_CURRENT_SOURCE_DIR}/${name}_bench.cpp ${ARG_SOURCES})
   set_target_properties(${name}_bench PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/benchmarks)
-  target_include_directories(${name}_bench PRIVATE ${PROJECT_SOURCE_DIR}/benchmarks)
+  target_include_directories(${name}_bench PRIVATE
+    ${PROJECT_SOURCE_DIR}/benchmarks ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${name}_bench PRIVATE
     TURNPIKE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TURNPIKE_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${name}_bench PRIVATE ${ARG_LINKS} turnpike_options benchmark::benchmark)

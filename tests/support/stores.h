@@ -67,7 +67,8 @@ class TestStore {
 inline constexpr storage::Engine engines[] = {storage::Engine::sqlite, storage::Engine::postgres};
 std::string name_of(storage::Engine engine);
 
-// Why tests on this engine cannot run here; empty: they can.
+// Why tests on this engine cannot run here; empty: they can. Throws instead where
+// TURNPIKE_REQUIRE_POSTGRES is set.
 std::string missing(storage::Engine engine);
 
 }  // namespace turnpike::support

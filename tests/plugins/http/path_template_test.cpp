@@ -7,11 +7,11 @@
 namespace turnpike::http {
 namespace {
 
-std::string filled(std::string_view text, std::string_view raw) {
+std::string filled(std::string_view text, std::string_view raw, std::string_view decoded = "") {
   constexpr std::array<std::string_view, 1> names{"id"};
   const auto parsed = PathTemplate::parse(text, names);
   EXPECT_TRUE(parsed.ok()) << text;
-  const PathParameter value{"id", raw, ""};
+  const PathParameter value{"id", raw, decoded};
   std::string out;
   return parsed->append_to(out, {&value, 1}) ? out : "refused";
 }
@@ -39,6 +39,14 @@ TEST(PathTemplate, RefusesDotSegmentsInEveryDisguise) {
   }
   EXPECT_EQ(filled("/{id}", "..."), "/...");
   EXPECT_EQ(filled("/{id}", ".a"), "/.a");
+}
+
+// An upstream that decodes before it normalises would leave the operator's path.
+TEST(PathTemplate, RefusesToClimbThroughEncodedSlashes) {
+  EXPECT_EQ(filled("/a/{id}", "..%2F..%2Fadmin", "../../admin"), "refused");
+  EXPECT_EQ(filled("/a/{id}", "b%5C..%5Cadmin", "b\\..\\admin"), "refused");
+  EXPECT_EQ(filled("/a/{id}", "b%2F.", "b/."), "refused");
+  EXPECT_EQ(filled("/a/{id}", "b%2F..c%2F...", "b/..c/..."), "/a/b%2F..c%2F...");
 }
 
 TEST(PathTemplate, RefusesWhatIsNoPathAndParametersThatTheRouteHasNot) {
