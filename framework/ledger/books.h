@@ -13,7 +13,8 @@
 // Every movement of units is one append-only row that names where they leave and where they arrive:
 // `posting` (issued -> available -> escrow -> available | expired | voided) or, for a charge,
 // `fact` (escrow -> charged). verify() adds those rows up and compares them with the totals that
-// allocations and leases carry, so a changed, missing or doubled row shows.
+// allocations and leases carry, so a changed, missing or doubled row shows. Facts are chained by
+// their hashes besides (chain.h).
 //
 // THE LIFE OF A HOLD, and where each rule is enforced:
 //
@@ -23,10 +24,10 @@
 //   2 hold     units leave the lease's free part in memory, nothing is written (escrow.h). Refused
 //              when the call could outlive the lease or the database is out of reach.
 //   3 settle   the committer (committer.h) collects the settlements of concurrent calls into one
-//              transaction (SettlementStream::settle): batch row first, facts, and for every lease
-//              `settled + n <= granted`, still open and of the same epoch, or the whole batch is
-//              rolled back. Time is not tested there: the fence is the lease, clocks serve
-//              liveness.
+//              transaction (SettlementStream::settle): batch row first, facts with their hashes,
+//              and for every lease `settled + n <= granted`, still open and of the same epoch, or
+//              the whole batch is rolled back. Time is not tested there: the fence is the lease,
+//              clocks serve liveness.
 //   4 answer   only after the commit does settle() return and the reply leave. An unknown commit is
 //              proven by the batch row before anything else is written (committer.h).
 //   or release units return to the lease in memory; the uncharged fact is recorded lazily.

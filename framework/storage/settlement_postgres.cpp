@@ -10,8 +10,8 @@ using ledger::SettleAnswer;
 using ledger::SettleEntry;
 
 constexpr Query call_settle{
-    "SELECT COALESCE(settle_v1($1, $2, $3, $4, $5, $6::json, $7::json,"
-    " NULLIF($8::text, '')::json), '') AS answer",
+    "SELECT COALESCE(settle_v2($1, $2, $3, $4, $5, $6, $7::json, $8::json,"
+    " NULLIF($9::text, '')::json), '') AS answer",
     "t"};
 constexpr Query insert_tombstone{
     "INSERT INTO settle_batch (stream, no, first_seq, facts, head)"
@@ -67,28 +67,17 @@ void close_array(std::string& out) {
   out += ']';
 }
 
-void append_fact(std::string& out, const SettleEntry& entry, std::int64_t seq) {
-  const ledger::UsageFact& fact = *entry.fact;
+// The keys of a fact's columns, in the order of the table; the stream is a parameter of its own.
+constexpr std::string_view fact_keys = ".qmrcaktovdnxupgwsfl";
+
+void append_fact(std::string& out, const ledger::FactRow& fact, const std::string& hash) {
   RowText row(out);
-  row.add('q', seq);
-  row.add('m', fact.message_id);
-  row.add('r', fact.request_id);
-  row.add('c', fact.client_request_id);
-  row.add('a', fact.account_id);
-  row.add('k', fact.api_key_id);
-  row.add('t', fact.occurred_at_ms);
-  row.add('o', fact.route_id);
-  row.add('v', fact.route_revision);
-  row.add('d', fact.method);
-  row.add('n', fact.lane);
-  row.add('x', fact.credit_cost);
-  row.add('u', charged_units(entry));
-  row.add('p', fact.price_version);
-  row.add('g', fact.generation);
-  row.add('w', fact.outcome_reason);
-  row.add('s', fact.upstream_status);
-  row.add('f', fact.upstream_ms);
-  row.add('l', lease_of(entry));
+  std::size_t at = 0;
+  ledger::each_column(fact, [&](auto value) {
+    if (at > 0) row.add(fact_keys[at], value);
+    ++at;
+  });
+  row.add('h', hash);
 }
 
 class PostgresStream final : public ledger::SettlementStream {
@@ -96,7 +85,7 @@ class PostgresStream final : public ledger::SettlementStream {
   PostgresStream(const Context& context, std::int64_t incarnation, std::int64_t stream)
       : context_(context),
         owner_{incarnation, 1},
-        stream_(stream),
+        chain_{.stream = stream},
         connection_(context.database.connect()) {}
 
   ledger::Stored<SettleAnswer> settle(std::int64_t number,
@@ -104,15 +93,16 @@ class PostgresStream final : public ledger::SettlementStream {
     return stored<SettleAnswer>([&] {
       reconnect_if_broken();
       const std::vector<LeaseTotal> totals = lease_totals(entries);
-      fill(entries, totals);
-      const auto count = static_cast<std::int64_t>(entries.size());
-      unproven_ = count;
+      BatchRows rows(chain_, entries);
+      fill(rows, totals);
+      unproven_ = rows.chain();
       std::string text;
       try {
         text = connection_
-                   ->run(call_settle,
-                         {stream_, number, next_seq_, count,
-                          static_cast<std::int64_t>(totals.size()), facts_, leases_, shares_})
+                   ->run(call_settle, {chain_.stream, number, chain_.next_seq,
+                                       static_cast<std::int64_t>(entries.size()),
+                                       static_cast<std::int64_t>(totals.size()), rows.hash(),
+                                       facts_, leases_, shares_})
                    .text(0, 0);
       } catch (const StoreError& error) {
         // The statement is the transaction: without an answer it may have committed.
@@ -120,7 +110,7 @@ class PostgresStream final : public ledger::SettlementStream {
         throw;
       }
       if (text.empty()) {
-        next_seq_ += count;
+        chain_ = unproven_;
         return SettleAnswer{};
       }
       return read(text, entries);
@@ -130,11 +120,11 @@ class PostgresStream final : public ledger::SettlementStream {
   ledger::Stored<bool> committed(std::int64_t number) override {
     return stored<bool>([&] {
       connection_ = context_.database.connect();
-      if (!connection_->run(insert_tombstone, {stream_, number}).empty()) return false;
+      if (!connection_->run(insert_tombstone, {chain_.stream, number}).empty()) return false;
       // A row without facts is a batch that was refused, or a tombstone: perhaps our own, of a
       // probe whose answer was lost.
-      if (connection_->run(select_facts, {stream_, number}).number(0, 0) == 0) return false;
-      next_seq_ += std::exchange(unproven_, 0);
+      if (connection_->run(select_facts, {chain_.stream, number}).number(0, 0) == 0) return false;
+      chain_ = unproven_;
       return true;
     });
   }
@@ -165,21 +155,18 @@ class PostgresStream final : public ledger::SettlementStream {
     if (connection_->broken()) connection_ = context_.database.connect();
   }
 
-  void fill(std::span<const SettleEntry> entries, const std::vector<LeaseTotal>& totals) {
+  void fill(BatchRows& rows, const std::vector<LeaseTotal>& totals) {
     facts_ = "[";
     leases_ = "[";
     shares_ = "[";
-    std::int64_t seq = next_seq_;
-    for (const SettleEntry& entry : entries) {
-      append_fact(facts_, entry, seq);
-      for (const ledger::LeaseShare& share : entry.shares) {
-        if (entry.shares.size() < 2) break;
+    while (rows.next()) {
+      append_fact(facts_, rows.fact(), rows.hash());
+      for (const ledger::FactShare& share : rows.shares()) {
         RowText row(shares_);
-        row.add('q', seq);
+        row.add('q', rows.fact().seq);
         row.add('l', share.lease_id);
         row.add('u', share.units);
       }
-      ++seq;
     }
     for (const LeaseTotal& total : totals) {
       RowText row(leases_);
@@ -201,7 +188,7 @@ class PostgresStream final : public ledger::SettlementStream {
     const nlohmann::json reply = nlohmann::json::parse(text);
     answer.repeated = repeated_within(entries);
     for (const auto& pair : reply.at("repeated")) {
-      const auto at = static_cast<std::size_t>(pair.at(0).get<std::int64_t>() - next_seq_);
+      const auto at = static_cast<std::size_t>(pair.at(0).get<std::int64_t>() - chain_.next_seq);
       answer.repeated.push_back({at, pair.at(1).get<std::int64_t>()});
     }
     for (const auto& lease : reply.at("lost")) {
@@ -215,9 +202,8 @@ class PostgresStream final : public ledger::SettlementStream {
 
   const Context& context_;
   const LeaseOwner owner_;
-  const std::int64_t stream_;
-  std::int64_t next_seq_ = 1;
-  std::int64_t unproven_ = 0;  // facts of the last batch, whose commit may be unknown
+  ledger::FactChain chain_;
+  ledger::FactChain unproven_;  // after the last batch, whose commit may be unknown
   std::string facts_;
   std::string leases_;
   std::string shares_;

@@ -9,12 +9,12 @@ using ledger::SettleAnswer;
 using ledger::SettleEntry;
 
 constexpr Query insert_batch{
-    "INSERT INTO settle_batch (stream, no, first_seq, facts, head) VALUES ($1, $2, $3, $4, '')"};
+    "INSERT INTO settle_batch (stream, no, first_seq, facts, head) VALUES ($1, $2, $3, $4, $5)"};
 constexpr Query insert_facts{
     "INSERT INTO fact (stream, seq, message_id, request_id, client_request_id, account_id,"
     " api_key_id, occurred_at, route_id, route_revision, method, lane, credit_cost,"
     " credits_charged, price_version, generation, outcome_reason, upstream_status, upstream_ms,"
-    " lease_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " lease_id, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (message_id) DO NOTHING"};
 constexpr char fact_kinds[] =
     "iittttt"
@@ -22,7 +22,7 @@ constexpr char fact_kinds[] =
     "tt"
     "iii"
     "tt"
-    "iii";
+    "iiit";
 constexpr Query settle_leases{
     "UPDATE lease SET settled = settled + ? WHERE id = ? AND epoch = ? AND state = 'open'"
     " AND settled + ? <= granted"};
@@ -40,23 +40,21 @@ class SqliteStream final : public ledger::SettlementStream {
   SqliteStream(const Context& context, std::int64_t incarnation, std::int64_t stream)
       : context_(context),
         owner_{incarnation, 1},
-        stream_(stream),
+        chain_{.stream = stream},
         connection_(context.database.connect()) {}
 
   ledger::Stored<SettleAnswer> settle(std::int64_t number,
                                       std::span<const SettleEntry> entries) override {
     return stored<SettleAnswer>([&] {
       const std::vector<LeaseTotal> totals = lease_totals(entries);
-      if (write(number, entries, totals)) {
-        next_seq_ += static_cast<std::int64_t>(entries.size());
-        return SettleAnswer{};
-      }
-      return diagnose(entries, totals);
+      return write(number, entries, totals) ? SettleAnswer{} : diagnose(entries, totals);
     });
   }
 
   ledger::Stored<bool> committed(std::int64_t number) override {
-    return stored<bool>([&] { return !connection_->run(select_batch, {stream_, number}).empty(); });
+    return stored<bool>([&] {
+      return !connection_->run(select_batch, {chain_.stream, number}).empty();
+    });
   }
 
   ledger::Stored<std::vector<ledger::LeaseAnswer>> acquire(
@@ -82,60 +80,39 @@ class SqliteStream final : public ledger::SettlementStream {
   // False: rolled back, since a message was known or a lease could not pay.
   bool write(std::int64_t number, std::span<const SettleEntry> entries,
              const std::vector<LeaseTotal>& totals) {
-    fill(entries, totals);
-    Transaction transaction(*connection_, Transaction::Kind::write, context_.database.writer());
-    transaction.run(insert_batch,
-                    {stream_, number, next_seq_, static_cast<std::int64_t>(entries.size())});
-    if (transaction.run_bulk(insert_facts, facts_) != entries.size()) return false;
-    if (transaction.run_bulk(settle_leases, leases_) != totals.size()) return false;
-    transaction.run_bulk(insert_shares, shares_);
-    transaction.commit();
-    return true;
-  }
-
-  void fill(std::span<const SettleEntry> entries, const std::vector<LeaseTotal>& totals) {
-    facts_.clear();
     leases_.clear();
-    shares_.clear();
-    std::int64_t seq = next_seq_;
-    for (const SettleEntry& entry : entries) fill(entry, seq++);
     for (const LeaseTotal& total : totals) {
       leases_.add(0, total.units);
       leases_.add(1, total.lease_id);
       leases_.add(2, total.epoch);
       leases_.add(3, total.units);
     }
+    BatchRows rows(chain_, entries);
+    fill(rows);
+    Transaction transaction(*connection_, Transaction::Kind::write, context_.database.writer());
+    transaction.run(insert_batch, {chain_.stream, number, chain_.next_seq,
+                                   static_cast<std::int64_t>(entries.size()), rows.hash()});
+    if (transaction.run_bulk(insert_facts, facts_) != entries.size()) return false;
+    if (transaction.run_bulk(settle_leases, leases_) != totals.size()) return false;
+    transaction.run_bulk(insert_shares, shares_);
+    transaction.commit();
+    chain_ = rows.chain();
+    return true;
   }
 
-  void fill(const SettleEntry& entry, std::int64_t seq) {
-    const ledger::UsageFact& fact = *entry.fact;
-    std::size_t at = 0;
-    facts_.add(at++, stream_);
-    facts_.add(at++, seq);
-    facts_.add(at++, fact.message_id);
-    facts_.add(at++, fact.request_id);
-    facts_.add(at++, fact.client_request_id);
-    facts_.add(at++, fact.account_id);
-    facts_.add(at++, fact.api_key_id);
-    facts_.add(at++, fact.occurred_at_ms);
-    facts_.add(at++, fact.route_id);
-    facts_.add(at++, std::int64_t{fact.route_revision});
-    facts_.add(at++, fact.method);
-    facts_.add(at++, fact.lane);
-    facts_.add(at++, std::int64_t{fact.credit_cost});
-    facts_.add(at++, charged_units(entry));
-    facts_.add(at++, std::int64_t{fact.price_version});
-    facts_.add(at++, fact.generation);
-    facts_.add(at++, fact.outcome_reason);
-    facts_.add(at++, std::int64_t{fact.upstream_status});
-    facts_.add(at++, std::int64_t{fact.upstream_ms});
-    facts_.add(at++, lease_of(entry));
-    if (entry.shares.size() < 2) return;
-    for (const ledger::LeaseShare& share : entry.shares) {
-      shares_.add(0, stream_);
-      shares_.add(1, seq);
-      shares_.add(2, share.lease_id);
-      shares_.add(3, share.units);
+  void fill(BatchRows& rows) {
+    facts_.clear();
+    shares_.clear();
+    while (rows.next()) {
+      std::size_t at = 0;
+      ledger::each_column(rows.fact(), [&](auto value) { facts_.add(at++, value); });
+      facts_.add(at, rows.hash());
+      for (const ledger::FactShare& share : rows.shares()) {
+        shares_.add(0, rows.fact().stream);
+        shares_.add(1, rows.fact().seq);
+        shares_.add(2, share.lease_id);
+        shares_.add(3, share.units);
+      }
     }
   }
 
@@ -160,8 +137,7 @@ class SqliteStream final : public ledger::SettlementStream {
 
   const Context& context_;
   const LeaseOwner owner_;
-  const std::int64_t stream_;
-  std::int64_t next_seq_ = 1;
+  ledger::FactChain chain_;
   // Bound by the kept statements of the connection, which therefore ends first.
   Bulk facts_{fact_kinds};
   Bulk leases_{"iiii"};
