@@ -26,7 +26,23 @@ std::uint64_t load(const char* from) noexcept {
   return word;
 }
 
+// Which bytes of two words are a segment's, by its size: tables instead of branches, since sizes
+// follow no pattern that a processor could learn.
+struct Masks {
+  std::uint64_t low[17] = {};
+  std::uint64_t high[17] = {};
+};
+constexpr Masks masks = [] {
+  Masks out;
+  for (unsigned byte = 0; byte < 8; ++byte) {
+    for (unsigned size = byte + 1; size <= 16; ++size) out.low[size] |= 0xFFull << (8 * byte);
+    for (unsigned size = byte + 9; size <= 16; ++size) out.high[size] |= 0xFFull << (8 * byte);
+  }
+  return out;
+}();
+
 // Keyed hash of a segment in its place; `seed` makes the tables of each seed independent.
+// REQUIRES: Index::padding readable bytes behind the segment.
 std::uint64_t hash_of(const char* at, std::size_t size, std::size_t position,
                       std::uint64_t seed) noexcept {
   std::uint64_t hash = seed + position * odd_constants[3];
@@ -34,19 +50,8 @@ std::uint64_t hash_of(const char* at, std::size_t size, std::size_t position,
   for (; left > 16; at += 16, left -= 16) {
     hash = mixed(load<std::uint64_t>(at) ^ odd_constants[1], load<std::uint64_t>(at + 8) ^ hash);
   }
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  if (left >= 8) {
-    low = load<std::uint64_t>(at);
-    high = load<std::uint64_t>(at + left - 8);
-  } else if (left >= 4) {
-    low = load<std::uint32_t>(at);
-    high = load<std::uint32_t>(at + left - 4);
-  } else if (left > 0) {
-    low = std::uint64_t{static_cast<unsigned char>(at[0])} << 16 |
-          std::uint64_t{static_cast<unsigned char>(at[left >> 1])} << 8 |
-          static_cast<unsigned char>(at[left - 1]);
-  }
+  const std::uint64_t low = load<std::uint64_t>(at) & masks.low[left];
+  const std::uint64_t high = load<std::uint64_t>(at + 8) & masks.high[left];
   return mixed(low ^ odd_constants[1] ^ size, high ^ hash);
 }
 
@@ -219,13 +224,15 @@ void Index::fill(std::span<const Route> routes, std::uint64_t seed) {
   const std::size_t capacity = std::bit_ceil(std::max<std::size_t>(routes.size() * 2, 8));
   slot_mask_ = capacity - 1;
   slots_.assign(capacity, Slot());
+  std::string padded;
   for (std::uint32_t index = 0; index < routes.size(); ++index) {
     const Matcher& matcher = routes[index].matcher;
     std::uint64_t sum = 0;
     for (std::size_t at = 0; at < matcher.segments.size(); ++at) {
       const Segment& segment = matcher.segments[at];
       if (segment.is_parameter) continue;
-      sum += hash_of(segment.text.data(), segment.text.size(), at, seed);
+      padded.assign(segment.text).append(padding, '\0');
+      sum += hash_of(padded.data(), segment.text.size(), at, seed);
     }
     const std::uint64_t hash =
         finished(sum, salt_of(parameters_of(matcher), matcher.segments.size()));

@@ -51,6 +51,8 @@ class Index {
   };
   // `text` is a decoded path and `segments` say where its segments stand, with one slash between
   // two of them; none is empty and there are at most route_segments_max.
+  // REQUIRES: `padding` readable bytes behind the path, whatever they hold.
+  static constexpr std::size_t padding = 16;
   [[nodiscard]] Found find(const char* text,
                            std::span<const ParameterSpan> segments) const noexcept;
 

@@ -56,17 +56,13 @@ struct Split {
   }
 };
 
-void split(std::string_view path, Split& out) noexcept {
-  const char* const text = path.data();
+// REQUIRES: zeros behind the path, to the next word.
+void split(const char* text, std::size_t size, Split& out) noexcept {
   std::uint64_t special = 0;
   std::size_t begin = 1;
-  for (std::size_t at = 0; at < path.size(); at += 8) {
-    std::uint64_t word = 0;
-    if (path.size() - at >= 8) {
-      std::memcpy(&word, text + at, 8);
-    } else {
-      std::memcpy(&word, text + at, path.size() - at);
-    }
+  for (std::size_t at = 0; at < size; at += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, text + at, sizeof(word));
     special |= equal_bytes(word, each_byte('%')) | equal_bytes(word, each_byte('\\'));
     std::uint64_t slashes = equal_bytes(word, each_byte('/'));
     if (at == 0) slashes &= slashes - 1;  // the first byte
@@ -76,7 +72,7 @@ void split(std::string_view path, Split& out) noexcept {
       begin = end + 1;
     }
   }
-  out.add(text, begin, path.size());
+  out.add(text, begin, size);
   out.has_special = special != 0;
 }
 
@@ -129,21 +125,21 @@ Match Program::match(std::string_view path) const noexcept {
   }
   ParameterSpan raw_spans[limits::route_segments_max];
   ParameterSpan decoded_spans[limits::route_segments_max];
-  char decoded[limits::request_path_bytes_max];
+  char padded[limits::request_path_bytes_max + Index::padding];
+  std::memcpy(padded, path.data(), path.size());
+  std::memset(padded + path.size(), 0, Index::padding);
   Split raw{raw_spans, 0, false, false, false};
-  split(path, raw);
-  const char* text = path.data();
+  split(padded, path.size(), raw);
   Split parts = raw;
   std::uint32_t slashed = 0;
   if (raw.has_special) {
     parts = Split{decoded_spans, 0, raw.has_empty, raw.has_dots, true};
-    text = decoded;
-    if (!decode(path, decoded, parts, slashed)) return match;
+    if (!decode(path, padded, parts, slashed)) return match;  // it only gets shorter
   }
   if (parts.has_dots) return match;
   match.status = MatchStatus::not_found;
   if (parts.has_empty || parts.count > limits::route_segments_max) return match;
-  const Index::Found found = index_->find(text, {parts.spans, parts.count});
+  const Index::Found found = index_->find(padded, {parts.spans, parts.count});
   if (found.route == no_route) return match;
   if ((slashed & ~found.slashes_allowed) != 0) {
     // The route is the caller's, the parameter's value is not one: no wider route may take it.
