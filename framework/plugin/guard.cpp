@@ -3,9 +3,8 @@
 #include <utility>
 
 #include "plugin/checked_sink.h"
-#include "plugin/contained.h"
+#include "plugin/guarded.h"
 #include "plugin/pool_call.h"
-#include "runtime/fiber.h"
 
 namespace turnpike::plugin {
 
@@ -95,25 +94,11 @@ class GuardedProvider final : public Provider {
   GuardedProvider(Guard& guard, Provider& inner) : guard_(guard), inner_(inner) {}
 
   Result<std::unique_ptr<Upstream>> bind(const Binding& binding, Host& host) override {
-    using Bound = Result<std::unique_ptr<Upstream>>;
-    std::optional<Bound> bound;
-    const auto bind_here = [&] {
-      bound.emplace(contained([&]() -> Bound { return inner_.bind(binding, host); }));
-    };
-    if (guard_.uses_pool() && runtime::Fiber::current() != nullptr) {
-      if (!guard_.pool().run_to_end(guard_.pool_user(), bind_here)) {
-        return Failure{FailureKind::unavailable, "its share of the pool is full", {}, false};
-      }
-    } else {
-      const Guard::Tag tag(guard_);
-      bind_here();
-    }
-    if (!bound->ok()) return std::move(*bound).error();
-    if (**bound == nullptr) {
-      return Failure{FailureKind::plugin_fault, "bind() returned no upstream", {}, false};
-    }
+    auto bound =
+        bind_guarded<Upstream>(guard_, "upstream", [&] { return inner_.bind(binding, host); });
+    if (!bound.ok()) return bound;
     return std::unique_ptr<Upstream>(
-        std::make_unique<GuardedUpstream>(guard_, std::shared_ptr<Upstream>(**std::move(bound))));
+        std::make_unique<GuardedUpstream>(guard_, share(guard_, *std::move(bound))));
   }
 
  private:

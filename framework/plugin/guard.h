@@ -8,6 +8,10 @@
 //                deadline the caller leaves with `timeout`; what was lent to the call is a copy
 //                that the call itself owns, so a stuck plugin finds it valid when it wakes up.
 //
+// Nothing that a caller left behind is lost: a lane's ticket gets its one end however full the pool
+// is, at the latest when the pool stops (lane_guard.cpp), and no destructor of an upstream or a
+// bound lane runs on a loop.
+//
 // A cooperative plugin that stalls its loop too often is moved to the pool, too (note_stall()).
 //
 // One per plugin, owned by the Catalog, outlives every object it wrapped. Any fiber, any Thread.

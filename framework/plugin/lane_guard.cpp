@@ -1,12 +1,18 @@
 // Guard::wrap() for lanes: as for providers, but what is at stake is money. A refusal must name an
-// error of the gateway; an admission whose caller left is released; a settlement that was begun and
-// not seen to end is unknown, never "not charged".
+// error of the gateway. Every ticket gets exactly one end, whatever becomes of its call: on the
+// pool an end is owed (BlockingPool::post), so a full pool delays it and a stopping one waits for
+// it. "Not charged" is told only of a settlement that can never begin; one that began and was not
+// seen to end is unknown.
+#include <atomic>
+#include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "plugin/guard.h"
+#include "plugin/guarded.h"
 #include "plugin/pool_call.h"
-#include "runtime/fiber.h"
 
 namespace turnpike::plugin {
 
@@ -14,19 +20,25 @@ namespace {
 
 using runtime::Deadline;
 using runtime::PoolOutcome;
+using runtime::Wake;
+
+Refusal refusal(std::string_view code, std::string message) {
+  return {std::string(code), std::move(message), 0, {}, {}, {}};
+}
 
 Refusal fault(const Guard& guard, std::string_view reason) {
-  return {
-      "gateway.plugin_fault", "lane " + guard.name() + ": " + std::string(reason), 0, {}, {}, {}};
+  return refusal("gateway.plugin_fault", "lane " + guard.name() + ": " + std::string(reason));
 }
 
 Refusal no_room(const Guard& guard) {
-  return {"gateway.overloaded",
-          "lane " + guard.name() + ": its share of the pool is full",
-          1,
-          {},
-          {},
-          {}};
+  Refusal busy =
+      refusal("gateway.overloaded", "lane " + guard.name() + ": its share of the pool is full");
+  busy.retry_after_seconds = 1;
+  return busy;
+}
+
+Unknown unknown(std::string message) {
+  return {refusal("billing.settlement_unknown", std::move(message))};
 }
 
 // A code that is none of ours would have no status.
@@ -35,11 +47,64 @@ void correct(const Guard& guard, Refusal& refusal) {
   refusal = fault(guard, "it refused with the unknown code " + refusal.code);
 }
 
+// An outcome that is not known must not sound like one that is.
 Finish corrected(const Guard& guard, Finish finish) {
   if (auto* not_charged = std::get_if<NotCharged>(&finish)) correct(guard, not_charged->refusal);
-  if (auto* unknown = std::get_if<Unknown>(&finish)) correct(guard, unknown->refusal);
-  return finish;
+  const auto* open = std::get_if<Unknown>(&finish);
+  if (open == nullptr || open->refusal.code == "billing.settlement_unknown") return finish;
+  return unknown("lane " + guard.name() + ": " + open->refusal.code + ": " + open->refusal.message);
 }
+
+Admission admit(Guard& guard, BoundLane& lane, const LaneRequest& request, Call& call) {
+  auto admission = contained([&]() -> Result<Admission> { return lane.admit(request, call); });
+  if (admission.ok()) return *std::move(admission);
+  return refusal("gateway.plugin_fault",
+                 guard.finish(std::move(admission).error()).error().message);
+}
+
+Finish settle(Guard& guard, Ticket& ticket, const ReplyView& reply, Call& call) {
+  auto finish = contained([&]() -> Result<Finish> { return ticket.settle(reply, call); });
+  if (finish.ok()) return *std::move(finish);
+  // Whether the lane charged before it threw cannot be known.
+  return unknown(guard.finish(std::move(finish).error()).error().message);
+}
+
+struct Release {
+  Outcome outcome = Outcome::gateway_stopped;
+  int upstream_status = 0;
+};
+
+void release(Guard& guard, Ticket& ticket, const Release& why, Call& call) {
+  auto released = contained([&]() -> Done {
+    ticket.release(why.outcome, why.upstream_status, call);
+    return Unit{};
+  });
+  if (!released.ok()) (void)guard.finish(std::move(released));  // its hold ends by its own expiry
+}
+
+// A bound lane with copies of what its binding showed it: calls that were abandoned keep both
+// beyond the generation they began in.
+struct KeptLane {
+  explicit KeptLane(const LaneBinding& binding)
+      : generation_id(binding.generation_id), public_origin(binding.public_origin) {
+    const auto keep = [this](std::string_view text) -> std::string_view {
+      return *texts.emplace(text).first;
+    };
+    operations.reserve(binding.operations.size());
+    for (PricedOperation operation : binding.operations) {
+      for (std::string_view* text : {&operation.route_id, &operation.path,
+                                     &operation.price_policy_key, &operation.x402_terms_json}) {
+        *text = keep(*text);
+      }
+      operations.push_back(operation);
+    }
+  }
+  std::unordered_set<std::string> texts;  // each once: many operations share their terms
+  std::vector<PricedOperation> operations;
+  const std::string generation_id;
+  const std::string public_origin;
+  std::unique_ptr<BoundLane> lane;  // destroyed before what it may view
+};
 
 // The copies that a lane on the pool reads from.
 struct OwnedLaneRequest {
@@ -87,105 +152,161 @@ struct OwnedReply {
   std::vector<HeaderField> fields;
 };
 
+// The one end of a ticket, on the pool. It is owed, so it runs once, whatever becomes of its
+// caller, and then destroys the ticket. One word decides what it does: a settlement begins only
+// while it is `waiting`, so a caller that could withdraw it knows for certain that it never will;
+// the ticket is then released.
+class Ending final : public runtime::PoolWork {
+ public:
+  Ending(Guard& guard, std::shared_ptr<KeptLane> lane, std::unique_ptr<Ticket> ticket,
+         std::string_view request_id, const Release& why)
+      : guard_(guard),
+        lane_(std::move(lane)),
+        ticket_(std::move(ticket)),
+        request_id_(request_id),
+        release_(why) {}
+
+  // REQUIRES: not yet given to the pool.
+  void settle_instead(const ReplyView& reply, Deadline deadline) {
+    reply_.emplace(reply);
+    settle_by_ = deadline;
+  }
+
+  void run() noexcept override {
+    auto stage = Stage::waiting;
+    if (reply_ && stage_.compare_exchange_strong(stage, Stage::begun)) {
+      PoolCircumstances call(request_id_, settle_by_);
+      finish_.emplace(settle(guard_, *ticket_, reply_->view(), call));
+    } else {
+      // The caller's time may be over; giving back takes some of its own.
+      PoolCircumstances call(request_id_, Deadline::after_ms(base::limits::commit_budget_ms));
+      release(guard_, *ticket_, release_, call);
+    }
+    ended_.set();
+    ticket_.reset();
+    lane_.reset();
+  }
+
+  Wake wait(Deadline deadline) { return ended_.wait(deadline); }
+  // True: it will not be settled, ever.
+  bool withdraw() noexcept {
+    auto stage = Stage::waiting;
+    return stage_.compare_exchange_strong(stage, Stage::withdrawn);
+  }
+  // REQUIRES: wait() ended ready, and it was to settle and not withdrawn; once.
+  [[nodiscard]] Finish take_finish() { return *std::move(finish_); }
+
+ private:
+  enum class Stage : std::uint8_t { waiting, begun, withdrawn };
+
+  Guard& guard_;
+  std::shared_ptr<KeptLane> lane_;
+  std::unique_ptr<Ticket> ticket_;
+  const std::string request_id_;
+  const Release release_;
+  std::optional<OwnedReply> reply_;
+  Deadline settle_by_{0};
+  std::atomic<Stage> stage_{Stage::waiting};
+  std::optional<Finish> finish_;
+  runtime::Event ended_;
+};
+
 class GuardedTicket final : public Ticket {
  public:
-  GuardedTicket(Guard& guard, std::shared_ptr<Ticket> inner)
-      : guard_(guard), inner_(std::move(inner)) {}
+  GuardedTicket(Guard& guard, std::shared_ptr<KeptLane> lane, std::unique_ptr<Ticket> ticket)
+      : guard_(guard), lane_(std::move(lane)), ticket_(std::move(ticket)) {}
+
+  // Not ended: an exception passed through its call.
+  ~GuardedTicket() override {
+    if (ticket_ != nullptr) run_owed(guard_, ending({}, {}));
+  }
 
   Finish settle(const ReplyView& reply, Call& call) override {
     const Guard::Visit visit(guard_);
+    const runtime::CancelMask mask;
     if (guard_.uses_pool()) return corrected(guard_, settle_on_pool(reply, call));
     const Guard::Tag tag(guard_);
-    return corrected(guard_, inner_->settle(reply, call));
+    const std::unique_ptr<Ticket> ticket = std::move(ticket_);
+    return corrected(guard_, plugin::settle(guard_, *ticket, reply, call));
   }
 
   void release(Outcome outcome, int upstream_status, Call& call) override {
     const Guard::Visit visit(guard_);
-    if (!guard_.uses_pool()) {
-      const Guard::Tag tag(guard_);
-      inner_->release(outcome, upstream_status, call);
+    const runtime::CancelMask mask;
+    const Release why{outcome, upstream_status};
+    if (guard_.uses_pool()) {
+      const auto ending = this->ending(call.request_id(), why);
+      run_owed(guard_, ending);
+      ending->wait(Deadline{call.deadline_ns()});
       return;
     }
-    const auto circumstances = std::make_shared<PoolCircumstances>(call);
-    const runtime::CancelMask mask;
-    // Refused or late: the units come back by the lane's own expiry.
-    (void)guard_.pool().call(
-        guard_.pool_user(),
-        [inner = inner_, outcome, upstream_status, circumstances] {
-          inner->release(outcome, upstream_status, *circumstances);
-          return Unit{};
-        },
-        Deadline{call.deadline_ns()});
+    const Guard::Tag tag(guard_);
+    const std::unique_ptr<Ticket> ticket = std::move(ticket_);
+    plugin::release(guard_, *ticket, why, call);
   }
 
  private:
+  std::shared_ptr<Ending> ending(std::string_view request_id, const Release& why) {
+    return std::make_shared<Ending>(guard_, lane_, std::move(ticket_), request_id, why);
+  }
+
   Finish settle_on_pool(const ReplyView& reply, Call& call) {
-    struct Settlement {
-      Settlement(const ReplyView& view, const Call& original)
-          : reply(view), circumstances(original) {}
-      OwnedReply reply;
-      PoolCircumstances circumstances;
-      std::atomic<bool> has_begun{false};
-    };
-    const auto settlement = std::make_shared<Settlement>(reply, call);
-    const runtime::CancelMask mask;
-    auto answer = guard_.pool().call(
-        guard_.pool_user(),
-        [inner = inner_, settlement] {
-          settlement->has_begun.store(true, std::memory_order_release);
-          return inner->settle(settlement->reply.view(), settlement->circumstances);
-        },
-        Deadline{call.deadline_ns()});
-    if (answer.outcome == PoolOutcome::done) return *std::move(answer.value);
-    if (!settlement->has_begun.load(std::memory_order_acquire)) {
-      return NotCharged{no_room(guard_)};
-    }
-    return Unknown{Refusal{"billing.settlement_unknown",
-                           "lane " + guard_.name() + ": it had not settled at the deadline",
-                           0,
-                           {},
-                           {},
-                           {}}};
+    const Deadline deadline{call.deadline_ns()};
+    const auto ending = this->ending(call.request_id(), {Outcome::gateway_stopped, reply.status});
+    ending->settle_instead(reply, deadline);
+    run_owed(guard_, ending);
+    if (ending->wait(deadline) == Wake::ready) return ending->take_finish();
+    if (ending->withdraw()) return NotCharged{no_room(guard_)};
+    return unknown("lane " + guard_.name() + ": it had not settled at the deadline");
   }
 
   Guard& guard_;
-  const std::shared_ptr<Ticket> inner_;
+  const std::shared_ptr<KeptLane> lane_;
+  std::unique_ptr<Ticket> ticket_;  // null once its end was begun or is owed
 };
 
-// An admission on the pool. When its caller has left, nobody would release the ticket: then the
-// work does, on the Thread that finished it.
+// An admission on the pool. Whether its caller takes it or has left is decided by one word, too:
+// nobody would end the ticket of a caller that left, so the work does.
 class AdmitWork final : public runtime::PoolWork {
  public:
-  AdmitWork(std::shared_ptr<BoundLane> lane, const LaneRequest& request, const Call& call)
-      : lane_(std::move(lane)), request_(request), circumstances_(call) {}
-  ~AdmitWork() override {
-    if (!admission_) return;
-    auto* ticket = std::get_if<std::unique_ptr<Ticket>>(&*admission_);
-    if (ticket != nullptr && *ticket != nullptr) {
-      (*ticket)->release(Outcome::client_gone_before_reply, 0, circumstances_);
-    }
-  }
+  AdmitWork(Guard& guard, std::shared_ptr<KeptLane> lane, const LaneRequest& request,
+            const Call& call)
+      : guard_(guard), lane_(std::move(lane)), request_(request), circumstances_(call) {}
+
   void run() noexcept override {
-    admission_.emplace(lane_->admit(request_.view(), circumstances_));
+    admission_.emplace(admit(guard_, *lane_->lane, request_.view(), circumstances_));
+    auto stage = Stage::at_work;
+    if (stage_.compare_exchange_strong(stage, Stage::admitted)) return;
+    auto* ticket = std::get_if<std::unique_ptr<Ticket>>(&*admission_);
+    if (ticket == nullptr || *ticket == nullptr) return;
+    Ending(guard_, lane_, std::move(*ticket), circumstances_.request_id(),
+           {Outcome::client_gone_before_reply, 0})
+        .run();
   }
-  [[nodiscard]] Admission take() {
-    Admission admission = *std::move(admission_);
-    admission_.reset();
-    return admission;
+
+  // For the caller, once: what the lane said, or nothing, when it has not.
+  [[nodiscard]] std::optional<Admission> take_or_leave() {
+    auto stage = Stage::at_work;
+    if (!stage_.compare_exchange_strong(stage, Stage::left)) return std::move(admission_);
+    circumstances_.stop();
+    return std::nullopt;
   }
-  void stop() noexcept { circumstances_.stop(); }
 
  private:
-  const std::shared_ptr<BoundLane> lane_;
+  enum class Stage : std::uint8_t { at_work, admitted, left };
+
+  Guard& guard_;
+  const std::shared_ptr<KeptLane> lane_;
   const OwnedLaneRequest request_;
   PoolCircumstances circumstances_;
   std::optional<Admission> admission_;
+  std::atomic<Stage> stage_{Stage::at_work};
 };
 
 class GuardedBoundLane final : public BoundLane {
  public:
-  GuardedBoundLane(Guard& guard, std::shared_ptr<BoundLane> inner)
-      : guard_(guard), inner_(std::move(inner)) {}
+  GuardedBoundLane(Guard& guard, std::shared_ptr<KeptLane> lane)
+      : guard_(guard), lane_(std::move(lane)) {}
 
   Admission admit(const LaneRequest& request, Call& call) override {
     const Guard::Visit visit(guard_);
@@ -201,27 +322,29 @@ class GuardedBoundLane final : public BoundLane {
     if (ticket == nullptr) return admission;
     if (*ticket == nullptr) return fault(guard_, "it admitted without a ticket");
     return std::unique_ptr<Ticket>(
-        std::make_unique<GuardedTicket>(guard_, std::shared_ptr<Ticket>(std::move(*ticket))));
+        std::make_unique<GuardedTicket>(guard_, lane_, std::move(*ticket)));
   }
 
  private:
   Admission admit_here(const LaneRequest& request, Call& call) {
     const Guard::Tag tag(guard_);
-    return inner_->admit(request, call);
+    return plugin::admit(guard_, *lane_->lane, request, call);
   }
 
   Admission admit_on_pool(const LaneRequest& request, Call& call) {
-    const auto work = std::make_shared<AdmitWork>(inner_, request, call);
+    const auto work = std::make_shared<AdmitWork>(guard_, lane_, request, call);
     const PoolOutcome outcome =
         guard_.pool().run(guard_.pool_user(), work, Deadline{call.deadline_ns()});
-    if (outcome == PoolOutcome::done) return work->take();
-    work->stop();
+    if (auto admission = work->take_or_leave()) return *std::move(admission);
     if (outcome == PoolOutcome::refused) return no_room(guard_);
-    return fault(guard_, "it had not admitted at the deadline");
+    if (outcome == PoolOutcome::deadline) {
+      return fault(guard_, "it had not admitted at the deadline");
+    }
+    return refusal("gateway.stopping", "the call was cancelled while its payment was admitted");
   }
 
   Guard& guard_;
-  const std::shared_ptr<BoundLane> inner_;  // also held by admissions that were abandoned
+  const std::shared_ptr<KeptLane> lane_;
 };
 
 class GuardedLane final : public Lane {
@@ -231,23 +354,14 @@ class GuardedLane final : public Lane {
   [[nodiscard]] LaneTraits traits() const noexcept override { return inner_.traits(); }
 
   Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) override {
-    using Bound = Result<std::unique_ptr<BoundLane>>;
-    std::optional<Bound> bound;
-    const auto bind_here = [&] { bound.emplace(inner_.bind(binding, host)); };
-    if (guard_.uses_pool() && runtime::Fiber::current() != nullptr) {
-      if (!guard_.pool().run_to_end(guard_.pool_user(), bind_here)) {
-        return Failure{FailureKind::unavailable, "its share of the pool is full", {}, false};
-      }
-    } else {
-      const Guard::Tag tag(guard_);
-      bind_here();
-    }
-    if (!bound->ok()) return std::move(*bound).error();
-    if (**bound == nullptr) {
-      return Failure{FailureKind::plugin_fault, "bind() returned no lane", {}, false};
-    }
+    auto kept = std::make_unique<KeptLane>(binding);
+    const LaneBinding copy{kept->operations, binding.settings, kept->generation_id,
+                           kept->public_origin};
+    auto bound = bind_guarded<BoundLane>(guard_, "lane", [&] { return inner_.bind(copy, host); });
+    if (!bound.ok()) return bound;
+    kept->lane = *std::move(bound);
     return std::unique_ptr<BoundLane>(
-        std::make_unique<GuardedBoundLane>(guard_, std::shared_ptr<BoundLane>(**std::move(bound))));
+        std::make_unique<GuardedBoundLane>(guard_, share(guard_, std::move(kept))));
   }
 
  private:

@@ -41,7 +41,9 @@ class OwnedRequest {
 class PoolCircumstances final : public Call {
  public:
   explicit PoolCircumstances(const Call& call)
-      : request_id_(call.request_id()), deadline_ns_(call.deadline_ns()) {}
+      : PoolCircumstances(call.request_id(), runtime::Deadline{call.deadline_ns()}) {}
+  PoolCircumstances(std::string_view request_id, runtime::Deadline deadline)
+      : request_id_(request_id), deadline_ns_(deadline.ns) {}
   [[nodiscard]] std::string_view request_id() const noexcept override { return request_id_; }
   [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return deadline_ns_; }
   [[nodiscard]] bool cancelled() const noexcept override { return stop_.is_set(); }

@@ -16,7 +16,10 @@ struct PoolUser::State {
   const std::uint32_t queued_max;
   Counts counts;
   std::deque<std::shared_ptr<PoolWork>> queue;
+  std::deque<std::shared_ptr<PoolWork>> posted;
   bool is_in_turn = false;
+
+  [[nodiscard]] bool is_waiting() const noexcept { return !queue.empty() || !posted.empty(); }
 };
 
 struct PoolCore {
@@ -26,8 +29,10 @@ struct PoolCore {
       : threads(pool_threads), queued_max(pool_queued_max) {}
 
   bool enqueue(const User& user, std::shared_ptr<PoolWork> work);
+  bool post(const User& user, std::shared_ptr<PoolWork> work);
   PoolOutcome leave(const User& user, PoolWork& work, Wake wake);
   void offer(const User& user);
+  std::shared_ptr<PoolWork> take_from(PoolUser::State& user);
   void serve();
 
   const std::uint32_t threads;
@@ -38,7 +43,8 @@ struct PoolCore {
   std::deque<User> turns;  // users with work to begin and a free share, one place each
   std::vector<std::weak_ptr<PoolUser::State>> users;
   std::uint32_t running = 0;
-  std::uint32_t queued = 0;
+  std::uint32_t queued = 0;  // without what was posted, which is bounded elsewhere
+  std::uint32_t posted = 0;
   bool is_stopping = false;
 };
 
@@ -56,8 +62,19 @@ bool PoolCore::enqueue(const User& user, std::shared_ptr<PoolWork> work) {
   return true;
 }
 
+bool PoolCore::post(const User& user, std::shared_ptr<PoolWork> work) {
+  const std::lock_guard lock(mutex);
+  // Threads that still run something look for more when they are done; idle ones have gone.
+  if (is_stopping && running == 0) return false;
+  user->posted.push_back(std::move(work));
+  ++user->counts.queued;
+  ++posted;
+  offer(user);
+  return true;
+}
+
 void PoolCore::offer(const User& user) {
-  if (user->is_in_turn || user->queue.empty()) return;
+  if (user->is_in_turn || !user->is_waiting()) return;
   if (user->counts.running >= user->threads_max) return;
   user->is_in_turn = true;
   turns.push_back(user);
@@ -80,22 +97,29 @@ PoolOutcome PoolCore::leave(const User& user, PoolWork& work, Wake wake) {
   return wake == Wake::cancelled ? PoolOutcome::cancelled : PoolOutcome::deadline;
 }
 
+std::shared_ptr<PoolWork> PoolCore::take_from(PoolUser::State& user) {
+  const bool is_posted = !user.posted.empty();
+  auto& works = is_posted ? user.posted : user.queue;
+  std::shared_ptr<PoolWork> work = std::move(works.front());
+  works.pop_front();
+  --user.counts.queued;
+  --(is_posted ? posted : queued);
+  ++user.counts.running;
+  ++running;
+  work->phase_ = PoolWork::Phase::running;
+  return work;
+}
+
 void PoolCore::serve() {
   std::unique_lock lock(mutex);
   while (true) {
     has_work.wait(lock, [this] { return is_stopping || !turns.empty(); });
-    if (is_stopping) return;
+    if (turns.empty()) return;
     const User user = std::move(turns.front());
     turns.pop_front();
     user->is_in_turn = false;
-    if (user->queue.empty()) continue;  // its callers left meanwhile
-    std::shared_ptr<PoolWork> work = std::move(user->queue.front());
-    user->queue.pop_front();
-    --user->counts.queued;
-    --queued;
-    ++user->counts.running;
-    ++running;
-    work->phase_ = PoolWork::Phase::running;
+    if (!user->is_waiting()) continue;  // its callers left meanwhile
+    std::shared_ptr<PoolWork> work = take_from(*user);
     offer(user);
     lock.unlock();
     work->run();
@@ -140,7 +164,7 @@ BlockingPool::~BlockingPool() {
 PoolUser BlockingPool::add_user(std::string name, std::uint32_t threads_max,
                                 std::uint32_t queued_max) {
   auto state = std::make_shared<PoolUser::State>(
-      PoolUser::State{*core_, std::move(name), threads_max, queued_max, {}, {}, false});
+      PoolUser::State{*core_, std::move(name), threads_max, queued_max, {}, {}, {}, false});
   const std::lock_guard lock(core_->mutex);
   std::erase_if(core_->users, [](const auto& user) { return user.expired(); });
   core_->users.push_back(state);
@@ -154,6 +178,10 @@ PoolOutcome BlockingPool::run(const PoolUser& user, std::shared_ptr<PoolWork> wo
 
 bool BlockingPool::begin(const PoolUser& user, std::shared_ptr<PoolWork> work) {
   return core_->enqueue(user.state_, std::move(work));
+}
+
+bool BlockingPool::post(const PoolUser& user, std::shared_ptr<PoolWork> work) {
+  return core_->post(user.state_, std::move(work));
 }
 
 PoolOutcome BlockingPool::end(const PoolUser& user, const std::shared_ptr<PoolWork>& work,
@@ -174,15 +202,14 @@ bool BlockingPool::stop(Deadline deadline) {
       dropped.push_back(std::move(work));
     }
     user->queue.clear();
-    user->counts.queued = 0;
+    user->counts.queued = static_cast<std::uint32_t>(user->posted.size());
   }
   core_->queued = 0;
-  core_->turns.clear();
   core_->has_work.notify_all();
   lock.unlock();
   for (const auto& work : dropped) work->done_.set();
   lock.lock();
-  while (core_->running > 0) {
+  while (core_->running > 0 || core_->posted > 0) {
     if (deadline.ns == Deadline::never().ns) {
       core_->has_ended.wait(lock);
       continue;

@@ -3,7 +3,7 @@
 // pool has a share, so a stuck one takes no more than that. Full is an answer, not an exception.
 //
 // Owned by Runtime. run(), call() and run_to_end() may be used from any fiber and any plain Thread
-// and suspend the caller only.
+// and suspend the caller only; post() suspends nobody.
 #pragma once
 
 #include <atomic>
@@ -56,7 +56,7 @@ class PoolUser {
   PoolUser() = default;
   struct Counts {
     std::uint32_t running = 0;
-    std::uint32_t queued = 0;
+    std::uint32_t queued = 0;     // what was posted included
     std::uint32_t abandoned = 0;  // of the running
   };
   [[nodiscard]] Counts counts() const;
@@ -98,6 +98,12 @@ class BlockingPool {
   [[nodiscard]] bool begin(const PoolUser& user, std::shared_ptr<PoolWork> work);
   PoolOutcome end(const PoolUser& user, const std::shared_ptr<PoolWork>& work, Deadline deadline);
 
+  // For work that is owed, such as the end of what was admitted: taken however full the pool and
+  // the user's share are (what was admitted bounds it), begun before the user's other work, never
+  // dropped: stop() waits for it. Who wants to know its end sees to that in the work. False once
+  // the pool has stopped: then the work is the caller's to run.
+  [[nodiscard]] bool post(const PoolUser& user, std::shared_ptr<PoolWork> work);
+
   // run() for a function that owns what it uses and returns a value.
   template <class F>
   auto call(const PoolUser& user, F function, Deadline deadline)
@@ -128,8 +134,8 @@ class BlockingPool {
     return run(user, std::make_shared<Work>(function), Deadline::never()) == PoolOutcome::done;
   }
 
-  // Refuses new work, drops what has not begun (its callers get `refused`) and waits for the rest.
-  // False when some is still at work at the deadline.
+  // Refuses new work, drops what has not begun (its callers get `refused`) and waits for the rest
+  // and for what was posted. False when some of it has not ended at the deadline.
   bool stop(Deadline deadline);
 
   [[nodiscard]] std::uint32_t threads() const noexcept;

@@ -2,10 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+#include <thread>
+
 #include "plugin/call_by_hand.h"
 #include "plugin/guard.h"
 #include "plugin/inspect.h"
 #include "plugin/surroundings.h"
+#include "runtime/runtime.h"
 
 namespace turnpike::plugin {
 namespace {
@@ -18,29 +22,50 @@ struct Script {
   int replay_status = 0;
   bool waits_in_admit = false;
   bool waits_in_settle = false;
+  bool throws_in_admit = false;
+  bool throws_in_settle = false;
+  bool throws_in_release = false;
   Finish finish = Charged{};
   runtime::Event inside;  // the lane's code has been reached
   runtime::Event go_on;
+  std::atomic<runtime::Wake> wake{};
   std::atomic<int> released{0};
   std::atomic<int> settled{0};
+  std::atomic<Outcome> why{};
+  std::atomic<std::int64_t> release_deadline_ns{0};
+  std::atomic<int> tickets{0};  // alive
+  std::atomic<int> lanes{0};
+  std::atomic<bool> died_on_a_loop{false};
   std::string seen;
+
+  void gone(std::atomic<int>& objects) {
+    if (runtime::Loop::current() != nullptr) died_on_a_loop = true;
+    --objects;
+  }
 
   void pass(bool waits) {
     inside.set();
-    if (waits) go_on.wait(Deadline::never());
+    if (waits) wake = go_on.wait(Deadline::never());
   }
 };
 
 class ScriptedTicket final : public Ticket {
  public:
-  explicit ScriptedTicket(Script& script) : script_(script) {}
+  explicit ScriptedTicket(Script& script) : script_(script) { ++script_.tickets; }
+  ~ScriptedTicket() override { script_.gone(script_.tickets); }
   Finish settle(const ReplyView& reply, Call&) override {
     script_.pass(script_.waits_in_settle);
     script_.seen = std::string(reply.body) + std::string(reply.headers[0].value);
     ++script_.settled;
+    if (script_.throws_in_settle) throw std::runtime_error("out of luck");
     return script_.finish;
   }
-  void release(Outcome, int, Call&) override { ++script_.released; }
+  void release(Outcome outcome, int, Call& call) override {
+    script_.why = outcome;
+    script_.release_deadline_ns = call.deadline_ns();
+    ++script_.released;
+    if (script_.throws_in_release) throw std::runtime_error("out of luck");
+  }
 
  private:
   Script& script_;
@@ -48,10 +73,24 @@ class ScriptedTicket final : public Ticket {
 
 class ScriptedBoundLane final : public BoundLane {
  public:
-  explicit ScriptedBoundLane(Script& script) : script_(script) {}
+  ScriptedBoundLane(Script& script, const LaneBinding& binding)
+      : script_(script),
+        operations_(binding.operations),
+        generation_id_(binding.generation_id),
+        public_origin_(binding.public_origin) {
+    ++script_.lanes;
+  }
+  ~ScriptedBoundLane() override { script_.gone(script_.lanes); }
   Admission admit(const LaneRequest& request, Call&) override {
     script_.pass(script_.waits_in_admit);
     script_.seen = std::string(request.path) + std::string(request.credentials[0].value);
+    if (!operations_.empty()) {
+      const PricedOperation& priced = operations_[request.operation];
+      script_.seen = std::string(priced.route_id) + std::string(priced.path) +
+                     std::string(priced.price_policy_key) + std::string(priced.x402_terms_json) +
+                     std::string(generation_id_) + std::string(public_origin_);
+    }
+    if (script_.throws_in_admit) throw std::runtime_error("out of luck");
     if (script_.refusal) return *script_.refusal;
     if (script_.replay_status != 0) return Replay{script_.replay_status, {}, "stored"};
     return std::unique_ptr<Ticket>(std::make_unique<ScriptedTicket>(script_));
@@ -59,6 +98,9 @@ class ScriptedBoundLane final : public BoundLane {
 
  private:
   Script& script_;
+  const std::span<const PricedOperation> operations_;
+  const std::string_view generation_id_;
+  const std::string_view public_origin_;
 };
 
 class ScriptedLane final : public Lane {
@@ -67,8 +109,8 @@ class ScriptedLane final : public Lane {
   [[nodiscard]] LaneTraits traits() const noexcept override {
     return {"scripted", {}, false, false};
   }
-  Result<std::unique_ptr<BoundLane>> bind(const LaneBinding&, Host&) override {
-    return std::unique_ptr<BoundLane>(std::make_unique<ScriptedBoundLane>(script_));
+  Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host&) override {
+    return std::unique_ptr<BoundLane>(std::make_unique<ScriptedBoundLane>(script_, binding));
   }
 
  private:
@@ -82,11 +124,28 @@ class LaneGuardTest : public ::testing::TestWithParam<Execution> {
                {surroundings_.pool, surroundings_.log, *surroundings_.metrics},
                {.pool_threads_max = 1, .pool_queued_max = 0}),
         lane_(guard_.wrap(plain_lane_)) {
+    bind();
+  }
+  void bind(std::span<const PricedOperation> operations = {},
+            std::string_view generation_id = "gen", std::string_view public_origin = "origin") {
     const Settings settings;
     PluginHost host("scripted", surroundings_.resources());
-    auto bound = lane_->bind({{}, settings, "gen", "origin"}, host);
+    auto bound = lane_->bind({operations, settings, generation_id, public_origin}, host);
     bound_ = *std::move(bound);
   }
+  // Takes the lane's only thread of the pool until `script_.go_on` is set.
+  std::thread take_the_thread() {
+    script_.waits_in_admit = true;
+    script_.inside.reset();
+    std::thread other([this] { ticket().reset(); });
+    script_.inside.wait(Deadline::never());
+    return other;
+  }
+  static bool is_overloaded(const Admission& admission) {
+    const auto* refusal = std::get_if<Refusal>(&admission);
+    return refusal != nullptr && refusal->code == "gateway.overloaded";
+  }
+  void stop_pool() { EXPECT_TRUE(surroundings_.pool.stop(Deadline::after_ms(30'000))); }
   Admission admit(Deadline deadline = Deadline::after_ms(30'000)) {
     const std::string value("credential that dies with this call");
     const HeaderField credential{"x", value};
@@ -96,8 +155,14 @@ class LaneGuardTest : public ::testing::TestWithParam<Execution> {
     CallByHand call(deadline);
     return bound_->admit(request, call);
   }
-  std::unique_ptr<Ticket> ticket() {
+  // The thread of the pool may not have put away yet what ended last: its only place is taken.
+  Admission admit_in_turn() {
     Admission admission = admit();
+    while (is_overloaded(admission)) admission = admit();
+    return admission;
+  }
+  std::unique_ptr<Ticket> ticket() {
+    Admission admission = admit_in_turn();
     auto* ticket = std::get_if<std::unique_ptr<Ticket>>(&admission);
     EXPECT_NE(ticket, nullptr);
     return ticket == nullptr ? nullptr : std::move(*ticket);
@@ -152,11 +217,99 @@ TEST_P(LaneGuardTest, ARefusalMustNameAnErrorOfTheGateway) {
             "lane scripted: it refused with the unknown code made.up");
 }
 
-TEST_P(LaneGuardTest, AnUnknownSettlementStaysUnknownWhateverItsCode) {
-  script_.finish = Unknown{Refusal{"made.up", "", 0, {}, {}, {}}};
-  const Finish finish = settle(*ticket());
+TEST_P(LaneGuardTest, AnUnknownSettlementIsToldAsUnknownWhateverItsCode) {
+  for (const char* code : {"made.up", "billing.credits_exhausted", "billing.settlement_unknown"}) {
+    script_.finish = Unknown{Refusal{code, "sentence", 0, {}, {}, {}}};
+    const Finish finish = settle(*ticket());
+    ASSERT_TRUE(std::holds_alternative<Unknown>(finish));
+    EXPECT_EQ(std::get<Unknown>(finish).refusal.code, "billing.settlement_unknown");
+    EXPECT_THAT(std::get<Unknown>(finish).refusal.message, ::testing::HasSubstr("sentence"));
+  }
+}
+
+TEST_P(LaneGuardTest, WhatALaneThrowsIsAFaultAndASettlementThatThrewIsUnknown) {
+  const auto held = ticket();
+  script_.throws_in_settle = true;
+  const Finish finish = settle(*held);
   ASSERT_TRUE(std::holds_alternative<Unknown>(finish));
-  EXPECT_EQ(std::get<Unknown>(finish).refusal.code, "gateway.plugin_fault");
+  EXPECT_EQ(std::get<Unknown>(finish).refusal.code, "billing.settlement_unknown");
+  script_.throws_in_release = true;
+  CallByHand call;
+  ticket()->release(Outcome::upstream_timeout, 0, call);
+  EXPECT_EQ(script_.released, 1);
+  script_.throws_in_admit = true;
+  const Admission admission = admit_in_turn();
+  ASSERT_TRUE(std::holds_alternative<Refusal>(admission));
+  EXPECT_EQ(std::get<Refusal>(admission).code, "gateway.plugin_fault");
+  EXPECT_THAT(surroundings_.metrics->text(),
+              ::testing::HasSubstr(
+                  R"(turnpike_guard_failures_total{kind="plugin_fault",plugin="scripted"} 3)"));
+  EXPECT_THAT(surroundings_.log.lines(), ::testing::HasSubstr("the plugin threw: out of luck"));
+}
+
+TEST_P(LaneGuardTest, ATicketThatNobodyEndedIsReleased) {
+  ticket().reset();  // as an exception on the way of the call does
+  stop_pool();
+  EXPECT_EQ(script_.released, 1);
+  EXPECT_EQ(script_.why, Outcome::gateway_stopped);
+  EXPECT_EQ(script_.tickets, 0);
+}
+
+TEST_P(LaneGuardTest, ASettlementIsNotCancelledWithItsFiber) {
+  runtime::Runtime runtime({});
+  const auto held = ticket();
+  script_.waits_in_settle = true;
+  script_.inside.reset();
+  std::optional<Finish> finish;
+  runtime::Event ended;
+  auto fiber = runtime.loops().front()->spawn([&] {
+    finish.emplace(settle(*held));
+    ended.set();
+  });
+  script_.inside.wait(Deadline::never());
+  fiber.cancel();
+  script_.go_on.set();
+  ended.wait(Deadline::never());
+  EXPECT_TRUE(std::holds_alternative<Charged>(*finish));
+  EXPECT_EQ(script_.wake, runtime::Wake::ready);
+}
+
+TEST_P(LaneGuardTest, ALaneOutlivedByATicketKeepsItsOwnCopyOfTheBinding) {
+  {
+    std::string terms(100, 't');
+    const std::string route("route"), path("/path"), policy("policy"), id("gen_1"), origin("o");
+    const PricedOperation operations[] = {
+        {route, 1, Method::get, path, policy, 1, 1, true, terms},
+        {route, 1, Method::post, path, policy, 1, 1, true, terms}};
+    bind(operations, id, origin);
+    terms.assign(100, 'x');
+  }
+  const auto held = ticket();
+  EXPECT_EQ(script_.seen, "route/pathpolicy" + std::string(100, 't') + "gen_1o");
+  EXPECT_EQ(script_.lanes, 1);
+  bound_.reset();
+  EXPECT_EQ(script_.lanes, 1);
+  settle(*held);
+  stop_pool();
+  EXPECT_EQ(script_.tickets, 0);
+}
+
+TEST_P(LaneGuardTest, ABoundLaneThatALoopLetsGoOfLastDiesElsewhere) {
+  runtime::Runtime runtime({});
+  runtime::Event ended;
+  auto held = ticket();
+  bound_.reset();
+  runtime.loops().front()->spawn([&] {
+    settle(*held);
+    EXPECT_EQ(script_.died_on_a_loop, !guard_.uses_pool());  // the ticket, on its own fiber
+    script_.died_on_a_loop = false;
+    held.reset();
+    ended.set();
+  });
+  ended.wait(Deadline::never());
+  stop_pool();
+  EXPECT_EQ(script_.lanes, 0);
+  EXPECT_FALSE(script_.died_on_a_loop);
 }
 
 TEST_P(LaneGuardTest, AReplayMustHaveAStatusThatHttpHas) {
@@ -182,14 +335,12 @@ TEST_P(BlockingLaneGuardTest, AnAdmissionWhoseCallerLeftIsReleased) {
   script_.inside.wait(Deadline::never());
   EXPECT_EQ(script_.released, 0);
 
-  const Admission refused = admit();  // the only place of its share is taken
-  ASSERT_TRUE(std::holds_alternative<Refusal>(refused));
-  EXPECT_EQ(std::get<Refusal>(refused).code, "gateway.overloaded");
+  EXPECT_TRUE(is_overloaded(admit()));  // the only place of its share is taken
   script_.go_on.set();
-  EXPECT_TRUE(surroundings_.pool.stop(Deadline::after_ms(30'000)));
-  // The pool lets go of the work a moment after it counts it as ended.
-  while (script_.released == 0) std::this_thread::yield();
+  stop_pool();
   EXPECT_EQ(script_.released, 1);
+  EXPECT_EQ(script_.why, Outcome::client_gone_before_reply);
+  EXPECT_EQ(script_.tickets, 0);
 }
 
 TEST_P(BlockingLaneGuardTest, ASettlementThatWasBegunAndNotSeenToEndIsUnknown) {
@@ -201,17 +352,97 @@ TEST_P(BlockingLaneGuardTest, ASettlementThatWasBegunAndNotSeenToEndIsUnknown) {
   EXPECT_EQ(std::get<Unknown>(finish).refusal.code, "billing.settlement_unknown");
   script_.inside.wait(Deadline::never());
   script_.go_on.set();
-  EXPECT_TRUE(surroundings_.pool.stop(Deadline::after_ms(30'000)));
+  stop_pool();
   EXPECT_EQ(script_.settled, 1);
+  EXPECT_EQ(script_.released, 0);
+  EXPECT_EQ(script_.tickets, 0);
 }
 
-TEST_P(BlockingLaneGuardTest, ASettlementThatFoundNoRoomChargedNothing) {
+TEST_P(BlockingLaneGuardTest, ASettlementToldAsNotChargedNeverBeginsAndItsTicketIsReleased) {
   const auto held = ticket();
-  EXPECT_TRUE(surroundings_.pool.stop(Deadline::after_ms(30'000)));
-  const Finish finish = settle(*held);
+  std::thread other = take_the_thread();
+  const Deadline deadline = Deadline::after_ms(5);
+  const Finish finish = settle(*held, deadline);
   ASSERT_TRUE(std::holds_alternative<NotCharged>(finish));
   EXPECT_EQ(std::get<NotCharged>(finish).refusal.code, "gateway.overloaded");
+  EXPECT_EQ(script_.released, 0);  // there is no thread for it yet
+  script_.go_on.set();
+  other.join();
+  stop_pool();
   EXPECT_EQ(script_.settled, 0);
+  EXPECT_EQ(script_.why, Outcome::gateway_stopped);
+  EXPECT_GT(script_.release_deadline_ns, deadline.ns);  // giving back has time of its own
+  EXPECT_EQ(script_.released, 2);                       // the one here, and the other thread's
+  EXPECT_EQ(script_.tickets, 0);
+}
+
+TEST_P(BlockingLaneGuardTest, AFullPoolDelaysTheEndOfATicketButDoesNotRefuseIt) {
+  const auto first = ticket();
+  const auto second = ticket();
+  std::thread other = take_the_thread();
+  EXPECT_TRUE(is_overloaded(admit()));
+  std::thread settling([&] { EXPECT_TRUE(std::holds_alternative<Charged>(settle(*first))); });
+  std::thread releasing([&] {
+    CallByHand call;
+    second->release(Outcome::upstream_timeout, 0, call);
+  });
+  while (guard_.pool_counts().queued < 2) std::this_thread::yield();
+  script_.go_on.set();
+  settling.join();
+  releasing.join();
+  other.join();
+  EXPECT_EQ(script_.settled, 1);
+  EXPECT_GE(script_.released, 1);
+}
+
+TEST_P(BlockingLaneGuardTest, StoppingThePoolEndsEveryTicketWhoseEndIsOwed) {
+  std::vector<std::unique_ptr<Ticket>> held;
+  for (int count = 0; count < 5; ++count) held.push_back(ticket());
+  std::thread other = take_the_thread();
+  CallByHand no_time(Deadline{0});
+  for (const auto& ticket : held) ticket->release(Outcome::upstream_timeout, 0, no_time);
+  EXPECT_FALSE(surroundings_.pool.stop(Deadline{0}));
+  EXPECT_EQ(script_.released, 0);
+  script_.go_on.set();
+  other.join();
+  stop_pool();
+  EXPECT_EQ(script_.released, 6);  // and the one that was admitted last
+  EXPECT_EQ(script_.tickets, 0);
+}
+
+TEST_P(BlockingLaneGuardTest, ATicketIsEndedByItsCallerOnceThePoolHasStopped) {
+  const auto settled = ticket();
+  const auto released = ticket();
+  stop_pool();
+  EXPECT_TRUE(std::holds_alternative<Charged>(settle(*settled)));
+  CallByHand call;
+  released->release(Outcome::upstream_timeout, 0, call);
+  EXPECT_EQ(script_.settled, 1);
+  EXPECT_EQ(script_.released, 1);
+  EXPECT_EQ(script_.tickets, 0);
+}
+
+// Callers leave at deadlines spread around the moment their settlement begins, on a thread that is
+// busy with others. Whatever they are told must be true of what the lane did.
+TEST_P(BlockingLaneGuardTest, WhatIsToldOfASettlementHoldsForEveryMomentOfLeaving) {
+  constexpr int rounds = 600;
+  std::vector<std::unique_ptr<Ticket>> held;
+  while (held.size() < rounds) held.push_back(ticket());
+  std::atomic<bool> is_over{false};
+  std::thread other([&] {
+    while (!is_over) (void)admit();
+  });
+  int not_charged = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const Finish finish = settle(*held[round], Deadline{runtime::now_ns() + round % 100 * 200});
+    not_charged += std::holds_alternative<NotCharged>(finish) ? 1 : 0;
+  }
+  is_over = true;
+  other.join();
+  stop_pool();
+  EXPECT_EQ(script_.settled, rounds - not_charged);
+  EXPECT_EQ(script_.tickets, 0);
+  RecordProperty("not_charged", not_charged);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,12 @@
 
 namespace turnpike::runtime {
 namespace {
+
+struct FunctionWork final : PoolWork {
+  explicit FunctionWork(std::function<void()> given) : function(std::move(given)) {}
+  void run() noexcept override { function(); }
+  std::function<void()> function;
+};
 
 class Pool : public testing::TestWithParam<bool> {
  protected:
@@ -159,6 +166,55 @@ TEST_P(Pool, StopRefusesWhatHasNotBegunAndWaitsForTheRest) {
   lines_.join();
   EXPECT_EQ(done, 1);
   EXPECT_EQ(refused, 4);
+}
+
+// What is owed is taken however full the pool is, begun first, and not dropped by stop().
+TEST_P(Pool, PostedWorkIsNeitherRefusedNorDropped) {
+  BlockingPool pool(1, 1);
+  const PoolUser narrow = pool.add_user("narrow", 1, 1);
+  Event begun;
+  Event unblock;
+  std::vector<int> order;  // of the pool's one thread
+  ASSERT_TRUE(pool.begin(narrow, std::make_shared<FunctionWork>([&] {
+                           begun.set();
+                           unblock.wait(Deadline::never());
+                         })));
+  begun.wait(Deadline::never());
+  const auto queued = std::make_shared<FunctionWork>([&] { order.push_back(-1); });
+  ASSERT_TRUE(pool.begin(narrow, queued));
+  EXPECT_FALSE(pool.begin(narrow, queued));
+  for (int count = 0; count < 9; ++count) {
+    EXPECT_TRUE(
+        pool.post(narrow, std::make_shared<FunctionWork>([&, count] { order.push_back(count); })));
+  }
+  EXPECT_EQ(narrow.counts().queued, 10u);
+  EXPECT_FALSE(pool.stop(Deadline{0}));
+  EXPECT_EQ(pool.end(narrow, queued, Deadline::never()), PoolOutcome::refused);
+  EXPECT_TRUE(pool.post(narrow, std::make_shared<FunctionWork>([&] { order.push_back(9); })));
+  unblock.set();
+  EXPECT_TRUE(pool.stop(Deadline::never()));
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_FALSE(pool.post(narrow, queued));
+}
+
+TEST_P(Pool, PostedWorkBeginsBeforeTheUsersOtherWork) {
+  const PoolUser narrow = pool_.add_user("narrow", 1, 8);
+  Event begun;
+  Event unblock;
+  std::string order;
+  const auto first = std::make_shared<FunctionWork>([&] {
+    begun.set();
+    unblock.wait(Deadline::never());
+  });
+  const auto other = std::make_shared<FunctionWork>([&] { order += "other"; });
+  ASSERT_TRUE(pool_.begin(narrow, first));
+  begun.wait(Deadline::never());
+  ASSERT_TRUE(pool_.begin(narrow, other));
+  ASSERT_TRUE(pool_.post(narrow, std::make_shared<FunctionWork>([&] { order += "owed "; })));
+  unblock.set();
+  EXPECT_EQ(pool_.end(narrow, first, Deadline::never()), PoolOutcome::done);
+  EXPECT_EQ(pool_.end(narrow, other, Deadline::never()), PoolOutcome::done);
+  EXPECT_EQ(order, "owed other");
 }
 
 TEST(PoolOnFibers, CancellationLeavesTheWorkBehindButNotRunToEnd) {

@@ -3,9 +3,10 @@
 // credential headers that the lanes declare; there is no fallback between lanes.
 //
 // Life: factory -> bind() per registry generation -> admit() concurrently from any host Thread ->
-// per admitted call one Ticket, on which exactly one of settle() and release() is called, once, by
-// the thread or fiber of the call. The host owns all objects; a Ticket is destroyed after its one
-// call.
+// per admitted call one Ticket, on which exactly one of settle() and release() is called, once;
+// also when the caller left, the gateway stops or has no room: then on any Thread, perhaps much
+// later, with a deadline of its own. The host owns all objects. A Ticket is destroyed after its one
+// call, a BoundLane after its last Ticket; those of a `blocking` lane never on a loop.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,9 @@ struct PricedOperation {
   std::string_view x402_terms_json;  // canonical JSON array of terms, "[]" when none
 };
 
+// All but `settings`, which is valid during bind(), is valid as long as the BoundLane.
 struct LaneBinding {
-  std::span<const PricedOperation> operations;  // valid as long as the BoundLane
+  std::span<const PricedOperation> operations;
   const Settings& settings;
   std::string_view generation_id;
   std::string_view public_origin;  // hosts.api.base_url
@@ -94,7 +96,7 @@ enum class Outcome : std::uint8_t {  // why a ticket is released
   response_too_large,
   declared_no_charge,
   client_gone_before_reply,
-  gateway_stopped,
+  gateway_stopped,  // or had no room to settle in time; nothing was charged
 };
 
 struct Charged {
@@ -107,7 +109,7 @@ struct NotCharged {
 };  // the reply is withheld; `refusal` is sent instead
 struct Unknown {
   Refusal refusal;
-};  // whether it was charged is not known; sent as such
+};  // whether it was charged is not known; sent as such, always as billing.settlement_unknown
 using Finish = std::variant<Charged, NotCharged, Unknown>;
 
 // An admitted call: the units are held until settle() or release().
