@@ -112,6 +112,20 @@ bool append(std::string& out, const json& value, int depth) {
   return false;
 }
 
+void append_escape(std::string& out, unsigned char byte) {
+  constexpr char hex_digits[] = "0123456789abcdef";
+  constexpr std::string_view short_bytes = "\"\\\b\f\n\r\t";
+  constexpr std::string_view short_names = "\"\\bfnrt";
+  out.push_back('\\');
+  if (const std::size_t found = short_bytes.find(static_cast<char>(byte));
+      found != short_bytes.npos) {
+    out.push_back(short_names[found]);
+  } else {
+    out.append("u00").push_back(hex_digits[byte >> 4]);
+    out.push_back(hex_digits[byte & 15]);
+  }
+}
+
 }  // namespace
 
 bool canonical_key_less(std::string_view left, std::string_view right) noexcept {
@@ -125,43 +139,16 @@ bool canonical_key_less(std::string_view left, std::string_view right) noexcept 
 }
 
 void append_canonical_string(std::string& out, std::string_view text) {
-  constexpr char hex_digits[] = "0123456789abcdef";
   out.push_back('"');
-  for (const char character : text) {
-    switch (character) {
-      case '"':
-        out.append("\\\"");
-        break;
-      case '\\':
-        out.append("\\\\");
-        break;
-      case '\b':
-        out.append("\\b");
-        break;
-      case '\f':
-        out.append("\\f");
-        break;
-      case '\n':
-        out.append("\\n");
-        break;
-      case '\r':
-        out.append("\\r");
-        break;
-      case '\t':
-        out.append("\\t");
-        break;
-      default: {
-        const auto byte = static_cast<unsigned char>(character);
-        if (byte >= 0x20) {
-          out.push_back(character);
-        } else {
-          out.append("\\u00");
-          out.push_back(hex_digits[byte >> 4]);
-          out.push_back(hex_digits[byte & 15]);
-        }
-      }
-    }
+  std::size_t plain = 0;  // where the run of characters that stand for themselves begins
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
+    out.append(text, plain, at - plain);
+    append_escape(out, byte);
+    plain = at + 1;
   }
+  out.append(text, plain);
   out.push_back('"');
 }
 
