@@ -198,7 +198,7 @@ class Compiler {
     for (Upstream& upstream : program->upstreams_) {
       upstream.settings_digest = settings_digest_of(*program, upstream);
     }
-    // Not shrunk to fit: the room behind it is never touched, a copy would be the peak of a compile.
+    // Not shrunk to fit: the spare room is never touched, a copy would be the peak of a compile.
     append_canonical(program->canonical_json_, *program);
     program->payload_hash_ = "sha256:" + crypto::sha256_hex(program->canonical_json_);
     places_[static_cast<std::size_t>(FactKind::provider)] = std::move(providers.places);
