@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/error_envelope.h"
 #include "catalog/view.h"
-#include "hosts/api/envelope.h"
 #include "hosts/api/reply_fields.h"
 #include "hosts/api/status_table.h"
 #include "registry/compile.h"
@@ -106,7 +106,7 @@ void error_envelope(benchmark::State& state) {
   error.message = "The account has not enough Credits for this call.";
   for (auto _ : state) {
     std::string body;
-    hosts::api::append_envelope(body, error, "01939d2c-7a40-7c6e-8f3b-5a1f0e9d2c11");
+    base::append_envelope(body, error, "01939d2c-7a40-7c6e-8f3b-5a1f0e9d2c11");
     benchmark::DoNotOptimize(body);
   }
 }

@@ -1,9 +1,7 @@
 // account, key, grant and migrate: the operator's hand on the database, beside a running gateway.
-#include <cstdio>
-#include <functional>
 #include <iostream>
 
-#include "app/command_line.h"
+#include "app/command_database.h"
 #include "app/stores.h"
 #include "base/ids.h"
 #include "base/sources.h"
@@ -19,10 +17,6 @@ json to_json(const identity::Account& account) {
           {"name", account.name},
           {"status", name_of(account.status)},
           {"createdAt", base::rfc3339(account.created_at_ms)}};
-}
-
-json time_or_null(const std::optional<std::int64_t>& time_ms) {
-  return time_ms ? json(base::rfc3339(*time_ms)) : json(nullptr);
 }
 
 json to_json(const identity::ApiKey& key) {
@@ -45,42 +39,6 @@ json to_json(const ledger::Allocation& allocation) {
           {"status", name_of(allocation.status)}};
 }
 
-template <class Item>
-json to_json_list(const std::vector<Item>& items) {
-  json list = json::array();
-  for (const Item& item : items) list.push_back(to_json(item));
-  return {{"items", list}};
-}
-
-// What a command works with: opened for it, closed after it.
-struct Tools {
-  const Config& config;
-  storage::Node& node;
-  const Clock& clock;
-  Random& random;
-};
-
-int with_database(const CommonOptions& options, const std::function<int(Tools&)>& work) {
-  const auto config = load_config(options);
-  if (!config) return exit_failed;
-  const base::SystemClock clock;
-  base::SystemRandom random;
-  auto node = open_node(*config, storage::Role::tool, clock, random);
-  if (!node.ok()) return print_failure(options, node.error());
-  Tools tools{*config, **node, clock, random};
-  return work(tools);
-}
-
-// Prints a result as JSON, or as the text that `describe` makes of it.
-template <class T>
-int print(const CommonOptions& options, const Result<T, base::Error>& result,
-          const std::function<json(const T&)>& encode,
-          const std::function<std::string(const T&)>& describe) {
-  if (!result.ok()) return print_failure(options, result.error().message);
-  std::cout << (options.json ? encode(*result).dump() : describe(*result)) << '\n';
-  return exit_done;
-}
-
 std::string line_of(const identity::ApiKey& key) {
   return key.id + "  " + key.prefix + "...  " + std::string(name_of(key.environment)) + "  " +
          (key.revoked_at_ms ? "revoked  " : "active   ") + key.name;
@@ -88,6 +46,13 @@ std::string line_of(const identity::ApiKey& key) {
 
 std::string line_of(const identity::Account& account) {
   return account.id + "  " + std::string(name_of(account.status)) + "  " + account.name;
+}
+
+template <class Item>
+json to_json_list(const std::vector<Item>& items) {
+  json list = json::array();
+  for (const Item& item : items) list.push_back(to_json(item));
+  return {{"items", list}};
 }
 
 template <class Item>
@@ -106,7 +71,7 @@ identity::ApiKeys keys_of(Tools& tools) {
 int run_account_create(const CommonOptions& options, const std::string& name) {
   return with_database(options, [&](Tools& tools) {
     identity::Accounts accounts(tools.node.accounts(), starter_grant(tools.config));
-    return print<identity::Account>(
+    return print(
         options, accounts.create(name), [](const auto& account) { return to_json(account); },
         [](const auto& account) { return line_of(account); });
   });
@@ -115,7 +80,7 @@ int run_account_create(const CommonOptions& options, const std::string& name) {
 int run_account_list(const CommonOptions& options) {
   using List = std::vector<identity::Account>;
   return with_database(options, [&](Tools& tools) {
-    return print<List>(
+    return print(
         options, tools.node.accounts().list(std::nullopt),
         [](const List& list) { return to_json_list(list); },
         [](const List& list) { return lines_of(list); });
@@ -125,7 +90,7 @@ int run_account_list(const CommonOptions& options) {
 int run_key_create(const CommonOptions& options, const std::string& account,
                    const std::string& name) {
   return with_database(options, [&](Tools& tools) {
-    return print<identity::CreatedKey>(
+    return print(
         options, keys_of(tools).create(account, name),
         [](const auto& created) {
           json object = to_json(created.key);
@@ -141,7 +106,7 @@ int run_key_create(const CommonOptions& options, const std::string& account,
 int run_key_list(const CommonOptions& options, const std::string& account) {
   using List = std::vector<identity::ApiKey>;
   return with_database(options, [&](Tools& tools) {
-    return print<List>(
+    return print(
         options, keys_of(tools).list(account), [](const List& list) { return to_json_list(list); },
         [](const List& list) { return lines_of(list); });
   });
@@ -153,7 +118,7 @@ int run_key_revoke(const CommonOptions& options, const std::string& id) {
     if (revoked.ok() && !revoked->has_value()) {
       return print_failure(options, "there is no key '" + id + "'; turnpike key list shows them");
     }
-    return print<std::optional<identity::ApiKey>>(
+    return print(
         options, revoked, [](const auto& key) { return to_json(*key); },
         [](const auto& key) { return line_of(*key); });
   });
@@ -163,7 +128,7 @@ int run_grant(const CommonOptions& options, const std::string& account, std::int
               int days) {
   return with_database(options, [&](Tools& tools) {
     constexpr std::int64_t day_ms = 24ll * 60 * 60 * 1000;
-    return print<ledger::Allocation>(
+    return print(
         options,
         tools.node.ledger().grant({.account_id = account,
                                    .units = credits,

@@ -50,6 +50,10 @@ int run_key_create(const CommonOptions& options, const std::string& account,
                    const std::string& name);
 int run_key_list(const CommonOptions& options, const std::string& account);
 int run_key_revoke(const CommonOptions& options, const std::string& id);
+int run_operator_create(const CommonOptions& options, const std::string& name,
+                        const std::vector<std::string>& authorities);
+int run_operator_list(const CommonOptions& options);
+int run_operator_revoke(const CommonOptions& options, const std::string& id);
 int run_grant(const CommonOptions& options, const std::string& account, std::int64_t credits,
               int days);
 int run_version(const CommonOptions& options);

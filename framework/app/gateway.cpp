@@ -27,6 +27,7 @@
 #include "hosts/operator/operator_host.h"
 #include "identity/accounts.h"
 #include "identity/cached_authenticator.h"
+#include "identity/operators.h"
 #include "lanes/credits.h"
 #include "plugin/catalog.h"
 #include "runtime/limits_check.h"
@@ -109,6 +110,7 @@ struct Gateway::Parts {
   std::unique_ptr<GatewayBackend> backend;
   std::unique_ptr<hosts::api::AccessLog> access_log;
   std::unique_ptr<hosts::api::ApiHost> api;
+  std::optional<identity::Operators> operators;
   std::unique_ptr<hosts::operators::OperatorHost> operator_host;
   std::unique_ptr<wire::Server> server;
   std::unique_ptr<ControlServer> control;
@@ -264,8 +266,12 @@ Result<Unit, std::string> Gateway::make_hosts() {
           .cors_origins = config_.cors_origins,
           .build = {TURNPIKE_VERSION, TURNPIKE_BUILD, std::string(name_of(config_.environment))},
           .reference = std::move(reference)});
+  parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
+                            parts_->random);
   parts_->operator_host =
-      std::make_unique<hosts::operators::OperatorHost>(*parts_->runtime, *parts_->metrics);
+      std::make_unique<hosts::operators::OperatorHost>(hosts::operators::OperatorHostParts{
+          *parts_->runtime, *parts_->metrics, *parts_->operators, parts_->node->corrections(),
+          parts_->clock, parts_->random, *parts_->log});
   return Unit{};
 }
 

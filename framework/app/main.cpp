@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "app/command_line.h"
 
@@ -13,6 +15,7 @@ using turnpike::app::CommonOptions;
 
 struct Words {  // what the subcommands take besides the common options
   std::string name, account, id, file, old_directory, new_directory;
+  std::vector<std::string> authorities;
   std::int64_t credits = 0;
   int days = 365;
   bool dry_run = false;
@@ -90,6 +93,25 @@ void add_account_commands(CLI::App& app, CommonOptions& options, Words& words, i
   grant->add_option("--days", words.days, "Valid for so many days")->check(CLI::Range(1, 36'500));
 }
 
+void add_operator_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  CLI::App* operators = app.add_subcommand("operator", "Credentials for the operator listener");
+  operators->require_subcommand(1);
+  CLI::App* create =
+      add(*operators, "create", "Create a credential; its secret is printed once", options, code,
+          [&] { return run_operator_create(options, words.name, words.authorities); });
+  create->add_option("--name", words.name, "For people")->required();
+  create->add_option("--authority", words.authorities, "What it may do, exactly; may be repeated")
+      ->allow_extra_args(false)
+      ->required();
+  add(*operators, "list", "List the credentials", options, code,
+      [&] { return run_operator_list(options); });
+  add(*operators, "revoke", "Revoke a credential", options, code,
+      [&] { return run_operator_revoke(options, words.id); })
+      ->add_option("--id", words.id, "Operator id")
+      ->required();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -105,6 +127,7 @@ int main(int argc, char** argv) {
   })->add_flag("--dry-run", words.dry_run, "Print what would be done");
   add_registry_commands(app, options, words, code);
   add_account_commands(app, options, words, code);
+  add_operator_commands(app, options, words, code);
   add(app, "version", "Print the version", options, code, [&] { return run_version(options); });
   try {
     app.parse(argc, argv);

@@ -49,6 +49,7 @@ enum class Advice : std::uint8_t {
   X(auth_credential_invalid, "auth.credential_invalid", caller, never)                           \
   X(auth_wrong_environment, "auth.wrong_environment", caller, never)                             \
   X(auth_unavailable, "auth.unavailable", gateway, after_delay)                                  \
+  X(auth_authority_missing, "auth.authority_missing", caller, never)                             \
   X(account_suspended, "account.suspended", caller, never)                                       \
   X(account_closed, "account.closed", caller, never)                                             \
   X(account_forbidden, "account.forbidden", caller, never)                                       \
@@ -80,6 +81,9 @@ enum class Advice : std::uint8_t {
   X(billing_ledger_unavailable, "billing.ledger_unavailable", gateway, after_delay)              \
   X(billing_lease_lost, "billing.lease_lost", gateway, same_request)                             \
   X(billing_settlement_unknown, "billing.settlement_unknown", gateway, never)                    \
+  X(billing_message_not_found, "billing.message_not_found", caller, never)                       \
+  X(billing_correction_exceeds_charge, "billing.correction_exceeds_charge", caller, never)       \
+  X(idempotency_conflict, "idempotency.conflict", caller, never)                                 \
   X(x402_not_payable, "x402.not_payable", caller, never)                                         \
   X(catalog_limit_invalid, "catalog.limit_invalid", caller, never)                               \
   X(catalog_cursor_invalid, "catalog.cursor_invalid", caller, never)                             \

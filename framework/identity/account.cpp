@@ -31,4 +31,12 @@ std::string_view token_part(Environment environment) noexcept {
   return token_parts[static_cast<std::size_t>(environment)];
 }
 
+std::optional<Environment> environment(std::string_view name) noexcept {
+  for (const Environment each :
+       {Environment::development, Environment::staging, Environment::production}) {
+    if (name_of(each) == name) return each;
+  }
+  return std::nullopt;
+}
+
 }  // namespace turnpike::identity

@@ -32,6 +32,7 @@ struct Account {
 enum class Environment : std::uint8_t { development, staging, production };
 std::string_view name_of(Environment environment) noexcept;     // "development"
 std::string_view token_part(Environment environment) noexcept;  // "dev", "stg", "prd"
+std::optional<Environment> environment(std::string_view name) noexcept;
 
 struct ApiKey {
   std::string id;

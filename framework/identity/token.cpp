@@ -7,11 +7,11 @@
 namespace turnpike::identity {
 namespace {
 
-constexpr std::string_view start = "turnpike_sk_v1_";
-constexpr std::size_t random_digits = 43;   // 256 bits
-constexpr std::size_t checksum_digits = 6;  // 32 bits
-constexpr std::size_t part_at = start.size();
-constexpr std::size_t random_at = part_at + 4;  // "dev_"
+constexpr std::array<std::string_view, 2> starts{"turnpike_sk_v1_", "turnpike_op_v1_"};
+constexpr std::size_t random_digits = 43;          // 256 bits
+constexpr std::size_t checksum_digits = 6;         // 32 bits
+constexpr std::size_t part_at = starts[0].size();  // of all kinds
+constexpr std::size_t random_at = part_at + 4;     // "dev_"
 constexpr std::size_t checksum_at = random_at + random_digits;
 constexpr std::size_t token_bytes = checksum_at + checksum_digits;
 
@@ -47,10 +47,10 @@ bool is_base62(std::string_view text) noexcept {
 
 }  // namespace
 
-std::string make_token(Environment environment, Random& random) {
+std::string make_token(Environment environment, Random& random, TokenKind kind) {
   std::array<std::uint8_t, 32> bytes{};
   random.fill(bytes);
-  std::string token(start);
+  std::string token(starts[static_cast<std::size_t>(kind)]);
   token += token_part(environment);
   token += '_';
   token += base::base62(bytes, random_digits);
@@ -59,7 +59,8 @@ std::string make_token(Environment environment, Random& random) {
   return token;
 }
 
-std::optional<Environment> token_environment(std::string_view token) noexcept {
+std::optional<Environment> token_environment(std::string_view token, TokenKind kind) noexcept {
+  const std::string_view start = starts[static_cast<std::size_t>(kind)];
   if (token.size() != token_bytes || !token.starts_with(start)) return std::nullopt;
   if (token[random_at - 1] != '_' || !is_base62(token.substr(random_at))) return std::nullopt;
   const auto checksum = checksum_of(token.substr(0, checksum_at));

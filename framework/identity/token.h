@@ -1,8 +1,9 @@
-// API tokens: `turnpike_sk_v1_<env>_<43 base62 of 256 random bits><6 base62 of CRC-32>`. The
-// checksum covers everything before it, so a mistyped or cut token is refused without a look-up.
-// Pure functions; safe on any Thread.
+// Tokens: `turnpike_<kind>_v1_<env>_<43 base62 of 256 random bits><6 base62 of CRC-32>`, where the
+// kind is `sk` for API keys and `op` for operators. The checksum covers everything before it, so a
+// mistyped or cut token is refused without a look-up. Pure functions; safe on any Thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,9 +16,14 @@ namespace turnpike::identity {
 
 inline constexpr std::size_t token_prefix_bytes = 24;
 
-std::string make_token(Environment environment, Random& random);
+enum class TokenKind : std::uint8_t { api_key, operator_credential };
 
-// The environment a well-formed API token is for; nothing for anything else. No allocation.
-std::optional<Environment> token_environment(std::string_view token) noexcept;
+std::string make_token(Environment environment, Random& random,
+                       TokenKind kind = TokenKind::api_key);
+
+// The environment a well-formed token of this kind is for; nothing for anything else. No
+// allocation.
+std::optional<Environment> token_environment(std::string_view token,
+                                             TokenKind kind = TokenKind::api_key) noexcept;
 
 }  // namespace turnpike::identity

@@ -16,6 +16,9 @@
 // allocations and leases carry, so a changed, missing or doubled row shows. Facts are chained by
 // their hashes besides (chain.h).
 //
+// A charge is never undone: what is given back for it is a correction, which names the fact and has
+// an allocation of its own (corrections.h).
+//
 // THE LIFE OF A HOLD, and where each rule is enforced:
 //
 //   1 lease    the node draws a lease from the account's allocations, soonest expiry first, ties

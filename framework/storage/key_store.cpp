@@ -51,10 +51,7 @@ std::optional<std::int64_t> time_or_none(std::int64_t at_ms) {
 }
 
 Environment environment_named(const std::string& name) {
-  for (const Environment each :
-       {Environment::development, Environment::staging, Environment::production}) {
-    if (identity::name_of(each) == name) return each;
-  }
+  if (const auto known = identity::environment(name)) return *known;
   throw StoreError(StoreError::Kind::fatal, "an API key of unknown environment");
 }
 

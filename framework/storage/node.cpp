@@ -20,7 +20,9 @@ class OpenNode final : public Node {
         context_{database_, sources.clock, sources.random, sources.time, sources.log},
         accounts_(make_account_store(context_)),
         keys_(make_key_store(context_)),
+        operators_(make_operator_store(context_)),
         ledger_(make_ledger_store(context_, data_dir_ ? data_dir_->node_name() : "")),
+        corrections_(make_correction_store(context_)),
         manifest_(make_manifest_store(context_)),
         secrets_(make_shared_secrets(context_)) {
     database_.with([&](Connection& connection) {
@@ -31,7 +33,9 @@ class OpenNode final : public Node {
 
   identity::AccountStore& accounts() noexcept override { return *accounts_; }
   identity::KeyStore& keys() noexcept override { return *keys_; }
+  identity::OperatorStore& operators() noexcept override { return *operators_; }
   ledger::LedgerStore& ledger() noexcept override { return *ledger_; }
+  ledger::CorrectionStore& corrections() noexcept override { return *corrections_; }
   registry::ManifestStore& manifest() noexcept override { return *manifest_; }
   SharedSecrets& secrets() noexcept override { return *secrets_; }
 
@@ -41,7 +45,9 @@ class OpenNode final : public Node {
   const Context context_;
   const std::unique_ptr<identity::AccountStore> accounts_;
   const std::unique_ptr<identity::KeyStore> keys_;
+  const std::unique_ptr<identity::OperatorStore> operators_;
   const std::unique_ptr<ledger::LedgerStore> ledger_;
+  const std::unique_ptr<ledger::CorrectionStore> corrections_;
   const std::unique_ptr<registry::ManifestStore> manifest_;
   const std::unique_ptr<SharedSecrets> secrets_;
 };

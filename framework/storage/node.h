@@ -20,6 +20,8 @@
 #include "base/log.h"
 #include "identity/account_store.h"
 #include "identity/key_store.h"
+#include "identity/operators.h"
+#include "ledger/corrections.h"
 #include "ledger/store.h"
 #include "registry/generation.h"
 #include "storage/settings.h"
@@ -49,7 +51,9 @@ class Node {
 
   [[nodiscard]] virtual identity::AccountStore& accounts() noexcept = 0;
   [[nodiscard]] virtual identity::KeyStore& keys() noexcept = 0;
+  [[nodiscard]] virtual identity::OperatorStore& operators() noexcept = 0;
   [[nodiscard]] virtual ledger::LedgerStore& ledger() noexcept = 0;
+  [[nodiscard]] virtual ledger::CorrectionStore& corrections() noexcept = 0;
   [[nodiscard]] virtual registry::ManifestStore& manifest() noexcept = 0;
   [[nodiscard]] virtual SharedSecrets& secrets() noexcept = 0;
 };

@@ -50,6 +50,8 @@ Result<T, base::Error> answered(const Context& context, base::ErrorCode code, st
 
 std::unique_ptr<identity::AccountStore> make_account_store(const Context& context);
 std::unique_ptr<identity::KeyStore> make_key_store(const Context& context);
+std::unique_ptr<identity::OperatorStore> make_operator_store(const Context& context);
+std::unique_ptr<ledger::CorrectionStore> make_correction_store(const Context& context);
 std::unique_ptr<ledger::LedgerStore> make_ledger_store(const Context& context,
                                                        const std::string& node_name);
 std::unique_ptr<registry::ManifestStore> make_manifest_store(const Context& context);

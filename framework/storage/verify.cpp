@@ -127,6 +127,7 @@ Verification verify_books(Transaction& snapshot) {
     verification.accounts.push_back(sums);
   }
   add_faults(snapshot, verification);
+  add_correction_faults(snapshot, verification);
   return verification;
 }
 

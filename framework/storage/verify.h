@@ -10,4 +10,7 @@ namespace turnpike::storage {
 
 ledger::Verification verify_books(Transaction& snapshot);
 
+// Its part about corrections: each has its allocation, and none exceeds what was charged.
+void add_correction_faults(Transaction& snapshot, ledger::Verification& verification);
+
 }  // namespace turnpike::storage

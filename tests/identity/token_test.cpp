@@ -52,5 +52,19 @@ TEST(Token, OtherFormsAreRefused) {
   EXPECT_FALSE(token_environment(access).has_value());
 }
 
+TEST(Token, KindsAreNotTakenForEachOther) {
+  support::SeededRandom random(2);
+  const std::string key = make_token(Environment::staging, random);
+  const std::string credential =
+      make_token(Environment::staging, random, TokenKind::operator_credential);
+  EXPECT_TRUE(credential.starts_with("turnpike_op_v1_stg_")) << credential;
+  EXPECT_EQ(token_environment(credential, TokenKind::operator_credential), Environment::staging);
+  EXPECT_FALSE(token_environment(credential).has_value());
+  EXPECT_FALSE(token_environment(key, TokenKind::operator_credential).has_value());
+  std::string renamed = key;
+  renamed.replace(9, 2, "op");  // the checksum covers the kind
+  EXPECT_FALSE(token_environment(renamed, TokenKind::operator_credential).has_value());
+}
+
 }  // namespace
 }  // namespace turnpike::identity

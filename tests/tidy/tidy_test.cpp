@@ -63,7 +63,7 @@ const std::map<std::string, std::set<std::string>>& arrows() {
       {"exchange",
        {"sdk", "base", "crypto", "runtime", "registry", "ledger", "identity", "plugin"}},
       {"catalog", {"sdk", "base", "crypto", "runtime", "registry"}},
-      {"hosts/operator", {"sdk", "base", "runtime", "wire"}},
+      {"hosts/operator", {"sdk", "base", "crypto", "runtime", "wire", "identity", "ledger"}},
       {"hosts/api",
        {"sdk", "base", "crypto", "runtime", "wire", "registry", "ledger", "identity", "exchange",
         "catalog"}},

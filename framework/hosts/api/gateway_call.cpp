@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "hosts/api/envelope.h"
+#include "base/error_envelope.h"
 #include "hosts/api/status_table.h"
 
 namespace turnpike::hosts::api {
@@ -96,7 +96,7 @@ bool GatewayCall::refuse(const base::Error& error, const exchange::RefusalHead& 
   turn_.record.error = error.code;
   if (!head.body.empty()) return turn_.send(status, fields, head.body);
   std::string body;
-  append_envelope(body, error, turn_.request_id());
+  base::append_envelope(body, error, turn_.request_id());
   return turn_.send(status, fields, body);
 }
 

@@ -18,14 +18,16 @@ int http_status(base::ErrorCode code) noexcept {
     case billing_credits_exhausted:
       return 402;
     case account_suspended: case account_closed: case account_forbidden:
+    case auth_authority_missing:
       return 403;
     case request_not_found: case gateway_route_not_found: case catalog_capability_not_found:
+    case billing_message_not_found:
       return 404;
     case request_method_not_allowed: case gateway_method_not_allowed:
       return 405;
     case request_timeout:
       return 408;
-    case catalog_cursor_stale:
+    case catalog_cursor_stale: case billing_correction_exceeds_charge: case idempotency_conflict:
       return 409;
     case request_length_required:
       return 411;

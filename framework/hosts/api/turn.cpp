@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hosts/api/envelope.h"
+#include "base/error_envelope.h"
 #include "hosts/api/status_table.h"
 
 namespace turnpike::hosts::api {
@@ -103,7 +103,7 @@ bool Turn::refuse(const base::Error& error, const RefusalNotes& notes) {
   if (status == 401) fields.add("WWW-Authenticate", "Bearer error=\"invalid_token\"");
   if (error.retry_after_seconds > 0) fields.add_number("Retry-After", error.retry_after_seconds);
   std::string body;
-  append_envelope(body, error, request_id());
+  base::append_envelope(body, error, request_id());
   record.error = error.code;
   return send(status, fields, body);
 }

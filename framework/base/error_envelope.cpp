@@ -1,26 +1,26 @@
-#include "hosts/api/envelope.h"
+#include "base/error_envelope.h"
 
 #include "base/canonical_json.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::base {
 
 namespace {
 
 // Messages are ours and UTF-8; what a plugin or a caller's bytes got into them is not trusted to
 // be.
 void append_text(std::string& out, std::string_view text) {
-  if (base::is_utf8(text)) {
-    base::append_canonical_string(out, text);
+  if (is_utf8(text)) {
+    append_canonical_string(out, text);
     return;
   }
   std::string ascii;
   for (const char c : text) ascii += static_cast<unsigned char>(c) < 0x80 ? c : '?';
-  base::append_canonical_string(out, ascii);
+  append_canonical_string(out, ascii);
 }
 
-void append_fields(std::string& out, const std::vector<base::FieldProblem>& fields) {
+void append_fields(std::string& out, const std::vector<FieldProblem>& fields) {
   out += ",\"fields\":[";
-  for (const base::FieldProblem& field : fields) {
+  for (const FieldProblem& field : fields) {
     out += &field == &fields.front() ? "{\"location\":" : ",{\"location\":";
     append_text(out, field.location);
     out += ",\"problem\":";
@@ -34,8 +34,8 @@ void append_fields(std::string& out, const std::vector<base::FieldProblem>& fiel
 
 }  // namespace
 
-void append_envelope(std::string& out, const base::Error& error, std::string_view request_id) {
-  const base::ErrorInfo& info = base::info_of(error.code);
+void append_envelope(std::string& out, const Error& error, std::string_view request_id) {
+  const ErrorInfo& info = info_of(error.code);
   out += "{\"error\":{\"code\":\"";
   out += info.name;
   out += "\",\"message\":";
@@ -43,17 +43,17 @@ void append_envelope(std::string& out, const base::Error& error, std::string_vie
   out += ",\"request_id\":\"";
   out += request_id;
   out += "\",\"fault\":\"";
-  out += base::name_of(info.fault);
+  out += name_of(info.fault);
   out += "\",\"retry\":{\"advice\":\"";
-  out += base::name_of(info.advice);
+  out += name_of(info.advice);
   out += '"';
   if (error.retry_after_seconds > 0) {
     out += ",\"after_seconds\":";
-    base::append_canonical_integer(out, error.retry_after_seconds);
+    append_canonical_integer(out, error.retry_after_seconds);
   }
   out += '}';
   if (!error.fields.empty()) append_fields(out, error.fields);
   out += "}}";
 }
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::base

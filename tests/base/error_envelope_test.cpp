@@ -1,4 +1,4 @@
-#include "hosts/api/envelope.h"
+#include "base/error_envelope.h"
 
 #include <set>
 #include <string>
@@ -6,14 +6,14 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace turnpike::hosts::api {
+namespace turnpike::base {
 namespace {
 
 using nlohmann::json;
 
 const std::string id = "01939d2c-7a40-7c6e-8f3b-5a1f0e9d2c11";
 
-json rendered(const base::Error& error) {
+json rendered(const Error& error) {
   std::string text;
   append_envelope(text, error, id);
   return json::parse(text);
@@ -21,25 +21,25 @@ json rendered(const base::Error& error) {
 
 TEST(EnvelopeTest, EveryCodeRendersInFull) {
   std::set<std::string> names;
-  for (const base::ErrorInfo& info : base::error_infos) {
-    base::Error error;
+  for (const ErrorInfo& info : error_infos) {
+    Error error;
     error.code = info.code;
     error.message = "What happened.";
     const json inner = rendered(error).at("error");
     EXPECT_EQ(inner.at("code"), info.name);
     EXPECT_EQ(inner.at("message"), "What happened.");
     EXPECT_EQ(inner.at("request_id"), id);
-    EXPECT_EQ(inner.at("fault"), base::name_of(info.fault));
-    EXPECT_EQ(inner.at("retry"), (json{{"advice", base::name_of(info.advice)}}));
+    EXPECT_EQ(inner.at("fault"), name_of(info.fault));
+    EXPECT_EQ(inner.at("retry"), (json{{"advice", name_of(info.advice)}}));
     EXPECT_EQ(inner.size(), 5u) << "nothing else";
     names.insert(inner.at("code"));
   }
-  EXPECT_EQ(names.size(), std::size(base::error_infos)) << "names are unique";
+  EXPECT_EQ(names.size(), std::size(error_infos)) << "names are unique";
 }
 
 TEST(EnvelopeTest, ShowsDelayAndFields) {
-  base::Error error;
-  error.code = base::ErrorCode::billing_credits_reserved;
+  Error error;
+  error.code = ErrorCode::billing_credits_reserved;
   error.message = "Later.";
   error.retry_after_seconds = 3;
   error.fields = {{"query.limit", "too large", "Pass 50."}, {"/name", "missing", "Add it."}};
@@ -52,17 +52,17 @@ TEST(EnvelopeTest, ShowsDelayAndFields) {
 }
 
 TEST(EnvelopeTest, EscapesWhatItIsGiven) {
-  base::Error error;
+  Error error;
   error.message =
       "quote \" backslash \\ line\nbell\a NUL" + std::string(1, '\0') + " é \xF0\x9F\x99\x82";
   EXPECT_EQ(rendered(error).at("error").at("message"), error.message);
 }
 
 TEST(EnvelopeTest, BytesThatAreNotUtf8CannotBreakTheDocument) {
-  base::Error error;
+  Error error;
   error.message = "bad \xC3( \xFF end";
   EXPECT_EQ(rendered(error).at("error").at("message"), "bad ?( ? end");
 }
 
 }  // namespace
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::base

@@ -1,0 +1,188 @@
+#include "base/strict_object.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <nlohmann/json.hpp>
+
+namespace turnpike::base {
+namespace {
+
+constexpr std::size_t name_bytes_shown = 64;
+
+// Of UTF-8 text.
+std::size_t characters_of(std::string_view text) noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+bool is_control(char c) noexcept { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
+std::string listed(std::span<const std::string_view> words) {
+  std::string list;
+  for (const std::string_view word : words) {
+    list += list.empty() ? "" : ", ";
+    list += word;
+  }
+  return list;
+}
+
+}  // namespace
+
+// Takes the members as the parser meets them; what is inside nested values is of no interest, since
+// a flat object has none.
+class StrictObject::Reader final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit Reader(StrictObject& body) : body_(body) {}
+
+  bool null() override { return take(Kind::null); }
+  bool boolean(bool) override { return take(Kind::boolean); }
+  bool number_integer(number_integer_t) override { return take(Kind::number); }
+  bool number_unsigned(number_unsigned_t) override { return take(Kind::number); }
+  bool number_float(number_float_t, const string_t&) override { return take(Kind::number); }
+  bool string(string_t& text) override {
+    if (is_member()) body_.members_.back().text = text;
+    return take(Kind::text);
+  }
+  bool binary(binary_t&) override { return take(Kind::null); }
+  bool start_object(std::size_t) override {
+    if (depth_ == 0) body_.is_object_ = true;
+    take(Kind::object);
+    ++depth_;
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    take(Kind::array);
+    ++depth_;
+    return true;
+  }
+  bool end_object() override {
+    --depth_;
+    return true;
+  }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (!is_member()) return true;
+    if (body_.find(name) != nullptr) {
+      body_.report(name, "it is here more than once", "Give it once.");
+    }
+    body_.members_.push_back({name, Kind::null, {}});
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+    return false;
+  }
+
+ private:
+  bool take(Kind kind) {
+    if (is_member()) body_.members_.back().kind = kind;
+    return true;
+  }
+  [[nodiscard]] bool is_member() const noexcept { return depth_ == 1 && body_.is_object_; }
+
+  StrictObject& body_;
+  int depth_ = 0;
+};
+
+StrictObject::StrictObject(std::string_view json, std::initializer_list<std::string_view> known) {
+  Reader reader(*this);
+  if (!nlohmann::json::sax_parse(json, &reader)) {
+    is_object_ = false;
+    problems_ = {{"", "it is not JSON", "Send one JSON object."}};
+    return;
+  }
+  if (!is_object_) {
+    problems_ = {{"", "it is not a JSON object", "Send one JSON object."}};
+    return;
+  }
+  for (const Member& member : members_) {
+    if (std::find(known.begin(), known.end(), member.name) != known.end()) continue;
+    report(member.name, "it is not known",
+           "Leave it out; known are: " + listed({known.begin(), known.size()}) + ".");
+  }
+}
+
+const StrictObject::Member* StrictObject::find(std::string_view name) const noexcept {
+  const auto found = std::find_if(members_.begin(), members_.end(),
+                                  [&](const Member& member) { return member.name == name; });
+  return found == members_.end() ? nullptr : &*found;
+}
+
+void StrictObject::report(std::string_view name, std::string problem, std::string fix) {
+  problems_.push_back({pointer_to(name), std::move(problem), std::move(fix)});
+}
+
+// The text of a member that must be there; `form` completes "Send ...".
+const std::string* StrictObject::text_of(std::string_view name, std::string_view form) {
+  if (!is_object_) return nullptr;  // told already
+  const Member* member = find(name);
+  if (member != nullptr && member->kind == Kind::text) return &member->text;
+  report(name, member == nullptr ? "it is missing" : "it is not a string",
+         "Send " + std::string(form) + ".");
+  return nullptr;
+}
+
+std::string StrictObject::text(std::string_view name, Characters length) {
+  const std::string form = "a string of " + std::to_string(length.minimum) + " to " +
+                           std::to_string(length.maximum) + " characters";
+  const std::string* text = text_of(name, form);
+  if (text == nullptr) return {};
+  const std::size_t characters = characters_of(*text);
+  if (std::any_of(text->begin(), text->end(), is_control)) {
+    report(name, "it holds a control character", "Send " + form + ", none of them a control.");
+    return {};
+  }
+  if (characters >= length.minimum && characters <= length.maximum) return *text;
+  report(name, "it has " + std::to_string(characters) + " characters", "Send " + form + ".");
+  return {};
+}
+
+std::string StrictObject::text_or(std::string_view name, Characters length,
+                                  std::string_view absent) {
+  return find(name) == nullptr ? std::string(absent) : text(name, length);
+}
+
+std::size_t StrictObject::one_of(std::string_view name, std::span<const std::string_view> choices) {
+  const std::string form = "one of: " + listed(choices);
+  const std::string* text = text_of(name, form);
+  if (text == nullptr) return 0;
+  const auto found = std::find(choices.begin(), choices.end(), *text);
+  if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
+  report(name, "it is none of those allowed", "Send " + form + ".");
+  return 0;
+}
+
+std::int64_t StrictObject::units(std::string_view name, std::int64_t maximum) {
+  const std::string form = "a string with a whole number from 1 to " + std::to_string(maximum) +
+                           ", without sign or leading zeros";
+  const std::string* text = text_of(name, form);
+  if (text == nullptr) return 0;
+  std::int64_t value = 0;
+  const char* const end = text->data() + text->size();
+  const auto [rest, problem] = std::from_chars(text->data(), end, value);
+  if (problem == std::errc{} && rest == end && text->front() != '0' && value >= 1 &&
+      value <= maximum) {
+    return value;
+  }
+  report(name, "it is no such number", "Send " + form + ".");
+  return 0;
+}
+
+std::string pointer_to(std::string_view member) {
+  std::string pointer = "/";
+  for (const char c : member.substr(0, name_bytes_shown)) {
+    if (c == '~') {
+      pointer += "~0";
+    } else if (c == '/') {
+      pointer += "~1";
+    } else {
+      pointer += c;
+    }
+  }
+  return pointer;
+}
+
+}  // namespace turnpike::base

@@ -1,0 +1,64 @@
+// StrictObject: a request body that is one flat JSON object and nothing else. Every member must be
+// known, come once and have its type; what is wrong is collected, each problem naming the member by
+// its JSON pointer and saying what would be right, so that one reply tells everything.
+//
+//   StrictObject body(bytes, {"name"});
+//   const std::string name = body.text("name", {1, 200});
+//   if (!body.problems().empty()) refuse(body.problems());
+//
+// Values that are read after a problem are defaults and mean nothing. Lives on one Thread's stack.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace turnpike::base {
+
+class StrictObject {
+ public:
+  struct Characters {  // Unicode code points, both ends included
+    std::size_t minimum = 0;
+    std::size_t maximum = 0;
+  };
+
+  StrictObject(std::string_view json, std::initializer_list<std::string_view> known);
+
+  [[nodiscard]] std::string text(std::string_view name, Characters length);
+  // The same, or `absent` when the member is not there.
+  [[nodiscard]] std::string text_or(std::string_view name, Characters length,
+                                    std::string_view absent);
+  [[nodiscard]] std::size_t one_of(std::string_view name,
+                                   std::span<const std::string_view> choices);
+  // A canonical whole-number string from 1 on ("1", "250"; decisions.md, Bodies).
+  [[nodiscard]] std::int64_t units(std::string_view name, std::int64_t maximum);
+
+  [[nodiscard]] const std::vector<FieldProblem>& problems() const noexcept { return problems_; }
+
+ private:
+  enum class Kind : std::uint8_t { text, number, boolean, null, array, object };
+  struct Member {
+    std::string name;
+    Kind kind = Kind::null;
+    std::string text;
+  };
+  class Reader;
+
+  [[nodiscard]] const Member* find(std::string_view name) const noexcept;
+  [[nodiscard]] const std::string* text_of(std::string_view name, std::string_view form);
+  void report(std::string_view name, std::string problem, std::string fix);
+
+  std::vector<Member> members_;
+  std::vector<FieldProblem> problems_;
+  bool is_object_ = false;
+};
+
+// "/a~1b" for the member "a/b" (RFC 6901).
+std::string pointer_to(std::string_view member);
+
+}  // namespace turnpike::base

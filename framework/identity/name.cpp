@@ -1,0 +1,20 @@
+#include "identity/name.h"
+
+namespace turnpike::identity {
+namespace {
+
+constexpr std::size_t name_bytes_max = 200;
+
+}  // namespace
+
+std::optional<base::Error> fault_in_name(std::string_view name) {
+  bool is_printable = !name.empty() && name.size() <= name_bytes_max;
+  for (const char c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) is_printable = false;
+  }
+  if (is_printable) return std::nullopt;
+  return base::Error{base::ErrorCode::request_malformed,
+                     "A name must be 1 to 200 bytes long, without control characters."};
+}
+
+}  // namespace turnpike::identity

@@ -1,0 +1,15 @@
+// The names that people give to accounts, keys and operators: 1 to 200 bytes without control
+// characters. A pure function; safe on any Thread.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace turnpike::identity {
+
+// request.malformed with a sentence, or nothing.
+std::optional<base::Error> fault_in_name(std::string_view name);
+
+}  // namespace turnpike::identity

@@ -1,0 +1,142 @@
+#include "storage/stores.h"
+
+namespace turnpike::storage {
+namespace {
+
+using base::ErrorCode;
+using ledger::Correction;
+using ledger::CorrectionRequest;
+using ledger::Credits;
+
+constexpr Query select_by_key{
+    "SELECT id, message_id, kind, units, reason, reference, allocation_id, operator_id, recorded_at"
+    " FROM correction WHERE account_id = $1 AND idempotency_key = $2",
+    "tttitttti"};
+// Corrections of one message come one after the other: SQLite has one writer, PostgreSQL locks the
+// row, which changes nothing in it.
+constexpr Query select_fact_sqlite{
+    "SELECT credits_charged FROM fact WHERE message_id = $1 AND account_id = $2", "i"};
+constexpr Query select_fact_postgres{
+    "SELECT credits_charged FROM fact WHERE message_id = $1 AND account_id = $2 FOR UPDATE", "i"};
+constexpr Query select_corrected{
+    "SELECT CAST(COALESCE(SUM(units), 0) AS BIGINT) AS units FROM correction"
+    " WHERE message_id = $1",
+    "i"};
+// Of several allocations that paid, the one that would have lasted longest.
+constexpr Query select_expiry{
+    "SELECT COALESCE(MAX(a.expires_at), 0) AS at_ms FROM allocation a"
+    " JOIN lease l ON l.allocation_id = a.id JOIN ("
+    "   SELECT lease_id FROM fact WHERE message_id = $1 AND lease_id > 0"
+    "   UNION ALL SELECT s.lease_id FROM fact f JOIN fact_share s"
+    "     ON s.stream = f.stream AND s.seq = f.seq WHERE f.message_id = $1"
+    " ) paid ON paid.lease_id = l.id",
+    "i"};
+constexpr Query insert_correction{
+    "INSERT INTO correction (id, account_id, message_id, kind, units, reason, reference,"
+    " idempotency_key, allocation_id, operator_id, recorded_at)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+    " ON CONFLICT (account_id, idempotency_key) DO NOTHING RETURNING id",
+    "t"};
+
+using Answer = Result<Correction, base::Error>;
+
+Correction correction_at(const Rows& rows) {
+  return {rows.text(0, 0),
+          rows.text(0, 1),
+          ledger::correction_kind(rows.text(0, 2)).value_or(ledger::CorrectionKind::refund),
+          rows.number(0, 3),
+          rows.text(0, 4),
+          rows.text(0, 5),
+          rows.text(0, 6),
+          rows.text(0, 7),
+          rows.number(0, 8)};
+}
+
+class SqlCorrectionStore final : public ledger::CorrectionStore {
+ public:
+  explicit SqlCorrectionStore(const Context& context) : context_(context) {}
+
+  Answer correct(const CorrectionRequest& request) override {
+    if (request.units <= 0) {
+      return base::Error{ErrorCode::request_malformed,
+                         "A correction restores at least one Credit."};
+    }
+    try {
+      return context_.database.write(
+          [&](Transaction& transaction) { return correct_in(transaction, request); });
+    } catch (const StoreError& error) {
+      context_.report("correct", error);
+      return base::Error{ErrorCode::billing_ledger_unavailable,
+                         error.kind() == StoreError::Kind::unavailable
+                             ? "The books cannot be reached; nothing was recorded."
+                             : "Whether the correction was recorded is not known: repeat it under "
+                               "the same Idempotency-Key.",
+                         1};
+    }
+  }
+
+ private:
+  Answer correct_in(Transaction& transaction, const CorrectionRequest& request) const {
+    const bool is_sqlite = context_.database.engine() == Engine::sqlite;
+    const Rows fact = transaction.run(is_sqlite ? select_fact_sqlite : select_fact_postgres,
+                                      {request.message_id, request.account_id});
+    // The lock is held: a correction of this message under this key can be seen, if there is one.
+    if (auto earlier = answer_of_key(transaction, request)) return *std::move(earlier);
+    if (fact.empty()) {
+      return base::Error{ErrorCode::billing_message_not_found,
+                         "This account has no usage with this message id."};
+    }
+    const Credits left =
+        fact.number(0, 0) - transaction.run(select_corrected, {request.message_id}).number(0, 0);
+    if (request.units > left) {
+      return base::Error{ErrorCode::billing_correction_exceeds_charge,
+                         "Of the charge of this message " + std::to_string(left) +
+                             " Credits are left to be restored."};
+    }
+    return record(transaction, request);
+  }
+
+  static std::optional<Answer> answer_of_key(Transaction& transaction,
+                                             const CorrectionRequest& request) {
+    const Rows rows = transaction.run(select_by_key, {request.account_id, request.idempotency_key});
+    if (rows.empty()) return std::nullopt;
+    Correction earlier = correction_at(rows);
+    if (earlier.answers(request)) return earlier;
+    return base::Error{ErrorCode::idempotency_conflict,
+                       "This Idempotency-Key was used for another correction."};
+  }
+
+  Answer record(Transaction& transaction, const CorrectionRequest& request) const {
+    const std::int64_t now_ms = ledger_now_ms(context_, transaction);
+    Correction made{context_.new_id("cor_"), request.message_id,  request.kind,
+                    request.units,           request.reason,      request.reference,
+                    context_.new_id("alc_"), request.operator_id, now_ms};
+    const Rows inserted =
+        transaction.run(insert_correction,
+                        {made.id, request.account_id, made.message_id, ledger::name_of(made.kind),
+                         made.units, made.reason, made.reference, request.idempotency_key,
+                         made.allocation_id, made.operator_id, made.recorded_at_ms});
+    // Another message of this account was corrected under the key meanwhile.
+    if (inserted.empty()) return *answer_of_key(transaction, request);
+    ledger::Allocation allocation;
+    allocation.id = made.allocation_id;
+    allocation.account_id = request.account_id;
+    allocation.origin = ledger::Origin::correction;
+    allocation.units = made.units;
+    allocation.created_at_ms = allocation.effective_at_ms = now_ms;
+    allocation.expires_at_ms = ledger::correction_expiry_ms(
+        transaction.run(select_expiry, {made.message_id}).number(0, 0), now_ms);
+    book_allocation(transaction, allocation, now_ms);
+    return made;
+  }
+
+  const Context& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<ledger::CorrectionStore> make_correction_store(const Context& context) {
+  return std::make_unique<SqlCorrectionStore>(context);
+}
+
+}  // namespace turnpike::storage

@@ -1,0 +1,314 @@
+// The operator host over real sockets and a real database: every status of the corrections route.
+#include "hosts/operator/operator_host.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/sources.h"
+#include "hosts/http_client.h"
+#include "hosts/operator/status_table.h"
+#include "identity/token.h"
+#include "storage/database.h"
+#include "support/stores.h"
+
+namespace turnpike::tests {
+namespace {
+
+using base::ErrorCode;
+using nlohmann::json;
+
+// Passes corrections on, unless told to fail.
+class FailingCorrections final : public ledger::CorrectionStore {
+ public:
+  explicit FailingCorrections(ledger::CorrectionStore& real) : real_(real) {}
+  std::atomic<bool> fails = false;
+  Result<ledger::Correction, base::Error> correct(
+      const ledger::CorrectionRequest& request) override {
+    if (!fails) return real_.correct(request);
+    return base::Error{ErrorCode::billing_ledger_unavailable, "Made by the test.", 1};
+  }
+
+ private:
+  ledger::CorrectionStore& real_;
+};
+
+class OperatorHostTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    node_ = store_.open();
+    corrections_.emplace(node_->corrections());
+    operators_.emplace(node_->operators(), identity::Environment::development, store_.clock,
+                       store_.random);
+    const auto created = operators_->create("Ops", {identity::Authority::usage_correct});
+    secret_ = created->secret;
+    operator_id_ = created->credential.id;
+    runtime_ = std::make_unique<runtime::Runtime>(runtime::RuntimeOptions{.loops = 2});
+    host_.emplace(hosts::operators::OperatorHostParts{*runtime_, *metrics_, *operators_,
+                                                      *corrections_, clock_, random_, *log_});
+    server_ = wire::make_server(*runtime_, {}, *log_);
+    const auto started =
+        server_->start({{.name = "operator", .address = "127.0.0.1:0", .handler = &*host_}});
+    ASSERT_TRUE(started.ok()) << started.error();
+    address_ = (*started)[0].address;
+    charge("m1", 5);
+  }
+  void TearDown() override {
+    if (server_) server_->drain(std::chrono::milliseconds(2'000));
+    server_.reset();
+    runtime_->stop(runtime::Deadline::after_ms(2'000), runtime::Deadline::after_ms(10'000));
+  }
+
+  void charge(const std::string& message, ledger::Credits units) {
+    const auto account = node_->accounts().create("Test");
+    ASSERT_TRUE(node_->accounts().activate(account->id, {100, 86'400'000}).ok());
+    account_ = account->id;
+    ASSERT_TRUE(node_->ledger().start().ok());
+    const ledger::LeaseRequest requests[] = {{account_, units, 0, 30'000, 90'000}};
+    const auto answers = node_->ledger().open_leases()->acquire(requests);
+    ASSERT_TRUE(answers.ok());
+    const ledger::LeaseGrant& grant = answers->front().grants.at(0);
+    const std::vector<ledger::LeaseShare> shares{{grant.lease_id, grant.epoch, units}};
+    ledger::UsageFact fact;
+    fact.message_id = message;
+    fact.account_id = account_;
+    const ledger::SettleEntry entries[] = {{&fact, shares}};
+    ASSERT_TRUE((*node_->ledger().open_stream())->settle(1, entries)->committed());
+  }
+
+  [[nodiscard]] std::string path(const std::string& message = "m1") const {
+    return "/internal/v1/billing-accounts/" + account_ + "/usage/" + message + "/corrections";
+  }
+  static json body() {
+    return {{"reason", "too slow"}, {"kind", "refund"}, {"credits", "3"}, {"reference", "T-1"}};
+  }
+  [[nodiscard]] std::vector<std::string> headers(const std::string& key = "k1") const {
+    return {"Authorization: Bearer " + secret_, "Idempotency-Key: " + key,
+            "Content-Type: application/json"};
+  }
+  HttpReply correct(const json& body, const std::string& key = "k1") {
+    return call({"POST", path(), headers(key), body.dump()});
+  }
+  HttpReply call(const HttpCall& what) { return http_call(address_, what); }
+
+  // The code of an envelope, after checking the status and what every refusal has.
+  std::string refusal(const HttpReply& reply, int status) {
+    EXPECT_EQ(reply.status, status) << reply.body;
+    EXPECT_EQ(reply.header("content-type"), "application/json");
+    EXPECT_EQ(reply.header("cache-control"), "no-store");
+    EXPECT_EQ(reply.header("www-authenticate").empty(), status != 401);
+    const json error = json::parse(reply.body).at("error");
+    EXPECT_EQ(error.at("request_id"), reply.header("x-request-id"));
+    return error.at("code");
+  }
+  // Where the problems of a 400 are.
+  static std::vector<std::string> locations(const HttpReply& reply) {
+    std::vector<std::string> all;
+    const json envelope = json::parse(reply.body);
+    for (const json& field : envelope.at("error").at("fields")) {
+      all.push_back(field.at("location"));
+    }
+    return all;
+  }
+
+  support::TestStore store_{storage::Engine::sqlite};
+  base::SystemClock clock_;
+  base::SystemRandom random_;
+  std::unique_ptr<base::Log> log_ = base::make_silent_log();
+  std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
+  std::unique_ptr<storage::Node> node_;
+  std::optional<FailingCorrections> corrections_;
+  std::optional<identity::Operators> operators_;
+  std::unique_ptr<runtime::Runtime> runtime_;
+  std::optional<hosts::operators::OperatorHost> host_;
+  std::unique_ptr<wire::Server> server_;
+  std::string address_;
+  std::string secret_;
+  std::string operator_id_;
+  std::string account_;
+};
+
+TEST_F(OperatorHostTest, AReceiptTellsWhatWasRestoredAndByWhom) {
+  const HttpReply reply = correct(body());
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.header("cache-control"), "no-store");
+  EXPECT_TRUE(base::is_uuid(reply.header("x-request-id")));
+  const json receipt = json::parse(reply.body);
+  EXPECT_EQ(receipt.size(), 7u);
+  EXPECT_TRUE(receipt.at("correctionId").get<std::string>().starts_with("cor_"));
+  EXPECT_EQ(receipt.at("originalMessageId"), "m1");
+  EXPECT_EQ(receipt.at("kind"), "refund");
+  EXPECT_EQ(receipt.at("creditsRestored"), "3");
+  EXPECT_TRUE(receipt.at("allocationId").get<std::string>().starts_with("alc_"));
+  EXPECT_EQ(receipt.at("recordedAt"), base::rfc3339(store_.clock.now_ms()));
+  EXPECT_EQ(receipt.at("operatorId"), operator_id_);
+  EXPECT_EQ(node_->ledger().balance(account_)->credits, 98);
+}
+
+TEST_F(OperatorHostTest, ARepeatGivesTheSameReceiptByteForByte) {
+  const HttpReply first = correct(body());
+  store_.clock.move_ms(60'000);
+  const HttpReply second = correct(body());
+  EXPECT_EQ(second.status, 200);
+  EXPECT_EQ(second.body, first.body);
+  EXPECT_EQ(node_->ledger().balance(account_)->credits, 98);
+}
+
+TEST_F(OperatorHostTest, WithoutAnOperatorCredentialItIs401) {
+  const auto refused = [&](const std::string& header) {
+    std::vector<std::string> sent = headers();
+    sent[0] = header;
+    return refusal(call({"POST", path(), sent, body().dump()}), 401);
+  };
+  EXPECT_EQ(refused("X-None: 1"), "auth.credential_required");
+  EXPECT_EQ(refused("Authorization: Basic " + secret_), "auth.credential_invalid");
+  EXPECT_EQ(refused("Authorization: Bearer " + secret_ + "x"), "auth.credential_invalid");
+  EXPECT_EQ(refused("Authorization: Bearer"), "auth.credential_invalid");
+  EXPECT_EQ(refused("Authorization: Bearer " +
+                    identity::make_token(identity::Environment::development, random_)),
+            "auth.credential_invalid");
+  EXPECT_EQ(refused("Authorization: Bearer " +
+                    identity::make_token(identity::Environment::production, random_,
+                                         identity::TokenKind::operator_credential)),
+            "auth.wrong_environment");
+  ASSERT_TRUE(node_->operators().revoke(operator_id_).ok());
+  EXPECT_EQ(refused("Authorization: Bearer " + secret_), "auth.credential_invalid");
+  EXPECT_EQ(node_->ledger().balance(account_)->credits, 95);
+}
+
+TEST_F(OperatorHostTest, TwoCredentialsAre400) {
+  std::vector<std::string> sent = headers();
+  sent.push_back(sent[0]);
+  EXPECT_EQ(refusal(call({"POST", path(), sent, body().dump()}), 400), "auth.credential_conflict");
+}
+
+TEST_F(OperatorHostTest, WithoutTheExactAuthorityItIs403) {
+  // No build makes one without authorities; an older or newer one's may be unknown here.
+  storage::Database database(store_.settings());
+  database.with([](storage::Connection& connection) {
+    connection.run_once("UPDATE operator_credential SET authorities = 'usage.corrections usage'");
+  });
+  EXPECT_EQ(refusal(correct(body()), 403), "auth.authority_missing");
+}
+
+TEST_F(OperatorHostTest, AnotherPayloadUnderTheKeyIs409) {
+  ASSERT_EQ(correct(body()).status, 200);
+  json other = body();
+  other["credits"] = "1";
+  EXPECT_EQ(refusal(correct(other), 409), "idempotency.conflict");
+}
+
+TEST_F(OperatorHostTest, RestoringMoreThanWasChargedIs409) {
+  ASSERT_EQ(correct(body()).status, 200);
+  EXPECT_EQ(refusal(correct(body(), "k2"), 409), "billing.correction_exceeds_charge");
+}
+
+TEST_F(OperatorHostTest, UnknownMessagesAndAccountsAre404) {
+  EXPECT_EQ(refusal(call({"POST", path("m9"), headers(), body().dump()}), 404),
+            "billing.message_not_found");
+  account_ = "acc_none";
+  EXPECT_EQ(refusal(correct(body()), 404), "billing.message_not_found");
+}
+
+TEST_F(OperatorHostTest, OtherPathsAre404AndOtherMethods405) {
+  for (const std::string& target :
+       {std::string("/internal/v1"), path() + "/", path(""), path("a/b"), "/x" + path(),
+        std::string("/internal/v1/billing-accounts//usage/m1/corrections"),
+        std::string("/internal/v1/billing-accounts/corrections")}) {
+    EXPECT_EQ(refusal(call({"POST", target, headers(), body().dump()}), 404), "request.not_found")
+        << target;
+  }
+  const HttpReply get = call({"GET", path(), headers(), ""});
+  EXPECT_EQ(refusal(get, 405), "request.method_not_allowed");
+  EXPECT_EQ(get.header("allow"), "POST");
+  EXPECT_EQ(refusal(call({"POST", "/metrics", {}, ""}), 405), "request.method_not_allowed");
+}
+
+TEST_F(OperatorHostTest, QueryParametersAre400) {
+  EXPECT_EQ(refusal(call({"POST", path() + "?dry_run=1", headers(), body().dump()}), 400),
+            "request.malformed");
+}
+
+TEST_F(OperatorHostTest, TheIdempotencyKeyIsNeededOnceAndInItsForm) {
+  const auto refused = [&](std::vector<std::string> keys) {
+    std::vector<std::string> sent = {headers()[0], headers()[2]};
+    for (const std::string& key : keys) sent.push_back("Idempotency-Key: " + key);
+    const HttpReply reply = call({"POST", path(), sent, body().dump()});
+    EXPECT_EQ(refusal(reply, 400), "request.malformed");
+    EXPECT_EQ(locations(reply), std::vector<std::string>{"header.idempotency-key"});
+  };
+  refused({});
+  refused({""});
+  refused({"k1", "k1"});
+  refused({"a b"});
+  refused({std::string(256, 'k')});
+  EXPECT_EQ(correct(body(), std::string(255, 'k')).status, 200);
+}
+
+TEST_F(OperatorHostTest, ABodyThatIsNoCorrectionIs400NamingEachPointer) {
+  const auto refused = [&](const std::string& body) {
+    const HttpReply reply = call({"POST", path(), headers(), body});
+    EXPECT_EQ(refusal(reply, 400), "request.body_rejected") << body;
+    return locations(reply);
+  };
+  using Locations = std::vector<std::string>;
+  EXPECT_EQ(refused("{"), Locations{""});
+  EXPECT_EQ(refused(""), Locations{""});
+  EXPECT_EQ(refused("[]"), Locations{""});
+  EXPECT_EQ(refused("{}"), (Locations{"/kind", "/credits", "/reason"}));
+  EXPECT_EQ(refused(R"({"reason":"a","kind":"refund","credits":"1","credits":"1"})"),
+            Locations{"/credits"});
+  EXPECT_EQ(refused(R"({"reason":"a","kind":"refund","credits":1})"), Locations{"/credits"});
+  EXPECT_EQ(refused(R"({"reason":"a","kind":"refund","credits":"1","note":"x"})"),
+            Locations{"/note"});
+  EXPECT_EQ(
+      refused(json{{"reason", std::string(501, 'a')}, {"kind", "void"}, {"credits", "1"}}.dump()),
+      Locations{"/reason"});
+}
+
+TEST_F(OperatorHostTest, ABodyIsTakenUpToItsBoundAndNoFurther) {
+  std::string text = body().dump();
+  text += std::string(base::limits::operator_body_bytes_max - text.size(), ' ');
+  EXPECT_EQ(call({"POST", path(), headers(), text}).status, 200);
+  EXPECT_EQ(refusal(call({"POST", path(), headers("k2"), text + " "}), 400),
+            "request.body_too_large");
+}
+
+TEST_F(OperatorHostTest, AnotherContentTypeIs400) {
+  std::vector<std::string> sent = headers();
+  sent[2] = "Content-Type: text/plain";
+  EXPECT_EQ(refusal(call({"POST", path(), sent, body().dump()}), 400),
+            "request.media_type_rejected");
+  sent[2] = "Content-Type: Application/JSON; charset=utf-8";
+  EXPECT_EQ(call({"POST", path(), sent, body().dump()}).status, 200);
+}
+
+TEST_F(OperatorHostTest, WithoutItsStoreItIs503AndSaysWhenToComeBack) {
+  corrections_->fails = true;
+  const HttpReply reply = correct(body());
+  EXPECT_EQ(refusal(reply, 503), "billing.ledger_unavailable");
+  EXPECT_EQ(reply.header("retry-after"), "1");
+}
+
+TEST_F(OperatorHostTest, ShowsMetricsFibersAndHealth) {
+  EXPECT_EQ(call({"GET", "/healthz"}).body, R"({"status":"ok"})");
+  EXPECT_EQ(call({"GET", "/metrics"}).status, 200);
+  EXPECT_TRUE(json::parse(call({"GET", "/debug/fibers"}).body).contains("fibers"));
+}
+
+TEST(OperatorStatusTable, EveryCodeHasAStatusThatFitsItsFault) {
+  for (const base::ErrorInfo& info : base::error_infos) {
+    const int status = hosts::operators::http_status(info.code);
+    const bool is_version_or_coding = status == 501 || status == 505;
+    if (info.fault == base::Fault::caller) {
+      EXPECT_TRUE((status >= 400 && status < 500) || is_version_or_coding) << info.name;
+    } else {
+      EXPECT_TRUE(status == 500 || status == 503) << info.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::tests
