@@ -25,7 +25,14 @@ inline constexpr std::uint64_t response_bytes_max = 32ull * 1024 * 1024;
 inline constexpr std::uint32_t response_buffer_bytes_max = 256 * 1024;  // longer ones are streamed
 inline constexpr std::uint32_t response_whole_bytes_max = 1024 * 1024;  // lanes that buffer all
 inline constexpr std::uint32_t withheld_bytes = 16 * 1024;  // of a stream, until it is settled
-inline constexpr std::uint32_t transfer_timeout_ms = 60'000;
+// How long sending a reply may wait for a caller who takes nothing. What he takes gives him time
+// back, at this rate; so this is the slowest caller who gets his reply, and the longest wait for
+// one. Shorter than the 60 s after which common servers give up an upstream connection that is not
+// read.
+inline constexpr std::uint32_t transfer_timeout_ms = 30'000;
+inline constexpr std::uint32_t transfer_bytes_per_second_min = 128 * 1024;
+inline constexpr std::uint32_t transfer_ms_max =
+    transfer_timeout_ms + response_bytes_max * 1'000 / transfer_bytes_per_second_min;
 inline constexpr std::uint32_t heavy_transfer_bytes = 1024 * 1024;
 inline constexpr std::uint32_t heavy_transfers_max = 32;
 inline constexpr std::uint32_t heavy_transfer_wait_ms = 2'000;

@@ -238,7 +238,10 @@ bool Delivery::stream(std::string_view bytes) {
 }
 
 void Delivery::send(std::string_view bytes) {
-  if (!bytes.empty() && !lost_caller_) lost_caller_ = !writer_.write(bytes);
+  if (bytes.empty() || lost_caller_) return;
+  const std::int64_t before_ns = clock_.monotonic_ns();
+  lost_caller_ = !writer_.write(bytes);
+  call_.extend(clock_.monotonic_ns() - before_ns);
 }
 
 Verdict Delivery::judge(const Done& done, bool is_late) {

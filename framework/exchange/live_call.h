@@ -1,6 +1,7 @@
 // LiveCall: the Call that plugins see. It is cancelled when the caller leaves or the gateway stops,
 // unless it was told to outlive its caller: from the first byte of a reply's body, and while units
-// are settled or released, the work goes on and only its deadline bounds it.
+// are settled or released, the work goes on and only its deadline bounds it. That moves on by the
+// time for which the sending of the reply was blocked.
 //
 // Lives on the stack of serve(), on the fiber of the call; cancelled() may be asked by any Thread.
 #pragma once
@@ -35,6 +36,13 @@ class LiveCall final : public Call {
            until.ns <= deadline_.ns && !cancelled();
   }
 
+  // Time that was spent on the caller, not on the work.
+  void extend(std::int64_t blocked_ns) noexcept {
+    deadline_.ns += blocked_ns;
+    blocked_ns_ += blocked_ns;
+  }
+  [[nodiscard]] std::int64_t blocked_ns() const noexcept { return blocked_ns_; }
+
   [[nodiscard]] Standing standing() const noexcept {
     return caller_ == nullptr ? Standing::waiting : caller_->standing();
   }
@@ -46,7 +54,8 @@ class LiveCall final : public Call {
 
  private:
   const std::string_view request_id_;
-  const runtime::Deadline deadline_;
+  runtime::Deadline deadline_;
+  std::int64_t blocked_ns_ = 0;
   const Caller* const caller_;
   std::atomic<bool> outlives_caller_{false};
   std::optional<runtime::CancelMask> mask_;

@@ -69,6 +69,7 @@ class Passage {
   const std::int64_t started_ns_;
   std::int64_t forwarded_ns_ = 0;
   std::int64_t answered_ns_ = 0;  // the upstream's part has ended
+  std::int64_t upstream_ns_ = 0;  // its part, without waits for the caller
 
   std::string_view path_;  // without `:free`
   Credentials credentials_;

@@ -8,7 +8,7 @@
 // No caller may mistake a reply for complete before finish(): serve() gives the last bytes to
 // finish() alone, and a host that sends no length sends the closing chunk there. After cut() it
 // breaks the connection off. Called on the fiber of the call; all but cut() may suspend, and wait
-// no longer than base::limits::transfer_timeout_ms in all.
+// for the caller no longer than base::limits::transfer_ms_max in all.
 #pragma once
 
 #include <cstdint>

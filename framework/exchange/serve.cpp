@@ -98,7 +98,7 @@ Served Passage::run() {
     admit_and_forward();
   }
   served_.total_us = microseconds(context_.clock.monotonic_ns() - started_ns_);
-  if (forwarded_ns_ != 0) served_.upstream_us = microseconds(answered_ns_ - forwarded_ns_);
+  served_.upstream_us = microseconds(upstream_ns_);
   return std::move(served_);
 }
 
@@ -305,6 +305,7 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
   Delivery delivery(terms, writer_, call, context_.transfers, seat_.scratch(), context_.clock);
   const Done done = execute(delivery, call);
   answered_ns_ = context_.clock.monotonic_ns();
+  upstream_ns_ = answered_ns_ - forwarded_ns_ - call.blocked_ns();
   Verdict verdict = delivery.judge(done, answered_ns_ > call.deadline_ns());
   served_.upstream_status = delivery.status();
   served_.operator_note = std::move(verdict.operator_note);
@@ -346,7 +347,7 @@ void Passage::settle(Ticket& ticket, Delivery& delivery) {
   reply.headers = delivery.headers();
   if (!delivery.is_streaming()) reply.body = delivery.pending();
   reply.body_bytes = delivery.received_bytes();
-  reply.upstream_ms = microseconds(answered_ns_ - forwarded_ns_) / 1000;
+  reply.upstream_ms = microseconds(upstream_ns_) / 1000;
 
   const Finish finish = ticket.settle(reply, settling);
   if (const auto* charged = std::get_if<Charged>(&finish)) {
@@ -487,9 +488,8 @@ ReplyFacts Passage::facts(ReplyFrom from) const {
   facts.credits_charged = served_.credits_charged;
   facts.credits_remaining = credits_remaining_;
   const std::int64_t total = context_.clock.monotonic_ns() - started_ns_;
-  const std::int64_t upstream = answered_ns_ == 0 ? 0 : answered_ns_ - forwarded_ns_;
-  facts.upstream_us = microseconds(upstream);
-  facts.gateway_us = microseconds(total - upstream);
+  facts.upstream_us = microseconds(upstream_ns_);
+  facts.gateway_us = microseconds(total - upstream_ns_);
   return facts;
 }
 

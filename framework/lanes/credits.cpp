@@ -97,7 +97,7 @@ class BoundCreditsLane final : public BoundLane {
     const PricedOperation& operation = operations_[request.operation];
     // The end of the call: the upstream's part, then the sending of its reply.
     const runtime::Deadline until{call.deadline_ns() +
-                                  std::int64_t{base::limits::transfer_timeout_ms} * 1'000'000};
+                                  std::int64_t{base::limits::transfer_ms_max} * 1'000'000};
     auto hold = ledger_.hold(request.account_id, operation.credit_cost, until);
     if (!hold.ok()) return refusal_of(hold.error());
     return std::unique_ptr<Ticket>(std::make_unique<CreditsTicket>(

@@ -22,9 +22,13 @@
 namespace turnpike::ledger {
 
 struct LedgerSettings {
-  std::int64_t lease_hold_ms = 30'000;     // a lease serves new holds for so long, then is renewed
-  std::int64_t settle_margin_ms = 60'000;  // and settles for so long after that, at least
-  std::int64_t idle_return_ms = 10'000;    // a lease without a hold for so long is returned
+  std::int64_t lease_hold_ms = 30'000;  // a lease serves new holds for so long, then is renewed
+  // And settles for so long after that, at least: as long as a call takes at most whose route has
+  // no deadline of its own, and the difference of two clocks. Longer calls ask for more.
+  std::int64_t settle_margin_ms = std::int64_t{base::limits::upstream_deadline_ms} +
+                                  base::limits::transfer_ms_max + base::limits::commit_budget_ms +
+                                  5'000;
+  std::int64_t idle_return_ms = 10'000;  // a lease without a hold for so long is returned
   std::int64_t heartbeat_ms = 250;
   std::int64_t commit_budget_ms = base::limits::commit_budget_ms;
   std::int64_t batch_wait_us = 700;  // a batch closes after this, or at half of what is in flight

@@ -47,7 +47,7 @@ class GuardedUpstream final : public Upstream {
   Done on_pool(const UpstreamRequest& request, ReplySink& sink, Call& call) {
     const auto work = std::make_shared<PoolCall>(inner_, request, call);
     if (!guard_.pool().begin(guard_.pool_user(), work)) return no_room();
-    const Wake wake = work->forward(sink);
+    const Wake wake = work->forward(sink, call);
     if (wake == Wake::ready) {
       const runtime::CancelMask mask;  // it has returned; only its Thread's last steps remain
       guard_.pool().end(guard_.pool_user(), work, Deadline::never());

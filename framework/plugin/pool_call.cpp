@@ -40,7 +40,7 @@ OwnedRequest::OwnedRequest(const UpstreamRequest& request) : request_(request) {
 
 bool PoolCircumstances::sleep_ms(std::uint32_t duration_ms) noexcept {
   const Deadline wanted = Deadline::after_ms(duration_ms);
-  const Deadline end = Deadline{deadline_ns_}.earlier(wanted);
+  const Deadline end = Deadline{deadline_ns()}.earlier(wanted);
   return stop_.wait(end) == Wake::deadline && end.ns == wanted.ns;
 }
 
@@ -97,7 +97,7 @@ bool PoolCall::pass_head(const Head& head, ReplySink& sink) {
   return sink.head(head.status, fields, head.length);
 }
 
-Wake PoolCall::forward(ReplySink& sink) {
+Wake PoolCall::forward(ReplySink& sink, const Call& call) {
   std::string taken;
   for (;;) {
     std::optional<Head> head;
@@ -106,8 +106,7 @@ Wake PoolCall::forward(ReplySink& sink) {
       WakeBatch batch;
       std::unique_lock lock(mutex_);
       while (!head_ && buffer_.empty() && !result_) {
-        const Wake wake =
-            taker_.wait(lock, Deadline{circumstances_.deadline_ns()}, "plugin on the pool");
+        const Wake wake = taker_.wait(lock, Deadline{call.deadline_ns()}, "plugin on the pool");
         if (wake != Wake::ready) return wake;
       }
       if (!head_ && buffer_.empty()) return Wake::ready;
@@ -117,6 +116,7 @@ Wake PoolCall::forward(ReplySink& sink) {
     }
     if (head && !pass_head(*head, sink)) return Wake::cancelled;
     if (!taken.empty() && !sink.body(taken)) return Wake::cancelled;
+    circumstances_.follow(call);
   }
 }
 

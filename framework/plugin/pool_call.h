@@ -45,14 +45,20 @@ class PoolCircumstances final : public Call {
   PoolCircumstances(std::string_view request_id, runtime::Deadline deadline)
       : request_id_(request_id), deadline_ns_(deadline.ns) {}
   [[nodiscard]] std::string_view request_id() const noexcept override { return request_id_; }
-  [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return deadline_ns_; }
+  [[nodiscard]] std::int64_t deadline_ns() const noexcept override {
+    return deadline_ns_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] bool cancelled() const noexcept override { return stop_.is_set(); }
   bool sleep_ms(std::uint32_t duration_ms) noexcept override;
   void stop() noexcept { stop_.set(); }  // any Thread
+  // The caller's deadline may have moved on. Any Thread.
+  void follow(const Call& call) noexcept {
+    deadline_ns_.store(call.deadline_ns(), std::memory_order_relaxed);
+  }
 
  private:
   const std::string request_id_;
-  const std::int64_t deadline_ns_;
+  std::atomic<std::int64_t> deadline_ns_;
   mutable runtime::Event stop_;
 };
 
@@ -64,7 +70,7 @@ class PoolCall final : public runtime::PoolWork, private ReplySink {
 
   // Passes the reply on as it comes, on the caller's fiber. Ends `ready` when the plugin returned,
   // `cancelled` also when the sink takes no more.
-  runtime::Wake forward(ReplySink& sink);
+  runtime::Wake forward(ReplySink& sink, const Call& call);
   // The plugin gets nothing through any more: its sink says stop, its call is cancelled.
   // REQUIRES: forward() did not end ready.
   void leave() noexcept;

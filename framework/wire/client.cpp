@@ -46,19 +46,16 @@ class OutboundCall {
  public:
   OutboundCall(HttpClient& client, OriginPool& pool, Origin& origin, const HttpOptions& options,
                Call& call)
-      : client_(client),
-        pool_(pool),
-        origin_(origin),
-        options_(options),
-        patience_{Deadline{call.deadline_ns()}, call} {}
+      : client_(client), pool_(pool), origin_(origin), options_(options), patience_{call} {}
 
   Done run(const HttpRequest& request, std::string_view target, HttpSink& sink);
 
  private:
   Done run_seated(const HttpRequest& request, std::string_view target, HttpSink& sink);
   Done open();
-  Done connect_to(const Address& address);
-  Result<std::vector<Address>> addresses();
+  Done connect(const Patience& brief);
+  Done connect_to(const Address& address, const Patience& brief);
+  Result<std::vector<Address>> addresses(const Patience& brief);
   Done send(const HttpRequest& request, std::string_view target);
   Done write_head(const HttpRequest& request, std::string_view target);
   Done receive_reply(HttpSink& sink);
@@ -222,7 +219,7 @@ Failure OutboundCall::failure_of(Io io, std::string_view doing) const {
 }
 
 Done OutboundCall::run(const HttpRequest& request, std::string_view target, HttpSink& sink) {
-  const Wake seated = origin_.seats.acquire(patience_.deadline);
+  const Wake seated = origin_.seats.acquire(patience_.deadline());
   if (seated == Wake::cancelled) return failure(FailureKind::cancelled, "cancelled");
   if (seated == Wake::deadline) {
     return failure(FailureKind::timeout, "no connection became free in time");
@@ -257,15 +254,15 @@ Done OutboundCall::run_seated(const HttpRequest& request, std::string_view targe
 }
 
 // Kept for a short while per origin; one call asks, the others wait for its answer.
-Result<std::vector<Address>> OutboundCall::addresses() {
+Result<std::vector<Address>> OutboundCall::addresses(const Patience& brief) {
   if (origin_.literal) return std::vector<Address>{*origin_.literal};
-  const runtime::MutexLock lock(origin_.resolving, patience_.deadline);
+  const runtime::MutexLock lock(origin_.resolving, brief.deadline());
   if (!lock.owns()) {
     return failure_of(lock.wake() == Wake::deadline ? Io::deadline : Io::cancelled, "resolving");
   }
   const std::int64_t now = runtime::now_ns();
   if (origin_.addresses.empty() || now >= origin_.addresses_until_ns) {
-    auto found = client_.resolve_name(origin_, patience_.deadline);
+    auto found = client_.resolve_name(origin_, brief.deadline());
     if (!found) return found;
     origin_.addresses = *std::move(found);
     origin_.addresses_until_ns =
@@ -274,33 +271,44 @@ Result<std::vector<Address>> OutboundCall::addresses() {
   return origin_.addresses;
 }
 
+// Within the connect timeout, from the resolution of the name to the end of the handshake.
 Done OutboundCall::open() {
-  const auto found = addresses();
+  const Patience brief{patience_.call, Deadline::after_ms(options_.connect_timeout_ms)};
+  Done done = connect(brief);
+  // Only the call's own deadline is a timeout of the call.
+  if (!done.ok() && done.error().kind == FailureKind::timeout && !patience_.deadline().passed()) {
+    done.error().kind = FailureKind::transport;
+  }
+  return done;
+}
+
+Done OutboundCall::connect(const Patience& brief) {
+  auto found = addresses(brief);
   if (!found) return found.error();
   const Reach farthest = origin_.allows_private ? Reach::nearby : Reach::everywhere;
+  std::erase_if(*found, [=](const Address& address) { return reach_of(address) > farthest; });
   Done last = failure(FailureKind::transport,
                       "its address is private, loopback or otherwise not public, and this "
                       "upstream is not allowed such addresses");
-  for (const Address& address : *found) {
-    if (reach_of(address) > farthest) continue;
-    last = connect_to(address);
-    if (last.ok() || patience_.deadline.passed() || patience_.call.cancelled()) return last;
+  for (std::size_t at = 0; at < found->size(); ++at) {
+    // An even share of what is left, so that one silent address does not use it up.
+    const std::int64_t now = runtime::now_ns();
+    const std::int64_t left = brief.at_most.ns - now;
+    const auto shares = static_cast<std::int64_t>(found->size() - at);
+    last = connect_to((*found)[at], {brief.call, Deadline{now + left / shares}});
+    if (last.ok() || brief.deadline().passed() || brief.call.cancelled()) return last;
   }
   return last;
 }
 
-Done OutboundCall::connect_to(const Address& address) {
+Done OutboundCall::connect_to(const Address& address, const Patience& brief) {
   connection_ = std::make_unique<UpstreamConnection>(pool_, origin_);
-  const Patience brief{patience_.deadline.earlier(Deadline::after_ms(options_.connect_timeout_ms)),
-                       patience_.call};
   Io io = connection_->connect(address, brief);
   if (io == Io::done && origin_.is_tls) {
     io = connection_->handshake(client_.tls(), origin_.host, brief);
   }
   if (io == Io::done) return Unit{};
   Failure why = failure_of(io, "connecting");
-  // Only the call's own deadline is a timeout of the call.
-  if (io == Io::deadline && !patience_.deadline.passed()) why.kind = FailureKind::transport;
   connection_.reset();
   return why;
 }

@@ -93,8 +93,9 @@ class Request {
 // Answers one request: send() once, or begin(), write()..., finish(), or cut(). The wire adds Date,
 // Connection, Content-Length and Transfer-Encoding; given fields of these names are dropped. A
 // handler that answers nothing is answered for with refuse(gateway_internal), and so is a header
-// field that holds a control byte. All functions may wait for the client, at most until the
-// transfer deadline; false means that the client will not get the reply whole.
+// field that holds a control byte. All functions may wait for the client, as long as it takes the
+// reply at the least rate that ServerLimits names; false means that it will not get the reply
+// whole.
 class Responder {
  public:
   virtual ~Responder() = default;
@@ -141,7 +142,10 @@ struct ServerLimits {
   std::uint32_t head_timeout_ms = base::limits::request_head_timeout_ms;
   std::uint32_t body_timeout_ms = base::limits::request_body_timeout_ms;
   std::uint32_t idle_timeout_ms = base::limits::idle_connection_timeout_ms;
+  // How long a reply may be blocked by a client who takes nothing of it. What he takes gives him
+  // time back, at this rate. Time between two writes does not count.
   std::uint32_t transfer_timeout_ms = base::limits::transfer_timeout_ms;
+  std::uint32_t transfer_bytes_per_second_min = base::limits::transfer_bytes_per_second_min;
   std::uint32_t unread_body_drain_bytes_max = base::limits::unread_body_drain_bytes_max;
   std::uint32_t connections_max = base::limits::connections_max;
 };

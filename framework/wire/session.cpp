@@ -1,6 +1,8 @@
 #include "wire/session.h"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -176,10 +178,7 @@ Persistence Session::persistence() noexcept {
 
 // Puts the head into output_; false when the fields are bad.
 bool Session::put_head(int status, Headers headers, ReplyFraming framing) {
-  // From the beginning of the loop's turn: close enough, and saves asking the clock.
-  ServerLoop& home = connection_->home();
-  transfer_deadline_ = Deadline{home.loop().turn_ns() +
-                                std::int64_t{home.shared().limits.transfer_timeout_ms} * 1'000'000};
+  be_patient();
   framing.persistence = persistence();
   output_.clear();
   return append_reply_head(output_, status, headers, framing, connection_->home().date());
@@ -295,6 +294,38 @@ bool Session::transmit(std::string_view first, std::string_view second) noexcept
   return transmit_pieces(pieces, second.empty() ? 1 : 2);
 }
 
+void Session::be_patient() noexcept {
+  patience_ns_ = std::int64_t{connection_->home().shared().limits.transfer_timeout_ms} * 1'000'000;
+  unaccounted_ = 0;
+}
+
+// What the client's side has acknowledged since the last look gives patience back. That the socket
+// takes more would say too little: it does so only when a third of a large buffer is free.
+void Session::recover_patience() noexcept {
+  int queued = 0;
+  if (::ioctl(connection_->socket(), SIOCOUTQ, &queued) != 0) return;
+  const auto outstanding = static_cast<std::uint64_t>(queued);
+  const std::uint64_t taken = unaccounted_ > outstanding ? unaccounted_ - outstanding : 0;
+  unaccounted_ = outstanding;
+  const ServerLimits& limits = connection_->home().shared().limits;
+  const std::uint64_t won_ns = taken * 1'000'000'000 / limits.transfer_bytes_per_second_min;
+  patience_ns_ = std::min(patience_ns_ + static_cast<std::int64_t>(won_ns),
+                          std::int64_t{limits.transfer_timeout_ms} * 1'000'000);
+}
+
+// Until the socket takes more; false when the client is too slow.
+bool Session::wait_for_client() noexcept {
+  const runtime::CancelMask mask;
+  for (;;) {
+    recover_patience();
+    if (patience_ns_ <= 0) return false;
+    const std::int64_t before_ns = runtime::now_ns();
+    const Wake wake = connection_->fd().wait_writable(Deadline{before_ns + patience_ns_});
+    patience_ns_ -= runtime::now_ns() - before_ns;
+    if (wake != Wake::deadline) return wake == Wake::ready;
+  }
+}
+
 // Sends everything, or breaks the connection off. The pieces are consumed.
 bool Session::transmit_pieces(iovec* pieces, int count) noexcept {
   while (count > 0) {
@@ -305,12 +336,12 @@ bool Session::transmit_pieces(iovec* pieces, int count) noexcept {
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN) return broken();
-      const runtime::CancelMask mask;
-      if (connection_->fd().wait_writable(transfer_deadline_) != Wake::ready) return broken();
+      if (!wait_for_client()) return broken();
       continue;
     }
     auto left = static_cast<std::size_t>(sent);
     sent_since_yield_ += left;
+    unaccounted_ += left;
     while (count > 0 && left >= pieces->iov_len) {
       left -= pieces->iov_len;
       ++pieces;
@@ -322,7 +353,6 @@ bool Session::transmit_pieces(iovec* pieces, int count) noexcept {
     }
     if (sent_since_yield_ >= bytes_per_turn) {
       sent_since_yield_ = 0;
-      if (transfer_deadline_.passed()) return broken();
       runtime::yield();
     }
   }

@@ -84,6 +84,9 @@ class Session final : public Request, public Responder {
   Persistence persistence() noexcept;
   bool transmit(std::string_view first, std::string_view second) noexcept;
   bool transmit_pieces(iovec* pieces, int count) noexcept;
+  void be_patient() noexcept;
+  void recover_patience() noexcept;
+  bool wait_for_client() noexcept;
   bool broken() noexcept;
 
   const HeadBounds& bounds_;
@@ -119,7 +122,8 @@ class Session final : public Request, public Responder {
   std::uint64_t reply_left_ = 0;
   std::uint64_t body_sent_ = 0;
   std::uint64_t sent_since_yield_ = 0;
-  runtime::Deadline transfer_deadline_;
+  std::int64_t patience_ns_ = 0;   // how long the reply may still be blocked
+  std::uint64_t unaccounted_ = 0;  // bytes sent that had not been acknowledged at the last look
   char peer_text_[64] = {};
 };
 

@@ -152,7 +152,7 @@ Result<std::string_view, base::Error> Session::read_body(std::uint64_t bytes_max
 bool Session::send_continue() noexcept {
   if (!awaits_continue_) return true;
   awaits_continue_ = false;
-  transfer_deadline_ = Deadline::after_ms(connection_->home().shared().limits.transfer_timeout_ms);
+  be_patient();
   return transmit("HTTP/1.1 100 Continue\r\n\r\n", {});
 }
 

@@ -20,6 +20,8 @@ using runtime::Wake;
 // How often a plain Thread that waits asks whether its call was cancelled, and how often a blocked
 // sender looks for an early reply.
 constexpr std::int64_t look_ms = 100;
+// After so much without a wait the others of the loop get their turn.
+constexpr std::size_t bytes_per_turn = 256 * 1024;
 
 Io io_of(Wake wake) noexcept {
   return wake == Wake::ready ? Io::done : wake == Wake::deadline ? Io::deadline : Io::cancelled;
@@ -45,11 +47,11 @@ Io UpstreamConnection::wait(bool for_reading, const Patience& patience) noexcept
   const auto once = [&](Deadline deadline) {
     return for_reading ? fd_.wait_readable(deadline) : fd_.wait_writable(deadline);
   };
-  if (is_watched_) return io_of(once(patience.deadline));
+  if (is_watched_) return io_of(once(patience.deadline()));
   for (;;) {
     if (patience.call.cancelled()) return Io::cancelled;
-    const Wake wake = once(patience.deadline.earlier(Deadline::after_ms(look_ms)));
-    if (wake != Wake::deadline || patience.deadline.passed()) return io_of(wake);
+    const Wake wake = once(patience.deadline().earlier(Deadline::after_ms(look_ms)));
+    if (wake != Wake::deadline || patience.deadline().passed()) return io_of(wake);
   }
 }
 
@@ -159,10 +161,10 @@ Io UpstreamConnection::send_plain(iovec* pieces, int count, const Patience& pati
       }
       continue;
     }
-    const Patience look{patience.deadline.earlier(Deadline::after_ms(look_ms)), patience.call};
+    const Patience look{patience.call, patience.at_most.earlier(Deadline::after_ms(look_ms))};
     const Io waited = wait(false, look);
     if (waited == Io::done) continue;
-    if (waited != Io::deadline || patience.deadline.passed()) return waited;
+    if (waited != Io::deadline || patience.deadline().passed()) return waited;
     char byte = 0;
     if (::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return Io::done;
   }
@@ -172,6 +174,20 @@ Io UpstreamConnection::send_plain(iovec* pieces, int count, const Patience& pati
 
 Io UpstreamConnection::receive(char* to, std::size_t room, std::size_t& received,
                                const Patience& patience) noexcept {
+  if (received_since_yield_ >= bytes_per_turn) {
+    received_since_yield_ = 0;
+    runtime::yield();
+    // An upstream that always has more never makes us wait, so nothing else would end it.
+    if (patience.call.cancelled()) return Io::cancelled;
+    if (patience.deadline().passed()) return Io::deadline;
+  }
+  const Io io = receive_some(to, room, received, patience);
+  if (io == Io::done) received_since_yield_ += received;
+  return io;
+}
+
+Io UpstreamConnection::receive_some(char* to, std::size_t room, std::size_t& received,
+                                    const Patience& patience) noexcept {
   if (tls_ != nullptr) {
     for (;;) {
       const TlsStep step = tls_->read(to, room, received);

@@ -31,8 +31,12 @@ enum class Io : std::uint8_t { done, end, deadline, cancelled, broken };
 // How long and for whom a call waits. On a fiber cancellation ends a wait; on a plain Thread the
 // call is asked several times a second.
 struct Patience {
-  runtime::Deadline deadline;
   const Call& call;
+  runtime::Deadline at_most = runtime::Deadline::never();
+  // The call's own may move on while the reply is given to its sink.
+  [[nodiscard]] runtime::Deadline deadline() const noexcept {
+    return at_most.earlier({call.deadline_ns()});
+  }
 };
 
 class UpstreamConnection final : private runtime::FdWatcher {
@@ -72,6 +76,8 @@ class UpstreamConnection final : private runtime::FdWatcher {
 
   bool is_quiet() noexcept;
   Io wait(bool for_reading, const Patience& patience) noexcept;
+  Io receive_some(char* to, std::size_t room, std::size_t& received,
+                  const Patience& patience) noexcept;
   Io wait_for(TlsStep step, const Patience& patience) noexcept;
   Io send_plain(iovec* pieces, int count, const Patience& patience, bool& is_begun,
                 bool& is_whole) noexcept;
@@ -84,6 +90,7 @@ class UpstreamConnection final : private runtime::FdWatcher {
   bool is_watched_ = false;  // on a loop
   bool is_resting_ = false;
   bool may_have_more_ = false;  // the last recv filled its room
+  std::size_t received_since_yield_ = 0;
   runtime::Fd fd_;
   std::unique_ptr<TlsStream> tls_;
   std::int64_t idle_since_ns_ = 0;

@@ -26,20 +26,22 @@ bool stays_here(std::string_view name, const std::vector<OwnedHeader>& own) noex
   });
 }
 
-// A call with an earlier deadline of its own.
+// A call whose deadline is earlier by as much as the time allowed here is shorter.
 class ShorterCall final : public Call {
  public:
   ShorterCall(Call& call, Clock& clock, std::uint32_t total_timeout_ms)
-      : call_(call), clock_(clock), deadline_ns_(call.deadline_ns()) {
+      : call_(call), clock_(clock) {
     if (total_timeout_ms == 0) return;
-    deadline_ns_ =
-        std::min(deadline_ns_, clock.monotonic_ns() + std::int64_t{total_timeout_ms} * ns_per_ms);
+    const std::int64_t end_ns = clock.monotonic_ns() + std::int64_t{total_timeout_ms} * ns_per_ms;
+    earlier_by_ns_ = std::max<std::int64_t>(0, call.deadline_ns() - end_ns);
   }
   [[nodiscard]] std::string_view request_id() const noexcept override { return call_.request_id(); }
-  [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return deadline_ns_; }
+  [[nodiscard]] std::int64_t deadline_ns() const noexcept override {
+    return call_.deadline_ns() - earlier_by_ns_;
+  }
   [[nodiscard]] bool cancelled() const noexcept override { return call_.cancelled(); }
   bool sleep_ms(std::uint32_t duration_ms) noexcept override {
-    const std::int64_t left_ms = (deadline_ns_ - clock_.monotonic_ns()) / ns_per_ms;
+    const std::int64_t left_ms = (deadline_ns() - clock_.monotonic_ns()) / ns_per_ms;
     if (left_ms >= duration_ms) return call_.sleep_ms(duration_ms);
     if (left_ms > 0) call_.sleep_ms(static_cast<std::uint32_t>(left_ms));
     return false;
@@ -48,7 +50,7 @@ class ShorterCall final : public Call {
  private:
   Call& call_;
   Clock& clock_;
-  std::int64_t deadline_ns_;
+  std::int64_t earlier_by_ns_ = 0;
 };
 
 // Whether a query's parameter has this name, once both are decoded.

@@ -3,8 +3,10 @@ what the caller is charged, on both databases."""
 
 import os
 import pathlib
+import socket
 import tempfile
 import threading
+import time
 import unittest
 
 from gateway import Gateway, Postgres
@@ -52,6 +54,10 @@ routes:
     deadline_ms: 20000
   - {{path: "/upstream/{{kind}}/{{argument}}", response: {{max_bytes: 3000000}}}}
   - {{path: /short/upstream/slow, deadline_ms: 300, upstream_settings: {{path: /upstream/slow}}}}
+  - path: /brief/{{size}}
+    deadline_ms: 500
+    response: {{max_bytes: 12000000}}
+    upstream_settings: {{path: "/upstream/bytes/{{size}}"}}
   - path: /small/{{size}}
     response: {{max_bytes: 1000}}
     upstream_settings: {{path: "/upstream/bytes/{{size}}"}}
@@ -214,6 +220,49 @@ class GatewaySemantics:
             self.assertFalse(body.endswith(b"0\r\n\r\n"))
             self.assertEqual(self.balance(), before)
 
+    def begin_large_call(self, path="/brief/12000000"):
+        """A connection on which a reply has begun that fits into no socket's buffers."""
+        connection = socket.socket()
+        connection.settimeout(60)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 131072)
+        connection.connect(self.gateway.addresses["api"])
+        connection.sendall((f"GET {TEST}{path} HTTP/1.1\r\nHost: t\r\n"
+                            f"Authorization: Bearer {self.key}\r\n\r\n").encode())
+        received = b""
+        while b"\r\n\r\n" not in received:
+            received += connection.recv(4096)
+        head, _, body = received.partition(b"\r\n\r\n")
+        self.assertTrue(head.startswith(b"HTTP/1.1 200"), head)
+        return connection, len(body)
+
+    def test_a_slow_reader_gets_a_large_reply_whole_long_after_the_deadline(self):
+        before = self.balance()
+        connection, taken = self.begin_large_call()
+        with connection:
+            begun = time.monotonic()
+            while taken < 12_000_000 and (piece := connection.recv(131072, socket.MSG_WAITALL)):
+                taken += len(piece)
+                self.pause(0.02)
+        self.assertEqual(taken, 12_000_000)
+        self.assertGreater(time.monotonic() - begun, 1.5)
+        self.assertEqual(before - self.balance(), 2)
+
+    def test_a_reader_who_stalls_past_the_deadline_and_leaves_is_charged(self):
+        before = self.balance()
+        connection, _ = self.begin_large_call()
+        self.addCleanup(connection.close)
+        self.pause(0.8)  # the deadline of the route is 500 ms
+        self.assertEqual(self.balance(), before)
+        connection.close()
+        for _ in range(2000):
+            if self.balance() != before:
+                break
+        self.assertEqual(before - self.balance(), 2)
+
+    @staticmethod
+    def pause(seconds):
+        threading.Event().wait(seconds)
+
     # ---- order of refusal, readiness ---------------------------------------------------------------
 
     def test_blocked_unpriced_and_keyless_operations(self):
@@ -286,7 +335,6 @@ class GatewaySemantics:
         self.assertEqual(self.balance(), before)
 
     def open_slow_call(self):
-        import socket
         while self.upstream.arrived.acquire(blocking=False):
             pass
         connection = socket.create_connection(self.gateway.addresses["api"])

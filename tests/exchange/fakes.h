@@ -257,6 +257,7 @@ class RecordingWriter final : public ReplyWriter {
   }
   bool write(std::string_view bytes) override {
     body.append(bytes);
+    if (while_writing) while_writing();
     return step("write");
   }
   bool finish(std::string_view bytes) override {
@@ -276,6 +277,7 @@ class RecordingWriter final : public ReplyWriter {
   }
 
   int fails_at = 0;  // 0: never
+  std::function<void()> while_writing;
   int status = 0;
   std::string body;
   bool is_complete = false;

@@ -198,6 +198,40 @@ TEST_F(ServeFaultTest, DrainsAndChargesWhenTheCallerLeavesMidway) {
   EXPECT_EQ(served.reply_bytes, 700'000u);
 }
 
+constexpr std::int64_t whole_deadline_ns =
+    std::int64_t{base::limits::upstream_deadline_ms} * 1'000'000;
+
+TEST_F(ServeFaultTest, DoesNotCountTheCallersTimeAgainstTheUpstream) {
+  while_writing = [&] { clock.ahead_ns += whole_deadline_ns; };
+  std::int64_t left_ns = 0;
+  provider.script = [&](ReplySink& sink, Call& call) -> Done {
+    const Done done = reply_with(sink, 200, pattern(700'000));
+    left_ns = call.deadline_ns() - clock.monotonic_ns();
+    return done;
+  };
+  const Served served = run();
+  EXPECT_EQ(served.ending, Ending::replied);
+  EXPECT_EQ(served.credits_charged, 1u);
+  EXPECT_GT(left_ns, whole_deadline_ns / 2);
+  EXPECT_LT(served.upstream_us, whole_deadline_ns / 2 / 1000);
+}
+
+TEST_F(ServeFaultTest, HoldsTheUpstreamToItsOwnTimeAfterTheCallers) {
+  while_writing = [&] { clock.ahead_ns += whole_deadline_ns; };
+  const Served served = run_case({700'000, true, 200, End::late, 0, 0, 100'000});
+  EXPECT_EQ(served.error, ErrorCode::gateway_upstream_timeout);
+  EXPECT_EQ(served.ending, Ending::cut);
+  EXPECT_EQ(count_of(journal, "release:upstream_timeout"), 1u);
+}
+
+TEST_F(ServeFaultTest, ChargesACallerWhoStallsPastTheDeadlineAndIsGivenUp) {
+  while_writing = [&] { clock.ahead_ns += 2 * whole_deadline_ns; };
+  const Served served = run_case({700'000, true, 200, End::whole, 2, 0, 100'000});
+  EXPECT_EQ(journal_text(), "hold:acct_good:1 execute begin write settle:success");
+  EXPECT_EQ(served.ending, Ending::caller_gone);
+  EXPECT_EQ(served.credits_charged, 1u);
+}
+
 TEST_F(ServeFaultTest, DoesNotChargeACallerThatLeftBeforeTheReply) {
   for (const std::size_t bytes : {std::size_t{100}, std::size_t{700'000}}) {
     journal.clear();

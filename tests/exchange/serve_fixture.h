@@ -2,6 +2,7 @@
 // with scripted surroundings.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -72,6 +73,7 @@ class ServeTest : public ::testing::Test {
   Served run(const TestRequest& request = {}) {
     writer = std::make_unique<RecordingWriter>(journal, caller);
     writer->fails_at = fails_at;
+    writer->while_writing = while_writing;
     Invocation invocation;
     invocation.method = request.method;
     invocation.path = request.path;
@@ -115,6 +117,7 @@ class ServeTest : public ::testing::Test {
   TestCaller caller;
   std::uint32_t calls_per_upstream_max = 3;
   int fails_at = 0;
+  std::function<void()> while_writing;
   std::unique_ptr<RecordingWriter> writer;
   std::shared_ptr<const Service> service;
 };

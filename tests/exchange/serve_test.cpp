@@ -48,7 +48,7 @@ TEST_F(ServeTest, HoldsUntilTheReplyCouldHaveBeenSent) {
   const std::int64_t before = clock.monotonic_ns();
   run();
   const std::int64_t whole_call_ns =
-      (std::int64_t{base::limits::upstream_deadline_ms} + base::limits::transfer_timeout_ms) *
+      (std::int64_t{base::limits::upstream_deadline_ms} + base::limits::transfer_ms_max) *
       1'000'000;
   EXPECT_GE(ledger.held_until.ns, before + whole_call_ns);
   EXPECT_LE(ledger.held_until.ns, clock.monotonic_ns() + whole_call_ns);

@@ -154,7 +154,7 @@ TEST_F(CreditsLaneTest, HoldsTheCostUntilTheReplyCouldHaveBeenSent) {
   ticket();
   EXPECT_EQ(ledger.held, (std::pair<std::string, ledger::Credits>("acct_1", 3)));
   EXPECT_EQ(ledger.held_until.ns,
-            call.deadline_ns() + std::int64_t{base::limits::transfer_timeout_ms} * 1'000'000);
+            call.deadline_ns() + std::int64_t{base::limits::transfer_ms_max} * 1'000'000);
 }
 
 TEST_F(CreditsLaneTest, SettlesWithTheUsageFact) {

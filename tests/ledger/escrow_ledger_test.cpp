@@ -274,6 +274,7 @@ TEST_P(EscrowLedgerTest, BrokenStoreAsksForTheEndAndAnswersUnknown) {
 
 TEST_P(EscrowLedgerTest, LostLeaseIsRedoneByDrawingDirectly) {
   const std::string account = account_with(10);
+  settings_.settle_margin_ms = 60'000;
   start_ledger();
   Hold call = held(account, 2);
   const auto other = store_->open(storage::Role::gateway, "other");
@@ -286,6 +287,7 @@ TEST_P(EscrowLedgerTest, LostLeaseIsRedoneByDrawingDirectly) {
 
 TEST_P(EscrowLedgerTest, LostLeaseWithNothingLeftIsRefused) {
   const std::string account = account_with(2);
+  settings_.settle_margin_ms = 60'000;
   settings_.heartbeat_ms = 60'000;  // this node learns of nothing by itself
   start_ledger();
   Hold call = held(account, 2);

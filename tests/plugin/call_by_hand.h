@@ -30,8 +30,10 @@ class CallByHand final : public Call {
            wanted.ns <= deadline_.ns;
   }
 
+  void move_deadline(runtime::Deadline to) noexcept { deadline_ = to; }
+
  private:
-  const runtime::Deadline deadline_;
+  runtime::Deadline deadline_;
 };
 
 class KeptReply final : public ReplySink {

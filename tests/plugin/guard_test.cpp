@@ -191,6 +191,36 @@ TEST_P(EitherGuardTest, TheDeadlineEndsAWaitingPlugin) {
   EXPECT_EQ(reply.heads, 0);
 }
 
+// A sink that waits for a slow caller moves the deadline on; the plugin, also on the pool, then has
+// its time again.
+TEST_P(EitherGuardTest, ThePluginSeesItsDeadlineMoveOn) {
+  class SlowReply final : public ReplySink {
+   public:
+    explicit SlowReply(CallByHand& call) : call_(call) {}
+    bool head(int, Headers, std::optional<std::uint64_t>) override { return true; }
+    bool body(std::string_view bytes) override {
+      if (body_bytes == 0) {
+        runtime::sleep_until({call_.deadline_ns()});
+        call_.move_deadline(Deadline::after_ms(30'000));
+      }
+      body_bytes += bytes.size();
+      return true;
+    }
+    std::size_t body_bytes = 0;
+
+   private:
+    CallByHand& call_;
+  };
+  CallByHand call(Deadline::after_ms(300));
+  SlowReply reply(call);
+  // Pieces that do not fit into the buffer between pool and caller, so that the pool waits, too.
+  UpstreamRequest request;
+  request.query = "echo.body_bytes=1200000&echo.chunks=3&echo.chunk_delay_ms=1";
+  const Done done = bind(echo(), {})->execute(request, reply, call);
+  EXPECT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(reply.body_bytes, 1'200'000u);
+}
+
 TEST_P(EitherGuardTest, AHeadAfterTheDeadlineDoesNotPass) {
   KeptReply reply;
   const Done done = execute(*bind(echo(), {}), reply, {}, Deadline{runtime::now_ns() - 1});

@@ -21,9 +21,10 @@ class TestCall final : public Call {
   bool cancelled() const noexcept override { return is_cancelled || runtime::cancelled(); }
   bool sleep_ms(std::uint32_t) noexcept override { return false; }
   std::atomic<bool> is_cancelled{false};
+  void extend(std::int64_t ms) { deadline_.ns += ms * 1'000'000; }
 
  private:
-  const runtime::Deadline deadline_;
+  runtime::Deadline deadline_;
 };
 
 class TestSink final : public HttpSink {
@@ -386,6 +387,44 @@ TEST_P(ClientTest, DeadlinesAndCancellation) {
   EXPECT_EQ(done->error().kind, FailureKind::cancelled);
 }
 
+// As when the sink waits for a slow caller, whose time is not the upstream's.
+TEST_P(ClientTest, TheDeadlineMayMoveOnWhileTheSinkIsAtWork) {
+  class SlowSink final : public HttpSink {
+   public:
+    SlowSink(TestCall& call, runtime::Event& taken) : call_(call), taken_(taken) {}
+    bool head(int, Headers, std::optional<std::uint64_t>) override { return true; }
+    bool body(std::string_view bytes) override {
+      if (text.empty()) {
+        runtime::sleep_until({call_.deadline_ns()});
+        call_.extend(patience_ms);
+        taken_.set();
+      }
+      text += bytes;
+      return true;
+    }
+    std::string text;
+
+   private:
+    TestCall& call_;
+    runtime::Event& taken_;
+  };
+  runtime::Event taken;
+  const ScriptedUpstream upstream([&taken](RawSocket& client, int) {
+    client.read_past("\r\n\r\n");
+    client.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
+    taken.wait(runtime::Deadline::after_ms(patience_ms));
+    client.send("world");
+  });
+  run([&] {
+    TestCall circumstances(300);
+    SlowSink sink(circumstances, taken);
+    const Done done =
+        client_->call({Method::get, upstream.url(), {}, {}}, local(), sink, circumstances);
+    EXPECT_TRUE(done.ok()) << done.error().message;
+    EXPECT_EQ(sink.text, "helloworld");
+  });
+}
+
 TEST_P(ClientTest, TheCapMakesCallsWaitUntilTheirDeadline) {
   runtime::Semaphore asked(0);
   const ScriptedUpstream upstream([&asked](RawSocket& client, int) {
@@ -489,6 +528,43 @@ TEST_P(ClientTest, ConnectionRefusedIsTransportAndNotSent) {
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().kind, FailureKind::transport);
   EXPECT_FALSE(done.error().maybe_sent);
+}
+
+// The only Thread of the pool is busy, so the name cannot be resolved.
+TEST(ClientOnFiber, TheConnectTimeoutIncludesTheResolutionOfTheName) {
+  runtime::RuntimeOptions runtime_options;
+  runtime_options.pool_threads = 1;
+  runtime::Runtime runtime(runtime_options);
+  const auto client = make_client(runtime, {});
+  const runtime::PoolUser busy = runtime.pool().add_user("busy", 1, 1);
+  runtime::Event begun;
+  runtime::Event release;
+  std::optional<Done> done;
+  runtime::Event ended;
+  std::thread blocker([&] {
+    static_cast<void>(runtime.pool().run_to_end(busy, [&] {
+      begun.set();
+      release.wait(runtime::Deadline::after_ms(patience_ms));
+    }));
+  });
+  begun.wait(runtime::Deadline::after_ms(patience_ms));
+  runtime.loops()[0]->spawn([&] {
+    HttpOptions options;
+    options.allow_private_addresses = true;
+    options.connect_timeout_ms = 30;
+    TestCall circumstances(patience_ms);
+    TestSink sink;
+    done.emplace(
+        client->call({Method::get, "http://localhost:1/", {}, {}}, options, sink, circumstances));
+    ended.set();
+  });
+  EXPECT_EQ(ended.wait(runtime::Deadline::after_ms(patience_ms)), runtime::Wake::ready);
+  release.set();
+  blocker.join();
+  ASSERT_TRUE(done.has_value() && !done->ok());
+  EXPECT_EQ(done->error().kind, FailureKind::transport) << "the call's own deadline is far away";
+  EXPECT_EQ(done->error().message, "resolving localhost took too long");
+  EXPECT_FALSE(done->error().maybe_sent);
 }
 
 TEST_P(ClientTest, OriginsAreBounded) {

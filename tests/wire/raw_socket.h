@@ -35,14 +35,17 @@ struct RawReply {
 class RawSocket {
  public:
   explicit RawSocket(int socket) : socket_(socket) {}
-  // "127.0.0.1:port"
-  static RawSocket connect(const std::string& address) {
+  // "127.0.0.1:port". A small receive buffer makes a slow reader of whoever reads slowly.
+  static RawSocket connect(const std::string& address, int receive_buffer_bytes = 0) {
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     to.sin_port =
         htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (receive_buffer_bytes != 0) {
+      ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof(int));
+    }
     if (::connect(socket, reinterpret_cast<sockaddr*>(&to), sizeof(to)) != 0) std::abort();
     return RawSocket(socket);
   }

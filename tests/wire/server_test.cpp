@@ -288,6 +288,7 @@ TEST(ServerDeadlines, SlowHeadSlowBodyIdleAndSlowReader) {
   limits.body_timeout_ms = 100;
   limits.idle_timeout_ms = 100;
   limits.transfer_timeout_ms = 100;
+  limits.transfer_bytes_per_second_min = 1 << 30;
   const TestServer server(limits);
   RawSocket slow_head = server.connect();
   slow_head.send("GET /echo HTTP/1.1\r\nHost: h\r\n");
@@ -308,6 +309,36 @@ TEST(ServerDeadlines, SlowHeadSlowBodyIdleAndSlowReader) {
   RawReply cut = slow_reader.read_reply();
   EXPECT_EQ(cut.status, 200);
   EXPECT_FALSE(cut.is_whole);
+}
+
+TEST(ServerDeadlines, ASlowReaderWhoKeepsUpTheLeastRateGetsAll) {
+  ServerLimits limits;
+  limits.transfer_timeout_ms = 500;
+  limits.transfer_bytes_per_second_min = 1024 * 1024;
+  const TestServer server(limits);
+  RawSocket client = server.connect(32 * 1024);
+  client.send(get("/large"));
+  ASSERT_TRUE(client.read_past("\r\n\r\n").has_value());
+  // 8 MiB, at 6 MiB/s at most: far longer than one who takes nothing would be waited for.
+  constexpr std::size_t piece = 128 * 1024;
+  const std::int64_t begun_ns = runtime::now_ns();
+  for (std::size_t taken = 0; taken < 8 * 1024 * 1024; taken += piece) {
+    ASSERT_TRUE(client.fill(piece)) << taken;
+    client.take(piece);
+    runtime::sleep_until(runtime::Deadline::after_ms(20));
+  }
+  EXPECT_GT(runtime::now_ns() - begun_ns, 2 * limits.transfer_timeout_ms * 1'000'000ll);
+  client.send(get("/echo"));
+  EXPECT_EQ(client.read_reply().status, 200);
+}
+
+TEST(ServerDeadlines, TimeBetweenTwoWritesIsNotTheReaders) {
+  ServerLimits limits;
+  limits.transfer_timeout_ms = 50;
+  const TestServer server(limits);
+  RawSocket client = server.connect();
+  client.send(get("/pause?150"));
+  EXPECT_EQ(client.read_reply().body.size(), 2 * large_half_bytes);
 }
 
 TEST(ServerConnections, OneOverTheCapGets503) {

@@ -41,6 +41,8 @@ inline int status_of(base::ErrorCode code) {
   }
 }
 
+inline constexpr std::size_t large_half_bytes = 300 * 1024;
+
 class TestHandler final : public Handler {
  public:
   void handle(Request& request, Responder& responder) override {
@@ -116,6 +118,13 @@ class TestHandler final : public Handler {
     if (path == "/large") {
       const std::string body(8 * 1024 * 1024, 'x');
       responder.send(200, {}, body);
+    } else if (path == "/pause") {  // for so many milliseconds, between two writes that end a turn
+      const std::string half(large_half_bytes, 'x');
+      responder.begin(200, {}, 2 * half.size());
+      responder.write(half);
+      runtime::sleep_until(runtime::Deadline::after_ms(std::stoi(std::string(request.query()))));
+      responder.write(half);
+      responder.finish();
     } else if (path == "/empty") {
       responder.send(204, {}, "dropped");
     } else if (path == "/stream" || path == "/cut" || path == "/short" || path == "/over") {
@@ -148,7 +157,9 @@ class TestServer {
     server_.reset();
   }
 
-  [[nodiscard]] RawSocket connect() const { return RawSocket::connect(address_); }
+  [[nodiscard]] RawSocket connect(int receive_buffer_bytes = 0) const {
+    return RawSocket::connect(address_, receive_buffer_bytes);
+  }
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] Server& server() { return *server_; }
   [[nodiscard]] runtime::Runtime& runtime() { return runtime_; }

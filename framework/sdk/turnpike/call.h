@@ -13,7 +13,8 @@ class Call {
   virtual ~Call() = default;
   // UUIDv7 of the request, as in X-Request-Id.
   [[nodiscard]] virtual std::string_view request_id() const noexcept = 0;
-  // On the scale of Clock::monotonic_ns().
+  // On the scale of Clock::monotonic_ns(). It may move on while a reply is given to a ReplySink:
+  // the time that the sink waited for the caller does not count. So ask anew before each wait.
   [[nodiscard]] virtual std::int64_t deadline_ns() const noexcept = 0;
   [[nodiscard]] virtual bool cancelled() const noexcept = 0;
   // Waits; false when the deadline or a cancellation ended the wait early.

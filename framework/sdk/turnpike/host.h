@@ -56,7 +56,7 @@ struct HttpRequest {
 struct HttpOptions {
   bool fresh_connection = false;            // never a pooled connection
   bool allow_private_addresses = false;     // loopback, private and link-local targets
-  std::uint32_t connect_timeout_ms = 3000;  // within the call's deadline
+  std::uint32_t connect_timeout_ms = 3000;  // to resolve, connect and agree on TLS
   std::uint64_t reply_bytes_max = 0;        // 0: the gateway's ceiling
   std::uint32_t connections_max = 0;        // per origin and loop; 0: the gateway's bound
 };

@@ -6,6 +6,7 @@
 #include <turnpike/provider.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ class ScriptedCall final : public Call {
     return clock_.monotonic_ns() < deadline_ns_;
   }
   std::vector<std::uint32_t> slept_ms;
+  void extend_ms(std::int64_t ms) { deadline_ns_ += ms * 1'000'000; }
 
  private:
   ScriptedClock& clock_;
@@ -48,6 +50,7 @@ class ScriptedHost final : public Host {
     std::vector<OwnedHeader> headers = {};
     std::string body = {};
     std::optional<Failure> failure = {};
+    std::function<void(const Call&)> then = {};  // after the reply was given
   };
   struct Seen {
     Method method;
@@ -112,6 +115,7 @@ class ScriptedHost final : public Host {
       if (answer.status != 0 && !give(answer, sink)) {
         return Failure{FailureKind::cancelled, "the sink stopped", {}, true};
       }
+      if (answer.then) answer.then(call);
       if (answer.failure) return *answer.failure;
       return Unit{};
     }

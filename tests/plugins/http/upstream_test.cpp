@@ -208,6 +208,17 @@ TEST_F(HttpUpstreamTest, RepeatsEndAtTheirNumberAndTheDeadline) {
   EXPECT_THAT(call_.slept_ms, ElementsAre(50u));
 }
 
+TEST_F(HttpUpstreamTest, AShorterTimeoutMovesOnWithTheDeadline) {
+  bind({{"total_timeout_ms", scalar("60")}});
+  std::int64_t after_ns = 0;
+  host_.script.push_back({200, {}, "ok", {}, [&](const Call& call) {
+                            call_.extend_ms(500);
+                            after_ns = call.deadline_ns();
+                          }});
+  ASSERT_TRUE(execute().ok());
+  EXPECT_EQ(after_ns, host_.seen[0].deadline_ns + 500'000'000);
+}
+
 TEST_F(HttpUpstreamTest, RetriesStopWithTheirBudget) {
   bind({{"retry", map({{"budget_percent", scalar("10")}})},
         {"breaker", map({{"failures", scalar("10000")}})}});
