@@ -169,6 +169,7 @@ void read_limits(const Settings* node, Config& config, std::vector<Problem>& pro
   limits.integer("calls_per_account_max", config.calls_per_account_max, 1, 1'000'000);
   limits.integer("calls_per_upstream_max", config.calls_per_upstream_max, 1, 1'000'000);
   limits.integer("heavy_transfers_max", config.heavy_transfers_max, 1, 10'000);
+  limits.integer("heavy_transfer_wait_ms", config.heavy_transfer_wait_ms, 0, 30'000);
 }
 
 void read_accounts(const Settings* node, Config& config, std::vector<Problem>& problems) {

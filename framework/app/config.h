@@ -53,6 +53,7 @@ struct Config {
   std::uint32_t calls_per_account_max = base::limits::calls_per_account_max;
   std::uint32_t calls_per_upstream_max = base::limits::calls_per_upstream_max;
   std::uint32_t heavy_transfers_max = base::limits::heavy_transfers_max;
+  std::uint32_t heavy_transfer_wait_ms = base::limits::heavy_transfer_wait_ms;
 
   bool starter_grant = true;
   std::uint32_t starter_grant_credits = 1000;

@@ -256,7 +256,8 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->backend = std::make_unique<GatewayBackend>(
       GatewayBackend::Parts{*parts_->generations, *parts_->ledger, *parts_->authenticator,
                             *parts_->runtime, parts_->clock},
-      GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max});
+      GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max,
+                           config_.heavy_transfer_wait_ms});
   parts_->access_log = hosts::api::make_access_log(*parts_->log, *parts_->metrics);
   parts_->api = std::make_unique<hosts::api::ApiHost>(
       hosts::api::ApiHostParts{*parts_->backend, *parts_->authenticator, *parts_->ledger,

@@ -5,7 +5,7 @@
 namespace turnpike::app {
 
 GatewayBackend::GatewayBackend(const Parts& parts, const Caps& caps)
-    : parts_(parts), transfers_(caps.heavy_transfers_max) {
+    : parts_(parts), transfers_(caps.heavy_transfers_max, caps.heavy_transfer_wait_ms) {
   const auto loops = static_cast<std::uint32_t>(parts_.runtime.loops().size());
   exchange::LoopState::Caps share;
   share.calls_per_account = std::max(1u, (caps.calls_per_account_max + loops - 1) / loops);

@@ -29,6 +29,7 @@ class GatewayBackend final : public hosts::api::Backend {
   struct Caps {
     std::uint32_t calls_per_account_max;
     std::uint32_t heavy_transfers_max;
+    std::uint32_t heavy_transfer_wait_ms;
   };
 
   GatewayBackend(const Parts& parts, const Caps& caps);

@@ -20,6 +20,11 @@ inline constexpr std::uint32_t idle_connection_timeout_ms = 75'000;
 inline constexpr std::uint32_t unread_body_drain_bytes_max = 256 * 1024;
 inline constexpr std::uint32_t connections_max = 20'000;
 
+// A chunked body, of either side, with its chunk lines and trailers: chunks of one byte take six.
+constexpr std::uint64_t chunked_bytes_max(std::uint64_t content_bytes_max) noexcept {
+  return 8 * content_bytes_max + 64 * 1024;
+}
+
 // Reply.
 inline constexpr std::uint64_t response_bytes_max = 32ull * 1024 * 1024;
 inline constexpr std::uint32_t response_buffer_bytes_max = 256 * 1024;  // longer ones are streamed

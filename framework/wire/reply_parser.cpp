@@ -3,6 +3,7 @@
 #include <boost/beast/http/error.hpp>
 #include <cstring>
 
+#include "base/limits.h"
 #include "wire/grammar.h"
 #include "wire/reply_head.h"
 
@@ -143,6 +144,12 @@ ParseStep ReplyParser::parse_chunks(std::string_view bytes, std::size_t& taken, 
     taken += put({bytes.data() + taken, bytes.size() - taken}, error);
     if (error == http::error::need_more) break;
     if (error) return refused(error);
+  }
+  chunked_bytes_ += taken;
+  if (chunked_bytes_ > base::limits::chunked_bytes_max(content_max)) {
+    BeastError error;
+    refuse("the chunks of the reply are mostly framing", error);
+    return ParseStep::refused;
   }
   if (is_done()) return ParseStep::complete;
   if (bytes.size() - taken <= RequestParser::chunk_line_bytes_max) return ParseStep::need_more;

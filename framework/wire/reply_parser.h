@@ -35,8 +35,8 @@ class ReplyParser final : private boost::beast::http::basic_parser<false> {
   [[nodiscard]] bool keeps_alive() const { return keep_alive(); }
 
   // Decodes a chunked body: gives the content in `bytes` to the sink, says in `taken` how much was
-  // used. Refused when the content passes `content_max` (is_too_large()) or is malformed; also when
-  // the sink stops (is_stopped()).
+  // used. Refused when the content passes `content_max` (is_too_large()), is malformed or is
+  // mostly framing (limits::chunked_bytes_max); also when the sink stops (is_stopped()).
   ParseStep parse_chunks(std::string_view bytes, std::size_t& taken, HttpSink& sink,
                          std::uint64_t content_max);
   [[nodiscard]] bool is_stopped() const noexcept { return is_stopped_; }
@@ -79,6 +79,7 @@ class ReplyParser final : private boost::beast::http::basic_parser<false> {
   HttpSink* sink_ = nullptr;
   std::uint64_t content_bytes_ = 0;
   std::uint64_t content_max_ = 0;
+  std::uint64_t chunked_bytes_ = 0;  // taken of the body, framing included
 };
 
 }  // namespace turnpike::wire

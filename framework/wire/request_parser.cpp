@@ -3,6 +3,7 @@
 #include <boost/beast/http/error.hpp>
 #include <cstring>
 
+#include "base/limits.h"
 #include "wire/grammar.h"
 
 namespace turnpike::wire {
@@ -278,6 +279,12 @@ ParseStep RequestParser::parse_chunks(std::string_view bytes, std::size_t& taken
     taken += put({bytes.data() + taken, bytes.size() - taken}, error);
     if (error == http::error::need_more) break;
     if (error) return refused(error);
+  }
+  chunked_bytes_ += taken;
+  if (chunked_bytes_ > base::limits::chunked_bytes_max(content_max)) {
+    BeastError error;
+    refuse(ErrorCode::request_malformed, "The chunks of the body are mostly framing.", error);
+    return ParseStep::refused;
   }
   if (is_done()) return ParseStep::complete;
   if (bytes.size() - taken <= chunk_line_bytes_max) return ParseStep::need_more;

@@ -70,8 +70,9 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
   [[nodiscard]] bool keeps_alive() const { return keep_alive(); }
 
   // Decodes a chunked body: takes what it can of `bytes`, says how much in `taken`, and appends the
-  // content to `content` (null: it is dropped). Refused when the content passes `content_max`, or
-  // when one chunk line or the trailers take more than `chunk_line_bytes_max`.
+  // content to `content` (null: it is dropped). Refused when the content passes `content_max`, when
+  // one chunk line or the trailers take more than `chunk_line_bytes_max`, or when all of them make
+  // the body longer than limits::chunked_bytes_max.
   ParseStep parse_chunks(std::string_view bytes, std::size_t& taken, std::string* content,
                          std::uint64_t content_max);
   static constexpr std::size_t chunk_line_bytes_max = 8 * 1024;
@@ -119,6 +120,7 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
   std::string* content_ = nullptr;
   std::uint64_t content_bytes_ = 0;
   std::uint64_t content_max_ = 0;
+  std::uint64_t chunked_bytes_ = 0;  // taken of the body, framing included
 };
 
 }  // namespace turnpike::wire

@@ -165,6 +165,14 @@ bool Session::broken() noexcept {
 
 void Session::cut() noexcept { broken(); }
 
+// A peer who is always ready never makes this fiber wait, so it gives the others their turn.
+void Session::take_turns(std::size_t moved_bytes) noexcept {
+  moved_since_yield_ += moved_bytes;
+  if (moved_since_yield_ < bytes_per_turn) return;
+  moved_since_yield_ = 0;
+  runtime::yield();
+}
+
 Persistence Session::persistence() noexcept {
   if (is_refusing_ || !keeps_alive_ || !can_drain() ||
       connection_->home().shared().is_draining.load(std::memory_order_relaxed)) {
@@ -340,8 +348,8 @@ bool Session::transmit_pieces(iovec* pieces, int count) noexcept {
       continue;
     }
     auto left = static_cast<std::size_t>(sent);
-    sent_since_yield_ += left;
     unaccounted_ += left;
+    take_turns(left);
     while (count > 0 && left >= pieces->iov_len) {
       left -= pieces->iov_len;
       ++pieces;
@@ -350,10 +358,6 @@ bool Session::transmit_pieces(iovec* pieces, int count) noexcept {
     if (count > 0) {
       pieces->iov_base = static_cast<char*>(pieces->iov_base) + left;
       pieces->iov_len -= left;
-    }
-    if (sent_since_yield_ >= bytes_per_turn) {
-      sent_since_yield_ = 0;
-      runtime::yield();
     }
   }
   return true;

@@ -88,6 +88,7 @@ class Session final : public Request, public Responder {
   void recover_patience() noexcept;
   bool wait_for_client() noexcept;
   bool broken() noexcept;
+  void take_turns(std::size_t moved_bytes) noexcept;
 
   const HeadBounds& bounds_;
   Connection* connection_ = nullptr;
@@ -121,8 +122,8 @@ class Session final : public Request, public Responder {
   bool is_refusing_ = false;
   std::uint64_t reply_left_ = 0;
   std::uint64_t body_sent_ = 0;
-  std::uint64_t sent_since_yield_ = 0;
-  std::int64_t patience_ns_ = 0;   // how long the reply may still be blocked
+  std::uint64_t moved_since_yield_ = 0;  // bytes, in either direction
+  std::int64_t patience_ns_ = 0;         // how long the reply may still be blocked
   std::uint64_t unaccounted_ = 0;  // bytes sent that had not been acknowledged at the last look
   char peer_text_[64] = {};
 };

@@ -163,7 +163,8 @@ Session::Received Session::receive_into(char* to, std::size_t room, std::size_t&
     if (got > 0) {
       received = static_cast<std::size_t>(got);
       may_have_more_ = received == room;
-      return Received::bytes;
+      take_turns(received);
+      return deadline.passed() ? Received::nothing_yet : Received::bytes;
     }
     may_have_more_ = false;
     if (got == 0 || (errno != EAGAIN && errno != EINTR)) return Received::end;

@@ -3,13 +3,14 @@ what the caller is charged, on both databases."""
 
 import os
 import pathlib
+import shutil
 import socket
 import tempfile
 import threading
 import time
 import unittest
 
-from gateway import Gateway, Postgres
+from gateway import BUILD, Gateway, Postgres
 from upstream import Upstream, json_of_size
 
 UPSTREAM_KEY = "upstream-secret-7531"
@@ -334,6 +335,18 @@ class GatewaySemantics:
                 break
         self.assertEqual(self.balance(), before)
 
+    def test_a_half_closed_caller_has_left_but_is_told_what_needs_no_wait(self):
+        def half_closed(path):
+            with socket.create_connection(self.gateway.addresses["api"], timeout=20) as connection:
+                connection.sendall((f"GET {path} HTTP/1.1\r\nHost: t\r\n"
+                                    f"Authorization: Bearer {self.key}\r\n\r\n").encode())
+                connection.shutdown(socket.SHUT_WR)
+                return b"".join(iter(lambda: connection.recv(65536), b""))
+        before = self.balance()
+        self.assertTrue(half_closed("/healthz").startswith(b"HTTP/1.1 200 "))
+        self.assertEqual(half_closed(TEST + "/upstream/slow"), b"")
+        self.assertEqual(self.balance(), before)
+
     def open_slow_call(self):
         while self.upstream.arrived.acquire(blocking=False):
             pass
@@ -393,6 +406,84 @@ class Drain(unittest.TestCase):
                 caller.join()
             self.assertEqual([reply.status for reply in replies], [200] * 8)
             self.assertEqual(gateway.process.wait(timeout=30), 0, gateway.log_text())
+
+
+class OneGateway(unittest.TestCase):
+    """A gateway and a registry for one test alone."""
+
+    def setUp(self):
+        self.upstream = Upstream()
+        self.addCleanup(self.upstream.close)
+
+    def directory(self):
+        directory = tempfile.TemporaryDirectory(prefix="turnpike-one-")
+        self.addCleanup(directory.cleanup)
+        return pathlib.Path(directory.name)
+
+    def start(self, registry, **options):
+        directory = self.directory()
+        (directory / "test.yaml").write_text(registry)
+        os.environ["TEST_UPSTREAM_KEY"] = UPSTREAM_KEY
+        self.gateway = Gateway(registry=directory, **options)
+        self.addCleanup(self.gateway.close)
+        self.account, self.key = self.gateway.new_key(credits=1_000)
+        self.gateway.start()
+
+    def balance(self):
+        return int(self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
+                                    key=self.key).json()["creditBalance"])
+
+    def begin_heavy_call(self):
+        connection = socket.create_connection(self.gateway.addresses["api"])
+        self.addCleanup(connection.close)
+        connection.sendall((f"GET {TEST}/heavy HTTP/1.1\r\nHost: t\r\n"
+                            f"Authorization: Bearer {self.key}\r\n\r\n").encode())
+        self.assertTrue(connection.recv(12).startswith(b"HTTP/1.1 200"))
+        return connection
+
+    def test_one_heavy_transfer_more_than_the_limit_is_503_and_costs_nothing(self):
+        # Longer than all the buffers on the way, so that it stays under way until it is read.
+        self.start(REGISTRY.format(address=self.upstream.address) +
+                   "  - {path: /heavy, deadline_ms: 300000, response: {max_bytes: 30000000},\n"
+                   "     upstream_settings: {path: /upstream/bytes/30000000}}\n",
+                   settings=["limits.heavy_transfers_max=2", "limits.heavy_transfer_wait_ms=50"])
+        running = [self.begin_heavy_call() for _ in range(2)]
+        before = self.balance()
+        reply = self.gateway.get(TEST + "/upstream/bytes/1048577", key=self.key)
+        self.assertEqual((reply.status, reply.error_code(), reply.headers["retry-after"]),
+                         (503, "gateway.transfer_limit", "2"))
+        self.assertEqual(self.balance(), before)
+        light = self.gateway.get(TEST + "/upstream/bytes/1048576", key=self.key)
+        self.assertEqual(light.status, 200, "a lighter reply needs no such place")
+        running[0].close()  # drained, charged, and its place given back
+        for _ in range(1000):
+            heavy = self.gateway.get(TEST + "/upstream/bytes/1048577", key=self.key)
+            if heavy.status == 200:
+                break
+        self.assertEqual(heavy.status, 200)
+
+    def test_conditions_of_a_provider_block_its_operations_before_anything_is_held(self):
+        plugins = self.directory()
+        plugins.chmod(0o755)
+        shutil.copy(BUILD / "tests/fixtures/plugins/good/echo.so", plugins)
+        self.start("""
+provider: {key: test, name: Test provider, base_path: /v1/gateway/test}
+prices: {test.standard: {version: 1, credit_cost: 2}}
+upstreams:
+  stale: {plugin: echo, settings: {condition: evidence_stale, reason: Older than a day.}}
+  keyless: {plugin: echo, settings: {condition: credential_missing, reason: No key is set.}}
+defaults: {price: test.standard}
+routes:
+  - {path: /stale, upstream: stale}
+  - {path: /keyless, upstream: keyless}
+""", plugins=plugins)
+        before = self.balance()
+        for path, code, reason in (("/stale", "gateway.evidence_stale", "Older than a day."),
+                                   ("/keyless", "gateway.upstream_credential", "No key is set.")):
+            reply = self.gateway.get(TEST + path, key=self.key)
+            self.assertEqual((reply.status, reply.error_code()), (503, code))
+            self.assertIn(reason, reply.json()["error"]["message"])
+        self.assertEqual(self.balance(), before)
 
 
 if __name__ == "__main__":

@@ -190,6 +190,14 @@ TEST_F(ServeFaultTest, ReleasesAndCutsWhenTheUpstreamBreaksMidway) {
   EXPECT_EQ(writer->body.size(), 300'000 - base::limits::withheld_bytes);
 }
 
+TEST_F(ServeFaultTest, NamesNoChargeInTheHeadOfALongReplyThatIsOnlyPassedOn) {
+  const Served served = run_case({700'000, true, 404, End::whole, 0, 0, 100'000});
+  EXPECT_TRUE(writer->is_complete);
+  EXPECT_EQ(count_of(journal, "begin"), 1u);
+  EXPECT_EQ(writer->facts.credits_charged, 0u);
+  EXPECT_EQ(served.credits_charged, 0u);
+}
+
 TEST_F(ServeFaultTest, DrainsAndChargesWhenTheCallerLeavesMidway) {
   const Served served = run_case({700'000, true, 200, End::whole, 2, 0, 100'000});
   EXPECT_EQ(journal_text(), "hold:acct_good:1 execute begin write settle:success");

@@ -244,7 +244,9 @@ TEST_P(ClientTest, BodiesCutShortAreFailures) {
 
 TEST_P(ClientTest, RepliesWithoutBodyAndInChunks) {
   for (const char* reply : {"HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n",
-                            "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"}) {
+                            "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
+                            "HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\n",
+                            "HTTP/1.1 304 X\r\nTransfer-Encoding: chunked\r\n\r\n"}) {
     const ScriptedUpstream upstream(always(reply));
     for (int round = 0; round < 2; ++round) {
       TestSink sink;
@@ -268,6 +270,47 @@ TEST_P(ClientTest, RepliesWithoutBodyAndInChunks) {
     EXPECT_EQ(sink.text, "hello world");
   }
   EXPECT_EQ(chunked.connections(), 1);
+}
+
+// Such a body belongs to nobody: it must not be read as the next caller's reply.
+TEST_P(ClientTest, ABodyWhereNoneMayBeSpoilsTheConnectionOnly) {
+  for (const char* head : {"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n",
+                           "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n",
+                           "HTTP/1.1 204 No Content\r\n\r\n"}) {
+    const ScriptedUpstream upstream(always(std::string(head) + "hello"));
+    for (int round = 0; round < 3; ++round) {
+      TestSink sink;
+      const Done done = get(upstream.url(), sink);
+      ASSERT_TRUE(done.ok()) << done.error().message;
+      EXPECT_EQ(sink.length, 0u);
+      EXPECT_EQ(sink.text, "");
+    }
+    EXPECT_EQ(upstream.connections(), 3);
+  }
+}
+
+// The bytes arrive while the connection rests in the pool.
+TEST_P(ClientTest, StrayBytesOnARestingConnectionAreNobodysReply) {
+  runtime::Event rests;
+  runtime::Event strayed;
+  const ScriptedUpstream upstream([&](RawSocket& client, int number) {
+    client.read_past("\r\n\r\n");
+    client.send(hello);
+    if (number > 0) return;
+    rests.wait(runtime::Deadline::after_ms(patience_ms));
+    client.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
+    strayed.set();
+    client.is_closed_by_peer();
+  });
+  TestSink first;
+  ASSERT_TRUE(get(upstream.url(), first).ok());
+  rests.set();
+  strayed.wait(runtime::Deadline::after_ms(patience_ms));
+  TestSink second;
+  const Done done = get(upstream.url(), second);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(second.text, "hello");
+  EXPECT_EQ(upstream.connections(), 2);
 }
 
 TEST_P(ClientTest, BytesMayComeOneByOne) {
@@ -312,6 +355,67 @@ TEST_P(ClientTest, CeilingsOfHeadAndBody) {
     EXPECT_EQ(done.ok(), !is_over) << reply;
     EXPECT_TRUE(done.ok() || done.error().kind == FailureKind::too_large);
   }
+}
+
+TEST_P(ClientTest, FramingOfAChunkedReplyIsBounded) {
+  HttpOptions options = local();
+  options.reply_bytes_max = 1000;
+  const std::size_t limit = base::limits::chunked_bytes_max(1000);
+  for (const std::size_t bytes : {limit, limit + 1}) {
+    const ScriptedUpstream upstream(
+        once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of_framing(bytes)));
+    TestSink sink;
+    const Done done = call({Method::get, upstream.url(), {}, {}}, options, sink);
+    EXPECT_EQ(done.ok(), bytes == limit);
+    EXPECT_TRUE(done.ok() || done.error().kind == FailureKind::contract);
+  }
+}
+
+// An upstream that is faster than we never makes the call wait.
+TEST(ClientOnFiber, ALongReplyLetsTheLoopsOthersHaveTheirTurn) {
+  runtime::Runtime runtime({});
+  const auto client = make_client(runtime, {});
+  const std::string body(16 * 1024 * 1024, 'b');
+  const ScriptedUpstream upstream(once(
+      "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body));
+  class CountingSink final : public HttpSink {
+   public:
+    explicit CountingSink(const int& turns) : turns_(turns) {}
+    bool head(int, Headers, std::optional<std::uint64_t>) override { return true; }
+    bool body(std::string_view bytes) override {
+      if (std::exchange(last_turn_, turns_) != turns_) without_turn_ = 0;
+      without_turn_ += bytes.size();
+      longest = std::max(longest, without_turn_);
+      return true;
+    }
+    std::size_t longest = 0;
+
+   private:
+    const int& turns_;
+    int last_turn_ = 0;
+    std::size_t without_turn_ = 0;
+  };
+  int turns = 0;  // of another fiber of the loop
+  bool is_over = false;
+  CountingSink sink(turns);
+  runtime::Semaphore ended(0);
+  runtime.loops()[0]->spawn([&] {
+    TestCall circumstances(patience_ms);
+    HttpOptions options;
+    options.allow_private_addresses = true;
+    EXPECT_TRUE(
+        client->call({Method::get, upstream.url(), {}, {}}, options, sink, circumstances).ok());
+    is_over = true;
+    ended.release();
+  });
+  runtime.loops()[0]->spawn([&] {
+    for (; !is_over; ++turns) runtime::yield();
+    ended.release();
+  });
+  for (int fiber = 0; fiber < 2; ++fiber) {
+    ASSERT_EQ(ended.acquire(runtime::Deadline::after_ms(patience_ms)), runtime::Wake::ready);
+  }
+  EXPECT_LE(sink.longest, 512u * 1024);
 }
 
 TEST_P(ClientTest, LargeBodiesBothWays) {

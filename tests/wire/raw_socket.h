@@ -22,6 +22,19 @@ namespace turnpike::wire {
 
 inline constexpr std::int64_t patience_ms = 20'000;
 
+// A chunked body of this many bytes, all framing but for one byte of content a line.
+inline std::string chunks_of_framing(std::size_t bytes) {
+  constexpr std::string_view end = "0\r\n\r\n";
+  const std::string_view line = "1;\r\nx\r\n";
+  std::string body;
+  while (body.size() + end.size() < bytes) {
+    const std::size_t left = bytes - body.size() - end.size();
+    const std::size_t size = left < 8'000 ? left : 4'000;
+    body.append("1;").append(size - line.size(), 'e').append("\r\nx\r\n");
+  }
+  return body.append(end);
+}
+
 struct RawReply {
   int status = 0;
   std::string head;

@@ -88,6 +88,18 @@ TEST(ServerBounds, Body) {
   }
 }
 
+TEST(ServerBounds, FramingOfAChunkedBody) {
+  TestServer server;
+  server.handler.body_bytes_max = 1000;
+  const std::size_t limit = base::limits::chunked_bytes_max(1000);
+  for (const std::size_t bytes : {limit, limit + 1}) {
+    const RawReply reply =
+        ask(server, "POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" +
+                        chunks_of_framing(bytes));
+    EXPECT_EQ(reply.status, bytes == limit ? 200 : 400) << reply.body;
+  }
+}
+
 TEST(ServerBounds, UnreadBodyIsDrainedUpToItsBoundElseTheConnectionCloses) {
   const TestServer server;
   const std::size_t limit = base::limits::unread_body_drain_bytes_max;
