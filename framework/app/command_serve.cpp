@@ -29,7 +29,7 @@ class ServerProcess final : public Poco::Util::ServerApplication {
     for (;;) {
       const auto signal = signals.wait(runtime::Deadline::never());
       if (signal != SIGHUP) break;
-      gateway.reload();
+      gateway.request_reload();
     }
     const bool whole = gateway.stop();
     if (const auto reason = gateway.fatal()) return print_failure(options_, *reason);

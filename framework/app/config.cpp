@@ -153,18 +153,19 @@ void read_api_host(const Settings* node, Config& config, std::vector<Problem>& p
 void read_hosts(const Settings* node, Config& config, std::vector<Problem>& problems) {
   Section hosts(node, "hosts", problems);
   read_api_host(hosts.child("api"), config, problems);
-  read_host(hosts, "mcp", config.mcp, problems);
-  read_host(hosts, "web", config.web, problems);
   read_host(hosts, "operator", config.operator_host, problems);
-  for (HostConfig* host : {&config.api, &config.mcp, &config.web, &config.operator_host}) {
-    if (host->base_url.empty()) host->base_url = "http://" + host->listen;
-    while (host->base_url.ends_with('/')) host->base_url.pop_back();
+  while (config.api.base_url.ends_with('/')) config.api.base_url.pop_back();
+  for (const char* name : {"mcp", "web"}) {
+    HostConfig not_built;
+    read_host(hosts, name, not_built, problems);
+    if (hosts.child(name) != nullptr) config.hosts_not_built.emplace_back(name);
   }
 }
 
 void read_limits(const Settings* node, Config& config, std::vector<Problem>& problems) {
   Section limits(node, "limits", problems);
   limits.integer("drain_timeout_ms", config.drain_timeout_ms, 0, 600'000);
+  limits.integer("give_up_timeout_ms", config.give_up_timeout_ms, 100, 600'000);
   limits.integer("connections_max", config.connections_max, 1, 1'000'000);
   limits.integer("calls_per_account_max", config.calls_per_account_max, 1, 1'000'000);
   limits.integer("calls_per_upstream_max", config.calls_per_upstream_max, 1, 1'000'000);
@@ -243,6 +244,10 @@ std::optional<Problem> apply_setting(Settings& tree, const std::string& setting,
 }
 
 }  // namespace
+
+std::string not_built(const std::string& host) {
+  return "hosts." + host + " is configured, but this build has no such host: nothing listens there";
+}
 
 Result<Config, std::vector<Problem>> read_config(const std::string& path,
                                                  const std::vector<std::string>& settings) {

@@ -21,8 +21,10 @@ namespace turnpike::app {
 enum class Engine : std::uint8_t { sqlite, postgres };
 
 struct HostConfig {
-  std::string listen;    // "address:port"; port 0 takes a free one; empty: not served
-  std::string base_url;  // public URL that documents are built from, without a final '/'
+  std::string listen;  // "address:port"; port 0 takes a free one; empty: not served
+  // Public URL that documents are built from, without a final '/'; empty: http:// and the address
+  // that was bound.
+  std::string base_url;
 };
 
 struct Config {
@@ -39,9 +41,8 @@ struct Config {
   std::string registry_path = "registry";
 
   HostConfig api{"127.0.0.1:8402", ""};
-  HostConfig mcp{"127.0.0.1:8403", ""};
-  HostConfig web{"127.0.0.1:8404", ""};
   HostConfig operator_host{"127.0.0.1:8405", ""};
+  std::vector<std::string> hosts_not_built;  // configured, but not part of this build
   std::vector<std::string> cors_origins = {"*"};
   std::string reference_directory;  // the bundle of the API reference UI; empty: not served
 
@@ -49,6 +50,7 @@ struct Config {
   std::uint32_t pool_threads = 16;
   std::uint32_t probe_interval_ms = 5'000;  // of upstreams
   std::uint32_t drain_timeout_ms = 30'000;
+  std::uint32_t give_up_timeout_ms = 10'000;  // after the drain
   std::uint32_t connections_max = base::limits::connections_max;
   std::uint32_t calls_per_account_max = base::limits::calls_per_account_max;
   std::uint32_t calls_per_upstream_max = base::limits::calls_per_upstream_max;
@@ -61,6 +63,9 @@ struct Config {
 
   Severity log_level = Severity::info;
 };
+
+// What to tell of one of `hosts_not_built`.
+std::string not_built(const std::string& host);
 
 // `path` empty: defaults and `settings` alone. `settings` are the texts of --set.
 Result<Config, std::vector<registry::Problem>> read_config(

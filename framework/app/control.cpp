@@ -57,6 +57,19 @@ bool receive_line(int socket, int timeout_ms, std::size_t bytes_max, std::string
   }
 }
 
+int connect_to(const std::string& path, int flags) {
+  const sockaddr_un address = address_of(path);
+  const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+  if (client < 0) fail("socket");
+  if (connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    const int reason = errno;
+    close(client);
+    errno = reason;
+    fail("no gateway answers at '" + path + "'");
+  }
+  return client;
+}
+
 }  // namespace
 
 ControlServer::ControlServer(std::string path,
@@ -72,17 +85,25 @@ ControlServer::ControlServer(std::string path,
       chmod(path_.c_str(), 0600) != 0 || listen(listener_, 8) != 0) {
     fail("control socket '" + path_ + "'");
   }
-  thread_ = std::thread([this] { serve(); });
+  thread_ = std::thread([this] {
+    serve();
+    ended_.set();
+  });
 }
 
 ControlServer::~ControlServer() {
-  const std::uint64_t one = 1;
-  // An eventfd write of 1 can only fail on a full counter, which also wakes the poll.
-  [[maybe_unused]] const ssize_t written = write(stop_, &one, sizeof one);
+  (void)stop(runtime::Deadline::never());
   thread_.join();
   close(listener_);
   close(stop_);
   unlink(path_.c_str());
+}
+
+bool ControlServer::stop(runtime::Deadline deadline) noexcept {
+  const std::uint64_t one = 1;
+  // An eventfd write of 1 can only fail on a full counter, which also wakes the poll.
+  [[maybe_unused]] const ssize_t written = write(stop_, &one, sizeof one);
+  return ended_.wait(deadline) == runtime::Wake::ready;
 }
 
 void ControlServer::serve() {
@@ -105,15 +126,7 @@ void ControlServer::serve_client(int client) {
 }
 
 std::string ask_control(const std::string& path, const std::string& line) {
-  const sockaddr_un address = address_of(path);
-  const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (client < 0) fail("socket");
-  if (connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    const int reason = errno;
-    close(client);
-    errno = reason;
-    fail("no gateway answers at '" + path + "'");
-  }
+  const int client = connect_to(path, 0);
   send_all(client, line + "\n");
   std::string answer;
   const bool whole = receive_line(client, -1, SIZE_MAX, answer);
@@ -123,6 +136,12 @@ std::string ask_control(const std::string& path, const std::string& line) {
     fail("the gateway at '" + path + "' gave no answer");
   }
   return answer;
+}
+
+void tell_control(const std::string& path, const std::string& line) {
+  const int client = connect_to(path, SOCK_NONBLOCK);
+  send_all(client, line + "\n");
+  close(client);
 }
 
 }  // namespace turnpike::app

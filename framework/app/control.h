@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "runtime/wait.h"
+
 namespace turnpike::app {
 
 class ControlServer {
@@ -15,9 +17,12 @@ class ControlServer {
   // `answer` maps one line to one line; it is called on the server's Thread. Throws
   // std::system_error when the socket cannot be made.
   ControlServer(std::string path, std::function<std::string(const std::string&)> answer);
-  ~ControlServer();  // ends the command under way, then the thread, then the socket's name
+  ~ControlServer();  // stop(), without end
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
+
+  // Takes no further command. False when the one under way had not ended at the deadline.
+  [[nodiscard]] bool stop(runtime::Deadline deadline) noexcept;
 
  private:
   void serve();
@@ -27,10 +32,14 @@ class ControlServer {
   const std::function<std::string(const std::string&)> answer_;
   int listener_ = -1;
   int stop_ = -1;  // eventfd
+  runtime::Event ended_;
   std::thread thread_;
 };
 
 // Sends one line and returns the answer; throws std::system_error when nobody listens there.
 std::string ask_control(const std::string& path, const std::string& line);
+
+// The same without waiting for anything; throws also when the server has its hands full.
+void tell_control(const std::string& path, const std::string& line);
 
 }  // namespace turnpike::app

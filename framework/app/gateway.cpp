@@ -18,6 +18,7 @@
 #include "app/command_line.h"
 #include "app/control.h"
 #include "app/gateway_backend.h"
+#include "app/last_resort.h"
 #include "app/paths.h"
 #include "app/prober.h"
 #include "app/stores.h"
@@ -40,7 +41,6 @@ namespace {
 constexpr std::size_t cursor_key_bytes = 32;
 // Calls of blocking plugins that wait for a thread of the pool: beyond it they are refused at once.
 constexpr std::uint32_t calls_queued_max = 4'096;
-constexpr std::int64_t give_up_after_drain_ms = 10'000;
 constexpr std::size_t secret_bytes_max = 64 * 1024;
 
 // Secrets come from the process's environment or from files; one final newline is not part of it.
@@ -88,6 +88,7 @@ struct Gateway::Parts {
   base::SystemRandom random;
   std::unique_ptr<base::Log> log;
   std::unique_ptr<base::Metrics> metrics;
+  LastResort last_resort{clock};
   std::mutex fatal_mutex;
   std::optional<std::string> fatal;
 
@@ -113,6 +114,7 @@ struct Gateway::Parts {
   std::optional<identity::Operators> operators;
   std::unique_ptr<hosts::operators::OperatorHost> operator_host;
   std::unique_ptr<wire::Server> server;
+  std::string base_url;  // of the API host
   std::unique_ptr<ControlServer> control;
 };
 
@@ -124,8 +126,12 @@ Gateway::Gateway(Config config) : config_(std::move(config)), parts_(new Parts) 
 Gateway::~Gateway() = default;
 
 Result<Unit, std::string> Gateway::start() {
-  for (const auto& step : {&Gateway::open_stores, &Gateway::start_runtime, &Gateway::load_plugins,
-                           &Gateway::make_generations}) {
+  for (const std::string& host : config_.hosts_not_built) {
+    parts_->log->write(Severity::warning, "host_not_built",
+                       {{"host", host}, {"problem", not_built(host)}});
+  }
+  for (const auto& step : {&Gateway::open_stores, &Gateway::start_runtime, &Gateway::bind_api,
+                           &Gateway::load_plugins, &Gateway::make_generations}) {
     auto done = (this->*step)();
     if (!done.ok()) return done;
   }
@@ -192,6 +198,19 @@ Result<Unit, std::string> Gateway::start_runtime() {
   return Unit{};
 }
 
+// The API host's port is taken before anything is made that names its URL.
+Result<Unit, std::string> Gateway::bind_api() {
+  wire::ServerLimits limits;
+  limits.connections_max = config_.connections_max;
+  parts_->server = wire::make_server(*parts_->runtime, limits, *parts_->log);
+  parts_->base_url = config_.api.base_url;
+  if (config_.api.listen.empty()) return Unit{};
+  const auto bound = parts_->server->reserve("api", config_.api.listen);
+  if (!bound.ok()) return bound.error();
+  if (parts_->base_url.empty()) parts_->base_url = "http://" + bound->address;
+  return Unit{};
+}
+
 Result<Unit, std::string> Gateway::load_plugins() {
   parts_->resources.emplace(plugin::HostResources{.log = *parts_->log,
                                                   .metrics = *parts_->metrics,
@@ -235,7 +254,7 @@ Result<Unit, std::string> Gateway::make_generations() {
                          .providers = parts_->providers,
                          .lanes = parts_->lanes,
                          .secrets = read_secret,
-                         .view = {.base_url = config_.api.base_url,
+                         .view = {.base_url = parts_->base_url,
                                   .cursor_key = *std::move(cursor_key),
                                   .features = {},
                                   .http_status = hosts::api::http_status},
@@ -249,7 +268,7 @@ Result<Unit, std::string> Gateway::make_generations() {
 Result<Unit, std::string> Gateway::make_hosts() {
   hosts::api::ReferencePage reference;
   if (const std::string directory = reference_directory(config_); !directory.empty()) {
-    auto loaded = hosts::api::ReferencePage::load(directory, config_.api.base_url);
+    auto loaded = hosts::api::ReferencePage::load(directory, parts_->base_url);
     if (!loaded.ok()) return std::move(loaded).error();
     reference = *std::move(loaded);
   }
@@ -277,9 +296,6 @@ Result<Unit, std::string> Gateway::make_hosts() {
 }
 
 Result<Unit, std::string> Gateway::listen() {
-  wire::ServerLimits limits;
-  limits.connections_max = config_.connections_max;
-  parts_->server = wire::make_server(*parts_->runtime, limits, *parts_->log);
   std::vector<wire::ListenerSettings> listeners;
   if (!config_.api.listen.empty()) {
     listeners.push_back({"api", config_.api.listen, parts_->api.get()});
@@ -310,32 +326,72 @@ Reloaded Gateway::reload() {
   return reloaded;
 }
 
+void Gateway::request_reload() {
+  try {
+    tell_control(control_socket(config_), R"({"command":"reload"})");
+  } catch (const std::system_error& error) {
+    parts_->log->write(Severity::error, "reload_not_begun", {{"problem", error.what()}});
+  }
+}
+
 bool Gateway::stop() {
+  using runtime::Deadline;
   Parts& parts = *parts_;
+  const std::int64_t drain_ms = config_.drain_timeout_ms;
+  const Deadline plugins = Deadline::after_ms(drain_ms + config_.give_up_timeout_ms / 2);
+  parts.last_resort.arm(Deadline::after_ms(drain_ms + config_.give_up_timeout_ms));
   parts.stalls.store(nullptr);
-  parts.control.reset();
-  parts.prober.reset();
+  if (parts.prober != nullptr) parts.prober->cancel();
   bool whole = true;
   if (parts.server != nullptr) {
-    whole = parts.server->drain(std::chrono::milliseconds(config_.drain_timeout_ms));
-    parts.api->stop();
-    parts.server.reset();
+    parts.last_resort.now_waiting_for("calls");
+    whole = parts.server->drain(std::chrono::milliseconds(drain_ms));
+    if (parts.api != nullptr) parts.api->stop();
   }
+  if (!end_work(plugins)) give_up();
+  if (parts.ledger != nullptr) {
+    parts.last_resort.now_waiting_for("the ledger");
+    parts.ledger->stop();
+  }
+  parts.last_resort.now_waiting_for("destructors of plugins, or the database");
+  return whole;
+}
+
+// Whether all that may be inside a plugin came back by then.
+bool Gateway::end_work(runtime::Deadline give_up) {
+  Parts& parts = *parts_;
+  parts.last_resort.now_waiting_for("a reload");
+  if (parts.control != nullptr && !parts.control->stop(give_up)) return false;
+  parts.last_resort.now_waiting_for("a probe");
+  if (parts.prober != nullptr && !parts.prober->has_ended(give_up)) return false;
+  parts.last_resort.now_waiting_for("calls");
+  if (parts.server != nullptr && !parts.server->close(give_up)) return false;
+  parts.control.reset();
+  parts.prober.reset();
+  parts.server.reset();
+  parts.last_resort.now_waiting_for("upstream connections");
   if (parts.client != nullptr) parts.client->stop();
-  if (parts.runtime != nullptr) {
-    const auto now = runtime::Deadline::after_ms(0);
-    const auto report =
-        parts.runtime->stop(now, runtime::Deadline::after_ms(give_up_after_drain_ms));
-    if (report.fibers_left > 0 || !report.pool_stopped) {
-      // A plugin never came back. Its code may still run on what would be destroyed now.
-      parts.log->write(Severity::error, "stopped_with_work_left", {{"fibers", report.fibers_left}});
-      if (parts.ledger != nullptr) parts.ledger->stop();
-      parts.log.reset();
-      std::_Exit(exit_failed);
+  parts.last_resort.now_waiting_for("works on the pool");
+  if (parts.runtime == nullptr) return true;
+  const auto report = parts.runtime->stop(runtime::Deadline{0}, give_up);
+  return report.fibers_left == 0 && report.pool_stopped;
+}
+
+// A plugin never came back. Its code may still run on what would be destroyed now.
+void Gateway::give_up() {
+  Parts& parts = *parts_;
+  std::string inside;
+  if (parts.catalog) {
+    for (const auto& loaded : parts.catalog->plugins()) {
+      const auto calls = loaded->guard().in_flight() + loaded->guard().pool_counts().abandoned;
+      if (calls == 0) continue;
+      inside += (inside.empty() ? "" : ", ") + loaded->info().name + " " + std::to_string(calls);
     }
   }
+  parts.last_resort.report(inside);
+  parts.last_resort.now_waiting_for("the ledger");
   if (parts.ledger != nullptr) parts.ledger->stop();
-  return whole;
+  std::_Exit(exit_failed);
 }
 
 std::optional<std::string> Gateway::fatal() const {

@@ -25,7 +25,13 @@ class Gateway {
   // operator: what is wrong and what to do.
   Result<Unit, std::string> start();
   Reloaded reload();
-  // Drains, then ends everything; returns whether no call was cut.
+  // The same on the control server's Thread: binding a plugin may wait, this does not.
+  void request_reload();
+  // Lets calls end for `drain_timeout_ms`, then ends everything; returns whether no call was cut.
+  // Armed here, a LastResort ends the process `give_up_timeout_ms` after the drain, wherever it
+  // hangs by then, the destructor included. Half of that time is for plugins to come back. If one
+  // does not, nothing it may still run on can be destroyed: the ledger is stopped, and the process
+  // exits from here.
   bool stop();
   // A sentence once the process cannot go on (the store can no longer be trusted).
   [[nodiscard]] std::optional<std::string> fatal() const;
@@ -36,8 +42,11 @@ class Gateway {
   Result<Unit, std::string> start_runtime();
   Result<Unit, std::string> load_plugins();
   Result<Unit, std::string> make_generations();
+  Result<Unit, std::string> bind_api();
   Result<Unit, std::string> make_hosts();
   Result<Unit, std::string> listen();
+  bool end_work(runtime::Deadline give_up);
+  [[noreturn]] void give_up();
 
   const Config config_;
   std::unique_ptr<Parts> parts_;

@@ -15,8 +15,8 @@ Prober::Prober(runtime::Runtime& runtime, const Generations& generations, std::u
 }
 
 Prober::~Prober() {
-  fiber_.cancel();
-  ended_.wait(runtime::Deadline::never());
+  cancel();
+  (void)has_ended(runtime::Deadline::never());
 }
 
 void Prober::run() {

@@ -17,9 +17,15 @@ namespace turnpike::app {
 class Prober {
  public:
   Prober(runtime::Runtime& runtime, const Generations& generations, std::uint32_t interval_ms);
-  ~Prober();  // cancels the probe under way and waits for the fiber's end
+  ~Prober();  // cancel(), then waits for the fiber's end, without end
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
+
+  void cancel() { fiber_.cancel(); }  // the probe under way, too
+  // Whether the fiber ended by then; one whose plugin holds up the loop does not.
+  [[nodiscard]] bool has_ended(runtime::Deadline deadline) {
+    return ended_.wait(deadline) == runtime::Wake::ready;
+  }
 
  private:
   void run();

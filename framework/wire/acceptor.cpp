@@ -34,6 +34,11 @@ Acceptor::Acceptor(runtime::Runtime& runtime, ServerShared& shared,
     : runtime_(runtime), shared_(shared), loops_(loops) {}
 
 Result<ListenerAddress, std::string> Acceptor::listen(const ListenerSettings& settings) {
+  for (Listener& listener : listeners_) {
+    if (listener.name != settings.name) continue;
+    listener.handler = settings.handler;
+    return ListenerAddress{listener.name, listener.socket.address().toString()};
+  }
   try {
     const Poco::Net::SocketAddress wanted(settings.address);
     Poco::Net::ServerSocket socket;
@@ -41,7 +46,7 @@ Result<ListenerAddress, std::string> Acceptor::listen(const ListenerSettings& se
     socket.listen(backlog);
     socket.setBlocking(false);
     ListenerAddress taken{settings.name, socket.address().toString()};
-    listeners_.push_back({socket, settings.handler});
+    listeners_.push_back({settings.name, socket, settings.handler});
     return taken;
   } catch (const Poco::Exception& error) {
     return settings.name + ": cannot listen on " + settings.address + ": " + error.displayText();

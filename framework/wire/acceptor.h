@@ -25,13 +25,14 @@ class Acceptor {
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  // Binds and listens, or says what went wrong.
+  // Binds and listens, or says what went wrong. One that was bound without a handler is given it.
   Result<ListenerAddress, std::string> listen(const ListenerSettings& settings);
   void start();
   void stop() noexcept;  // closes the listeners
 
  private:
   struct Listener {
+    std::string name;
     Poco::Net::ServerSocket socket;
     Handler* handler;
   };

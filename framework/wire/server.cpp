@@ -10,6 +10,8 @@
 namespace turnpike::wire {
 namespace {
 
+constexpr std::int64_t loop_answer_ms = 1'000;
+
 class LoopServer final : public Server {
  public:
   LoopServer(runtime::Runtime& runtime, const ServerLimits& limits, base::Log& log)
@@ -21,8 +23,12 @@ class LoopServer final : public Server {
 
   ~LoopServer() override {
     drain(std::chrono::milliseconds(0));
-    // What was broken off ends by itself: its waits have ended.
-    shared_.all_closed.wait(runtime::Deadline::never());
+    (void)close(runtime::Deadline::never());
+  }
+
+  Result<ListenerAddress, std::string> reserve(const std::string& name,
+                                               const std::string& address) override {
+    return acceptor_.listen({name, address, nullptr});
   }
 
   Result<std::vector<ListenerAddress>, std::string> start(
@@ -41,11 +47,17 @@ class LoopServer final : public Server {
     const auto deadline = runtime::Deadline::after_ms(drain_time.count());
     acceptor_.stop();
     shared_.is_draining.store(true);
-    on_every_loop(&ServerLoop::close_idle);
+    on_every_loop(&ServerLoop::close_idle, runtime::Deadline::after_ms(loop_answer_ms));
     if (shared_.connections.load() == 0) shared_.all_closed.set();
     if (shared_.all_closed.wait(deadline) == runtime::Wake::ready) return true;
-    on_every_loop(&ServerLoop::break_off);
+    on_every_loop(&ServerLoop::break_off, runtime::Deadline{0});
     return false;
+  }
+
+  bool close(runtime::Deadline give_up) override {
+    // A loop does what it is given in order: when it answers, it has done all that drain() gave it.
+    return shared_.all_closed.wait(give_up) == runtime::Wake::ready &&
+           on_every_loop(&ServerLoop::close_idle, give_up);
   }
 
   [[nodiscard]] std::uint64_t connections_open() const noexcept override {
@@ -53,17 +65,20 @@ class LoopServer final : public Server {
   }
 
  private:
-  // Returns when all have done it.
-  void on_every_loop(void (ServerLoop::*function)() noexcept) {
-    runtime::Semaphore done(0);
+  // Whether all have done it by the deadline; the others do it once they turn again.
+  bool on_every_loop(void (ServerLoop::*function)() noexcept, runtime::Deadline deadline) {
+    const auto done = std::make_shared<runtime::Semaphore>(0);
     for (const auto& loop : loops_) {
-      loop->loop().post([&done, function, home = loop.get()] {
+      loop->loop().post([done, function, home = loop.get()] {
         (home->*function)();
-        done.release();
+        done->release();
       });
     }
     const runtime::CancelMask mask;
-    for (std::size_t at = 0; at < loops_.size(); ++at) done.acquire(runtime::Deadline::never());
+    for (std::size_t at = 0; at < loops_.size(); ++at) {
+      if (done->acquire(deadline) != runtime::Wake::ready) return false;
+    }
+    return true;
   }
 
   runtime::Runtime& runtime_;

@@ -27,6 +27,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "runtime/deadline.h"
 
 namespace turnpike::base {
 class Log;
@@ -164,12 +165,22 @@ struct ListenerAddress {
 class Server {
  public:
   virtual ~Server() = default;
-  // Binds every listener and begins to accept. The error names the address that failed.
+  // Binds a listener before its handler exists, for those who must know the port that was taken.
+  // Clients wait until start() is given a listener of this name.
+  virtual Result<ListenerAddress, std::string> reserve(const std::string& name,
+                                                       const std::string& address) = 0;
+  // Binds every listener that was not reserved and begins to accept. The error names the address
+  // that failed.
   virtual Result<std::vector<ListenerAddress>, std::string> start(
       std::vector<ListenerSettings> listeners) = 0;
   // Stops accepting, closes idle connections, lets the requests that run end with
   // `Connection: close`, for at most `drain_time`; then breaks off what is left. True: nothing was.
+  // A loop that does not turn is waited for at least a second.
   virtual bool drain(std::chrono::milliseconds drain_time) = 0;
+  // After drain(): waits for the ends of what was broken off, which come by themselves unless a
+  // handler never returns. False at the deadline: then the process can only exit, since the
+  // destructor waits for them without end.
+  [[nodiscard]] virtual bool close(runtime::Deadline give_up) = 0;
   [[nodiscard]] virtual std::uint64_t connections_open() const noexcept = 0;
 };
 

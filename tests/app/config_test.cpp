@@ -98,12 +98,22 @@ TEST_F(ConfigTest, PathsInTheFileAreRelativeToItAndThoseOfSettingsAreNot) {
   EXPECT_EQ(from_setting->data_dir, "data");
 }
 
-TEST_F(ConfigTest, PublicUrlFollowsTheListenerUnlessGiven) {
+TEST_F(ConfigTest, PublicUrlIsWithoutAFinalSlashAndEmptyUnlessGiven) {
   const auto follows = read_config("", {"hosts.api.listen=127.0.0.1:9"});
   const auto given = read_config("", {"hosts.api.base_url=https://api.example.com/"});
   ASSERT_TRUE(follows.ok() && given.ok());
-  EXPECT_EQ(follows->api.base_url, "http://127.0.0.1:9");
+  EXPECT_EQ(follows->api.base_url, "");
   EXPECT_EQ(given->api.base_url, "https://api.example.com");
+}
+
+TEST_F(ConfigTest, HostsThatAreNotBuiltAreReadAndNamed) {
+  const auto none = read_config("", {});
+  const auto both =
+      read_config("", {"hosts.mcp.listen=127.0.0.1:0", "hosts.web.base_url=https://example.com"});
+  ASSERT_TRUE(none.ok() && both.ok());
+  EXPECT_TRUE(none->hosts_not_built.empty());
+  EXPECT_EQ(both->hosts_not_built, (std::vector<std::string>{"mcp", "web"}));
+  EXPECT_FALSE(read_config("", {"hosts.mcp.lisen=127.0.0.1:0"}).ok());
 }
 
 TEST_F(ConfigTest, PostgresNeedsItsUrl) {

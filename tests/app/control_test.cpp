@@ -40,6 +40,21 @@ TEST_F(ControlTest, LongAnswersArriveWholeAndLongQuestionsAreDropped) {
   EXPECT_EQ(ask_control(path(), "q").size(), std::size_t{1} << 20) << "and the next is served";
 }
 
+TEST_F(ControlTest, StopsWithinItsDeadlineWhileACommandIsStuck) {
+  runtime::Event begun;
+  runtime::Event go_on;
+  ControlServer server(path(), [&](const std::string&) {
+    begun.set();
+    go_on.wait(runtime::Deadline::never());
+    return std::string();
+  });
+  tell_control(path(), "reload");
+  begun.wait(runtime::Deadline::never());
+  EXPECT_FALSE(server.stop(runtime::Deadline::after_ms(1)));
+  go_on.set();
+  EXPECT_TRUE(server.stop(runtime::Deadline::never()));
+}
+
 TEST_F(ControlTest, SaysThatNobodyListens) {
   try {
     (void)ask_control(path(), "reload");

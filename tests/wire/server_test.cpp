@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
 #include "wire/test_server.h"
@@ -403,6 +404,40 @@ TEST(ServerDrain, BreaksOffWhatOutlivesTheDrainTime) {
   EXPECT_EQ(server.handler.left.acquire(runtime::Deadline::after_ms(patience_ms)),
             runtime::Wake::ready);
   EXPECT_EQ(server.handler.cancelled, 1);
+}
+
+// As under a plugin that blocks where it must not.
+TEST(ServerDrain, IsBoundedWhileALoopDoesNotTurn) {
+  TestServer server({}, 1);
+  RawSocket client = server.connect();
+  client.send(get("/echo"));
+  EXPECT_EQ(client.read_reply().status, 200);
+  std::promise<void> stuck;
+  std::promise<void> go_on;
+  server.runtime().loops().front()->post([&] {
+    stuck.set_value();
+    go_on.get_future().wait();
+  });
+  stuck.get_future().wait();
+  EXPECT_FALSE(server.server().drain(std::chrono::milliseconds(0)));
+  EXPECT_FALSE(server.server().close(runtime::Deadline::after_ms(1)));
+  go_on.set_value();
+  EXPECT_TRUE(server.server().close(runtime::Deadline::never()));
+}
+
+TEST(ServerStart, TakesOverTheListenerThatWasReserved) {
+  runtime::Runtime runtime({});
+  const auto log = base::make_silent_log();
+  TestHandler handler;
+  const auto server = make_server(runtime, {}, *log);
+  const auto reserved = server->reserve("api", "127.0.0.1:0");
+  ASSERT_TRUE(reserved.ok());
+  RawSocket early = RawSocket::connect(reserved->address);
+  early.send(get("/echo"));
+  const auto started = server->start({{"api", "127.0.0.1:0", &handler}});
+  ASSERT_TRUE(started.ok());
+  EXPECT_EQ(started->front().address, reserved->address);
+  EXPECT_EQ(early.read_reply().status, 200);
 }
 
 TEST(ServerStart, SaysWhichAddressFailed) {

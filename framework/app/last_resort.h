@@ -1,0 +1,40 @@
+// LastResort: ends the process when stopping it takes longer than it may, whatever it hangs in: a
+// plugin's destructor, the database, a lock. Once armed, only its own end calls it off, so it is
+// made before and destroyed after all that it watches over.
+//
+// Owned by the gateway; arm() once, by the gateway's Thread. A plain Thread of its own waits.
+#pragma once
+
+#include <atomic>
+#include <string_view>
+#include <thread>
+
+#include <turnpike/host.h>
+
+#include "runtime/wait.h"
+
+namespace turnpike::app {
+
+class LastResort {
+ public:
+  explicit LastResort(const Clock& clock) : clock_(clock) {}
+  ~LastResort();
+  LastResort(const LastResort&) = delete;
+  LastResort& operator=(const LastResort&) = delete;
+
+  // At the deadline the process says what it was waiting for and exits.
+  void arm(runtime::Deadline deadline);
+  // Names what is waited for from here on. `what` is a literal.
+  void now_waiting_for(const char* what) noexcept { what_.store(what); }
+  // Writes what is waited for, and the calls inside plugins, on standard error: not through the
+  // log, whose queue need not be written any more.
+  void report(std::string_view calls_inside) const;
+
+ private:
+  const Clock& clock_;
+  std::atomic<const char*> what_{""};
+  runtime::Event called_off_;
+  std::thread thread_;
+};
+
+}  // namespace turnpike::app

@@ -1,0 +1,149 @@
+"""Stopping: bounded, whatever a plugin does, and with a line that says what was left."""
+
+import http.client
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from gateway import BUILD, Gateway
+
+PLUGINS = BUILD / "tests" / "fixtures" / "plugins" / "good"
+DRAIN_MS = 300
+GIVE_UP_MS = 2000
+
+REGISTRY = """
+provider: {{key: test, name: Test provider, base_path: /v1/gateway/test}}
+prices:
+  test.standard: {{version: 1, credit_cost: 2}}
+upstreams:
+  main: {{plugin: {plugin}, settings: {{gate: {gate}, stuck_in: "{stuck_in}"}}}}
+defaults: {{price: test.standard, upstream: main}}
+routes:
+  - {{path: /stuck, upstream_settings: {{fault: stuck}}}}
+"""
+MORE = """
+provider: test
+upstreams:
+  other: {{plugin: faulty, settings: {{gate: {gate}, stuck_in: bind}}}}
+routes:
+  - {{path: /other, upstream: other, price: test.standard}}
+"""
+
+
+class Stop(unittest.TestCase):
+    """Each plugin stands at a FIFO that the test holds open, for ever."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="turnpike-stop-")
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        self.gate = self.directory / "gate"
+        os.mkfifo(self.gate)
+
+    def write_registry(self, plugin, stuck_in):
+        registry = self.directory / "registry"
+        registry.mkdir(exist_ok=True)
+        (registry / "test.yaml").write_text(
+            REGISTRY.format(plugin=plugin, gate=self.gate, stuck_in=stuck_in))
+        return registry
+
+    def start(self, plugin, stuck_in=""):
+        gateway = Gateway(
+            registry=self.write_registry(plugin, stuck_in), plugins=PLUGINS,
+            settings=[f"limits.drain_timeout_ms={DRAIN_MS}", "runtime.probe_interval_ms=100",
+                      f"limits.give_up_timeout_ms={GIVE_UP_MS}", "runtime.loops=1"])
+        self.addCleanup(gateway.close)
+        _, self.key = gateway.new_key()
+        return gateway.start()
+
+    def wait_for_plugin(self):
+        """Opening a FIFO to write waits for its reader, which then waits for the writer's end."""
+        descriptor = os.open(self.gate, os.O_WRONLY)
+        self.addCleanup(os.close, descriptor)
+
+    def stops_in_time(self, gateway, waited_for, calls_inside=None):
+        log = gateway.directory / "log"
+        began = time.monotonic()
+        gateway.process.send_signal(signal.SIGTERM)
+        code = gateway.process.wait(timeout=60)
+        taken_ms = (time.monotonic() - began) * 1000
+        text = log.read_text()
+        self.assertEqual(code, 1, text)
+        self.assertLess(taken_ms, DRAIN_MS + GIVE_UP_MS + 500)  # and the process's own end
+        lines = [line for line in text.splitlines() if "stopped_with_work_left" in line]
+        self.assertEqual(len(lines), 1, text)
+        self.assertIn(f'"waited_for":"{waited_for}"', lines[0])
+        if calls_inside is not None:
+            self.assertIn(f'"calls_inside":"{calls_inside}"', lines[0])
+
+    def call_in_the_background(self, gateway):
+        def call():
+            try:
+                gateway.get("/v1/gateway/test/stuck", key=self.key)
+            except (OSError, http.client.HTTPException):  # the gateway goes away
+                pass
+        thread = threading.Thread(target=call)
+        thread.start()
+        self.addCleanup(thread.join)
+
+    def test_a_call_that_never_returns_on_the_pool(self):
+        gateway = self.start("faulty_blocking")
+        self.call_in_the_background(gateway)
+        self.wait_for_plugin()
+        self.stops_in_time(gateway, "works on the pool", "faulty_blocking 1")
+
+    def test_a_call_that_never_returns_on_its_loop(self):
+        gateway = self.start("faulty")
+        self.call_in_the_background(gateway)
+        self.wait_for_plugin()
+        self.stops_in_time(gateway, "a probe")  # its fiber is on the same loop
+
+    def test_a_probe_that_never_returns_on_the_pool(self):
+        gateway = self.start("faulty_blocking", "probe")
+        self.wait_for_plugin()
+        self.stops_in_time(gateway, "works on the pool")
+
+    def test_a_probe_that_never_returns_on_its_loop(self):
+        gateway = self.start("faulty", "probe")
+        self.wait_for_plugin()
+        self.stops_in_time(gateway, "a probe", "faulty 1")
+
+    def test_a_reload_that_never_returns(self):
+        for by_signal in (False, True):
+            with self.subTest(by_signal=by_signal):
+                gateway = self.start("faulty")
+                (self.directory / "registry" / "more.yaml").write_text(MORE.format(gate=self.gate))
+                if by_signal:
+                    gateway.process.send_signal(signal.SIGHUP)
+                else:
+                    reload = subprocess.Popen(gateway.command("reload"), stdout=subprocess.DEVNULL,
+                                              stderr=subprocess.DEVNULL)
+                    self.addCleanup(reload.wait)
+                self.wait_for_plugin()
+                self.stops_in_time(gateway, "a reload")
+                (self.directory / "registry" / "more.yaml").unlink()
+
+    def test_a_destructor_that_never_returns(self):
+        gateway = self.start("faulty", "end")
+        holding = threading.Thread(target=self.wait_for_plugin)
+        holding.start()
+        self.stops_in_time(gateway, "destructors of plugins, or the database")
+        holding.join()
+
+    def test_with_nothing_left_it_takes_no_time_and_says_nothing(self):
+        gateway = self.start("faulty_blocking")
+        log = gateway.directory / "log"
+        began = time.monotonic()
+        gateway.process.send_signal(signal.SIGTERM)
+        self.assertEqual(gateway.process.wait(timeout=60), 0)
+        self.assertLess(time.monotonic() - began, GIVE_UP_MS / 1000)
+        self.assertNotIn("stopped_with_work_left", log.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
