@@ -56,6 +56,7 @@ int run_operator_list(const CommonOptions& options);
 int run_operator_revoke(const CommonOptions& options, const std::string& id);
 int run_grant(const CommonOptions& options, const std::string& account, std::int64_t credits,
               int days);
+int run_paths(const CommonOptions& options);
 int run_version(const CommonOptions& options);
 
 }  // namespace turnpike::app

@@ -1,4 +1,5 @@
-// check, registry, reload and plugin: what the operator's files mean, before and after they serve.
+// check, registry, reload, plugin and paths: what the operator's files mean, before and after they
+// serve.
 #include <functional>
 #include <iostream>
 #include <system_error>
@@ -81,6 +82,7 @@ std::vector<registry::InstalledFact> installed_facts(const Config& config, Findi
 
 Findings check(const Config& config) {
   Findings findings;
+  for (const std::string& host : config.hosts_not_built) findings.notes.push_back(not_built(host));
   const auto plugins = check_plugins(config, findings);
   const auto facts = installed_facts(config, findings);
   const auto compiled = compile_directory(config.registry_path, facts, plugins);
@@ -213,6 +215,22 @@ int run_plugin_inspect(const CommonOptions& options, const std::string& file) {
             << plugin::name_of(info->execution) << "\nabi          " << info->abi
             << "\nfingerprint  " << info->fingerprint << "\nsha256       " << info->sha256
             << "\nloadable     " << (mismatch ? "no: " + mismatch->problem : "yes") << '\n';
+  return exit_done;
+}
+
+int run_paths(const CommonOptions& options) {
+  const auto config = load_config(options);
+  if (!config) return exit_failed;
+  const std::pair<const char*, std::string> paths[] = {{"data_dir", config->data_dir},
+                                                       {"registry", config->registry_path},
+                                                       {"plugins", plugin_directory(*config)},
+                                                       {"control_socket", control_socket(*config)}};
+  json object;
+  for (const auto& [name, path] : paths) {
+    object[name] = path;
+    if (!options.json) std::cout << name << ' ' << path << '\n';
+  }
+  if (options.json) std::cout << object << '\n';
   return exit_done;
 }
 

@@ -128,6 +128,8 @@ int main(int argc, char** argv) {
   add_registry_commands(app, options, words, code);
   add_account_commands(app, options, words, code);
   add_operator_commands(app, options, words, code);
+  add(app, "paths", "Print where the configuration puts things", options, code,
+      [&] { return run_paths(options); });
   add(app, "version", "Print the version", options, code, [&] { return run_version(options); });
   try {
     app.parse(argc, argv);

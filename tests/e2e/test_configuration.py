@@ -1,0 +1,68 @@
+"""What the deployment's configuration promises is what happens, or it is said that it does not."""
+
+import pathlib
+import stat
+import subprocess
+import unittest
+
+from gateway import BUILD, GOVDATA_IMPORT, ROOT, Gateway
+
+
+class Configuration(unittest.TestCase):
+    def new_gateway(self, *settings):
+        gateway = Gateway(settings=settings)
+        self.addCleanup(gateway.close)
+        subprocess.run([GOVDATA_IMPORT, "sample", "--database",
+                        gateway.directory / "govdata.db"], check=True, capture_output=True)
+        return gateway
+
+    def test_documents_name_the_port_that_was_taken(self):
+        gateway = self.new_gateway()  # listens on port 0, without a base_url
+        gateway.start()
+        host, port = gateway.addresses["api"]
+        self.assertNotEqual(port, 0)
+        self.assertEqual(gateway.get("/openapi.json").json()["servers"],
+                         [{"url": f"http://{host}:{port}"}])
+
+    def test_documents_name_the_base_url_that_was_given(self):
+        gateway = self.new_gateway("hosts.api.base_url=https://api.example.com/")
+        gateway.start()
+        self.assertEqual(gateway.get("/openapi.json").json()["servers"],
+                         [{"url": "https://api.example.com"}])
+
+    def test_a_host_that_is_not_built_is_not_promised(self):
+        gateway = self.new_gateway("hosts.mcp.listen=127.0.0.1:0")
+        sentence = "hosts.mcp is configured, but this build has no such host"
+        self.assertIn(sentence, gateway.run("check").stderr)
+        gateway.start()
+        self.assertEqual(set(gateway.addresses), {"api", "operator"})
+        gateway.stop()
+        lines = [line for line in gateway.log_text().splitlines() if "host_not_built" in line]
+        self.assertEqual(len(lines), 1)
+        self.assertIn(sentence, lines[0])
+        for shipped in (ROOT / "config").glob("*.yaml"):  # the examples promise none
+            self.assertNotIn("mcp:", shipped.read_text())
+            self.assertNotIn("web:", shipped.read_text())
+
+    @unittest.skipUnless(BUILD == ROOT / "build" / "release", "./dev runs the release build")
+    def test_the_demo_key_is_kept_in_the_data_directory(self):
+        gateway = Gateway()
+        self.addCleanup(gateway.close)
+        data = gateway.directory / "elsewhere"
+        gateway.settings.append(f"data_dir={data}")
+        script = 'source ./dev; prepare_demo "$@"; prepare_demo "$@"'
+        options = gateway.command("serve")[2:]
+        ours = pathlib.Path(ROOT / "var" / "demo.key")
+        before = ours.stat() if ours.exists() else None
+        subprocess.run(["bash", "-c", script, "dev", *options], check=True, cwd=ROOT,
+                       capture_output=True)
+        self.assertEqual(ours.stat() if ours.exists() else None, before)
+        key = data / "demo.key"
+        self.assertEqual(stat.S_IMODE(key.stat().st_mode), 0o600)
+        gateway.start()
+        daos = gateway.get("/v1/gateway/govdata/global/v1/daos", key=key.read_text().strip())
+        self.assertEqual(daos.status, 200, daos.body)
+
+
+if __name__ == "__main__":
+    unittest.main()
