@@ -141,6 +141,7 @@ bool Delivery::take_headers(Headers headers) {
   for (const HeaderField& field : headers) {
     if (!is_passed_back(field, terms_.route)) continue;
     text_bytes += field.name.size() + field.value.size();
+    scratch_.reply_headers.push_back(field);
     if (equals_ignoring_case(field.name, "content-type")) {
       content_type = &field;
       ++content_types;
@@ -160,10 +161,7 @@ bool Delivery::take_headers(Headers headers) {
     scratch_.header_text.append(text);
     return std::string_view(scratch_.header_text).substr(scratch_.header_text.size() - text.size());
   };
-  for (const HeaderField& field : headers) {
-    if (!is_passed_back(field, terms_.route)) continue;
-    scratch_.reply_headers.push_back({keep(field.name), keep(field.value)});
-  }
+  for (HeaderField& field : scratch_.reply_headers) field = {keep(field.name), keep(field.value)};
   return true;
 }
 

@@ -1,31 +1,10 @@
 #include "plugin/checked_sink.h"
 
-#include <algorithm>
-
+#include "base/http_field.h"
 #include "base/limits.h"
 #include "runtime/deadline.h"
 
 namespace turnpike::plugin {
-
-namespace {
-
-// RFC 9110, section 5.6.2.
-bool is_token(std::string_view text) noexcept {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char letter) {
-    return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
-           (letter >= 'A' && letter <= 'Z') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(letter) != std::string_view::npos;
-  });
-}
-
-// RFC 9110, section 5.5: what would end the field or the head is never passed on.
-bool is_field_value(std::string_view text) noexcept {
-  return std::none_of(text.begin(), text.end(), [](char letter) {
-    return letter == '\r' || letter == '\n' || letter == '\0';
-  });
-}
-
-}  // namespace
 
 CheckedSink::CheckedSink(ReplySink& next, const UpstreamRequest& request, const Call& call) noexcept
     : next_(next),
@@ -46,7 +25,7 @@ bool CheckedSink::head(int status, Headers headers, std::optional<std::uint64_t>
   if (status_ != 0) return end(End::fault, "it gave a second head");
   if (status < 200 || status > 599) return end(End::fault, "it gave a status outside 200 to 599");
   for (const HeaderField& field : headers) {
-    if (!is_token(field.name) || !is_field_value(field.value)) {
+    if (!base::is_field_name(field.name) || !base::is_field_value(field.value)) {
       return end(End::fault, "it gave a header field with forbidden bytes");
     }
   }

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/http_field.h"
 #include "runtime/runtime.h"
 #include "wire/grammar.h"
+#include "wire/head_writer.h"
 #include "wire/origin_pool.h"
 #include "wire/reply_head.h"
 #include "wire/reply_parser.h"
@@ -25,18 +26,36 @@ constexpr std::size_t input_bytes_initial = 16 * 1024;
 constexpr std::size_t input_bytes_large = 64 * 1024;
 constexpr std::size_t joined_bytes_max = 16 * 1024;
 constexpr std::size_t kept_bytes_max = 64 * 1024;
+// Method, version and the names and numbers of the wire's own fields.
+constexpr std::size_t fixed_head_bytes_max = 256;
 constexpr int interim_replies_max = 16;
 constexpr std::uint32_t resolver_threads = 2;
 constexpr std::uint32_t resolver_queued_max = 256;
 
 // These fields are the wire's own; those that a plugin gives are dropped.
 bool is_own_field(std::string_view name) noexcept {
-  for (const std::string_view own :
-       {"host", "connection", "content-length", "transfer-encoding", "accept-encoding",
-        "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "expect"}) {
-    if (same_text(name, own)) return true;
+  switch (name.size()) {
+    case 2:
+      return same_text(name, "te");
+    case 4:
+      return same_text(name, "host");
+    case 6:
+      return same_text(name, "expect");
+    case 7:
+      return same_text(name, "trailer") || same_text(name, "upgrade");
+    case 10:
+      return same_text(name, "connection") || same_text(name, "keep-alive");
+    case 14:
+      return same_text(name, "content-length");
+    case 15:
+      return same_text(name, "accept-encoding");
+    case 16:
+      return same_text(name, "proxy-connection");
+    case 17:
+      return same_text(name, "transfer-encoding");
+    default:
+      return false;
   }
-  return false;
 }
 
 class HttpClient;
@@ -314,26 +333,30 @@ Done OutboundCall::connect_to(const Address& address, const Patience& brief) {
 }
 
 Done OutboundCall::write_head(const HttpRequest& request, std::string_view target) {
-  std::string& out = connection_->output;
-  out.clear();
-  out.append(name_of(request.method)).append(" ").append(target).append(" HTTP/1.1\r\nHost: ");
-  out.append(origin_.authority).append("\r\nAccept-Encoding: identity\r\n");
+  const std::string& agent = client_.settings().user_agent;
+  std::size_t bytes_max =
+      fixed_head_bytes_max + target.size() + origin_.authority.size() + agent.size();
   bool has_agent = false;
   for (const HeaderField& field : request.headers) {
     if (is_own_field(field.name)) continue;
-    if (!is_field_name(field.name) || !is_field_value(field.value)) {
+    if (!base::is_field_name(field.name) || !base::is_field_value(field.value)) {
       return failure(FailureKind::unavailable, "a header for the upstream is malformed");
     }
     has_agent = has_agent || same_text(field.name, "user-agent");
-    out.append(field.name).append(": ").append(field.value).append("\r\n");
+    bytes_max += field.name.size() + field.value.size() + 4;
   }
-  if (!has_agent) out.append("User-Agent: ").append(client_.settings().user_agent).append("\r\n");
+  connection_->output.clear();
+  HeadWriter head(connection_->output, bytes_max);
+  head.put(name_of(request.method)).put(" ").put(target).put(" HTTP/1.1\r\n");
+  head.put_field("Host", origin_.authority).put_field("Accept-Encoding", "identity");
+  for (const HeaderField& field : request.headers) {
+    if (!is_own_field(field.name)) head.put_field(field.name, field.value);
+  }
+  if (!has_agent) head.put_field("User-Agent", agent);
   if (!request.body.empty() || request.method == Method::post) {
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof(digits), request.body.size()).ptr;
-    out.append("Content-Length: ").append(digits, end).append("\r\n");
+    head.put("Content-Length: ").put_number(request.body.size()).put("\r\n");
   }
-  out.append("\r\n");
+  head.put("\r\n").finish();
   return Unit{};
 }
 

@@ -1,21 +1,9 @@
 #include "wire/grammar.h"
 
-#include <array>
-
 #include <turnpike/message.h>
 
 namespace turnpike::wire {
 namespace {
-
-constexpr std::array<bool, 256> make_token_table() {
-  std::array<bool, 256> table{};
-  constexpr std::string_view characters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
-  for (const char c : characters) table[static_cast<unsigned char>(c)] = true;
-  return table;
-}
-
-constexpr auto token_table = make_token_table();
 
 std::string_view trimmed(std::string_view text) noexcept {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -24,21 +12,6 @@ std::string_view trimmed(std::string_view text) noexcept {
 }
 
 }  // namespace
-
-bool is_field_name(std::string_view name) noexcept {
-  for (const char c : name) {
-    if (!token_table[static_cast<unsigned char>(c)]) return false;
-  }
-  return !name.empty();
-}
-
-bool is_field_value(std::string_view value) noexcept {
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && byte != '\t') || byte == 0x7F) return false;
-  }
-  return true;
-}
 
 bool same_text(std::string_view left, std::string_view right) noexcept {
   return same_header_name(left, right);

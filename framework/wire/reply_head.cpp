@@ -5,16 +5,15 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/http_field.h"
 #include "wire/grammar.h"
+#include "wire/head_writer.h"
 
 namespace turnpike::wire {
 namespace {
 
-void append_number(std::string& out, std::uint64_t number, int base) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof(digits), number, base).ptr;
-  out.append(digits, end);
-}
+// Status line, the names of the wire's own fields, the longest reason and numbers.
+constexpr std::size_t fixed_head_bytes_max = 256;
 
 // The fields that say how the message ends or how the connection goes on are the wire's own.
 bool is_own_field(std::string_view name) noexcept {
@@ -124,38 +123,31 @@ std::string_view reason_of(int status) noexcept {
 bool append_reply_head(std::string& out, int status, Headers headers, const ReplyFraming& framing,
                        std::string_view date) {
   if (status < 200 || status > 999) return false;
+  std::size_t bytes_max = fixed_head_bytes_max + date.size();
   for (const HeaderField& field : headers) {
-    if (!is_field_name(field.name) || !is_field_value(field.value)) return false;
+    if (!base::is_field_name(field.name) || !base::is_field_value(field.value)) return false;
+    bytes_max += field.name.size() + field.value.size() + 4;
   }
-  out += "HTTP/1.1 ";
-  append_number(out, static_cast<std::uint64_t>(status), 10);
-  out += ' ';
-  out += reason_of(status);
-  out += "\r\nDate: ";
-  out += date;
-  out += "\r\n";
+  HeadWriter head(out, bytes_max);
+  head.put("HTTP/1.1 ").put_number(static_cast<std::uint64_t>(status)).put(" ");
+  head.put(reason_of(status)).put("\r\nDate: ").put(date).put("\r\n");
   for (const HeaderField& field : headers) {
-    if (is_own_field(field.name)) continue;
-    out += field.name;
-    out += ": ";
-    out += field.value;
-    out += "\r\n";
+    if (!is_own_field(field.name)) head.put_field(field.name, field.value);
   }
   if (framing.is_chunked) {
-    out += "Transfer-Encoding: chunked\r\n";
+    head.put("Transfer-Encoding: chunked\r\n");
   } else if (framing.length) {
-    out += "Content-Length: ";
-    append_number(out, *framing.length, 10);
-    out += "\r\n";
+    head.put("Content-Length: ").put_number(*framing.length).put("\r\n");
   }
-  if (framing.persistence == Persistence::close) out += "Connection: close\r\n";
-  if (framing.persistence == Persistence::keep_alive) out += "Connection: keep-alive\r\n";
-  out += "\r\n";
+  if (framing.persistence == Persistence::close) head.put("Connection: close\r\n");
+  if (framing.persistence == Persistence::keep_alive) head.put("Connection: keep-alive\r\n");
+  head.put("\r\n").finish();
   return true;
 }
 
 void append_chunk_line(std::string& out, std::size_t size) {
-  append_number(out, size, 16);
+  char line[24];
+  out.append(line, std::to_chars(line, line + sizeof(line), size, 16).ptr);
   out += "\r\n";
 }
 

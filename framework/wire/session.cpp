@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <cstdio>
+#include <charconv>
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -139,18 +140,31 @@ void Session::answer_refusal(const base::Error& error) noexcept {
 }
 
 std::string_view Session::peer_address() noexcept {
-  if (peer_text_[0] == '\0') {
-    const PeerAddress& peer = connection_->peer();
-    char host[INET6_ADDRSTRLEN] = {};
-    if (peer.any.sa_family == AF_INET6) {
-      inet_ntop(AF_INET6, &peer.v6.sin6_addr, host, sizeof(host));
-      std::snprintf(peer_text_, sizeof(peer_text_), "[%s]:%u", host, ntohs(peer.v6.sin6_port));
-    } else {
-      inet_ntop(AF_INET, &peer.v4.sin_addr, host, sizeof(host));
-      std::snprintf(peer_text_, sizeof(peer_text_), "%s:%u", host, ntohs(peer.v4.sin_port));
+  if (peer_text_[0] == '\0') write_peer();
+  return peer_text_;
+}
+
+// By hand, since it is done for each request: inet_ntop and printf take longer than its parsing.
+void Session::write_peer() noexcept {
+  const PeerAddress& peer = connection_->peer();
+  char* at = peer_text_;
+  char* const end = peer_text_ + sizeof(peer_text_) - 1;
+  in_port_t port = peer.v4.sin_port;
+  if (peer.any.sa_family == AF_INET6) {
+    port = peer.v6.sin6_port;
+    *at++ = '[';
+    inet_ntop(AF_INET6, &peer.v6.sin6_addr, at, INET6_ADDRSTRLEN);
+    at += std::strlen(at);
+    *at++ = ']';
+  } else {
+    const std::uint32_t host = ntohl(peer.v4.sin_addr.s_addr);
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      at = std::to_chars(at, end, host >> shift & 0xFF).ptr;
+      if (shift > 0) *at++ = '.';
     }
   }
-  return peer_text_;
+  *at++ = ':';
+  *std::to_chars(at, end, ntohs(port)).ptr = '\0';
 }
 
 bool Session::client_gone() const noexcept {

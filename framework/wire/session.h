@@ -88,6 +88,7 @@ class Session final : public Request, public Responder {
   void recover_patience() noexcept;
   bool wait_for_client() noexcept;
   bool broken() noexcept;
+  void write_peer() noexcept;
   void take_turns(std::size_t moved_bytes) noexcept;
 
   const HeadBounds& bounds_;

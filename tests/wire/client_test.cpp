@@ -400,16 +400,16 @@ TEST(ClientOnFiber, ALongReplyLetsTheLoopsOthersHaveTheirTurn) {
   CountingSink sink(turns);
   runtime::Semaphore ended(0);
   runtime.loops()[0]->spawn([&] {
+    for (; !is_over; ++turns) runtime::yield();
+    ended.release();
+  });
+  runtime.loops()[0]->spawn([&] {
     TestCall circumstances(patience_ms);
     HttpOptions options;
     options.allow_private_addresses = true;
     EXPECT_TRUE(
         client->call({Method::get, upstream.url(), {}, {}}, options, sink, circumstances).ok());
     is_over = true;
-    ended.release();
-  });
-  runtime.loops()[0]->spawn([&] {
-    for (; !is_over; ++turns) runtime::yield();
     ended.release();
   });
   for (int fiber = 0; fiber < 2; ++fiber) {

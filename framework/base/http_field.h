@@ -1,0 +1,66 @@
+// What may stand in an HTTP header field (RFC 9110, sections 5.1 and 5.5). Pure functions; every
+// field of every message passes through them, so they look at eight bytes at a time, or branch only
+// at the end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace turnpike::base {
+
+namespace http_field_detail {
+
+constexpr std::array<std::uint8_t, 256> make_not_token_table() {
+  std::array<std::uint8_t, 256> table{};
+  table.fill(1);
+  constexpr std::string_view characters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
+  for (const char c : characters) table[static_cast<unsigned char>(c)] = 0;
+  return table;
+}
+
+inline constexpr auto not_token_table = make_not_token_table();
+
+constexpr bool is_value_byte(char c) noexcept {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte >= 0x20 && byte != 0x7F) || byte == '\t';
+}
+
+}  // namespace http_field_detail
+
+// A token.
+constexpr bool is_field_name(std::string_view name) noexcept {
+  std::uint8_t fault = name.empty() ? 1 : 0;
+  for (const char c : name) {
+    fault |= http_field_detail::not_token_table[static_cast<unsigned char>(c)];
+  }
+  return fault == 0;
+}
+
+// No control byte but the tab.
+inline bool is_field_value(std::string_view value) noexcept {
+  constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
+  constexpr std::uint64_t high_bits = 0x80 * ones;
+  std::size_t at = 0;
+  for (; value.size() - at >= 8; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, value.data() + at, 8);
+    // Sets the high bit of bytes under 0x20, and of 0x7F; it may also do so for the byte above such
+    // a one, and so for a good word only when it holds a tab: then the bytes are looked at.
+    const std::uint64_t low = (word - 0x20 * ones) & ~word;
+    const std::uint64_t flipped = word ^ (0x7F * ones);
+    const std::uint64_t deletes = (flipped - ones) & ~flipped;
+    if (((low | deletes) & high_bits) == 0) continue;
+    for (std::size_t byte = at; byte < at + 8; ++byte) {
+      if (!http_field_detail::is_value_byte(value[byte])) return false;
+    }
+  }
+  for (; at < value.size(); ++at) {
+    if (!http_field_detail::is_value_byte(value[at])) return false;
+  }
+  return true;
+}
+
+}  // namespace turnpike::base

@@ -1,0 +1,42 @@
+#include "base/http_field.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace turnpike::base {
+namespace {
+
+TEST(HttpField, EveryByteOfANameIsJudgedAsTheGrammarSays) {
+  EXPECT_FALSE(is_field_name(""));
+  for (int value = 0; value < 256; ++value) {
+    const char c = static_cast<char>(value);
+    const bool is_token_byte = value > 0 && value < 0x80 &&
+                               (std::isalnum(value) != 0 ||
+                                std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string::npos);
+    EXPECT_EQ(is_field_name(std::string(1, c)), is_token_byte) << value;
+    EXPECT_EQ(is_field_name("X-" + std::string(1, c) + "-Y"), is_token_byte) << value;
+  }
+}
+
+// At every place of the words it is read in, beside bytes that a carry could change.
+TEST(HttpField, EveryByteOfAValueIsJudgedAsTheGrammarSays) {
+  EXPECT_TRUE(is_field_value(""));
+  for (const char beside : {' ', 'x', '\t', '~', '\x80', '\xFF'}) {
+    for (std::size_t length = 1; length <= 17; ++length) {
+      for (std::size_t place = 0; place < length; ++place) {
+        for (int value = 0; value < 256; ++value) {
+          std::string text(length, beside);
+          text[place] = static_cast<char>(value);
+          const bool is_good = (value >= 0x20 && value != 0x7F) || value == '\t';
+          ASSERT_EQ(is_field_value(text), is_good) << length << " " << place << " " << value;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::base
