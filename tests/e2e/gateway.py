@@ -47,13 +47,18 @@ class Postgres:
         if os.getuid() == 0:  # PostgreSQL refuses to run as root
             shutil.chown(self.directory, "postgres", "postgres")
             self.prefix = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        data = self.directory / "data"
+        self.binaries = binaries
         subprocess.run(
-            [*self.prefix, binaries / "initdb", "-D", data, "-U", "turnpike", "-A", "trust", "-N"],
-            check=True, capture_output=True, cwd=self.directory)
+            [*self.prefix, binaries / "initdb", "-D", self.directory / "data", "-U", "turnpike",
+             "-A", "trust", "-N"], check=True, capture_output=True, cwd=self.directory)
+        self.databases = 0
+        self.start()
+
+    def start(self):
+        """Also again after stop(), on the same data."""
         self.process = subprocess.Popen(
-            [*self.prefix, binaries / "postgres", "-D", data, "-k", self.directory,
-             "-c", "listen_addresses=", "-c", "max_connections=100"],
+            [*self.prefix, self.binaries / "postgres", "-D", self.directory / "data",
+             "-k", self.directory, "-c", "listen_addresses=", "-c", "max_connections=100"],
             stderr=subprocess.PIPE, text=True, cwd=self.directory)
         for line in self.process.stderr:
             if "ready to accept connections" in line:
@@ -63,8 +68,13 @@ class Postgres:
         # Its log is of no use from here on, but a full pipe would stop it.
         self.drain = subprocess.Popen(["cat"], stdin=self.process.stderr,
                                       stdout=subprocess.DEVNULL)
-        self.databases = 0
-        self.binaries = binaries
+
+    def stop(self, how=signal.SIGQUIT):
+        """SIGQUIT: at once, as a crash of the server is."""
+        self.process.send_signal(how)
+        self.process.wait()
+        self.drain.wait()
+        self.process.stderr.close()
 
     def new_database(self):
         self.databases += 1
@@ -74,10 +84,8 @@ class Postgres:
         return f"postgresql://turnpike@/{name}?host={self.directory}"
 
     def close(self):
-        self.process.send_signal(signal.SIGINT)  # fast shutdown
-        self.process.wait()
-        self.drain.wait()
-        self.process.stderr.close()
+        if self.process.returncode is None:
+            self.stop(signal.SIGINT)  # fast shutdown
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
