@@ -242,16 +242,45 @@ std::vector<std::string> lines_printed_by(const std::string& command) {
   return lines;
 }
 
-TEST(Plugins, ExportExactlyOneSymbol) {
-  int plugins = 0;
+std::vector<fs::path> built_plugins() {
+  std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(fs::path(TURNPIKE_BINARY_DIR) / "plugins")) {
-    if (entry.path().extension() != ".so") continue;
-    ++plugins;
-    const auto symbols = lines_printed_by("nm -D --defined-only '" + entry.path().string() + "'");
-    ASSERT_EQ(symbols.size(), 1u) << entry.path();
+    if (entry.path().extension() == ".so") files.push_back(entry.path());
+  }
+  EXPECT_GE(files.size(), 2u);
+  return files;
+}
+
+TEST(Plugins, ExportExactlyOneSymbol) {
+  for (const fs::path& file : built_plugins()) {
+    const auto symbols = lines_printed_by("nm -D --defined-only '" + file.string() + "'");
+    ASSERT_EQ(symbols.size(), 1u) << file;
     EXPECT_NE(symbols[0].find(" turnpike_plugin_v1"), std::string::npos) << symbols[0];
   }
-  EXPECT_GE(plugins, 2);
+}
+
+// Functions that run while the file is mapped, besides the compiler's own frame_dummy, which every
+// shared object has.
+int static_constructors_of(const fs::path& file) {
+  int entries = 0;
+  const std::string size = "INIT_ARRAYSZ)";  // DT_PREINIT_ARRAYSZ, too
+  for (const std::string& line : lines_printed_by("readelf -dW '" + file.string() + "'")) {
+    const std::size_t at = line.find(size);
+    if (at == line.npos) continue;
+    entries += std::stoi(line.substr(at + size.size())) / static_cast<int>(sizeof(void*));
+  }
+  return entries - 1;
+}
+
+// A plugin is mapped to compare its descriptor: nothing of it may have run by then.
+TEST(Plugins, RunNothingWhileTheyAreMapped) {
+  for (const fs::path& file : built_plugins()) {
+    EXPECT_EQ(static_constructors_of(file), 0)
+        << file << ": an object at namespace scope has a constructor; make it constinit, or a part "
+        << "of what the factory makes";
+  }
+  const fs::path untidy = "tests/fixtures/plugins/untidy/static_object.so";
+  EXPECT_EQ(static_constructors_of(fs::path(TURNPIKE_BINARY_DIR) / untidy), 1);
 }
 
 }  // namespace
