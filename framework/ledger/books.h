@@ -12,9 +12,10 @@
 //
 // Every movement of units is one append-only row that names where they leave and where they arrive:
 // `posting` (issued -> available -> escrow -> available | expired | voided) or, for a charge,
-// `fact` (escrow -> charged). verify() adds those rows up and compares them with the totals that
-// allocations and leases carry, so a changed, missing or doubled row shows. Facts are chained by
-// their hashes besides (chain.h).
+// `fact` (escrow -> charged). Audit (audit.h) adds those rows up and compares them with the totals
+// that allocations and leases carry, so a changed, missing or doubled row shows. Facts are chained
+// by their hashes besides (chain.h), so it is also named. Not covered: what moves no units, such as
+// an allocation's dates.
 //
 // A charge is never undone: what is given back for it is a correction, which names the fact and has
 // an allocation of its own (corrections.h).
@@ -95,8 +96,24 @@ struct AccountSums {
   [[nodiscard]] Credits balance() const noexcept { return granted - charged - expired - voided; }
 };
 
+// The last fact of a committer's stream.
+struct StreamHead {
+  std::int64_t stream = 0;
+  std::int64_t seq = 0;
+  std::string head;  // its hash; "" in a stream from before the books had chains
+};
+
+// Where the books stand at one moment: what a checkpoint signs.
+struct Checkpoint {
+  std::int64_t at_ms = 0;           // ledger time
+  std::int64_t chained_from = 0;    // the first stream whose facts must have hashes
+  std::vector<StreamHead> streams;  // by stream
+  AccountSums totals;               // of all accounts; its account_id is empty
+};
+
 struct Verification {
   std::vector<AccountSums> accounts;  // by account id
+  Checkpoint books;
   std::vector<std::string> problems;  // one sentence each; empty: the books are right
 };
 

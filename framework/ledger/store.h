@@ -151,8 +151,10 @@ class LedgerStore {
   [[nodiscard]] virtual Result<Balance, base::Error> balance(std::string_view account_id) = 0;
   [[nodiscard]] virtual Result<std::vector<Allocation>, base::Error> allocations(
       std::string_view account_id) = 0;
-  // Reads everything, in one snapshot.
-  [[nodiscard]] virtual Stored<Verification> verify() = 0;
+  // Reads everything, beside running gateways too, and says what is wrong. `earlier`: what the
+  // books must still contain; null: nothing.
+  [[nodiscard]] virtual Stored<Verification> verify(const Checkpoint* earlier) = 0;
+  [[nodiscard]] Stored<Verification> verify() { return verify(nullptr); }
 };
 
 }  // namespace turnpike::ledger

@@ -230,13 +230,8 @@ class SqlLedgerStore final : public ledger::LedgerStore {
     });
   }
 
-  Stored<ledger::Verification> verify() override {
-    return stored<ledger::Verification>([&] {
-      return context_.database.with([&](Connection& connection) {
-        Transaction snapshot(connection, Transaction::Kind::snapshot, context_.database.writer());
-        return verify_books(snapshot);
-      });
-    });
+  Stored<ledger::Verification> verify(const ledger::Checkpoint* earlier) override {
+    return stored<ledger::Verification>([&] { return verify_books(context_, earlier); });
   }
 
  private:

@@ -1,134 +1,298 @@
 #include "storage/verify.h"
 
+#include <algorithm>
+#include <functional>
+#include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <type_traits>
+
+#include "ledger/audit.h"
 
 namespace turnpike::storage {
 namespace {
 
-using ledger::AccountSums;
-using ledger::Credits;
-using ledger::Verification;
+using ledger::Audit;
 
-constexpr Query select_totals{
-    "SELECT account_id, CAST(SUM(units) AS BIGINT) AS a, CAST(SUM(remaining) AS BIGINT) AS b,"
-    " CAST(SUM(expired) AS BIGINT) AS c, CAST(SUM(voided) AS BIGINT) AS d"
-    " FROM allocation GROUP BY account_id",
-    "tiiii"};
-constexpr Query select_leased{
-    "SELECT account_id, CAST(SUM(granted - settled) AS BIGINT) AS a FROM lease"
-    " WHERE state = 'open' GROUP BY account_id",
-    "ti"};
-constexpr Query select_charged{
-    "SELECT account_id, CAST(SUM(credits_charged) AS BIGINT) AS a FROM fact GROUP BY account_id",
-    "ti"};
-// What the postings say each allocation must carry.
-constexpr Query select_allocation_faults{
-    "SELECT a.id FROM allocation a LEFT JOIN (SELECT allocation_id,"
-    " SUM(CASE WHEN from_book = 'issued' THEN units ELSE 0 END) AS issued,"
-    " SUM(CASE WHEN to_book = 'available' THEN units ELSE 0 END)"
-    " - SUM(CASE WHEN from_book = 'available' THEN units ELSE 0 END) AS available,"
-    " SUM(CASE WHEN to_book = 'expired' THEN units ELSE 0 END) AS expired,"
-    " SUM(CASE WHEN to_book = 'voided' THEN units ELSE 0 END) AS voided"
-    " FROM posting GROUP BY allocation_id) p ON p.allocation_id = a.id"
-    " WHERE COALESCE(p.issued, 0) <> a.units OR COALESCE(p.available, 0) <> a.remaining"
-    " OR COALESCE(p.expired, 0) <> a.expired OR COALESCE(p.voided, 0) <> a.voided ORDER BY a.id",
-    "t"};
-// What the postings and facts say each lease must carry.
-constexpr Query select_lease_faults{
-    "SELECT l.id FROM lease l LEFT JOIN (SELECT lease_id,"
-    " SUM(CASE WHEN to_book = 'escrow' THEN units ELSE 0 END) AS granted,"
-    " SUM(CASE WHEN from_book = 'escrow' THEN units ELSE 0 END) AS returned"
-    " FROM posting GROUP BY lease_id) p ON p.lease_id = l.id"
-    " LEFT JOIN (SELECT lease_id, SUM(units) AS charged FROM ("
-    "   SELECT lease_id, credits_charged AS units FROM fact WHERE lease_id > 0"
-    "   UNION ALL SELECT lease_id, units FROM fact_share) AS shares GROUP BY lease_id) f"
-    " ON f.lease_id = l.id"
-    " WHERE COALESCE(p.granted, 0) <> l.granted OR COALESCE(f.charged, 0) <> l.settled"
-    " OR COALESCE(p.returned, 0) <>"
-    " CASE WHEN l.state = 'closed' THEN l.granted - l.settled ELSE 0 END ORDER BY l.id",
+// Postings are numbered before they commit, so a number may come after a larger one, though not by
+// more than what others take in the seconds that a transaction may last: the last ones are left to
+// the snapshot.
+constexpr std::int64_t postings_late_max = 65'536;
+constexpr std::size_t rows_max = 5'000;   // of one statement: the LIMIT of each
+constexpr std::size_t again_max = 1'000;  // rows read again by one statement
+constexpr int catch_up_rounds = 8;
+constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
+
+// Streams by a walk along the primary key: few among very many rows.
+#define STREAMS_OF(table)                                           \
+  "WITH RECURSIVE walk (stream) AS (SELECT MIN(stream) FROM " table \
+  " UNION ALL SELECT (SELECT MIN(t.stream) FROM " table             \
+  " t WHERE t.stream > walk.stream) FROM walk WHERE walk.stream IS NOT NULL) SELECT stream"
+constexpr Query select_streams[] = {
+    {STREAMS_OF("settle_batch") " FROM walk WHERE stream IS NOT NULL", "i"},
+    {STREAMS_OF("fact") " FROM walk WHERE stream IS NOT NULL", "i"},
+    {STREAMS_OF("fact_share") " FROM walk WHERE stream IS NOT NULL", "i"}};
+constexpr Query select_last_batches{
+    STREAMS_OF("settle_batch") ", (SELECT MAX(no) FROM settle_batch b WHERE b.stream = walk.stream)"
+                               " AS last FROM walk WHERE stream IS NOT NULL",
+    "ii"};
+#undef STREAMS_OF
+constexpr Query select_batches{
+    "SELECT no, first_seq, facts, head FROM settle_batch WHERE stream = $1 AND no > $2"
+    " ORDER BY no LIMIT 5000",
+    "iiit"};
+constexpr Query select_facts{
+    "SELECT stream, seq, message_id, request_id, client_request_id, account_id, api_key_id,"
+    " occurred_at, route_id, route_revision, method, lane, credit_cost, credits_charged,"
+    " price_version, generation, outcome_reason, upstream_status, upstream_ms, lease_id, hash"
+    " FROM fact WHERE stream = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT 5000",
+    "iitttttititt"
+    "iiittiiit"};
+constexpr Query select_last_fact{
+    "SELECT COALESCE(MAX(seq), 0) AS last FROM (SELECT MAX(seq) AS seq FROM fact WHERE stream = $1"
+    " UNION ALL SELECT MAX(seq) FROM fact_share WHERE stream = $1) AS lasts",
     "i"};
-// Charges that no lease, or not the leases named, have paid for.
-constexpr Query select_fact_faults{
-    "SELECT f.message_id FROM fact f LEFT JOIN (SELECT stream, seq, SUM(units) AS units"
-    " FROM fact_share GROUP BY stream, seq) s ON s.stream = f.stream AND s.seq = f.seq"
-    " LEFT JOIN lease l ON l.id = f.lease_id"
-    " WHERE (f.lease_id = 0 AND f.credits_charged <> 0)"
-    " OR (f.lease_id = -1 AND f.credits_charged <> COALESCE(s.units, 0))"
-    " OR (f.lease_id > 0 AND (l.id IS NULL OR l.account_id <> f.account_id))"
-    " ORDER BY f.message_id",
-    "t"};
-constexpr Query select_batch_faults{
-    "SELECT b.stream, b.no FROM settle_batch b WHERE b.facts <> (SELECT COUNT(*) FROM fact f"
-    " WHERE f.stream = b.stream AND f.seq >= b.first_seq AND f.seq < b.first_seq + b.facts)"
-    " ORDER BY b.stream, b.no",
-    "ii"};
-constexpr Query select_stream_faults{
-    "SELECT c.stream, c.n FROM (SELECT stream, COUNT(*) AS n FROM fact GROUP BY stream) c"
-    " LEFT JOIN (SELECT stream, SUM(facts) AS n FROM settle_batch GROUP BY stream) b"
-    " ON b.stream = c.stream WHERE c.n <> COALESCE(b.n, 0) ORDER BY c.stream",
-    "ii"};
+constexpr Query select_shares{
+    "SELECT seq, lease_id, units FROM fact_share WHERE stream = $1 AND seq > $2 AND seq <= $3"
+    " ORDER BY seq, lease_id",
+    "iii"};
+constexpr Query select_last_posting{"SELECT COALESCE(MAX(id), 0) AS last FROM posting", "i"};
+constexpr Query select_postings{
+    "SELECT id, account_id, allocation_id, lease_id, from_book, to_book, units FROM posting"
+    " WHERE id > $1 AND id <= $2 ORDER BY id LIMIT 5000",
+    "ittitti"};
+#define ALLOCATION_COLUMNS \
+  "SELECT id, account_id, units, remaining, expired, voided FROM allocation"
+constexpr Query select_allocations{ALLOCATION_COLUMNS " WHERE id > $1 ORDER BY id LIMIT 5000",
+                                   "ttiiii"};
+constexpr Query select_allocations_again[] = {
+    {ALLOCATION_COLUMNS " WHERE id IN (SELECT value FROM json_each($1))", "ttiiii"},
+    {ALLOCATION_COLUMNS " WHERE id IN (SELECT json_array_elements_text($1::json))", "ttiiii"}};
+#undef ALLOCATION_COLUMNS
+#define LEASE_COLUMNS "SELECT id, allocation_id, account_id, state, granted, settled FROM lease"
+constexpr Query select_leases{LEASE_COLUMNS " WHERE id > $1 ORDER BY id LIMIT 5000", "itttii"};
+constexpr Query select_leases_again[] = {
+    {LEASE_COLUMNS " WHERE id IN (SELECT value FROM json_each($1))", "itttii"},
+    {LEASE_COLUMNS " WHERE id IN (SELECT json_array_elements_text($1::json)::bigint)", "itttii"}};
+#undef LEASE_COLUMNS
+constexpr Query select_chained_from{
+    "SELECT COALESCE(MAX(value), 0) AS value FROM counter WHERE name = 'chained_from'", "i"};
 
-void add_faults(Transaction& snapshot, Verification& verification) {
-  const auto each_text = [&](const Query& query, const std::string& before,
-                             const std::string& after) {
-    const Rows rows = snapshot.run(query);
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      verification.problems.push_back(before + rows.text(row, 0) + after);
+class Reader {
+ public:
+  Reader(const Context& context, Audit& audit)
+      : context_(context), audit_(audit), run_([this](const Query& query, Values values) {
+          return context_.database.with(
+              [&](Connection& connection) { return connection.run(query, values); });
+        }) {}
+
+  // Ledger time of the snapshot.
+  std::int64_t read_everything() {
+    for (const std::int64_t stream : streams()) read_stream(stream);
+    read_postings(run_(select_last_posting, {}).number(0, 0) - postings_late_max);
+    for (int round = 0; round < catch_up_rounds && read_new_facts() > rows_max; ++round) {
     }
+    read_allocations();
+    read_leases();
+    return context_.database.with([&](Connection& connection) {
+      Transaction snapshot(connection, Transaction::Kind::snapshot, context_.database.writer());
+      run_ = [&](const Query& query, Values values) { return snapshot.run(query, values); };
+      is_last_ = true;
+      read_new_facts();
+      read_postings(no_end);
+      read_moved_allocations();
+      read_moved_leases();
+      return ledger_now_ms(context_, snapshot);
+    });
+  }
+
+ private:
+  using Values = std::initializer_list<Value>;
+  struct Mark {
+    std::int64_t no = std::numeric_limits<std::int64_t>::min();  // of the last batch read
+    std::int64_t seq = std::numeric_limits<std::int64_t>::min();
   };
-  each_text(select_allocation_faults, "allocation ", " does not carry what its postings add up to");
-  each_text(select_fact_faults, "the charge of message ", " is not what its leases paid");
-  const Rows leases = snapshot.run(select_lease_faults);
-  for (std::size_t row = 0; row < leases.size(); ++row) {
-    verification.problems.push_back("lease " + std::to_string(leases.number(row, 0)) +
-                                    " does not carry what its postings and facts add up to");
+
+  std::set<std::int64_t> streams() {
+    std::set<std::int64_t> all;
+    for (const Query& query : select_streams) {
+      const Rows rows = run_(query, {});
+      for (std::size_t row = 0; row < rows.size(); ++row) all.insert(rows.number(row, 0));
+    }
+    return all;
   }
-  const Rows batches = snapshot.run(select_batch_faults);
-  for (std::size_t row = 0; row < batches.size(); ++row) {
-    verification.problems.push_back("batch " + std::to_string(batches.number(row, 1)) +
-                                    " of stream " + std::to_string(batches.number(row, 0)) +
-                                    " does not have the facts it was written with");
+
+  // Of streams that have new batches; how many facts.
+  std::size_t read_new_facts() {
+    const Rows rows = run_(select_last_batches, {});
+    std::size_t facts = 0;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const std::int64_t stream = rows.number(row, 0);
+      if (rows.number(row, 1) > marks_[stream].no) facts += read_stream(stream);
+    }
+    return facts;
   }
-  const Rows streams = snapshot.run(select_stream_faults);
-  for (std::size_t row = 0; row < streams.size(); ++row) {
-    verification.problems.push_back("stream " + std::to_string(streams.number(row, 0)) +
-                                    " has facts that no batch wrote");
+
+  // What has come since the stream was last read; how many facts. A fact that is seen before the
+  // batches are read has its batch among them, or none.
+  std::size_t read_stream(std::int64_t stream) {
+    Mark& mark = marks_[stream];
+    const std::int64_t seen = run_(select_last_fact, {stream}).number(0, 0);
+    std::size_t facts = 0;
+    while (read_batches(stream, mark) == rows_max) {
+      facts += read_facts(stream, mark, audit_.written(stream));
+    }
+    return facts + read_facts(stream, mark, std::max(seen, audit_.written(stream)));
   }
-}
+
+  std::size_t read_batches(std::int64_t stream, Mark& mark) {
+    const Rows rows = run_(select_batches, {stream, mark.no});
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      mark.no = rows.number(row, 0);
+      audit_.batch({stream, mark.no, rows.number(row, 1), rows.number(row, 2), rows.text(row, 3)});
+    }
+    return rows.size();
+  }
+
+  std::size_t read_facts(std::int64_t stream, Mark& mark, std::int64_t last) {
+    std::size_t facts = 0;
+    while (mark.seq < last) {
+      const Rows rows = run_(select_facts, {stream, mark.seq, last});
+      const bool is_full = rows.size() == rows_max;
+      const std::int64_t upto = is_full ? rows.number(rows.size() - 1, 1) : last;
+      const Rows shares = run_(select_shares, {stream, mark.seq, upto});
+      take_facts(stream, rows, shares);
+      facts += rows.size();
+      mark.seq = upto;
+    }
+    return facts;
+  }
+
+  void take_facts(std::int64_t stream, const Rows& rows, const Rows& shares) {
+    std::size_t share = 0;
+    std::vector<ledger::FactShare> paid;
+    const auto take_shares = [&](std::int64_t seq_max) {
+      paid.clear();
+      for (; share < shares.size() && shares.number(share, 0) <= seq_max; ++share) {
+        const ledger::FactShare each{shares.number(share, 1), shares.number(share, 2)};
+        if (is_last_) moved_leases_.insert(each.lease_id);
+        if (shares.number(share, 0) == seq_max) {
+          paid.push_back(each);
+        } else {
+          audit_.stray_share(stream, shares.number(share, 0), each);
+        }
+      }
+    };
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      ledger::FactRow fact;
+      std::size_t at = 0;
+      ledger::each_column(fact, [&](auto& value) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::int64_t>) {
+          value = rows.number(row, at++);
+        } else {
+          value = rows.text(row, at++);
+        }
+      });
+      take_shares(fact.seq);
+      if (is_last_) moved_leases_.insert(fact.lease_id);
+      audit_.fact(fact, paid, rows.text(row, at));
+    }
+    take_shares(no_end);
+  }
+
+  void read_postings(std::int64_t last) {
+    for (bool is_full = true; is_full;) {
+      const Rows rows = run_(select_postings, {posting_, last});
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        posting_ = rows.number(row, 0);
+        audit_.posting({posting_, rows.text(row, 1), rows.text(row, 2), rows.number(row, 3),
+                        rows.text(row, 4), rows.text(row, 5), rows.number(row, 6)});
+        if (!is_last_) continue;
+        moved_allocations_.insert(rows.text(row, 2));
+        moved_leases_.insert(rows.number(row, 3));
+      }
+      is_full = rows.size() == rows_max;
+    }
+  }
+
+  void take_allocations(const Rows& rows) {
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      audit_.allocation({rows.text(row, 0), rows.text(row, 1), rows.number(row, 2),
+                         rows.number(row, 3), rows.number(row, 4), rows.number(row, 5)});
+    }
+  }
+  void take_leases(const Rows& rows) {
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      audit_.lease({rows.number(row, 0), rows.text(row, 1), rows.text(row, 2),
+                    rows.text(row, 3) == "open", rows.number(row, 4), rows.number(row, 5)});
+    }
+  }
+
+  void read_allocations() {
+    std::string last;
+    for (bool is_full = true; is_full;) {
+      const Rows rows = run_(select_allocations, {last});
+      take_allocations(rows);
+      is_full = rows.size() == rows_max;
+      if (is_full) last = rows.text(rows.size() - 1, 0);
+    }
+  }
+  void read_leases() {
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
+    for (bool is_full = true; is_full;) {
+      const Rows rows = run_(select_leases, {last});
+      take_leases(rows);
+      is_full = rows.size() == rows_max;
+      if (is_full) last = rows.number(rows.size() - 1, 0);
+    }
+  }
+
+  template <class Ids, class Take>
+  void read_again(const Query (&queries)[2], const Ids& ids, Take&& take) {
+    const Query& query = queries[context_.database.engine() == Engine::sqlite ? 0 : 1];
+    nlohmann::json some = nlohmann::json::array();
+    const auto read = [&] {
+      if (!some.empty()) take(run_(query, {some.dump()}));
+      some = nlohmann::json::array();
+    };
+    for (const auto& id : ids) {
+      some.push_back(id);
+      if (some.size() == again_max) read();
+    }
+    read();
+  }
+  void read_moved_allocations() {
+    read_again(select_allocations_again, moved_allocations_,
+               [this](const Rows& rows) { take_allocations(rows); });
+  }
+  void read_moved_leases() {
+    read_again(select_leases_again, moved_leases_, [this](const Rows& rows) { take_leases(rows); });
+  }
+
+  const Context& context_;
+  Audit& audit_;
+  std::function<Rows(const Query&, Values)> run_;  // on any session, or in the snapshot
+  bool is_last_ = false;                           // in the snapshot
+  std::map<std::int64_t, Mark> marks_;             // by stream
+  std::int64_t posting_ = std::numeric_limits<std::int64_t>::min();
+  std::set<std::string> moved_allocations_;  // named in the snapshot
+  std::set<std::int64_t> moved_leases_;
+};
 
 }  // namespace
 
-Verification verify_books(Transaction& snapshot) {
-  std::map<std::string, AccountSums> accounts;
-  const Rows totals = snapshot.run(select_totals);
-  for (std::size_t row = 0; row < totals.size(); ++row) {
-    AccountSums& sums = accounts[totals.text(row, 0)];
-    sums.granted = totals.number(row, 1);
-    sums.remaining = totals.number(row, 2);
-    sums.expired = totals.number(row, 3);
-    sums.voided = totals.number(row, 4);
-  }
-  const Rows leased = snapshot.run(select_leased);
-  for (std::size_t row = 0; row < leased.size(); ++row) {
-    accounts[leased.text(row, 0)].leased = leased.number(row, 1);
-  }
-  const Rows charged = snapshot.run(select_charged);
-  for (std::size_t row = 0; row < charged.size(); ++row) {
-    accounts[charged.text(row, 0)].charged = charged.number(row, 1);
-  }
-  Verification verification;
-  for (auto& [account_id, sums] : accounts) {
-    sums.account_id = account_id;
-    if (!sums.balanced()) {
-      verification.problems.push_back("account " + account_id + ": granted " +
-                                      std::to_string(sums.granted) +
-                                      " is not the sum of where the units are");
-    }
-    verification.accounts.push_back(sums);
-  }
-  add_faults(snapshot, verification);
-  add_correction_faults(snapshot, verification);
-  return verification;
+ledger::Verification verify_books(const Context& context, const ledger::Checkpoint* earlier) {
+  const std::int64_t chained_from = context.database.with(
+      [](Connection& connection) { return connection.run(select_chained_from).number(0, 0); });
+  Audit audit(chained_from, earlier);
+  Reader reader(context, audit);
+  ledger::Verification verification = audit.finish(reader.read_everything());
+  return context.database.with([&](Connection& connection) {
+    Transaction snapshot(connection, Transaction::Kind::snapshot, context.database.writer());
+    add_correction_faults(snapshot, verification);
+    return verification;
+  });
 }
 
 }  // namespace turnpike::storage

@@ -275,6 +275,7 @@ TEST_P(EscrowLedgerTest, BrokenStoreAsksForTheEndAndAnswersUnknown) {
 TEST_P(EscrowLedgerTest, LostLeaseIsRedoneByDrawingDirectly) {
   const std::string account = account_with(10);
   settings_.settle_margin_ms = 60'000;
+  settings_.heartbeat_ms = 60'000;  // this node reclaims nothing by itself
   start_ledger();
   Hold call = held(account, 2);
   const auto other = store_->open(storage::Role::gateway, "other");

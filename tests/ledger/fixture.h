@@ -50,7 +50,7 @@ class FaultyStore final : public LedgerStore {
   Result<std::vector<Allocation>, base::Error> allocations(std::string_view id) override {
     return real_.allocations(id);
   }
-  Stored<Verification> verify() override { return real_.verify(); }
+  Stored<Verification> verify(const Checkpoint* earlier) override { return real_.verify(earlier); }
 
  private:
   LedgerStore& real_;

@@ -1,0 +1,139 @@
+// Audit: adds the books up from their rows and says what is wrong with them: the invariant of
+// books.h for every account, postings against what allocations and leases carry, facts against
+// their leases, their chain (chain.h), their batches, and an earlier checkpoint. The rules alone:
+// storage/ reads the rows, in whatever pieces it likes, as long as
+//
+//   - the batches of a stream come in the order of their numbers, its facts in theirs, and a batch
+//     before its facts;
+//   - rows that change, allocations and leases, come last as they are at one moment for which every
+//     posting and fact has come too. A row that comes again replaces what came before.
+//
+// Memory grows with accounts, allocations and leases, not with facts and postings. Used by one
+// Thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ledger/chain.h"
+
+namespace turnpike::ledger {
+
+struct BatchRow {
+  std::int64_t stream = 0;
+  std::int64_t no = 0;
+  std::int64_t first_seq = 0;
+  std::int64_t facts = 0;
+  std::string_view head;
+};
+
+struct PostingRow {
+  std::int64_t id = 0;
+  std::string_view account_id;
+  std::string_view allocation_id;
+  std::int64_t lease_id = 0;
+  std::string_view from_book;
+  std::string_view to_book;
+  Credits units = 0;
+};
+
+struct AllocationRow {
+  std::string_view id;
+  std::string_view account_id;
+  Credits units = 0;
+  Credits remaining = 0;
+  Credits expired = 0;
+  Credits voided = 0;
+};
+
+struct LeaseRow {
+  std::int64_t id = 0;
+  std::string_view allocation_id;
+  std::string_view account_id;
+  bool is_open = false;
+  Credits granted = 0;
+  Credits settled = 0;
+};
+
+class Audit {
+ public:
+  // `earlier`: what the books must still contain; null: nothing. Must outlive the audit.
+  Audit(std::int64_t chained_from, const Checkpoint* earlier);
+
+  void batch(const BatchRow& row);
+  // `shares` are the rows of fact_share with its number, ordered by lease.
+  void fact(const FactRow& row, std::span<const FactShare> shares, std::string_view hash);
+  // Rows of fact_share that no fact has.
+  void stray_share(std::int64_t stream, std::int64_t seq, const FactShare& share);
+  void posting(const PostingRow& row);
+  void allocation(const AllocationRow& row);
+  void lease(const LeaseRow& row);
+
+  // The last fact of a stream that a batch claims.
+  [[nodiscard]] std::int64_t written(std::int64_t stream) const;
+
+  // Once, after the last row.
+  [[nodiscard]] Verification finish(std::int64_t ledger_now_ms);
+
+ private:
+  struct BatchEnd {
+    std::int64_t no = 0;
+    std::int64_t seq = 0;
+    std::string head;
+  };
+  struct Stream {
+    std::int64_t written = 0;   // the last fact that a batch claims
+    std::int64_t next_seq = 1;  // of the fact that should come next
+    // What the next fact may stand on: one hash; after a fact that was changed, the one it carries
+    // and the one it should; none after a missing fact.
+    std::vector<crypto::Sha256> before{crypto::Sha256{}};
+    std::string head;           // the hash that the last fact carries
+    std::deque<BatchEnd> ends;  // of batches whose last fact is still to come
+  };
+  struct AllocationAudit {
+    bool is_there = false;
+    AllocationRow row;  // without its views
+    std::string account_id;
+    std::string posted_on;  // the account that its first posting names
+    Credits issued = 0, available = 0, expired = 0, voided = 0;  // as posted
+  };
+  struct LeaseAudit {
+    bool is_there = false;
+    LeaseRow row;  // without its views
+    std::string account_id;
+    std::string allocation_id;
+    std::string posted_on;              // the allocation that its first posting names
+    Credits granted = 0, returned = 0;  // as posted
+    Credits charged = 0;                // by facts
+  };
+
+  void skip_to(Stream& stream, const FactRow& row);
+  bool follow(Stream& stream, const FactRow& row, std::span<const FactShare> shares,
+              std::string_view hash);
+  void end_batches(Stream& stream, const FactRow& row, std::string_view hash);
+  void charge(const FactRow& row, std::span<const FactShare> shares);
+  void finish_streams(Verification& verification);
+  void finish_leases();
+  void finish_allocations();
+  void finish_accounts(Verification& verification);
+  void compare_totals(const AccountSums& totals);
+  void problem(std::string sentence) { problems_.push_back(std::move(sentence)); }
+
+  const std::int64_t chained_from_;
+  const Checkpoint* const earlier_;
+  std::map<std::int64_t, StreamHead> listed_;  // of the earlier checkpoint
+  std::map<std::int64_t, Stream> streams_;
+  std::map<std::string, AllocationAudit, std::less<>> allocations_;
+  std::map<std::int64_t, LeaseAudit> leases_;
+  std::map<std::string, AccountSums, std::less<>> accounts_;
+  std::vector<std::string> problems_;
+  std::string buffer_;  // scratch of fact_hash()
+};
+
+}  // namespace turnpike::ledger
