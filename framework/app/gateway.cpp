@@ -30,6 +30,7 @@
 #include "identity/cached_authenticator.h"
 #include "identity/operators.h"
 #include "lanes/credits.h"
+#include "ledger/statements.h"
 #include "plugin/catalog.h"
 #include "runtime/limits_check.h"
 #include "wire/client.h"
@@ -95,6 +96,7 @@ struct Gateway::Parts {
   std::unique_ptr<storage::Node> node;
   std::unique_ptr<runtime::Runtime> runtime;
   std::unique_ptr<ledger::EscrowLedger> ledger;
+  std::unique_ptr<ledger::PooledStatements> statements;
   std::unique_ptr<identity::CachedAuthenticator> authenticator;
   std::unique_ptr<wire::Client> client;
   std::optional<plugin::HostResources> resources;
@@ -107,6 +109,7 @@ struct Gateway::Parts {
   std::vector<exchange::LaneSlot> lanes;
   std::unique_ptr<Generations> generations;
 
+  std::string cursor_key;  // signs the cursors of all lists
   std::unique_ptr<Prober> prober;
   std::unique_ptr<GatewayBackend> backend;
   std::unique_ptr<hosts::api::AccessLog> access_log;
@@ -189,6 +192,8 @@ Result<Unit, std::string> Gateway::start_runtime() {
                                     fatal});
   auto started = parts_->ledger->start();
   if (!started.ok()) return "the ledger cannot start: " + started.error().text;
+  parts_->statements =
+      std::make_unique<ledger::PooledStatements>(parts_->node->usage(), parts_->runtime->pool());
   identity::AuthenticatorSettings authenticator;
   authenticator.environment = config_.environment;
   parts_->authenticator = std::make_unique<identity::CachedAuthenticator>(
@@ -244,6 +249,7 @@ Result<Unit, std::string> Gateway::load_plugins() {
 Result<Unit, std::string> Gateway::make_generations() {
   auto cursor_key = parts_->node->secrets().get_or_create("catalog_cursor", cursor_key_bytes);
   if (!cursor_key.ok()) return cursor_key.error().message;
+  parts_->cursor_key = *std::move(cursor_key);
   parts_->credits_host.emplace("credits", *parts_->resources);
   parts_->credits.emplace(*parts_->ledger);
   parts_->lanes.push_back({&*parts_->credits, &*parts_->credits_host, nullptr});
@@ -255,7 +261,7 @@ Result<Unit, std::string> Gateway::make_generations() {
                          .lanes = parts_->lanes,
                          .secrets = read_secret,
                          .view = {.base_url = parts_->base_url,
-                                  .cursor_key = *std::move(cursor_key),
+                                  .cursor_key = parts_->cursor_key,
                                   .features = {},
                                   .http_status = hosts::api::http_status},
                          .calls_per_upstream_max = config_.calls_per_upstream_max,
@@ -280,12 +286,13 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->access_log = hosts::api::make_access_log(*parts_->log, *parts_->metrics);
   parts_->api = std::make_unique<hosts::api::ApiHost>(
       hosts::api::ApiHostParts{*parts_->backend, *parts_->authenticator, *parts_->ledger,
-                               *parts_->runtime, parts_->clock, parts_->random,
+                               *parts_->statements, *parts_->runtime, parts_->clock, parts_->random,
                                *parts_->access_log},
       hosts::api::ApiHostSettings{
           .cors_origins = config_.cors_origins,
           .build = {TURNPIKE_VERSION, TURNPIKE_BUILD, std::string(name_of(config_.environment))},
-          .reference = std::move(reference)});
+          .reference = std::move(reference),
+          .cursor_key = parts_->cursor_key});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
                             parts_->random);
   parts_->operator_host =

@@ -73,6 +73,11 @@ inline constexpr std::uint32_t declared_values_max = 1'024;
 inline constexpr std::uint32_t permit_ttl_seconds = 60;
 inline constexpr std::uint32_t route_shapes_per_length_max = 32;
 
+// Account routes.
+inline constexpr std::uint32_t billing_page_max = 100;
+inline constexpr std::uint32_t billing_page_default = 50;
+inline constexpr std::uint32_t usage_buckets_max = 1'000;  // of one summary
+
 // Ledger.
 inline constexpr std::uint32_t commit_budget_ms = 5'000;
 

@@ -1,12 +1,10 @@
 #include "catalog/cursor.h"
 
-#include <optional>
-
 #include <nlohmann/json.hpp>
 
 #include "base/canonical_json.h"
-#include "base/ids.h"
 #include "crypto/digest.h"
+#include "crypto/signed_text.h"
 
 namespace turnpike::catalog {
 
@@ -14,16 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t cursor_bytes_max = 1024;
-
 // Keeps these signatures apart from those of other uses of the same key.
-constexpr std::string_view signature_context = "turnpike capability cursor\n";
-
-std::string signature_of(std::string_view payload, std::string_view key) {
-  const crypto::Sha256 mac =
-      crypto::hmac_sha256(key, std::string(signature_context) + std::string(payload));
-  return {reinterpret_cast<const char*>(mac.data()), mac.size()};
-}
+constexpr std::string_view signature_context = "turnpike capability cursor";
 
 base::Error invalid(std::string problem) {
   base::Error error;
@@ -42,18 +32,6 @@ base::Error stale(std::string what) {
   error.fields.push_back({"query.cursor", "it belongs to another " + std::move(what),
                           "Leave cursor out to start from the first page."});
   return error;
-}
-
-// The payload if the signature holds.
-std::optional<std::string> verified_payload(std::string_view cursor, std::string_view key) {
-  if (cursor.size() > cursor_bytes_max) return std::nullopt;
-  const std::size_t dot = cursor.find('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  const auto payload = base::from_base64url(cursor.substr(0, dot));
-  const auto mac = base::from_base64url(cursor.substr(dot + 1));
-  if (!payload || !mac) return std::nullopt;
-  if (!crypto::equal_in_constant_time(*mac, signature_of(*payload, key))) return std::nullopt;
-  return payload;
 }
 
 const std::string* text_member(const json& object, const char* name) {
@@ -76,12 +54,12 @@ std::string make_cursor(const CursorBinding& binding, std::string_view after,
                        {"filter", binding.filter},
                        {"after", after}};
   const std::string payload = base::canonical_json(fields).value();  // ASCII texts
-  return base::base64url(payload) + "." + base::base64url(signature_of(payload, key));
+  return crypto::sign_text(payload, signature_context, key);
 }
 
 Result<std::string, base::Error> read_cursor(std::string_view cursor, const CursorBinding& binding,
                                              std::string_view key) {
-  const auto payload = verified_payload(cursor, key);
+  const auto payload = crypto::verified_text(cursor, signature_context, key);
   if (!payload) return invalid("its signature does not hold");
   const json fields = json::parse(*payload, nullptr, false);
   if (!fields.is_object()) return invalid("its content is not an object");

@@ -137,14 +137,16 @@ std::string connection_target(const Settings& settings) {
   return target;
 }
 
-Database::Database(const Settings& settings)
+Database::Database(const Settings& settings, std::vector<std::string> prelude)
     : settings_(settings),
       target_(make_target(settings)),
+      prelude_(std::move(prelude)),
       pool_(settings.sessions, settings.session_wait_ms, [this] { return connect(); }) {}
 
 std::unique_ptr<Connection> Database::connect() const {
   auto connection = std::make_unique<Connection>(settings_, target_);
   prepare_session(*connection, settings_);
+  for (const std::string& statement : prelude_) connection->run_once(statement);
   return connection;
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "storage/connection.h"
 #include "storage/session_pool.h"
@@ -21,8 +22,8 @@ namespace turnpike::storage {
 
 class Database {
  public:
-  // Opens `settings.sessions` sessions; throws StoreError.
-  explicit Database(const Settings& settings);
+  // Opens `settings.sessions` sessions, runs `prelude` on each; throws StoreError.
+  explicit Database(const Settings& settings, std::vector<std::string> prelude = {});
 
   [[nodiscard]] Engine engine() const noexcept { return settings_.engine; }
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
@@ -62,6 +63,7 @@ class Database {
  private:
   const Settings settings_;
   const std::string target_;
+  const std::vector<std::string> prelude_;
   std::mutex writer_;
   SessionPool pool_;
 };

@@ -1,5 +1,6 @@
 #include <atomic>
 
+#include "storage/allocation_rows.h"
 #include "storage/leases.h"
 #include "storage/settlement.h"
 #include "storage/stores.h"
@@ -10,7 +11,6 @@ namespace {
 
 using base::ErrorCode;
 using ledger::Allocation;
-using ledger::AllocationStatus;
 using ledger::Credits;
 using ledger::Stored;
 
@@ -41,23 +41,14 @@ constexpr Query select_balance{
     " + (SELECT COALESCE(SUM(granted - settled), 0) FROM lease"
     " WHERE account_id = $1 AND state = 'open') AS BIGINT) AS balance",
     "i"};
-constexpr Query select_allocations{
-    "SELECT id, account_id, origin, units, remaining + (SELECT CAST(COALESCE(SUM(granted - settled)"
-    ", 0) AS BIGINT) FROM lease l WHERE l.allocation_id = a.id AND l.state = 'open') AS remaining,"
-    " created_at, effective_at, expires_at, state FROM allocation a WHERE account_id = $1"
-    " ORDER BY created_at, id",
-    "tttiiiiit"};
+constexpr Query select_allocations{"SELECT " ALLOCATION_COLUMNS
+                                   " FROM allocation a WHERE a.account_id = $1"
+                                   " ORDER BY a.created_at, a.id",
+                                   allocation_kinds};
 
 constexpr std::int64_t time_step_ms = 5'000;  // ledger time is stored at least so often
 constexpr Credits grant_units_max = 1'000'000'000'000;
 constexpr std::int64_t streams_per_incarnation = 64;
-
-AllocationStatus status_of(const std::string& state, Credits remaining, std::int64_t expires_at,
-                           std::int64_t now_ms) {
-  if (state != "open") return AllocationStatus::voided;
-  if (remaining == 0) return AllocationStatus::exhausted;
-  return expires_at <= now_ms ? AllocationStatus::expired : AllocationStatus::active;
-}
 
 class SqlLeaseStore final : public ledger::LeaseStore {
  public:
@@ -201,29 +192,22 @@ class SqlLedgerStore final : public ledger::LedgerStore {
   }
 
   Result<ledger::Balance, base::Error> balance(std::string_view account_id) override {
-    return answered<ledger::Balance>(
-        context_, ErrorCode::billing_ledger_unavailable, "balance", [&] {
-          return context_.database.with([&](Connection& connection) {
-            return ledger::Balance{connection.run(select_balance, {account_id}).number(0, 0),
-                                   context_.clock.now_ms()};
-          });
-        });
+    return read_answered<ledger::Balance>(context_, "balance", [&] {
+      return context_.database.with([&](Connection& connection) {
+        return ledger::Balance{connection.run(select_balance, {account_id}).number(0, 0),
+                               context_.clock.now_ms()};
+      });
+    });
   }
 
   Result<std::vector<Allocation>, base::Error> allocations(std::string_view account_id) override {
     using Answer = std::vector<Allocation>;
-    return answered<Answer>(context_, ErrorCode::billing_ledger_unavailable, "allocations", [&] {
+    return read_answered<Answer>(context_, "allocations", [&] {
       return context_.database.with([&](Connection& connection) {
         const Rows rows = connection.run(select_allocations, {account_id});
-        const std::int64_t now_ms = context_.clock.now_ms();
         Answer all;
         for (std::size_t row = 0; row < rows.size(); ++row) {
-          all.push_back(
-              {rows.text(row, 0), rows.text(row, 1),
-               ledger::origin(rows.text(row, 2)).value_or(ledger::Origin::correction),
-               rows.number(row, 3), rows.number(row, 4), rows.number(row, 5), rows.number(row, 6),
-               rows.number(row, 7),
-               status_of(rows.text(row, 8), rows.number(row, 4), rows.number(row, 7), now_ms)});
+          all.push_back(allocation_at(rows, row, 0, context_.clock.now_ms()));
         }
         return all;
       });

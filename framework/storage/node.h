@@ -23,6 +23,7 @@
 #include "identity/operators.h"
 #include "ledger/corrections.h"
 #include "ledger/store.h"
+#include "ledger/usage.h"
 #include "registry/generation.h"
 #include "storage/settings.h"
 #include "storage/shared_secrets.h"
@@ -54,6 +55,7 @@ class Node {
   [[nodiscard]] virtual identity::OperatorStore& operators() noexcept = 0;
   [[nodiscard]] virtual ledger::LedgerStore& ledger() noexcept = 0;
   [[nodiscard]] virtual ledger::CorrectionStore& corrections() noexcept = 0;
+  [[nodiscard]] virtual ledger::UsageStore& usage() noexcept = 0;
   [[nodiscard]] virtual registry::ManifestStore& manifest() noexcept = 0;
   [[nodiscard]] virtual SharedSecrets& secrets() noexcept = 0;
 };

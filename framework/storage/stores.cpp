@@ -11,6 +11,9 @@ namespace {
 constexpr Query server_time{
     "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS now_ms", "i"};
 constexpr Query stored_time{"SELECT value FROM counter WHERE name = 'ledger_time'", "i"};
+// Issues of one account are written one after the other, so the numbers of their postings come in
+// the order of their commits: a list by those numbers never grows but at its end.
+constexpr Query lock_account{"UPDATE account SET name = name WHERE id = $1 RETURNING id", "t"};
 constexpr Query insert_allocation{
     "INSERT INTO allocation (id, account_id, origin, units, remaining, created_at, effective_at,"
     " expires_at) VALUES ($1, $2, $3, $4, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING id",
@@ -43,6 +46,7 @@ std::int64_t ledger_now_ms(const Context& context, Transaction& transaction) {
 
 bool book_allocation(Transaction& transaction, const ledger::Allocation& allocation,
                      std::int64_t now_ms) {
+  transaction.run(lock_account, {allocation.account_id});
   const Rows inserted = transaction.run(
       insert_allocation,
       {allocation.id, allocation.account_id, ledger::name_of(allocation.origin), allocation.units,

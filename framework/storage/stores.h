@@ -48,12 +48,28 @@ Result<T, base::Error> answered(const Context& context, base::ErrorCode code, st
   }
 }
 
+// The same for reading the books: an Error that says whether another try may help.
+template <class T, class F>
+Result<T, base::Error> read_answered(const Context& context, std::string_view what, F&& work) {
+  try {
+    return work();
+  } catch (const StoreError& error) {
+    context.report(what, error);
+    if (error.kind() == StoreError::Kind::fatal) {
+      return base::Error{base::ErrorCode::account_read_failed, "The books could not be read."};
+    }
+    return base::Error{base::ErrorCode::billing_ledger_unavailable,
+                       "The Credit ledger cannot be reached.", 1};
+  }
+}
+
 std::unique_ptr<identity::AccountStore> make_account_store(const Context& context);
 std::unique_ptr<identity::KeyStore> make_key_store(const Context& context);
 std::unique_ptr<identity::OperatorStore> make_operator_store(const Context& context);
 std::unique_ptr<ledger::CorrectionStore> make_correction_store(const Context& context);
 std::unique_ptr<ledger::LedgerStore> make_ledger_store(const Context& context,
                                                        const std::string& node_name);
+std::unique_ptr<ledger::UsageStore> make_usage_store(const Context& context);
 std::unique_ptr<registry::ManifestStore> make_manifest_store(const Context& context);
 std::unique_ptr<SharedSecrets> make_shared_secrets(const Context& context);
 

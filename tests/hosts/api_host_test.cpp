@@ -161,7 +161,9 @@ TEST_F(ApiHostTest, AccountRoutesRefuseEveryOtherCredential) {
       {{"Authorization: Bearer good", "PAYMENT-SIGNATURE: e30="}, 400, "auth.credential_conflict"},
       {{"PAYMENT-SIGNATURE: e30="}, 400, "x402.not_payable"},
   };
-  for (const char* target : {"/v1/auth/context", "/v1/billing-accounts/acc_good/credit-balance"}) {
+  for (const char* target : {"/v1/auth/context", "/v1/billing-accounts/acc_good/credit-balance",
+                             "/v1/billing-accounts/acc_good/billing?collection=usage",
+                             "/v1/billing-accounts/acc_good/usage"}) {
     for (const Case& one : cases) {
       const HttpReply reply = get(target, one.headers);
       const std::string what = one.headers.empty() ? "none" : one.headers[0];
@@ -198,43 +200,70 @@ TEST_F(ApiHostTest, CreditBalanceIsACanonicalString) {
   }
 }
 
+// The routes below an account, each with a query that it takes.
+std::string account_route(const std::string& account, const std::string& route) {
+  return "/v1/billing-accounts/" + account + route;
+}
+constexpr const char* account_reads[] = {"/credit-balance", "/billing?collection=usage",
+                                         "/billing?collection=allocations",
+                                         "/billing?collection=invoices", "/usage"};
+
 TEST_F(ApiHostTest, AKeyReadsItsOwnAccountAlone) {
-  const auto balance_of = [this](const std::string& account) {
-    return get("/v1/billing-accounts/" + account + "/credit-balance",
-               {"Authorization: Bearer good"});
-  };
-  for (const char* account : {"acc_other", "acc_goo", "acc_goodd", "ACC_GOOD", "acc_good%20"}) {
-    EXPECT_EQ(code_of(balance_of(account)), "account.forbidden") << account;
+  for (const char* route : account_reads) {
+    const auto read = [&](const std::string& account) {
+      return get(account_route(account, route), {"Authorization: Bearer good"});
+    };
+    for (const char* account : {"acc_other", "acc_goo", "acc_goodd", "ACC_GOOD", "acc_good%20"}) {
+      EXPECT_EQ(code_of(read(account)), "account.forbidden") << account << route;
+    }
+    for (const char* account : {"%zz", "acc_good%00", "acc_good%", "acc_good%4"}) {
+      EXPECT_EQ(code_of(read(account)), "request.path_malformed") << account << route;
+    }
+    EXPECT_EQ(read("acc%5Fgood").status, 200) << route;
   }
-  for (const char* account : {"%zz", "acc_good%00", "acc_good%", "acc_good%4"}) {
-    EXPECT_EQ(code_of(balance_of(account)), "request.path_malformed") << account;
-  }
-  EXPECT_EQ(balance_of("acc%5Fgood").status, 200);
 }
 
-TEST_F(ApiHostTest, AccountsThatAreNotActiveHaveNoBalance) {
+TEST_F(ApiHostTest, AccountsThatAreNotActiveHaveNoBooks) {
   const std::vector<std::tuple<std::string, int, std::string>> cases = {
       {"suspended", 403, "account.suspended"},
       {"closed", 403, "account.closed"},
       {"provisioning", 503, "account.provisioning"},
       {"failed", 502, "account.absent"}};
-  for (const auto& [token, status, code] : cases) {
-    const HttpReply reply = get("/v1/billing-accounts/acc_" + token + "/credit-balance",
-                                {"Authorization: Bearer " + token});
-    EXPECT_EQ(reply.status, status) << token;
-    EXPECT_EQ(code_of(reply), code) << token;
+  for (const char* route : account_reads) {
+    for (const auto& [token, status, code] : cases) {
+      const HttpReply reply =
+          get(account_route("acc_" + token, route), {"Authorization: Bearer " + token});
+      EXPECT_EQ(reply.status, status) << token << route;
+      EXPECT_EQ(code_of(reply), code) << token << route;
+      EXPECT_EQ(reply.header("retry-after"), status == 503 ? "2" : "") << token << route;
+    }
   }
 }
 
-TEST_F(ApiHostTest, LedgerFailuresKeepTheirStatus) {
+TEST_F(ApiHostTest, FailuresOfTheBooksKeepTheirStatus) {
   for (const auto& [code, status] : {std::pair{ErrorCode::account_read_failed, 500},
                                      {ErrorCode::account_absent, 502},
                                      {ErrorCode::billing_ledger_unavailable, 503}}) {
-    ledger_.error = static_cast<int>(code);
-    const HttpReply reply =
-        get("/v1/billing-accounts/acc_good/credit-balance", {"Authorization: Bearer good"});
-    EXPECT_EQ(reply.status, status);
-    EXPECT_EQ(code_of(reply), base::info_of(code).name);
+    ledger_.error = statements_.error = static_cast<int>(code);
+    for (const char* route : account_reads) {
+      if (std::string_view(route).ends_with("invoices")) continue;  // there are none to read
+      const HttpReply reply = get(account_route("acc_good", route), {"Authorization: Bearer good"});
+      EXPECT_EQ(reply.status, status) << route;
+      EXPECT_EQ(code_of(reply), base::info_of(code).name) << route;
+      EXPECT_EQ(reply.header("cache-control"), "private, no-store") << route;
+    }
+  }
+}
+
+TEST_F(ApiHostTest, AccountReadsAnswerGetAlone) {
+  for (const char* route : account_reads) {
+    for (const char* method : {"HEAD", "POST", "PUT", "DELETE"}) {
+      const HttpReply reply = call({.method = method,
+                                    .target = account_route("acc_good", route),
+                                    .headers = {"Authorization: Bearer good"}});
+      EXPECT_EQ(reply.status, 405) << method << route;
+      EXPECT_EQ(reply.header("allow"), "GET, OPTIONS") << method << route;
+    }
   }
 }
 

@@ -168,6 +168,27 @@ Result<ledger::Balance, base::Error> ScriptedLedger::balance(std::string_view, r
   return balance;
 }
 
+Result<ledger::Page<ledger::UsageRow>, base::Error> ScriptedStatements::usage(
+    const ledger::PageQuery& query, runtime::Deadline) {
+  if (error >= 0) return make_error(static_cast<ErrorCode>(error.load()));
+  page_query = query;
+  return usage_page;
+}
+
+Result<ledger::Page<ledger::Allocation>, base::Error> ScriptedStatements::allocations(
+    const ledger::PageQuery& query, runtime::Deadline) {
+  if (error >= 0) return make_error(static_cast<ErrorCode>(error.load()));
+  page_query = query;
+  return allocation_page;
+}
+
+Result<ledger::UsageSummary, base::Error> ScriptedStatements::summary(
+    const ledger::SummaryQuery& query, runtime::Deadline) {
+  if (error >= 0) return make_error(static_cast<ErrorCode>(error.load()));
+  summary_query = query;
+  return sums;
+}
+
 void RecordingAccessLog::write(const hosts::api::AccessRecord& record) noexcept {
   const std::lock_guard lock(mutex_);
   records_.push_back({std::string(record.request_id), std::string(record.client_request_id),
@@ -197,8 +218,8 @@ void HostFixture::start(hosts::api::ApiHostSettings settings) {
   options.loops = 2;
   runtime_ = std::make_unique<runtime::Runtime>(options);
   host_ = std::make_unique<hosts::api::ApiHost>(
-      hosts::api::ApiHostParts{backend_, authenticator_, ledger_, *runtime_, clock_, random_,
-                               access_log_},
+      hosts::api::ApiHostParts{backend_, authenticator_, ledger_, statements_, *runtime_, clock_,
+                               random_, access_log_},
       std::move(settings));
   server_ = wire::make_server(*runtime_, {}, *log_);
   const auto started =

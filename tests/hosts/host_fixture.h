@@ -69,6 +69,25 @@ class ScriptedLedger final : public ledger::Ledger {
   std::atomic<std::int64_t> credits{1000};
 };
 
+// Remembers what it was asked and answers with what it was given.
+class ScriptedStatements final : public ledger::Statements {
+ public:
+  Result<ledger::Page<ledger::UsageRow>, base::Error> usage(const ledger::PageQuery& query,
+                                                            runtime::Deadline deadline) override;
+  Result<ledger::Page<ledger::Allocation>, base::Error> allocations(
+      const ledger::PageQuery& query, runtime::Deadline deadline) override;
+  Result<ledger::UsageSummary, base::Error> summary(const ledger::SummaryQuery& query,
+                                                    runtime::Deadline deadline) override;
+
+  std::atomic<int> error{-1};  // a base::ErrorCode to fail with
+  // Written and read while no request is on its way.
+  ledger::Page<ledger::UsageRow> usage_page;
+  ledger::Page<ledger::Allocation> allocation_page;
+  ledger::UsageSummary sums;
+  ledger::PageQuery page_query;
+  ledger::SummaryQuery summary_query;
+};
+
 struct LoggedRequest {
   std::string request_id, client_request_id, method, path, route, lane;
   hosts::api::Endpoint endpoint;
@@ -93,7 +112,10 @@ class RecordingAccessLog final : public hosts::api::AccessLog {
 class HostFixture : public testing::Test {
  protected:
   void SetUp() override {
-    start({.cors_origins = {"https://app.example"}, .build = {}, .reference = {}});
+    start({.cors_origins = {"https://app.example"},
+           .build = {},
+           .reference = {},
+           .cursor_key = std::string(32, 'k')});
   }
   void TearDown() override;
   void start(hosts::api::ApiHostSettings settings);
@@ -111,6 +133,7 @@ class HostFixture : public testing::Test {
   ScriptedBackend backend_;
   ScriptedAuthenticator authenticator_;
   ScriptedLedger ledger_;
+  ScriptedStatements statements_;
   RecordingAccessLog access_log_;
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<hosts::api::ApiHost> host_;

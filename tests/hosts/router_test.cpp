@@ -26,6 +26,8 @@ TEST(RouterTest, FindsEveryEndpoint) {
       {"/v1/operation-pricing-inventory", Endpoint::inventory, ""},
       {"/v1/auth/context", Endpoint::auth_context, ""},
       {"/v1/billing-accounts/acc_1/credit-balance", Endpoint::credit_balance, "acc_1"},
+      {"/v1/billing-accounts/acc_1/billing", Endpoint::billing, "acc_1"},
+      {"/v1/billing-accounts/acc_1/usage", Endpoint::usage, "acc_1"},
       {"/v1/gateway/govdata/global/v1/daos", Endpoint::gateway, ""},
       {"/v1/gateway/", Endpoint::gateway, ""},
   };
@@ -50,6 +52,9 @@ TEST(RouterTest, NothingElseIsARoute) {
                                  "/v1/capabilities/a/b",
                                  "/v1/billing-accounts//credit-balance",
                                  "/v1/billing-accounts/credit-balance",
+                                 "/v1/billing-accounts/billing",
+                                 "/v1/billing-accounts//usage",
+                                 "/v1/billing-accounts/a/usage/m",
                                  "/v1/billing-accounts/a/b/credit-balance",
                                  "/v1/billing-accounts/a/credit-balance/",
                                  "/v1/auth/context/",

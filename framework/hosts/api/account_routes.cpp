@@ -1,8 +1,10 @@
 #include "hosts/api/account_routes.h"
 
 #include <string>
+#include <utility>
 
-#include "base/canonical_json.h"
+#include "hosts/api/account_json.h"
+#include "hosts/api/account_query.h"
 #include "hosts/api/query.h"
 
 namespace turnpike::hosts::api {
@@ -32,7 +34,7 @@ std::string_view credential_message(base::ErrorCode code) {
   }
 }
 
-// What stands between the account and its balance, if anything.
+// What stands between the account and its books, if anything.
 std::optional<base::Error> account_problem(identity::AccountStatus status) {
   switch (status) {
     case identity::AccountStatus::active:
@@ -56,8 +58,8 @@ std::optional<base::Error> account_problem(identity::AccountStatus status) {
 
 }  // namespace
 
-AccountRoutes::AccountRoutes(identity::Authenticator& authenticator, ledger::Ledger& ledger)
-    : authenticator_(authenticator), ledger_(ledger) {
+AccountRoutes::AccountRoutes(const Parts& parts, std::string cursor_key)
+    : parts_(parts), cursor_key_(std::move(cursor_key)) {
   credentials_.rows.push_back({exchange::LaneRole::credits, true, true, "key", {}});
   // Nothing here is paid per call, but a payment beside a key is a conflict here as well.
   credentials_.rows.push_back(
@@ -74,7 +76,8 @@ Result<AccountRoutes::Caller, base::Error> AccountRoutes::authenticate(Turn& tur
   if (choice.lane == nullptr) {
     return refuse(choice.refusal, std::string(credential_message(choice.refusal)));
   }
-  return authenticator_.authenticate(sent.token, runtime::Deadline::after_ms(read_timeout_ms));
+  return parts_.authenticator.authenticate(sent.token,
+                                           runtime::Deadline::after_ms(read_timeout_ms));
 }
 
 void AccountRoutes::auth_context(Turn& turn) const {
@@ -87,15 +90,11 @@ void AccountRoutes::auth_context(Turn& turn) const {
     turn.refuse(query.error(), {.cache_control = cache_control});
     return;
   }
-  std::string body = "{\"principal_id\":";
-  base::append_canonical_string(body, (*caller)->principal_id);
-  body += ",\"billing_account_id\":";
-  base::append_canonical_string(body, (*caller)->account_id);
-  body += ",\"actor_subject_id\":null}";
-  turn.send_json(200, body, cache_control);
+  turn.send_json(200, auth_context_body(**caller), cache_control);
 }
 
-void AccountRoutes::credit_balance(Turn& turn, std::string_view account) const {
+void AccountRoutes::answer(Turn& turn, std::string_view account,
+                           const std::function<Body(const std::string& account_id)>& read) const {
   const auto refuse_with = [&turn](const base::Error& error) {
     turn.refuse(error, {.cache_control = cache_control});
   };
@@ -107,18 +106,56 @@ void AccountRoutes::credit_balance(Turn& turn, std::string_view account) const {
                               "An API key reads its own billing account alone."));
   }
   if (const auto problem = account_problem(principal.account_status)) return refuse_with(*problem);
-  if (auto query = read_query(turn.request.query(), {}); !query.ok()) {
-    return refuse_with(query.error());
+  const Body body = read(principal.account_id);
+  if (!body.ok()) return refuse_with(body.error());
+  turn.send_json(200, *body, cache_control);
+}
+
+void AccountRoutes::credit_balance(Turn& turn, std::string_view account) const {
+  answer(turn, account, [&](const std::string& id) -> Body {
+    if (auto query = read_query(turn.request.query(), {}); !query.ok()) {
+      return std::move(query).error();
+    }
+    const auto balance = parts_.ledger.balance(id, runtime::Deadline::after_ms(read_timeout_ms));
+    if (!balance.ok()) return balance.error();
+    return credit_balance_body(id, *balance);
+  });
+}
+
+void AccountRoutes::billing(Turn& turn, std::string_view account) const {
+  answer(turn, account,
+         [&](const std::string& id) { return billing_page(id, turn.request.query()); });
+}
+
+AccountRoutes::Body AccountRoutes::billing_page(const std::string& account_id,
+                                                std::string_view text) const {
+  const auto query = read_billing_query(text, account_id, cursor_key_);
+  if (!query.ok()) return query.error();
+  const auto deadline = runtime::Deadline::after_ms(read_timeout_ms);
+  const auto body_of = [&](const auto& page) -> Body {
+    if (!page.ok()) return page.error();
+    return billing_body(*query, *page, cursor_key_);
+  };
+  switch (query->collection) {
+    case Collection::allocations:
+      return body_of(parts_.statements.allocations(query->page, deadline));
+    case Collection::usage:
+      return body_of(parts_.statements.usage(query->page, deadline));
+    case Collection::invoices:
+      break;
   }
-  const auto balance =
-      ledger_.balance(principal.account_id, runtime::Deadline::after_ms(read_timeout_ms));
-  if (!balance.ok()) return refuse_with(balance.error());
-  std::string body = "{\"billingAccountId\":";
-  base::append_canonical_string(body, principal.account_id);
-  body += ",\"meterKey\":\"request_count\",\"creditBalance\":\"" +
-          std::to_string(balance->credits) + "\",\"generatedAt\":\"" +
-          base::rfc3339(balance->generated_at_ms) + "\"}";
-  turn.send_json(200, body, cache_control);
+  return empty_billing_body(*query, parts_.clock.now_ms());
+}
+
+void AccountRoutes::usage(Turn& turn, std::string_view account) const {
+  answer(turn, account, [&](const std::string& id) -> Body {
+    const auto query = read_usage_query(turn.request.query(), id, parts_.clock.now_ms());
+    if (!query.ok()) return query.error();
+    const auto summary =
+        parts_.statements.summary(*query, runtime::Deadline::after_ms(read_timeout_ms));
+    if (!summary.ok()) return summary.error();
+    return usage_summary_body(*query, *summary);
+  });
 }
 
 }  // namespace turnpike::hosts::api

@@ -26,7 +26,8 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
       cors_(std::move(settings.cors_origins)),
       public_routes_(parts.backend, parts.runtime.pool(), parts.clock, std::move(settings.build),
                      std::move(settings.reference)),
-      account_routes_(parts.authenticator, parts.ledger) {
+      account_routes_({parts.authenticator, parts.ledger, parts.statements, parts.clock},
+                      std::move(settings.cursor_key)) {
   for (std::size_t loop = 0; loop < parts.runtime.loops().size(); ++loop) {
     ids_.push_back(std::make_unique<LoopIds>(LoopIds{base::UuidSource(parts.clock, parts.random)}));
   }
@@ -138,6 +139,10 @@ void ApiHost::dispatch_fixed(Turn& turn, Endpoint endpoint, const std::string& p
       return account_routes_.auth_context(turn);
     case Endpoint::credit_balance:
       return account_routes_.credit_balance(turn, parameter);
+    case Endpoint::billing:
+      return account_routes_.billing(turn, parameter);
+    case Endpoint::usage:
+      return account_routes_.usage(turn, parameter);
     case Endpoint::gateway:
     case Endpoint::none:
       return;  // answered by dispatch()

@@ -26,6 +26,7 @@ struct ApiHostParts {
   Backend& backend;
   identity::Authenticator& authenticator;
   ledger::Ledger& ledger;
+  ledger::Statements& statements;
   runtime::Runtime& runtime;
   const Clock& clock;
   Random& random;
@@ -36,6 +37,7 @@ struct ApiHostSettings {
   std::vector<std::string> cors_origins;  // see Cors
   BuildInfo build;
   ReferencePage reference;
+  std::string cursor_key = {};  // the secret that signs cursors, shared by the nodes
 };
 
 class ApiHost final : public wire::Handler {

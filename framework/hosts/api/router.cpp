@@ -13,7 +13,7 @@ struct FixedRoute {
   Endpoint endpoint;
 };
 
-constexpr std::array<FixedRoute, 11> fixed_routes = {{
+constexpr std::array<FixedRoute, 13> fixed_routes = {{
     {"/healthz", "", false, Endpoint::health},
     {"/readyz", "", false, Endpoint::readiness},
     {"/version", "", false, Endpoint::version},
@@ -25,14 +25,17 @@ constexpr std::array<FixedRoute, 11> fixed_routes = {{
     {"/v1/operation-pricing-inventory", "", false, Endpoint::inventory},
     {"/v1/auth/context", "", false, Endpoint::auth_context},
     {"/v1/billing-accounts/", "/credit-balance", true, Endpoint::credit_balance},
+    {"/v1/billing-accounts/", "/billing", true, Endpoint::billing},
+    {"/v1/billing-accounts/", "/usage", true, Endpoint::usage},
 }};
 
 }  // namespace
 
 std::string_view name_of(Endpoint endpoint) noexcept {
   constexpr std::array<std::string_view, endpoint_count> names = {
-      "none",         "health",     "readiness", "version",      "openapi",        "reference",
-      "capabilities", "capability", "inventory", "auth_context", "credit_balance", "gateway"};
+      "none",           "health",       "readiness",  "version",   "openapi",
+      "reference",      "capabilities", "capability", "inventory", "auth_context",
+      "credit_balance", "billing",      "usage",      "gateway"};
   return names[static_cast<std::size_t>(endpoint)];
 }
 
@@ -58,6 +61,8 @@ std::string_view allowed_methods(Endpoint endpoint) noexcept {
       return "GET, POST, OPTIONS";
     case Endpoint::auth_context:
     case Endpoint::credit_balance:
+    case Endpoint::billing:
+    case Endpoint::usage:
       return "GET, OPTIONS";
     default:
       return "GET, HEAD, OPTIONS";

@@ -19,10 +19,12 @@ enum class Endpoint : std::uint8_t {
   inventory,
   auth_context,
   credit_balance,
+  billing,
+  usage,
   gateway,
 };
 
-inline constexpr std::size_t endpoint_count = 12;
+inline constexpr std::size_t endpoint_count = 14;
 
 // For logs and metrics.
 std::string_view name_of(Endpoint endpoint) noexcept;

@@ -1,0 +1,20 @@
+// A text that only who knows the key can have written: base64url(text) "." base64url(HMAC-SHA-256).
+// What it says is readable by anybody. Pure functions; safe on any Thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace turnpike::crypto {
+
+inline constexpr std::size_t signed_text_bytes_max = 1024;
+
+// `context` keeps the signatures of one use of a key apart from those of its other uses.
+std::string sign_text(std::string_view text, std::string_view context, std::string_view key);
+
+// The text, if the signature holds. Nothing for anything longer than the bound, either.
+std::optional<std::string> verified_text(std::string_view signed_text, std::string_view context,
+                                         std::string_view key);
+
+}  // namespace turnpike::crypto

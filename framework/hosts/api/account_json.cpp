@@ -1,0 +1,144 @@
+#include "hosts/api/account_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/ids.h"
+
+namespace turnpike::hosts::api {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const Json& body) {
+  // What a caller's own bytes got into the books is shown as far as it is UTF-8.
+  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+std::string credits_text(ledger::Credits credits) { return std::to_string(credits); }
+
+Json correction_json(const std::optional<ledger::CreditsRestored>& restored) {
+  if (!restored) return nullptr;
+  return {{"correctionId", restored->correction_id},
+          {"kind", ledger::name_of(restored->kind)},
+          {"creditsRestored", credits_text(restored->units)},
+          {"recordedAt", base::rfc3339(restored->recorded_at_ms)}};
+}
+
+Json to_json(const ledger::UsageRow& row) {
+  return {{"messageId", row.message_id},
+          {"requestId", row.request_id},
+          {"clientRequestId", text_or_null(row.client_request_id)},
+          {"occurredAt", base::rfc3339(row.occurred_at_ms)},
+          {"routeId", row.route_id},
+          {"routeRevision", row.route_revision},
+          {"method", row.method},
+          {"lane", row.lane},
+          {"creditCost", credits_text(row.credit_cost)},
+          {"creditsCharged", credits_text(row.credits_charged)},
+          {"priceVersion", row.price_version},
+          {"generation", row.generation},
+          {"outcome", ledger::outcome_of(row.outcome_reason)},
+          {"outcomeReason", row.outcome_reason},
+          {"upstreamStatus", row.upstream_status == 0 ? Json(nullptr) : Json(row.upstream_status)},
+          {"upstreamMs", row.upstream_ms},
+          {"apiKeyId", text_or_null(row.api_key_id)},
+          {"correction", correction_json(row.restored)}};
+}
+
+Json to_json(const ledger::Allocation& allocation) {
+  return {{"id", allocation.id},
+          {"origin", ledger::name_of(allocation.origin)},
+          {"credits", credits_text(allocation.units)},
+          {"remaining", credits_text(allocation.remaining)},
+          {"effectiveAt", base::rfc3339(allocation.effective_at_ms)},
+          {"expiresAt", base::rfc3339(allocation.expires_at_ms)},
+          {"status", ledger::name_of(allocation.status)}};
+}
+
+std::string page_text(const BillingQuery& query, Json items, Json next_cursor,
+                      std::int64_t generated_at_ms) {
+  return text_of({{"billingAccountId", query.page.account_id},
+                  {"collection", name_of(query.collection)},
+                  {"items", std::move(items)},
+                  {"nextCursor", std::move(next_cursor)},
+                  {"generatedAt", base::rfc3339(generated_at_ms)}});
+}
+
+template <class Item>
+std::string page_body(const BillingQuery& query, const ledger::Page<Item>& page,
+                      std::string_view cursor_key) {
+  Json items = Json::array();
+  for (const Item& item : page.items) items.push_back(to_json(item));
+  const Json next = page.next ? Json(make_billing_cursor(query.page.account_id, query.collection,
+                                                         *page.next, cursor_key))
+                              : Json(nullptr);
+  return page_text(query, std::move(items), next, page.generated_at_ms);
+}
+
+void add_sums(Json& object, const ledger::UsageSums& sums) {
+  object["requests"] = sums.requests;
+  object["charged"] = sums.charged;
+  object["released"] = sums.released;
+  object["creditsCharged"] = credits_text(sums.credits);
+}
+
+}  // namespace
+
+std::string auth_context_body(const identity::Principal& principal) {
+  return text_of({{"principal_id", principal.principal_id},
+                  {"billing_account_id", principal.account_id},
+                  {"actor_subject_id", nullptr}});
+}
+
+std::string credit_balance_body(std::string_view account_id, const ledger::Balance& balance) {
+  return text_of({{"billingAccountId", account_id},
+                  {"meterKey", "request_count"},
+                  {"creditBalance", credits_text(balance.credits)},
+                  {"generatedAt", base::rfc3339(balance.generated_at_ms)}});
+}
+
+std::string billing_body(const BillingQuery& query, const ledger::Page<ledger::UsageRow>& page,
+                         std::string_view cursor_key) {
+  return page_body(query, page, cursor_key);
+}
+
+std::string billing_body(const BillingQuery& query, const ledger::Page<ledger::Allocation>& page,
+                         std::string_view cursor_key) {
+  return page_body(query, page, cursor_key);
+}
+
+std::string empty_billing_body(const BillingQuery& query, std::int64_t now_ms) {
+  return page_text(query, Json::array(), nullptr, now_ms);
+}
+
+std::string usage_summary_body(const ledger::SummaryQuery& query,
+                               const ledger::UsageSummary& summary) {
+  Json totals;
+  add_sums(totals, summary.totals);
+  Json body = {{"from", base::rfc3339(query.from_ms)},
+               {"to", base::rfc3339(query.to_ms)},
+               {"granularity", ledger::name_of(query.granularity)},
+               {"totals", std::move(totals)},
+               {"series", Json::array()},
+               {"byOperation", Json::array()},
+               {"byKey", Json::array()}};
+  for (const auto& bucket : summary.series) {
+    add_sums(body["series"].emplace_back(Json{{"start", base::rfc3339(bucket.start_ms)}}),
+             bucket.sums);
+  }
+  for (const auto& operation : summary.by_operation) {
+    add_sums(body["byOperation"].emplace_back(
+                 Json{{"routeId", operation.route_id}, {"method", operation.method}}),
+             operation.sums);
+  }
+  for (const auto& key : summary.by_key) {
+    add_sums(body["byKey"].emplace_back(Json{{"apiKeyId", text_or_null(key.api_key_id)}}),
+             key.sums);
+  }
+  return text_of(body);
+}
+
+}  // namespace turnpike::hosts::api

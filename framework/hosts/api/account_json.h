@@ -1,0 +1,26 @@
+// The bodies of the account routes (decisions.md, Accounts and Credits): camelCase, Credits as
+// canonical whole-number strings, times in RFC 3339 UTC with milliseconds. Pure functions; any
+// Thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "hosts/api/account_query.h"
+#include "identity/account.h"
+#include "ledger/ledger.h"
+
+namespace turnpike::hosts::api {
+
+std::string auth_context_body(const identity::Principal& principal);
+std::string credit_balance_body(std::string_view account_id, const ledger::Balance& balance);
+std::string billing_body(const BillingQuery& query, const ledger::Page<ledger::UsageRow>& page,
+                         std::string_view cursor_key);
+std::string billing_body(const BillingQuery& query, const ledger::Page<ledger::Allocation>& page,
+                         std::string_view cursor_key);
+// Invoices: there are none until Credits can be bought.
+std::string empty_billing_body(const BillingQuery& query, std::int64_t now_ms);
+std::string usage_summary_body(const ledger::SummaryQuery& query,
+                               const ledger::UsageSummary& summary);
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,177 @@
+#include "hosts/api/account_query.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/canonical_json.h"
+#include "base/ids.h"
+#include "base/limits.h"
+#include "crypto/signed_text.h"
+#include "hosts/api/query.h"
+
+namespace turnpike::hosts::api {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view cursor_context = "turnpike billing cursor";
+constexpr std::int64_t day_ms = 24ll * 60 * 60 * 1000;
+constexpr std::size_t filter_bytes_max = 128;
+constexpr std::array<std::string_view, 3> collection_names{"allocations", "usage", "invoices"};
+
+base::Error rejected(std::string_view name, std::string problem, std::string fix) {
+  base::Error error;
+  error.code = base::ErrorCode::request_query_rejected;
+  error.message = "The query is not one that this route takes.";
+  error.fields.push_back({"query." + std::string(name), std::move(problem), std::move(fix)});
+  return error;
+}
+
+Result<Collection, base::Error> read_collection(const FixedQuery& fields) {
+  const auto text = fields.find("collection");
+  for (std::size_t at = 0; text && at < collection_names.size(); ++at) {
+    if (*text == collection_names[at]) return static_cast<Collection>(at);
+  }
+  return rejected("collection", text ? "it is no collection" : "it is missing",
+                  "Pass collection=allocations, collection=usage or collection=invoices.");
+}
+
+// Decimal without sign or leading zero.
+Result<std::uint32_t, base::Error> read_limit(const FixedQuery& fields) {
+  const auto text = fields.find("limit");
+  if (!text) return base::limits::billing_page_default;
+  std::uint32_t value = 0;
+  const char* end = text->data() + text->size();
+  const auto [rest, problem] = std::from_chars(text->data(), end, value);
+  const bool is_number = problem == std::errc{} && rest == end && text->front() != '0';
+  if (is_number && value <= base::limits::billing_page_max) return value;
+  return rejected("limit", "it is not an integer from 1 to 100",
+                  "Pass limit=50, or leave it out for 50.");
+}
+
+base::Error bad_cursor(std::string problem) {
+  return rejected("after", std::move(problem),
+                  "Pass nextCursor unchanged, for the same account and collection, or leave after "
+                  "out to start from the first page.");
+}
+
+Result<ledger::Place, base::Error> read_cursor(std::string_view cursor, std::string_view account_id,
+                                               Collection collection, std::string_view key) {
+  const auto payload = crypto::verified_text(cursor, cursor_context, key);
+  if (!payload) return bad_cursor("its signature does not hold");
+  // What is signed is ours: it has the members that make_billing_cursor() gave it.
+  const json fields = json::parse(*payload, nullptr, false);
+  if (!fields.is_object() || fields.value("v", 0) != 1) return bad_cursor("its version is unknown");
+  if (fields.value("account", "") != account_id) {
+    return bad_cursor("it was made for another account");
+  }
+  if (fields.value("collection", "") != name_of(collection)) {
+    return bad_cursor("it was made for another collection");
+  }
+  return ledger::Place{fields.value("number", std::int64_t{0}), fields.value("id", "")};
+}
+
+Result<std::optional<std::int64_t>, base::Error> read_time(const FixedQuery& fields,
+                                                           std::string_view name) {
+  const auto text = fields.find(name);
+  if (!text) return std::optional<std::int64_t>();
+  const auto time_ms = base::parse_rfc3339(*text);
+  if (time_ms && *time_ms >= 0) return time_ms;
+  return rejected(name, "it is not a time in UTC since 1970",
+                  "Pass " + std::string(name) + "=2026-11-21T00:00:00Z (RFC 3339, ending in Z).");
+}
+
+Result<std::string, base::Error> read_filter(const FixedQuery& fields, std::string_view name,
+                                             std::string_view example) {
+  const auto text = fields.find(name);
+  if (!text) return std::string();
+  if (!text->empty() && text->size() <= filter_bytes_max && base::is_utf8(*text)) return *text;
+  return rejected(
+      name, "it is empty or no id",
+      "Pass " + std::string(name) + " as " + std::string(example) + " shows it, or leave it out.");
+}
+
+Result<ledger::Granularity, base::Error> read_granularity(const FixedQuery& fields) {
+  const auto text = fields.find("granularity");
+  const auto granularity = text ? ledger::granularity(*text) : ledger::Granularity::day;
+  if (granularity) return *granularity;
+  return rejected("granularity", "it is none of hour, day and month",
+                  "Pass granularity=day, or leave it out for day.");
+}
+
+}  // namespace
+
+std::string_view name_of(Collection collection) noexcept {
+  return collection_names[static_cast<std::size_t>(collection)];
+}
+
+Result<BillingQuery, base::Error> read_billing_query(std::string_view query,
+                                                     std::string_view account_id,
+                                                     std::string_view cursor_key) {
+  const auto fields = read_query(query, {"collection", "limit", "after"});
+  if (!fields.ok()) return fields.error();
+  const auto collection = read_collection(*fields);
+  if (!collection.ok()) return collection.error();
+  const auto limit = read_limit(*fields);
+  if (!limit.ok()) return limit.error();
+  BillingQuery read;
+  read.collection = *collection;
+  read.page.account_id = account_id;
+  read.page.limit = *limit;
+  if (const auto cursor = fields->find("after")) {
+    auto place = read_cursor(*cursor, account_id, *collection, cursor_key);
+    if (!place.ok()) return std::move(place).error();
+    read.page.after = *std::move(place);
+  }
+  return read;
+}
+
+Result<ledger::SummaryQuery, base::Error> read_usage_query(std::string_view query,
+                                                           std::string_view account_id,
+                                                           std::int64_t now_ms) {
+  const auto fields = read_query(query, {"from", "to", "granularity", "route_id", "api_key_id"});
+  if (!fields.ok()) return fields.error();
+  const auto granularity = read_granularity(*fields);
+  if (!granularity.ok()) return granularity.error();
+  const auto from = read_time(*fields, "from");
+  if (!from.ok()) return from.error();
+  const auto to = read_time(*fields, "to");
+  if (!to.ok()) return to.error();
+  auto route = read_filter(*fields, "route_id", "routeId of a usage row");
+  if (!route.ok()) return std::move(route).error();
+  auto key = read_filter(*fields, "api_key_id", "apiKeyId of a usage row");
+  if (!key.ok()) return std::move(key).error();
+
+  ledger::SummaryQuery read;
+  read.filter = {std::string(account_id), *std::move(route), *std::move(key)};
+  read.granularity = *granularity;
+  read.to_ms = to->value_or(ledger::bucket_end(now_ms, ledger::Granularity::day));
+  read.from_ms = from->value_or(std::max<std::int64_t>(0, read.to_ms - 30 * day_ms));
+  if (read.from_ms >= read.to_ms) {
+    return rejected("from", "it is not before to", "Pass from earlier than to.");
+  }
+  if (!ledger::bucket_starts(read.from_ms, read.to_ms, read.granularity)) {
+    return rejected("granularity",
+                    "there are more than " + std::to_string(base::limits::usage_buckets_max) +
+                        " of it between from and to",
+                    "Pass a coarser granularity, or from and to closer to each other.");
+  }
+  return read;
+}
+
+std::string make_billing_cursor(std::string_view account_id, Collection collection,
+                                const ledger::Place& place, std::string_view cursor_key) {
+  const json fields = {{"v", 1},
+                       {"account", account_id},
+                       {"collection", name_of(collection)},
+                       {"number", place.number},
+                       {"id", place.id}};
+  return crypto::sign_text(base::canonical_json(fields).value(), cursor_context, cursor_key);
+}
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,40 @@
+// The queries of the account routes: billing pages and usage summaries, read and judged, with the
+// cursors that lead from page to page. A cursor is signed and bound to its account and collection.
+// Pure functions; any Thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "ledger/usage.h"
+#include "ledger/usage_summary.h"
+
+namespace turnpike::hosts::api {
+
+enum class Collection : std::uint8_t { allocations, usage, invoices };
+std::string_view name_of(Collection collection) noexcept;
+
+struct BillingQuery {
+  Collection collection = Collection::usage;
+  ledger::PageQuery page;
+};
+
+// `query` without its '?'. Every error is a 400 that names the field and the fix.
+Result<BillingQuery, base::Error> read_billing_query(std::string_view query,
+                                                     std::string_view account_id,
+                                                     std::string_view cursor_key);
+
+// Without `from` and `to`: the last 30 days in UTC, today included.
+Result<ledger::SummaryQuery, base::Error> read_usage_query(std::string_view query,
+                                                           std::string_view account_id,
+                                                           std::int64_t now_ms);
+
+std::string make_billing_cursor(std::string_view account_id, Collection collection,
+                                const ledger::Place& place, std::string_view cursor_key);
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,79 @@
+#include "ledger/statements.h"
+
+#include <utility>
+
+namespace turnpike::ledger {
+namespace {
+
+constexpr std::uint32_t reading_threads_max = 4;
+constexpr std::uint32_t reading_queue_max = 1'024;
+
+base::Error no_answer_in_time() {
+  return {base::ErrorCode::billing_ledger_unavailable, "The books could not be read in time.", 1};
+}
+
+template <class Item>
+Result<Page<Item>, base::Error> page_or_refusal(
+    Result<std::optional<Page<Item>>, base::Error> page) {
+  if (!page) return std::move(page).error();
+  if (page->has_value()) return **std::move(page);
+  base::Error error{base::ErrorCode::request_query_rejected,
+                    "The cursor's place does not exist any more: start from the first page."};
+  error.fields.push_back({"query.after", "its place is no longer known",
+                          "Leave after out to start from the first page."});
+  return error;
+}
+
+}  // namespace
+
+Result<Unit, base::Error> catch_up_whole(UsageStore& store, runtime::Deadline deadline) {
+  while (true) {
+    const auto more = store.catch_up();
+    if (!more) return more.error();
+    if (!*more) return Unit{};
+    if (deadline.passed()) return no_answer_in_time();
+  }
+}
+
+PooledStatements::PooledStatements(UsageStore& store, runtime::BlockingPool& pool)
+    : store_(store),
+      pool_(pool),
+      user_(pool.add_user("statements", reading_threads_max, reading_queue_max)) {}
+
+template <class T, class F>
+Result<T, base::Error> PooledStatements::read(F work, runtime::Deadline deadline) {
+  auto reply = pool_.call(user_, std::move(work), deadline);
+  if (reply.outcome == runtime::PoolOutcome::done) return *std::move(reply.value);
+  return no_answer_in_time();
+}
+
+Result<Page<UsageRow>, base::Error> PooledStatements::usage(const PageQuery& query,
+                                                            runtime::Deadline deadline) {
+  return read<Page<UsageRow>>(
+      [&store = store_, query, deadline]() -> Result<Page<UsageRow>, base::Error> {
+        // All that stands below a place has its position already.
+        if (!query.after) {
+          if (auto done = catch_up_whole(store, deadline); !done) return std::move(done).error();
+        }
+        return page_or_refusal(store.usage(query));
+      },
+      deadline);
+}
+
+Result<Page<Allocation>, base::Error> PooledStatements::allocations(const PageQuery& query,
+                                                                    runtime::Deadline deadline) {
+  return read<Page<Allocation>>(
+      [&store = store_, query] { return page_or_refusal(store.allocations(query)); }, deadline);
+}
+
+Result<UsageSummary, base::Error> PooledStatements::summary(const SummaryQuery& query,
+                                                            runtime::Deadline deadline) {
+  return read<UsageSummary>(
+      [&store = store_, query, deadline]() -> Result<UsageSummary, base::Error> {
+        if (auto done = catch_up_whole(store, deadline); !done) return std::move(done).error();
+        return summarize(store, query, deadline);
+      },
+      deadline);
+}
+
+}  // namespace turnpike::ledger

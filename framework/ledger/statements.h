@@ -1,0 +1,55 @@
+// Statements: what an account may read of the books, for hosts. Every reading sees all that was
+// committed before it began: what has no position yet (usage.h) gets it first.
+//
+// Owned by app/; safe for concurrent use by all loop Threads. Every call suspends the calling fiber
+// (or blocks a plain Thread) while the pool reads.
+//
+// Errors: billing.ledger_unavailable (503), account.read_failed (500), and for a place that is none
+// of this account's request.query_rejected (400).
+#pragma once
+
+#include "ledger/usage.h"
+#include "ledger/usage_summary.h"
+#include "runtime/deadline.h"
+#include "runtime/pool.h"
+
+namespace turnpike::ledger {
+
+class Statements {
+ public:
+  virtual ~Statements() = default;
+  [[nodiscard]] virtual Result<Page<UsageRow>, base::Error> usage(const PageQuery& query,
+                                                                  runtime::Deadline deadline) = 0;
+  [[nodiscard]] virtual Result<Page<Allocation>, base::Error> allocations(
+      const PageQuery& query, runtime::Deadline deadline) = 0;
+  // REQUIRES: as summarize().
+  [[nodiscard]] virtual Result<UsageSummary, base::Error> summary(const SummaryQuery& query,
+                                                                  runtime::Deadline deadline) = 0;
+};
+
+// The Statements over a store.
+class PooledStatements final : public Statements {
+ public:
+  // Both outlive it.
+  PooledStatements(UsageStore& store, runtime::BlockingPool& pool);
+
+  Result<Page<UsageRow>, base::Error> usage(const PageQuery& query,
+                                            runtime::Deadline deadline) override;
+  Result<Page<Allocation>, base::Error> allocations(const PageQuery& query,
+                                                    runtime::Deadline deadline) override;
+  Result<UsageSummary, base::Error> summary(const SummaryQuery& query,
+                                            runtime::Deadline deadline) override;
+
+ private:
+  template <class T, class F>
+  Result<T, base::Error> read(F work, runtime::Deadline deadline);
+
+  UsageStore& store_;
+  runtime::BlockingPool& pool_;
+  const runtime::PoolUser user_;
+};
+
+// Calls catch_up() until nothing that was committed before is left, or the deadline passes. Blocks.
+Result<Unit, base::Error> catch_up_whole(UsageStore& store, runtime::Deadline deadline);
+
+}  // namespace turnpike::ledger

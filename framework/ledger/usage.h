@@ -1,0 +1,153 @@
+// What an account can read of the books: its usage facts and allocations page by page, and sums of
+// its usage over a time. UsageStore is the port (storage/ implements it), statements.h the service
+// that loops may call.
+//
+// THE ORDER OF USAGE. Facts are committed by several streams at once, so neither their times nor
+// their (stream, seq) give an order in which nothing ever appears below what was read before.
+// Therefore every fact is given a position, off the commit path: catch_up() takes facts that are
+// committed and have none yet and numbers them, one such transaction at a time. A reader that sees
+// a position has seen every smaller one; a fact that commits late stands above all that was read
+// earlier, never among it. The same transaction adds the facts to sums per account and hour, so
+// that a summary does not read them one by one. Both can be made again from the facts.
+//
+// Values and a port. The port is called from the blocking pool or a plain Thread; it blocks.
+// Errors: billing.ledger_unavailable (try again), account.read_failed (the books and their index
+// do not agree, or cannot be read).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "ledger/books.h"
+#include "ledger/corrections.h"
+
+namespace turnpike::ledger {
+
+// What was given back for a call (corrections.h): of several corrections, the last one and their
+// sum.
+struct CreditsRestored {
+  std::string correction_id;
+  CorrectionKind kind = CorrectionKind::refund;
+  Credits units = 0;
+  std::int64_t recorded_at_ms = 0;
+};
+
+// One usage fact with its own bytes (ledger.h, UsageFact).
+struct UsageRow {
+  std::string message_id;
+  std::string request_id;
+  std::string client_request_id;  // empty: the caller sent none
+  std::string account_id;
+  std::string api_key_id;
+  std::int64_t occurred_at_ms = 0;
+  std::string route_id;
+  std::int64_t route_revision = 0;
+  std::string method;
+  std::string lane;
+  Credits credit_cost = 0;
+  Credits credits_charged = 0;
+  std::int64_t price_version = 0;
+  std::string generation;
+  std::string outcome_reason;
+  std::int64_t upstream_status = 0;  // 0: the upstream answered nothing
+  std::int64_t upstream_ms = 0;
+  std::optional<CreditsRestored> restored = {};
+};
+
+// "charged", "released" or "replayed", as the reason tells.
+std::string_view outcome_of(std::string_view outcome_reason) noexcept;
+
+// Where a page ended: the last item's number in its order, and its id, which proves that the number
+// still means the same item after the index was made again.
+struct Place {
+  std::int64_t number = 0;
+  std::string id;
+};
+
+// Newest first.
+template <class Item>
+struct Page {
+  std::vector<Item> items;
+  std::optional<Place> next;  // nothing: this is the last page
+  std::int64_t generated_at_ms = 0;
+};
+
+struct PageQuery {
+  std::string account_id;
+  std::optional<Place> after;
+  std::uint32_t limit = 50;
+};
+
+struct UsageSums {
+  std::int64_t requests = 0;
+  std::int64_t charged = 0;
+  std::int64_t released = 0;
+  Credits credits = 0;
+
+  UsageSums& operator+=(const UsageSums& other) noexcept {
+    requests += other.requests;
+    charged += other.charged;
+    released += other.released;
+    credits += other.credits;
+    return *this;
+  }
+};
+
+// Whose usage is summed; empty: any.
+struct UsageFilter {
+  std::string account_id;
+  std::string route_id = {};
+  std::string api_key_id = {};
+};
+
+// The sums of one hour, operation and key.
+struct HourSums {
+  std::int64_t hour = 0;  // since 1970 UTC
+  std::string route_id;
+  std::string method;
+  std::string api_key_id;
+  UsageSums sums;
+};
+
+struct PartOfHour {
+  std::vector<HourSums> sums;
+  std::optional<std::int64_t> next;  // where to go on; nothing: that was all
+};
+
+class UsageStore {
+ public:
+  virtual ~UsageStore() = default;
+
+  // Gives positions to facts that have none, a bounded number of them. True: there may be more;
+  // false: every fact that was committed before the call has its position.
+  [[nodiscard]] virtual Result<bool, base::Error> catch_up() = 0;
+  // Forgets all positions and sums; catch_up() makes them again.
+  [[nodiscard]] virtual Result<Unit, base::Error> forget_index() = 0;
+
+  // Nothing: `after` names no place of this account. They see what has a position.
+  [[nodiscard]] virtual Result<std::optional<Page<UsageRow>>, base::Error> usage(
+      const PageQuery& query) = 0;
+  [[nodiscard]] virtual Result<std::optional<Page<Allocation>>, base::Error> allocations(
+      const PageQuery& query) = 0;
+
+  // Sums of the hours from `first` to before `end`, in order, a bounded number of them; `after` is
+  // the last one of the answer before. Empty: that was all.
+  [[nodiscard]] virtual Result<std::vector<HourSums>, base::Error> hours(
+      const UsageFilter& filter, std::int64_t first, std::int64_t end,
+      const std::optional<HourSums>& after) = 0;
+  // Sums of the facts of one hour that occurred from `from_ms` to before `to_ms`, read one by one,
+  // a bounded number of them behind position `after`. REQUIRES: both lie in that hour or at its
+  // end.
+  [[nodiscard]] virtual Result<PartOfHour, base::Error> part_of_hour(const UsageFilter& filter,
+                                                                     std::int64_t from_ms,
+                                                                     std::int64_t to_ms,
+                                                                     std::int64_t after) = 0;
+};
+
+}  // namespace turnpike::ledger

@@ -1,0 +1,22 @@
+// Allocations as statements select them. Free functions over Rows; private to storage/.
+#pragma once
+
+#include <cstdint>
+
+#include "ledger/books.h"
+#include "storage/connection.h"
+
+namespace turnpike::storage {
+
+// Of `allocation a`. What open leases have not settled is the account's still.
+#define ALLOCATION_COLUMNS                                                                      \
+  "a.id, a.account_id, a.origin, a.units, a.remaining + (SELECT CAST(COALESCE(SUM(granted -"    \
+  " settled), 0) AS BIGINT) FROM lease l WHERE l.allocation_id = a.id AND l.state = 'open') AS" \
+  " remaining, a.created_at, a.effective_at, a.expires_at, a.state, a.expired"
+inline constexpr char allocation_kinds[] = "tttiiiiiti";
+
+// The allocation whose columns begin at `column`. Throws StoreError for what cannot be one.
+ledger::Allocation allocation_at(const Rows& rows, std::size_t row, std::size_t column,
+                                 std::int64_t now_ms);
+
+}  // namespace turnpike::storage

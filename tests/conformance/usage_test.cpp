@@ -1,0 +1,539 @@
+// Conformance of UsageStore: the order of usage, pages and sums, on every engine.
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "conformance/engines.h"
+#include "ledger/statements.h"
+#include "ledger/usage_summary.h"
+#include "storage/connection.h"
+#include "storage/database.h"
+
+namespace turnpike::ledger {
+namespace {
+
+constexpr std::int64_t hour_ms = 3'600'000;
+
+// A gateway's committer: its own stream, charging one Credit a message.
+class Writer {
+ public:
+  Writer(storage::Node& node, std::string account) : account_(std::move(account)) {
+    if (!node.ledger().start().ok()) throw std::runtime_error("no ledger");
+    stream_ = *node.ledger().open_stream();
+    leases_ = node.ledger().open_leases();
+  }
+
+  // One batch of charged facts, occurred at that time.
+  void charge(const std::vector<std::string>& messages, std::int64_t at_ms,
+              const std::string& route = "route-1", const std::string& key = "key_1") {
+    const LeaseRequest requests[] = {
+        {account_, static_cast<Credits>(messages.size()), 0, 30'000, 90'000}};
+    const auto answers = leases_->acquire(requests);
+    ASSERT_TRUE(answers.ok()) << answers.error().text;
+    const LeaseGrant& grant = answers->front().grants.at(0);
+    write(messages, at_ms, route, key, {{grant.lease_id, grant.epoch, 1}});
+  }
+  void release(const std::string& message, std::int64_t at_ms) {
+    write({message}, at_ms, "route-1", "key_1", {});
+  }
+
+ private:
+  void write(const std::vector<std::string>& messages, std::int64_t at_ms, const std::string& route,
+             const std::string& key, std::vector<LeaseShare> shares) {
+    std::vector<UsageFact> facts;
+    for (const std::string& message : messages) {
+      UsageFact fact;
+      fact.message_id = fact.request_id = message;
+      fact.client_request_id = "mine";
+      fact.account_id = account_;
+      fact.api_key_id = key;
+      fact.occurred_at_ms = at_ms;
+      fact.route_id = route;
+      fact.route_revision = 3;
+      fact.method = "GET";
+      fact.lane = "credits";
+      fact.credit_cost = 1;
+      fact.price_version = 4;
+      fact.generation = "gen_1";
+      fact.outcome_reason = shares.empty() ? "upstream_timeout" : "success";
+      fact.upstream_status = shares.empty() ? 0 : 200;
+      fact.upstream_ms = 12;
+      facts.push_back(fact);
+    }
+    std::vector<SettleEntry> entries;
+    for (const UsageFact& fact : facts) entries.push_back({&fact, shares});
+    const auto settled = stream_->settle(++number_, entries);
+    ASSERT_TRUE(settled.ok()) << settled.error().text;
+    ASSERT_TRUE(settled->committed());
+  }
+
+  const std::string account_;
+  std::unique_ptr<SettlementStream> stream_;
+  std::unique_ptr<LeaseStore> leases_;
+  std::int64_t number_ = 0;
+};
+
+class UsagePort : public OnEveryEngine {
+ protected:
+  static void catch_up(UsageStore& usage) {
+    const auto done = catch_up_whole(usage, runtime::Deadline::after_ms(60'000));
+    ASSERT_TRUE(done.ok()) << done.error().message;
+  }
+  static Page<UsageRow> page(UsageStore& usage, const PageQuery& query) {
+    auto read = usage.usage(query);
+    EXPECT_TRUE(read.ok()) << (read.ok() ? "" : read.error().message);
+    if (!read.ok() || !read->has_value()) return {};
+    return **std::move(read);
+  }
+  // Message ids from the newest to the oldest, by pages; stops below what `known` has.
+  static std::vector<std::string> walk(UsageStore& usage, const std::string& account,
+                                       std::uint32_t limit,
+                                       const std::set<std::string>& known = {}) {
+    std::vector<std::string> messages;
+    PageQuery query{account, std::nullopt, limit};
+    while (true) {
+      const Page<UsageRow> read = page(usage, query);
+      for (const UsageRow& row : read.items) {
+        if (known.contains(row.message_id)) return messages;
+        messages.push_back(row.message_id);
+      }
+      if (!read.next) return messages;
+      query.after = read.next;
+    }
+  }
+  UsageSummary sum(UsageFilter filter, std::int64_t from_ms, std::int64_t to_ms,
+                   Granularity granularity = Granularity::hour) {
+    catch_up(node_->usage());
+    const auto summary = summarize(node_->usage(), {std::move(filter), from_ms, to_ms, granularity},
+                                   runtime::Deadline::after_ms(60'000));
+    EXPECT_TRUE(summary.ok());
+    return summary.ok() ? *summary : UsageSummary{};
+  }
+  Credits charged_by_the_books(const std::string& account) {
+    const auto verified = node_->ledger().verify();
+    EXPECT_TRUE(verified.ok());
+    for (const AccountSums& each : verified->accounts) {
+      if (each.account_id == account) return each.charged;
+    }
+    return 0;
+  }
+  // A session from outside, to harm the books.
+  std::unique_ptr<storage::Connection> outside() {
+    outside_ = std::make_unique<storage::Database>(store_->settings());
+    return outside_->connect();
+  }
+
+  std::int64_t now_ms() const { return store_->clock.now_ms(); }
+
+ private:
+  std::unique_ptr<storage::Database> outside_;
+};
+TURNPIKE_ON_EVERY_ENGINE(UsagePort);
+
+TEST_P(UsagePort, ARowCarriesEverythingTheFactSays) {
+  const std::string account = account_with(10);
+  Writer(*node_, account).charge({"m1"}, now_ms());
+  catch_up(node_->usage());
+  const Page<UsageRow> read = page(node_->usage(), {account, std::nullopt, 50});
+  ASSERT_EQ(read.items.size(), 1u);
+  EXPECT_FALSE(read.next.has_value());
+  EXPECT_EQ(read.generated_at_ms, now_ms());
+  const UsageRow& row = read.items[0];
+  EXPECT_EQ(row.message_id, "m1");
+  EXPECT_EQ(row.request_id, "m1");
+  EXPECT_EQ(row.client_request_id, "mine");
+  EXPECT_EQ(row.account_id, account);
+  EXPECT_EQ(row.api_key_id, "key_1");
+  EXPECT_EQ(row.occurred_at_ms, now_ms());
+  EXPECT_EQ(row.route_id, "route-1");
+  EXPECT_EQ(row.route_revision, 3);
+  EXPECT_EQ(row.method, "GET");
+  EXPECT_EQ(row.lane, "credits");
+  EXPECT_EQ(row.credit_cost, 1);
+  EXPECT_EQ(row.credits_charged, 1);
+  EXPECT_EQ(row.price_version, 4);
+  EXPECT_EQ(row.generation, "gen_1");
+  EXPECT_EQ(row.outcome_reason, "success");
+  EXPECT_EQ(row.upstream_status, 200);
+  EXPECT_EQ(row.upstream_ms, 12);
+  EXPECT_FALSE(row.restored.has_value());
+}
+
+TEST_P(UsagePort, ARowTellsWhatWasGivenBackForIt) {
+  const std::string account = account_with(10);
+  Writer(*node_, account).charge({"m1", "m2"}, now_ms());
+  CorrectionRequest request{account, "m1",   CorrectionKind::voiding, 1, "Wrong data.", "",
+                            "k1",    "opr_1"};
+  const auto made = node_->corrections().correct(request);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  catch_up(node_->usage());
+  for (const UsageRow& row : page(node_->usage(), {account, std::nullopt, 50}).items) {
+    ASSERT_EQ(row.restored.has_value(), row.message_id == "m1");
+    if (!row.restored) continue;
+    EXPECT_EQ(row.restored->correction_id, made->id);
+    EXPECT_EQ(row.restored->kind, CorrectionKind::voiding);
+    EXPECT_EQ(row.restored->units, 1);
+    EXPECT_EQ(row.restored->recorded_at_ms, now_ms());
+  }
+}
+
+TEST_P(UsagePort, PagesAreNewestFirstAndMeetWithoutGapOrOverlap) {
+  const std::string account = account_with(100);
+  const std::string other = account_with(100);
+  Writer writer(*node_, account);
+  const auto node = store_->open(storage::Role::gateway, "other");
+  Writer others(*node, other);
+  std::vector<std::string> expected;
+  for (int at = 0; at < 23; ++at) {
+    const std::string message = "m" + std::to_string(at);
+    writer.charge({message}, now_ms());
+    others.charge({"o" + std::to_string(at)}, now_ms());
+    store_->clock.move_ms(1);
+    expected.insert(expected.begin(), message);
+  }
+  catch_up(node_->usage());
+  for (const std::uint32_t limit : {1u, 2u, 7u, 22u, 23u, 24u, 100u}) {
+    EXPECT_EQ(walk(node_->usage(), account, limit), expected) << limit;
+  }
+  EXPECT_TRUE(walk(node_->usage(), "acc_none", 10).empty());
+}
+
+TEST_P(UsagePort, AWalkIsNotDisturbedByWhatIsCommittedMeanwhile) {
+  const std::string account = account_with(100);
+  Writer writer(*node_, account);
+  writer.charge({"a", "b", "c", "d"}, now_ms());
+  catch_up(node_->usage());
+  const Page<UsageRow> first = page(node_->usage(), {account, std::nullopt, 2});
+  ASSERT_TRUE(first.next.has_value());
+  // Later commits, one of which says that it occurred long ago.
+  writer.charge({"e"}, now_ms());
+  writer.charge({"f"}, now_ms() - 48 * hour_ms);
+  catch_up(node_->usage());
+  const Page<UsageRow> second = page(node_->usage(), {account, first.next, 2});
+  ASSERT_EQ(second.items.size(), 2u);
+  EXPECT_FALSE(second.next.has_value());
+  std::set<std::string> seen;
+  for (const auto* read : {&first, &second}) {
+    for (const UsageRow& row : read->items) seen.insert(row.message_id);
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"a", "b", "c", "d"}));
+}
+
+// Three nodes commit while a caller keeps asking for what is new, from the top down to what it
+// knows: in the end it has every message, and each once, whichever stream committed late.
+TEST_P(UsagePort, AReaderOfWhatIsNewNeverMissesARowThatCommitsLate) {
+  constexpr int batches = 60;
+  const bool shares_database = GetParam() == storage::Engine::postgres;
+  const int writers = shares_database ? 3 : 1;  // a SQLite file has one gateway
+  const std::string account = account_with(10'000);
+  std::vector<std::unique_ptr<storage::Node>> nodes;
+  std::vector<std::thread> threads;
+  std::atomic<int> writing = writers;
+  for (int at = 0; at < writers; ++at) {
+    nodes.push_back(store_->open(storage::Role::gateway, "writer" + std::to_string(at)));
+    threads.emplace_back([&, at] {
+      Writer writer(*nodes[at], account);
+      for (int batch = 0; batch < batches; ++batch) {
+        const std::string name = std::to_string(at) + "-" + std::to_string(batch);
+        writer.charge({name + "a", name + "b", name + "c"}, now_ms() + (at - 1) * hour_ms);
+      }
+      --writing;
+    });
+  }
+  std::set<std::string> known;
+  const auto read_news = [&] {
+    UsageStore& usage = known.size() % 2 == 0 ? node_->usage() : nodes[0]->usage();
+    catch_up(usage);
+    for (const std::string& message : walk(usage, account, 5, known)) {
+      EXPECT_TRUE(known.insert(message).second) << message << " came twice";
+    }
+  };
+  while (writing > 0) read_news();
+  for (std::thread& thread : threads) thread.join();
+  read_news();
+  EXPECT_EQ(known.size(), static_cast<std::size_t>(writers) * batches * 3);
+  EXPECT_EQ(walk(node_->usage(), account, 100).size(), known.size());
+  const UsageSummary summary = sum({account}, 0, now_ms() + 48 * hour_ms, Granularity::month);
+  EXPECT_EQ(summary.totals.credits, charged_by_the_books(account));
+  EXPECT_EQ(summary.totals.requests, static_cast<std::int64_t>(known.size()));
+}
+
+TEST_P(UsagePort, NodesThatIndexAtOnceGiveEachFactOnePosition) {
+  const std::string account = account_with(10'000);
+  Writer writer(*node_, account);
+  for (int batch = 0; batch < 40; ++batch) {
+    std::vector<std::string> messages;
+    for (int at = 0; at < 50; ++at) {
+      messages.push_back("m" + std::to_string(batch) + "-" + std::to_string(at));
+    }
+    writer.charge(messages, now_ms());
+  }
+  const auto other = store_->open(storage::Role::tool, "other");
+  std::thread left([&] { catch_up(node_->usage()); });
+  std::thread right([&] { catch_up(other->usage()); });
+  left.join();
+  right.join();
+  const std::vector<std::string> messages = walk(node_->usage(), account, 100);
+  EXPECT_EQ(messages.size(), 2'000u);
+  EXPECT_EQ(std::set<std::string>(messages.begin(), messages.end()).size(), 2'000u);
+  EXPECT_EQ(sum({account}, 0, now_ms() + hour_ms, Granularity::month).totals.credits, 2'000);
+}
+
+TEST_P(UsagePort, CatchUpIsBoundedAndSaysWhenThereIsMore) {
+  const std::string account = account_with(100'000);
+  Writer writer(*node_, account);
+  for (int batch = 0; batch < 9; ++batch) {
+    std::vector<std::string> messages;
+    for (int at = 0; at < 1'000; ++at) {
+      messages.push_back(std::to_string(batch) + "-" + std::to_string(at));
+    }
+    writer.charge(messages, now_ms());
+  }
+  EXPECT_TRUE(*node_->usage().catch_up());
+  EXPECT_FALSE(*node_->usage().catch_up());
+  EXPECT_EQ(walk(node_->usage(), account, 100).size(), 9'000u);
+}
+
+TEST_P(UsagePort, SumsAreSplitByTimeOperationAndKey) {
+  const std::string account = account_with(100);
+  const std::int64_t day = now_ms() / (24 * hour_ms) * 24 * hour_ms;
+  Writer writer(*node_, account);
+  writer.charge({"a", "b"}, day + 10);
+  writer.charge({"c"}, day + 2 * hour_ms, "route-2", "key_2");
+  writer.release("d", day + 2 * hour_ms + 1);
+  const UsageSummary summary = sum({account}, day, day + 3 * hour_ms);
+  EXPECT_EQ(summary.totals.requests, 4);
+  EXPECT_EQ(summary.totals.charged, 3);
+  EXPECT_EQ(summary.totals.released, 1);
+  EXPECT_EQ(summary.totals.credits, 3);
+  ASSERT_EQ(summary.series.size(), 3u) << "empty hours, too";
+  EXPECT_EQ(summary.series[0].start_ms, day);
+  EXPECT_EQ(summary.series[0].sums.requests, 2);
+  EXPECT_EQ(summary.series[1].sums.requests, 0);
+  EXPECT_EQ(summary.series[2].sums.requests, 2);
+  EXPECT_EQ(summary.series[2].sums.released, 1);
+  ASSERT_EQ(summary.by_operation.size(), 2u);
+  EXPECT_EQ(summary.by_operation[0].route_id, "route-1");
+  EXPECT_EQ(summary.by_operation[0].sums.requests, 3);
+  EXPECT_EQ(summary.by_operation[1].sums.credits, 1);
+  ASSERT_EQ(summary.by_key.size(), 2u);
+  EXPECT_EQ(summary.by_key[1].api_key_id, "key_2");
+  EXPECT_EQ(summary.by_key[1].sums.charged, 1);
+}
+
+TEST_P(UsagePort, SumsTakeFilters) {
+  const std::string account = account_with(100);
+  const std::string other = account_with(100);
+  Writer writer(*node_, account);
+  writer.charge({"a", "b"}, now_ms());
+  writer.charge({"c"}, now_ms(), "route-2", "key_2");
+  const auto node = store_->open(storage::Role::gateway, "other");
+  Writer(*node, other).charge({"o"}, now_ms());
+  for (const std::int64_t cut : {std::int64_t{0}, std::int64_t{1}}) {  // whole hours, and a part
+    const std::int64_t hour = now_ms() / hour_ms * hour_ms;
+    const std::int64_t from = hour + (now_ms() > hour ? cut : 0);
+    const auto requests = [&](const UsageFilter& filter) {
+      return sum(filter, from, hour + hour_ms).totals.requests;
+    };
+    EXPECT_EQ(requests({account}), 3);
+    EXPECT_EQ(requests({account, "route-2"}), 1);
+    EXPECT_EQ(requests({account, "", "key_1"}), 2);
+    EXPECT_EQ(requests({account, "route-2", "key_1"}), 0);
+    EXPECT_EQ(requests({other}), 1);
+    EXPECT_EQ(requests({"acc_none"}), 0);
+  }
+}
+
+// Any two moments, on the hour or within one: the sums are those of a plain count.
+TEST_P(UsagePort, SumsEqualTheFactsForAnyTime) {
+  const std::string account = account_with(1'000);
+  const std::int64_t start = now_ms() / hour_ms * hour_ms;
+  Writer writer(*node_, account);
+  std::vector<std::int64_t> times;
+  for (int at = 0; at < 120; ++at) {
+    const std::int64_t time = start + (at * 7'919'003ll) % (6 * hour_ms);
+    times.push_back(time);
+    writer.charge({"m" + std::to_string(at)}, time);
+  }
+  std::vector<std::int64_t> moments = {start,
+                                       start + 1,
+                                       start + hour_ms - 1,
+                                       start + hour_ms,
+                                       start + hour_ms + 1,
+                                       start + 3 * hour_ms,
+                                       start + 3 * hour_ms + 1'234'567,
+                                       start + 6 * hour_ms};
+  for (int at = 0; at < 120; at += 17) moments.push_back(times[at]);
+  for (const std::int64_t from : moments) {
+    for (const std::int64_t to : moments) {
+      if (from >= to) continue;
+      const auto expected = std::count_if(
+          times.begin(), times.end(), [&](std::int64_t time) { return from <= time && time < to; });
+      const UsageSummary summary = sum({account}, from, to);
+      EXPECT_EQ(summary.totals.requests, expected) << from - start << " to " << to - start;
+      std::int64_t in_series = 0;
+      for (const auto& bucket : summary.series) in_series += bucket.sums.requests;
+      EXPECT_EQ(in_series, expected);
+    }
+  }
+}
+
+TEST_P(UsagePort, TheIndexCanBeForgottenAndMadeAgain) {
+  const std::string account = account_with(100);
+  Writer writer(*node_, account);
+  writer.charge({"a", "b", "c"}, now_ms());
+  catch_up(node_->usage());
+  const Page<UsageRow> first = page(node_->usage(), {account, std::nullopt, 1});
+  ASSERT_TRUE(node_->usage().forget_index().ok());
+  EXPECT_TRUE(walk(node_->usage(), account, 10).empty());
+  catch_up(node_->usage());
+  EXPECT_EQ(walk(node_->usage(), account, 10).size(), 3u);
+  EXPECT_EQ(sum({account}, 0, now_ms() + hour_ms, Granularity::month).totals.credits, 3);
+  // A place of the time before leads nowhere, rather than somewhere else.
+  EXPECT_FALSE(node_->usage().usage({account, first.next, 10})->has_value());
+}
+
+TEST_P(UsagePort, PlacesOfOtherAccountsLeadNowhere) {
+  const std::string account = account_with(100);
+  const std::string other = account_with(100);
+  Writer(*node_, account).charge({"a", "b"}, now_ms());
+  catch_up(node_->usage());
+  const auto next = page(node_->usage(), {account, std::nullopt, 1}).next;
+  EXPECT_FALSE(node_->usage().usage({other, next, 10})->has_value());
+  EXPECT_FALSE(node_->usage().usage({account, Place{next->number, "z"}, 10})->has_value());
+  EXPECT_FALSE(node_->usage().usage({account, Place{99, next->id}, 10})->has_value());
+}
+
+TEST_P(UsagePort, AFactThatIsGoneIsSaidNotSkipped) {
+  const std::string account = account_with(100);
+  Writer(*node_, account).charge({"a", "b", "c"}, now_ms());
+  catch_up(node_->usage());
+  outside()->run_once("DELETE FROM fact WHERE message_id = 'b'");
+  const auto read = node_->usage().usage({account, std::nullopt, 10});
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, base::ErrorCode::account_read_failed);
+}
+
+TEST_P(UsagePort, AllocationsAreListedInTheOrderTheyWereIssued) {
+  const std::string account = account_with(0);
+  std::vector<std::string> expected;
+  for (int at = 0; at < 5; ++at) {
+    expected.insert(expected.begin(), grant(account, 10 + at, day_ms * (5 - at)));
+  }
+  for (const std::uint32_t limit : {1u, 2u, 5u, 6u}) {
+    std::vector<std::string> ids;
+    PageQuery query{account, std::nullopt, limit};
+    do {
+      const auto read = node_->usage().allocations(query);
+      ASSERT_TRUE(read.ok() && read->has_value());
+      for (const Allocation& each : (*read)->items) ids.push_back(each.id);
+      query.after = (*read)->next;
+    } while (query.after);
+    EXPECT_EQ(ids, expected) << limit;
+  }
+  const auto read = node_->usage().allocations({account, Place{1'000'000, "alc_x"}, 5});
+  EXPECT_FALSE(read->has_value());
+}
+
+TEST_P(UsagePort, RemainingOfTheAllocationsSumsToTheBalance) {
+  const std::string account = account_with(0);
+  grant(account, 10, day_ms);
+  grant(account, 20, 2 * day_ms);
+  Writer writer(*node_, account);
+  writer.charge({"a", "b", "c"}, now_ms());
+  const auto check = [&] {
+    Credits sum = 0;
+    const auto read = node_->usage().allocations({account, std::nullopt, 10});
+    for (const Allocation& each : (*read)->items) sum += each.remaining;
+    EXPECT_EQ(sum, node_->ledger().balance(account)->credits);
+  };
+  check();
+  store_->clock.move_ms(day_ms);
+  check();
+  ASSERT_EQ(node_->ledger().open_leases()->tend(now_ms())->expired, 1u);
+  check();
+  const auto read = node_->usage().allocations({account, std::nullopt, 10});
+  EXPECT_EQ((*read)->items[1].status, AllocationStatus::expired);
+  EXPECT_EQ((*read)->items[1].remaining, 0);
+  EXPECT_EQ((*read)->items[0].status, AllocationStatus::active);
+}
+
+// Grants race: whoever reads what is new, from the top down to what is known, misses none.
+TEST_P(UsagePort, AReaderOfNewAllocationsNeverMissesOne) {
+  const std::string account = account_with(0);
+  const auto other = store_->open(storage::Role::tool, "other");
+  std::atomic<int> granting = 2;
+  const auto grant_some = [&](storage::Node& node) {
+    for (int at = 0; at < 40; ++at) {
+      EXPECT_TRUE(
+          node.ledger().grant({account, 1, Origin::operator_grant, now_ms() + day_ms, 0}).ok());
+    }
+    --granting;
+  };
+  std::thread left([&] { grant_some(*node_); });
+  std::thread right([&] { grant_some(*other); });
+  std::set<std::string> known;
+  const auto read_news = [&] {
+    PageQuery query{account, std::nullopt, 7};
+    do {
+      const auto read = node_->usage().allocations(query);
+      ASSERT_TRUE(read.ok() && read->has_value());
+      for (const Allocation& each : (*read)->items) {
+        if (!known.insert(each.id).second) return;
+      }
+      query.after = (*read)->next;
+    } while (query.after);
+  };
+  // A round that ends at a known one has inserted only what stands above it.
+  while (granting > 0) read_news();
+  left.join();
+  right.join();
+  read_news();
+  EXPECT_EQ(known.size(), 80u);
+}
+
+// SQLite keeps the index in a file of its own, which follows the books it finds.
+TEST(UsageIndexFile, IsMadeAgainWhenTheBooksAreOthers) {
+  support::TestStore store(storage::Engine::sqlite);
+  const std::string books = storage::sqlite_file(store.settings());
+  std::string account;
+  {
+    const auto node = store.open();
+    account = node->accounts().create("Test")->id;
+    ASSERT_TRUE(node->accounts().activate(account, {10, 86'400'000}).ok());
+    Writer(*node, account).charge({"a", "b"}, store.clock.now_ms());
+    ASSERT_TRUE(node->usage().catch_up().ok());
+    ASSERT_TRUE(std::filesystem::exists(books + ".usage"));
+  }
+  // As after the restoration of a backup: the same stream, other facts.
+  storage::Database(store.settings())
+      .connect()
+      ->run_once("UPDATE fact SET message_id = 'x' || message_id");
+  const auto node = store.open();
+  ASSERT_FALSE(*node->usage().catch_up());
+  const auto read = node->usage().usage({account, std::nullopt, 10});
+  ASSERT_EQ((*read)->items.size(), 2u);
+  EXPECT_EQ((*read)->items[0].message_id, "xb");
+}
+
+TEST(UsageIndexFile, MayBeDeleted) {
+  support::TestStore store(storage::Engine::sqlite);
+  std::string account;
+  {
+    const auto node = store.open();
+    account = node->accounts().create("Test")->id;
+    ASSERT_TRUE(node->accounts().activate(account, {10, 86'400'000}).ok());
+    Writer(*node, account).charge({"a", "b"}, store.clock.now_ms());
+    ASSERT_TRUE(node->usage().catch_up().ok());
+  }
+  const std::string file = storage::sqlite_file(store.settings()) + ".usage";
+  for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(file + end);
+  const auto node = store.open();
+  ASSERT_FALSE(*node->usage().catch_up());
+  EXPECT_EQ((*node->usage().usage({account, std::nullopt, 10}))->items.size(), 2u);
+}
+
+}  // namespace
+}  // namespace turnpike::ledger
