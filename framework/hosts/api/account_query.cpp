@@ -64,16 +64,22 @@ Result<ledger::Place, base::Error> read_cursor(std::string_view cursor, std::str
                                                Collection collection, std::string_view key) {
   const auto payload = crypto::verified_text(cursor, cursor_context, key);
   if (!payload) return bad_cursor("its signature does not hold");
-  // What is signed is ours: it has the members that make_billing_cursor() gave it.
   const json fields = json::parse(*payload, nullptr, false);
-  if (!fields.is_object() || fields.value("v", 0) != 1) return bad_cursor("its version is unknown");
-  if (fields.value("account", "") != account_id) {
-    return bad_cursor("it was made for another account");
-  }
-  if (fields.value("collection", "") != name_of(collection)) {
+  const auto number = [&fields](const char* name) {
+    const auto found = fields.find(name);
+    const bool is_there = found != fields.end() && found->is_number_integer();
+    return is_there ? found->get<std::int64_t>() : 0;
+  };
+  const auto text = [&fields](const char* name) {
+    const auto found = fields.find(name);
+    return found != fields.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  if (!fields.is_object() || number("v") != 1) return bad_cursor("its version is unknown");
+  if (text("account") != account_id) return bad_cursor("it was made for another account");
+  if (text("collection") != name_of(collection)) {
     return bad_cursor("it was made for another collection");
   }
-  return ledger::Place{fields.value("number", std::int64_t{0}), fields.value("id", "")};
+  return ledger::Place{number("number"), text("id")};
 }
 
 Result<std::optional<std::int64_t>, base::Error> read_time(const FixedQuery& fields,
