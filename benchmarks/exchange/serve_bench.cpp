@@ -183,9 +183,11 @@ struct Gateway {
   OpenLane open;
   OneKey authenticator;
   TransferSlots transfers;
+  runtime::BlockingPool pool{1, 16};
+  ChargeRules rules{pool};
   LoopState loop{{}};
   std::shared_ptr<const Service> service;
-  Context context() { return {service.get(), loop, authenticator, transfers, clock}; }
+  Context context() { return {service.get(), loop, authenticator, transfers, rules, clock}; }
 };
 
 Gateway& gateway() {
@@ -309,16 +311,24 @@ void Line_take_reply(benchmark::State& state) {
   const Service& service = *gateway().service;
   const auto match = service.program().match(bench_path);
   DroppingWriter writer;
+  const registry::NoCharges no_conditions;
   measure(state, [&] {
     LoopState::Seat seat;
     if (!seat.enter(gateway().loop)) std::abort();
     LiveCall call(request_id, {}, nullptr);
     const RouteTerms& route = service.terms(*match.route);
-    const Delivery::Terms terms{
-        *match.route->response, route, route.reply_bytes_max, false, {}, 0, 0};
+    const Delivery::Terms terms{*match.route->response,
+                                route,
+                                route.reply_bytes_max,
+                                false,
+                                no_conditions,
+                                gateway().rules,
+                                {},
+                                0,
+                                0};
     Delivery delivery(terms, writer, call, gateway().transfers, seat.scratch(), gateway().clock);
     if (delivery.head(200, reply_headers, reply_body.size())) delivery.body(reply_body);
-    benchmark::DoNotOptimize(delivery.judge(Unit{}, false));
+    benchmark::DoNotOptimize(delivery.judge(Unit{}, 0, false));
   });
 }
 BENCHMARK(Line_take_reply);

@@ -5,7 +5,9 @@
 namespace turnpike::app {
 
 GatewayBackend::GatewayBackend(const Parts& parts, const Caps& caps)
-    : parts_(parts), transfers_(caps.heavy_transfers_max, caps.heavy_transfer_wait_ms) {
+    : parts_(parts),
+      transfers_(caps.heavy_transfers_max, caps.heavy_transfer_wait_ms),
+      rules_(parts.runtime.pool()) {
   const auto loops = static_cast<std::uint32_t>(parts_.runtime.loops().size());
   exchange::LoopState::Caps share;
   share.calls_per_account = std::max(1u, (caps.calls_per_account_max + loops - 1) / loops);
@@ -22,6 +24,7 @@ exchange::Served GatewayBackend::serve(const exchange::Invocation& invocation,
                           .loop = slot.state,
                           .authenticator = parts_.authenticator,
                           .transfers = transfers_,
+                          .rules = rules_,
                           .clock = parts_.clock},
                          invocation, writer);
 }

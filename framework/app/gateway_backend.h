@@ -9,6 +9,7 @@
 
 #include "app/generations.h"
 #include "base/published.h"
+#include "exchange/charge_rules.h"
 #include "exchange/loop_state.h"
 #include "exchange/transfer_slots.h"
 #include "hosts/api/backend.h"
@@ -52,6 +53,7 @@ class GatewayBackend final : public hosts::api::Backend {
 
   const Parts parts_;
   exchange::TransferSlots transfers_;
+  const exchange::ChargeRules rules_;
   std::vector<std::unique_ptr<LoopSlot>> slots_;  // by index of the loop
 };
 

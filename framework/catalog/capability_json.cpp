@@ -162,6 +162,23 @@ Json body_policy_json(const registry::BodyPolicy& policy) {
   return {{"kind", "bytes"}, {"max_bytes", policy.max_bytes}, {"media_types", policy.media_types}};
 }
 
+struct NoChargeJson {
+  Json operator()(const registry::EmptyBody&) const { return {{"kind", "empty_body"}}; }
+  Json operator()(const registry::EmptyAt& condition) const {
+    return {{"kind", "empty_at"}, {"pointer", condition.pointer.text()}};
+  }
+  Json operator()(const registry::UpstreamOver& condition) const {
+    return {{"kind", "upstream_over"}, {"ms", condition.ms}};
+  }
+};
+
+Json no_charge_json(const registry::NoCharges& conditions) {
+  Json list = Json::array();
+  for (const registry::NoCharge& each : conditions)
+    list.push_back(std::visit(NoChargeJson{}, each));
+  return list;
+}
+
 Json billing_json(const registry::Program& program, const registry::Operation& operation,
                   Features features) {
   if (!operation.price) return {{"mode", "pricing_unavailable"}};
@@ -170,7 +187,7 @@ Json billing_json(const registry::Program& program, const registry::Operation& o
           {"price_policy_key", price.policy_key},
           {"price_version", price.version},
           {"credit_cost", price.credit_cost},
-          {"no_charge_when", price.no_charge_when},
+          {"no_charge_when", no_charge_json(operation.no_charge_when)},
           {"x402", x402_json(price, features)}};
 }
 

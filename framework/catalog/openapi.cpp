@@ -197,6 +197,16 @@ std::string operation_id_of(Method method, std::string_view pattern) {
   return id;
 }
 
+struct NoChargeText {
+  std::string operator()(const registry::EmptyBody&) const { return "its reply has no body"; }
+  std::string operator()(const registry::EmptyAt& condition) const {
+    return "its reply has null or an empty list at \"" + condition.pointer.text() + "\"";
+  }
+  std::string operator()(const registry::UpstreamOver& condition) const {
+    return "it takes over " + std::to_string(condition.ms) + " ms";
+  }
+};
+
 std::string description_of(const registry::Program& program, const registry::Route& route,
                            const registry::Operation& operation, Features features) {
   std::string text;
@@ -204,7 +214,12 @@ std::string description_of(const registry::Program& program, const registry::Rou
     const registry::Price& price = program.prices()[*operation.price];
     text = "Costs " + std::to_string(price.credit_cost) +
            (price.credit_cost == 1 ? " Credit" : " Credits") +
-           ", charged when the provider answers with success.";
+           ", charged when the provider answers with success";
+    for (const registry::NoCharge& condition : operation.no_charge_when) {
+      text += &condition == &operation.no_charge_when.front() ? ", unless " : " or ";
+      text += std::visit(NoChargeText{}, condition);
+    }
+    text += '.';
     if (features.x402 && price.x402_enabled) text += " Can be paid per call by x402.";
   } else {
     text = "Has no price now and cannot be called.";

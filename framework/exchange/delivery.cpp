@@ -100,9 +100,7 @@ bool Delivery::head(int status, Headers headers, std::optional<std::uint64_t> le
                 "The provider's reply is larger than this route allows; nothing was charged.",
                 Outcome::response_too_large);
   }
-  if (*announced_ <= limits::response_buffer_bytes_max || terms_.buffer_whole) {
-    scratch_.body.reserve(*announced_);
-  }
+  if (*announced_ <= buffer_bytes_max()) scratch_.body.reserve(*announced_);
   return *announced_ <= limits::heavy_transfer_bytes || take_transfer_slot();
 }
 
@@ -166,7 +164,9 @@ bool Delivery::take_headers(Headers headers) {
 }
 
 bool Delivery::take_transfer_slot() {
+  const std::int64_t before_ns = clock_.monotonic_ns();
   slot_ = transfers_.acquire({call_.deadline_ns()});
+  slot_wait_ns_ += clock_.monotonic_ns() - before_ns;
   if (slot_) return true;
   if (call_.standing() == Standing::gone) return stop_gone();
   return stop(ErrorCode::gateway_transfer_limit,
@@ -191,21 +191,37 @@ bool Delivery::body(std::string_view bytes) {
                 Outcome::upstream_failure);
   }
   if (is_streaming_) return stream(bytes);
-  if (terms_.buffer_whole || received_ <= limits::response_buffer_bytes_max) {
+  if (received_ > limits::heavy_transfer_bytes && !slot_ && !take_transfer_slot()) return false;
+  if (received_ <= buffer_bytes_max()) {
     scratch_.body.append(bytes);
     return true;
   }
   return begin_stream() && stream(bytes);
 }
 
+// Longer replies are streamed. One that says that it is longer than a condition may read is no more
+// buffered than others.
+std::uint64_t Delivery::buffer_bytes_max() const noexcept {
+  if (terms_.buffer_whole) return terms_.bytes_max;
+  const bool is_judged = treatment_ == Treatment::success &&
+                         announced_.value_or(0) <= limits::judged_body_bytes_max &&
+                         ChargeRules::readings(terms_.no_charge_when) > 0;
+  return is_judged ? limits::judged_body_bytes_max : limits::response_buffer_bytes_max;
+}
+
 bool Delivery::begin_stream() {
   // A reply that does not say how long it is may become heavy when it can no longer be refused.
-  if (!announced_.has_value() && !take_transfer_slot()) return false;
+  if (!announced_.has_value() && !slot_ && !take_transfer_slot()) return false;
   if (call_.standing() == Standing::gone) return stop_gone();
+  const std::int64_t upstream_ns = clock_.monotonic_ns() - terms_.forwarded_ns;
+  if (treatment_ == Treatment::success &&
+      ChargeRules::waive_unseen(terms_.no_charge_when, upstream_ns - slot_wait_ns_)) {
+    treatment_ = Treatment::waived;
+  }
   ReplyHead head{status_, headers(), {}, terms_.facts};
-  if (treatment_ == Treatment::passed) head.facts.credits_charged = 0;  // it will be released
+  if (treatment_ != Treatment::success) head.facts.credits_charged = 0;  // it will be released
   head.facts.gateway_us = microseconds(terms_.forwarded_ns - terms_.started_ns);
-  head.facts.upstream_us = microseconds(clock_.monotonic_ns() - terms_.forwarded_ns);
+  head.facts.upstream_us = microseconds(upstream_ns);
   if (!writer_.begin(head, announced_)) return stop_gone();
   is_streaming_ = true;
   // From here on the upstream's outcome decides, not the caller's: else all but the last bytes
@@ -242,7 +258,7 @@ void Delivery::send(std::string_view bytes) {
   call_.extend(clock_.monotonic_ns() - before_ns);
 }
 
-Verdict Delivery::judge(const Done& done, bool is_late) {
+Verdict Delivery::judge(const Done& done, std::int64_t upstream_ns, bool is_late) {
   if (stopped_.has_value()) return *std::move(stopped_);
   if (!is_streaming_ && call_.standing() == Standing::gone) {
     return {Verdict::Kind::gone, Outcome::client_gone_before_reply, {}, {}};
@@ -261,6 +277,13 @@ Verdict Delivery::judge(const Done& done, bool is_late) {
   }
   if (treatment_ == Treatment::passed) {
     return {Verdict::Kind::passed, Outcome::upstream_status, {}, {}};
+  }
+  if (!is_streaming_ && treatment_ == Treatment::success &&
+      terms_.rules.waive(terms_.no_charge_when, pending(), upstream_ns - slot_wait_ns_)) {
+    treatment_ = Treatment::waived;
+  }
+  if (treatment_ == Treatment::waived) {
+    return {Verdict::Kind::passed, Outcome::declared_no_charge, {}, {}};
   }
   return {Verdict::Kind::charged, Outcome::upstream_failure, {}, {}};
 }

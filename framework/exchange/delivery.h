@@ -1,7 +1,8 @@
 // Delivery: takes in one reply of an upstream, judges it, and holds it back as long as it may turn
-// out not to be charged. Replies up to base::limits::response_buffer_bytes_max are kept whole;
-// longer ones are streamed to the caller, but for their last bytes. Its Verdict says what the reply
-// is worth; completing or refusing it afterwards is serve()'s.
+// out not to be charged. Replies up to base::limits::response_buffer_bytes_max are kept whole, and
+// those that a no-charge condition must read up to judged_body_bytes_max; longer ones are streamed
+// to the caller, but for their last bytes. Its Verdict says what the reply is worth; completing or
+// refusing it afterwards is serve()'s.
 //
 // Lives on the stack of serve(), on the fiber of the call.
 #pragma once
@@ -15,6 +16,7 @@
 #include <turnpike/provider.h>
 
 #include "base/error.h"
+#include "exchange/charge_rules.h"
 #include "exchange/live_call.h"
 #include "exchange/loop_state.h"
 #include "exchange/reply.h"
@@ -27,7 +29,7 @@ namespace turnpike::exchange {
 struct Verdict {
   enum class Kind : std::uint8_t {
     charged,  // a declared success: charge it, then complete it
-    passed,   // an answer about the caller's request: complete it uncharged
+    passed,   // complete it uncharged: an answer about the caller's request, or a declared gift
     failed,   // `error` instead of it
     gone,     // the caller left before the first byte of its body
   };
@@ -44,7 +46,9 @@ class Delivery final : public ReplySink {
     const RouteTerms& route;
     std::uint64_t bytes_max = 0;
     bool buffer_whole = false;  // never stream
-    ReplyFacts facts;           // of a streamed head, times apart
+    const registry::NoCharges& no_charge_when;
+    const ChargeRules& rules;
+    ReplyFacts facts;  // of a streamed head, times apart
     std::int64_t started_ns = 0;
     std::int64_t forwarded_ns = 0;
   };
@@ -60,8 +64,9 @@ class Delivery final : public ReplySink {
   bool head(int status, Headers headers, std::optional<std::uint64_t> length) override;
   bool body(std::string_view bytes) override;
 
-  // After execute() returned `done`, past the deadline if `is_late`. Once.
-  [[nodiscard]] Verdict judge(const Done& done, bool is_late);
+  // After execute() returned `done`, `upstream_ns` after it was called without waits for the
+  // caller, past the deadline if `is_late`. Once.
+  [[nodiscard]] Verdict judge(const Done& done, std::int64_t upstream_ns, bool is_late);
 
   [[nodiscard]] int status() const noexcept { return status_; }
   [[nodiscard]] Headers headers() const noexcept { return scratch_.reply_headers; }
@@ -73,7 +78,8 @@ class Delivery final : public ReplySink {
   [[nodiscard]] bool lost_caller() const noexcept { return lost_caller_; }
 
  private:
-  enum class Treatment : std::uint8_t { success, passed };  // how its status is treated
+  // How the reply is treated: by its status, and a success by the no-charge conditions, too.
+  enum class Treatment : std::uint8_t { success, waived, passed };
 
   bool stop(base::ErrorCode code, std::string message, Outcome outcome,
             std::uint32_t retry_after_seconds = 0);
@@ -81,6 +87,7 @@ class Delivery final : public ReplySink {
   bool judge_status(int status, Headers headers);
   bool take_headers(Headers headers);
   bool take_transfer_slot();
+  [[nodiscard]] std::uint64_t buffer_bytes_max() const noexcept;
   bool begin_stream();
   bool stream(std::string_view bytes);
   void send(std::string_view bytes);
@@ -100,6 +107,7 @@ class Delivery final : public ReplySink {
   int status_ = 0;
   std::optional<std::uint64_t> announced_;
   std::uint64_t received_ = 0;
+  std::int64_t slot_wait_ns_ = 0;  // which is not the upstream's doing
   std::optional<Verdict> stopped_;
   TransferSlots::Slot slot_;
 };

@@ -21,6 +21,7 @@ using base::ErrorCode;
 namespace limits = base::limits;
 
 constexpr std::string_view free_suffix = ":free";
+const registry::NoCharges no_conditions;  // of what is free anyway
 
 base::Error error(ErrorCode code, std::string_view message, std::uint32_t retry_after_seconds = 0) {
   return {code, std::string(message), retry_after_seconds};
@@ -292,6 +293,8 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
                         *terms_,
                         terms_->reply_bytes_max,
                         lane.traits.buffer_whole,
+                        lane_->role == LaneRole::free ? no_conditions : operation_->no_charge_when,
+                        context_.rules,
                         facts(ReplyFrom::provider),
                         started_ns_,
                         forwarded_ns_};
@@ -306,7 +309,7 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
   const Done done = execute(delivery, call);
   answered_ns_ = context_.clock.monotonic_ns();
   upstream_ns_ = answered_ns_ - forwarded_ns_ - call.blocked_ns();
-  Verdict verdict = delivery.judge(done, answered_ns_ > call.deadline_ns());
+  Verdict verdict = delivery.judge(done, upstream_ns_, answered_ns_ > call.deadline_ns());
   served_.upstream_status = delivery.status();
   served_.operator_note = std::move(verdict.operator_note);
 

@@ -24,6 +24,7 @@ class Authenticator;
 
 namespace turnpike::exchange {
 
+class ChargeRules;
 class LoopState;
 class Service;
 class TransferSlots;
@@ -32,7 +33,8 @@ struct Context {
   const Service* service = nullptr;  // pinned for the call by the host; null: no valid program
   LoopState& loop;                   // of the calling loop Thread
   identity::Authenticator& authenticator;
-  TransferSlots& transfers;  // one for the whole node
+  TransferSlots& transfers;  // one for the whole node, as are the rules
+  const ChargeRules& rules;
   const Clock& clock;
 };
 

@@ -134,11 +134,16 @@ void append_window(std::string& out, const Window& window) {
   object.end();
 }
 
+void append_no_charge(std::string& out, const NoCharges& conditions) {
+  append_list(out, conditions,
+              [&](const NoCharge& condition) { append_canonical(out, condition); });
+}
+
 // Pay-to addresses and the switch are deployment, not price: they are no part of the definition.
 void append_price(std::string& out, const Price& price, bool whole) {
   Object object(out);
   object.number("credit_cost", price.credit_cost);
-  append_texts(object.key("no_charge_when"), price.no_charge_when);
+  append_no_charge(object.key("no_charge_when"), price.no_charge_when);
   object.text("policy_key", price.policy_key);
   object.number("version", price.version);
   if (whole) object.flag("x402_enabled", price.x402_enabled);
@@ -207,6 +212,9 @@ void append_route(std::string& out, const Program& program, const Route& route, 
   }
   object.text("id", route.id);
   append_segments(object.key("matcher"), route.matcher);
+  if (!route.no_charge_when.empty()) {
+    append_no_charge(object.key("no_charge_when"), route.no_charge_when);
+  }
   object.text("path", route.matcher.pattern);
   object.text("provider", program.providers()[route.provider].id);
   object.part("query", *route.query);

@@ -218,10 +218,14 @@ class Compiler {
         operation.method = route.methods[method];
         operation.upstream_operation = static_cast<std::uint32_t>(routed.size());
         const std::uint32_t price = route_prices_[at][method];
-        if (price != no_node) operation.price = price_ranks[price];
+        if (price != no_node) {
+          operation.price = price_ranks[price];
+          operation.no_charge_when =
+              joined(program.prices_[price_ranks[price]].no_charge_when, route.no_charge_when);
+        }
         routed.push_back(operation.index);
         route.operations.push_back(operation.index);
-        program.operations_.push_back(operation);
+        program.operations_.push_back(std::move(operation));
       }
     }
   }

@@ -69,6 +69,9 @@ namespace turnpike::registry {
   X(reason_misplaced, "only a blocked route has a `reason`")                                      \
   X(permit_too_short, "permits of \"%\" last % ms, no longer than the deadline of % ms")          \
   X(free_without_price, "`free` is a variant of a priced operation; this route has no price")     \
+  X(no_charge_without_price, "`no_charge_when` is about a price; this route has none")            \
+  X(no_charge_shape, "expected one condition: %")                                                 \
+  X(bad_pointer, "\"%\" is no JSON pointer (RFC 6901), such as /data/items")                      \
   X(pay_to_missing,                                                                               \
     "x402 is enabled and \"%\" is used by prices, but network \"%\" has no pay_to")               \
   X(not_amount,                                                                                   \

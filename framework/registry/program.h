@@ -17,6 +17,7 @@
 #include <turnpike/settings.h>
 
 #include "base/limits.h"
+#include "registry/no_charge.h"
 
 namespace turnpike::registry {
 
@@ -105,8 +106,8 @@ struct Price {  // one version of a price policy; immutable once installed
   std::string policy_key;
   std::uint32_t version = 0;
   std::uint32_t credit_cost = 0;
-  std::vector<std::string> no_charge_when;  // "empty_body": a success without a body costs nothing
-  bool x402_enabled = false;                // the program's x402 is on and this price has terms
+  NoCharges no_charge_when;
+  bool x402_enabled = false;  // the program's x402 is on and this price has terms
   std::vector<X402Term> x402_terms;
 };
 
@@ -156,6 +157,7 @@ struct Operation {          // one method on one route
   Method method = Method::get;
   std::uint32_t upstream_operation = 0;  // index among the operations of its upstream
   std::optional<std::uint32_t> price;    // in Program::prices(); none: pricing_unavailable
+  NoCharges no_charge_when;              // of its price and its route
 };
 
 struct Route {
@@ -170,6 +172,7 @@ struct Route {
   std::shared_ptr<const QueryPolicy> query;        // never null; routes with equal policies share
   std::shared_ptr<const BodyPolicy> body;          // never null
   std::shared_ptr<const ResponsePolicy> response;  // never null
+  NoCharges no_charge_when;                        // besides those of its prices
   bool credential_required = false;
   bool enforce_declared = false;
   std::uint32_t deadline_ms = 0;

@@ -139,22 +139,6 @@ void read_term(const Cursor& item, const Draft& draft, Price& price) {
   price.x402_terms.push_back(std::move(term));
 }
 
-void read_no_charge(const Cursor& list, Price& price) {
-  constexpr std::string_view conditions[] = {"empty_body"};
-  if (!list.expect(NodeKind::list, "a list")) return;
-  for (const Cursor& item : list.items()) {
-    const auto condition = item.one_of(conditions);
-    if (!condition) continue;
-    const std::string name(conditions[*condition]);
-    if (std::find(price.no_charge_when.begin(), price.no_charge_when.end(), name) !=
-        price.no_charge_when.end()) {
-      item.report(Rule::duplicate_item, {name});
-    } else {
-      price.no_charge_when.push_back(name);
-    }
-  }
-}
-
 Price read_price(const Cursor& field, const Draft& draft) {
   Price price;
   if (!field.map_of({"version", "credit_cost", "no_charge_when", "x402"})) return price;
@@ -164,7 +148,9 @@ Price read_price(const Cursor& field, const Draft& draft) {
   if (const auto cost = field.need("credit_cost", "whole Credits for one call")) {
     price.credit_cost = static_cast<std::uint32_t>(cost->integer({1, credit_cost_max}).value_or(0));
   }
-  if (const auto conditions = field.find("no_charge_when")) read_no_charge(*conditions, price);
+  if (const auto conditions = field.find("no_charge_when")) {
+    price.no_charge_when = read_no_charge(*conditions);
+  }
   const auto terms = field.find("x402");
   if (terms && terms->list_of(terms_max, "a list of {asset, amount}")) {
     for (const Cursor& item : terms->items()) read_term(item, draft, price);

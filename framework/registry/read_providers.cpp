@@ -136,6 +136,7 @@ struct Terms {
   std::shared_ptr<const ResponsePolicy> response;
   bool credential_required = false;
   bool enforce_declared = false;
+  NoCharges no_charge_when;
   std::optional<std::uint32_t> deadline_ms;
   std::vector<std::string> forwarded_headers;
   std::vector<std::string> allowed_response_headers;
@@ -244,6 +245,7 @@ void read_terms(const Cursor& map, const DraftProvider& provider, Draft& draft, 
   if (const auto value = map.find("methods")) read_methods(*value, terms);
   if (const auto value = map.find("price")) read_price_terms(*value, draft, terms);
   if (const auto value = map.find("free")) read_free(*value, draft, terms);
+  if (const auto value = map.find("no_charge_when")) terms.no_charge_when = read_no_charge(*value);
   if (const auto value = map.find("query")) terms.query = read_query(*value, draft);
   if (const auto value = map.find("body")) {
     terms.body = read_body(*value, draft);
@@ -277,6 +279,9 @@ void take_prices(const Cursor& item, const Terms& terms, DraftRoute& draft_route
   }
   if (terms.free_policy && !any_priced) {
     (item.find("free") ? *item.find("free") : item).report(Rule::free_without_price);
+  }
+  if (const auto conditions = item.find("no_charge_when"); conditions && !any_priced) {
+    conditions->report_key(Rule::no_charge_without_price);
   }
 }
 
@@ -365,8 +370,8 @@ void read_route(const Cursor& item, std::span<const Source> sources, const Terms
                 std::uint32_t provider_index, Draft& draft) {
   if (!item.map_of({"path", "revision", "summary", "upstream", "methods", "price", "free", "query",
                     "body", "response", "credential_required", "enforcement", "readiness",
-                    "deadline_ms", "forwarded_headers", "allowed_response_headers", "allow_slash",
-                    "upstream_settings"})) {
+                    "no_charge_when", "deadline_ms", "forwarded_headers",
+                    "allowed_response_headers", "allow_slash", "upstream_settings"})) {
     return;
   }
   const DraftProvider& provider = draft.providers.entries()[provider_index].value;
@@ -394,6 +399,7 @@ void read_route(const Cursor& item, std::span<const Source> sources, const Terms
   route.query = std::move(terms.query);
   route.body = std::move(terms.body);
   route.response = std::move(terms.response);
+  route.no_charge_when = std::move(terms.no_charge_when);
   route.credential_required = terms.credential_required;
   route.enforce_declared = terms.enforce_declared;
   route.free_policy = terms.free_policy;
@@ -495,9 +501,10 @@ void read_routes(const Cursor& root, std::span<const Source> sources, Draft& dra
   if (provider == nullptr) return;
   const std::uint32_t provider_index = *draft.providers.find(provider->provider.key);
   Terms terms = initial_terms(draft);
-  if (defaults && defaults->map_of({"upstream", "methods", "price", "free", "query", "body",
-                                    "response", "credential_required", "enforcement", "deadline_ms",
-                                    "forwarded_headers", "allowed_response_headers"})) {
+  if (defaults &&
+      defaults->map_of({"upstream", "methods", "price", "free", "query", "body", "response",
+                        "credential_required", "enforcement", "no_charge_when", "deadline_ms",
+                        "forwarded_headers", "allowed_response_headers"})) {
     read_terms(*defaults, *provider, draft, terms);
   }
   if (!section || !section->expect(NodeKind::list, "a list of routes")) return;

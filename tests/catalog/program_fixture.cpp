@@ -55,6 +55,7 @@ routes:
     methods: [GET, POST]
     price: {GET: alpha.standard, POST: alpha.heavy}
     body: {max_bytes: 65536, media_types: [application/json]}
+    no_charge_when: [{upstream_over_ms: 2000}, {empty_at: /items/0~1x}]
     enforcement: declared
   - path: /events
     price: unavailable

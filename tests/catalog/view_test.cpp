@@ -290,7 +290,10 @@ TEST_F(ViewTest, PoliciesAreShownAsDeclared) {
   EXPECT_EQ(reports["request"]["body"], json::parse(R"({"kind": "bytes", "max_bytes": 65536,
                             "media_types": ["application/json"]})"));
   EXPECT_EQ(reports["request"]["enforcement"], "declared");
-  EXPECT_EQ(reports["operations"][1]["billing"]["no_charge_when"], (json{"empty_body"}));
+  EXPECT_EQ(reports["operations"][1]["billing"]["no_charge_when"],
+            json::parse(R"([{"kind": "empty_body"},
+                            {"kind": "empty_at", "pointer": "/items/0~1x"},
+                            {"kind": "upstream_over", "ms": 2000}])"));
 }
 
 TEST_F(ViewTest, IdsAreJudgedBeforeTheyAreLookedUp) {
@@ -495,6 +498,20 @@ TEST_F(OpenApiTest, FreeVariantsAndPaymentsShowWhenTheyAreOn) {
   EXPECT_EQ(on["security"], json::parse(R"([{"ApiKey": []}, {}])"));
   EXPECT_EQ(all["paths"]["/v1/gateway/alpha/v1/events"]["get"]["security"],
             json::parse(R"([{"ApiKey": []}])"));
+}
+
+TEST_F(OpenApiTest, NoChargeConditionsAreToldInWordsAndInFull) {
+  const json document = openapi();
+  const json& reports = document["paths"]["/v1/gateway/alpha/v1/reports"];
+  EXPECT_EQ(reports["post"]["description"].get<std::string>().find(
+                "Costs 25 Credits, charged when the provider answers with success, unless its "
+                "reply has no body or its reply has null or an empty list at \"/items/0~1x\" or "
+                "it takes over 2000 ms."),
+            0u)
+      << reports["post"]["description"];
+  EXPECT_EQ(reports["post"]["x-service-billing"]["no_charge_when"].size(), 3u);
+  EXPECT_EQ(reports["get"]["x-service-billing"]["no_charge_when"].size(), 2u)
+      << "the price of GET has no condition of its own";
 }
 
 TEST_F(OpenApiTest, EveryReferenceResolves) {

@@ -1,6 +1,7 @@
 """Gateway semantics over real sockets: what reaches the upstream, what becomes of its answers, and
 what the caller is charged, on both databases."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -9,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.parse
 
 from gateway import BUILD, Gateway, Postgres
 from upstream import Upstream, json_of_size
@@ -68,6 +70,16 @@ routes:
   - {{path: /dead/echo, upstream: dead}}
   - {{path: /private/echo, upstream: private}}
   - {{path: /unpriced/echo, price: unavailable, credential_required: true}}
+  - path: /gift/{{items}}
+    no_charge_when: [{{empty_at: /items}}, {{empty_at: /items/0}}]
+    upstream_settings: {{path: "/upstream/items/{{items}}"}}
+  - path: /slow-gift/{{size}}
+    no_charge_when: [{{upstream_over_ms: 1}}]
+    upstream_settings: {{path: "/upstream/late/{{size}}"}}
+  - path: /empty-gift
+    no_charge_when: [empty_body]
+    upstream_settings: {{path: /upstream/empty}}
+  - {{path: /empty, upstream_settings: {{path: /upstream/empty}}}}
 """
 
 TEST = "/v1/gateway/test"
@@ -195,6 +207,21 @@ class GatewaySemantics:
             error = self.refused(self.call("GET", path), 502,
                                  "gateway.upstream_transport_or_response_failure")
             self.assertEqual(error["fault"], "provider", path)
+
+    def test_declared_conditions_make_a_success_free(self):
+        for items, cost in (("[]", 0), ("null", 0), ("[null]", 0), ("[7]", 2), ("7", 2)):
+            reply, charged = self.call("GET", "/gift/" + urllib.parse.quote(items))
+            self.assertEqual((reply.status, charged), (200, cost), items)
+            self.assertEqual(reply.headers["turnpike-credits-charged"], str(cost))
+            self.assertEqual(reply.headers["turnpike-reply-from"], "provider")
+            self.assertEqual(reply.json(), {"items": json.loads(items)})
+        self.assertEqual(self.call("GET", "/empty-gift")[1], 0)
+        self.assertEqual(self.call("GET", "/empty")[1], 2)
+        reply, charged = self.call("GET", "/slow-gift/10")
+        self.assertEqual((len(reply.body), charged), (10, 0))
+        reply, charged = self.call("GET", "/slow-gift/2000000")
+        self.assertEqual((len(reply.body), charged), (2_000_000, 0))
+        self.assertEqual(reply.headers["turnpike-credits-charged"], "0")
 
     def test_a_slow_upstream_is_504(self):
         self.refused(self.call("GET", "/short/upstream/slow"), 504, "gateway.upstream_timeout")

@@ -10,12 +10,16 @@
   /redirect        302 to another host
   /slow            answers only when release() is called (or never)
   /html            200 text/html
+  /late/N          as /bytes/N, after 50 ms
+  /empty           200 without a body
+  /items/JSON      200 {"items": JSON}
   anything else    200 and a JSON echo of method, target, headers and body
 """
 
 import json
 import socket
 import threading
+import urllib.parse
 
 
 class Upstream:
@@ -91,6 +95,14 @@ class Upstream:
             return False
         elif kind == "redirect":
             self._send(connection, b"302", b"{}", extra=b"Location: http://192.0.2.1/\r\n")
+        elif kind == "late":
+            threading.Event().wait(0.05)
+            self._send(connection, b"200", json_of_size(int(argument)))
+        elif kind == "empty":
+            self._send(connection, b"200", b"")
+        elif kind == "items":
+            items = urllib.parse.unquote_to_bytes(argument)
+            self._send(connection, b"200", b'{"items": ' + items + b"}")
         elif kind == "html":
             self._send(connection, b"200", b"<p>hi</p>", content_type=b"text/html")
         else:

@@ -70,6 +70,12 @@ routes:
     price: acme.payable
   - path: /free
     free: acme.free
+  - path: /gifts
+    methods: [GET, POST]
+    body: {max_bytes: 1024, media_types: [application/json]}
+    price: {GET: acme.standard, POST: acme.payable}
+    response: {statuses: [200, 204], content_types: [application/json], max_bytes: 9000000}
+    no_charge_when: [empty_body, {empty_at: /items}, {upstream_over_ms: 10000}]
 )";
 
 }  // namespace

@@ -203,7 +203,7 @@ TEST_F(ServeFiberTest, ServesManyCallsWhileTheProgramIsReplaced) {
       DroppingWriter dropping;
       {
         const auto pin = side.view->pin();
-        const Context context{pin.get(), side.state, authenticator, slots, clock};
+        const Context context{pin.get(), side.state, authenticator, slots, rules, clock};
         const Served served = serve(context, invocation, dropping);
         served.ending == Ending::replied ? ++replied : ++failed;
       }

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "exchange/charge_rules.h"
 #include "exchange/fakes.h"
 #include "exchange/program_fixture.h"
 
@@ -84,7 +85,7 @@ class ServeTest : public ::testing::Test {
     invocation.client_request_id = "mine-1";
     invocation.body = request.body;
     invocation.caller = &caller;
-    const Context context{service.get(), loop, authenticator, transfers, clock};
+    const Context context{service.get(), loop, authenticator, transfers, rules, clock};
     return serve(context, invocation, *writer);
   }
 
@@ -113,6 +114,8 @@ class ServeTest : public ::testing::Test {
   std::unique_ptr<ScriptedLane> payment;
   TestAuthenticator authenticator;
   TransferSlots transfers{2, 10};
+  runtime::BlockingPool pool{1, 16};
+  ChargeRules rules{pool};
   LoopState loop{{.calls = 4, .calls_per_account = 2}};
   TestCaller caller;
   std::uint32_t calls_per_upstream_max = 3;

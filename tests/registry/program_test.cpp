@@ -300,5 +300,44 @@ TEST(Diff, NamesWhatChanged) {
             (nlohmann::json{{"path", "/deadline_ms"}, {"before", 30000}, {"after", 9}}));
 }
 
+std::shared_ptr<const Program> charging(const std::string& of_price, const std::string& of_route) {
+  const Source source{"charging.yaml",
+                      "provider: {key: t, name: T}\nupstreams: {u: {plugin: http}}\n"
+                      "prices: {p: {version: 1, credit_cost: 1" +
+                          of_price +
+                          "}}\n"
+                          "routes:\n  - {path: /a, methods: [GET, POST], body: forbidden,\n"
+                          "     price: {GET: p, POST: unavailable}" +
+                          of_route + "}\n"};
+  auto compiled = compile({{&source, 1}, {}, {}});
+  EXPECT_TRUE(compiled.ok()) << compiled.error().front().text();
+  return *compiled;
+}
+
+TEST(NoCharge, AnOperationHasThoseOfItsPriceAndItsRouteInOneOrder) {
+  const auto program = charging(", no_charge_when: [{upstream_over_ms: 9}, empty_body]",
+                                ", no_charge_when: [{empty_at: /a~1b}, empty_body]");
+  ASSERT_EQ(program->operations().size(), 2u);
+  std::string shown;
+  for (const NoCharge& each : program->operations()[0].no_charge_when) {
+    append_canonical(shown, each);
+  }
+  EXPECT_EQ(shown, R"({"kind":"empty_body"}{"kind":"empty_at","pointer":"/a~1b"})"
+                   R"({"kind":"upstream_over","ms":9})");
+  EXPECT_TRUE(program->operations()[1].no_charge_when.empty()) << "without a price nothing is free";
+}
+
+TEST(NoCharge, IsPartOfTheHashButNotItsOrder) {
+  const auto hash = [](const std::string& conditions) {
+    return charging("", conditions.empty() ? "" : ", no_charge_when: " + conditions)
+        ->payload_hash();
+  };
+  EXPECT_EQ(hash(""), hash("[]")) << "routes without any keep the hash they had";
+  EXPECT_NE(hash(""), hash("[empty_body]"));
+  EXPECT_NE(hash("[{empty_at: /a}]"), hash("[{empty_at: /b}]"));
+  EXPECT_NE(hash("[{upstream_over_ms: 5}]"), hash("[{upstream_over_ms: 6}]"));
+  EXPECT_EQ(hash("[empty_body, {empty_at: /a}]"), hash("[{empty_at: /a}, empty_body]"));
+}
+
 }  // namespace
 }  // namespace turnpike::registry

@@ -1,0 +1,59 @@
+// JsonPointer: RFC 6901, parsed once; and point(), which finds what stands at one in a JSON text
+// without building anything: one pass over the bytes, no allocation, no recursion, so hostile texts
+// cost no more than their length. The whole text is checked, since a document that is not JSON has
+// nothing at any pointer. Of a member that is there twice the last one counts, as for most readers.
+//
+// Values and pure functions; safe on any Thread.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace turnpike::base {
+
+class JsonPointer {
+ public:
+  static constexpr std::size_t bytes_max = 256;
+  static constexpr std::size_t tokens_max = 32;
+
+  struct Token {
+    std::string name;                    // ~0 and ~1 decoded
+    std::optional<std::uint64_t> index;  // when it may name an item of a list
+  };
+
+  // Nothing for a text that is none, or is beyond the bounds. "" is the whole document.
+  static std::optional<JsonPointer> parse(std::string_view text);
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  [[nodiscard]] const std::vector<Token>& tokens() const noexcept { return tokens_; }
+
+  friend bool operator==(const JsonPointer& left, const JsonPointer& right) noexcept {
+    return left.text_ == right.text_;
+  }
+  friend std::strong_ordering operator<=>(const JsonPointer& left,
+                                          const JsonPointer& right) noexcept {
+    return left.text_ <=> right.text_;
+  }
+
+ private:
+  std::string text_;
+  std::vector<Token> tokens_;
+};
+
+// Deeper documents count as malformed.
+inline constexpr std::size_t json_depth_max = 512;
+
+enum class Pointed : std::uint8_t {
+  malformed,   // the text is not JSON (RFC 8259), or too deep
+  missing,     // nothing is there
+  null,        // the value null
+  empty_list,  // a list without items
+  other,
+};
+Pointed point(std::string_view json, const JsonPointer& pointer) noexcept;
+
+}  // namespace turnpike::base

@@ -1,0 +1,39 @@
+// ChargeRules: whether a success of the upstream is free of charge, by the conditions that its
+// operation declares (registry/no_charge.h). Short bodies are read where the call runs; when all
+// conditions together read more than base::limits::heavy_json_bytes, on the blocking pool, while
+// the fiber waits.
+//
+// One for the whole node, owned by app/; used by all loop Threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "registry/no_charge.h"
+#include "runtime/pool.h"
+
+namespace turnpike::exchange {
+
+class ChargeRules {
+ public:
+  explicit ChargeRules(runtime::BlockingPool& pool);
+
+  // Of a reply that is whole. May suspend.
+  [[nodiscard]] bool waive(const registry::NoCharges& conditions, std::string_view body,
+                           std::int64_t upstream_ns) const;
+  // Of a reply whose body cannot be judged: it is too long, or has only begun.
+  [[nodiscard]] static bool waive_unseen(const registry::NoCharges& conditions,
+                                         std::int64_t upstream_ns) noexcept;
+  // How many of them need the body, and read it from end to end.
+  [[nodiscard]] static std::size_t readings(const registry::NoCharges& conditions) noexcept;
+
+ private:
+  [[nodiscard]] bool is_nothing_at(const registry::NoCharges& conditions,
+                                   std::string_view body) const;
+
+  runtime::BlockingPool& pool_;
+  const runtime::PoolUser user_;
+};
+
+}  // namespace turnpike::exchange

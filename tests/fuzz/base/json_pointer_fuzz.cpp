@@ -1,0 +1,53 @@
+// A pointer, a newline and a JSON text, of any bytes: point() says what a walk of the parsed
+// document says. Numbers that the library cannot hold are the one thing it may be pickier about.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json_pointer.h"
+
+namespace {
+
+using turnpike::base::Pointed;
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+Pointed slow_point(const nlohmann::json& document, const turnpike::base::JsonPointer& pointer) {
+  const nlohmann::json* at = &document;
+  for (const auto& token : pointer.tokens()) {
+    if (at->is_object() && at->contains(token.name)) {
+      at = &at->at(token.name);
+    } else if (at->is_array() && token.index && *token.index < at->size()) {
+      at = &at->at(*token.index);
+    } else {
+      return Pointed::missing;
+    }
+  }
+  if (at->is_null()) return Pointed::null;
+  return at->is_array() && at->empty() ? Pointed::empty_list : Pointed::other;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view all(reinterpret_cast<const char*>(data), size);
+  const std::size_t end = all.find('\n');
+  if (end == all.npos) return 0;
+  const auto pointer = turnpike::base::JsonPointer::parse(all.substr(0, end));
+  if (!pointer) return 0;
+  const std::string_view text = all.substr(end + 1);
+  const Pointed found = turnpike::base::point(text, *pointer);
+  // The library skips a byte order mark and takes a NUL for the end.
+  if (text.starts_with("\xEF\xBB\xBF") || text.find('\0') != text.npos) return 0;
+  const auto document = nlohmann::json::parse(text, nullptr, false);
+  if (document.is_discarded()) return 0;
+  // Everything that the library reads is read here, but for what is too deep.
+  if (found != Pointed::malformed) require(found == slow_point(document, *pointer));
+  require(found != Pointed::malformed || text.size() > turnpike::base::json_depth_max);
+  return 0;
+}
