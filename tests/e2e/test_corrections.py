@@ -1,14 +1,22 @@
 """Corrections by an operator: credentials by command line, receipts over HTTP, both databases."""
 
+import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
+import sqlite3
+import subprocess
 import tempfile
+import time
 import unittest
 
 from gateway import Gateway, Postgres
 from test_gateway import REGISTRY, TEST, UPSTREAM_KEY
 from upstream import Upstream
+
+BODY = {"reason": "too slow", "kind": "refund", "credits": "1"}
+AT_ONCE = 8
 
 
 class Corrections:
@@ -26,6 +34,12 @@ class Corrections:
         cls.account, cls.key = cls.gateway.new_key(credits=1_000)
         cls.gateway.start()
 
+    @classmethod
+    def tearDownClass(cls):
+        cls.gateway.stop()
+        if "verify" in cls.gateway.run("ledger", "--help", check=False).stdout:
+            cls.gateway.run("ledger", "verify")  # no test restored more than was charged
+
     def new_operator(self):
         return self.gateway.run_json("operator", "create", "--name", "e2e", "--authority",
                                      "usage.correct")
@@ -39,6 +53,15 @@ class Corrections:
             "POST", f"/internal/v1/billing-accounts/{self.account}/usage/{message}/corrections",
             key=token, host=host, body=json.dumps(body).encode(),
             headers=[("Idempotency-Key", key), ("Content-Type", "application/json")])
+
+    def status_and_code(self, method, target, body=None, *headers):
+        reply = self.gateway.call(method, target, host="operator", body=body, headers=headers)
+        if reply.status == 405:
+            self.assertEqual(reply.headers["allow"], "POST")
+        if reply.status == 401:
+            self.assertEqual(reply.headers["www-authenticate"], 'Bearer error="invalid_token"')
+        self.assertEqual(reply.json()["error"]["request_id"], reply.headers["x-request-id"])
+        return reply.status, reply.error_code()
 
     def charged_message(self):
         reply = self.gateway.get(TEST + "/upstream/echo", key=self.key)
@@ -64,6 +87,86 @@ class Corrections:
                             **{**body, "credits": "2"})
         self.assertEqual((more.status, more.error_code()),
                          (409, "billing.correction_exceeds_charge"))
+        self.assertEqual(self.balance(), before + 1)
+
+    def test_a_correction_shows_in_usage_and_allocations(self):
+        message = self.charged_message()
+        receipt = self.correct(message, message, self.new_operator()["secret"], **BODY).json()
+        page = f"/v1/billing-accounts/{self.account}/billing?limit=100&collection="
+        rows = self.gateway.get(page + "usage", key=self.key).json()["items"]
+        row = next(row for row in rows if row["messageId"] == message)
+        self.assertEqual((row["outcome"], row["creditsCharged"]), ("charged", "2"))
+        self.assertEqual(row["correction"], {name: receipt[name] for name in (
+            "correctionId", "kind", "creditsRestored", "recordedAt")})
+        rows = self.gateway.get(page + "allocations", key=self.key).json()["items"]
+        carried = next(row for row in rows if row["id"] == receipt["allocationId"])
+        self.assertEqual((carried["origin"], carried["credits"]), ("correction", "1"))
+
+    def test_every_refusal_has_its_status(self):
+        operator = self.new_operator()
+        message = self.charged_message()
+        target = f"/internal/v1/billing-accounts/{self.account}/usage/{message}/corrections"
+        body = json.dumps(BODY).encode()
+        who = ("Authorization", "Bearer " + operator["secret"])
+        key = ("Idempotency-Key", "refused-" + message)
+        kind = ("Content-Type", "application/json")
+        before = self.balance()
+        for expected, call in {
+            (401, "auth.credential_required"): ("POST", target, body, key, kind),
+            (401, "auth.credential_invalid"):
+                ("POST", target, body, (who[0], who[1] + "x"), key, kind),
+            (400, "auth.credential_conflict"): ("POST", target, body, who, who, key, kind),
+            (400, "request.malformed"): ("POST", target, body, who, kind),
+            (400, "request.media_type_rejected"): ("POST", target, body, who, key),
+            (400, "request.body_rejected"): ("POST", target, b'{"credits": 1}', who, key, kind),
+            (404, "request.not_found"): ("POST", target + "/x", body, who, key, kind),
+            (404, "billing.message_not_found"):
+                ("POST", target.replace(message, "none"), body, who, key, kind),
+            (405, "request.method_not_allowed"): ("GET", target, None, who, key),
+            (411, "request.length_required"): ("POST", target, None, who, key, kind),
+        }.items():
+            self.assertEqual(self.status_and_code(*call), expected)
+        self.run_sql("UPDATE operator_credential SET authorities = 'usage usage.corrections' "
+                     f"WHERE id = '{operator['id']}'")
+        self.assertEqual(self.status_and_code("POST", target, body, who, key, kind),
+                         (403, "auth.authority_missing"))
+        self.assertEqual(self.balance(), before)
+
+    def test_what_was_not_charged_cannot_be_restored(self):
+        operator = self.new_operator()
+        reply = self.gateway.get(TEST + "/upstream/status/404", key=self.key)
+        self.assertEqual((reply.status, reply.headers["turnpike-credits-charged"]), (404, "0"))
+        message = reply.headers["x-request-id"]
+        until = time.monotonic() + 10  # uncharged facts are written lazily
+        code = "billing.message_not_found"
+        while code == "billing.message_not_found" and time.monotonic() < until:
+            code = self.correct(message, message, operator["secret"], **BODY).error_code()
+        self.assertEqual(code, "billing.correction_exceeds_charge")
+
+    def at_once(self, keys, message, secret):
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as callers:
+            return list(callers.map(
+                lambda key: self.correct(message, key, secret, **BODY), keys))
+
+    def test_operators_at_once_restore_a_charge_to_the_unit(self):
+        secret = self.new_operator()["secret"]
+        message = self.charged_message()
+        before = self.balance()
+        replies = self.at_once([f"{message}-{at}" for at in range(AT_ONCE)], message, secret)
+        refused = [reply.error_code() for reply in replies if reply.status != 200]
+        self.assertEqual(refused, ["billing.correction_exceeds_charge"] * (AT_ONCE - 2))
+        self.assertEqual(self.balance(), before + 2)
+
+    def test_repeats_at_once_and_after_a_crash_are_one_correction(self):
+        secret = self.new_operator()["secret"]
+        message = self.charged_message()
+        before = self.balance()
+        replies = self.at_once([message] * AT_ONCE, message, secret)
+        self.gateway.kill()
+        self.gateway.start()
+        replies.append(self.correct(message, message, secret, **BODY))
+        self.assertEqual({(reply.status, reply.body) for reply in replies},
+                         {(200, replies[0].body)})
         self.assertEqual(self.balance(), before + 1)
 
     def test_only_operators_correct_and_only_on_their_listener(self):
@@ -99,13 +202,40 @@ class OnSqlite(Corrections, unittest.TestCase):
     def postgres_url(cls):
         return None
 
+    def run_sql(self, text):
+        path = self.gateway.directory / "turnpike.db"
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            database.execute(text)
+
 
 class OnPostgres(Corrections, unittest.TestCase):
     @classmethod
     def postgres_url(cls):
-        postgres = Postgres()
-        cls.addClassCleanup(postgres.close)
-        return postgres.new_database()
+        cls.postgres = Postgres()
+        cls.addClassCleanup(cls.postgres.close)
+        cls.url = cls.postgres.new_database()
+        return cls.url
+
+    def run_sql(self, text):
+        subprocess.run([self.postgres.binaries / "psql", self.url, "-c", text], check=True,
+                       capture_output=True)
+
+    def test_without_the_database_it_is_503_and_the_same_request_may_be_repeated(self):
+        secret = self.new_operator()["secret"]
+        message = self.charged_message()
+        before = self.balance()
+        self.postgres.stop()
+        refused = self.correct(message, message, secret, **BODY)
+        self.postgres.start()
+        self.assertEqual((refused.status, refused.headers["retry-after"]), (503, "1"))
+        until = time.monotonic() + 30
+        while (reply := self.correct(message, message, secret, **BODY)).status == 503:
+            self.assertLess(time.monotonic(), until, reply.body)
+        self.assertEqual(reply.status, 200, reply.body)
+        balance = f"/v1/billing-accounts/{self.account}/credit-balance"
+        while (shown := self.gateway.get(balance, key=self.key)).status == 503:
+            self.assertLess(time.monotonic(), until, shown.body)
+        self.assertEqual(int(shown.json()["creditBalance"]), before + 1)
 
 
 if __name__ == "__main__":
