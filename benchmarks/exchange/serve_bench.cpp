@@ -61,7 +61,7 @@ class InstantProvider final : public Provider {
 
 class InstantLedger final : public ledger::Ledger {
  public:
-  Result<ledger::Hold, base::Error> hold(std::string_view, ledger::Credits,
+  Result<ledger::Hold, base::Error> hold(const ledger::Payer&, ledger::Credits,
                                          runtime::Deadline) override {
     return ledger::Hold();
   }

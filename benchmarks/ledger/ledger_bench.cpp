@@ -55,7 +55,7 @@ class Bench {
 
   // One paid call's worth: hold, then settle durably. False when anything was refused.
   bool charge(int caller, base::UuidSource& ids) {
-    auto hold = ledger_->hold(account(caller), 1, runtime::Deadline::after_ms(30'000));
+    auto hold = ledger_->hold({account(caller)}, 1, runtime::Deadline::after_ms(30'000));
     if (!hold.ok()) return false;
     const base::UuidText id = ids.next();
     UsageFact fact;
@@ -120,7 +120,7 @@ BENCHMARK(settle)
 void hold_and_release(benchmark::State& state) {
   Bench bench(storage::Engine::sqlite);
   for (auto _ : state) {
-    auto hold = bench.ledger().hold(bench.account(0), 1, runtime::Deadline::after_ms(30'000));
+    auto hold = bench.ledger().hold({bench.account(0)}, 1, runtime::Deadline::after_ms(30'000));
     if (!hold.ok()) state.SkipWithError("refused");
   }  // a hold that is dropped is released
 }

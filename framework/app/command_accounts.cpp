@@ -1,4 +1,5 @@
-// account, key, grant and migrate: the operator's hand on the database, beside a running gateway.
+// account, key, grant, allocation, ledger and migrate: the operator's hand on the database, beside
+// a running gateway.
 #include <iostream>
 
 #include "app/command_database.h"
@@ -19,6 +20,10 @@ json to_json(const identity::Account& account) {
           {"createdAt", base::rfc3339(account.created_at_ms)}};
 }
 
+json credits_or_null(const std::optional<std::int64_t>& credits) {
+  return credits ? json(std::to_string(*credits)) : json(nullptr);
+}
+
 json to_json(const identity::ApiKey& key) {
   return {{"id", key.id},
           {"name", key.name},
@@ -26,7 +31,10 @@ json to_json(const identity::ApiKey& key) {
           {"prefix", key.prefix},
           {"createdAt", base::rfc3339(key.created_at_ms)},
           {"lastUsedAt", time_or_null(key.last_used_at_ms)},
-          {"revokedAt", time_or_null(key.revoked_at_ms)}};
+          {"revokedAt", time_or_null(key.revoked_at_ms)},
+          {"caps",
+           {{"perDay", credits_or_null(key.caps.per_day)},
+            {"perMonth", credits_or_null(key.caps.per_month)}}}};
 }
 
 json to_json(const ledger::Allocation& allocation) {
@@ -40,8 +48,18 @@ json to_json(const ledger::Allocation& allocation) {
 }
 
 std::string line_of(const identity::ApiKey& key) {
-  return key.id + "  " + key.prefix + "...  " + std::string(name_of(key.environment)) + "  " +
-         (key.revoked_at_ms ? "revoked  " : "active   ") + key.name;
+  std::string line = key.id + "  " + key.prefix + "...  " + std::string(name_of(key.environment)) +
+                     "  " + (key.revoked_at_ms ? "revoked  " : "active   ") + key.name;
+  if (key.caps.per_day) line += "  " + std::to_string(*key.caps.per_day) + " Credits a day";
+  if (key.caps.per_month) line += "  " + std::to_string(*key.caps.per_month) + " Credits a month";
+  return line;
+}
+
+std::string line_of(const ledger::Allocation& allocation) {
+  return allocation.id + "  " + std::string(name_of(allocation.origin)) + "  " +
+         std::to_string(allocation.remaining) + " of " + std::to_string(allocation.units) +
+         " Credits until " + base::rfc3339(allocation.expires_at_ms) + "  " +
+         std::string(name_of(allocation.status));
 }
 
 std::string line_of(const identity::Account& account) {
@@ -122,6 +140,61 @@ int run_key_revoke(const CommonOptions& options, const std::string& id) {
         options, revoked, [](const auto& key) { return to_json(*key); },
         [](const auto& key) { return line_of(*key); });
   });
+}
+
+int run_key_cap(const CommonOptions& options, const std::string& id,
+                const identity::SpendCaps& caps) {
+  return with_database(options, [&](Tools& tools) {
+    const auto capped = keys_of(tools).set_caps(id, caps);
+    if (capped.ok() && !capped->has_value()) {
+      return print_failure(options, "there is no key '" + id + "'; turnpike key list shows them");
+    }
+    return print(
+        options, capped, [](const auto& key) { return to_json(*key); },
+        [](const auto& key) { return line_of(*key); });
+  });
+}
+
+int run_allocation_list(const CommonOptions& options, const std::string& account) {
+  using List = std::vector<ledger::Allocation>;
+  return with_database(options, [&](Tools& tools) {
+    return print(
+        options, tools.node.ledger().allocations(account),
+        [](const List& list) { return to_json_list(list); },
+        [](const List& list) { return lines_of(list); });
+  });
+}
+
+int run_allocation_void(const CommonOptions& options, const std::string& id) {
+  return with_database(options, [&](Tools& tools) {
+    const auto voided = tools.node.ledger().void_allocation(id);
+    if (voided.ok() && !voided->has_value()) {
+      return print_failure(
+          options, "there is no allocation '" + id + "'; turnpike allocation list shows them");
+    }
+    return print(
+        options, voided, [](const auto& allocation) { return to_json(*allocation); },
+        [](const auto& allocation) { return line_of(*allocation); });
+  });
+}
+
+// The lock on data_dir proves that this node's gateway does not run; other nodes are the
+// operator's to stop.
+int run_ledger_restored(const CommonOptions& options) {
+  return with_database(
+      options,
+      [&](Tools& tools) {
+        const auto restored = tools.node.ledger().restored();
+        if (!restored.ok()) return print_failure(options, restored.error().text);
+        if (options.json) {
+          std::cout << json{{"epoch", restored->epoch}, {"leases", restored->leases}} << '\n';
+        } else {
+          std::cout << "epoch " << restored->epoch << " begins; " << restored->leases
+                    << " leases were taken back\n";
+        }
+        return exit_done;
+      },
+      storage::Role::gateway);
 }
 
 int run_grant(const CommonOptions& options, const std::string& account, std::int64_t credits,

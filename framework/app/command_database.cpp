@@ -6,12 +6,13 @@
 
 namespace turnpike::app {
 
-int with_database(const CommonOptions& options, const std::function<int(Tools&)>& work) {
+int with_database(const CommonOptions& options, const std::function<int(Tools&)>& work,
+                  storage::Role role) {
   const auto config = load_config(options);
   if (!config) return exit_failed;
   const base::SystemClock clock;
   base::SystemRandom random;
-  auto node = open_node(*config, storage::Role::tool, clock, random);
+  auto node = open_node(*config, role, clock, random);
   if (!node.ok()) return print_failure(options, node.error());
   Tools tools{*config, **node, clock, random};
   return work(tools);

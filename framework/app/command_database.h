@@ -22,7 +22,8 @@ struct Tools {
   Random& random;
 };
 
-int with_database(const CommonOptions& options, const std::function<int(Tools&)>& work);
+int with_database(const CommonOptions& options, const std::function<int(Tools&)>& work,
+                  storage::Role role = storage::Role::tool);
 
 nlohmann::json time_or_null(const std::optional<std::int64_t>& time_ms);
 

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/config.h"
+#include "identity/account.h"
 #include "registry/compile.h"
 
 namespace turnpike::app {
@@ -54,6 +55,11 @@ int run_operator_create(const CommonOptions& options, const std::string& name,
                         const std::vector<std::string>& authorities);
 int run_operator_list(const CommonOptions& options);
 int run_operator_revoke(const CommonOptions& options, const std::string& id);
+int run_key_cap(const CommonOptions& options, const std::string& id,
+                const identity::SpendCaps& caps);
+int run_allocation_list(const CommonOptions& options, const std::string& account);
+int run_allocation_void(const CommonOptions& options, const std::string& id);
+int run_ledger_restored(const CommonOptions& options);
 int run_grant(const CommonOptions& options, const std::string& account, std::int64_t credits,
               int days);
 int run_paths(const CommonOptions& options);

@@ -171,6 +171,15 @@ void read_limits(const Settings* node, Config& config, std::vector<Problem>& pro
   limits.integer("calls_per_upstream_max", config.calls_per_upstream_max, 1, 1'000'000);
   limits.integer("heavy_transfers_max", config.heavy_transfers_max, 1, 10'000);
   limits.integer("heavy_transfer_wait_ms", config.heavy_transfer_wait_ms, 0, 30'000);
+  limits.integer("transfer_timeout_ms", config.transfer_timeout_ms, 100, 600'000);
+  limits.integer("transfer_bytes_per_second_min", config.transfer_bytes_per_second_min, 1'024,
+                 1'000'000'000);
+}
+
+void read_ledger(const Settings* node, Config& config, std::vector<Problem>& problems) {
+  Section ledger(node, "ledger", problems);
+  ledger.integer("lease_hold_ms", config.lease_hold_ms, 100, 600'000);
+  ledger.integer("lease_settle_margin_ms", config.lease_settle_margin_ms, 0, 600'000);
 }
 
 void read_accounts(const Settings* node, Config& config, std::vector<Problem>& problems) {
@@ -201,6 +210,7 @@ Config decode(const Settings& tree, std::vector<Problem>& problems) {
     runtime.integer("probe_interval_ms", config.probe_interval_ms, 100, 3'600'000);
   }
   read_limits(top.child("limits"), config, problems);
+  read_ledger(top.child("ledger"), config, problems);
   read_accounts(top.child("accounts"), config, problems);
   Section(top.child("log"), "log", problems)
       .choice("level", config.log_level,

@@ -56,6 +56,11 @@ struct Config {
   std::uint32_t calls_per_upstream_max = base::limits::calls_per_upstream_max;
   std::uint32_t heavy_transfers_max = base::limits::heavy_transfers_max;
   std::uint32_t heavy_transfer_wait_ms = base::limits::heavy_transfer_wait_ms;
+  std::uint32_t transfer_timeout_ms = base::limits::transfer_timeout_ms;
+  std::uint32_t transfer_bytes_per_second_min = base::limits::transfer_bytes_per_second_min;
+
+  std::uint32_t lease_hold_ms = 30'000;  // of the ledger: see ledger/escrow_ledger.h
+  std::uint32_t lease_settle_margin_ms = 0;  // 0: as long as calls take by the limits above
 
   bool starter_grant = true;
   std::uint32_t starter_grant_credits = 1000;

@@ -81,6 +81,23 @@ std::string answer_control(const std::string& line, const std::function<Reloaded
       .dump();
 }
 
+// What the reply of a call may take to reach its caller.
+std::int64_t transfer_ms_max(const Config& config) {
+  return std::int64_t{config.transfer_timeout_ms} +
+         static_cast<std::int64_t>(base::limits::response_bytes_max) * 1'000 /
+             config.transfer_bytes_per_second_min;
+}
+
+ledger::LedgerSettings ledger_settings(const Config& config) {
+  ledger::LedgerSettings settings;
+  settings.lease_hold_ms = config.lease_hold_ms;
+  settings.settle_margin_ms = config.lease_settle_margin_ms;
+  if (settings.settle_margin_ms == 0) {
+    settings.settle_margin_ms = ledger::settle_ms_max(transfer_ms_max(config));
+  }
+  return settings;
+}
+
 }  // namespace
 
 // In the order they are made; destroyed in the reverse one.
@@ -187,7 +204,7 @@ Result<Unit, std::string> Gateway::start_runtime() {
     kill(getpid(), SIGTERM);  // wakes main(), which then finds fatal() set
   };
   parts_->ledger = std::make_unique<ledger::EscrowLedger>(
-      parts_->node->ledger(), ledger::LedgerSettings{},
+      parts_->node->ledger(), ledger_settings(config_),
       ledger::EscrowLedger::Sources{*parts_->log, *parts_->metrics, parts_->runtime->pool(),
                                     fatal});
   auto started = parts_->ledger->start();
@@ -207,6 +224,8 @@ Result<Unit, std::string> Gateway::start_runtime() {
 Result<Unit, std::string> Gateway::bind_api() {
   wire::ServerLimits limits;
   limits.connections_max = config_.connections_max;
+  limits.transfer_timeout_ms = config_.transfer_timeout_ms;
+  limits.transfer_bytes_per_second_min = config_.transfer_bytes_per_second_min;
   parts_->server = wire::make_server(*parts_->runtime, limits, *parts_->log);
   parts_->base_url = config_.api.base_url;
   if (config_.api.listen.empty()) return Unit{};
@@ -251,7 +270,7 @@ Result<Unit, std::string> Gateway::make_generations() {
   if (!cursor_key.ok()) return cursor_key.error().message;
   parts_->cursor_key = *std::move(cursor_key);
   parts_->credits_host.emplace("credits", *parts_->resources);
-  parts_->credits.emplace(*parts_->ledger);
+  parts_->credits.emplace(*parts_->ledger, transfer_ms_max(config_));
   parts_->lanes.push_back({&*parts_->credits, &*parts_->credits_host, nullptr});
   parts_->generations = std::make_unique<Generations>(
       Generations::Parts{.registry_path = config_.registry_path,

@@ -13,11 +13,14 @@ namespace {
 
 using turnpike::app::CommonOptions;
 
+constexpr std::int64_t credits_max = 1'000'000'000'000;
+
 struct Words {  // what the subcommands take besides the common options
   std::string name, account, id, file, old_directory, new_directory;
   std::vector<std::string> authorities;
   std::int64_t credits = 0;
   int days = 365;
+  turnpike::identity::SpendCaps caps;
   bool dry_run = false;
 };
 
@@ -59,16 +62,8 @@ void add_registry_commands(CLI::App& app, CommonOptions& options, Words& words, 
       ->required();
 }
 
-void add_account_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+void add_key_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
   using namespace turnpike::app;
-  CLI::App* account = app.add_subcommand("account", "Billing accounts");
-  account->require_subcommand(1);
-  add(*account, "create", "Create an account with its starter grant", options, code,
-      [&] { return run_account_create(options, words.name); })
-      ->add_option("--name", words.name, "For people")
-      ->required();
-  add(*account, "list", "List the accounts", options, code,
-      [&] { return run_account_list(options); });
   CLI::App* key = app.add_subcommand("key", "API keys");
   key->require_subcommand(1);
   CLI::App* create = add(*key, "create", "Create a key; its secret is printed once", options, code,
@@ -83,14 +78,52 @@ void add_account_commands(CLI::App& app, CommonOptions& options, Words& words, i
       [&] { return run_key_revoke(options, words.id); })
       ->add_option("--id", words.id, "Key id")
       ->required();
+  CLI::App* cap = add(*key, "cap", "Set what a key may spend; without a number, no cap", options,
+                      code, [&] { return run_key_cap(options, words.id, words.caps); });
+  cap->add_option("--id", words.id, "Key id")->required();
+  cap->add_option("--per-day", words.caps.per_day, "Whole Credits in a UTC day")
+      ->check(CLI::Range(std::int64_t{0}, credits_max));
+  cap->add_option("--per-month", words.caps.per_month, "Whole Credits in a UTC month")
+      ->check(CLI::Range(std::int64_t{0}, credits_max));
+}
+
+void add_ledger_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
   CLI::App* grant = add(app, "grant", "Grant Credits to an account", options, code, [&] {
     return run_grant(options, words.account, words.credits, words.days);
   });
   grant->add_option("--account", words.account, "Account id")->required();
   grant->add_option("--credits", words.credits, "Whole Credits")
       ->required()
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
+      ->check(CLI::Range(std::int64_t{1}, credits_max));
   grant->add_option("--days", words.days, "Valid for so many days")->check(CLI::Range(1, 36'500));
+  CLI::App* allocation = app.add_subcommand("allocation", "Granted Credits");
+  allocation->require_subcommand(1);
+  add(*allocation, "list", "List what an account was granted", options, code,
+      [&] { return run_allocation_list(options, words.account); })
+      ->add_option("--account", words.account, "Account id")
+      ->required();
+  add(*allocation, "void", "Withdraw what is left of an allocation", options, code,
+      [&] { return run_allocation_void(options, words.id); })
+      ->add_option("--id", words.id, "Allocation id")
+      ->required();
+  CLI::App* ledger = app.add_subcommand("ledger", "The books");
+  ledger->require_subcommand(1);
+  add(*ledger, "restored",
+      "After restoring a backup, all gateways stopped: fence what came after it", options, code,
+      [&] { return run_ledger_restored(options); });
+}
+
+void add_account_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  CLI::App* account = app.add_subcommand("account", "Billing accounts");
+  account->require_subcommand(1);
+  add(*account, "create", "Create an account with its starter grant", options, code,
+      [&] { return run_account_create(options, words.name); })
+      ->add_option("--name", words.name, "For people")
+      ->required();
+  add(*account, "list", "List the accounts", options, code,
+      [&] { return run_account_list(options); });
 }
 
 void add_operator_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
@@ -128,6 +161,8 @@ int main(int argc, char** argv) {
   add_registry_commands(app, options, words, code);
   add_account_commands(app, options, words, code);
   add_operator_commands(app, options, words, code);
+  add_key_commands(app, options, words, code);
+  add_ledger_commands(app, options, words, code);
   add(app, "paths", "Print where the configuration puts things", options, code,
       [&] { return run_paths(options); });
   add(app, "version", "Print the version", options, code, [&] { return run_version(options); });

@@ -84,6 +84,7 @@ enum class Advice : std::uint8_t {
   X(billing_message_not_found, "billing.message_not_found", caller, never)                       \
   X(billing_correction_exceeds_charge, "billing.correction_exceeds_charge", caller, never)       \
   X(idempotency_conflict, "idempotency.conflict", caller, never)                                 \
+  X(billing_key_cap_reached, "billing.key_cap_reached", caller, after_delay)                     \
   X(x402_not_payable, "x402.not_payable", caller, never)                                         \
   X(catalog_limit_invalid, "catalog.limit_invalid", caller, never)                               \
   X(catalog_cursor_invalid, "catalog.cursor_invalid", caller, never)                             \

@@ -449,6 +449,7 @@ LaneRequest Passage::lane_request() {
   if (principal_ != nullptr) {
     request.account_id = principal_->account_id;
     request.principal_id = principal_->principal_id;
+    request.key_is_capped = principal_->is_capped;
   }
   request.idempotency_key = invocation_.idempotency_key;
   return request;

@@ -34,6 +34,13 @@ std::string_view name_of(Environment environment) noexcept;     // "development"
 std::string_view token_part(Environment environment) noexcept;  // "dev", "stg", "prd"
 std::optional<Environment> environment(std::string_view name) noexcept;
 
+// Credits a key may spend in a UTC day and a UTC month; nothing: no cap.
+struct SpendCaps {
+  std::optional<std::int64_t> per_day;
+  std::optional<std::int64_t> per_month;
+  [[nodiscard]] bool any() const noexcept { return per_day || per_month; }
+};
+
 struct ApiKey {
   std::string id;
   std::string account_id;
@@ -43,6 +50,7 @@ struct ApiKey {
   std::int64_t created_at_ms = 0;
   std::optional<std::int64_t> last_used_at_ms;
   std::optional<std::int64_t> revoked_at_ms;
+  SpendCaps caps;
 };
 
 // Who a credential speaks for.
@@ -50,6 +58,7 @@ struct Principal {
   std::string principal_id;  // "key:<id>"
   std::string account_id;
   AccountStatus account_status = AccountStatus::active;
+  bool is_capped = false;  // its spending is counted, see ledger/caps.h
 };
 
 }  // namespace turnpike::identity

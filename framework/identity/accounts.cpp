@@ -46,6 +46,15 @@ Result<std::optional<ApiKey>, base::Error> ApiKeys::rename(std::string_view key_
   return store_.rename(key_id, name);
 }
 
+Result<std::optional<ApiKey>, base::Error> ApiKeys::set_caps(std::string_view key_id,
+                                                             const SpendCaps& caps) {
+  if (caps.per_day.value_or(0) < 0 || caps.per_month.value_or(0) < 0) {
+    return base::Error{base::ErrorCode::request_malformed,
+                       "A cap is a whole number of Credits, 0 or more."};
+  }
+  return store_.set_caps(key_id, caps);
+}
+
 Result<std::optional<ApiKey>, base::Error> ApiKeys::revoke(std::string_view key_id) {
   auto revoked = store_.revoke(key_id);
   if (revoked && revoked->has_value() && revoked_) revoked_(key_id);

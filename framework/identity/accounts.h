@@ -54,6 +54,9 @@ class ApiKeys {
   [[nodiscard]] Result<std::optional<ApiKey>, base::Error> rename(std::string_view key_id,
                                                                   std::string_view name);
   [[nodiscard]] Result<std::optional<ApiKey>, base::Error> revoke(std::string_view key_id);
+  // Sets both: a cap that is not given is none. request.malformed for a negative one.
+  [[nodiscard]] Result<std::optional<ApiKey>, base::Error> set_caps(std::string_view key_id,
+                                                                    const SpendCaps& caps);
 
  private:
   KeyStore& store_;

@@ -194,7 +194,8 @@ Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::Machi
   std::shared_ptr<const Principal> principal;
   if (record) {
     principal = std::make_shared<const Principal>(
-        Principal{"key:" + record->key.id, record->key.account_id, record->account_status});
+        Principal{"key:" + record->key.id, record->key.account_id, record->account_status,
+                  record->key.caps.any()});
   }
   keep(digest, record, principal, seen);
   if (principal == nullptr) return invalid();

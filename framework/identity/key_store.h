@@ -1,7 +1,7 @@
 // KeyStore: API keys as they are stored (storage/ implements it). Only the SHA-256 of a token is
-// kept. Every change that may end or alter what a token is worth (revocation, account status, a new
-// key) takes the next number of one change sequence, in the transaction of the change itself, so
-// other nodes learn of it by asking what came after the last number they saw.
+// kept. Every change that may end or alter what a token is worth (revocation, caps, account status,
+// a new key) takes the next number of one change sequence, in the transaction of the change itself,
+// so other nodes learn of it by asking what came after the last number they saw.
 //
 // Called from the blocking pool or a plain Thread; blocks.
 #pragma once
@@ -61,6 +61,10 @@ class KeyStore {
   // Revoking a revoked key changes nothing and returns it.
   [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> revoke(
       std::string_view key_id) = 0;
+  // What the key spends counts towards its caps from when it first has one; nodes return what they
+  // reserved under the old ones. Nothing: there is no such key.
+  [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> set_caps(
+      std::string_view key_id, const SpendCaps& caps) = 0;
   // Changes after `sequence`, in order; at most 1,000.
   [[nodiscard]] virtual Result<std::vector<KeyChange>, base::Error> changes_after(
       std::int64_t sequence) = 0;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/limits.h"
 
 namespace turnpike::lanes {
 namespace {
@@ -22,12 +21,17 @@ Refusal refusal_of(const base::Error& error) {
           {}};
 }
 
+std::string_view key_of(const LaneRequest& request) noexcept {
+  std::string_view key = request.principal_id;
+  if (key.starts_with("key:")) key.remove_prefix(4);
+  return key;
+}
+
 // Copies of what the request said, in one place: its views end with admit().
 class FactTexts {
  public:
   explicit FactTexts(const LaneRequest& request) {
-    std::string_view key = request.principal_id;
-    if (key.starts_with("key:")) key.remove_prefix(4);
+    const std::string_view key = key_of(request);
     texts_.reserve(request.request_id.size() + request.client_request_id.size() +
                    request.account_id.size() + key.size());
     request_id_ = keep(request.request_id);
@@ -87,8 +91,10 @@ class CreditsTicket final : public Ticket {
 
 class BoundCreditsLane final : public BoundLane {
  public:
-  BoundCreditsLane(ledger::Ledger& ledger, const LaneBinding& binding, Clock& clock)
+  BoundCreditsLane(ledger::Ledger& ledger, std::int64_t transfer_ms_max, const LaneBinding& binding,
+                   Clock& clock)
       : ledger_(ledger),
+        transfer_ns_(transfer_ms_max * 1'000'000),
         operations_(binding.operations),
         generation_(binding.generation_id),
         clock_(clock) {}
@@ -96,9 +102,10 @@ class BoundCreditsLane final : public BoundLane {
   Admission admit(const LaneRequest& request, Call& call) override {
     const PricedOperation& operation = operations_[request.operation];
     // The end of the call: the upstream's part, then the sending of its reply.
-    const runtime::Deadline until{call.deadline_ns() +
-                                  std::int64_t{base::limits::transfer_ms_max} * 1'000'000};
-    auto hold = ledger_.hold(request.account_id, operation.credit_cost, until);
+    const runtime::Deadline until{call.deadline_ns() + transfer_ns_};
+    const ledger::Payer payer{request.account_id,
+                              request.key_is_capped ? key_of(request) : std::string_view{}};
+    auto hold = ledger_.hold(payer, operation.credit_cost, until);
     if (!hold.ok()) return refusal_of(hold.error());
     return std::unique_ptr<Ticket>(std::make_unique<CreditsTicket>(
         *this, operation, request, *std::move(hold), clock_.now_ms()));
@@ -109,6 +116,7 @@ class BoundCreditsLane final : public BoundLane {
 
  private:
   ledger::Ledger& ledger_;
+  const std::int64_t transfer_ns_;
   const std::span<const PricedOperation> operations_;
   const std::string generation_;
   Clock& clock_;
@@ -170,7 +178,7 @@ Result<std::unique_ptr<BoundLane>> CreditsLane::bind(const LaneBinding& binding,
                    std::string(key), false};
   }
   return std::unique_ptr<BoundLane>(
-      std::make_unique<BoundCreditsLane>(ledger_, binding, host.clock()));
+      std::make_unique<BoundCreditsLane>(ledger_, transfer_ms_max_, binding, host.clock()));
 }
 
 std::string_view name_of(Outcome outcome) noexcept {

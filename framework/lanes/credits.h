@@ -5,23 +5,29 @@
 // Owned by app/; the ledger outlives it. Its bound lanes are used by all loop Threads at once.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include <turnpike/lane.h>
 
+#include "base/limits.h"
 #include "ledger/ledger.h"
 
 namespace turnpike::lanes {
 
 class CreditsLane final : public Lane {
  public:
-  explicit CreditsLane(ledger::Ledger& ledger) noexcept : ledger_(ledger) {}
+  // A hold outlives its call by the time that sending the reply may take.
+  explicit CreditsLane(ledger::Ledger& ledger,
+                       std::int64_t transfer_ms_max = base::limits::transfer_ms_max) noexcept
+      : ledger_(ledger), transfer_ms_max_(transfer_ms_max) {}
   [[nodiscard]] LaneTraits traits() const noexcept override;
   // Refuses every setting: what a call costs is the registry's.
   Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) override;
 
  private:
   ledger::Ledger& ledger_;
+  const std::int64_t transfer_ms_max_;
 };
 
 // The name of `outcome` in usage facts.

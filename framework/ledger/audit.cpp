@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/ids.h"
+#include "ledger/caps.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -202,8 +203,9 @@ void Audit::allocation(const AllocationRow& row) {
   AllocationAudit& allocation = entry(allocations_, row.id);
   allocation.is_there = true;
   allocation.account_id = row.account_id;
+  allocation.state = row.state;
   allocation.row = row;
-  allocation.row.id = allocation.row.account_id = {};
+  allocation.row.id = allocation.row.account_id = allocation.row.state = {};
 }
 
 void Audit::lease(const LeaseRow& row) {
@@ -211,8 +213,13 @@ void Audit::lease(const LeaseRow& row) {
   lease.is_there = true;
   lease.account_id = row.account_id;
   lease.allocation_id = row.allocation_id;
+  lease.key_id = row.key_id;
   lease.row = row;
-  lease.row.allocation_id = lease.row.account_id = {};
+  lease.row.allocation_id = lease.row.account_id = lease.row.key_id = {};
+}
+
+void Audit::window(const WindowRow& row) {
+  windows_[{std::string(row.key_id), std::string(row.span), row.starts_at_ms}].taken = row.taken;
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -224,6 +231,7 @@ Verification Audit::finish(std::int64_t ledger_now_ms) {
   finish_streams(verification);
   finish_leases();
   finish_allocations();
+  finish_windows();
   finish_accounts(verification);
   if (earlier_ != nullptr) compare_totals(verification.books.totals);
   verification.problems = std::move(problems_);
@@ -257,20 +265,31 @@ void Audit::finish_leases() {
     }
     Credits left = lease.row.granted;
     subtract(left, lease.row.settled);
-    if (lease.granted != lease.row.granted || lease.charged != lease.row.settled ||
-        lease.returned != (lease.row.is_open ? 0 : left)) {
+    Credits posted = lease.granted;
+    subtract(posted, lease.returned);
+    if (posted != lease.row.granted || lease.charged != lease.row.settled ||
+        (!lease.row.is_open && left != 0)) {
       problem(name + " does not carry what its postings and facts add up to");
     }
     if (!lease.posted_on.empty() && lease.posted_on != lease.allocation_id) {
       problem(name + " is on another allocation than its postings");
     }
     const auto allocation = allocations_.find(lease.allocation_id);
-    if (allocation != allocations_.end() && allocation->second.is_there &&
-        allocation->second.account_id != lease.account_id) {
-      problem(name + " is of another account than its allocation");
+    if (allocation != allocations_.end() && allocation->second.is_there) {
+      if (allocation->second.account_id != lease.account_id) {
+        problem(name + " is of another account than its allocation");
+      }
+      if (lease.row.is_open) allocation->second.has_open_lease = true;
     }
     if (lease.row.is_open) add(entry(accounts_, lease.account_id).leased, left);
+    if (!lease.key_id.empty()) count_in_windows(lease);
   }
+}
+
+void Audit::count_in_windows(const LeaseAudit& lease) {
+  const std::int64_t day = lease.row.day;
+  add(windows_[{lease.key_id, "day", day}].counted, lease.row.granted);
+  add(windows_[{lease.key_id, "month", utc_month(day).starts_at_ms}].counted, lease.row.granted);
 }
 
 void Audit::finish_allocations() {
@@ -287,11 +306,25 @@ void Audit::finish_allocations() {
     if (!allocation.posted_on.empty() && allocation.posted_on != allocation.account_id) {
       problem("allocation " + id + " is of another account than its postings");
     }
+    // Withdrawn, it has nothing free; it is voided when its last lease is closed.
+    if (allocation.state != "open" &&
+        (row.remaining != 0 || (allocation.state == "voided") == allocation.has_open_lease)) {
+      problem("allocation " + id + " is " + allocation.state + ", which does not fit its leases");
+    }
     AccountSums& sums = entry(accounts_, allocation.account_id);
     add(sums.granted, row.units);
     add(sums.remaining, row.remaining);
     add(sums.expired, row.expired);
     add(sums.voided, row.voided);
+  }
+}
+
+void Audit::finish_windows() {
+  for (const auto& [window, sums] : windows_) {
+    if (sums.taken == sums.counted) continue;
+    const auto& [key_id, span, starts_at_ms] = window;
+    problem("the " + span + " of key " + key_id + " from " + std::to_string(starts_at_ms) +
+            " does not count what its leases carry");
   }
 }
 

@@ -1,15 +1,16 @@
 // Audit: adds the books up from their rows and says what is wrong with them: the invariant of
-// books.h for every account, postings against what allocations and leases carry, facts against
-// their leases, their chain (chain.h), their batches, and an earlier checkpoint. The rules alone:
-// storage/ reads the rows, in whatever pieces it likes, as long as
+// books.h for every account, postings against what allocations and leases carry, leases against the
+// spend windows of their keys, facts against their leases, their chain (chain.h), their batches,
+// and an earlier checkpoint. The rules alone: storage/ reads the rows, in whatever pieces it likes,
+// as long as
 //
 //   - the batches of a stream come in the order of their numbers, its facts in theirs, and a batch
 //     before its facts;
-//   - rows that change, allocations and leases, come last as they are at one moment for which every
-//     posting and fact has come too. A row that comes again replaces what came before.
+//   - rows that change (allocations, leases, windows) come last as they are at one moment for which
+//     every posting and fact has come too. A row that comes again replaces what came before.
 //
-// Memory grows with accounts, allocations and leases, not with facts and postings. Used by one
-// Thread.
+// Memory grows with accounts, allocations, leases and windows, not with facts and postings. Used by
+// one Thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <tuple>
 #include <vector>
 
 #include "ledger/chain.h"
@@ -50,15 +51,25 @@ struct AllocationRow {
   Credits remaining = 0;
   Credits expired = 0;
   Credits voided = 0;
+  std::string_view state;  // open, voiding, voided
 };
 
 struct LeaseRow {
   std::int64_t id = 0;
   std::string_view allocation_id;
   std::string_view account_id;
+  std::string_view key_id;  // of a capped key; else empty
+  std::int64_t day = 0;     // in which the units of that key count
   bool is_open = false;
   Credits granted = 0;
   Credits settled = 0;
+};
+
+struct WindowRow {
+  std::string_view key_id;
+  std::string_view span;  // "day" or "month"
+  std::int64_t starts_at_ms = 0;
+  Credits taken = 0;
 };
 
 class Audit {
@@ -74,6 +85,7 @@ class Audit {
   void posting(const PostingRow& row);
   void allocation(const AllocationRow& row);
   void lease(const LeaseRow& row);
+  void window(const WindowRow& row);
 
   // The last fact of a stream that a batch claims.
   [[nodiscard]] std::int64_t written(std::int64_t stream) const;
@@ -100,7 +112,9 @@ class Audit {
     bool is_there = false;
     AllocationRow row;  // without its views
     std::string account_id;
+    std::string state;
     std::string posted_on;  // the account that its first posting names
+    bool has_open_lease = false;
     Credits issued = 0, available = 0, expired = 0, voided = 0;  // as posted
   };
   struct LeaseAudit {
@@ -108,9 +122,14 @@ class Audit {
     LeaseRow row;  // without its views
     std::string account_id;
     std::string allocation_id;
+    std::string key_id;
     std::string posted_on;              // the allocation that its first posting names
     Credits granted = 0, returned = 0;  // as posted
     Credits charged = 0;                // by facts
+  };
+  struct WindowAudit {
+    Credits taken = 0;
+    Credits counted = 0;  // what leases carry
   };
 
   void skip_to(Stream& stream, const FactRow& row);
@@ -120,7 +139,9 @@ class Audit {
   void charge(const FactRow& row, std::span<const FactShare> shares);
   void finish_streams(Verification& verification);
   void finish_leases();
+  void count_in_windows(const LeaseAudit& lease);
   void finish_allocations();
+  void finish_windows();
   void finish_accounts(Verification& verification);
   void compare_totals(const AccountSums& totals);
   void problem(std::string sentence) { problems_.push_back(std::move(sentence)); }
@@ -131,6 +152,7 @@ class Audit {
   std::map<std::int64_t, Stream> streams_;
   std::map<std::string, AllocationAudit, std::less<>> allocations_;
   std::map<std::int64_t, LeaseAudit> leases_;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, WindowAudit> windows_;
   std::map<std::string, AccountSums, std::less<>> accounts_;
   std::vector<std::string> problems_;
   std::string buffer_;  // scratch of fact_hash()

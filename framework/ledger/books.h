@@ -24,7 +24,8 @@
 //
 //   1 lease    the node draws a lease from the account's allocations, soonest expiry first, ties
 //              oldest first, then id (draw.h plans it, LeaseStore::acquire books it in one
-//              transaction). Its size follows the account's rate and shrinks with the balance.
+//              transaction). Its size follows the account's rate and shrinks with the balance; a
+//              call gets its units whole or not at all. In use it is renewed, idle it is returned.
 //   2 hold     units leave the lease's free part in memory, nothing is written (escrow.h). Refused
 //              when the call could outlive the lease or the database is out of reach.
 //   3 settle   the committer (committer.h) collects the settlements of concurrent calls into one
@@ -39,6 +40,23 @@
 //   A crash loses nothing: what was settled is in the books, what was held was never delivered, and
 //   the rest of the lease returns when the node starts again or the lease's time is over, whichever
 //   is first (LeaseStore::tend).
+//
+// THE LAST UNITS. A call that finds too little recalls what other nodes have leased and do not hold
+// (LeaseStore::acquire writes the recall, every node's heartbeat heeds it) and waits for it up to
+// 300 ms. 402 is said only when remaining + leased, read in one snapshot, do not pay the call; 429
+// when they would, but calls in flight hold them.
+//
+// SPEND CAPS. A capped key draws leases of its own, which end with the UTC day; the step that takes
+// the units counts them in the key's day and month (caps.h, storage/key_windows.h), and units that
+// return are taken out of the windows they were counted in.
+//
+// EXPIRY AND VOID. Both end new holds and let admitted calls settle. An expired allocation's
+// remainder is posted to `expired` by the heartbeat (never while the clock has jumped ahead), what
+// comes back from its leases too. A voided one posts what is free to `voided` at once (`voiding`)
+// and the rest as its leases close (`voided`): LedgerStore::void_allocation.
+//
+// A RESTORED BACKUP begins a new epoch (LedgerStore::restored): leases that nodes believe to have
+// from before are closed or of another epoch, and their streams are never written again.
 //
 // Values; safe on any Thread.
 #pragma once

@@ -196,8 +196,10 @@ void Committer::commit(Jobs& jobs) {
 }
 
 Committer::Next Committer::attempt(Jobs& jobs, std::vector<OwnedFact>& facts) {
-  std::erase_if(jobs, [](const auto& job) {
-    return !job->move(Job::State::queued, Job::State::taken);  // its caller took it along
+  std::erase_if(jobs, [&](const auto& job) {
+    if (job->move(Job::State::queued, Job::State::taken)) return false;
+    return_drawn(*job);  // its caller took it along
+    return true;
   });
   if (jobs.empty() && facts.empty()) {
     is_writing_ = true;  // nobody waits any more; the escrow's heartbeat tells when to try again
@@ -302,6 +304,7 @@ void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAn
     if (repeated.entry >= jobs.size()) continue;  // an uncharged fact of a known call: dropped
     const auto& job = jobs[repeated.entry];
     if (repeated.charged >= 0) {
+      return_drawn(*job);
       job->answer.set(Settled{repeated.charged, -1}, wakes);
     } else if (job->move(Job::State::taken, Job::State::queued)) {
       (void)queue_.push(job);  // after the one it repeats
@@ -338,30 +341,32 @@ void Committer::draw_directly(Jobs& jobs) {
   for (const auto& job : jobs) {
     if (!job->draws_directly || !job->shares.empty()) continue;
     drawing.push_back(job);
-    requests.push_back({std::string(job->fact.view().account_id), job->units, 0,
-                        settings_.settle_margin_ms, settings_.settle_margin_ms});
+    LeaseRequest request;
+    request.account_id = job->fact.view().account_id;
+    request.key_id = Escrow::capped_key(job->hold);
+    request.calls = {job->units};
+    request.hold_ms = request.settle_ms = settings_.settle_margin_ms;
+    requests.push_back(std::move(request));
   }
   if (requests.empty()) return;
   const auto answers = stream_->acquire(requests);
-  std::vector<LeaseReturn> back;
   for (std::size_t at = 0; answers && at < drawing.size(); ++at) {
-    Credits drawn = 0;
-    for (const LeaseGrant& grant : (*answers)[at].grants) drawn += grant.units;
-    for (const LeaseGrant& grant : (*answers)[at].grants) {
-      if (drawn == drawing[at]->units) {
-        drawing[at]->shares.push_back({grant.lease_id, grant.epoch, grant.units});
-      } else {
-        back.push_back({grant.lease_id, grant.epoch});
-      }
+    for (const LeaseGrant& grant : (*answers)[at].grants) {  // the whole call's, or none
+      drawing[at]->shares.push_back({grant.lease_id, grant.epoch, grant.units});
     }
   }
-  if (!back.empty()) (void)stream_->close(back);  // if that fails, they end by their own time
   runtime::WakeBatch wakes;
   std::erase_if(jobs, [&](const std::shared_ptr<Job>& job) {
     if (!job->draws_directly || !job->shares.empty()) return false;
     job->answer.set(SettlementRefused{lease_lost()}, wakes);
     return true;
   });
+}
+
+// What was drawn for a call that does not pay goes back by its units: other calls may have drawn
+// from the same lease. If that fails, the lease ends by its own time.
+void Committer::return_drawn(const Job& job) {
+  if (job.draws_directly && !job.shares.empty()) (void)stream_->give_back(job.shares);
 }
 
 void Committer::give_up(Jobs& jobs, const StoreFailure& failure) {

@@ -70,6 +70,7 @@ class Committer {
   void answer_all(Jobs& jobs);
   void revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAnswer& answer);
   void draw_directly(Jobs& jobs);
+  void return_drawn(const Job& job);
   void give_up(Jobs& jobs, const StoreFailure& failure);
   void take_facts(std::vector<OwnedFact>& facts, std::size_t room);
   bool has_facts();

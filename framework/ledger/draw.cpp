@@ -10,6 +10,14 @@ bool drawn_before(const Drawable& left, const Drawable& right) noexcept {
          std::tie(right.expires_at_ms, right.created_at_ms, right.allocation_id);
 }
 
+Credits whole_calls(std::span<const Credits> calls, Credits reach) noexcept {
+  Credits sum = 0;
+  for (const Credits call : calls) {
+    if (call <= reach - sum) sum += call;
+  }
+  return sum;
+}
+
 Credits lease_units(Credits needed, Credits wanted, Credits remaining) noexcept {
   return std::max(std::min(needed, remaining), std::min(wanted, remaining / 4));
 }

@@ -23,6 +23,10 @@ struct Drawable {
 // Soonest expiry first; ties: the oldest first, then by id.
 bool drawn_before(const Drawable& left, const Drawable& right) noexcept;
 
+// The sum of the calls, in their order, that `reach` pays whole. A call that it does not pay gets
+// nothing, so that no node keeps a part that another one misses.
+Credits whole_calls(std::span<const Credits> calls, Credits reach) noexcept;
+
 // Units to lease: what calls wait for, as far as there is; beyond that what is wanted, but never
 // more than a quarter of what remains, so that the last units of an account stay within reach of
 // every node.

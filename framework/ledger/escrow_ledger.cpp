@@ -16,7 +16,7 @@ struct EscrowLedger::Machine {
       : store(books),
         sources(std::move(given)),
         balance_user(sources.pool.add_user("ledger", balance_threads_max, balance_queue_max)),
-        escrow(store, settings, sources.log),
+        escrow(store, settings, sources.log, sources.fatal),
         committer(store, escrow, settings, sources) {}
 
   LedgerStore& store;
@@ -50,13 +50,13 @@ LedgerHealth EscrowLedger::health() const noexcept {
           machine_->escrow.expiry_paused()};
 }
 
-Result<Hold, base::Error> EscrowLedger::hold(std::string_view account_id, Credits units,
+Result<Hold, base::Error> EscrowLedger::hold(const Payer& payer, Credits units,
                                              runtime::Deadline until) {
   if (!machine_->committer.available()) {
     return base::Error{base::ErrorCode::billing_ledger_unavailable,
                        "The Credit ledger cannot be reached; nothing was charged.", 1};
   }
-  return machine_->escrow.hold(account_id, units, until);
+  return machine_->escrow.hold(payer, units, until);
 }
 
 Settlement EscrowLedger::settle(Hold hold, const UsageFact& fact) {

@@ -21,15 +21,22 @@
 
 namespace turnpike::ledger {
 
+// As long as a call takes at most whose route has no deadline of its own and whose reply may take
+// that long, and the difference of two clocks. Longer calls ask for more.
+constexpr std::int64_t settle_ms_max(std::int64_t transfer_ms_max) noexcept {
+  return std::int64_t{base::limits::upstream_deadline_ms} + transfer_ms_max +
+         base::limits::commit_budget_ms + 5'000;
+}
+
 struct LedgerSettings {
   std::int64_t lease_hold_ms = 30'000;  // a lease serves new holds for so long, then is renewed
-  // And settles for so long after that, at least: as long as a call takes at most whose route has
-  // no deadline of its own, and the difference of two clocks. Longer calls ask for more.
-  std::int64_t settle_margin_ms = std::int64_t{base::limits::upstream_deadline_ms} +
-                                  base::limits::transfer_ms_max + base::limits::commit_budget_ms +
-                                  5'000;
+  std::int64_t settle_margin_ms =       // and settles for so long after that, at least
+      ledger::settle_ms_max(base::limits::transfer_ms_max);
   std::int64_t idle_return_ms = 10'000;  // a lease without a hold for so long is returned
   std::int64_t heartbeat_ms = 250;
+  std::int64_t believed_ms = 2'500;    // a store that was silent for so long counts as cut off
+  std::int64_t recall_wait_ms = 300;   // a call waits for units that others have reserved
+  std::int64_t refusal_memo_ms = 100;  // and what was refused is refused at once for so long
   std::int64_t commit_budget_ms = base::limits::commit_budget_ms;
   std::int64_t batch_wait_us = 700;  // a batch closes after this, or at half of what is in flight
   std::uint32_t batch_max = 1'024;
@@ -61,7 +68,7 @@ class EscrowLedger final : public Ledger {
   void stop() noexcept;
   [[nodiscard]] LedgerHealth health() const noexcept;
 
-  Result<Hold, base::Error> hold(std::string_view account_id, Credits units,
+  Result<Hold, base::Error> hold(const Payer& payer, Credits units,
                                  runtime::Deadline until) override;
   Settlement settle(Hold hold, const UsageFact& fact) override;
   void release(Hold hold, const UsageFact& fact) noexcept override;

@@ -110,12 +110,19 @@ struct Balance {
   std::int64_t generated_at_ms = 0;
 };
 
+// Who pays: an account, and the key of it that calls when that key has spend caps.
+struct Payer {
+  std::string_view account_id;
+  std::string_view capped_key_id = {};  // empty: nothing but the account's balance bounds the call
+};
+
 class Ledger {
  public:
   virtual ~Ledger() = default;
-  // Errors: billing.credits_exhausted (402), billing.credits_reserved (429),
-  // billing.ledger_unavailable (503). `until` is the end of the call: the hold outlives it.
-  [[nodiscard]] virtual Result<Hold, base::Error> hold(std::string_view account_id, Credits units,
+  // Errors: billing.credits_exhausted (402), billing.key_cap_reached (429, until the cap's window
+  // ends), billing.credits_reserved (429), billing.ledger_unavailable (503). `until` is the end of
+  // the call: the hold outlives it.
+  [[nodiscard]] virtual Result<Hold, base::Error> hold(const Payer& payer, Credits units,
                                                        runtime::Deadline until) = 0;
   // Returns when the charge is durable, certainly refused, or unknown after the commit budget.
   [[nodiscard]] virtual Settlement settle(Hold hold, const UsageFact& fact) = 0;

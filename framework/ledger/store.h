@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include <turnpike/result.h>
 
 #include "ledger/books.h"
+#include "ledger/caps.h"
 #include "ledger/ledger.h"
 
 namespace turnpike::ledger {
@@ -31,12 +33,27 @@ using Stored = Result<T, StoreFailure>;
 
 // ---- leases -------------------------------------------------------------------------------------
 
+struct LeaseReturn {
+  std::int64_t lease_id = 0;
+  std::int64_t epoch = 0;
+};
+
+// Units of one lease: to be charged, or given back.
+struct LeaseShare {
+  std::int64_t lease_id = 0;
+  std::int64_t epoch = 0;
+  Credits units = 0;
+};
+
 struct LeaseRequest {
   std::string account_id;
-  Credits needed = 0;        // what calls are waiting for: granted whole, or as far as units reach
-  Credits wanted = 0;        // what the account's rate suggests; given as far as the balance allows
-  std::int64_t hold_ms = 0;  // new holds may be taken for so long
-  std::int64_t settle_ms = 0;  // and settled for so long, before others may reclaim
+  std::string key_id = {};     // of a capped key; empty: the account's own leases
+  std::vector<Credits> calls;  // that wait, in order: each is paid whole or not at all
+  Credits free = 0;            // what the node has for them already
+  Credits wanted = 0;          // what the rate suggests; given as far as the balance allows
+  std::vector<LeaseReturn> renews = {};  // leases of this node that need time, whatever they get
+  std::int64_t hold_ms = 0;              // new holds may be taken for so long
+  std::int64_t settle_ms = 0;            // and settled for so long, before others may reclaim
 };
 
 // Units added to the node's lease on one allocation. Durations count from the database's now, so
@@ -48,19 +65,41 @@ struct LeaseGrant {
   std::int64_t created_at_ms = 0;  // of the allocation
   std::int64_t expires_at_ms = 0;
   Credits units = 0;
+  Credits unsettled = 0;     // of the whole lease, these included
+  std::int64_t hold_ms = 0;  // less than asked for where the allocation or the window ends sooner
+  std::int64_t settle_ms = 0;
+};
+
+struct LeaseRenewal {
+  std::int64_t lease_id = 0;
   std::int64_t hold_ms = 0;
   std::int64_t settle_ms = 0;
 };
 
-struct LeaseAnswer {
-  std::vector<LeaseGrant> grants;  // in the order to be drawn
-  Credits spendable = 0;           // untaken units after the grants, now usable
-  Credits leased = 0;              // unsettled units of all open leases, these included
+// Why calls got nothing; read in one snapshot, so units that move meanwhile are never missed.
+struct Shortage {
+  Credits reach = 0;          // unspent units of the account, wherever they are held
+  std::vector<CapRoom> caps;  // of the key
 };
 
-struct LeaseReturn {
-  std::int64_t lease_id = 0;
-  std::int64_t epoch = 0;
+struct LeaseAnswer {
+  std::vector<LeaseGrant> grants;     // in the order to be drawn
+  std::vector<LeaseRenewal> renewed;  // those of `renews` that are still this node's
+  std::optional<Shortage> shortage;   // not all calls are paid; other nodes were asked for units
+};
+
+// Somebody cannot pay a call with what is not leased: nodes return what they do not hold.
+struct Recall {
+  std::string account_id;
+  bool is_own = false;  // asked for by this node, for that key (empty: the account's leases)
+  std::string key_id;
+};
+
+// A lease of this node on an allocation that is being voided: no new holds.
+struct Withdrawal {
+  std::string account_id;
+  std::string key_id;
+  LeaseReturn lease;
 };
 
 struct Tended {
@@ -68,30 +107,30 @@ struct Tended {
   std::uint32_t reclaimed = 0;  // leases whose time was over
   std::uint32_t expired = 0;    // allocations whose remainder was posted to `expired`
   bool paused = false;          // the time was not believed: nothing was reclaimed or posted
+  bool restored = false;        // another ledger epoch began: this incarnation must end
+  std::vector<Recall> recalls;
+  std::vector<Withdrawal> withdrawals;
 };
 
 class LeaseStore {
  public:
   virtual ~LeaseStore() = default;
-  // All requests in one transaction; one answer each, in order. One open lease per allocation and
-  // purpose: a second grant adds to it.
+  // All requests in one transaction; one answer each, in order. One open lease per allocation,
+  // purpose and, of a capped key, day: a second grant adds to it.
   [[nodiscard]] virtual Stored<std::vector<LeaseAnswer>> acquire(
       std::span<const LeaseRequest> requests) = 0;
-  // Closes leases and gives what is unsettled back to their allocations. Leases that are no longer
-  // open under that epoch are skipped.
+  // Closes leases and gives what is unsettled back to their allocations (of a voided one: posts it
+  // to `voided`). Leases that are no longer open under that epoch are skipped.
   [[nodiscard]] virtual Stored<Unit> close(std::span<const LeaseReturn> leases) = 0;
-  // Moves ledger time on, reclaims leases whose time is over, posts expired remainders; unless the
-  // time is later than `latest_ms`, since a clock that jumped must not expire anything.
+  // Gives units back that are not held, and leaves the leases open.
+  [[nodiscard]] virtual Stored<Unit> give_back(std::span<const LeaseShare> shares) = 0;
+  // One heartbeat. Moves ledger time on, reclaims leases whose time is over, posts expired
+  // remainders; unless the time is later than `latest_ms`, since a clock that jumped must not
+  // expire anything. Tells what other nodes and operators want of this one's leases.
   [[nodiscard]] virtual Stored<Tended> tend(std::int64_t latest_ms) = 0;
 };
 
 // ---- settlement ---------------------------------------------------------------------------------
-
-struct LeaseShare {
-  std::int64_t lease_id = 0;
-  std::int64_t epoch = 0;
-  Credits units = 0;
-};
 
 struct SettleEntry {
   const UsageFact* fact = nullptr;
@@ -120,10 +159,11 @@ class SettlementStream {
   // After `unknown`: waits for the transaction of that number to end and says whether it committed;
   // if it had not, it never will.
   [[nodiscard]] virtual Stored<bool> committed(std::int64_t number) = 0;
-  // Leases for settlements whose own lease was lost, apart from the node's leases.
+  // Leases for settlements whose own lease was lost, apart from the node's leases. Several may
+  // share one, so what is not used goes back by its units.
   [[nodiscard]] virtual Stored<std::vector<LeaseAnswer>> acquire(
       std::span<const LeaseRequest> requests) = 0;
-  [[nodiscard]] virtual Stored<Unit> close(std::span<const LeaseReturn> leases) = 0;
+  [[nodiscard]] virtual Stored<Unit> give_back(std::span<const LeaseShare> shares) = 0;
 };
 
 // ---- the rest -----------------------------------------------------------------------------------
@@ -134,6 +174,11 @@ struct GrantRequest {
   Origin origin = Origin::operator_grant;
   std::int64_t expires_at_ms = 0;
   std::int64_t effective_at_ms = 0;  // 0: now
+};
+
+struct Restored {
+  std::int64_t epoch = 0;
+  std::uint32_t leases = 0;  // taken back
 };
 
 class LedgerStore {
@@ -147,6 +192,14 @@ class LedgerStore {
 
   // request.malformed (units or dates), account.absent, billing.ledger_unavailable.
   [[nodiscard]] virtual Result<Allocation, base::Error> grant(const GrantRequest& request) = 0;
+  // Withdraws what is left of an allocation: free units now, leased ones as nodes return them;
+  // calls that hold some already may still settle. Nothing: there is no such allocation.
+  // Repeating it changes nothing. billing.ledger_unavailable.
+  [[nodiscard]] virtual Result<std::optional<Allocation>, base::Error> void_allocation(
+      std::string_view allocation_id) = 0;
+  // The database is that of a backup: whatever nodes leased or streamed since it was made is fenced
+  // by a new epoch, and open leases are taken back. REQUIRES: no gateway runs on it.
+  [[nodiscard]] virtual Stored<Restored> restored() = 0;
   // Read now; nothing for an account without any allocation is 0. billing.ledger_unavailable.
   [[nodiscard]] virtual Result<Balance, base::Error> balance(std::string_view account_id) = 0;
   [[nodiscard]] virtual Result<std::vector<Allocation>, base::Error> allocations(

@@ -109,15 +109,13 @@ struct KeptLane {
 // The copies that a lane on the pool reads from.
 struct OwnedLaneRequest {
   explicit OwnedLaneRequest(const LaneRequest& request)
-      : operation(request.operation), texts{std::string(request.request_id),
-                                            std::string(request.client_request_id),
-                                            std::string(request.path),
-                                            std::string(request.query),
-                                            std::string(request.content_type),
-                                            std::string(request.body),
-                                            std::string(request.account_id),
-                                            std::string(request.principal_id),
-                                            std::string(request.idempotency_key)} {
+      : operation(request.operation),
+        key_is_capped(request.key_is_capped),
+        texts{std::string(request.request_id),     std::string(request.client_request_id),
+              std::string(request.path),           std::string(request.query),
+              std::string(request.content_type),   std::string(request.body),
+              std::string(request.account_id),     std::string(request.principal_id),
+              std::string(request.idempotency_key)} {
     for (const HeaderField& field : request.credentials) {
       credentials.push_back({std::string(field.name), std::string(field.value)});
     }
@@ -125,9 +123,10 @@ struct OwnedLaneRequest {
   }
   [[nodiscard]] LaneRequest view() const {
     return {operation, texts[0], texts[1], texts[2], texts[3], texts[4],
-            texts[5],  fields,   texts[6], texts[7], texts[8]};
+            texts[5],  fields,   texts[6], texts[7], texts[8], key_is_capped};
   }
   std::uint32_t operation;
+  bool key_is_capped;
   std::string texts[9];
   std::vector<OwnedHeader> credentials;
   std::vector<HeaderField> fields;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ids.h"
+#include "storage/leases.h"
 
 namespace turnpike::storage {
 namespace {
@@ -13,9 +14,10 @@ using identity::Environment;
 using identity::KeyChange;
 using identity::KeyRecord;
 
-#define KEY_COLUMNS \
-  "id, account_id, name, environment, prefix, created_at, last_used_at, revoked_at"
-constexpr char key_kinds[] = "tttttiii";
+#define KEY_COLUMNS                                                                               \
+  "id, account_id, name, environment, prefix, created_at, last_used_at, revoked_at, cap_per_day," \
+  " cap_per_month"
+constexpr char key_kinds[] = "tttttiiiii";
 
 constexpr Query next_change{
     "UPDATE counter SET value = value + 1 WHERE name = 'identity_change' RETURNING value", "i"};
@@ -27,15 +29,18 @@ constexpr Query insert_key{
     " VALUES ($1, $2, $3, $4, $5, $6, $7)"};
 constexpr Query select_by_digest{
     "SELECT k.id, k.account_id, k.name, k.environment, k.prefix, k.created_at, k.last_used_at,"
-    " k.revoked_at, a.status FROM api_key k JOIN account a ON a.id = k.account_id"
+    " k.revoked_at, k.cap_per_day, k.cap_per_month, a.status FROM api_key k JOIN account a ON a.id "
+    "= k.account_id"
     " WHERE k.digest = $1",
-    "tttttiiit"};
+    "tttttiiiiit"};
 constexpr Query select_of_account{
     "SELECT " KEY_COLUMNS " FROM api_key WHERE account_id = $1 ORDER BY created_at, id", key_kinds};
 constexpr Query rename_key{"UPDATE api_key SET name = $1 WHERE id = $2 RETURNING " KEY_COLUMNS,
                            key_kinds};
 constexpr Query revoke_key{
     "UPDATE api_key SET revoked_at = $1 WHERE id = $2 AND revoked_at = -1 RETURNING digest", "t"};
+constexpr Query update_caps{
+    "UPDATE api_key SET cap_per_day = $1, cap_per_month = $2 WHERE id = $3 RETURNING digest", "t"};
 constexpr Query select_key{"SELECT " KEY_COLUMNS " FROM api_key WHERE id = $1", key_kinds};
 constexpr Query select_changes{
     "SELECT sequence, account_id, digest FROM identity_change WHERE sequence > $1"
@@ -46,8 +51,8 @@ constexpr Query record_use{
     "UPDATE api_key SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1"};
 #undef KEY_COLUMNS
 
-std::optional<std::int64_t> time_or_none(std::int64_t at_ms) {
-  return at_ms < 0 ? std::nullopt : std::optional(at_ms);
+std::optional<std::int64_t> number_or_none(std::int64_t number) {
+  return number < 0 ? std::nullopt : std::optional(number);
 }
 
 Environment environment_named(const std::string& name) {
@@ -62,8 +67,9 @@ ApiKey key_at(const Rows& rows, std::size_t row) {
           environment_named(rows.text(row, 3)),
           rows.text(row, 4),
           rows.number(row, 5),
-          time_or_none(rows.number(row, 6)),
-          time_or_none(rows.number(row, 7))};
+          number_or_none(rows.number(row, 6)),
+          number_or_none(rows.number(row, 7)),
+          {number_or_none(rows.number(row, 8)), number_or_none(rows.number(row, 9))}};
 }
 
 std::optional<crypto::Sha256> digest_from_hex(const std::string& hex) {
@@ -89,9 +95,15 @@ class SqlKeyStore final : public identity::KeyStore {
           return base::Error{ErrorCode::account_absent, "There is no account with this id."};
         }
         record_change(transaction, key.account_id, digest);
-        ApiKey made{
-            context_.new_id("key_"), key.account_id, key.name,    key.environment, key.prefix,
-            context_.clock.now_ms(), std::nullopt,   std::nullopt};
+        ApiKey made{context_.new_id("key_"),
+                    key.account_id,
+                    key.name,
+                    key.environment,
+                    key.prefix,
+                    context_.clock.now_ms(),
+                    std::nullopt,
+                    std::nullopt,
+                    {}};
         transaction.run(insert_key,
                         {made.id, made.account_id, made.name, identity::name_of(made.environment),
                          made.prefix, digest, made.created_at_ms});
@@ -108,7 +120,7 @@ class SqlKeyStore final : public identity::KeyStore {
         if (rows.empty()) return std::nullopt;
         return KeyRecord{
             key_at(rows, 0),
-            identity::account_status(rows.text(0, 8)).value_or(identity::AccountStatus::closed)};
+            identity::account_status(rows.text(0, 10)).value_or(identity::AccountStatus::closed)};
       });
     });
   }
@@ -145,6 +157,22 @@ class SqlKeyStore final : public identity::KeyStore {
         const Rows rows = transaction.run(select_key, {key_id});
         if (rows.empty()) return std::nullopt;
         if (!revoked.empty()) record_change(transaction, rows.text(0, 1), revoked.text(0, 0));
+        return key_at(rows, 0);
+      });
+    });
+  }
+
+  Result<std::optional<ApiKey>, base::Error> set_caps(std::string_view key_id,
+                                                      const identity::SpendCaps& caps) override {
+    using Answer = std::optional<ApiKey>;
+    return answered<Answer>(context_, ErrorCode::account_read_failed, "cap key", [&] {
+      return context_.database.write([&](Transaction& transaction) -> Answer {
+        const Rows capped = transaction.run(
+            update_caps, {caps.per_day.value_or(-1), caps.per_month.value_or(-1), key_id});
+        if (capped.empty()) return std::nullopt;
+        const Rows rows = transaction.run(select_key, {key_id});
+        record_change(transaction, rows.text(0, 1), capped.text(0, 0));
+        recall_leases(transaction, rows.text(0, 1), 0, "", ledger_now_ms(context_, transaction));
         return key_at(rows, 0);
       });
     });

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
 
 #include "ledger/draw.h"
+#include "storage/key_windows.h"
 
 namespace turnpike::storage {
 namespace {
@@ -32,33 +35,66 @@ constexpr Query take_units{
     " RETURNING id",
     "t"};
 constexpr Query grant_lease{
-    "INSERT INTO lease (allocation_id, account_id, incarnation, purpose, epoch, granted,"
-    " hold_until, settle_until) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
-    " ON CONFLICT (allocation_id, incarnation, purpose) WHERE state = 'open' DO UPDATE SET"
+    "INSERT INTO lease (allocation_id, account_id, incarnation, purpose, key_id, day, epoch,"
+    " granted, hold_until, settle_until) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+    " ON CONFLICT (allocation_id, incarnation, purpose, key_id, day) WHERE state = 'open'"
+    " DO UPDATE SET"
     " granted = lease.granted + excluded.granted, hold_until = excluded.hold_until,"
     " settle_until = CASE WHEN lease.settle_until > excluded.settle_until"
     " THEN lease.settle_until ELSE excluded.settle_until END"
-    " RETURNING id, epoch",
+    " RETURNING id, epoch, granted - settled AS unsettled",
+    "iii"};
+constexpr Query select_renewable{
+    "SELECT a.expires_at, l.day FROM lease l JOIN allocation a ON a.id = l.allocation_id"
+    " WHERE l.id = $1 AND l.epoch = $2 AND l.state = 'open' AND a.state = 'open'",
     "ii"};
+constexpr Query renew_lease{
+    "UPDATE lease SET hold_until = $1,"
+    " settle_until = CASE WHEN settle_until > $2 THEN settle_until ELSE $2 END"
+    " WHERE id = $3 AND epoch = $4 AND state = 'open' RETURNING id",
+    "i"};
 constexpr Query insert_posting{
     "INSERT INTO posting (at, account_id, allocation_id, lease_id, from_book, to_book, units)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)"};
-constexpr Query select_leased{
-    "SELECT CAST(COALESCE(SUM(l.granted - l.settled), 0) AS BIGINT) AS leased FROM lease l"
-    " JOIN allocation a ON a.id = l.allocation_id"
-    " WHERE l.account_id = $1 AND l.state = 'open' AND a.expires_at > $2",
+// One statement, so one snapshot: units that move between the two sums at this moment count once.
+constexpr Query select_reach{
+    "SELECT CAST((SELECT COALESCE(SUM(remaining), 0) FROM allocation WHERE account_id = $1"
+    " AND state = 'open' AND effective_at <= $2 AND expires_at > $2)"
+    " + (SELECT COALESCE(SUM(l.granted - l.settled), 0) FROM lease l"
+    " JOIN allocation a ON a.id = l.allocation_id WHERE l.account_id = $1 AND l.state = 'open'"
+    " AND a.state = 'open' AND a.expires_at > $2) AS BIGINT) AS reach",
     "i"};
-constexpr Query lock_allocation_of{
-    "UPDATE allocation SET remaining = remaining"
-    " WHERE id = (SELECT allocation_id FROM lease WHERE id = $1) RETURNING id",
-    "t"};
+constexpr Query upsert_recall{
+    "INSERT INTO recall (account_id, incarnation, key_id, until_ms) VALUES ($1, $2, $3, $4)"
+    " ON CONFLICT (account_id, incarnation, key_id) DO UPDATE SET until_ms = excluded.until_ms"};
 constexpr Query select_allocation_of{
     "SELECT allocation_id FROM lease WHERE id = $1 AND epoch = $2 AND state = 'open'", "t"};
+constexpr Query lock_allocation{
+    "UPDATE allocation SET remaining = remaining WHERE id = $1 RETURNING account_id, remaining,"
+    " state",
+    "tit"};
 constexpr Query close_lease{
     "UPDATE lease SET state = 'closed' WHERE id = $1 AND epoch = $2 AND state = 'open'"
-    " RETURNING account_id, allocation_id, granted - settled AS unsettled",
-    "tti"};
-constexpr Query give_back{"UPDATE allocation SET remaining = remaining + $1 WHERE id = $2"};
+    " RETURNING account_id, allocation_id, key_id, day, granted - settled AS unsettled",
+    "tttii"};
+constexpr Query shrink_closed{"UPDATE lease SET granted = granted - $1 WHERE id = $2"};
+constexpr Query shrink_lease{
+    "UPDATE lease SET granted = granted - $1 WHERE id = $2 AND epoch = $3 AND state = 'open'"
+    " AND settled + $1 <= granted RETURNING account_id, allocation_id, key_id, day",
+    "ttti"};
+constexpr Query give_back{
+    "UPDATE allocation SET"
+    " remaining = remaining + CASE WHEN state = 'open' THEN CAST($1 AS BIGINT) ELSE 0 END,"
+    " voided = voided + CASE WHEN state = 'open' THEN 0 ELSE CAST($1 AS BIGINT) END"
+    " WHERE id = $2 RETURNING state",
+    "t"};
+constexpr Query begin_void{
+    "UPDATE allocation SET state = 'voiding', voided = voided + remaining, remaining = 0"
+    " WHERE id = $1"};
+// Only once the last lease is closed: until then calls that hold units of it may settle.
+constexpr Query end_void{
+    "UPDATE allocation SET state = 'voided' WHERE id = $1 AND state = 'voiding' AND NOT EXISTS"
+    " (SELECT 1 FROM lease WHERE allocation_id = $1 AND state = 'open')"};
 constexpr Query select_expired{
     "SELECT id, account_id, remaining FROM allocation"
     " WHERE expires_at <= $1 AND remaining > 0 ORDER BY id LIMIT 1000",
@@ -67,6 +103,9 @@ constexpr Query post_expired{
     "UPDATE allocation SET remaining = 0, expired = expired + $1 WHERE id = $2 AND remaining = $1"
     " RETURNING id",
     "t"};
+
+// Long enough for every node's next heartbeat, also a late one.
+constexpr std::int64_t recall_ms = 750;
 
 std::vector<Drawable> drawables(Transaction& transaction, Engine engine,
                                 std::span<const LeaseRequest> requests, std::int64_t now_ms) {
@@ -96,86 +135,193 @@ std::span<Drawable> of_account(std::vector<Drawable>& all, const std::string& ac
   return {first, last};
 }
 
-LeaseGrant grant(Transaction& transaction, const LeaseOwner& owner, const LeaseRequest& request,
-                 const Drawable& from, Credits units, std::int64_t epoch, std::int64_t now_ms) {
-  if (transaction.run(take_units, {units, from.allocation_id}).empty()) {
-    throw StoreError(StoreError::Kind::unavailable, "an allocation changed while it was locked");
-  }
-  const std::int64_t hold_until = std::min(now_ms + request.hold_ms, from.expires_at_ms);
-  // Expiry ends new holds alone: what was admitted before it may settle after it.
-  const std::int64_t settle_until = now_ms + request.settle_ms;
-  const Rows lease =
-      transaction.run(grant_lease, {from.allocation_id, from.account_id, owner.incarnation,
-                                    owner.purpose, epoch, units, hold_until, settle_until});
-  const std::int64_t lease_id = lease.number(0, 0);
-  transaction.run(insert_posting, {now_ms, from.account_id, from.allocation_id, lease_id,
-                                   "available", "escrow", units});
-  return {
-      lease_id, lease.number(0, 1),  from.allocation_id,   from.created_at_ms, from.expires_at_ms,
-      units,    hold_until - now_ms, settle_until - now_ms};
+// How long new holds may be taken: no longer than the allocation is valid, nor past the day in
+// which a capped key's units count. Expiry ends new holds alone: what was admitted may settle after
+// it.
+std::int64_t hold_until(const LeaseRequest& request, std::int64_t expires_at_ms, std::int64_t day,
+                        std::int64_t now_ms) {
+  const std::int64_t until = std::min(now_ms + request.hold_ms, expires_at_ms);
+  return day == 0 ? until : std::min(until, ledger::utc_day(day).ends_at_ms);
 }
 
-LeaseAnswer answer(Transaction& transaction, const LeaseOwner& owner, const LeaseRequest& request,
-                   std::span<Drawable> from, std::int64_t epoch, std::int64_t now_ms) {
-  LeaseAnswer answer;
-  for (const Drawable& each : from) answer.spendable += each.remaining;
-  const Credits units = ledger::lease_units(request.needed, request.wanted, answer.spendable);
-  for (const ledger::Draw& draw : ledger::plan_draws(from, units)) {
-    answer.grants.push_back(
-        grant(transaction, owner, request, from[draw.index], draw.units, epoch, now_ms));
-    from[draw.index].remaining -= draw.units;  // for a second request of the same account
+// One transaction's worth of requests.
+class Acquisition {
+ public:
+  Acquisition(const Context& context, Transaction& transaction, const LeaseOwner& owner,
+              std::span<const LeaseRequest> requests)
+      : transaction_(transaction),
+        owner_(owner),
+        now_ms_(ledger_now_ms(context, transaction)),
+        epoch_(transaction.run(select_epoch).number(0, 0)),
+        drawables_(drawables(transaction, context.database.engine(), requests, now_ms_)),
+        windows_(transaction, requests, now_ms_) {}
+
+  LeaseAnswer answer(const LeaseRequest& request) {
+    const std::span<Drawable> from = of_account(drawables_, request.account_id);
+    Credits untaken = 0;
+    for (const Drawable& each : from) untaken += each.remaining;
+    untaken = std::min(untaken, windows_.room(request.key_id));
+    const Credits asked = std::accumulate(request.calls.begin(), request.calls.end(), Credits{0});
+    const Credits paid = ledger::whole_calls(request.calls, request.free + untaken);
+    // While calls wait for others to give units back, nobody takes more than it needs.
+    const Credits units = ledger::lease_units(std::max<Credits>(0, paid - request.free),
+                                              paid < asked ? 0 : request.wanted, untaken);
+    LeaseAnswer answer;
+    for (const ledger::Draw& draw : ledger::plan_draws(from, units)) {
+      answer.grants.push_back(grant(request, from[draw.index], draw.units));
+      from[draw.index].remaining -= draw.units;  // for a second request of the same account
+    }
+    windows_.take(request.key_id, units);
+    for (const ledger::LeaseReturn& lease : request.renews) renew(request, lease, answer);
+    if (paid < asked) answer.shortage = shortage(request);
+    return answer;
   }
-  answer.spendable -= units;
-  if (units < request.needed) {  // only then the refusal depends on it
-    answer.leased = transaction.run(select_leased, {request.account_id, now_ms}).number(0, 0);
+
+ private:
+  LeaseGrant grant(const LeaseRequest& request, const Drawable& from, Credits units) {
+    if (transaction_.run(take_units, {units, from.allocation_id}).empty()) {
+      throw StoreError(StoreError::Kind::unavailable, "an allocation changed while it was locked");
+    }
+    const std::int64_t day = windows_.day(request.key_id);
+    const std::int64_t holds = hold_until(request, from.expires_at_ms, day, now_ms_);
+    const std::int64_t settles = now_ms_ + request.settle_ms;
+    const Rows lease = transaction_.run(
+        grant_lease, {from.allocation_id, from.account_id, owner_.incarnation, owner_.purpose,
+                      request.key_id, day, epoch_, units, holds, settles});
+    const std::int64_t lease_id = lease.number(0, 0);
+    transaction_.run(insert_posting, {now_ms_, from.account_id, from.allocation_id, lease_id,
+                                      "available", "escrow", units});
+    return {lease_id,           lease.number(0, 1), from.allocation_id,
+            from.created_at_ms, from.expires_at_ms, units,
+            lease.number(0, 2), holds - now_ms_,    settles - now_ms_};
   }
-  return answer;
-}
+
+  void renew(const LeaseRequest& request, const ledger::LeaseReturn& lease, LeaseAnswer& answer) {
+    const Rows rows = transaction_.run(select_renewable, {lease.lease_id, lease.epoch});
+    if (rows.empty()) return;
+    const std::int64_t holds = hold_until(request, rows.number(0, 0), rows.number(0, 1), now_ms_);
+    const std::int64_t settles = now_ms_ + request.settle_ms;
+    if (transaction_.run(renew_lease, {holds, settles, lease.lease_id, lease.epoch}).empty())
+      return;
+    answer.renewed.push_back({lease.lease_id, holds - now_ms_, settles - now_ms_});
+  }
+
+  ledger::Shortage shortage(const LeaseRequest& request) {
+    ledger::Shortage shortage;
+    shortage.reach = transaction_.run(select_reach, {request.account_id, now_ms_}).number(0, 0);
+    shortage.caps = windows_.caps(request.key_id);
+    if (owner_.purpose == 0 && shortage.reach > 0) {
+      recall_leases(transaction_, request.account_id, owner_.incarnation, request.key_id, now_ms_);
+    }
+    return shortage;
+  }
+
+  Transaction& transaction_;
+  const LeaseOwner& owner_;
+  const std::int64_t now_ms_;
+  const std::int64_t epoch_;
+  std::vector<Drawable> drawables_;
+  KeyWindows windows_;
+};
+
+// Units that come back from leases: to their allocation, or to `voided` when it is withdrawn.
+class Returning {
+ public:
+  Returning(Transaction& transaction, std::int64_t now_ms)
+      : transaction_(transaction), now_ms_(now_ms) {}
+
+  // The leases that are open under their epoch, by id, under the locks of their allocations.
+  template <class Lease>
+  std::vector<Lease> open(std::span<const Lease> leases) {
+    std::vector<Lease> open;
+    std::set<std::string> allocations;
+    for (const Lease& lease : leases) {
+      const Rows rows = transaction_.run(select_allocation_of, {lease.lease_id, lease.epoch});
+      if (rows.empty()) continue;
+      open.push_back(lease);
+      allocations.insert(rows.text(0, 0));
+    }
+    for (const std::string& id : allocations) transaction_.run(lock_allocation, {id});
+    std::sort(open.begin(), open.end(),
+              [](const Lease& left, const Lease& right) { return left.lease_id < right.lease_id; });
+    return open;
+  }
+
+  // `lease`: a row of account_id, allocation_id, key_id, day.
+  void give(std::int64_t lease_id, const Rows& lease, Credits units) {
+    const std::string& allocation_id = lease.text(0, 1);
+    const bool is_open =
+        transaction_.run(storage::give_back, {units, allocation_id}).text(0, 0) == "open";
+    if (!is_open) transaction_.run(end_void, {allocation_id});
+    if (units == 0) return;
+    transaction_.run(insert_posting, {now_ms_, lease.text(0, 0), allocation_id, lease_id, "escrow",
+                                      is_open ? "available" : "voided", units});
+    if (!lease.text(0, 2).empty()) windows_[{lease.text(0, 2), lease.number(0, 3)}] += units;
+  }
+
+  void finish() { KeyWindows::give_back(transaction_, windows_); }
+
+ private:
+  Transaction& transaction_;
+  const std::int64_t now_ms_;
+  KeyWindows::Returned windows_;
+};
 
 }  // namespace
 
 std::vector<LeaseAnswer> acquire_leases(const Context& context, Transaction& transaction,
                                         const LeaseOwner& owner,
                                         std::span<const LeaseRequest> requests) {
-  const std::int64_t now_ms = ledger_now_ms(context, transaction);
-  const std::int64_t epoch = transaction.run(select_epoch).number(0, 0);
-  std::vector<Drawable> all = drawables(transaction, context.database.engine(), requests, now_ms);
+  Acquisition acquisition(context, transaction, owner, requests);
   std::vector<LeaseAnswer> answers;
   answers.reserve(requests.size());
-  for (const LeaseRequest& request : requests) {
-    answers.push_back(
-        answer(transaction, owner, request, of_account(all, request.account_id), epoch, now_ms));
-  }
+  for (const LeaseRequest& request : requests) answers.push_back(acquisition.answer(request));
   return answers;
 }
 
 std::uint32_t close_leases(Transaction& transaction, std::span<const ledger::LeaseReturn> leases,
                            std::int64_t now_ms) {
-  struct Closing {
-    std::string allocation_id;
-    ledger::LeaseReturn lease;
-  };
-  std::vector<Closing> closing;
-  for (const ledger::LeaseReturn& lease : leases) {
-    const Rows rows = transaction.run(select_allocation_of, {lease.lease_id, lease.epoch});
-    if (!rows.empty()) closing.push_back({rows.text(0, 0), lease});
-  }
-  std::sort(closing.begin(), closing.end(), [](const Closing& left, const Closing& right) {
-    return left.allocation_id < right.allocation_id;
-  });
-  for (const Closing& each : closing) transaction.run(lock_allocation_of, {each.lease.lease_id});
+  Returning returning(transaction, now_ms);
   std::uint32_t closed = 0;
-  for (const Closing& each : closing) {
-    const Rows row = transaction.run(close_lease, {each.lease.lease_id, each.lease.epoch});
+  for (const ledger::LeaseReturn& lease : returning.open(leases)) {
+    const Rows row = transaction.run(close_lease, {lease.lease_id, lease.epoch});
     if (row.empty()) continue;
     ++closed;
-    const Credits unsettled = row.number(0, 2);
-    if (unsettled == 0) continue;
-    transaction.run(give_back, {unsettled, row.text(0, 1)});
-    transaction.run(insert_posting, {now_ms, row.text(0, 0), row.text(0, 1), each.lease.lease_id,
-                                     "escrow", "available", unsettled});
+    const Credits unsettled = row.number(0, 4);
+    if (unsettled > 0) transaction.run(shrink_closed, {unsettled, lease.lease_id});
+    returning.give(lease.lease_id, row, unsettled);
   }
+  returning.finish();
   return closed;
+}
+
+void give_back_units(Transaction& transaction, std::span<const ledger::LeaseShare> shares,
+                     std::int64_t now_ms) {
+  Returning returning(transaction, now_ms);
+  for (const ledger::LeaseShare& share : returning.open(shares)) {
+    const Rows row = transaction.run(shrink_lease, {share.units, share.lease_id, share.epoch});
+    if (!row.empty()) returning.give(share.lease_id, row, share.units);
+  }
+  returning.finish();
+}
+
+bool void_allocation(Transaction& transaction, std::string_view allocation_id,
+                     std::int64_t now_ms) {
+  const Rows allocation = transaction.run(lock_allocation, {allocation_id});
+  if (allocation.empty()) return false;
+  if (allocation.text(0, 2) != "open") return true;
+  transaction.run(begin_void, {allocation_id});
+  if (const Credits remaining = allocation.number(0, 1); remaining > 0) {
+    transaction.run(insert_posting, {now_ms, allocation.text(0, 0), allocation_id, std::int64_t{0},
+                                     "available", "voided", remaining});
+  }
+  transaction.run(end_void, {allocation_id});
+  return true;
+}
+
+void recall_leases(Transaction& transaction, std::string_view account_id, std::int64_t incarnation,
+                   std::string_view key_id, std::int64_t now_ms) {
+  transaction.run(upsert_recall, {account_id, incarnation, key_id, now_ms + recall_ms});
 }
 
 std::uint32_t expire_allocations(Transaction& transaction, std::int64_t now_ms) {

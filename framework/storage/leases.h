@@ -1,5 +1,6 @@
 // The lease transactions, shared by the escrow's and the committer's ports. Rows are locked in one
-// order everywhere: allocations by id, then leases.
+// order everywhere: allocations by id, then windows of capped keys where units are taken, then
+// leases; where units come back the windows are last, under the locks of the same allocations.
 //
 // Free functions inside a write transaction; they throw StoreError. Private to storage/.
 #pragma once
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ledger/store.h"
@@ -27,8 +29,20 @@ std::vector<ledger::LeaseAnswer> acquire_leases(const Context& context, Transact
 std::uint32_t close_leases(Transaction& transaction, std::span<const ledger::LeaseReturn> leases,
                            std::int64_t now_ms);
 
+// Gives back units of leases that are still open under their epoch and have them unsettled.
+void give_back_units(Transaction& transaction, std::span<const ledger::LeaseShare> shares,
+                     std::int64_t now_ms);
+
 // Posts what remains of allocations whose time is over to `expired`; how many.
 std::uint32_t expire_allocations(Transaction& transaction, std::int64_t now_ms);
+
+// Withdraws an allocation; false: there is none.
+bool void_allocation(Transaction& transaction, std::string_view allocation_id, std::int64_t now_ms);
+
+// For a moment, every node returns what it does not hold of the account; the node and key that ask
+// are excepted.
+void recall_leases(Transaction& transaction, std::string_view account_id, std::int64_t incarnation,
+                   std::string_view key_id, std::int64_t now_ms);
 
 template <class T, class F>
 ledger::Stored<T> stored(F&& work) {

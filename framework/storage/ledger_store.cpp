@@ -28,8 +28,25 @@ constexpr Query select_due_leases{
 constexpr Query select_due{
     "SELECT (SELECT COUNT(*) FROM lease WHERE state = 'open' AND settle_until < $1)"
     " + (SELECT COUNT(*) FROM allocation WHERE expires_at <= $1 AND remaining > 0) AS due,"
-    " (SELECT value FROM counter WHERE name = 'ledger_time') AS at_ms",
-    "ii"};
+    " (SELECT value FROM counter WHERE name = 'ledger_time') AS at_ms,"
+    " (SELECT value FROM counter WHERE name = 'ledger_epoch') AS epoch",
+    "iii"};
+constexpr Query select_epoch{"SELECT value FROM counter WHERE name = 'ledger_epoch'", "i"};
+constexpr Query select_recalls{
+    "SELECT account_id, incarnation, key_id FROM recall WHERE until_ms >= $1", "tit"};
+constexpr Query select_withdrawn{
+    "SELECT l.account_id, l.key_id, l.id, l.epoch FROM allocation a"
+    " JOIN lease l ON l.allocation_id = a.id AND l.state = 'open'"
+    " WHERE a.state = 'voiding' AND l.incarnation = $1 AND l.purpose = 0",
+    "ttii"};
+constexpr Query delete_recalls{"DELETE FROM recall WHERE until_ms < $1"};
+constexpr Query next_epoch{
+    "UPDATE counter SET value = value + 1 WHERE name = 'ledger_epoch' RETURNING value", "i"};
+// More starts than there can have been since the backup: their streams are never written again.
+constexpr Query skip_incarnations{
+    "UPDATE counter SET value = value + 1000000 WHERE name = 'incarnation'"};
+constexpr Query select_open_leases{"SELECT id, epoch FROM lease WHERE state = 'open' ORDER BY id",
+                                   "ii"};
 constexpr Query advance_time{
     "UPDATE counter SET value = $1 WHERE name = 'ledger_time' AND value < $1"};
 constexpr Query server_time{
@@ -45,15 +62,25 @@ constexpr Query select_allocations{"SELECT " ALLOCATION_COLUMNS
                                    " FROM allocation a WHERE a.account_id = $1"
                                    " ORDER BY a.created_at, a.id",
                                    allocation_kinds};
+constexpr Query select_allocation{"SELECT " ALLOCATION_COLUMNS " FROM allocation a WHERE a.id = $1",
+                                  allocation_kinds};
 
 constexpr std::int64_t time_step_ms = 5'000;  // ledger time is stored at least so often
 constexpr Credits grant_units_max = 1'000'000'000'000;
 constexpr std::int64_t streams_per_incarnation = 64;
 
+std::vector<ledger::LeaseReturn> leases_of(const Rows& rows) {
+  std::vector<ledger::LeaseReturn> leases;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    leases.push_back({rows.number(row, 0), rows.number(row, 1)});
+  }
+  return leases;
+}
+
 class SqlLeaseStore final : public ledger::LeaseStore {
  public:
-  SqlLeaseStore(const Context& context, std::int64_t incarnation)
-      : context_(context), owner_{incarnation, 0} {}
+  SqlLeaseStore(const Context& context, std::int64_t incarnation, std::int64_t epoch)
+      : context_(context), owner_{incarnation, 0}, epoch_(epoch) {}
 
   Stored<std::vector<ledger::LeaseAnswer>> acquire(
       std::span<const ledger::LeaseRequest> requests) override {
@@ -73,6 +100,15 @@ class SqlLeaseStore final : public ledger::LeaseStore {
     });
   }
 
+  Stored<Unit> give_back(std::span<const ledger::LeaseShare> shares) override {
+    return stored<Unit>([&] {
+      return context_.database.write([&](Transaction& transaction) {
+        give_back_units(transaction, shares, ledger_now_ms(context_, transaction));
+        return Unit{};
+      });
+    });
+  }
+
   Stored<ledger::Tended> tend(std::int64_t latest_ms) override {
     return stored<ledger::Tended>([&] {
       return context_.database.with([&](Connection& connection) {
@@ -80,6 +116,8 @@ class SqlLeaseStore final : public ledger::LeaseStore {
         tended.now_ms = now_ms(connection);
         const Rows due = connection.run(select_due, {tended.now_ms});
         const std::int64_t stored_ms = due.number(0, 1);
+        tended.restored = due.number(0, 2) != epoch_;
+        read_wishes(connection, std::max(tended.now_ms, stored_ms), tended);
         tended.paused = tended.now_ms > latest_ms;
         if (tended.paused) return tended;
         if (due.number(0, 0) > 0 || tended.now_ms >= stored_ms + time_step_ms) {
@@ -103,18 +141,30 @@ class SqlLeaseStore final : public ledger::LeaseStore {
     Transaction transaction(connection, Transaction::Kind::write, context_.database.writer());
     transaction.run(advance_time, {tended.now_ms});
     const std::int64_t ledger_ms = ledger_now_ms(context_, transaction);
-    const Rows rows = transaction.run(select_due_leases, {ledger_ms});
-    std::vector<ledger::LeaseReturn> due;
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      due.push_back({rows.number(row, 0), rows.number(row, 1)});
-    }
+    const auto due = leases_of(transaction.run(select_due_leases, {ledger_ms}));
     tended.reclaimed = close_leases(transaction, due, ledger_ms);
     tended.expired = expire_allocations(transaction, ledger_ms);
+    transaction.run(delete_recalls, {ledger_ms});
     transaction.commit();
+  }
+
+  void read_wishes(Connection& connection, std::int64_t ledger_ms, ledger::Tended& tended) const {
+    const Rows recalls = connection.run(select_recalls, {ledger_ms});
+    for (std::size_t row = 0; row < recalls.size(); ++row) {
+      tended.recalls.push_back({recalls.text(row, 0), recalls.number(row, 1) == owner_.incarnation,
+                                recalls.text(row, 2)});
+    }
+    const Rows withdrawn = connection.run(select_withdrawn, {owner_.incarnation});
+    for (std::size_t row = 0; row < withdrawn.size(); ++row) {
+      tended.withdrawals.push_back({withdrawn.text(row, 0),
+                                    withdrawn.text(row, 1),
+                                    {withdrawn.number(row, 2), withdrawn.number(row, 3)}});
+    }
   }
 
   const Context& context_;
   const LeaseOwner owner_;
+  const std::int64_t epoch_;  // at the start of this incarnation
 };
 
 class SqlLedgerStore final : public ledger::LedgerStore {
@@ -131,12 +181,9 @@ class SqlLedgerStore final : public ledger::LedgerStore {
         const std::int64_t id = transaction.run(next_incarnation).number(0, 0);
         const std::int64_t now_ms = ledger_now_ms(context_, transaction);
         transaction.run(insert_incarnation, {id, node_name_, now_ms});
-        const Rows rows = transaction.run(select_dead_leases, {node_name_, id});
-        std::vector<ledger::LeaseReturn> dead;
-        for (std::size_t row = 0; row < rows.size(); ++row) {
-          dead.push_back({rows.number(row, 0), rows.number(row, 1)});
-        }
-        close_leases(transaction, dead, now_ms);
+        epoch_ = transaction.run(select_epoch).number(0, 0);
+        close_leases(transaction, leases_of(transaction.run(select_dead_leases, {node_name_, id})),
+                     now_ms);
         return id;
       });
       streams_ = 0;
@@ -155,7 +202,7 @@ class SqlLedgerStore final : public ledger::LedgerStore {
   }
 
   std::unique_ptr<ledger::LeaseStore> open_leases() override {
-    return std::make_unique<SqlLeaseStore>(context_, incarnation_);
+    return std::make_unique<SqlLeaseStore>(context_, incarnation_, epoch_);
   }
 
   Result<Allocation, base::Error> grant(const ledger::GrantRequest& request) override {
@@ -191,6 +238,31 @@ class SqlLedgerStore final : public ledger::LedgerStore {
     });
   }
 
+  Result<std::optional<Allocation>, base::Error> void_allocation(
+      std::string_view allocation_id) override {
+    using Answer = std::optional<Allocation>;
+    return answered<Answer>(context_, ErrorCode::billing_ledger_unavailable, "void", [&] {
+      return context_.database.write([&](Transaction& transaction) -> Answer {
+        const std::int64_t now_ms = ledger_now_ms(context_, transaction);
+        if (!storage::void_allocation(transaction, allocation_id, now_ms)) return std::nullopt;
+        return allocation_at(transaction.run(select_allocation, {allocation_id}), 0, 0, now_ms);
+      });
+    });
+  }
+
+  Stored<ledger::Restored> restored() override {
+    return stored<ledger::Restored>([&] {
+      return context_.database.write([&](Transaction& transaction) {
+        ledger::Restored done;
+        done.epoch = transaction.run(next_epoch).number(0, 0);
+        transaction.run(skip_incarnations);
+        done.leases = close_leases(transaction, leases_of(transaction.run(select_open_leases)),
+                                   ledger_now_ms(context_, transaction));
+        return done;
+      });
+    });
+  }
+
   Result<ledger::Balance, base::Error> balance(std::string_view account_id) override {
     return read_answered<ledger::Balance>(context_, "balance", [&] {
       return context_.database.with([&](Connection& connection) {
@@ -222,6 +294,7 @@ class SqlLedgerStore final : public ledger::LedgerStore {
   const Context& context_;
   const std::string node_name_;
   std::int64_t incarnation_ = 0;
+  std::int64_t epoch_ = 0;
   std::atomic<std::int64_t> streams_ = 0;
 };
 

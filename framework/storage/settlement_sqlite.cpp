@@ -67,10 +67,10 @@ class SqliteStream final : public ledger::SettlementStream {
     });
   }
 
-  ledger::Stored<Unit> close(std::span<const ledger::LeaseReturn> leases) override {
+  ledger::Stored<Unit> give_back(std::span<const ledger::LeaseShare> shares) override {
     return stored<Unit>([&] {
       Transaction transaction(*connection_, Transaction::Kind::write, context_.database.writer());
-      close_leases(transaction, leases, ledger_now_ms(context_, transaction));
+      give_back_units(transaction, shares, ledger_now_ms(context_, transaction));
       transaction.commit();
       return Unit{};
     });

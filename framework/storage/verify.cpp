@@ -63,19 +63,24 @@ constexpr Query select_postings{
     " WHERE id > $1 AND id <= $2 ORDER BY id LIMIT 5000",
     "ittitti"};
 #define ALLOCATION_COLUMNS \
-  "SELECT id, account_id, units, remaining, expired, voided FROM allocation"
+  "SELECT id, account_id, units, remaining, expired, voided, state FROM allocation"
 constexpr Query select_allocations{ALLOCATION_COLUMNS " WHERE id > $1 ORDER BY id LIMIT 5000",
-                                   "ttiiii"};
+                                   "ttiiiit"};
 constexpr Query select_allocations_again[] = {
-    {ALLOCATION_COLUMNS " WHERE id IN (SELECT value FROM json_each($1))", "ttiiii"},
-    {ALLOCATION_COLUMNS " WHERE id IN (SELECT json_array_elements_text($1::json))", "ttiiii"}};
+    {ALLOCATION_COLUMNS " WHERE id IN (SELECT value FROM json_each($1))", "ttiiiit"},
+    {ALLOCATION_COLUMNS " WHERE id IN (SELECT json_array_elements_text($1::json))", "ttiiiit"}};
 #undef ALLOCATION_COLUMNS
-#define LEASE_COLUMNS "SELECT id, allocation_id, account_id, state, granted, settled FROM lease"
-constexpr Query select_leases{LEASE_COLUMNS " WHERE id > $1 ORDER BY id LIMIT 5000", "itttii"};
+#define LEASE_COLUMNS \
+  "SELECT id, allocation_id, account_id, key_id, day, state, granted, settled FROM lease"
+constexpr Query select_leases{LEASE_COLUMNS " WHERE id > $1 ORDER BY id LIMIT 5000", "itttitii"};
 constexpr Query select_leases_again[] = {
-    {LEASE_COLUMNS " WHERE id IN (SELECT value FROM json_each($1))", "itttii"},
-    {LEASE_COLUMNS " WHERE id IN (SELECT json_array_elements_text($1::json)::bigint)", "itttii"}};
+    {LEASE_COLUMNS " WHERE id IN (SELECT value FROM json_each($1))", "itttitii"},
+    {LEASE_COLUMNS " WHERE id IN (SELECT json_array_elements_text($1::json)::bigint)", "itttitii"}};
 #undef LEASE_COLUMNS
+constexpr Query select_windows{
+    "SELECT key_id, span, starts_at, taken FROM key_window"
+    " WHERE (key_id, span, starts_at) > ($1, $2, $3) ORDER BY key_id, span, starts_at LIMIT 5000",
+    "ttii"};
 constexpr Query select_chained_from{
     "SELECT COALESCE(MAX(value), 0) AS value FROM counter WHERE name = 'chained_from'", "i"};
 
@@ -103,6 +108,7 @@ class Reader {
       read_postings(no_end);
       read_moved_allocations();
       read_moved_leases();
+      read_windows();
       return ledger_now_ms(context_, snapshot);
     });
   }
@@ -216,16 +222,26 @@ class Reader {
     }
   }
 
+  // Two things end without a posting, and are read again for it: the voiding of an allocation, and
+  // a lease that has nothing left.
   void take_allocations(const Rows& rows) {
     for (std::size_t row = 0; row < rows.size(); ++row) {
       audit_.allocation({rows.text(row, 0), rows.text(row, 1), rows.number(row, 2),
-                         rows.number(row, 3), rows.number(row, 4), rows.number(row, 5)});
+                         rows.number(row, 3), rows.number(row, 4), rows.number(row, 5),
+                         rows.text(row, 6)});
+      if (!is_last_ && rows.text(row, 6) == "voiding") moved_allocations_.insert(rows.text(row, 0));
     }
   }
   void take_leases(const Rows& rows) {
     for (std::size_t row = 0; row < rows.size(); ++row) {
-      audit_.lease({rows.number(row, 0), rows.text(row, 1), rows.text(row, 2),
-                    rows.text(row, 3) == "open", rows.number(row, 4), rows.number(row, 5)});
+      const ledger::LeaseRow lease{rows.number(row, 0), rows.text(row, 1),
+                                   rows.text(row, 2),   rows.text(row, 3),
+                                   rows.number(row, 4), rows.text(row, 5) == "open",
+                                   rows.number(row, 6), rows.number(row, 7)};
+      audit_.lease(lease);
+      if (!is_last_ && lease.is_open && lease.granted == lease.settled) {
+        moved_leases_.insert(lease.id);
+      }
     }
   }
 
@@ -268,6 +284,22 @@ class Reader {
   }
   void read_moved_leases() {
     read_again(select_leases_again, moved_leases_, [this](const Rows& rows) { take_leases(rows); });
+  }
+
+  void read_windows() {
+    std::string key_id;
+    std::string span;
+    std::int64_t starts_at_ms = 0;
+    for (bool is_full = true; is_full;) {
+      const Rows rows = run_(select_windows, {key_id, span, starts_at_ms});
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        key_id = rows.text(row, 0);
+        span = rows.text(row, 1);
+        starts_at_ms = rows.number(row, 2);
+        audit_.window({key_id, span, starts_at_ms, rows.number(row, 3)});
+      }
+      is_full = rows.size() == rows_max;
+    }
   }
 
   const Context& context_;

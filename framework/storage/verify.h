@@ -7,6 +7,7 @@
 //   2  Then what changes, in pieces too: allocations and leases.
 //   3  Last, in one short snapshot: the facts and postings that came meanwhile, and once more every
 //      allocation and lease that one of them names, for nothing else moves their units.
+//      Spend windows of keys are read there alone.
 //   4  Corrections, which are few, in a snapshot of their own.
 //
 // Throws StoreError. Private to storage/.

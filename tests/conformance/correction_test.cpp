@@ -22,7 +22,8 @@ class CorrectionPort : public OnEveryEngine {
 
   // Settles a call of that many units; they may come from several allocations.
   void charge(const std::string& account, const std::string& message, Credits units) {
-    const LeaseRequest requests[] = {{account, units, 0, 30'000, 90'000}};
+    const LeaseRequest requests[] = {
+        {.account_id = account, .calls = {units}, .hold_ms = 30'000, .settle_ms = 90'000}};
     const auto answers = leases_->acquire(requests);
     ASSERT_TRUE(answers.ok());
     std::vector<LeaseShare> shares;

@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "conformance/engines.h"
+#include "identity/accounts.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -20,7 +21,13 @@ class LedgerPorts : public OnEveryEngine {
     number_ = 0;
   }
   static LeaseRequest request(const std::string& account, Credits needed, Credits wanted = 0) {
-    return {account, needed, wanted, 30'000, 90'000};
+    LeaseRequest request;
+    request.account_id = account;
+    if (needed > 0) request.calls = {needed};
+    request.wanted = wanted;
+    request.hold_ms = 30'000;
+    request.settle_ms = 90'000;
+    return request;
   }
   LeaseAnswer acquire(const std::string& account, Credits needed, Credits wanted = 0) {
     const LeaseRequest requests[] = {request(account, needed, wanted)};
@@ -133,7 +140,7 @@ TEST_P(LedgerPorts, ExpiredUnitsAreNotDrawnAndPostToExpired) {
   const LeaseAnswer before = acquire(account, 30);
   store_->clock.move_ms(day_ms);
   EXPECT_TRUE(acquire(account, 1).grants.empty());
-  EXPECT_EQ(acquire(account, 1).spendable + acquire(account, 1).leased, 0);
+  EXPECT_EQ(acquire(account, 1).shortage->reach, 0);
   // A call admitted before may still settle.
   ASSERT_TRUE(settle(fact(account, "m1"), {share(before.grants[0], 1)})->committed());
   store_->clock.move_ms(200'000);
@@ -153,13 +160,34 @@ TEST_P(LedgerPorts, LeaseShrinksWithTheBalanceDownToOneCall) {
   EXPECT_TRUE(acquire(account, 1).grants.empty());
 }
 
-TEST_P(LedgerPorts, ShortageTellsWhatIsLeasedElsewhere) {
+TEST_P(LedgerPorts, ACallIsGrantedWholeOrNotAtAll) {
   const std::string account = account_with(10);
   acquire(account, 8);
   const LeaseAnswer answer = acquire(account, 5);
-  EXPECT_EQ(answer.grants[0].units, 2);
-  EXPECT_EQ(answer.spendable, 0);
-  EXPECT_EQ(answer.leased, 10);
+  EXPECT_TRUE(answer.grants.empty());
+  EXPECT_EQ(answer.shortage->reach, 10);
+  EXPECT_EQ(sums(account).remaining, 2);
+  LeaseRequest several = request(account, 5);
+  several.calls = {1, 5, 1};
+  several.wanted = 100;  // nothing beyond the calls while one of them waits
+  const LeaseRequest requests[] = {several};
+  const auto answers = leases_->acquire(requests);
+  ASSERT_EQ((*answers)[0].grants.size(), 1u);
+  EXPECT_EQ((*answers)[0].grants[0].units, 2);
+  EXPECT_EQ((*answers)[0].shortage->reach, 10);
+}
+
+TEST_P(LedgerPorts, WhatTheNodeHasAlreadyCounts) {
+  const std::string account = account_with(10);
+  acquire(account, 7);
+  LeaseRequest more = request(account, 9);
+  more.free = 6;
+  const LeaseRequest requests[] = {more};
+  const auto answers = leases_->acquire(requests);
+  ASSERT_EQ((*answers)[0].grants.size(), 1u);
+  EXPECT_EQ((*answers)[0].grants[0].units, 3);
+  EXPECT_EQ((*answers)[0].grants[0].unsettled, 10);
+  EXPECT_FALSE((*answers)[0].shortage.has_value());
 }
 
 TEST_P(LedgerPorts, SecondGrantAddsToTheSameLease) {
@@ -175,8 +203,9 @@ TEST_P(LedgerPorts, TwoRequestsOfOneAccountInOneTransactionShareWhatIsThere) {
   const LeaseRequest requests[] = {request(account, 7), request(account, 7)};
   const auto answers = leases_->acquire(requests);
   EXPECT_EQ((*answers)[0].grants[0].units, 7);
-  EXPECT_EQ((*answers)[1].grants[0].units, 3);
-  EXPECT_EQ(sums(account).leased, 10);
+  EXPECT_TRUE((*answers)[1].grants.empty());
+  EXPECT_EQ((*answers)[1].shortage->reach, 10);
+  EXPECT_EQ(sums(account).leased, 7);
 }
 
 TEST_P(LedgerPorts, FactAndLeaseChangeInOneTransaction) {
@@ -287,8 +316,8 @@ TEST_P(LedgerPorts, LeasesOfAnotherLivingNodeAreLeftAlone) {
   EXPECT_EQ(sums(account).leased, 6);
   const LeaseRequest requests[] = {request(account, 10)};
   const auto answer = other->ledger().open_leases()->acquire(requests);
-  EXPECT_EQ((*answer)[0].grants[0].units, 4);
-  EXPECT_EQ((*answer)[0].leased, 10);
+  EXPECT_TRUE((*answer)[0].grants.empty());
+  EXPECT_EQ((*answer)[0].shortage->reach, 10);
 }
 
 TEST_P(LedgerPorts, LeaseWhoseTimeIsOverIsReclaimedByAnyNode) {
@@ -316,9 +345,8 @@ TEST_P(LedgerPorts, LedgerTimeNeverGoesBack) {
   store_->clock.move_ms(7'200'000);
   ASSERT_EQ(leases_->tend(store_->clock.now_ms())->expired, 1u);
   store_->clock.move_ms(-7'200'000);
-  const LeaseAnswer answer = acquire(account, 15);
-  ASSERT_EQ(answer.grants.size(), 1u);
-  EXPECT_EQ(answer.grants[0].units, 10);
+  EXPECT_EQ(acquire(account, 15).shortage->reach, 10);
+  EXPECT_EQ(acquire(account, 10).grants.size(), 1u);
 }
 
 TEST_P(LedgerPorts, TimeThatIsNotBelievedExpiresNothing) {
@@ -404,6 +432,321 @@ TEST_P(LedgerPorts, TextsOfAFactAreStoredByteForByte) {
   odd.client_request_id = "a'b\"c\\d\t\x01\xC3\xA9";
   ASSERT_TRUE(settle(odd, {share(lease.grants[0], 1)})->committed());
   EXPECT_EQ(settle(odd, {share(lease.grants[0], 1)})->repeated.size(), 1u);
+}
+
+// ---- renewal, recall ----
+
+TEST_P(LedgerPorts, RenewalGivesTimeWithoutUnits) {
+  const std::string account = account_with(10);
+  const LeaseGrant lease = acquire(account, 10).grants[0];
+  store_->clock.move_ms(80'000);
+  LeaseRequest more = request(account, 0);
+  more.renews = {{lease.lease_id, lease.epoch}, {lease.lease_id, lease.epoch + 1}};
+  const LeaseRequest requests[] = {more};
+  const auto answers = leases_->acquire(requests);
+  ASSERT_EQ((*answers)[0].renewed.size(), 1u);  // the other epoch is nobody's
+  EXPECT_EQ((*answers)[0].renewed[0].hold_ms, 30'000);
+  EXPECT_TRUE((*answers)[0].grants.empty());
+  store_->clock.move_ms(80'000);
+  EXPECT_EQ(leases_->tend(store_->clock.now_ms())->reclaimed, 0u);
+  store_->clock.move_ms(10'001);
+  EXPECT_EQ(leases_->tend(store_->clock.now_ms())->reclaimed, 1u);
+  EXPECT_TRUE((*leases_->acquire(requests))[0].renewed.empty());  // no longer ours
+}
+
+TEST_P(LedgerPorts, RenewalEndsWithTheAllocation) {
+  const std::string account = account_with(0);
+  grant(account, 10, 40'000);
+  const LeaseGrant lease = acquire(account, 10).grants[0];
+  store_->clock.move_ms(25'000);
+  LeaseRequest more = request(account, 0);
+  more.renews = {{lease.lease_id, lease.epoch}};
+  const LeaseRequest requests[] = {more};
+  const auto answers = leases_->acquire(requests);
+  ASSERT_EQ((*answers)[0].renewed.size(), 1u);
+  EXPECT_EQ((*answers)[0].renewed[0].hold_ms, 15'000);
+  EXPECT_EQ((*answers)[0].renewed[0].settle_ms, 90'000);
+}
+
+TEST_P(LedgerPorts, UnitsGivenBackReturnAndTheLeaseStaysOpen) {
+  const std::string account = account_with(10);
+  const LeaseGrant lease = acquire(account, 10).grants[0];
+  ASSERT_TRUE(settle(fact(account, "m1"), {share(lease, 2)})->committed());
+  const LeaseShare too_many[] = {share(lease, 9)};
+  ASSERT_TRUE(leases_->give_back(too_many).ok());
+  EXPECT_EQ(sums(account).leased, 8);
+  const LeaseShare some[] = {share(lease, 5)};
+  ASSERT_TRUE(leases_->give_back(some).ok());
+  EXPECT_EQ(sums(account).leased, 3);
+  EXPECT_EQ(sums(account).remaining, 5);
+  EXPECT_FALSE(settle(fact(account, "m2"), {share(lease, 4)})->committed());
+  EXPECT_TRUE(settle(fact(account, "m2"), {share(lease, 3)})->committed());
+}
+
+TEST_P(LedgerPorts, ShortageRecallsWhatOthersReserve) {
+  const std::string account = account_with(10);
+  const auto other = store_->open(storage::Role::gateway, "other");
+  ASSERT_TRUE(other->ledger().start().ok());
+  const auto others = other->ledger().open_leases();
+  const LeaseRequest all[] = {request(account, 10)};
+  ASSERT_EQ((*others->acquire(all))[0].grants.size(), 1u);
+  EXPECT_TRUE(others->tend(store_->clock.now_ms())->recalls.empty());
+  EXPECT_EQ(acquire(account, 1).shortage->reach, 10);
+  const auto seen = others->tend(store_->clock.now_ms())->recalls;
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].account_id, account);
+  EXPECT_FALSE(seen[0].is_own);
+  EXPECT_TRUE(leases_->tend(store_->clock.now_ms())->recalls.at(0).is_own);
+  store_->clock.move_ms(1'000);
+  EXPECT_TRUE(others->tend(store_->clock.now_ms())->recalls.empty());
+}
+
+TEST_P(LedgerPorts, WhatIsSpentIsNotRecalled) {
+  const std::string account = account_with(1);
+  ASSERT_TRUE(settle(fact(account, "m1"), {share(acquire(account, 1).grants[0], 1)})->committed());
+  EXPECT_EQ(acquire(account, 1).shortage->reach, 0);
+  EXPECT_TRUE(leases_->tend(store_->clock.now_ms())->recalls.empty());
+}
+
+// A 402 must be true: units on their way from a lease to their allocation are never overlooked.
+TEST_P(LedgerPorts, UnitsThatMoveAreNeverMissed) {
+  const std::string account = account_with(10);
+  const auto other = store_->open(storage::Role::gateway, "other");
+  ASSERT_TRUE(other->ledger().start().ok());
+  const auto others = other->ledger().open_leases();
+  std::atomic<bool> done = false;
+  std::thread mover([&] {
+    while (!done) {
+      const LeaseRequest requests[] = {request(account, 10)};
+      const auto answers = others->acquire(requests);
+      if (!answers || (*answers)[0].grants.empty()) continue;
+      const LeaseGrant& lease = (*answers)[0].grants[0];
+      const LeaseReturn back[] = {{lease.lease_id, lease.epoch}};
+      EXPECT_TRUE(others->close(back).ok());
+    }
+  });
+  for (int turn = 0; turn < 100; ++turn) EXPECT_EQ(acquire(account, 11).shortage->reach, 10);
+  done = true;
+  mover.join();
+}
+
+// Two direct draws of one account share a lease: what one does not use leaves the other payable.
+TEST_P(LedgerPorts, DirectDrawsGoBackByTheirUnits) {
+  const std::string account = account_with(10);
+  const LeaseRequest requests[] = {request(account, 3), request(account, 4)};
+  const auto answers = stream_->acquire(requests);
+  const LeaseGrant first = (*answers)[0].grants.at(0);
+  const LeaseGrant second = (*answers)[1].grants.at(0);
+  EXPECT_EQ(first.lease_id, second.lease_id);
+  const LeaseShare back[] = {share(first, 3)};
+  ASSERT_TRUE(stream_->give_back(back).ok());
+  EXPECT_TRUE(settle(fact(account, "m1"), {share(second, 4)})->committed());
+  EXPECT_EQ(sums(account).remaining, 6);
+}
+
+// ---- voided allocations ----
+
+TEST_P(LedgerPorts, VoidTakesFreeUnitsNowAndLeasedOnesAtTheirClose) {
+  const std::string account = account_with(0);
+  const std::string allocation = grant(account, 100, day_ms);
+  const LeaseGrant lease = acquire(account, 30).grants[0];
+  const auto voided = node_->ledger().void_allocation(allocation);
+  ASSERT_TRUE(voided.ok() && voided->has_value());
+  EXPECT_EQ((*voided)->status, AllocationStatus::voided);
+  EXPECT_EQ((*voided)->remaining, 30);
+  EXPECT_EQ(sums(account).voided, 70);
+  EXPECT_EQ(acquire(account, 1).shortage->reach, 0);  // and so 402
+  const auto withdrawn = leases_->tend(store_->clock.now_ms())->withdrawals;
+  ASSERT_EQ(withdrawn.size(), 1u);
+  EXPECT_EQ(withdrawn[0].lease.lease_id, lease.lease_id);
+  const LeaseShare free[] = {share(lease, 10)};
+  ASSERT_TRUE(leases_->give_back(free).ok());
+  EXPECT_EQ(sums(account).voided, 80);
+  // A call admitted before may still settle.
+  ASSERT_TRUE(settle(fact(account, "m1"), {share(lease, 5)})->committed());
+  const LeaseReturn back[] = {{lease.lease_id, lease.epoch}};
+  ASSERT_TRUE(leases_->close(back).ok());
+  EXPECT_EQ(sums(account).voided, 95);
+  EXPECT_EQ(sums(account).charged, 5);
+  EXPECT_EQ(node_->ledger().balance(account)->credits, 0);
+  EXPECT_TRUE(leases_->tend(store_->clock.now_ms())->withdrawals.empty());
+}
+
+TEST_P(LedgerPorts, VoidIsRepeatableAndKnowsWhatIsAbsent) {
+  const std::string account = account_with(0);
+  const std::string allocation = grant(account, 100, day_ms);
+  grant(account, 7, day_ms);
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_EQ((*node_->ledger().void_allocation(allocation))->remaining, 0);
+    EXPECT_EQ(sums(account).voided, 100);
+    EXPECT_EQ(node_->ledger().balance(account)->credits, 7);
+  }
+  EXPECT_FALSE(node_->ledger().void_allocation("alc_none")->has_value());
+}
+
+TEST_P(LedgerPorts, LeaseOnAVoidedAllocationIsNotRenewed) {
+  const std::string account = account_with(0);
+  const std::string allocation = grant(account, 10, day_ms);
+  const LeaseGrant lease = acquire(account, 10).grants[0];
+  ASSERT_TRUE(node_->ledger().void_allocation(allocation).ok());
+  LeaseRequest more = request(account, 0);
+  more.renews = {{lease.lease_id, lease.epoch}};
+  const LeaseRequest requests[] = {more};
+  EXPECT_TRUE((*leases_->acquire(requests))[0].renewed.empty());
+}
+
+// ---- spend caps ----
+
+class KeyCaps : public LedgerPorts {
+ protected:
+  void SetUp() override {
+    LedgerPorts::SetUp();
+    if (IsSkipped()) return;
+    account_ = account_with(1'000);
+    key_ = keys().create(account_, "capped")->key.id;
+  }
+  void cap(std::optional<std::int64_t> per_day, std::optional<std::int64_t> per_month) {
+    ASSERT_TRUE(keys().set_caps(key_, {per_day, per_month})->has_value());
+  }
+  identity::ApiKeys keys() {
+    return {node_->keys(), identity::Environment::development, store_->random};
+  }
+  LeaseAnswer draw(LeaseStore& leases, Credits units, Credits wanted = 0) {
+    LeaseRequest capped = request(account_, units, wanted);
+    capped.key_id = key_;
+    const LeaseRequest requests[] = {capped};
+    return (*leases.acquire(requests))[0];
+  }
+  void charge(const LeaseGrant& lease, Credits units) {
+    const std::string message = "m" + std::to_string(++messages_);
+    ASSERT_TRUE(settle(fact(account_, message), {share(lease, units)})->committed());
+  }
+
+  std::string account_;
+  std::string key_;
+  int messages_ = 0;
+};
+TURNPIKE_ON_EVERY_ENGINE(KeyCaps);
+
+TEST_P(KeyCaps, CapIsTakenInTheStepThatTakesTheUnits) {
+  cap(10, std::nullopt);
+  const auto other = store_->open(storage::Role::gateway, "other");
+  ASSERT_TRUE(other->ledger().start().ok());
+  const auto others = other->ledger().open_leases();
+  const LeaseGrant lease = draw(*leases_, 7).grants.at(0);
+  const LeaseAnswer refused = draw(*others, 4);
+  EXPECT_TRUE(refused.grants.empty());
+  EXPECT_EQ(refused.shortage->reach, 1'000);
+  ASSERT_EQ(refused.shortage->caps.size(), 1u);
+  EXPECT_EQ(refused.shortage->caps[0].left, 10);  // reserved, not spent
+  charge(lease, 7);
+  EXPECT_EQ(draw(*others, 4).shortage->caps[0].left, 3);
+  EXPECT_EQ(draw(*others, 3).grants.at(0).units, 3);
+  EXPECT_EQ(acquire(account_, 4).grants.at(0).units, 4);  // the account's other calls are not bound
+  sums(account_);
+}
+
+TEST_P(KeyCaps, RateNeverLeasesMoreThanTheCapLeaves) {
+  cap(20, std::nullopt);
+  EXPECT_EQ(draw(*leases_, 1, 1'000).grants.at(0).units, 5);
+}
+
+TEST_P(KeyCaps, CapBindsTwoNodesAtOnce) {
+  cap(50, std::nullopt);
+  const auto other = store_->open(storage::Role::gateway, "other");
+  ASSERT_TRUE(other->ledger().start().ok());
+  const auto others = other->ledger().open_leases();
+  std::atomic<Credits> drawn = 0;
+  const auto draw_all = [&](LeaseStore& leases) {
+    for (int turn = 0; turn < 40; ++turn) {
+      for (const LeaseGrant& grant : draw(leases, 1).grants) drawn += grant.units;
+    }
+  };
+  std::thread left([&] { draw_all(*leases_); });
+  std::thread right([&] { draw_all(*others); });
+  left.join();
+  right.join();
+  EXPECT_EQ(drawn, 50);
+}
+
+TEST_P(KeyCaps, DayEndsAtMidnightUtcAndTheMonthGoesOn) {
+  cap(10, 15);
+  const std::int64_t midnight = utc_day(store_->clock.now_ms()).ends_at_ms;
+  store_->clock.move_ms(midnight - store_->clock.now_ms() - 1'000);
+  const LeaseGrant lease = draw(*leases_, 10).grants.at(0);
+  EXPECT_EQ(lease.hold_ms, 1'000);  // no new hold past the day it counts in
+  EXPECT_EQ(lease.settle_ms, 90'000);
+  EXPECT_EQ(draw(*leases_, 1).shortage->caps.at(0).resets_in_ms, 1'000);
+  store_->clock.move_ms(1'000);
+  const LeaseGrant next = draw(*leases_, 5).grants.at(0);
+  EXPECT_NE(next.lease_id, lease.lease_id);
+  charge(lease, 10);  // held before midnight: counts before midnight
+  charge(next, 5);
+  const LeaseAnswer refused = draw(*leases_, 1);
+  ASSERT_EQ(refused.shortage->caps.size(), 2u);
+  EXPECT_EQ(refused.shortage->caps[0].left, 5);
+  EXPECT_EQ(refused.shortage->caps[1].left, 0);
+  EXPECT_EQ(refused.shortage->caps[1].span, "month");
+  EXPECT_EQ(refused.shortage->caps[1].resets_at_ms, utc_month(store_->clock.now_ms()).ends_at_ms);
+}
+
+TEST_P(KeyCaps, UnitsThatComeBackMakeRoomInTheWindowTheyWereTakenIn) {
+  cap(10, std::nullopt);
+  const LeaseGrant lease = draw(*leases_, 10).grants.at(0);
+  const LeaseShare some[] = {share(lease, 4)};
+  ASSERT_TRUE(leases_->give_back(some).ok());
+  EXPECT_EQ(draw(*leases_, 4).grants.at(0).units, 4);
+  charge(lease, 1);
+  const LeaseReturn back[] = {{lease.lease_id, lease.epoch}};
+  ASSERT_TRUE(leases_->close(back).ok());
+  EXPECT_EQ(draw(*leases_, 9).grants.at(0).units, 9);
+  EXPECT_TRUE(draw(*leases_, 1).grants.empty());
+  sums(account_);
+}
+
+TEST_P(KeyCaps, LoweredCapRecallsWhatWasReserved) {
+  cap(100, std::nullopt);
+  draw(*leases_, 60);
+  store_->clock.move_ms(10'000);
+  ASSERT_TRUE(leases_->tend(store_->clock.now_ms())->recalls.empty());
+  cap(5, std::nullopt);
+  EXPECT_EQ(leases_->tend(store_->clock.now_ms())->recalls.at(0).account_id, account_);
+  EXPECT_TRUE(draw(*leases_, 1).grants.empty());
+}
+
+TEST_P(KeyCaps, CapsAreStoredWithTheKeyAndTellTheNodes) {
+  const std::int64_t before = *node_->keys().last_change();
+  cap(10, 200);
+  EXPECT_EQ(node_->keys().changes_after(before)->size(), 1u);
+  EXPECT_EQ(keys().list(account_)->front().caps.per_day, 10);
+  EXPECT_EQ(keys().list(account_)->front().caps.per_month, 200);
+  cap(std::nullopt, std::nullopt);
+  EXPECT_FALSE(keys().list(account_)->front().caps.any());
+  EXPECT_FALSE(keys().set_caps("key_none", {1, 1})->has_value());
+  EXPECT_EQ(keys().set_caps(key_, {-1, 1}).error().code, base::ErrorCode::request_malformed);
+}
+
+// ---- restored backups ----
+
+TEST_P(LedgerPorts, RestoredBooksFenceWhatCameAfterTheBackup) {
+  const std::string account = account_with(10);
+  const LeaseGrant lease = acquire(account, 6).grants[0];
+  const auto tool = store_->open(storage::Role::tool);
+  const auto restored = tool->ledger().restored();
+  ASSERT_TRUE(restored.ok());
+  EXPECT_EQ(restored->epoch, lease.epoch + 1);
+  EXPECT_EQ(restored->leases, 1u);
+  EXPECT_EQ(sums(account).remaining, 10);
+  EXPECT_TRUE(leases_->tend(store_->clock.now_ms())->restored);
+  EXPECT_FALSE(settle(fact(account, "m1"), {share(lease, 1)})->committed());
+  EXPECT_EQ(acquire(account, 1).grants[0].epoch, restored->epoch);
+  stream_.reset();
+  leases_.reset();
+  node_.reset();
+  node_ = store_->open();
+  start(*node_);
+  EXPECT_FALSE(leases_->tend(store_->clock.now_ms())->restored);
+  EXPECT_EQ(acquire(account, 1).grants[0].epoch, restored->epoch);
 }
 
 TEST_P(LedgerPorts, ToolsDoNotStartTheLedger) {

@@ -2,6 +2,7 @@
 // tells of it: every table that carries money, every kind of column, changed, taken out, put in.
 #include "base/ids.h"
 #include "conformance/engines.h"
+#include "identity/accounts.h"
 #include "ledger/chain.h"
 #include "storage/database.h"
 
@@ -38,7 +39,7 @@ class Tampering : public OnEveryEngine {
     x_ = grant(a_, 3, day_ms);
     y_ = grant(a_, 9, 2 * day_ms);
     z_ = grant(b_, 10, day_ms);
-    const LeaseRequest requests[] = {{a_, 5, 0, 30'000, 90'000}, {b_, 4, 0, 30'000, 90'000}};
+    const LeaseRequest requests[] = {request(a_, 5), request(b_, 4)};
     const auto answers = *leases_->acquire(requests);
     const LeaseGrant x = answers[0].grants.at(0), y = answers[0].grants.at(1);
     const LeaseGrant z = answers[1].grants.at(0);
@@ -49,6 +50,10 @@ class Tampering : public OnEveryEngine {
     settle({{"m4", b_, {{z.lease_id, z.epoch, 1}}}, {"m5", b_, {{z.lease_id, z.epoch, 2}}}});
     const LeaseReturn back[] = {{z.lease_id, z.epoch}};
     ASSERT_TRUE(leases_->close(back).ok());
+  }
+
+  static LeaseRequest request(const std::string& account, Credits units) {
+    return {.account_id = account, .calls = {units}, .hold_ms = 30'000, .settle_ms = 90'000};
   }
 
   struct Call {
@@ -318,7 +323,7 @@ TEST_P(Tampering, EveryColumnOfALeaseThatCarriesMoneyIsAddedUp) {
   EXPECT_EQ(after("UPDATE lease SET settled = settled - 1 WHERE id = 1"),
             (Problems{lease_off(1), account_off(a_, 12)}));
   EXPECT_EQ(after("UPDATE lease SET state = 'open' WHERE id = 3"),
-            (Problems{lease_off(3), account_off(b_, 11)}));
+            Problems{});  // nothing is left on it
   EXPECT_EQ(after("UPDATE lease SET state = 'closed' WHERE id = 2"),
             (Problems{lease_off(2), account_off(a_, 12)}));
   EXPECT_EQ(after("UPDATE lease SET allocation_id = '" + w_ + "' WHERE id = 3"),
@@ -327,6 +332,55 @@ TEST_P(Tampering, EveryColumnOfALeaseThatCarriesMoneyIsAddedUp) {
             Problems{"lease 3 is of another account than its allocation"});
   EXPECT_EQ(after("DELETE FROM lease WHERE id = 3"),
             Problems{"lease 3 is missing: postings or facts name it"});
+}
+
+TEST_P(Tampering, AWithdrawnAllocationMustFitItsLeases) {
+  const auto misfit = [](const std::string& id, const std::string& state) {
+    return "allocation " + id + " is " + state + ", which does not fit its leases";
+  };
+  EXPECT_EQ(after("UPDATE allocation SET state = 'voided' WHERE id = '" + y_ + "'"),
+            Problems{misfit(y_, "voided")});
+  EXPECT_EQ(after("UPDATE allocation SET state = 'voiding' WHERE id = '" + w_ + "'"),
+            Problems{misfit(w_, "voiding")});
+  ASSERT_TRUE(node_->ledger().void_allocation(y_).ok());
+  ASSERT_EQ(problems(), Problems{});
+  tamper("UPDATE allocation SET state = 'voided' WHERE id = '" + y_ + "'");
+  EXPECT_EQ(problems(), Problems{misfit(y_, "voided")});  // lease 2 is open
+}
+
+TEST_P(Tampering, EverySpendWindowCountsWhatTheLeasesOfItsKeyCarry) {
+  identity::ApiKeys keys(node_->keys(), identity::Environment::development, store_->random);
+  const std::string key = keys.create(a_, "capped")->key.id;
+  ASSERT_TRUE(keys.set_caps(key, {5, 50})->has_value());
+  LeaseRequest capped = request(a_, 4);
+  capped.key_id = key;
+  const LeaseRequest requests[] = {capped};
+  const LeaseGrant lease = (*leases_->acquire(requests))[0].grants.at(0);
+  ASSERT_EQ(problems(), Problems{});
+  const auto off = [&](const std::string& span, const SpendWindow& window) {
+    return "the " + span + " of key " + key + " from " + std::to_string(window.starts_at_ms) +
+           " does not count what its leases carry";
+  };
+  const std::string day = off("day", utc_day(store_->clock.now_ms()));
+  const std::string month = off("month", utc_month(store_->clock.now_ms()));
+  const std::string its_lease = " WHERE id = " + std::to_string(lease.lease_id);
+  const auto with = [&](const std::string& change, const std::string& undo) {
+    tamper(change);
+    Problems found = problems();
+    tamper(undo);
+    return found;
+  };
+  EXPECT_EQ(with("UPDATE key_window SET taken = taken - 1 WHERE span = 'day'",
+                 "UPDATE key_window SET taken = taken + 1 WHERE span = 'day'"),
+            Problems{day});
+  EXPECT_EQ(with("UPDATE key_window SET taken = taken + 1 WHERE span = 'month'",
+                 "UPDATE key_window SET taken = taken - 1 WHERE span = 'month'"),
+            Problems{month});
+  EXPECT_EQ(with("UPDATE lease SET key_id = ''" + its_lease,
+                 "UPDATE lease SET key_id = '" + key + "'" + its_lease),
+            (Problems{day, month}));
+  tamper("DELETE FROM key_window");
+  EXPECT_EQ(problems(), (Problems{day, month}));
 }
 
 // ---- what only a checkpoint finds ---------------------------------------------------------------
@@ -339,7 +393,7 @@ TEST_P(Tampering, ATailCutOffWithItsBatchIsFoundByACheckpoint) {
   EXPECT_EQ(earlier.totals.charged, 7);
   tamper("DELETE FROM fact WHERE seq >= 4");
   tamper("DELETE FROM settle_batch WHERE no = 3");
-  tamper("UPDATE lease SET settled = 0 WHERE id = 3");
+  tamper("UPDATE lease SET granted = 0, settled = 0 WHERE id = 3");
   tamper("UPDATE posting SET units = 4 WHERE from_book = 'escrow'");
   tamper("UPDATE allocation SET remaining = 10 WHERE id = '" + z_ + "'");
   EXPECT_EQ(problems(), Problems{});  // a clean job
@@ -412,7 +466,7 @@ TEST_P(Tampering, BooksThatMoveWhileTheyAreReadAreRight) {
   std::atomic<bool> is_over = false;
   std::thread gateway([&] {
     for (int turn = 0; !is_over; ++turn) {
-      const LeaseRequest requests[] = {{b_, 1, 0, 30'000, 90'000}};
+      const LeaseRequest requests[] = {request(b_, 1)};
       const auto answers = leases_->acquire(requests);
       ASSERT_TRUE(answers.ok());
       if (!(*answers)[0].grants.empty()) {

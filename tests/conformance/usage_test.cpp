@@ -28,8 +28,10 @@ class Writer {
   // One batch of charged facts, occurred at that time.
   void charge(const std::vector<std::string>& messages, std::int64_t at_ms,
               const std::string& route = "route-1", const std::string& key = "key_1") {
-    const LeaseRequest requests[] = {
-        {account_, static_cast<Credits>(messages.size()), 0, 30'000, 90'000}};
+    const LeaseRequest requests[] = {{.account_id = account_,
+                                      .calls = std::vector<Credits>(messages.size(), 1),
+                                      .hold_ms = 30'000,
+                                      .settle_ms = 90'000}};
     const auto answers = leases_->acquire(requests);
     ASSERT_TRUE(answers.ok()) << answers.error().text;
     const LeaseGrant& grant = answers->front().grants.at(0);

@@ -146,10 +146,10 @@ class RecordingLedger final : public ledger::Ledger {
  public:
   explicit RecordingLedger(Journal& journal) : journal_(journal) {}
 
-  Result<ledger::Hold, base::Error> hold(std::string_view account_id, ledger::Credits units,
+  Result<ledger::Hold, base::Error> hold(const ledger::Payer& payer, ledger::Credits units,
                                          runtime::Deadline until) override {
     if (hold_error.has_value()) return *hold_error;
-    journal_.push_back("hold:" + std::string(account_id) + ":" + std::to_string(units));
+    journal_.push_back("hold:" + std::string(payer.account_id) + ":" + std::to_string(units));
     held_until = until;
     return ledger::Hold();
   }

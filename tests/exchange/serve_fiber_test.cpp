@@ -80,7 +80,7 @@ TEST_F(ServeFiberTest, KeepsACancellationFromAStreamThatHasBegun) {
 // Counts what the ledger is asked, from any Thread.
 class CountingLedger final : public ledger::Ledger {
  public:
-  Result<ledger::Hold, base::Error> hold(std::string_view, ledger::Credits,
+  Result<ledger::Hold, base::Error> hold(const ledger::Payer&, ledger::Credits,
                                          runtime::Deadline) override {
     ++holds;
     runtime::yield();

@@ -149,7 +149,7 @@ Result<std::shared_ptr<const identity::Principal>, base::Error> ScriptedAuthenti
   return std::make_shared<const identity::Principal>(principal);
 }
 
-Result<ledger::Hold, base::Error> ScriptedLedger::hold(std::string_view, ledger::Credits,
+Result<ledger::Hold, base::Error> ScriptedLedger::hold(const ledger::Payer&, ledger::Credits,
                                                        runtime::Deadline) {
   return make_error(ErrorCode::billing_ledger_unavailable);
 }

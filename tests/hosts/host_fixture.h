@@ -59,7 +59,7 @@ class ScriptedAuthenticator final : public identity::Authenticator {
 
 class ScriptedLedger final : public ledger::Ledger {
  public:
-  Result<ledger::Hold, base::Error> hold(std::string_view, ledger::Credits,
+  Result<ledger::Hold, base::Error> hold(const ledger::Payer&, ledger::Credits,
                                          runtime::Deadline) override;
   ledger::Settlement settle(ledger::Hold hold, const ledger::UsageFact& fact) override;
   void release(ledger::Hold hold, const ledger::UsageFact& fact) noexcept override;

@@ -66,7 +66,8 @@ class OperatorHostTest : public testing::Test {
     ASSERT_TRUE(node_->accounts().activate(account->id, {100, 86'400'000}).ok());
     account_ = account->id;
     ASSERT_TRUE(node_->ledger().start().ok());
-    const ledger::LeaseRequest requests[] = {{account_, units, 0, 30'000, 90'000}};
+    const ledger::LeaseRequest requests[] = {
+        {.account_id = account_, .calls = {units}, .hold_ms = 30'000, .settle_ms = 90'000}};
     const auto answers = node_->ledger().open_leases()->acquire(requests);
     ASSERT_TRUE(answers.ok());
     const ledger::LeaseGrant& grant = answers->front().grants.at(0);

@@ -47,6 +47,7 @@ TEST(StatusTableTest, CodesThatTheInterfaceNamesHaveItsStatus) {
       {"billing.pricing_unavailable", 503},
       {"billing.settlement_unknown", 503},
       {"billing.credits_reserved", 429},
+      {"billing.key_cap_reached", 429},
       {"billing.credits_exhausted", 402},
       {"auth.wrong_environment", 401},
       {"auth.credential_conflict", 400},

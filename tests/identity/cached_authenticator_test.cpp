@@ -40,6 +40,10 @@ class WatchedKeys final : public KeyStore {
   Result<std::optional<ApiKey>, base::Error> revoke(std::string_view id) override {
     return real_.revoke(id);
   }
+  Result<std::optional<ApiKey>, base::Error> set_caps(std::string_view id,
+                                                      const SpendCaps& caps) override {
+    return real_.set_caps(id, caps);
+  }
   Result<std::vector<KeyChange>, base::Error> changes_after(std::int64_t sequence) override {
     if (unreachable) return base::Error{ErrorCode::auth_unavailable, "down"};
     return real_.changes_after(sequence);
@@ -102,6 +106,13 @@ TEST_F(CachedAuthenticatorTest, KnownKeyIsLookedUpOnce) {
     EXPECT_EQ((*principal)->account_status, AccountStatus::active);
   }
   EXPECT_EQ(watched_.lookups, 1);
+}
+
+TEST_F(CachedAuthenticatorTest, CapsAreKnownFromTheNextHeartbeatOn) {
+  EXPECT_FALSE((*authenticate(token_))->is_capped);
+  ASSERT_TRUE(watched_.set_caps(key_, {std::nullopt, 10})->has_value());
+  ASSERT_TRUE(authenticator_->beat());
+  EXPECT_TRUE((*authenticate(token_))->is_capped);
 }
 
 TEST_F(CachedAuthenticatorTest, MalformedTokenIsRefusedBeforeAnyLookUp) {

@@ -53,9 +53,10 @@ struct RecordedFact {
 
 class RecordingLedger final : public ledger::Ledger {
  public:
-  Result<ledger::Hold, base::Error> hold(std::string_view account_id, ledger::Credits units,
+  Result<ledger::Hold, base::Error> hold(const ledger::Payer& payer, ledger::Credits units,
                                          runtime::Deadline until) override {
-    held = {std::string(account_id), units};
+    held = {std::string(payer.account_id), units};
+    capped_key = payer.capped_key_id;
     held_until = until;
     if (hold_error.has_value()) return *hold_error;
     return ledger::Hold(nullptr, units);
@@ -74,6 +75,7 @@ class RecordingLedger final : public ledger::Ledger {
   }
 
   std::pair<std::string, ledger::Credits> held;
+  std::string capped_key;
   runtime::Deadline held_until;
   std::optional<base::Error> hold_error;
   ledger::Settlement settlement = ledger::Settled{3, 97};
@@ -123,6 +125,7 @@ class CreditsLaneTest : public ::testing::Test {
     request.client_request_id = texts[1];
     request.account_id = texts[2];
     request.principal_id = texts[3];
+    request.key_is_capped = key_is_capped;
     return bound->admit(request, call);
   }
 
@@ -132,6 +135,7 @@ class CreditsLaneTest : public ::testing::Test {
     return std::get<std::unique_ptr<Ticket>>(std::move(admission));
   }
 
+  bool key_is_capped = false;
   PricedOperation operations[2];
   ClockHost host;
   PlainCall call;
@@ -153,6 +157,10 @@ TEST_F(CreditsLaneTest, DeclaresWhatSelectsIt) {
 TEST_F(CreditsLaneTest, HoldsTheCostUntilTheReplyCouldHaveBeenSent) {
   ticket();
   EXPECT_EQ(ledger.held, (std::pair<std::string, ledger::Credits>("acct_1", 3)));
+  EXPECT_EQ(ledger.capped_key, "");  // without caps its spending is not counted
+  key_is_capped = true;
+  ticket();
+  EXPECT_EQ(ledger.capped_key, "key_1");
   EXPECT_EQ(ledger.held_until.ns,
             call.deadline_ns() + std::int64_t{base::limits::transfer_ms_max} * 1'000'000);
 }

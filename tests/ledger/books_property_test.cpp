@@ -145,7 +145,7 @@ class World {
   void hold(const Step& step) {
     Account& account = accounts_[step.account];
     auto answer =
-        ledgers_[step.node]->hold(account.id, step.units, runtime::Deadline::after_ms(1'000));
+        ledgers_[step.node]->hold({account.id}, step.units, runtime::Deadline::after_ms(1'000));
     if (answer) {
       held_[step.node].push_back({*std::move(answer), step.account, step.units});
       return;

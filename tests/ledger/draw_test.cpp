@@ -5,6 +5,16 @@
 namespace turnpike::ledger {
 namespace {
 
+TEST(Draw, CallsArePaidWholeInTheirOrder) {
+  const Credits calls[] = {5, 9, 3, 1};
+  EXPECT_EQ(whole_calls(calls, 18), 18);
+  EXPECT_EQ(whole_calls(calls, 17), 17);
+  EXPECT_EQ(whole_calls(calls, 9), 9);
+  EXPECT_EQ(whole_calls(calls, 4), 4);
+  EXPECT_EQ(whole_calls(calls, 0), 0);
+  EXPECT_EQ(whole_calls({}, 10), 0);
+}
+
 TEST(Draw, OrderIsExpiryThenAgeThenId) {
   const Drawable base{"b", "a", 1, 10, 100};
   Drawable other = base;

@@ -297,7 +297,7 @@ TEST_P(EscrowLedgerTest, LostLeaseWithNothingLeftIsRefused) {
   const auto others = other->ledger().open_leases();
   store_->clock.move_ms(200'000);
   ASSERT_EQ(others->tend(store_->clock.now_ms())->reclaimed, 1u);
-  const LeaseRequest requests[] = {{account, 2, 0, 30'000, 90'000}};
+  const LeaseRequest requests[] = {request(account, 2)};
   ASSERT_EQ((*others->acquire(requests))[0].grants.size(), 1u);
   const Settlement refused = settle(std::move(call), account);
   ASSERT_TRUE(std::holds_alternative<SettlementRefused>(refused));
@@ -309,7 +309,7 @@ TEST_P(EscrowLedgerTest, UnitsReservedByAnotherNodeAre429) {
   const std::string account = account_with(4);
   const auto other = store_->open(storage::Role::gateway, "other");
   ASSERT_TRUE(other->ledger().start().ok());
-  const LeaseRequest requests[] = {{account, 4, 0, 30'000, 90'000}};
+  const LeaseRequest requests[] = {request(account, 4)};
   ASSERT_TRUE(other->ledger().open_leases()->acquire(requests).ok());
   start_ledger();
   EXPECT_EQ(refusal(account, 1), ErrorCode::billing_credits_reserved);

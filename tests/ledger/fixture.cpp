@@ -47,7 +47,9 @@ class FaultyStream final : public SettlementStream {
   Stored<std::vector<LeaseAnswer>> acquire(std::span<const LeaseRequest> requests) override {
     return real_->acquire(requests);
   }
-  Stored<Unit> close(std::span<const LeaseReturn> leases) override { return real_->close(leases); }
+  Stored<Unit> give_back(std::span<const LeaseShare> shares) override {
+    return real_->give_back(shares);
+  }
 
  private:
   FaultyStore& store_;
@@ -64,8 +66,12 @@ class FaultyLeases final : public LeaseStore {
     return real_->acquire(requests);
   }
   Stored<Unit> close(std::span<const LeaseReturn> leases) override { return real_->close(leases); }
+  Stored<Unit> give_back(std::span<const LeaseShare> shares) override {
+    return real_->give_back(shares);
+  }
   Stored<Tended> tend(std::int64_t latest_ms) override {
     if (store_.unreachable) return failure<Tended>(StoreFailure::Kind::unavailable);
+    while (store_.silent) std::this_thread::yield();
     return real_->tend(latest_ms);
   }
 
@@ -106,6 +112,15 @@ void OnLedger::start_ledger() {
       EscrowLedger::Sources{*log_, *metrics_, *pool_, [this](std::string_view) { ++fatal_; }});
   const auto started = ledger_->start();
   ASSERT_TRUE(started.ok()) << started.error().text;
+}
+
+OnLedger::Peer OnLedger::start_peer() {
+  Peer peer;
+  peer.node = store_->open(storage::Role::gateway, "peer");
+  peer.ledger = std::make_unique<EscrowLedger>(
+      peer.node->ledger(), settings_, EscrowLedger::Sources{*log_, *metrics_, *pool_, nullptr});
+  EXPECT_TRUE(peer.ledger->start().ok());
+  return peer;
 }
 
 std::string OnLedger::account_with(Credits units) {

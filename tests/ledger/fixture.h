@@ -35,6 +35,7 @@ class FaultyStore final : public LedgerStore {
 
   std::atomic<Fault> fault = Fault::none;
   std::atomic<bool> unreachable = false;  // leases and heartbeats fail
+  std::atomic<bool> silent = false;       // heartbeats do not come back
   std::atomic<bool> prober_blocked = false;
   std::atomic<int> batches = 0;
   std::atomic<int> faults_met = 0;
@@ -46,6 +47,10 @@ class FaultyStore final : public LedgerStore {
   Result<Allocation, base::Error> grant(const GrantRequest& request) override {
     return real_.grant(request);
   }
+  Result<std::optional<Allocation>, base::Error> void_allocation(std::string_view id) override {
+    return real_.void_allocation(id);
+  }
+  Stored<Restored> restored() override { return real_.restored(); }
   Result<Balance, base::Error> balance(std::string_view id) override { return real_.balance(id); }
   Result<std::vector<Allocation>, base::Error> allocations(std::string_view id) override {
     return real_.allocations(id);
@@ -62,13 +67,28 @@ class OnLedger : public testing::TestWithParam<storage::Engine> {
   void TearDown() override;
 
   void start_ledger();
+  // Another node on the same database.
+  struct Peer {
+    std::unique_ptr<storage::Node> node;
+    std::unique_ptr<EscrowLedger> ledger;
+  };
+  Peer start_peer();
   void crash_ledger() { ledger_.reset(); }  // without stop(): nothing more is written
   std::string account_with(Credits units);
   std::string grant(const std::string& account, Credits units, std::int64_t valid_ms);
 
   Result<Hold, base::Error> hold(const std::string& account, Credits units,
                                  std::int64_t call_ms = 1'000) {
-    return ledger_->hold(account, units, runtime::Deadline::after_ms(call_ms));
+    return ledger_->hold({account}, units, runtime::Deadline::after_ms(call_ms));
+  }
+  // What another node asks the store for.
+  static LeaseRequest request(const std::string& account, Credits units) {
+    LeaseRequest request;
+    request.account_id = account;
+    request.calls = {units};
+    request.hold_ms = 30'000;
+    request.settle_ms = 90'000;
+    return request;
   }
   // hold() when it must succeed.
   Hold held(const std::string& account, Credits units);

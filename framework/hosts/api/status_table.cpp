@@ -34,6 +34,7 @@ int http_status(base::ErrorCode code) noexcept {
     case request_target_too_long:
       return 414;
     case gateway_account_concurrency: case billing_credits_reserved:
+    case billing_key_cap_reached:
       return 429;
     case request_headers_too_large:
       return 431;

@@ -59,6 +59,7 @@ struct LaneRequest {
   std::string_view account_id;       // empty on accountless lanes
   std::string_view principal_id;     // such as "key:<id>"; empty on accountless lanes
   std::string_view idempotency_key;  // empty when the caller sent none
+  bool key_is_capped = false;        // the principal's key has spend caps
 };
 
 // The finished reply of the upstream, before anything of its end was sent to the caller.

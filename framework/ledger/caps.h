@@ -1,0 +1,30 @@
+// The windows of spend caps: UTC days and months. A capped key draws leases of its own, which end
+// with the day they count in, so a unit counts in the windows in which it was held.
+//
+// Pure functions and values; safe on any Thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "ledger/books.h"
+
+namespace turnpike::ledger {
+
+struct SpendWindow {
+  std::int64_t starts_at_ms = 0;
+  std::int64_t ends_at_ms = 0;
+};
+SpendWindow utc_day(std::int64_t at_ms) noexcept;
+SpendWindow utc_month(std::int64_t at_ms) noexcept;
+
+// What a key may still spend under one of its caps.
+struct CapRoom {
+  std::string_view span;  // "day" or "month"
+  Credits cap = 0;
+  Credits left = 0;  // not spent; held and leased units count as left
+  std::int64_t resets_at_ms = 0;
+  std::int64_t resets_in_ms = 0;
+};
+
+}  // namespace turnpike::ledger

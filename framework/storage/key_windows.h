@@ -1,0 +1,58 @@
+// KeyWindows: the spend windows of capped keys inside one transaction. A window counts what leases
+// of its key were granted in that day or month (what they settled, once they are closed), so caps
+// hold across nodes by the same step that takes the units.
+//
+// Lives on the stack of one transaction; throws StoreError. Private to storage/.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ledger/caps.h"
+#include "ledger/store.h"
+#include "storage/transaction.h"
+
+namespace turnpike::storage {
+
+class KeyWindows {
+ public:
+  // Locks the windows of the requests' keys that `now_ms` falls into.
+  KeyWindows(Transaction& transaction, std::span<const ledger::LeaseRequest> requests,
+             std::int64_t now_ms);
+
+  // What may still be leased for the key; without a key, without bound.
+  [[nodiscard]] ledger::Credits room(const std::string& key_id) const;
+  void take(const std::string& key_id, ledger::Credits units);
+  // What the key may still spend under each of its caps.
+  [[nodiscard]] std::vector<ledger::CapRoom> caps(const std::string& key_id) const;
+  // When leases that are made now end, and the day they count in; 0 without a key.
+  [[nodiscard]] std::int64_t day(const std::string& key_id) const {
+    return key_id.empty() ? 0 : day_.starts_at_ms;
+  }
+
+  // Units of a lease that counts in that day go back.
+  using Returned = std::map<std::pair<std::string, std::int64_t>, ledger::Credits>;
+  static void give_back(Transaction& transaction, const Returned& units);
+
+ private:
+  struct Window {
+    ledger::Credits cap = -1;  // -1: none
+    ledger::Credits taken = 0;
+    [[nodiscard]] ledger::Credits room() const;
+  };
+  struct Key {
+    Window day;
+    Window month;
+  };
+
+  Transaction& transaction_;
+  const std::int64_t now_ms_;
+  const ledger::SpendWindow day_;
+  const ledger::SpendWindow month_;
+  std::map<std::string, Key> keys_;
+};
+
+}  // namespace turnpike::storage
