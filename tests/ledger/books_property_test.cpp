@@ -1,17 +1,22 @@
-// Property: whatever the order of grants, holds, settlements, releases, repeats, expiries, stops,
-// crashes and clock jumps on two nodes, the books balance after every step, nothing is charged but
-// what was answered as charged, and nobody is refused what the model says is theirs.
+// Property: whatever the order of grants, voids, holds, settlements, releases, repeats, recalls,
+// expiries, caps, stops, crashes and clock jumps on two nodes, the books balance, nothing is
+// charged but what was answered as charged, no cap is passed, and nobody is refused what the model
+// says is theirs.
 //
 // Runs against the real databases and a model in memory. TURNPIKE_PROPERTY_CASES raises the number
-// of cases; RapidCheck prints the seed of a failure, and RC_PARAMS="seed=..." repeats it.
+// of cases; the seed is printed, and RC_PARAMS="seed=..." repeats it.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <sstream>
 
 #include "base/metrics.h"
+#include "identity/accounts.h"
 #include "ledger/escrow_ledger.h"
 #include "support/stores.h"
 
@@ -20,15 +25,22 @@ namespace {
 
 enum class Act : std::uint8_t {
   grant,
+  void_one,
   hold,
+  hold_capped,
   settle,
   repeat,
   release,
+  raise_caps,
   crash,
   stop,
   wait,
-  jump_back
+  jump_ahead,
+  jump_back,
 };
+constexpr const char* act_names[] = {"grant",  "void",       "hold",       "hold_capped", "settle",
+                                     "repeat", "release",    "raise_caps", "crash",       "stop",
+                                     "wait",   "jump_ahead", "jump_back"};
 
 struct Step {
   Act act = Act::hold;
@@ -39,26 +51,43 @@ struct Step {
 };
 
 std::ostream& operator<<(std::ostream& out, const Step& step) {
-  constexpr const char* names[] = {"grant", "hold", "settle", "repeat",   "release",
-                                   "crash", "stop", "wait",   "jump_back"};
-  return out << names[static_cast<int>(step.act)] << "(node " << step.node << ", account "
+  return out << act_names[static_cast<int>(step.act)] << "(node " << step.node << ", account "
              << step.account << ", units " << step.units << ", pick " << step.pick << ")";
 }
 
 constexpr int node_count = 2;
 constexpr int account_count = 2;
+constexpr int tries_max = 250;  // of a call whose units another node has to give back first
+
+// A database and its nodes, for many cases: each has accounts of its own.
+struct Bed {
+  explicit Bed(storage::Engine engine) : store(engine, 1) {
+    for (int at = 0; at < node_count; ++at) {
+      nodes[at] = store.open(storage::Role::gateway, "node" + std::to_string(at));
+    }
+    latest_ms = store.clock.now_ms();
+  }
+  void move_ms(std::int64_t by_ms) {
+    store.clock.move_ms(by_ms);
+    latest_ms = std::max(latest_ms, store.clock.now_ms());
+  }
+
+  support::TestStore store;
+  std::array<std::unique_ptr<storage::Node>, node_count> nodes;
+  std::int64_t latest_ms = 0;  // ledger time is not beyond it
+};
 
 // One case: two nodes on one database, and what the model knows of it.
 class World {
  public:
-  World(support::TestStore& store, runtime::BlockingPool& pool) : store_(store), pool_(pool) {
-    for (int at = 0; at < node_count; ++at) {
-      nodes_[at] = store.open(storage::Role::gateway, "node" + std::to_string(at));
-      start(at);
-    }
-    for (auto& account : accounts_) {
-      account.id = nodes_[0]->accounts().create("Model")->id;
-      RC_ASSERT(nodes_[0]->accounts().activate(account.id, {0, 1}).ok());
+  World(Bed& bed, runtime::BlockingPool& pool) : bed_(bed), pool_(pool) {
+    bed_.store.clock.move_ms(bed_.latest_ms - bed_.store.clock.now_ms());  // time goes on
+    for (int at = 0; at < node_count; ++at) start(at);
+    for (Account& account : accounts_) {
+      account.id = nodes(0).accounts().create("Model")->id;
+      RC_ASSERT(nodes(0).accounts().activate(account.id, {0, 1}).ok());
+      account.key = keys().create(account.id, "capped")->key.id;
+      set_caps(account, 20, 45);
     }
   }
 
@@ -66,41 +95,57 @@ class World {
     switch (step.act) {
       case Act::grant:
         return grant(step);
+      case Act::void_one:
+        return void_one(step);
       case Act::hold:
-        return hold(step);
+        return hold(step, false);
+      case Act::hold_capped:
+        return hold(step, true);
       case Act::settle:
         return settle(step);
       case Act::repeat:
         return repeat(step);
       case Act::release:
         return release(step);
+      case Act::raise_caps: {
+        Account& account = accounts_[step.account];
+        return set_caps(account, account.per_day + step.units, account.per_month + step.pick);
+      }
       case Act::crash:
         return crash(step.node);
       case Act::stop:
         return stop(step.node);
       case Act::wait:
-        return store_.clock.move_ms(step.units * 7'000);
+        return bed_.move_ms(step.units * 7'000);
+      case Act::jump_ahead:
+        return bed_.move_ms(step.units * 1'200'000);
       case Act::jump_back:
-        return store_.clock.move_ms(-step.units * 3'000);
+        return bed_.move_ms(-step.units * 3'000);
     }
   }
 
   void check() {
-    const auto verified = nodes_[0]->ledger().verify();
+    const auto verified = nodes(0).ledger().verify();
     RC_ASSERT(verified.ok());
     for (const std::string& problem : verified->problems) RC_FAIL(problem);
     for (const AccountSums& sums : verified->accounts) {
       for (const Account& account : accounts_) {
         if (account.id != sums.account_id) continue;
-        RC_ASSERT(sums.granted == account.granted);
+        RC_ASSERT(sums.granted == granted(account));
         RC_ASSERT(sums.charged == account.charged);
         RC_ASSERT(sums.balanced());
-        RC_ASSERT(nodes_[0]->ledger().balance(account.id)->credits == sums.balance());
+        RC_ASSERT(sums.voided <= units_of(account, [](const Allocation& each) {
+                    return each.status == AllocationStatus::voided;
+                  }));
+        RC_ASSERT(sums.expired <= units_of(account, [&](const Allocation& each) {
+                    return each.expires_at_ms <= bed_.latest_ms;
+                  }));
       }
     }
   }
 
-  // With all nodes stopped nothing is leased, and what is not charged or expired is there.
+  // With all nodes stopped nothing is leased; and a node that starts spends what is left to exactly
+  // zero, in one call.
   void finish() {
     for (int at = 0; at < node_count; ++at) {
       held_[at].clear();
@@ -108,56 +153,158 @@ class World {
       ledgers_[at].reset();
     }
     check();
-    const auto verified = nodes_[0]->ledger().verify();
-    for (const AccountSums& sums : verified->accounts) RC_ASSERT(sums.leased == 0);
+    bed_.store.clock.move_ms(bed_.latest_ms - bed_.store.clock.now_ms());
+    start(0);
+    for (Account& account : accounts_) {
+      Credits left = 0;
+      for (const Allocation& each : *nodes(0).ledger().allocations(account.id)) {
+        if (each.status == AllocationStatus::voided) RC_ASSERT(each.remaining == 0);
+        if (each.status == AllocationStatus::active) left += each.remaining;
+      }
+      RC_ASSERT(refusal(account, left + 1) == base::ErrorCode::billing_credits_exhausted);
+      if (left == 0) continue;
+      auto all = ledgers_[0]->hold({account.id}, left, soon());
+      RC_ASSERT(all.ok());
+      held_[0].push_back({*std::move(all), static_cast<int>(&account - accounts_.data()), left});
+      settle({Act::settle, 0, 0, 1, 0});
+      RC_ASSERT(refusal(account, 1) == base::ErrorCode::billing_credits_exhausted);
+    }
+    ledgers_[0]->stop();
+    check();
   }
 
  private:
   struct Account {
     std::string id;
-    Credits granted = 0;
+    std::string key;
+    Credits per_day = 0;
+    Credits per_month = 0;
+    std::vector<Allocation> allocations;  // as granted; `status` tells voided ones
     Credits charged = 0;
+    Credits charged_by_key = 0;
     std::map<std::string, Credits> messages;
   };
   struct Held {
     Hold hold;
     int account = 0;
     Credits units = 0;
+    bool is_capped = false;
   };
+
+  storage::Node& nodes(int at) { return *bed_.nodes[at]; }
+  identity::ApiKeys keys() {
+    return {nodes(0).keys(), identity::Environment::development, bed_.store.random};
+  }
+  static runtime::Deadline soon() { return runtime::Deadline::after_ms(1'000); }
+
+  template <class Which>
+  static Credits units_of(const Account& account, Which which) {
+    Credits units = 0;
+    for (const Allocation& each : account.allocations) units += which(each) ? each.units : 0;
+    return units;
+  }
+  static Credits granted(const Account& account) {
+    return units_of(account, [](const Allocation&) { return true; });
+  }
+  Credits held_units(int account, bool capped_only) const {
+    Credits units = 0;
+    for (const auto& of_node : held_) {
+      for (const Held& each : of_node) {
+        if (each.account == account && (each.is_capped || !capped_only)) units += each.units;
+      }
+    }
+    return units;
+  }
+  // What is certainly there: valid by any clock, and not charged, wherever that was drawn from.
+  Credits certain(const Account& account) const {
+    return units_of(account,
+                    [&](const Allocation& each) {
+                      return each.status != AllocationStatus::voided &&
+                             each.effective_at_ms <= bed_.store.clock.now_ms() &&
+                             each.expires_at_ms > bed_.latest_ms;
+                    }) -
+           account.charged;
+  }
+  // What its caps certainly leave, whichever day it is.
+  static Credits certain_room(const Account& account) {
+    return std::min(account.per_day, account.per_month) - account.charged_by_key;
+  }
 
   void start(int at) {
     LedgerSettings settings;
     settings.heartbeat_ms = 1;
+    settings.recall_wait_ms = 20;
+    settings.refusal_memo_ms = 0;
     ledgers_[at] = std::make_unique<EscrowLedger>(
-        nodes_[at]->ledger(), settings, EscrowLedger::Sources{*log_, *metrics_, pool_, nullptr});
+        nodes(at).ledger(), settings, EscrowLedger::Sources{*log_, *metrics_, pool_, nullptr});
     RC_ASSERT(ledgers_[at]->start().ok());
+  }
+
+  void set_caps(Account& account, Credits per_day, Credits per_month) {
+    account.per_day = per_day;
+    account.per_month = per_month;
+    RC_ASSERT(keys().set_caps(account.key, {per_day, per_month})->has_value());
   }
 
   void grant(const Step& step) {
     Account& account = accounts_[step.account];
     // Ledger time may be ahead of a clock that jumped back.
-    const auto made = nodes_[step.node]->ledger().grant(
+    auto made = nodes(step.node).ledger().grant(
         {account.id, step.units, Origin::operator_grant,
-         store_.clock.now_ms() + 1'000'000 + step.pick * 40'000, 0});
-    if (made) account.granted += step.units;
+         bed_.store.clock.now_ms() + 1'000'000 + step.pick * 400'000, 0});
+    if (made) account.allocations.push_back(*std::move(made));
   }
 
-  void hold(const Step& step) {
-    Account& account = accounts_[step.account];
-    auto answer =
-        ledgers_[step.node]->hold({account.id}, step.units, runtime::Deadline::after_ms(1'000));
-    if (answer) {
-      held_[step.node].push_back({*std::move(answer), step.account, step.units});
-      return;
+  void void_one(const Step& step) {
+    auto& allocations = accounts_[step.account].allocations;
+    if (allocations.empty()) return;
+    Allocation& chosen = allocations[static_cast<std::size_t>(step.pick) % allocations.size()];
+    RC_ASSERT(nodes(step.node).ledger().void_allocation(chosen.id)->has_value());
+    chosen.status = AllocationStatus::voided;
+  }
+
+  void hold(const Step& step, bool is_capped) {
+    const Account& account = accounts_[step.account];
+    const Payer payer{account.id, is_capped ? std::string_view(account.key) : std::string_view{}};
+    for (int tries = 0; tries < tries_max; ++tries) {
+      auto answer = ledgers_[step.node]->hold(payer, step.units, soon());
+      if (answer) {
+        held_[step.node].push_back({*std::move(answer), step.account, step.units, is_capped});
+        if (is_capped) check_caps(account, step.account);
+        return;
+      }
+      const base::ErrorCode code = answer.error().code;
+      if (code == base::ErrorCode::billing_credits_exhausted) {
+        RC_ASSERT(step.units > certain(account));
+        return;
+      }
+      if (code == base::ErrorCode::billing_key_cap_reached) {
+        RC_ASSERT(is_capped);
+        RC_ASSERT(step.units > certain_room(account));
+        return;
+      }
+      RC_ASSERT(code == base::ErrorCode::billing_credits_reserved);
+      // Reserved means held by calls: what is merely leased comes back, sooner or later.
+      if (step.units > certain(account) - held_units(step.account, false)) return;
+      if (is_capped && step.units > certain_room(account) - held_units(step.account, true)) return;
     }
-    const base::ErrorCode code = answer.error().code;
-    RC_ASSERT(code == base::ErrorCode::billing_credits_exhausted ||
-              code == base::ErrorCode::billing_credits_reserved);
-    // Reserved means that the account had as many. It is remembered for a moment, in which units
-    // may be charged, so what is charged counts.
-    if (code == base::ErrorCode::billing_credits_reserved) {
-      RC_ASSERT(step.units <= account.granted);
+    RC_FAIL("units that no call holds were never given back");
+  }
+
+  // However many days the case has seen, each allows no more than its cap.
+  void check_caps(const Account& account, int index) const {
+    const Credits taken = account.charged_by_key + held_units(index, true);
+    const std::int64_t days =
+        (bed_.latest_ms - began_ms_) / (24 * 60 * 60 * 1'000) + 2;  // the first and the last, too
+    RC_ASSERT(taken <= account.per_day * days);
+    if (utc_month(began_ms_ - 3'600'000).starts_at_ms == utc_month(bed_.latest_ms).starts_at_ms) {
+      RC_ASSERT(taken <= account.per_month);
     }
+  }
+
+  base::ErrorCode refusal(const Account& account, Credits units) {
+    const auto answer = ledgers_[0]->hold({account.id}, units, soon());
+    return answer ? base::ErrorCode::gateway_internal : answer.error().code;
   }
 
   static UsageFact fact(const Account& account, const std::string& message, bool charged) {
@@ -178,10 +325,12 @@ class World {
     const Settlement settled =
         ledgers_[step.node]->settle(std::move(at->hold), fact(account, message, true));
     const Credits units = at->units;
+    const bool is_capped = at->is_capped;
     held.erase(at);
     if (const auto* charge = std::get_if<Settled>(&settled)) {
       const bool is_new = account.messages.emplace(message, units).second;
       if (is_new) account.charged += units;
+      if (is_new && is_capped) account.charged_by_key += units;
       RC_ASSERT(charge->charged == account.messages[message]);
     } else {
       RC_ASSERT(std::holds_alternative<SettlementRefused>(settled));
@@ -224,12 +373,12 @@ class World {
     start(at);
   }
 
-  support::TestStore& store_;
+  Bed& bed_;
   runtime::BlockingPool& pool_;
+  const std::int64_t began_ms_ = bed_.latest_ms;
   std::unique_ptr<base::Log> log_ = base::make_silent_log();
   std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
   std::array<Account, account_count> accounts_;
-  std::array<std::unique_ptr<storage::Node>, node_count> nodes_;
   std::array<std::unique_ptr<EscrowLedger>, node_count> ledgers_;
   std::array<std::vector<Held>, node_count> held_;
   int messages_ = 0;
@@ -237,14 +386,18 @@ class World {
 
 rc::Gen<Step> any_step() {
   return rc::gen::build<Step>(
-      rc::gen::set(&Step::act, rc::gen::weightedElement<Act>({{4, Act::grant},
-                                                              {14, Act::hold},
-                                                              {10, Act::settle},
+      rc::gen::set(&Step::act, rc::gen::weightedElement<Act>({{5, Act::grant},
+                                                              {1, Act::void_one},
+                                                              {12, Act::hold},
+                                                              {6, Act::hold_capped},
+                                                              {12, Act::settle},
                                                               {2, Act::repeat},
                                                               {4, Act::release},
+                                                              {1, Act::raise_caps},
                                                               {1, Act::crash},
                                                               {1, Act::stop},
                                                               {3, Act::wait},
+                                                              {1, Act::jump_ahead},
                                                               {1, Act::jump_back}})),
       rc::gen::set(&Step::node, rc::gen::inRange(0, node_count)),
       rc::gen::set(&Step::account, rc::gen::inRange(0, account_count)),
@@ -257,6 +410,8 @@ int cases(int otherwise) {
   return wanted == nullptr ? otherwise : std::atoi(wanted);
 }
 
+constexpr int cases_per_bed = 20;  // verifying reads the whole database
+
 class BooksProperty : public testing::TestWithParam<storage::Engine> {};
 INSTANTIATE_TEST_SUITE_P(Engines, BooksProperty, testing::ValuesIn(support::engines),
                          [](const auto& each) { return support::name_of(each.param); });
@@ -268,16 +423,27 @@ TEST_P(BooksProperty, BalanceInEveryOrder) {
   params.maxSize = 40;  // steps in the longest cases; each step verifies the whole books
   params.maxSuccess = cases(GetParam() == storage::Engine::sqlite ? 200 : 20);
   const rc::detail::TestMetadata metadata{.id = "books", .description = "the books balance"};
+  std::printf("%d cases on %s, seed %llu\n", params.maxSuccess,
+              support::name_of(GetParam()).c_str(), static_cast<unsigned long long>(params.seed));
+  std::unique_ptr<Bed> bed;
+  int cases_on_bed = 0;
   const auto result = rc::detail::checkTestable(
       [&] {
         const auto steps = *rc::gen::container<std::vector<Step>>(any_step());
-        support::TestStore store(GetParam(), 1);
-        World world(store, pool);
-        for (const Step& step : steps) {
-          world.take(step);
-          if (step.act != Act::hold) world.check();
+        if (bed == nullptr || ++cases_on_bed % cases_per_bed == 0) {
+          bed = std::make_unique<Bed>(GetParam());
         }
-        world.finish();
+        try {
+          World world(*bed, pool);
+          for (const Step& step : steps) {
+            world.take(step);
+            if (step.act != Act::hold && step.act != Act::hold_capped) world.check();
+          }
+          world.finish();
+        } catch (...) {
+          bed.reset();  // the next case must not find what this one broke
+          throw;
+        }
       },
       metadata, params);
   if (!result.is<rc::detail::SuccessResult>()) {
