@@ -109,6 +109,11 @@ struct CachedAuthenticator::Machine {
   bool believed() const noexcept {
     return sources.clock.monotonic_ns() < believed_until_ns.load(std::memory_order_acquire);
   }
+  bool is_silent() const noexcept {
+    const std::int64_t beyond_ms = settings.silent_ms - settings.believed_ms;
+    return sources.clock.monotonic_ns() >=
+           believed_until_ns.load(std::memory_order_acquire) + beyond_ms * ns_per_ms;
+  }
 
   Result<std::shared_ptr<const Principal>, base::Error> look_up(const crypto::Sha256& digest,
                                                                 runtime::Deadline deadline);
@@ -178,6 +183,8 @@ Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::authe
       return found->second.principal;
     }
     if (slot.unknown.contains(digest)) return invalid();
+  } else if (machine_->is_silent()) {
+    return unavailable();
   }
   return machine_->look_up(digest, deadline);
 }

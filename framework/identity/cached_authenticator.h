@@ -2,7 +2,8 @@
 // by calling Thread, so loops do not contend: a hit takes one uncontended lock and allocates
 // nothing. One Thread of its own, the heartbeat, reads the change sequence every 250 ms and drops
 // what changed; when it has not succeeded for 750 ms the cache is not believed and every token is
-// looked up, so a revocation elsewhere holds within a second or the answer is auth.unavailable.
+// looked up, so a revocation elsewhere holds within a second or the answer is auth.unavailable. A
+// store that stays silent is no longer asked: calls are refused at once instead of waiting for it.
 //
 // Owned by app/; the store and the pool must outlive it. authenticate() may be called from fibers
 // and plain Threads, forget() from any Thread.
@@ -25,6 +26,7 @@ struct AuthenticatorSettings {
   Environment environment = Environment::development;
   std::int64_t heartbeat_ms = 250;
   std::int64_t believed_ms = 750;  // how long after a heartbeat the cache is believed
+  std::int64_t silent_ms = 2'500;  // and after so long without one no token is looked up
   std::int64_t record_uses_ms = 5'000;
   std::uint32_t entries_max = 8'192;  // per slot; known keys
   std::uint32_t unknown_max = 1'024;  // per slot; well-formed tokens that are nobody's

@@ -267,7 +267,11 @@ class Nodes(unittest.TestCase):
         self.assertEqual(call(near)[0], 200)
         begin(proxy)
         # What is under way, or asked before the outage shows, may wait; then every answer is quick.
-        self.assertTrue(self.until(20, lambda: call(near)[0] == 503))
+        def is_refused_at_once():
+            status, seconds = call(near)
+            return status == 503 and seconds < 1
+
+        self.assertTrue(self.until(30, is_refused_at_once))
         for _ in range(20):
             status, seconds = call(near)
             self.assertEqual(status, 503)

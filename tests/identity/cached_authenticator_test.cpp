@@ -210,6 +210,16 @@ TEST_F(CachedAuthenticatorTest, StoreOutOfReachIsUnavailableNotInvalid) {
   EXPECT_TRUE(authenticate(token_).ok());
 }
 
+TEST_F(CachedAuthenticatorTest, StoreThatStaysSilentIsNotWaitedFor) {
+  ASSERT_TRUE(authenticate(token_).ok());
+  const int lookups = watched_.lookups;
+  store_.clock.move_ms(settings_.silent_ms);
+  EXPECT_EQ(authenticate(token_).error().code, ErrorCode::auth_unavailable);
+  EXPECT_EQ(watched_.lookups, lookups);
+  EXPECT_TRUE(authenticator_->beat());
+  EXPECT_TRUE(authenticate(token_).ok());
+}
+
 TEST_F(CachedAuthenticatorTest, StoreOutOfReachAtStartIsCaughtUpWith) {
   watched_.unreachable = true;
   start();
