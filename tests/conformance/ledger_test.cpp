@@ -332,6 +332,35 @@ TEST_P(LedgerPorts, LeaseWhoseTimeIsOverIsReclaimedByAnyNode) {
   EXPECT_FALSE(settle(fact(account, "m1"), {share(lease.grants[0], 1)})->committed());
 }
 
+TEST_P(LedgerPorts, ReclaimThatRacesSettlementsLeavesTheExactRemainder) {
+  const std::string account = account_with(100);
+  const auto other = store_->open(storage::Role::gateway, "other");
+  ASSERT_TRUE(other->ledger().start().ok());
+  const auto others = other->ledger().open_leases();
+  std::atomic<Credits> charged = 0;
+  for (int turn = 0; turn < 4; ++turn) {
+    const LeaseGrant lease = acquire(account, 20).grants.at(0);
+    const Credits before = charged;
+    std::thread calls([&] {
+      for (int call = 0; call < 20; ++call) {
+        const std::string message = "m" + std::to_string(turn) + "-" + std::to_string(call);
+        const auto answer = settle(fact(account, message), {share(lease, 1)});
+        ASSERT_TRUE(answer.ok()) << answer.error().text;
+        if (!answer->committed()) return;  // reclaimed
+        ++charged;
+      }
+    });
+    while (charged < before + 2 * turn) std::this_thread::yield();
+    store_->clock.move_ms(90'001);
+    EXPECT_EQ(others->tend(store_->clock.now_ms())->reclaimed, 1u);
+    calls.join();
+    const AccountSums books = sums(account);
+    EXPECT_EQ(books.charged, charged);
+    EXPECT_EQ(books.leased, 0);
+    EXPECT_EQ(books.remaining, 100 - charged);
+  }
+}
+
 TEST_P(LedgerPorts, SettleIsFencedByTheLeaseNotByTheClock) {
   const std::string account = account_with(10);
   const LeaseAnswer lease = acquire(account, 6);

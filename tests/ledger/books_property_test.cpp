@@ -57,6 +57,7 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
 
 constexpr int node_count = 2;
 constexpr int account_count = 2;
+constexpr std::int64_t patience_ms = 60'000;  // a slow machine is not an outage
 constexpr int tries_max = 250;  // of a call whose units another node has to give back first
 
 // A database and its nodes, for many cases: each has accounts of its own.
@@ -195,7 +196,7 @@ class World {
   identity::ApiKeys keys() {
     return {nodes(0).keys(), identity::Environment::development, bed_.store.random};
   }
-  static runtime::Deadline soon() { return runtime::Deadline::after_ms(1'000); }
+  static runtime::Deadline soon() { return runtime::Deadline::after_ms(patience_ms); }
 
   template <class Which>
   static Credits units_of(const Account& account, Which which) {
@@ -235,6 +236,7 @@ class World {
     settings.heartbeat_ms = 1;
     settings.recall_wait_ms = 20;
     settings.refusal_memo_ms = 0;
+    settings.believed_ms = settings.commit_budget_ms = patience_ms;
     ledgers_[at] = std::make_unique<EscrowLedger>(
         nodes(at).ledger(), settings, EscrowLedger::Sources{*log_, *metrics_, pool_, nullptr});
     RC_ASSERT(ledgers_[at]->start().ok());

@@ -319,7 +319,6 @@ TEST_P(EscrowLedgerTest, HoldIsOnlyGivenFromALeaseThatOutlivesTheCall) {
   const std::string account = account_with(10);
   settings_.lease_hold_ms = 1'000;
   settings_.settle_margin_ms = 1'000;
-  settings_.commit_budget_ms = 200;
   start_ledger();
   ASSERT_TRUE(hold(account, 1, 100).ok());
   Hold slow = *hold(account, 1, 60'000);  // a lease that lasts is asked for
