@@ -1,0 +1,260 @@
+"""What an account sees of itself: its usage, page by page and summed, its allocations, and what is
+said when it cannot be set up or read. On both databases."""
+
+import sqlite3
+import subprocess
+import threading
+import unittest
+
+from gateway import GOVDATA_IMPORT, Gateway, Postgres
+
+BASE = "/v1/gateway/govdata/global/v1"
+
+
+class Account:
+    """The cases, run below on each database."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.gateway = Gateway(postgres_url=cls.postgres_url(),
+                              settings=["accounts.starter_grant.credits=100"])
+        subprocess.run([GOVDATA_IMPORT, "sample", "--database",
+                        cls.gateway.directory / "govdata.db"], check=True, capture_output=True)
+        cls.gateway.run("migrate")
+        cls.gateway.start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.gateway.stop()
+        cls.gateway.close()
+
+    def setUp(self):
+        self.account, self.key = self.gateway.new_key()
+
+    def read(self, route, key=None, account=None):
+        return self.gateway.get(f"/v1/billing-accounts/{account or self.account}{route}",
+                                key=key or self.key)
+
+    def walk(self, collection, limit, until=()):
+        rows, after = [], ""
+        while True:
+            page = self.read(f"/billing?collection={collection}&limit={limit}{after}").json()
+            for row in page["items"]:
+                if row.get("messageId") in until:
+                    return rows
+                rows.append(row)
+            if page["nextCursor"] is None:
+                return rows
+            after = "&after=" + page["nextCursor"]
+
+    def spend(self, calls):
+        for _ in range(calls):
+            self.assertEqual(self.gateway.get(BASE + "/meta/pricing", key=self.key).status, 200)
+
+    def test_a_call_shows_at_once_and_totals_equal_the_ledger(self):
+        reply = self.gateway.get(BASE + "/meta/pricing", key=self.key,
+                                 headers=[("X-Request-Id", "mine-1")])
+        page = self.read("/billing?collection=usage")
+        self.assertEqual(page.headers["cache-control"], "private, no-store")
+        (row,) = page.json()["items"]
+        self.assertEqual(row["requestId"], reply.headers["x-request-id"])
+        self.assertEqual(row["clientRequestId"], "mine-1")
+        self.assertEqual((row["outcome"], row["creditsCharged"], row["upstreamStatus"]),
+                         ("charged", "1", 200))
+        self.assertIsNone(row["correction"])
+        self.assertEqual(row["generation"], reply.headers["turnpike-generation"])
+
+        self.spend(4)
+        missing = self.gateway.get(BASE + "/daos/no-such-dao/brief", key=self.key)
+        self.assertEqual(missing.status, 404)
+        balance = int(self.read("/credit-balance").json()["creditBalance"])
+        self.assertEqual(balance, 95)
+        # An uncharged fact is recorded lazily.
+        for _ in range(2000):
+            summary = self.read("/usage").json()
+            if summary["totals"]["requests"] == 6:
+                break
+        self.assertEqual(summary["totals"], {"requests": 6, "charged": 5, "released": 1,
+                                             "creditsCharged": "5"})
+        self.assertEqual(len(summary["series"]), 30)
+        self.assertEqual(sum(b["requests"] for b in summary["series"]), 6)
+        self.assertEqual(sum(o["charged"] for o in summary["byOperation"]), 5)
+        (by_key,) = summary["byKey"]
+        self.assertEqual(by_key["requests"], 6)
+        one = self.read(f"/usage?granularity=month&route_id={row['routeId']}"
+                        f"&api_key_id={row['apiKeyId']}").json()
+        self.assertEqual(one["totals"]["charged"], 5)
+        # Moments within the hour of the calls count exactly what lies between them.
+        times = sorted(r["occurredAt"] for r in self.walk("usage", 100))
+        cut = self.read(f"/usage?granularity=hour&from={times[1]}&to={times[-1]}").json()
+        self.assertEqual(cut["totals"]["requests"],
+                         sum(times[1] <= t < times[-1] for t in times))
+
+    def test_pages_hold_still_while_callers_spend(self):
+        """Whoever asks for what is new, down to what he knows, has every call once in the end."""
+        spenders = [threading.Thread(target=self.spend, args=(15,)) for _ in range(4)]
+        for spender in spenders:
+            spender.start()
+        known = {}
+        while any(spender.is_alive() for spender in spenders):
+            for row in self.walk("usage", 3, until=known.keys()):
+                self.assertNotIn(row["messageId"], known)
+                known[row["messageId"]] = row
+        for spender in spenders:
+            spender.join()
+        for row in self.walk("usage", 3, until=known.keys()):
+            known[row["messageId"]] = row
+        self.assertEqual(len(known), 60)
+        self.assertEqual([row["messageId"] for row in self.walk("usage", 7)],
+                         [row["messageId"] for row in self.walk("usage", 100)])
+
+    def test_allocations_sum_to_the_balance(self):
+        self.gateway.run("grant", "--account", self.account, "--credits", "7")
+        self.spend(2)
+        rows = self.walk("allocations", 1)
+        self.assertEqual([row["origin"] for row in rows], ["operator_grant", "starter_grant"])
+        self.assertEqual(sum(int(row["remaining"]) for row in rows),
+                         int(self.read("/credit-balance").json()["creditBalance"]))
+        self.assertEqual(self.walk("invoices", 1), [])
+
+    def test_what_is_given_back_shows_and_still_sums_to_the_balance(self):
+        self.spend(3)
+        row = self.walk("usage", 10)[1]
+        operator = self.gateway.run_json("operator", "create", "--name", "e2e", "--authority",
+                                         "usage.correct")["secret"]
+        receipt = self.gateway.call(
+            "POST", f"/internal/v1/billing-accounts/{self.account}/usage/{row['messageId']}"
+            "/corrections", key=operator, host="operator",
+            headers=[("Idempotency-Key", "one"), ("Content-Type", "application/json")],
+            body=b'{"reason": "Stale data.", "kind": "refund", "credits": "1"}')
+        self.assertEqual(receipt.status, 200, receipt.body)
+        self.assertEqual(self.walk("usage", 10)[1]["correction"],
+                         {"correctionId": receipt.json()["correctionId"], "kind": "refund",
+                          "creditsRestored": "1", "recordedAt": receipt.json()["recordedAt"]})
+        self.assertEqual([r["correction"] for r in self.walk("usage", 10)].count(None), 2)
+        # The charge stands; what was given back is an allocation of its own.
+        self.assertEqual(self.read("/usage").json()["totals"]["creditsCharged"], "3")
+        allocations = self.walk("allocations", 10)
+        self.assertEqual([each["origin"] for each in allocations], ["correction", "starter_grant"])
+        self.assertEqual(self.read("/credit-balance").json()["creditBalance"], "98")
+        self.assertEqual(sum(int(each["remaining"]) for each in allocations), 98)
+
+    def test_without_a_valid_key_every_route_is_401(self):
+        for route in ("/usage", "/billing?collection=usage", "/credit-balance", "context"):
+            target = (f"/v1/billing-accounts/{self.account}{route}" if route[0] == "/"
+                      else "/v1/auth/context")
+            for key in (None, "x", self.key[:-1] + ("a" if self.key[-1] != "a" else "b")):
+                reply = self.gateway.get(target, key=key)
+                self.assertEqual(reply.status, 401, (target, key))
+                self.assertEqual(reply.headers["www-authenticate"], 'Bearer error="invalid_token"')
+                self.assertEqual(reply.headers["cache-control"], "private, no-store")
+
+    def test_a_cursor_is_good_for_its_account_and_collection_alone(self):
+        self.gateway.run("grant", "--account", self.account, "--credits", "7")
+        cursor = self.read("/billing?collection=allocations&limit=1").json()["nextCursor"]
+        self.assertTrue(cursor)
+        after = "&limit=1&after=" + cursor
+        self.assertEqual(self.read("/billing?collection=allocations" + after).status, 200)
+        other, key = self.gateway.new_key()
+        for reply in (self.read("/billing?collection=usage" + after),
+                      self.read("/billing?collection=allocations" + after, key=key, account=other),
+                      self.read("/billing?collection=allocations" + after[:-1])):
+            self.assertEqual((reply.status, reply.error_code()), (400, "request.query_rejected"))
+            self.assertEqual(reply.json()["error"]["fields"][0]["location"], "query.after")
+
+    def test_other_accounts_are_403_existing_or_not(self):
+        other, _ = self.gateway.new_key()
+        for account in (other, "acc_none"):
+            for route in ("/usage", "/billing?collection=usage", "/billing", "/credit-balance"):
+                reply = self.read(route, account=account)
+                self.assertEqual((reply.status, reply.error_code()), (403, "account.forbidden"))
+
+    def test_bad_queries_are_400_with_field_and_fix(self):
+        for route, location in (("/billing", "query.collection"),
+                                ("/billing?collection=usage&limit=101", "query.limit"),
+                                ("/billing?collection=usage&after=x", "query.after"),
+                                ("/billing?collection=usage&page=2", "query.page"),
+                                ("/usage?granularity=year", "query.granularity"),
+                                ("/usage?from=yesterday", "query.from")):
+            reply = self.read(route)
+            self.assertEqual((reply.status, reply.error_code()), (400, "request.query_rejected"))
+            (field,) = reply.json()["error"]["fields"]
+            self.assertEqual(field["location"], location)
+            self.assertTrue(field["fix"])
+
+    def wait_for(self, status, route="/usage"):
+        for _ in range(3000):
+            reply = self.read(route)
+            if reply.status == status:
+                return reply
+        return self.fail(f"still {reply.status}: {reply.body}")
+
+    def set_status(self, status):
+        """From outside, as the gateway's own steps would leave it."""
+        self.sql(f"UPDATE account SET status = '{status}' WHERE id = '{self.account}'")
+        self.sql("UPDATE counter SET value = value + 1 WHERE name = 'identity_change'")
+        self.sql("INSERT INTO identity_change (sequence, account_id, digest) SELECT value,"
+                 f" '{self.account}', '' FROM counter WHERE name = 'identity_change'")
+
+    def test_an_account_that_could_not_be_set_up_is_502(self):
+        self.set_status("provisioning_failed")
+        for route in ("/usage", "/billing?collection=usage", "/credit-balance"):
+            self.assertEqual(self.wait_for(502, route).error_code(), "account.absent")
+
+    def test_a_fact_that_is_gone_is_500_not_left_out(self):
+        self.spend(2)
+        row = self.walk("usage", 10)[0]
+        self.sql(f"DELETE FROM fact WHERE message_id = '{row['messageId']}'")
+        reply = self.read("/billing?collection=usage")
+        self.assertEqual((reply.status, reply.error_code()), (500, "account.read_failed"))
+
+
+
+class OnSqlite(Account, unittest.TestCase):
+    @classmethod
+    def postgres_url(cls):
+        return None
+
+    def sql(self, statement):
+        with sqlite3.connect(self.gateway.directory / "turnpike.db", timeout=20) as database:
+            database.execute(statement)
+        database.close()
+
+
+class OnPostgres(Account, unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.postgres = Postgres()
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.postgres.close()
+
+    @classmethod
+    def postgres_url(cls):
+        cls.url = cls.postgres.new_database()
+        return cls.url
+
+    def test_books_out_of_reach_are_503_until_they_are_back(self):
+        self.spend(1)
+        self.postgres.stop()
+        routes = ("/usage", "/billing?collection=usage", "/billing?collection=allocations",
+                  "/credit-balance")
+        for route in routes:
+            reply = self.wait_for(503, route)
+            self.assertIn(reply.error_code(), ("billing.ledger_unavailable", "auth.unavailable"))
+            self.assertEqual(reply.headers["cache-control"], "private, no-store")
+        self.postgres.start()
+        for route in routes:
+            self.wait_for(200, route)
+        self.assertEqual(self.read("/usage").json()["totals"]["charged"], 1)
+
+    def sql(self, statement):
+        subprocess.run([self.postgres.binaries / "psql", "-q", "-v", "ON_ERROR_STOP=1", self.url,
+                        "-c", statement], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
