@@ -15,6 +15,7 @@
 #include "identity/authenticator.h"
 #include "lanes/credits.h"
 #include "registry/allocations.h"
+#include "support/memory_replays.h"
 
 namespace turnpike::exchange {
 namespace {
@@ -65,7 +66,8 @@ class InstantLedger final : public ledger::Ledger {
                                          runtime::Deadline) override {
     return ledger::Hold();
   }
-  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact& fact) override {
+  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact& fact,
+                            std::unique_ptr<const ledger::ReplyToKeep>) override {
     benchmark::DoNotOptimize(&fact);
     return ledger::Settled{1, 999};
   }
@@ -179,7 +181,8 @@ struct Gateway {
   BenchHost host;
   InstantProvider provider;
   InstantLedger ledger;
-  lanes::CreditsLane credits{ledger};
+  support::MemoryReplays replays;
+  lanes::CreditsLane credits{ledger, replays};
   OpenLane open;
   OneKey authenticator;
   TransferSlots transfers;

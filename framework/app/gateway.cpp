@@ -270,7 +270,7 @@ Result<Unit, std::string> Gateway::make_generations() {
   if (!cursor_key.ok()) return cursor_key.error().message;
   parts_->cursor_key = *std::move(cursor_key);
   parts_->credits_host.emplace("credits", *parts_->resources);
-  parts_->credits.emplace(*parts_->ledger, transfer_ms_max(config_));
+  parts_->credits.emplace(*parts_->ledger, *parts_->ledger, transfer_ms_max(config_));
   parts_->lanes.push_back({&*parts_->credits, &*parts_->credits_host, nullptr});
   parts_->generations = std::make_unique<Generations>(
       Generations::Parts{.registry_path = config_.registry_path,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,6 +86,9 @@ enum class Advice : std::uint8_t {
   X(billing_correction_exceeds_charge, "billing.correction_exceeds_charge", caller, never)       \
   X(idempotency_conflict, "idempotency.conflict", caller, never)                                 \
   X(billing_key_cap_reached, "billing.key_cap_reached", caller, after_delay)                     \
+  X(idempotency_in_progress, "idempotency.in_progress", caller, after_delay)                     \
+  X(idempotency_reply_not_stored, "idempotency.reply_not_stored", caller, never)                 \
+  X(idempotency_outcome_unknown, "idempotency.outcome_unknown", caller, never)                   \
   X(x402_not_payable, "x402.not_payable", caller, never)                                         \
   X(catalog_limit_invalid, "catalog.limit_invalid", caller, never)                               \
   X(catalog_cursor_invalid, "catalog.cursor_invalid", caller, never)                             \
@@ -144,6 +148,7 @@ struct Error {
   std::string message;
   std::uint32_t retry_after_seconds = 0;  // 0: none
   std::vector<FieldProblem> fields = {};
+  std::optional<Advice> advice = {};  // where it depends on the call; else the code's
 };
 
 }  // namespace turnpike::base

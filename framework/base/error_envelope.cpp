@@ -45,7 +45,7 @@ void append_envelope(std::string& out, const Error& error, std::string_view requ
   out += "\",\"fault\":\"";
   out += name_of(info.fault);
   out += "\",\"retry\":{\"advice\":\"";
-  out += name_of(info.advice);
+  out += name_of(error.advice.value_or(info.advice));
   out += '"';
   if (error.retry_after_seconds > 0) {
     out += ",\"after_seconds\":";

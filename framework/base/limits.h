@@ -83,4 +83,11 @@ inline constexpr std::uint32_t usage_buckets_max = 1'000;  // of one summary
 // Ledger.
 inline constexpr std::uint32_t commit_budget_ms = 5'000;
 
+// Replay (decisions.md, Idempotency-Key).
+inline constexpr std::uint32_t idempotency_key_bytes_max = 255;
+inline constexpr std::uint32_t replay_reply_bytes_max = 1024 * 1024;  // larger ones are not stored
+inline constexpr std::uint32_t replay_with_charge_bytes_max = 64 * 1024;  // larger: written before
+inline constexpr std::uint32_t replay_kept_ms = 24 * 60 * 60 * 1000;
+inline constexpr std::uint32_t replay_forgotten_at_once_max = 256;  // rows a heartbeat removes
+
 }  // namespace turnpike::base::limits

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/limits.h"
 #include "catalog/capability_json.h"
 #include "catalog/parameter_schema.h"
 
@@ -32,13 +33,14 @@ constexpr std::array<Group, 4> groups = {{
     {"Account",
      [](std::string_view code, Features) {
        return in_area(code, "request") || in_area(code, "auth") || in_area(code, "account") ||
-              code == "billing.ledger_unavailable";
+              code == "billing.ledger_unavailable" || code == "billing.message_not_found";
      }},
     {"Gateway",
      [](std::string_view code, Features features) {
        const bool account_may_not = code == "account.suspended" || code == "account.closed";
        return in_area(code, "request") || in_area(code, "auth") || in_area(code, "registry") ||
-              in_area(code, "gateway") || in_area(code, "billing") || account_may_not ||
+              in_area(code, "gateway") || in_area(code, "billing") ||
+              in_area(code, "idempotency") || account_may_not ||
               (features.x402 && in_area(code, "x402"));
      }},
 }};
@@ -282,7 +284,8 @@ std::string curl_line(const OpenApiInput& input, const registry::Route& route, M
 }
 
 Json success_responses(const registry::Route& route) {
-  constexpr std::array<std::string_view, 7> names = {"X-Request-Id",
+  constexpr std::array<std::string_view, 8> names = {"X-Request-Id",
+                                                     "Idempotent-Replayed",
                                                      "Turnpike-Generation",
                                                      "Turnpike-Lane",
                                                      "Turnpike-Credits-Charged",
@@ -313,6 +316,22 @@ Json responses_json(const registry::Route& route) {
   return responses;
 }
 
+Json idempotency_key_parameter() {
+  return {
+      {"name", "Idempotency-Key"},
+      {"in", "header"},
+      {"required", false},
+      {"description",
+       "Makes the call safe to repeat: for 24 hours the same request under the same key gets the "
+       "stored reply, with `Idempotent-Replayed: true`, and is not charged again. A reply over 1 "
+       "MiB is not stored. An uncharged outcome frees the key. Ignored on `:free`."},
+      {"schema",
+       {{"type", "string"},
+        {"minLength", 1},
+        {"maxLength", base::limits::idempotency_key_bytes_max},
+        {"pattern", "^[!-~]+$"}}}};
+}
+
 Json operation_json(const OpenApiInput& input, const registry::Route& route,
                     const registry::Operation& operation) {
   const registry::Program& program = input.program;
@@ -336,6 +355,7 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
   }
   Json parameters = path_parameters_json(route.matcher);
   for (Json& parameter : query_parameters_json(route)) parameters.push_back(std::move(parameter));
+  if (operation.price) parameters.push_back(idempotency_key_parameter());
   if (!parameters.empty()) document["parameters"] = std::move(parameters);
   if (operation.method == Method::post && !route.body->forbidden) {
     document["requestBody"] = request_body_json(route);

@@ -224,13 +224,28 @@ bool Delivery::begin_stream() {
   head.facts.upstream_us = microseconds(upstream_ns);
   if (!writer_.begin(head, announced_)) return stop_gone();
   is_streaming_ = true;
+  copies_ = terms_.keep_copy && treatment_ == Treatment::success &&
+            announced_.value_or(0) <= limits::replay_reply_bytes_max;
+  copy(scratch_.body);
   // From here on the upstream's outcome decides, not the caller's: else all but the last bytes
   // could be had for nothing.
   call_.outlive_caller();
   return true;
 }
 
+// A body that turns out too long to be stored is not kept in part.
+void Delivery::copy(std::string_view bytes) {
+  if (!copies_) return;
+  copies_ = received_ <= limits::replay_reply_bytes_max;
+  if (copies_) {
+    scratch_.copy.append(bytes);
+  } else {
+    std::string().swap(scratch_.copy);
+  }
+}
+
 bool Delivery::stream(std::string_view bytes) {
+  copy(bytes);
   std::string& kept = scratch_.body;
   if (!lost_caller_) {
     const std::size_t all = kept.size() + bytes.size();

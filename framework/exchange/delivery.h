@@ -46,6 +46,7 @@ class Delivery final : public ReplySink {
     const RouteTerms& route;
     std::uint64_t bytes_max = 0;
     bool buffer_whole = false;  // never stream
+    bool keep_copy = false;     // of a streamed body that is short enough to be stored
     const registry::NoCharges& no_charge_when;
     const ChargeRules& rules;
     ReplyFacts facts;  // of a streamed head, times apart
@@ -73,6 +74,10 @@ class Delivery final : public ReplySink {
   [[nodiscard]] std::uint64_t received_bytes() const noexcept { return received_; }
   // The body, or what is left of it to send when it was streamed.
   [[nodiscard]] std::string_view pending() const noexcept { return scratch_.body; }
+  // The whole body; nothing of a streamed one of which no copy was kept.
+  [[nodiscard]] std::string_view whole_body() const noexcept {
+    return is_streaming_ ? scratch_.copy : scratch_.body;
+  }
   [[nodiscard]] bool is_streaming() const noexcept { return is_streaming_; }
   // A streamed reply's caller left; the rest was drained.
   [[nodiscard]] bool lost_caller() const noexcept { return lost_caller_; }
@@ -90,6 +95,7 @@ class Delivery final : public ReplySink {
   [[nodiscard]] std::uint64_t buffer_bytes_max() const noexcept;
   bool begin_stream();
   bool stream(std::string_view bytes);
+  void copy(std::string_view bytes);
   void send(std::string_view bytes);
   [[nodiscard]] Verdict judge_failure(const Failure& failure) const;
 
@@ -102,6 +108,7 @@ class Delivery final : public ReplySink {
 
   bool has_head_ = false;
   bool is_streaming_ = false;
+  bool copies_ = false;
   bool lost_caller_ = false;
   Treatment treatment_ = Treatment::success;
   int status_ = 0;

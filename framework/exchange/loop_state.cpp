@@ -86,6 +86,7 @@ void LoopState::leave(Seat& seat) noexcept {
   if (seat.has_account_) accounts_.leave(seat.account_);
   if (idle_.size() >= idle_scratch_max) return;
   empty(seat.scratch_->body, kept_bytes_max);
+  empty(seat.scratch_->copy, kept_bytes_max);
   empty(seat.scratch_->header_text, kept_bytes_max);
   empty(seat.scratch_->decoded, kept_bytes_max);
   seat.scratch_->reply_headers.clear();

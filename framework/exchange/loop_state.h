@@ -45,6 +45,7 @@ class AccountCounts {
 // The buffers of one call.
 struct Scratch {
   std::string body;                        // of the reply, or the withheld end of a streamed one
+  std::string copy;                        // of the body of a streamed reply, to be stored
   std::string header_text;                 // names and values of reply_headers
   std::vector<HeaderField> reply_headers;  // views into header_text
   std::vector<HeaderField> forwarded;

@@ -293,6 +293,7 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
                         *terms_,
                         terms_->reply_bytes_max,
                         lane.traits.buffer_whole,
+                        !invocation_.idempotency_key.empty() && lane_->role != LaneRole::free,
                         lane_->role == LaneRole::free ? no_conditions : operation_->no_charge_when,
                         context_.rules,
                         facts(ReplyFrom::provider),
@@ -348,7 +349,7 @@ void Passage::settle(Ticket& ticket, Delivery& delivery) {
   ReplyView reply;
   reply.status = delivery.status();
   reply.headers = delivery.headers();
-  if (!delivery.is_streaming()) reply.body = delivery.pending();
+  reply.body = delivery.whole_body();
   reply.body_bytes = delivery.received_bytes();
   reply.upstream_ms = microseconds(upstream_ns_) / 1000;
 
@@ -404,8 +405,14 @@ base::Error Passage::error_of(const Refusal& refusal) {
   }
   if (info->code == ErrorCode::billing_settlement_unknown) {
     served_.operator_note = refusal.message;
-    return error(info->code,
-                 "Whether the call was charged is not known yet, so its reply is withheld.");
+    base::Error unknown =
+        error(info->code,
+              "Whether the call was charged is not known yet, so its reply is withheld. GET "
+              "/v1/calls/" +
+                  std::string(invocation_.request_id) + " tells it once known.");
+    // Only under a key is the repeat sure not to be charged a second time.
+    if (!invocation_.idempotency_key.empty()) unknown.advice = base::Advice::same_request;
+    return unknown;
   }
   return error(info->code, refusal.message, refusal.retry_after_seconds);
 }

@@ -11,6 +11,8 @@ namespace {
 using base::ErrorCode;
 
 constexpr std::string_view lane_name = "credits";
+// Beyond the end of the call: its settlement, and the difference of two clocks.
+constexpr std::int64_t claim_margin_ms = base::limits::commit_budget_ms + 5'000;
 
 Refusal refusal_of(const base::Error& error) {
   return {std::string(base::info_of(error.code).name),
@@ -68,32 +70,40 @@ class BoundCreditsLane;
 
 class CreditsTicket final : public Ticket {
  public:
+  // `claim` is null for a call without a key.
   CreditsTicket(const BoundCreditsLane& lane, const PricedOperation& operation,
-                const LaneRequest& request, ledger::Hold hold, std::int64_t occurred_at_ms)
+                const LaneRequest& request, ledger::Hold hold, std::int64_t occurred_at_ms,
+                std::unique_ptr<const ledger::Claim> claim)
       : lane_(lane),
         operation_(operation),
         texts_(request),
         hold_(std::move(hold)),
-        occurred_at_ms_(occurred_at_ms) {}
+        occurred_at_ms_(occurred_at_ms),
+        claim_(std::move(claim)) {}
 
   Finish settle(const ReplyView& reply, Call& call) override;
   void release(Outcome outcome, int upstream_status, Call& call) override;
 
  private:
   [[nodiscard]] ledger::UsageFact fact() const noexcept;
+  using Reply = std::unique_ptr<const ledger::ReplyToKeep>;
+  [[nodiscard]] Result<Reply, base::Error> reply_to_keep(const ReplyView& reply) const;
+  Finish withhold(const base::Error& why);
 
   const BoundCreditsLane& lane_;
   const PricedOperation& operation_;
   const FactTexts texts_;
   ledger::Hold hold_;
   const std::int64_t occurred_at_ms_;
+  const std::unique_ptr<const ledger::Claim> claim_;
 };
 
 class BoundCreditsLane final : public BoundLane {
  public:
-  BoundCreditsLane(ledger::Ledger& ledger, std::int64_t transfer_ms_max, const LaneBinding& binding,
-                   Clock& clock)
+  BoundCreditsLane(ledger::Ledger& ledger, ledger::Replays& replays, std::int64_t transfer_ms_max,
+                   const LaneBinding& binding, Clock& clock)
       : ledger_(ledger),
+        replays_(replays),
         transfer_ns_(transfer_ms_max * 1'000'000),
         operations_(binding.operations),
         generation_(binding.generation_id),
@@ -103,36 +113,90 @@ class BoundCreditsLane final : public BoundLane {
     const PricedOperation& operation = operations_[request.operation];
     // The end of the call: the upstream's part, then the sending of its reply.
     const runtime::Deadline until{call.deadline_ns() + transfer_ns_};
+    std::unique_ptr<const ledger::Claim> claim;
+    if (!request.idempotency_key.empty()) {
+      claim = std::make_unique<const ledger::Claim>(claim_of(operation, request, until));
+      auto answer = replays_.claim(*claim);
+      if (!answer.ok()) return refusal_of(answer.error());
+      if (answer->kind == ledger::ClaimAnswer::Kind::replay) {
+        return replay(operation, request, std::move(answer->reply));
+      }
+    }
     const ledger::Payer payer{request.account_id,
                               request.key_is_capped ? key_of(request) : std::string_view{}};
     auto hold = ledger_.hold(payer, operation.credit_cost, until);
-    if (!hold.ok()) return refusal_of(hold.error());
+    if (!hold.ok()) {
+      if (claim != nullptr) replays_.free(*claim);
+      return refusal_of(hold.error());
+    }
     return std::unique_ptr<Ticket>(std::make_unique<CreditsTicket>(
-        *this, operation, request, *std::move(hold), clock_.now_ms()));
+        *this, operation, request, *std::move(hold), clock_.now_ms(), std::move(claim)));
   }
 
   [[nodiscard]] ledger::Ledger& ledger() const noexcept { return ledger_; }
-  [[nodiscard]] std::string_view generation() const noexcept { return generation_; }
+  [[nodiscard]] ledger::Replays& replays() const noexcept { return replays_; }
+  // What the operation and the generation say about a call.
+  [[nodiscard]] ledger::UsageFact fact_of(const PricedOperation& operation) const noexcept;
 
  private:
+  [[nodiscard]] ledger::Claim claim_of(const PricedOperation& operation, const LaneRequest& request,
+                                       runtime::Deadline until) const;
+  [[nodiscard]] Replay replay(const PricedOperation& operation, const LaneRequest& request,
+                              ledger::KeptReply reply) const;
+
   ledger::Ledger& ledger_;
+  ledger::Replays& replays_;
   const std::int64_t transfer_ns_;
   const std::span<const PricedOperation> operations_;
   const std::string generation_;
   Clock& clock_;
 };
 
-ledger::UsageFact CreditsTicket::fact() const noexcept {
+ledger::UsageFact BoundCreditsLane::fact_of(const PricedOperation& operation) const noexcept {
   ledger::UsageFact fact;
+  fact.route_id = operation.route_id;
+  fact.route_revision = operation.route_revision;
+  fact.method = turnpike::name_of(operation.method);
+  fact.lane = lane_name;
+  fact.credit_cost = operation.credit_cost;
+  fact.price_version = operation.price_version;
+  fact.generation = generation_;
+  return fact;
+}
+
+ledger::Claim BoundCreditsLane::claim_of(const PricedOperation& operation,
+                                         const LaneRequest& request,
+                                         runtime::Deadline until) const {
+  ledger::KeyedCall call;
+  call.scope = request.account_id;
+  call.key = request.idempotency_key;
+  call.request_id = request.request_id;
+  call.method = turnpike::name_of(operation.method);
+  call.path = request.path;
+  call.query = request.query;
+  call.body = request.body;
+  call.ends_in_ms = (until.ns - clock_.monotonic_ns()) / 1'000'000 + claim_margin_ms;
+  return ledger::claim_of(call);
+}
+
+// The repeat is a call of its own in the usage, and costs nothing.
+Replay BoundCreditsLane::replay(const PricedOperation& operation, const LaneRequest& request,
+                                ledger::KeptReply reply) const {
+  const FactTexts texts(request);
+  ledger::UsageFact fact = fact_of(operation);
+  texts.name(fact);
+  fact.occurred_at_ms = clock_.now_ms();
+  fact.outcome_reason = ledger::replayed;
+  fact.upstream_status = reply.status;
+  ledger_.release({}, fact);
+  reply.headers.push_back({"Idempotent-Replayed", "true"});
+  return {reply.status, std::move(reply.headers), std::move(reply.body)};
+}
+
+ledger::UsageFact CreditsTicket::fact() const noexcept {
+  ledger::UsageFact fact = lane_.fact_of(operation_);
   texts_.name(fact);
   fact.occurred_at_ms = occurred_at_ms_;
-  fact.route_id = operation_.route_id;
-  fact.route_revision = operation_.route_revision;
-  fact.method = turnpike::name_of(operation_.method);
-  fact.lane = lane_name;
-  fact.credit_cost = operation_.credit_cost;
-  fact.price_version = operation_.price_version;
-  fact.generation = lane_.generation();
   return fact;
 }
 
@@ -142,21 +206,65 @@ Finish CreditsTicket::settle(const ReplyView& reply, Call&) {
   settled.outcome_reason = "success";
   settled.upstream_status = reply.status;
   settled.upstream_ms = reply.upstream_ms;
-  const ledger::Settlement settlement = lane_.ledger().settle(std::move(hold_), settled);
+  auto kept = reply_to_keep(reply);
+  if (!kept.ok()) {
+    settled.charged = false;
+    settled.outcome_reason = ledger::settlement_failed;
+    lane_.ledger().release(std::move(hold_), settled);
+    return withhold(kept.error());
+  }
+  const ledger::Settlement settlement =
+      lane_.ledger().settle(std::move(hold_), settled, *std::move(kept));
   if (const auto* charged = std::get_if<ledger::Settled>(&settlement)) {
     return Charged{{}, static_cast<std::uint64_t>(charged->charged), charged->remaining};
   }
   if (const auto* refused = std::get_if<ledger::SettlementRefused>(&settlement)) {
-    return NotCharged{refusal_of(refused->error)};
+    return withhold(refused->error);
   }
   return Unknown{refusal_of(
       {ErrorCode::billing_settlement_unknown, "Whether the call was charged is not known yet."})};
 }
 
+// Null for a call without a key. A large reply is written now, apart from the settlement that will
+// make it count, so that calls of the same batch do not wait for it.
+Result<CreditsTicket::Reply, base::Error> CreditsTicket::reply_to_keep(
+    const ReplyView& reply) const {
+  if (claim_ == nullptr) return Reply();
+  auto kept = std::make_unique<ledger::ReplyToKeep>();
+  kept->key_digest = claim_->key_digest;
+  kept->request_id = claim_->request_id;
+  if (reply.body.size() != reply.body_bytes ||
+      reply.body.size() > base::limits::replay_reply_bytes_max) {
+    kept->how = ledger::ReplyToKeep::How::too_large;
+    return Reply(std::move(kept));
+  }
+  kept->reply.status = reply.status;
+  for (const HeaderField& field : reply.headers) {
+    kept->reply.headers.push_back({std::string(field.name), std::string(field.value)});
+  }
+  kept->reply.body = reply.body;
+  if (reply.body.size() <= base::limits::replay_with_charge_bytes_max) {
+    return Reply(std::move(kept));
+  }
+  const auto written = lane_.replays().keep(*kept);
+  if (!written.ok()) return written.error();
+  kept->how = ledger::ReplyToKeep::How::kept_before;
+  kept->reply = {};
+  return Reply(std::move(kept));
+}
+
+// Certainly not charged, although the provider has done its work.
+Finish CreditsTicket::withhold(const base::Error& why) {
+  if (claim_ != nullptr) lane_.replays().free(*claim_);
+  return NotCharged{refusal_of(why)};
+}
+
+// The key is free before the caller is answered: it may repeat the call at once.
 void CreditsTicket::release(Outcome outcome, int upstream_status, Call&) {
   ledger::UsageFact released = fact();
   released.outcome_reason = name_of(outcome);
   released.upstream_status = upstream_status;
+  if (claim_ != nullptr) lane_.replays().free(*claim_);
   lane_.ledger().release(std::move(hold_), released);
 }
 
@@ -177,8 +285,8 @@ Result<std::unique_ptr<BoundLane>> CreditsLane::bind(const LaneBinding& binding,
     return Failure{FailureKind::invalid_settings, "the credits lane has no settings",
                    std::string(key), false};
   }
-  return std::unique_ptr<BoundLane>(
-      std::make_unique<BoundCreditsLane>(ledger_, transfer_ms_max_, binding, host.clock()));
+  return std::unique_ptr<BoundLane>(std::make_unique<BoundCreditsLane>(
+      ledger_, replays_, transfer_ms_max_, binding, host.clock()));
 }
 
 std::string_view name_of(Outcome outcome) noexcept {

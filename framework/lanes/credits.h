@@ -1,8 +1,10 @@
 // The credits lane: an operation's Credits are held on the caller's account before the upstream is
 // called, and charged in the same commit as the call's usage fact, or given back. A lane like any
-// plugin's, but built in, since it stands on the ledger.
+// plugin's, but built in, since it stands on the ledger. A call with an Idempotency-Key claims it
+// first: a repeat needs no units (ledger/replay.h).
 //
-// Owned by app/; the ledger outlives it. Its bound lanes are used by all loop Threads at once.
+// Owned by app/; ledger and replays outlive it. Its bound lanes are used by all loop Threads at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +20,16 @@ namespace turnpike::lanes {
 class CreditsLane final : public Lane {
  public:
   // A hold outlives its call by the time that sending the reply may take.
-  explicit CreditsLane(ledger::Ledger& ledger,
-                       std::int64_t transfer_ms_max = base::limits::transfer_ms_max) noexcept
-      : ledger_(ledger), transfer_ms_max_(transfer_ms_max) {}
+  CreditsLane(ledger::Ledger& ledger, ledger::Replays& replays,
+              std::int64_t transfer_ms_max = base::limits::transfer_ms_max) noexcept
+      : ledger_(ledger), replays_(replays), transfer_ms_max_(transfer_ms_max) {}
   [[nodiscard]] LaneTraits traits() const noexcept override;
   // Refuses every setting: what a call costs is the registry's.
   Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) override;
 
  private:
   ledger::Ledger& ledger_;
+  ledger::Replays& replays_;
   const std::int64_t transfer_ms_max_;
 };
 

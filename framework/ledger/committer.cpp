@@ -23,6 +23,13 @@ base::Error lease_lost() {
           "The Credits of this call were taken back before it ended; nothing was charged.", 1};
 }
 
+// What is on record of a call that was to be charged and could not be.
+UsageFact uncharged(UsageFact fact) {
+  fact.charged = false;
+  fact.outcome_reason = settlement_failed;
+  return fact;
+}
+
 // The views of a fact, in one list.
 template <class Fact>
 auto texts_of(Fact& fact) {
@@ -48,18 +55,24 @@ OwnedFact::OwnedFact(const UsageFact& fact) : fact_(fact) {
 
 // One call's settlement, shared by the call and the committer, since either may leave first.
 struct Committer::Job {
-  Job(Hold held, const UsageFact& usage)
-      : hold(std::move(held)), units(hold.units()), shares(Escrow::shares(hold)), fact(usage) {}
+  Job(Hold held, const UsageFact& usage, std::unique_ptr<const ReplyToKeep> kept)
+      : hold(std::move(held)),
+        units(hold.units()),
+        shares(Escrow::shares(hold)),
+        fact(usage),
+        reply(std::move(kept)) {}
 
-  // queued -> taken -> queued ...; the caller leaves by queued -> withdrawn or taken -> left.
-  enum class State : std::uint8_t { queued, taken, withdrawn, left };
+  // queued -> taken -> queued ... -> answered; the caller leaves by queued -> withdrawn or
+  // taken -> left.
+  enum class State : std::uint8_t { queued, taken, answered, withdrawn, left };
   bool move(State from, State to) noexcept { return state.compare_exchange_strong(from, to); }
 
   Hold hold;
   const Credits units;
   std::vector<LeaseShare> shares;
   const OwnedFact fact;
-  bool draws_directly = false;  // its lease was lost once
+  const std::unique_ptr<const ReplyToKeep> reply;  // null: the call came without a key
+  bool draws_directly = false;                     // its lease was lost once
   std::atomic<State> state{State::queued};
   runtime::OneShot<Settlement> answer;
 };
@@ -92,6 +105,7 @@ Stored<Unit> Committer::start() {
   auto stream = store_.open_stream();
   if (!stream) return stream.error();
   stream_ = *std::move(stream);
+  replays_ = store_.open_replays();
   is_writing_ = true;
   thread_ = std::thread([this] { run(); });
   return Unit{};
@@ -104,22 +118,44 @@ void Committer::stop() noexcept {
   if (thread_.joinable()) thread_.join();
 }
 
-Settlement Committer::settle(Hold hold, const UsageFact& fact) {
+Settlement Committer::settle(Hold hold, const UsageFact& fact,
+                             std::unique_ptr<const ReplyToKeep> reply) {
   const runtime::CancelMask mask;  // from here the call is charged or told why not
-  const auto job = std::make_shared<Job>(std::move(hold), fact);
-  if (!queue_.push(job)) return SettlementRefused{unavailable()};
+  const auto refused = [&](const SettlementRefused& why) {
+    record(uncharged(fact));
+    return why;
+  };
+  const auto job = std::make_shared<Job>(std::move(hold), fact, std::move(reply));
+  if (!queue_.push(job)) return refused({unavailable()});
   const auto budget = runtime::Deadline::after_ms(settings_.commit_budget_ms);
   while (job->answer.wait(budget) != runtime::Wake::ready) {
     if (job->move(Job::State::queued, Job::State::withdrawn)) {
-      return SettlementRefused{unavailable()};
+      return refused({unavailable()});
     }
-    if (!job->answer.is_set() && job->move(Job::State::taken, Job::State::left)) {
+    {
+      const std::lock_guard lock(unsettled_mutex_);
+      unsettled_.emplace(fact.message_id);  // before the committer can know that we left
+    }
+    if (job->move(Job::State::taken, Job::State::left)) {
       unknown_.add();
       return SettlementUnknown{};
     }
+    forget_unsettled(*job);
     // It was put back, taken again or answered between the two looks.
   }
-  return job->answer.take();
+  Settlement answer = job->answer.take();
+  if (const auto* why = std::get_if<SettlementRefused>(&answer)) return refused(*why);
+  return answer;
+}
+
+bool Committer::is_settling(std::string_view message_id) const noexcept {
+  const std::lock_guard lock(unsettled_mutex_);
+  return unsettled_.contains(std::string(message_id));
+}
+
+void Committer::forget_unsettled(const Job& job) {
+  const std::lock_guard lock(unsettled_mutex_);
+  unsettled_.erase(std::string(job.fact.view().message_id));
 }
 
 void Committer::record(const UsageFact& fact) noexcept {
@@ -131,15 +167,15 @@ void Committer::record(const UsageFact& fact) noexcept {
   facts_.emplace_back(fact);
 }
 
-// ---- the committer Thread
-// -------------------------------------------------------------------------
+// ---- the committer Thread -----------------------------------------------------------------------
 
 void Committer::run() {
   Jobs jobs;
   while (!is_abandoned_) {
     jobs.clear();
     take(jobs, runtime::Deadline::after_ms(facts_wait_ms));
-    if (is_abandoned_ || (is_draining_ && jobs.empty() && !has_facts())) break;
+    const bool is_drained = !has_facts() || runtime::now_ns() > drain_until_ns_;
+    if (is_abandoned_ || (is_draining_ && jobs.empty() && is_drained)) break;
     commit(jobs);
     if (is_broken_) break;
   }
@@ -148,11 +184,54 @@ void Committer::run() {
   jobs.clear();
   (void)queue_.take(jobs, 1, runtime::Deadline::after_ms(0));
   std::move(jobs.begin(), jobs.end(), std::back_inserter(rest));
+  runtime::WakeBatch wakes;
   for (const auto& job : rest) {
     if (job != nullptr && job->move(Job::State::queued, Job::State::taken)) {
-      job->answer.set(SettlementRefused{unavailable()});
+      refuse(job, unavailable(), wakes);
     }
   }
+}
+
+// To a caller that still waits; one that left as unknown can ask for it from now on.
+void Committer::answer(Job& job, Settlement settlement, runtime::WakeBatch& wakes) {
+  if (job.move(Job::State::taken, Job::State::answered)) {
+    job.answer.set(std::move(settlement), wakes);
+  } else {
+    forget_unsettled(job);
+  }
+}
+
+// Certainly not charged.
+void Committer::refuse(const std::shared_ptr<Job>& job, const base::Error& error,
+                       runtime::WakeBatch& wakes) {
+  if (job->move(Job::State::taken, Job::State::answered)) {
+    job->answer.set(SettlementRefused{error}, wakes);
+  } else {
+    disowned_.push_back(job);
+  }
+}
+
+// To be settled again, unless its caller has left: a call that was told that its settlement is
+// unknown is never charged afterwards.
+bool Committer::put_back(const std::shared_ptr<Job>& job) {
+  if (job->move(Job::State::taken, Job::State::queued)) return true;
+  disowned_.push_back(job);
+  return false;
+}
+
+// Their uncharged facts are written: what is left of what a call does for itself.
+void Committer::finish_disowned() {
+  for (const auto& job : disowned_) {
+    return_drawn(*job);
+    if (job->reply != nullptr) {
+      const auto freed = replays_->free(job->reply->key_digest, job->reply->request_id);
+      if (!freed) {  // then the claim ends by its own time
+        sources_.log.write(Severity::error, "replay_failed", {{"reason", freed.error().text}});
+      }
+    }
+    forget_unsettled(*job);
+  }
+  disowned_.clear();
 }
 
 // Half of what is in flight, or what came within the batch's wait after the first.
@@ -170,7 +249,7 @@ void Committer::take(Jobs& jobs, runtime::Deadline until) {
 
 bool Committer::has_facts() {
   const std::lock_guard lock(facts_mutex_);
-  return !facts_.empty();
+  return !facts_.empty() || !disowned_.empty();
 }
 
 void Committer::take_facts(std::vector<OwnedFact>& facts, std::size_t room) {
@@ -201,15 +280,23 @@ Committer::Next Committer::attempt(Jobs& jobs, std::vector<OwnedFact>& facts) {
     return_drawn(*job);  // its caller took it along
     return true;
   });
-  if (jobs.empty() && facts.empty()) {
+  if (jobs.empty() && facts.empty() && disowned_.empty()) {
     is_writing_ = true;  // nobody waits any more; the escrow's heartbeat tells when to try again
     return Next::done;
   }
   draw_directly(jobs);
   std::vector<SettleEntry> entries;
-  entries.reserve(jobs.size() + facts.size());
-  for (const auto& job : jobs) entries.push_back({&job->fact.view(), job->shares});
-  for (const OwnedFact& fact : facts) entries.push_back({&fact.view(), {}});
+  entries.reserve(jobs.size() + facts.size() + disowned_.size());
+  for (const auto& job : jobs) {
+    entries.push_back({&job->fact.view(), job->shares, job->reply.get()});
+  }
+  for (const OwnedFact& fact : facts) entries.push_back({&fact.view(), {}, nullptr});
+  std::vector<UsageFact> failed;
+  failed.reserve(disowned_.size());
+  for (const auto& job : disowned_) {
+    failed.push_back(uncharged(job->fact.view()));
+    entries.push_back({&failed.back(), {}, nullptr});
+  }
   const std::int64_t number = ++number_;
   const auto answer = stream_->settle(number, entries);
   if (answer) {
@@ -220,6 +307,7 @@ Committer::Next Committer::attempt(Jobs& jobs, std::vector<OwnedFact>& facts) {
     }
     batches_.add();
     answer_all(jobs);
+    finish_disowned();
     return Next::done;
   }
   if (is_writing_.exchange(false)) {
@@ -236,14 +324,15 @@ Committer::Next Committer::attempt(Jobs& jobs, std::vector<OwnedFact>& facts) {
   }
   if (jobs.empty()) {  // uncharged facts alone are not worth waiting for
     dropped_.add(facts.size());
-    is_writing_ = true;
+    is_writing_ = disowned_.empty();  // those were promised: until they are written, no new ones
     return Next::done;
   }
   for (const auto& job : jobs) {
     if (is_draining_) {
-      job->answer.set(SettlementRefused{unavailable()});
+      runtime::WakeBatch wakes;
+      refuse(job, unavailable(), wakes);
     } else {
-      job->move(Job::State::taken, Job::State::queued);
+      put_back(job);
     }
   }
   if (is_draining_) return Next::give_up;
@@ -262,16 +351,17 @@ Committer::Next Committer::prove(Jobs& jobs, std::vector<OwnedFact>& facts, std:
       if (*committed) {
         batches_.add();
         answer_all(jobs);
+        finish_disowned();
         return Next::done;
       }
-      // Never charge a call that was already told that its settlement is unknown.
-      for (const auto& job : jobs) job->move(Job::State::taken, Job::State::queued);
+      for (const auto& job : jobs) put_back(job);
       return Next::again;
     }
     if (is_draining_ && runtime::now_ns() > drain_until_ns_) break;
     pause();
   }
-  for (const auto& job : jobs) job->answer.set(SettlementUnknown{});
+  runtime::WakeBatch wakes;
+  for (const auto& job : jobs) answer(*job, SettlementUnknown{}, wakes);
   dropped_.add(facts.size());
   jobs.clear();
   return Next::give_up;
@@ -285,19 +375,20 @@ void Committer::answer_all(Jobs& jobs) {
     } else {
       Escrow::spend(job->hold);
     }
-    job->answer.set(Settled{job->units, -1}, wakes);
+    answer(*job, Settled{job->units, -1}, wakes);
   }
   settled_.add(jobs.size());
   jobs.clear();
 }
 
-// Takes known messages out and has calls of lost leases draw directly; the rest is queued again.
+// Takes known messages and calls without their claim out and has calls of lost leases draw
+// directly; the rest is queued again.
 void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAnswer& answer) {
   const std::unordered_set<std::int64_t> lost(answer.lost_leases.begin(), answer.lost_leases.end());
   lost_.add(lost.size());
-  std::vector<bool> is_gone(jobs.size() + facts.size(), false);
+  const std::size_t first_disowned = jobs.size() + facts.size();
+  std::vector<bool> is_gone(first_disowned + disowned_.size(), false);
   runtime::WakeBatch wakes;
-  Jobs deferred;
   for (const RepeatedMessage& repeated : answer.repeated) {
     if (is_gone[repeated.entry]) continue;
     is_gone[repeated.entry] = true;
@@ -305,10 +396,16 @@ void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAn
     const auto& job = jobs[repeated.entry];
     if (repeated.charged >= 0) {
       return_drawn(*job);
-      job->answer.set(Settled{repeated.charged, -1}, wakes);
-    } else if (job->move(Job::State::taken, Job::State::queued)) {
+      this->answer(*job, Settled{repeated.charged, -1}, wakes);
+    } else if (put_back(job)) {
       (void)queue_.push(job);  // after the one it repeats
     }
+  }
+  for (const std::size_t entry : answer.lost_claims) {
+    if (is_gone[entry]) continue;
+    is_gone[entry] = true;
+    return_drawn(*jobs[entry]);
+    refuse(jobs[entry], error_of(ClaimAnswer::Kind::in_progress), wakes);
   }
   Jobs kept;
   for (std::size_t at = 0; at < jobs.size(); ++at) {
@@ -318,7 +415,7 @@ void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAn
       return lost.contains(share.lease_id);
     });
     if (is_lost && job.draws_directly) {
-      job.answer.set(SettlementRefused{lease_lost()}, wakes);
+      refuse(jobs[at], lease_lost(), wakes);
       continue;
     }
     if (is_lost) {
@@ -326,11 +423,17 @@ void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAn
       job.draws_directly = true;
       job.shares.clear();
     }
-    if (job.move(Job::State::taken, Job::State::queued)) kept.push_back(std::move(jobs[at]));
+    if (put_back(jobs[at])) kept.push_back(jobs[at]);
   }
   jobs = std::move(kept);
-  std::size_t fact_at = is_gone.size() - facts.size();
+  std::size_t fact_at = first_disowned - facts.size();
   std::erase_if(facts, [&](const OwnedFact&) { return is_gone[fact_at++]; });
+  std::size_t disowned_at = first_disowned;
+  std::erase_if(disowned_, [&](const auto& job) {
+    const bool is_known = disowned_at < is_gone.size() && is_gone[disowned_at++];
+    if (is_known) forget_unsettled(*job);
+    return is_known;
+  });
 }
 
 // Leases of the committer's own for the calls whose lease was lost. Those that find too little are
@@ -358,7 +461,7 @@ void Committer::draw_directly(Jobs& jobs) {
   runtime::WakeBatch wakes;
   std::erase_if(jobs, [&](const std::shared_ptr<Job>& job) {
     if (!job->draws_directly || !job->shares.empty()) return false;
-    job->answer.set(SettlementRefused{lease_lost()}, wakes);
+    refuse(job, lease_lost(), wakes);
     return true;
   });
 }
@@ -374,7 +477,7 @@ void Committer::give_up(Jobs& jobs, const StoreFailure& failure) {
   queue_.close();
   if (sources_.fatal) sources_.fatal(failure.text);
   runtime::WakeBatch wakes;
-  for (const auto& job : jobs) job->answer.set(SettlementUnknown{}, wakes);
+  for (const auto& job : jobs) answer(*job, SettlementUnknown{}, wakes);
   unknown_.add(jobs.size());
   jobs.clear();
 }

@@ -8,9 +8,12 @@
 //                           calls leave with SettlementUnknown when their budget is over
 //   a message is known      it is answered with what it was charged then
 //   a lease is lost         its calls are redone without it, drawing directly, or refused
+//   a claim is lost         its call is refused: another one has its Idempotency-Key now
 //   the store is broken     its calls are unknown, the process is asked to end
 //
-// A call that leaves while its settlement is only queued takes it along: certainly not charged.
+// A call that leaves while its settlement is only queued takes it along: certainly not charged. A
+// refused settlement leaves an uncharged fact. For a call that left as unknown and then proves not
+// charged its key is freed here too, since nobody else is left to do it.
 // Uncharged facts ride along or, when there is nothing to ride on, go after 100 ms.
 //
 // Owned by EscrowLedger. settle() and record() from fibers and plain Threads, the rest from a plain
@@ -24,6 +27,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "ledger/escrow.h"
@@ -52,8 +56,10 @@ class Committer {
   [[nodiscard]] Stored<Unit> start();
   void stop() noexcept;  // writes what is queued, within the commit budget
 
-  Settlement settle(Hold hold, const UsageFact& fact);
+  Settlement settle(Hold hold, const UsageFact& fact, std::unique_ptr<const ReplyToKeep> reply);
   void record(const UsageFact& fact) noexcept;
+  // That settlement was told as unknown, and still is.
+  [[nodiscard]] bool is_settling(std::string_view message_id) const noexcept;
   // The last transaction came to a definite end.
   [[nodiscard]] bool available() const noexcept { return is_writing_.load(); }
 
@@ -72,6 +78,11 @@ class Committer {
   void draw_directly(Jobs& jobs);
   void return_drawn(const Job& job);
   void give_up(Jobs& jobs, const StoreFailure& failure);
+  void answer(Job& job, Settlement settlement, runtime::WakeBatch& wakes);
+  void refuse(const std::shared_ptr<Job>& job, const base::Error& error, runtime::WakeBatch& wakes);
+  bool put_back(const std::shared_ptr<Job>& job);
+  void finish_disowned();
+  void forget_unsettled(const Job& job);
   void take_facts(std::vector<OwnedFact>& facts, std::size_t room);
   bool has_facts();
   static void pause();
@@ -86,9 +97,13 @@ class Committer {
   base::Counter& lost_;
   base::Counter& dropped_;
   std::unique_ptr<SettlementStream> stream_;
+  std::unique_ptr<ReplayStore> replays_;
   runtime::BatchQueue<std::shared_ptr<Job>> queue_;
   std::mutex facts_mutex_;
   std::vector<OwnedFact> facts_;  // uncharged, waiting
+  Jobs disowned_;  // the committer Thread's: not charged, and their callers left as unknown
+  mutable std::mutex unsettled_mutex_;
+  std::unordered_set<std::string> unsettled_;  // messages whose callers left as unknown
   std::atomic<bool> is_writing_ = false;
   std::atomic<bool> is_abandoned_ = false;  // the destructor ran without stop()
   bool is_broken_ = false;  // the committer Thread's: the store cannot be trusted any more

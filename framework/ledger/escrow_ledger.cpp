@@ -8,6 +8,13 @@ namespace {
 
 constexpr std::uint32_t balance_threads_max = 4;
 constexpr std::uint32_t balance_queue_max = 1'024;
+constexpr std::uint32_t replay_threads_max = 4;
+constexpr std::uint32_t replay_queue_max = 1'024;
+
+base::Error unavailable() {
+  return {base::ErrorCode::billing_ledger_unavailable,
+          "The Credit ledger cannot be reached; nothing was charged.", 1};
+}
 
 }  // namespace
 
@@ -16,14 +23,31 @@ struct EscrowLedger::Machine {
       : store(books),
         sources(std::move(given)),
         balance_user(sources.pool.add_user("ledger", balance_threads_max, balance_queue_max)),
+        replay_user(sources.pool.add_user("replay", replay_threads_max, replay_queue_max)),
         escrow(store, settings, sources.log, sources.fatal),
         committer(store, escrow, settings, sources) {}
 
   LedgerStore& store;
   const Sources sources;
   const runtime::PoolUser balance_user;
+  const runtime::PoolUser replay_user;
+  std::unique_ptr<ReplayStore> replays;  // from start() on
   Escrow escrow;
   Committer committer;  // ends before the escrow
+
+  // Runs `work` on the store to its end: a claim that nobody waits for would block its key.
+  template <class T, class F>
+  Result<T, base::Error> replay(F&& work) {
+    std::optional<Stored<T>> done;
+    const auto run = [&] { done.emplace(work(*replays)); };
+    if (!sources.pool.run_to_end(replay_user, run) || !done->ok()) {
+      if (done) {
+        sources.log.write(Severity::error, "replay_failed", {{"reason", done->error().text}});
+      }
+      return unavailable();
+    }
+    return **std::move(done);
+  }
 };
 
 EscrowLedger::EscrowLedger(LedgerStore& store, const LedgerSettings& settings, Sources sources)
@@ -34,6 +58,7 @@ EscrowLedger::~EscrowLedger() = default;
 Stored<Unit> EscrowLedger::start() {
   auto started = machine_->store.start();
   if (!started) return started;
+  machine_->replays = machine_->store.open_replays();
   started = machine_->committer.start();
   if (!started) return started;
   machine_->escrow.start();
@@ -52,15 +77,44 @@ LedgerHealth EscrowLedger::health() const noexcept {
 
 Result<Hold, base::Error> EscrowLedger::hold(const Payer& payer, Credits units,
                                              runtime::Deadline until) {
-  if (!machine_->committer.available()) {
-    return base::Error{base::ErrorCode::billing_ledger_unavailable,
-                       "The Credit ledger cannot be reached; nothing was charged.", 1};
-  }
+  if (!machine_->committer.available()) return unavailable();
   return machine_->escrow.hold(payer, units, until);
 }
 
-Settlement EscrowLedger::settle(Hold hold, const UsageFact& fact) {
-  return machine_->committer.settle(std::move(hold), fact);
+Settlement EscrowLedger::settle(Hold hold, const UsageFact& fact,
+                                std::unique_ptr<const ReplyToKeep> reply) {
+  return machine_->committer.settle(std::move(hold), fact, std::move(reply));
+}
+
+bool EscrowLedger::is_settling(std::string_view message_id) const noexcept {
+  return machine_->committer.is_settling(message_id);
+}
+
+Result<ClaimAnswer, base::Error> EscrowLedger::claim(const Claim& claim) {
+  if (!health().available) return unavailable();  // at once, as every priced call
+  auto answer = machine_->replay<ClaimAnswer>([&](ReplayStore& store) {
+    auto claimed = store.claim(claim);
+    if (!claimed && claimed.error().kind == StoreFailure::Kind::unknown) {
+      (void)store.free(claim.key_digest, claim.request_id);  // the call ends here, claimed or not
+    }
+    return claimed;
+  });
+  if (!answer.ok()) return answer;
+  const ClaimAnswer::Kind kind = answer->kind;
+  if (kind == ClaimAnswer::Kind::claimed || kind == ClaimAnswer::Kind::replay) return answer;
+  return error_of(kind);
+}
+
+Result<Unit, base::Error> EscrowLedger::keep(const ReplyToKeep& reply) {
+  const auto kept = machine_->replay<bool>([&](ReplayStore& store) { return store.keep(reply); });
+  if (!kept.ok()) return kept.error();
+  if (!*kept) return error_of(ClaimAnswer::Kind::in_progress);
+  return Unit{};
+}
+
+void EscrowLedger::free(const Claim& claim) noexcept {
+  (void)machine_->replay<Unit>(
+      [&](ReplayStore& store) { return store.free(claim.key_digest, claim.request_id); });
 }
 
 // The hold gives its units back when it ends here.

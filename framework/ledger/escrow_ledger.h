@@ -1,6 +1,7 @@
-// EscrowLedger: the Ledger. Holds come from leases in memory, settlements leave in groups. It runs
-// two Threads of its own, since both block on the store: the committer (settlements) and the escrow
-// (leases, heartbeat, recovery). See books.h for the life of a hold.
+// EscrowLedger: the Ledger, and the Replays beside it. Holds come from leases in memory,
+// settlements leave in groups. It runs two Threads of its own, since both block on the store: the
+// committer (settlements) and the escrow (leases, heartbeat, recovery). See books.h for the life of
+// a hold.
 //
 // Owned by app/. start() before the first call, stop() after the last: stop() settles what is
 // queued and returns the leases. Destroyed without stop() it behaves as a crashed process would,
@@ -48,12 +49,12 @@ struct LedgerHealth {
   bool expiry_paused = false;  // the wall clock jumped forward by more than five minutes
 };
 
-class EscrowLedger final : public Ledger {
+class EscrowLedger final : public Ledger, public Replays {
  public:
   struct Sources {
     base::Log& log;
     base::Metrics& metrics;
-    runtime::BlockingPool& pool;  // for balance(); must outlive the ledger
+    runtime::BlockingPool& pool;  // for balance() and Replays; must outlive the ledger
     // Called once, from a Thread of the ledger, when the store can no longer be trusted: the
     // process must end, and the next start recovers.
     std::function<void(std::string_view reason)> fatal;
@@ -70,10 +71,17 @@ class EscrowLedger final : public Ledger {
 
   Result<Hold, base::Error> hold(const Payer& payer, Credits units,
                                  runtime::Deadline until) override;
-  Settlement settle(Hold hold, const UsageFact& fact) override;
+  Settlement settle(Hold hold, const UsageFact& fact,
+                    std::unique_ptr<const ReplyToKeep> reply = nullptr) override;
   void release(Hold hold, const UsageFact& fact) noexcept override;
   Result<Balance, base::Error> balance(std::string_view account_id,
                                        runtime::Deadline deadline) override;
+  // Whether the settlement of this message was told as unknown and still is.
+  [[nodiscard]] bool is_settling(std::string_view message_id) const noexcept;
+
+  Result<ClaimAnswer, base::Error> claim(const Claim& claim) override;
+  Result<Unit, base::Error> keep(const ReplyToKeep& reply) override;
+  void free(const Claim& claim) noexcept override;
 
  private:
   struct Machine;

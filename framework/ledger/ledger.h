@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "ledger/books.h"
+#include "ledger/replay.h"
 #include "runtime/deadline.h"
 
 namespace turnpike::ledger {
@@ -45,6 +46,12 @@ struct UsageFact {
   std::int32_t upstream_status = 0;
   std::uint32_t upstream_ms = 0;
 };
+
+// The reason of a call whose provider did its work, and which could not be charged: its reply was
+// withheld.
+inline constexpr std::string_view settlement_failed = "settlement_failed";
+// The reason of a call that was answered with the stored reply of another (replay.h).
+inline constexpr std::string_view replayed = "replayed";
 
 class Lease;  // the node's escrow on one allocation; see escrow.h
 
@@ -124,8 +131,13 @@ class Ledger {
   // the call: the hold outlives it.
   [[nodiscard]] virtual Result<Hold, base::Error> hold(const Payer& payer, Credits units,
                                                        runtime::Deadline until) = 0;
-  // Returns when the charge is durable, certainly refused, or unknown after the commit budget.
-  [[nodiscard]] virtual Settlement settle(Hold hold, const UsageFact& fact) = 0;
+  // Returns when the charge is durable, certainly refused, or unknown after the commit budget; one
+  // that is not charged leaves an uncharged fact. With `reply`, of a call that claimed an
+  // Idempotency-Key, that is stored with the charge; refused with idempotency.in_progress when the
+  // claim has gone to another call. An unknown settlement that turns out not to be charged frees
+  // the key by itself; a refused one leaves it to the caller.
+  [[nodiscard]] virtual Settlement settle(Hold hold, const UsageFact& fact,
+                                          std::unique_ptr<const ReplyToKeep> reply = nullptr) = 0;
   // Gives the units back and records the uncharged fact, lazily: its loss in a crash is harmless.
   virtual void release(Hold hold, const UsageFact& fact) noexcept = 0;
   // The authoritative balance, read now.

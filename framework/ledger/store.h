@@ -1,6 +1,6 @@
 // The ports under the ledger (storage/ implements them, on SQLite and on PostgreSQL). Each has one
-// kind of user: SettlementStream the committer Thread, LeaseStore the escrow Thread, LedgerStore
-// anybody. All block; none may be called from a loop Thread.
+// kind of user: SettlementStream the committer Thread, LeaseStore the escrow Thread, ReplayStore
+// and LedgerStore anybody. All block; none may be called from a loop Thread.
 //
 // What a failure says is part of the contract: `unavailable` means that nothing was written and the
 // same call may be repeated; `unknown` that the transaction may or may not have committed; `fatal`
@@ -20,6 +20,7 @@
 #include "ledger/books.h"
 #include "ledger/caps.h"
 #include "ledger/ledger.h"
+#include "ledger/replay.h"
 
 namespace turnpike::ledger {
 
@@ -105,6 +106,7 @@ struct Withdrawal {
 struct Tended {
   std::int64_t now_ms = 0;      // ledger time: the database's clock, never going back
   std::uint32_t reclaimed = 0;  // leases whose time was over
+  std::uint32_t forgotten = 0;  // keys with their replies whose 24 hours were over
   std::uint32_t expired = 0;    // allocations whose remainder was posted to `expired`
   bool paused = false;          // the time was not believed: nothing was reclaimed or posted
   bool restored = false;        // another ledger epoch began: this incarnation must end
@@ -135,6 +137,7 @@ class LeaseStore {
 struct SettleEntry {
   const UsageFact* fact = nullptr;
   std::span<const LeaseShare> shares;  // empty when uncharged; their sum is what is charged
+  const ReplyToKeep* reply = nullptr;  // of a call that claimed an Idempotency-Key
 };
 
 struct RepeatedMessage {
@@ -143,11 +146,14 @@ struct RepeatedMessage {
 };
 
 // Empty lists: the batch is committed. Otherwise nothing of it is, and it must be redone, under the
-// next number, without the repeated messages and the lost leases.
+// next number, without the repeated messages, the lost leases and the entries whose claim is lost.
 struct SettleAnswer {
   std::vector<RepeatedMessage> repeated;
   std::vector<std::int64_t> lost_leases;
-  [[nodiscard]] bool committed() const noexcept { return repeated.empty() && lost_leases.empty(); }
+  std::vector<std::size_t> lost_claims;  // entries
+  [[nodiscard]] bool committed() const noexcept {
+    return repeated.empty() && lost_leases.empty() && lost_claims.empty();
+  }
 };
 
 class SettlementStream {
@@ -164,6 +170,20 @@ class SettlementStream {
   [[nodiscard]] virtual Stored<std::vector<LeaseAnswer>> acquire(
       std::span<const LeaseRequest> requests) = 0;
   [[nodiscard]] virtual Stored<Unit> give_back(std::span<const LeaseShare> shares) = 0;
+};
+
+// ---- Idempotency-Keys (replay.h) ----------------------------------------------------------------
+
+class ReplayStore {
+ public:
+  virtual ~ReplayStore() = default;
+  [[nodiscard]] virtual Stored<ClaimAnswer> claim(const Claim& claim) = 0;
+  // Writes a large reply ahead of the settlement that makes it count. False: the claim is no longer
+  // that call's.
+  [[nodiscard]] virtual Stored<bool> keep(const ReplyToKeep& reply) = 0;
+  // The call was not charged. No effect on a claim that is no longer its own.
+  [[nodiscard]] virtual Stored<Unit> free(std::string_view key_digest,
+                                          std::string_view request_id) = 0;
 };
 
 // ---- the rest -----------------------------------------------------------------------------------
@@ -189,6 +209,7 @@ class LedgerStore {
   // REQUIRES: start() succeeded. The objects must not outlive the store.
   [[nodiscard]] virtual Stored<std::unique_ptr<SettlementStream>> open_stream() = 0;
   [[nodiscard]] virtual std::unique_ptr<LeaseStore> open_leases() = 0;
+  [[nodiscard]] virtual std::unique_ptr<ReplayStore> open_replays() = 0;
 
   // request.malformed (units or dates), account.absent, billing.ledger_unavailable.
   [[nodiscard]] virtual Result<Allocation, base::Error> grant(const GrantRequest& request) = 0;

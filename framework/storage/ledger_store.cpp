@@ -2,6 +2,7 @@
 
 #include "storage/allocation_rows.h"
 #include "storage/leases.h"
+#include "storage/replay_store.h"
 #include "storage/settlement.h"
 #include "storage/stores.h"
 #include "storage/verify.h"
@@ -27,7 +28,8 @@ constexpr Query select_due_leases{
     "ii"};
 constexpr Query select_due{
     "SELECT (SELECT COUNT(*) FROM lease WHERE state = 'open' AND settle_until < $1)"
-    " + (SELECT COUNT(*) FROM allocation WHERE expires_at <= $1 AND remaining > 0) AS due,"
+    " + (SELECT COUNT(*) FROM allocation WHERE expires_at <= $1 AND remaining > 0)"
+    " + (SELECT COUNT(*) FROM (SELECT 1 FROM replay WHERE expires_at <= $1 LIMIT 1) AS old) AS due,"
     " (SELECT value FROM counter WHERE name = 'ledger_time') AS at_ms,"
     " (SELECT value FROM counter WHERE name = 'ledger_epoch') AS epoch",
     "iii"};
@@ -145,6 +147,7 @@ class SqlLeaseStore final : public ledger::LeaseStore {
     tended.reclaimed = close_leases(transaction, due, ledger_ms);
     tended.expired = expire_allocations(transaction, ledger_ms);
     transaction.run(delete_recalls, {ledger_ms});
+    tended.forgotten = forget_old_replies(transaction, ledger_ms);
     transaction.commit();
   }
 
@@ -203,6 +206,10 @@ class SqlLedgerStore final : public ledger::LedgerStore {
 
   std::unique_ptr<ledger::LeaseStore> open_leases() override {
     return std::make_unique<SqlLeaseStore>(context_, incarnation_, epoch_);
+  }
+
+  std::unique_ptr<ledger::ReplayStore> open_replays() override {
+    return make_replay_store(context_, incarnation_);
   }
 
   Result<Allocation, base::Error> grant(const ledger::GrantRequest& request) override {

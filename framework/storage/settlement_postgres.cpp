@@ -1,6 +1,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "storage/replay_store.h"
 #include "storage/settlement.h"
 
 namespace turnpike::storage {
@@ -12,6 +13,10 @@ using ledger::SettleEntry;
 constexpr Query call_settle{
     "SELECT COALESCE(settle_v2($1, $2, $3, $4, $5, $6, $7::json, $8::json,"
     " NULLIF($9::text, '')::json), '') AS answer",
+    "t"};
+constexpr Query call_settle_keyed{
+    "SELECT COALESCE(settle_keyed_v1($1, $2, $3, $4, $5, $6, $7::json, $8::json,"
+    " NULLIF($9::text, '')::json, $10::json), '') AS answer",
     "t"};
 constexpr Query insert_tombstone{
     "INSERT INTO settle_batch (stream, no, first_seq, facts, head)"
@@ -95,15 +100,24 @@ class PostgresStream final : public ledger::SettlementStream {
       const std::vector<LeaseTotal> totals = lease_totals(entries);
       BatchRows rows(chain_, entries);
       fill(rows, totals);
+      fill_replies(entries);
       unproven_ = rows.chain();
       std::string text;
       try {
-        text = connection_
-                   ->run(call_settle, {chain_.stream, number, chain_.next_seq,
-                                       static_cast<std::int64_t>(entries.size()),
-                                       static_cast<std::int64_t>(totals.size()), rows.hash(),
-                                       facts_, leases_, shares_})
-                   .text(0, 0);
+        const auto facts = static_cast<std::int64_t>(entries.size());
+        const auto leases = static_cast<std::int64_t>(totals.size());
+        if (replies_.empty()) {
+          text = connection_
+                     ->run(call_settle, {chain_.stream, number, chain_.next_seq, facts, leases,
+                                         rows.hash(), facts_, leases_, shares_})
+                     .text(0, 0);
+        } else {
+          text =
+              connection_
+                  ->run(call_settle_keyed, {chain_.stream, number, chain_.next_seq, facts, leases,
+                                            rows.hash(), facts_, leases_, shares_, replies_})
+                  .text(0, 0);
+        }
       } catch (const StoreError& error) {
         // The statement is the transaction: without an answer it may have committed.
         if (connection_->broken()) throw StoreError(StoreError::Kind::unknown, error.what());
@@ -183,6 +197,28 @@ class PostgresStream final : public ledger::SettlementStream {
     }
   }
 
+  // Empty in the common case, that no call of the batch came with a key.
+  void fill_replies(std::span<const SettleEntry> entries) {
+    replies_.clear();
+    for (std::size_t at = 0; at < entries.size(); ++at) {
+      const ledger::ReplyToKeep* const reply = entries[at].reply;
+      if (reply == nullptr) continue;
+      if (replies_.empty()) replies_ = "[";
+      const ReplyColumns columns = columns_of(*reply);
+      const bool is_kept = reply->how == ledger::ReplyToKeep::How::kept_before;
+      RowText row(replies_);
+      row.add('n', static_cast<std::int64_t>(at));
+      row.add('k', reply->key_digest);
+      row.add('r', reply->request_id);
+      row.add('s', columns.state);
+      row.add('w', std::string_view(is_kept ? "true" : "false"));
+      row.add('c', columns.status);
+      row.add('h', columns.headers);
+      row.add('b', columns.body);
+    }
+    if (!replies_.empty()) close_array(replies_);
+  }
+
   SettleAnswer read(const std::string& text, std::span<const SettleEntry> entries) const {
     SettleAnswer answer;
     const nlohmann::json reply = nlohmann::json::parse(text);
@@ -193,6 +229,9 @@ class PostgresStream final : public ledger::SettlementStream {
     }
     for (const auto& lease : reply.at("lost")) {
       answer.lost_leases.push_back(lease.get<std::int64_t>());
+    }
+    for (const auto& entry : reply.value("claims", nlohmann::json::array())) {
+      answer.lost_claims.push_back(entry.get<std::size_t>());
     }
     if (answer.committed()) {
       throw StoreError(StoreError::Kind::unavailable, "a batch was refused for a reason now gone");
@@ -207,6 +246,7 @@ class PostgresStream final : public ledger::SettlementStream {
   std::string facts_;
   std::string leases_;
   std::string shares_;
+  std::string replies_;
   std::unique_ptr<Connection> connection_;
 };
 

@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "storage/replay_store.h"
 #include "storage/settlement.h"
 
 namespace turnpike::storage {
@@ -77,7 +78,7 @@ class SqliteStream final : public ledger::SettlementStream {
   }
 
  private:
-  // False: rolled back, since a message was known or a lease could not pay.
+  // False: rolled back, since a message was known, a lease could not pay or a claim was lost.
   bool write(std::int64_t number, std::span<const SettleEntry> entries,
              const std::vector<LeaseTotal>& totals) {
     leases_.clear();
@@ -95,6 +96,9 @@ class SqliteStream final : public ledger::SettlementStream {
     if (transaction.run_bulk(insert_facts, facts_) != entries.size()) return false;
     if (transaction.run_bulk(settle_leases, leases_) != totals.size()) return false;
     transaction.run_bulk(insert_shares, shares_);
+    for (const SettleEntry& entry : entries) {
+      if (entry.reply != nullptr && !keep_charged_reply(transaction, *entry.reply)) return false;
+    }
     transaction.commit();
     chain_ = rows.chain();
     return true;
@@ -123,6 +127,8 @@ class SqliteStream final : public ledger::SettlementStream {
     for (std::size_t at = 0; at < entries.size(); ++at) {
       const Rows known = connection_->run(select_message, {entries[at].fact->message_id});
       if (!known.empty()) answer.repeated.push_back({at, known.number(0, 0)});
+      const ledger::ReplyToKeep* const reply = entries[at].reply;
+      if (reply != nullptr && !owns_claim(*connection_, *reply)) answer.lost_claims.push_back(at);
     }
     for (const LeaseTotal& total : totals) {
       const Rows payable =

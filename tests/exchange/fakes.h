@@ -21,6 +21,7 @@
 #include "lanes/credits.h"
 #include "ledger/ledger.h"
 #include "runtime/deadline.h"
+#include "support/memory_replays.h"
 
 namespace turnpike::exchange {
 
@@ -153,9 +154,13 @@ class RecordingLedger final : public ledger::Ledger {
     held_until = until;
     return ledger::Hold();
   }
-  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact& fact) override {
+  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact& fact,
+                            std::unique_ptr<const ledger::ReplyToKeep> reply) override {
     record("settle:", fact);
     if (while_settling) while_settling();
+    if (reply != nullptr && std::holds_alternative<ledger::Settled>(settlement)) {
+      replays.charge(*reply);
+    }
     return settlement;
   }
   void release(ledger::Hold, const ledger::UsageFact& fact) noexcept override {
@@ -167,6 +172,7 @@ class RecordingLedger final : public ledger::Ledger {
 
   std::optional<base::Error> hold_error;
   ledger::Settlement settlement = ledger::Settled{1, 41};
+  support::MemoryReplays replays;
   std::function<void()> while_settling;
   runtime::Deadline held_until;
   // The last fact, copied.

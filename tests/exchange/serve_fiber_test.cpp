@@ -86,7 +86,8 @@ class CountingLedger final : public ledger::Ledger {
     runtime::yield();
     return ledger::Hold();
   }
-  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact&) override {
+  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact&,
+                            std::unique_ptr<const ledger::ReplyToKeep>) override {
     runtime::yield();
     ++settled;
     return ledger::Settled{1, -1};
@@ -162,7 +163,8 @@ TEST_F(ServeFiberTest, ServesManyCallsWhileTheProgramIsReplaced) {
   constexpr int calls_per_kind = 40;
   constexpr std::uint32_t transfers_max = 3;
   CountingLedger counting;
-  lanes::CreditsLane lane(counting);
+  support::MemoryReplays replays;
+  lanes::CreditsLane lane(counting, replays);
   YieldingProvider yielding;
   TransferSlots slots(transfers_max, 60'000);
   base::Published<Service> published;

@@ -27,6 +27,7 @@ struct TestRequest {
   std::vector<HeaderField> headers = {{"Authorization", "Bearer good"}};
   std::string content_type = {};
   TextBody* body = nullptr;
+  std::string key = {};  // Idempotency-Key
 };
 
 class ServeTest : public ::testing::Test {
@@ -83,6 +84,7 @@ class ServeTest : public ::testing::Test {
     invocation.content_type = request.content_type;
     invocation.request_id = request_id;
     invocation.client_request_id = "mine-1";
+    invocation.idempotency_key = request.key;
     invocation.body = request.body;
     invocation.caller = &caller;
     const Context context{service.get(), loop, authenticator, transfers, rules, clock};
@@ -109,7 +111,7 @@ class ServeTest : public ::testing::Test {
   TestHost host{clock};
   ScriptedProvider provider{journal};
   RecordingLedger ledger{journal};
-  lanes::CreditsLane credits{ledger};
+  lanes::CreditsLane credits{ledger, ledger.replays};
   ScriptedLane bench{journal, "bench", "x-bench-lane"};
   std::unique_ptr<ScriptedLane> payment;
   TestAuthenticator authenticator;

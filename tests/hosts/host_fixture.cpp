@@ -154,7 +154,8 @@ Result<ledger::Hold, base::Error> ScriptedLedger::hold(const ledger::Payer&, led
   return make_error(ErrorCode::billing_ledger_unavailable);
 }
 
-ledger::Settlement ScriptedLedger::settle(ledger::Hold, const ledger::UsageFact&) {
+ledger::Settlement ScriptedLedger::settle(ledger::Hold, const ledger::UsageFact&,
+                                          std::unique_ptr<const ledger::ReplyToKeep>) {
   return ledger::SettlementUnknown{};
 }
 

@@ -61,7 +61,8 @@ class ScriptedLedger final : public ledger::Ledger {
  public:
   Result<ledger::Hold, base::Error> hold(const ledger::Payer&, ledger::Credits,
                                          runtime::Deadline) override;
-  ledger::Settlement settle(ledger::Hold hold, const ledger::UsageFact& fact) override;
+  ledger::Settlement settle(ledger::Hold hold, const ledger::UsageFact& fact,
+                            std::unique_ptr<const ledger::ReplyToKeep> reply) override;
   void release(ledger::Hold hold, const ledger::UsageFact& fact) noexcept override;
   Result<ledger::Balance, base::Error> balance(std::string_view account_id,
                                                runtime::Deadline deadline) override;

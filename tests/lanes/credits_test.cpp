@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "support/memory_replays.h"
 
 namespace turnpike::lanes {
 namespace {
@@ -61,7 +62,12 @@ class RecordingLedger final : public ledger::Ledger {
     if (hold_error.has_value()) return *hold_error;
     return ledger::Hold(nullptr, units);
   }
-  ledger::Settlement settle(ledger::Hold hold, const ledger::UsageFact& fact) override {
+  ledger::Settlement settle(ledger::Hold hold, const ledger::UsageFact& fact,
+                            std::unique_ptr<const ledger::ReplyToKeep> reply) override {
+    if (reply != nullptr && std::holds_alternative<ledger::Settled>(settlement)) {
+      replays.charge(*reply);
+    }
+    kept = std::move(reply);
     settled.push_back(copy(fact));
     settled_units = hold.units();
     return settlement;
@@ -79,6 +85,8 @@ class RecordingLedger final : public ledger::Ledger {
   runtime::Deadline held_until;
   std::optional<base::Error> hold_error;
   ledger::Settlement settlement = ledger::Settled{3, 97};
+  std::unique_ptr<const ledger::ReplyToKeep> kept;
+  support::MemoryReplays replays;
   std::vector<RecordedFact> settled;
   std::vector<RecordedFact> released;
   ledger::Credits settled_units = 0;
@@ -126,6 +134,8 @@ class CreditsLaneTest : public ::testing::Test {
     request.account_id = texts[2];
     request.principal_id = texts[3];
     request.key_is_capped = key_is_capped;
+    request.path = "/v1/gateway/a";
+    request.idempotency_key = key;
     return bound->admit(request, call);
   }
 
@@ -136,11 +146,12 @@ class CreditsLaneTest : public ::testing::Test {
   }
 
   bool key_is_capped = false;
+  std::string key;  // Idempotency-Key of the next call
   PricedOperation operations[2];
   ClockHost host;
   PlainCall call;
   RecordingLedger ledger;
-  CreditsLane lane{ledger};
+  CreditsLane lane{ledger, ledger.replays};
   std::unique_ptr<BoundLane> bound;
 };
 
@@ -229,6 +240,123 @@ TEST_F(CreditsLaneTest, TellsARefusedSettlementFromAnUnknownOne) {
   const Finish unknown = ticket()->settle({}, call);
   ASSERT_TRUE(std::holds_alternative<Unknown>(unknown));
   EXPECT_EQ(std::get<Unknown>(unknown).refusal.code, "billing.settlement_unknown");
+}
+
+// ---- Idempotency-Key
+
+TEST_F(CreditsLaneTest, CallsWithoutAKeyClaimNothing) {
+  ticket()->settle({}, call);
+  EXPECT_EQ(ledger.replays.claims, 0);
+  EXPECT_EQ(ledger.kept, nullptr);
+}
+
+TEST_F(CreditsLaneTest, AKeyIsClaimedBeforeUnitsAreHeld) {
+  key = "k";
+  ledger.replays.failure =
+      base::Error{base::ErrorCode::billing_ledger_unavailable, "Out of reach.", 1};
+  const Admission admission = admit();
+  ASSERT_TRUE(std::holds_alternative<Refusal>(admission));
+  EXPECT_EQ(std::get<Refusal>(admission).code, "billing.ledger_unavailable");
+  EXPECT_TRUE(ledger.held.first.empty());
+}
+
+TEST_F(CreditsLaneTest, ARepeatIsAReplayThatCostsNothing) {
+  key = "k";
+  const HeaderField headers[] = {{"Content-Type", "application/json"}};
+  ReplyView reply;
+  reply.status = 200;
+  reply.headers = headers;
+  reply.body = "{}";
+  reply.body_bytes = 2;
+  ASSERT_TRUE(std::holds_alternative<Charged>(ticket()->settle(reply, call)));
+  ledger.held = {};
+  const Admission again = admit();
+  ASSERT_TRUE(std::holds_alternative<Replay>(again));
+  const auto& replay = std::get<Replay>(again);
+  EXPECT_EQ(replay.status, 200);
+  EXPECT_EQ(replay.body, "{}");
+  ASSERT_EQ(replay.headers.size(), 2u);
+  EXPECT_EQ(replay.headers[0].name, "Content-Type");
+  EXPECT_EQ(replay.headers[1].name, "Idempotent-Replayed");
+  EXPECT_EQ(replay.headers[1].value, "true");
+  EXPECT_TRUE(ledger.held.first.empty()) << "a replay needs no units";
+  EXPECT_EQ(ledger.settled.size(), 1u);
+  ASSERT_EQ(ledger.released.size(), 1u);
+  EXPECT_TRUE(ledger.released[0].texts.ends_with("|gen_1|replayed|"));
+  EXPECT_EQ(ledger.released[0].credit_cost, 3u);
+  EXPECT_FALSE(ledger.released[0].charged);
+}
+
+TEST_F(CreditsLaneTest, AnUnchargedOutcomeFreesTheKey) {
+  key = "k";
+  ticket()->release(Outcome::upstream_status, 404, call);
+  EXPECT_TRUE(ledger.replays.rows.empty());
+  ledger.hold_error = base::Error{base::ErrorCode::billing_credits_exhausted, "Spent."};
+  EXPECT_TRUE(std::holds_alternative<Refusal>(admit()));
+  EXPECT_TRUE(ledger.replays.rows.empty()) << "nor does a hold that is refused keep it";
+  ledger.hold_error.reset();
+  ledger.settlement =
+      ledger::SettlementRefused{{base::ErrorCode::billing_lease_lost, "Taken back."}};
+  EXPECT_TRUE(std::holds_alternative<NotCharged>(ticket()->settle({}, call)));
+  EXPECT_TRUE(ledger.replays.rows.empty()) << "nor a settlement";
+  EXPECT_EQ(ledger.released.size(), 1u) << "the ledger itself records a refused settlement";
+}
+
+TEST_F(CreditsLaneTest, AnUnknownSettlementKeepsTheKey) {
+  key = "k";
+  ledger.settlement = ledger::SettlementUnknown{};
+  EXPECT_TRUE(std::holds_alternative<Unknown>(ticket()->settle({}, call)));
+  EXPECT_EQ(ledger.replays.rows.size(), 1u);
+}
+
+TEST_F(CreditsLaneTest, LargeRepliesAreWrittenBeforeTheSettlementAndHugeOnesNotAtAll) {
+  using How = ledger::ReplyToKeep::How;
+  const std::pair<std::size_t, How> sizes[] = {
+      {base::limits::replay_with_charge_bytes_max, How::with_charge},
+      {base::limits::replay_with_charge_bytes_max + 1, How::kept_before},
+      {base::limits::replay_reply_bytes_max, How::kept_before},
+      {base::limits::replay_reply_bytes_max + 1, How::too_large}};
+  for (const auto& [bytes, how] : sizes) {
+    key = "k" + std::to_string(bytes);
+    const std::string body(bytes, 'x');
+    ReplyView reply;
+    reply.status = 200;
+    reply.body = body;
+    reply.body_bytes = bytes;
+    ASSERT_TRUE(std::holds_alternative<Charged>(ticket()->settle(reply, call)));
+    EXPECT_EQ(ledger.kept->how, how) << bytes;
+    EXPECT_EQ(ledger.kept->reply.body.empty(), how != How::with_charge);
+    const Admission again = admit();
+    if (how == How::too_large) {
+      EXPECT_EQ(std::get<Refusal>(again).code, "idempotency.reply_not_stored");
+    } else {
+      EXPECT_TRUE(std::get<Replay>(again).body == body);
+    }
+  }
+}
+
+TEST_F(CreditsLaneTest, AReplyOfWhichNoCopyWasKeptIsNotStored) {
+  key = "k";
+  ReplyView reply;
+  reply.status = 200;
+  reply.body_bytes = 10;
+  ASSERT_TRUE(std::holds_alternative<Charged>(ticket()->settle(reply, call)));
+  EXPECT_EQ(ledger.kept->how, ledger::ReplyToKeep::How::too_large);
+}
+
+TEST_F(CreditsLaneTest, AReplyThatCannotBeWrittenIsNotCharged) {
+  key = "k";
+  const auto admitted = ticket();
+  ledger.replays.failure = base::Error{base::ErrorCode::billing_ledger_unavailable, "Out.", 1};
+  const std::string body(base::limits::replay_with_charge_bytes_max + 1, 'x');
+  ReplyView reply;
+  reply.body = body;
+  reply.body_bytes = body.size();
+  const Finish finish = admitted->settle(reply, call);
+  ASSERT_TRUE(std::holds_alternative<NotCharged>(finish));
+  EXPECT_TRUE(ledger.settled.empty());
+  ASSERT_EQ(ledger.released.size(), 1u);
+  EXPECT_TRUE(ledger.released[0].texts.ends_with("|gen_1|settlement_failed|"));
 }
 
 TEST_F(CreditsLaneTest, HasNoSettings) {

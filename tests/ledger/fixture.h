@@ -44,6 +44,7 @@ class FaultyStore final : public LedgerStore {
   Stored<Unit> start() override { return real_.start(); }
   Stored<std::unique_ptr<SettlementStream>> open_stream() override;
   std::unique_ptr<LeaseStore> open_leases() override;
+  std::unique_ptr<ReplayStore> open_replays() override { return real_.open_replays(); }
   Result<Allocation, base::Error> grant(const GrantRequest& request) override {
     return real_.grant(request);
   }

@@ -28,6 +28,8 @@ int http_status(base::ErrorCode code) noexcept {
     case request_timeout:
       return 408;
     case catalog_cursor_stale: case billing_correction_exceeds_charge: case idempotency_conflict:
+    case idempotency_in_progress: case idempotency_reply_not_stored:
+    case idempotency_outcome_unknown:
       return 409;
     case request_length_required:
       return 411;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error_envelope.h"
+#include "base/limits.h"
 #include "hosts/api/status_table.h"
 
 namespace turnpike::hosts::api {
@@ -10,7 +11,6 @@ namespace turnpike::hosts::api {
 namespace {
 
 constexpr std::size_t client_request_id_bytes_max = 128;
-constexpr std::size_t idempotency_key_bytes_max = 255;
 
 // [A-Za-z0-9._-]
 bool is_id_byte(char c) noexcept {
@@ -24,7 +24,7 @@ bool is_client_request_id(std::string_view text) noexcept {
 }
 
 bool is_idempotency_key(std::string_view text) noexcept {
-  return !text.empty() && text.size() <= idempotency_key_bytes_max &&
+  return !text.empty() && text.size() <= base::limits::idempotency_key_bytes_max &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
 }
 

@@ -66,7 +66,9 @@ struct LaneRequest {
 struct ReplyView {
   int status = 0;
   Headers headers;
-  std::string_view body;  // whole when the lane asked for buffer_whole, else empty
+  // Whole when the lane asked for buffer_whole, or the call came with an Idempotency-Key and the
+  // body is short enough to be stored; else empty.
+  std::string_view body;
   std::uint64_t body_bytes = 0;
   std::uint32_t upstream_ms = 0;
 };

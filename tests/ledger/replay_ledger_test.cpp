@@ -1,0 +1,134 @@
+// Idempotency-Keys through the whole ledger: what a repeat gets once the first call is charged,
+// refused, unknown, or unknown and proven (ledger/replay.h).
+#include <thread>
+
+#include "ledger/fixture.h"
+
+namespace turnpike::ledger {
+namespace {
+
+using base::ErrorCode;
+using Kind = ClaimAnswer::Kind;
+
+class EscrowLedgerReplayTest : public OnLedger {
+ protected:
+  void SetUp() override {
+    OnLedger::SetUp();
+    if (IsSkipped()) return;
+    account_ = account_with(10);
+    settings_.commit_budget_ms = 300;
+  }
+
+  Claim claim(const std::string& request_id) const {
+    KeyedCall call;
+    call.scope = account_;
+    call.key = "key";
+    call.request_id = request_id;
+    call.method = "GET";
+    call.path = "/v1/gateway/a";
+    call.ends_in_ms = 60'000;
+    return claim_of(call);
+  }
+  // What a repeat of the call meets: its reply's body, or the code it is refused with.
+  std::string repeated() {
+    const auto answer = ledger_->claim(claim("repeat"));
+    if (!answer.ok()) return std::string(base::info_of(answer.error().code).name);
+    if (answer->kind == Kind::replay) return answer->reply.body;
+    ledger_->free(claim("repeat"));
+    return "claimed";
+  }
+  Settlement settle_keyed(Hold call, const std::string& message) {
+    auto reply = std::make_unique<ReplyToKeep>();
+    reply->key_digest = claim(message).key_digest;
+    reply->request_id = message;
+    reply->reply = {200, {}, "the reply"};
+    return ledger_->settle(std::move(call), fact_of(account_, message, true), std::move(reply));
+  }
+  // A claimed call whose settlement nobody knows the end of.
+  std::string leave_unknown(Fault fault) {
+    const std::string message = new_message();
+    EXPECT_TRUE(ledger_->claim(claim(message)).ok());
+    Hold call = held(account_, 1);
+    faulty_->prober_blocked = true;
+    faulty_->fault = fault;
+    EXPECT_TRUE(std::holds_alternative<SettlementUnknown>(settle_keyed(std::move(call), message)));
+    EXPECT_TRUE(ledger_->is_settling(message));
+    EXPECT_FALSE(ledger_->is_settling(new_message()));
+    return message;
+  }
+
+  std::string account_;
+};
+INSTANTIATE_TEST_SUITE_P(Engines, EscrowLedgerReplayTest, testing::ValuesIn(support::engines),
+                         [](const auto& each) { return support::name_of(each.param); });
+
+TEST_P(EscrowLedgerReplayTest, ARepeatGetsTheStoredReplyAndNoSecondCharge) {
+  start_ledger();
+  const std::string message = new_message();
+  ASSERT_EQ(ledger_->claim(claim(message))->kind, Kind::claimed);
+  EXPECT_EQ(repeated(), "idempotency.in_progress");
+  EXPECT_TRUE(std::holds_alternative<Settled>(settle_keyed(held(account_, 1), message)));
+  EXPECT_EQ(repeated(), "the reply");
+  crash_ledger();
+  start_ledger();
+  EXPECT_EQ(repeated(), "the reply") << "also after a crash";
+  EXPECT_EQ(sums(account_).charged, 1);
+}
+
+TEST_P(EscrowLedgerReplayTest, KeyedAndUnkeyedCallsShareABatch) {
+  settings_.batch_wait_us = 200'000;
+  start_ledger();
+  ASSERT_EQ(ledger_->claim(claim("first"))->kind, Kind::claimed);
+  std::thread other([&] {
+    EXPECT_TRUE(std::holds_alternative<Settled>(settle(held(account_, 1), account_)));
+  });
+  EXPECT_TRUE(std::holds_alternative<Settled>(settle_keyed(held(account_, 1), "first")));
+  other.join();
+  EXPECT_EQ(repeated(), "the reply");
+  EXPECT_EQ(sums(account_).charged, 2);
+}
+
+TEST_P(EscrowLedgerReplayTest, AnUnknownSettlementThatHadCommittedIsReplayed) {
+  start_ledger();
+  const std::string message = leave_unknown(Fault::unknown_committed);
+  faulty_->prober_blocked = false;
+  EXPECT_TRUE(eventually([&] { return !ledger_->is_settling(message); }));
+  EXPECT_EQ(repeated(), "the reply");
+  EXPECT_EQ(sums(account_).charged, 1);
+}
+
+TEST_P(EscrowLedgerReplayTest, AnUnknownSettlementThatHadAbortedFreesItsKeyAndIsOnRecord) {
+  start_ledger();
+  const std::string message = leave_unknown(Fault::unknown_aborted);
+  EXPECT_EQ(repeated(), "billing.ledger_unavailable") << "as every priced call meanwhile";
+  faulty_->prober_blocked = false;
+  EXPECT_TRUE(eventually([&] { return !ledger_->is_settling(message); }));
+  EXPECT_EQ(repeated(), "claimed");
+  EXPECT_EQ(sums(account_).charged, 0);
+  const Settlement known = settle(held(account_, 1), account_, message);
+  ASSERT_TRUE(std::holds_alternative<Settled>(known));
+  EXPECT_EQ(std::get<Settled>(known).charged, 0) << "its uncharged fact is in the books";
+  EXPECT_TRUE(hold(account_, 10).ok()) << "and its units are back";
+}
+
+TEST_P(EscrowLedgerReplayTest, ACallWhoseKeyWasTakenOverIsRefusedAndNotCharged) {
+  start_ledger();
+  ASSERT_EQ(ledger_->claim(claim("slow"))->kind, Kind::claimed);
+  ledger_->free(claim("slow"));
+  ASSERT_EQ(ledger_->claim(claim("next"))->kind, Kind::claimed);
+  const Settlement refused = settle_keyed(held(account_, 1), "slow");
+  ASSERT_TRUE(std::holds_alternative<SettlementRefused>(refused));
+  EXPECT_EQ(std::get<SettlementRefused>(refused).error.code, ErrorCode::idempotency_in_progress);
+  EXPECT_EQ(sums(account_).charged, 0);
+  EXPECT_EQ(repeated(), "idempotency.in_progress");
+}
+
+TEST_P(EscrowLedgerReplayTest, KeyedCallsAre503AtOnceWhileTheDatabaseIsDown) {
+  start_ledger();
+  faulty_->unreachable = true;
+  EXPECT_TRUE(eventually([&] { return !ledger_->health().available; }));
+  EXPECT_EQ(repeated(), "billing.ledger_unavailable");
+}
+
+}  // namespace
+}  // namespace turnpike::ledger
