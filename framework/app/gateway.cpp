@@ -30,6 +30,7 @@
 #include "identity/cached_authenticator.h"
 #include "identity/operators.h"
 #include "lanes/credits.h"
+#include "ledger/calls.h"
 #include "ledger/statements.h"
 #include "plugin/catalog.h"
 #include "runtime/limits_check.h"
@@ -114,6 +115,7 @@ struct Gateway::Parts {
   std::unique_ptr<runtime::Runtime> runtime;
   std::unique_ptr<ledger::EscrowLedger> ledger;
   std::unique_ptr<ledger::PooledStatements> statements;
+  std::unique_ptr<ledger::PooledCalls> calls;
   std::unique_ptr<identity::CachedAuthenticator> authenticator;
   std::unique_ptr<wire::Client> client;
   std::optional<plugin::HostResources> resources;
@@ -211,6 +213,8 @@ Result<Unit, std::string> Gateway::start_runtime() {
   if (!started.ok()) return "the ledger cannot start: " + started.error().text;
   parts_->statements =
       std::make_unique<ledger::PooledStatements>(parts_->node->usage(), parts_->runtime->pool());
+  parts_->calls = std::make_unique<ledger::PooledCalls>(parts_->node->usage(), *parts_->ledger,
+                                                        parts_->runtime->pool());
   identity::AuthenticatorSettings authenticator;
   authenticator.environment = config_.environment;
   parts_->authenticator = std::make_unique<identity::CachedAuthenticator>(
@@ -305,8 +309,8 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->access_log = hosts::api::make_access_log(*parts_->log, *parts_->metrics);
   parts_->api = std::make_unique<hosts::api::ApiHost>(
       hosts::api::ApiHostParts{*parts_->backend, *parts_->authenticator, *parts_->ledger,
-                               *parts_->statements, *parts_->runtime, parts_->clock, parts_->random,
-                               *parts_->access_log},
+                               *parts_->statements, *parts_->calls, *parts_->runtime, parts_->clock,
+                               parts_->random, *parts_->access_log},
       hosts::api::ApiHostSettings{
           .cors_origins = config_.cors_origins,
           .build = {TURNPIKE_VERSION, TURNPIKE_BUILD, std::string(name_of(config_.environment))},

@@ -80,6 +80,14 @@ bool is_uuid(std::string_view text) noexcept {
   return true;
 }
 
+std::int64_t unix_ms_of(std::string_view uuid) noexcept {
+  std::int64_t ms = 0;
+  for (const char c : uuid.substr(0, 13)) {  // 12 digits and a hyphen
+    if (c != '-') ms = ms << 4 | (c <= '9' ? c - '0' : c - 'a' + 10);
+  }
+  return ms;
+}
+
 std::string rfc3339(std::int64_t unix_ms) {
   std::int64_t seconds = unix_ms / 1000;
   std::int64_t milliseconds = unix_ms % 1000;

@@ -34,6 +34,8 @@ class UuidSource {
 };
 
 bool is_uuid(std::string_view text) noexcept;
+// When that UUIDv7 was made. REQUIRES: is_uuid(uuid).
+std::int64_t unix_ms_of(std::string_view uuid) noexcept;
 
 // "2026-11-21T06:29:00.123Z" from milliseconds since 1970 UTC, and back (offsets are refused).
 std::string rfc3339(std::int64_t unix_ms);

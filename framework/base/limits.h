@@ -82,6 +82,8 @@ inline constexpr std::uint32_t usage_buckets_max = 1'000;  // of one summary
 
 // Ledger.
 inline constexpr std::uint32_t commit_budget_ms = 5'000;
+inline constexpr std::uint32_t call_ms_max =  // of the longest call, from its id to its fact
+    upstream_deadline_ms_max + transfer_ms_max + commit_budget_ms;
 
 // Replay (decisions.md, Idempotency-Key).
 inline constexpr std::uint32_t idempotency_key_bytes_max = 255;

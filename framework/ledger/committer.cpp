@@ -134,7 +134,8 @@ Settlement Committer::settle(Hold hold, const UsageFact& fact,
     }
     {
       const std::lock_guard lock(unsettled_mutex_);
-      unsettled_.emplace(fact.message_id);  // before the committer can know that we left
+      // Before the committer can know that we left.
+      unsettled_.emplace(fact.message_id, fact.account_id);
     }
     if (job->move(Job::State::taken, Job::State::left)) {
       unknown_.add();
@@ -148,9 +149,11 @@ Settlement Committer::settle(Hold hold, const UsageFact& fact,
   return answer;
 }
 
-bool Committer::is_settling(std::string_view message_id) const noexcept {
+bool Committer::is_settling(std::string_view account_id,
+                            std::string_view message_id) const noexcept {
   const std::lock_guard lock(unsettled_mutex_);
-  return unsettled_.contains(std::string(message_id));
+  const auto found = unsettled_.find(std::string(message_id));
+  return found != unsettled_.end() && found->second == account_id;
 }
 
 void Committer::forget_unsettled(const Job& job) {

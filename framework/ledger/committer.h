@@ -27,7 +27,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "ledger/escrow.h"
@@ -59,7 +59,8 @@ class Committer {
   Settlement settle(Hold hold, const UsageFact& fact, std::unique_ptr<const ReplyToKeep> reply);
   void record(const UsageFact& fact) noexcept;
   // That settlement was told as unknown, and still is.
-  [[nodiscard]] bool is_settling(std::string_view message_id) const noexcept;
+  [[nodiscard]] bool is_settling(std::string_view account_id,
+                                 std::string_view message_id) const noexcept;
   // The last transaction came to a definite end.
   [[nodiscard]] bool available() const noexcept { return is_writing_.load(); }
 
@@ -103,7 +104,8 @@ class Committer {
   std::vector<OwnedFact> facts_;  // uncharged, waiting
   Jobs disowned_;  // the committer Thread's: not charged, and their callers left as unknown
   mutable std::mutex unsettled_mutex_;
-  std::unordered_set<std::string> unsettled_;  // messages whose callers left as unknown
+  // Messages whose callers left as unknown, and their accounts.
+  std::unordered_map<std::string, std::string> unsettled_;
   std::atomic<bool> is_writing_ = false;
   std::atomic<bool> is_abandoned_ = false;  // the destructor ran without stop()
   bool is_broken_ = false;  // the committer Thread's: the store cannot be trusted any more

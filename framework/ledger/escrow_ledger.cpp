@@ -86,8 +86,9 @@ Settlement EscrowLedger::settle(Hold hold, const UsageFact& fact,
   return machine_->committer.settle(std::move(hold), fact, std::move(reply));
 }
 
-bool EscrowLedger::is_settling(std::string_view message_id) const noexcept {
-  return machine_->committer.is_settling(message_id);
+bool EscrowLedger::is_settling(std::string_view account_id,
+                               std::string_view message_id) const noexcept {
+  return machine_->committer.is_settling(account_id, message_id);
 }
 
 Result<ClaimAnswer, base::Error> EscrowLedger::claim(const Claim& claim) {

@@ -16,6 +16,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "ledger/calls.h"
 #include "ledger/ledger.h"
 #include "ledger/store.h"
 #include "runtime/pool.h"
@@ -49,7 +50,7 @@ struct LedgerHealth {
   bool expiry_paused = false;  // the wall clock jumped forward by more than five minutes
 };
 
-class EscrowLedger final : public Ledger, public Replays {
+class EscrowLedger final : public Ledger, public Replays, public Unsettled {
  public:
   struct Sources {
     base::Log& log;
@@ -76,12 +77,13 @@ class EscrowLedger final : public Ledger, public Replays {
   void release(Hold hold, const UsageFact& fact) noexcept override;
   Result<Balance, base::Error> balance(std::string_view account_id,
                                        runtime::Deadline deadline) override;
-  // Whether the settlement of this message was told as unknown and still is.
-  [[nodiscard]] bool is_settling(std::string_view message_id) const noexcept;
 
   Result<ClaimAnswer, base::Error> claim(const Claim& claim) override;
   Result<Unit, base::Error> keep(const ReplyToKeep& reply) override;
   void free(const Claim& claim) noexcept override;
+
+  bool is_settling(std::string_view account_id,
+                   std::string_view message_id) const noexcept override;
 
  private:
   struct Machine;

@@ -60,6 +60,13 @@ struct UsageRow {
   std::optional<CreditsRestored> restored = {};
 };
 
+// A fact and where in the books it stands.
+struct CallRecord {
+  std::int64_t stream = 0;
+  std::int64_t seq = 0;
+  UsageRow usage;
+};
+
 // "charged", "released" or "replayed", as the reason tells.
 std::string_view outcome_of(std::string_view outcome_reason) noexcept;
 
@@ -135,6 +142,10 @@ class UsageStore {
       const PageQuery& query) = 0;
   [[nodiscard]] virtual Result<std::optional<Page<Allocation>>, base::Error> allocations(
       const PageQuery& query) = 0;
+
+  // The fact of one message, if that account made it; position or not.
+  [[nodiscard]] virtual Result<std::optional<CallRecord>, base::Error> call(
+      std::string_view account_id, std::string_view message_id) = 0;
 
   // Sums of the hours from `first` to before `end`, in order, a bounded number of them; `after` is
   // the last one of the answer before. Empty: that was all.

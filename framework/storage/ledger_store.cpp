@@ -87,9 +87,10 @@ class SqlLeaseStore final : public ledger::LeaseStore {
   Stored<std::vector<ledger::LeaseAnswer>> acquire(
       std::span<const ledger::LeaseRequest> requests) override {
     return stored<std::vector<ledger::LeaseAnswer>>([&] {
-      return context_.database.write([&](Transaction& transaction) {
+      auto answers = context_.database.write([&](Transaction& transaction) {
         return acquire_leases(context_, transaction, owner_, requests);
       });
+      return answers;
     });
   }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "ledger/corrections.h"
 #include "storage/allocation_rows.h"
@@ -10,6 +11,7 @@ namespace turnpike::storage {
 namespace {
 
 using ledger::Allocation;
+using ledger::CallRecord;
 using ledger::HourSums;
 using ledger::Page;
 using ledger::PageQuery;
@@ -73,15 +75,29 @@ constexpr Query move_head{"UPDATE usage_head SET position = $1"};
 
 // ---- reading ------------------------------------------------------------------------------------
 
+#define USAGE_COLUMNS                                                                            \
+  " f.message_id, f.request_id, f.client_request_id, f.account_id, f.api_key_id, f.occurred_at," \
+  " f.route_id, f.route_revision, f.method, f.lane, f.credit_cost, f.credits_charged,"           \
+  " f.price_version, f.generation, f.outcome_reason, f.upstream_status, f.upstream_ms"
+#define USAGE_KINDS \
+  "tttttititti"     \
+  "iittii"
 constexpr Query select_usage{
-    "SELECT r.position, f.message_id, f.request_id, f.client_request_id, f.account_id,"
-    " f.api_key_id, f.occurred_at, f.route_id, f.route_revision, f.method, f.lane, f.credit_cost,"
-    " f.credits_charged, f.price_version, f.generation, f.outcome_reason, f.upstream_status,"
-    " f.upstream_ms FROM (SELECT position, stream, seq FROM usage_row WHERE account_id = $1"
+    "SELECT r.position," USAGE_COLUMNS
+    " FROM (SELECT position, stream, seq FROM usage_row WHERE account_id = $1"
     " AND position <= $2 ORDER BY position DESC LIMIT $3) AS r"
     " JOIN fact f ON f.stream = r.stream AND f.seq = r.seq ORDER BY r.position DESC",
-    "itttttititti"
-    "iittii"};
+    "i" USAGE_KINDS};
+// One call is one message under the call's own id, so no index on request_id is needed.
+constexpr Query select_call{"SELECT f.stream, f.seq," USAGE_COLUMNS
+                            " FROM fact f WHERE f.message_id = $1 AND f.account_id = $2",
+                            "ii" USAGE_KINDS};
+#undef USAGE_COLUMNS
+#undef USAGE_KINDS
+constexpr Query select_call_corrections{
+    "SELECT message_id, id, kind, units, recorded_at FROM correction WHERE message_id = $1"
+    " ORDER BY recorded_at, id",
+    "tttii"};
 constexpr Query count_usage{
     "SELECT COUNT(*) AS n FROM (SELECT 1 FROM usage_row WHERE account_id = $1 AND position <= $2"
     " ORDER BY position DESC LIMIT $3) AS r",
@@ -137,8 +153,8 @@ constexpr Query sum_part{
     " GROUP BY f.route_id, f.method, f.api_key_id",
     "tttiiii"};
 
-UsageRow usage_at(const Rows& rows, std::size_t row) {
-  std::size_t at = 1;
+// The row whose columns begin at `at`.
+UsageRow usage_at(const Rows& rows, std::size_t row, std::size_t at) {
   const auto text = [&]() -> const std::string& { return rows.text(row, at++); };
   const auto number = [&] { return rows.number(row, at++); };
   UsageRow usage;
@@ -162,14 +178,12 @@ UsageRow usage_at(const Rows& rows, std::size_t row) {
   return usage;
 }
 
-// Adds what was given back for calls of a page whose rows lie between these positions.
-void add_corrections(Connection& connection, const PageQuery& query, std::int64_t newest,
-                     std::int64_t oldest, Page<UsageRow>& page) {
-  const Rows rows = connection.run(select_corrections, {query.account_id, newest, oldest});
+// Adds what was given back for these calls.
+void add_corrections(const Rows& rows, std::span<UsageRow> calls) {
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const auto kind = ledger::correction_kind(rows.text(row, 2));
     if (!kind) throw StoreError(StoreError::Kind::fatal, "a correction of unknown kind");
-    for (UsageRow& usage : page.items) {
+    for (UsageRow& usage : calls) {
       if (usage.message_id != rows.text(row, 0)) continue;
       const ledger::Credits before = usage.restored ? usage.restored->units : 0;
       usage.restored = {rows.text(row, 1), *kind, before + rows.number(row, 3),
@@ -256,12 +270,26 @@ class SqlUsageStore final : public ledger::UsageStore {
           }
         }
         Answer page = page_of<UsageRow>(query, rows, context_.clock.now_ms(),
-                                        [&](std::size_t row) { return usage_at(rows, row); });
+                                        [&](std::size_t row) { return usage_at(rows, row, 1); });
         if (page && !page->items.empty()) {
-          add_corrections(connection, query, rows.number(0, 0), rows.number(rows.size() - 1, 0),
-                          *page);
+          add_corrections(connection.run(select_corrections, {query.account_id, rows.number(0, 0),
+                                                              rows.number(rows.size() - 1, 0)}),
+                          page->items);
         }
         return page;
+      });
+    });
+  }
+
+  Result<std::optional<CallRecord>, base::Error> call(std::string_view account_id,
+                                                      std::string_view message_id) override {
+    return read_answered<std::optional<CallRecord>>(context_, "read a call", [&] {
+      return context_.database.with([&](Connection& connection) -> std::optional<CallRecord> {
+        const Rows rows = connection.run(select_call, {message_id, account_id});
+        if (rows.empty()) return std::nullopt;
+        CallRecord call{rows.number(0, 0), rows.number(0, 1), usage_at(rows, 0, 2)};
+        add_corrections(connection.run(select_call_corrections, {message_id}), {&call.usage, 1});
+        return call;
       });
     });
   }

@@ -36,6 +36,7 @@ TEST(UuidSource, HasVersionSevenTheVariantAndTheTime) {
   EXPECT_EQ(uuid[14], '7');
   EXPECT_TRUE(uuid[19] == '8' || uuid[19] == '9' || uuid[19] == 'a' || uuid[19] == 'b');
   EXPECT_TRUE(is_uuid(view(uuid)));
+  EXPECT_EQ(unix_ms_of(view(uuid)), clock.now);
 }
 
 TEST(UuidSource, GrowsStrictlyWithinOneMillisecondAndWhenTheClockStepsBack) {

@@ -122,6 +122,25 @@ class Replay:
             self.assertEqual(self.call("/status/404", "k").status, 404)
         self.assertEqual((len(self.upstream.requests), self.charged()), (2, 0))
 
+    def test_each_call_tells_what_became_of_it(self):
+        charged, replayed = self.call("/echo", "k"), self.call("/echo", "k")
+        released = self.call("/status/404", "other")
+        for reply, outcome, reason, credits in ((charged, "charged", "success", 2),
+                                                (replayed, "replayed", "replayed", 0),
+                                                (released, "released", "upstream_status", 0)):
+            state = self.told(reply).json()
+            self.assertEqual(
+                (state["status"], state["outcome"], state["outcome_reason"],
+                 state["credits_charged"], state["upstream_status"], state["generation"]),
+                ("final", outcome, reason, credits, reply.status,
+                 reply.headers["turnpike-generation"]))
+            self.assertEqual(state["ledger_entry"]["message_id"], reply.headers["x-request-id"])
+        stranger = self.gateway.new_key()[1]
+        self.assertEqual(self.told(charged, stranger).status, 404)
+
+    def told(self, reply, key=None):
+        return self.gateway.get("/v1/calls/" + reply.headers["x-request-id"], key=key or self.key)
+
 
 class ReplayOnSqlite(Replay, unittest.TestCase):
     def postgres_url(self):

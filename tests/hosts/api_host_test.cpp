@@ -240,6 +240,50 @@ TEST_F(ApiHostTest, AccountsThatAreNotActiveHaveNoBooks) {
   }
 }
 
+TEST_F(ApiHostTest, ACallTellsItsOutcomeToItsOwnAccountAlone) {
+  const auto call = [&](std::string_view id, const std::string& token = "good") {
+    return get("/v1/calls/" + std::string(id), {"Authorization: Bearer " + token});
+  };
+  const HttpReply charged = call(ScriptedCalls::charged);
+  EXPECT_EQ(charged.status, 200);
+  EXPECT_EQ(charged.header("cache-control"), "private, no-store");
+  EXPECT_EQ(charged.body,
+            R"({"request_id":"019a0000-0000-7000-8000-00000000000a","status":"final",)"
+            R"("client_request_id":null,"occurred_at":"2023-11-14T22:13:20.123Z",)"
+            R"("outcome":"charged","outcome_reason":"success","credit_cost":2,"credits_charged":2,)"
+            R"("credits_restored":1,"price_version":0,"method":"GET","route_id":"route-1",)"
+            R"("route_revision":0,"lane":"credits","generation":"gen_1","api_key_id":null,)"
+            R"("upstream_status":200,"upstream_ms":0,"ledger_entry":{"stream":65,"seq":7,)"
+            R"("message_id":"019a0000-0000-7000-8000-00000000000a"}})");
+  EXPECT_EQ(call(ScriptedCalls::pending).body,
+            R"({"request_id":"019a0000-0000-7000-8000-00000000000b","status":"pending"})");
+  for (const std::string_view id :
+       {std::string_view("019a0000-0000-7000-8000-00000000000c"), std::string_view("x")}) {
+    const HttpReply absent = call(id);
+    EXPECT_EQ(absent.status, 404) << id;
+    EXPECT_THAT(absent.body, HasSubstr("billing.message_not_found"));
+    EXPECT_THAT(absent.body, HasSubstr(R"("advice":"never")"));
+    EXPECT_EQ(absent.header("cache-control"), "private, no-store");
+  }
+  const HttpReply young = call(call("x").header("x-request-id"));
+  EXPECT_EQ(young.status, 404) << "it may still run, on this node or another";
+  EXPECT_THAT(young.body, HasSubstr(R"("advice":"after_delay")"));
+  EXPECT_EQ(young.header("retry-after"), "1");
+  EXPECT_EQ(call(ScriptedCalls::charged, "other").status, 404) << "another account's";
+  for (const auto& [token, status] : {std::pair{"suspended", 403},
+                                      {"closed", 403},
+                                      {"unknown", 401},
+                                      {"staging", 401},
+                                      {"failed", 502},
+                                      {"provisioning", 503},
+                                      {"down", 503}}) {
+    EXPECT_EQ(call(ScriptedCalls::charged, token).status, status) << token;
+  }
+  EXPECT_EQ(call(std::string(ScriptedCalls::charged) + "?x=1").status, 400);
+  calls_.is_unavailable = true;
+  EXPECT_EQ(call(ScriptedCalls::charged).status, 503);
+}
+
 TEST_F(ApiHostTest, FailuresOfTheBooksKeepTheirStatus) {
   for (const auto& [code, status] : {std::pair{ErrorCode::account_read_failed, 500},
                                      {ErrorCode::account_absent, 502},

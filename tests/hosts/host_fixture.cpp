@@ -134,6 +134,7 @@ Result<std::shared_ptr<const identity::Principal>, base::Error> ScriptedAuthenti
   using identity::AccountStatus;
   const std::map<std::string_view, AccountStatus> known = {
       {"good", AccountStatus::active},
+      {"other", AccountStatus::active},
       {"suspended", AccountStatus::suspended},
       {"closed", AccountStatus::closed},
       {"provisioning", AccountStatus::provisioning},
@@ -152,6 +153,30 @@ Result<std::shared_ptr<const identity::Principal>, base::Error> ScriptedAuthenti
 Result<ledger::Hold, base::Error> ScriptedLedger::hold(const ledger::Payer&, ledger::Credits,
                                                        runtime::Deadline) {
   return make_error(ErrorCode::billing_ledger_unavailable);
+}
+
+Result<ledger::CallState, base::Error> ScriptedCalls::call(std::string_view account_id,
+                                                           std::string_view request_id,
+                                                           runtime::Deadline) {
+  if (is_unavailable) return make_error(ErrorCode::billing_ledger_unavailable);
+  ledger::CallState state;
+  if (account_id != "acc_good") return state;
+  state.is_pending = request_id == pending;
+  if (request_id != charged) return state;
+  ledger::UsageRow usage;
+  usage.message_id = request_id;
+  usage.occurred_at_ms = 1'700'000'000'123;
+  usage.route_id = "route-1";
+  usage.method = "GET";
+  usage.lane = "credits";
+  usage.credit_cost = 2;
+  usage.credits_charged = 2;
+  usage.generation = "gen_1";
+  usage.outcome_reason = "success";
+  usage.upstream_status = 200;
+  usage.restored = {"cor_1", ledger::CorrectionKind::refund, 1, 0};
+  state.record = {65, 7, std::move(usage)};
+  return state;
 }
 
 ledger::Settlement ScriptedLedger::settle(ledger::Hold, const ledger::UsageFact&,
@@ -219,8 +244,8 @@ void HostFixture::start(hosts::api::ApiHostSettings settings) {
   options.loops = 2;
   runtime_ = std::make_unique<runtime::Runtime>(options);
   host_ = std::make_unique<hosts::api::ApiHost>(
-      hosts::api::ApiHostParts{backend_, authenticator_, ledger_, statements_, *runtime_, clock_,
-                               random_, access_log_},
+      hosts::api::ApiHostParts{backend_, authenticator_, ledger_, statements_, calls_, *runtime_,
+                               clock_, random_, access_log_},
       std::move(settings));
   server_ = wire::make_server(*runtime_, {}, *log_);
   const auto started =

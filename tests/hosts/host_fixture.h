@@ -16,6 +16,7 @@
 #include "base/sources.h"
 #include "hosts/api/api_host.h"
 #include "hosts/http_client.h"
+#include "ledger/calls.h"
 
 namespace turnpike::tests {
 
@@ -49,8 +50,8 @@ class ScriptedBackend final : public hosts::api::Backend {
   hosts::api::Health health_;
 };
 
-// Knows the tokens "good", "suspended", "closed", "provisioning" and "failed", each of the account
-// "acc_<token>"; "down" cannot be looked up and "staging" belongs to another environment.
+// Knows the tokens "good", "other", "suspended", "closed", "provisioning" and "failed", each of the
+// account "acc_<token>"; "down" cannot be looked up and "staging" belongs to another environment.
 class ScriptedAuthenticator final : public identity::Authenticator {
  public:
   Result<std::shared_ptr<const identity::Principal>, base::Error> authenticate(
@@ -87,6 +88,17 @@ class ScriptedStatements final : public ledger::Statements {
   ledger::UsageSummary sums;
   ledger::PageQuery page_query;
   ledger::SummaryQuery summary_query;
+};
+
+// Knows one call of acc_good, and one of it whose settlement is unknown.
+class ScriptedCalls final : public ledger::Calls {
+ public:
+  static constexpr std::string_view charged = "019a0000-0000-7000-8000-00000000000a";
+  static constexpr std::string_view pending = "019a0000-0000-7000-8000-00000000000b";
+  Result<ledger::CallState, base::Error> call(std::string_view account_id,
+                                              std::string_view request_id,
+                                              runtime::Deadline deadline) override;
+  std::atomic<bool> is_unavailable{false};
 };
 
 struct LoggedRequest {
@@ -135,6 +147,7 @@ class HostFixture : public testing::Test {
   ScriptedAuthenticator authenticator_;
   ScriptedLedger ledger_;
   ScriptedStatements statements_;
+  ScriptedCalls calls_;
   RecordingAccessLog access_log_;
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<hosts::api::ApiHost> host_;

@@ -28,6 +28,7 @@ TEST(RouterTest, FindsEveryEndpoint) {
       {"/v1/billing-accounts/acc_1/credit-balance", Endpoint::credit_balance, "acc_1"},
       {"/v1/billing-accounts/acc_1/billing", Endpoint::billing, "acc_1"},
       {"/v1/billing-accounts/acc_1/usage", Endpoint::usage, "acc_1"},
+      {"/v1/calls/019a", Endpoint::call, "019a"},
       {"/v1/gateway/govdata/global/v1/daos", Endpoint::gateway, ""},
       {"/v1/gateway/", Endpoint::gateway, ""},
   };
@@ -60,6 +61,9 @@ TEST(RouterTest, NothingElseIsARoute) {
                                  "/v1/auth/context/",
                                  "/reference/",
                                  "/reference/a/b",
+                                 "/v1/calls",
+                                 "/v1/calls/",
+                                 "/v1/calls/a/b",
                                  "/v2/capabilities",
                                  "/openapi.json.bak"}) {
     EXPECT_EQ(route(path).endpoint, Endpoint::none) << path;

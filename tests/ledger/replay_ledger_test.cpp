@@ -2,6 +2,7 @@
 // refused, unknown, or unknown and proven (ledger/replay.h).
 #include <thread>
 
+#include "ledger/calls.h"
 #include "ledger/fixture.h"
 
 namespace turnpike::ledger {
@@ -52,9 +53,15 @@ class EscrowLedgerReplayTest : public OnLedger {
     faulty_->prober_blocked = true;
     faulty_->fault = fault;
     EXPECT_TRUE(std::holds_alternative<SettlementUnknown>(settle_keyed(std::move(call), message)));
-    EXPECT_TRUE(ledger_->is_settling(message));
-    EXPECT_FALSE(ledger_->is_settling(new_message()));
+    EXPECT_TRUE(ledger_->is_settling(account_, message));
+    EXPECT_FALSE(ledger_->is_settling("acc_other", message));
     return message;
+  }
+
+  CallState look(const std::string& message) { return look(account_, message); }
+  CallState look(const std::string& account, const std::string& message) {
+    PooledCalls calls(node_->usage(), *ledger_, *pool_);
+    return *calls.call(account, message, runtime::Deadline::after_ms(10'000));
   }
 
   std::string account_;
@@ -79,9 +86,8 @@ TEST_P(EscrowLedgerReplayTest, KeyedAndUnkeyedCallsShareABatch) {
   settings_.batch_wait_us = 200'000;
   start_ledger();
   ASSERT_EQ(ledger_->claim(claim("first"))->kind, Kind::claimed);
-  std::thread other([&] {
-    EXPECT_TRUE(std::holds_alternative<Settled>(settle(held(account_, 1), account_)));
-  });
+  std::thread other(
+      [&] { EXPECT_TRUE(std::holds_alternative<Settled>(settle(held(account_, 1), account_))); });
   EXPECT_TRUE(std::holds_alternative<Settled>(settle_keyed(held(account_, 1), "first")));
   other.join();
   EXPECT_EQ(repeated(), "the reply");
@@ -92,7 +98,7 @@ TEST_P(EscrowLedgerReplayTest, AnUnknownSettlementThatHadCommittedIsReplayed) {
   start_ledger();
   const std::string message = leave_unknown(Fault::unknown_committed);
   faulty_->prober_blocked = false;
-  EXPECT_TRUE(eventually([&] { return !ledger_->is_settling(message); }));
+  EXPECT_TRUE(eventually([&] { return !ledger_->is_settling(account_, message); }));
   EXPECT_EQ(repeated(), "the reply");
   EXPECT_EQ(sums(account_).charged, 1);
 }
@@ -102,13 +108,49 @@ TEST_P(EscrowLedgerReplayTest, AnUnknownSettlementThatHadAbortedFreesItsKeyAndIs
   const std::string message = leave_unknown(Fault::unknown_aborted);
   EXPECT_EQ(repeated(), "billing.ledger_unavailable") << "as every priced call meanwhile";
   faulty_->prober_blocked = false;
-  EXPECT_TRUE(eventually([&] { return !ledger_->is_settling(message); }));
+  EXPECT_TRUE(eventually([&] { return !ledger_->is_settling(account_, message); }));
   EXPECT_EQ(repeated(), "claimed");
   EXPECT_EQ(sums(account_).charged, 0);
-  const Settlement known = settle(held(account_, 1), account_, message);
-  ASSERT_TRUE(std::holds_alternative<Settled>(known));
-  EXPECT_EQ(std::get<Settled>(known).charged, 0) << "its uncharged fact is in the books";
+  const auto known = look(message);
+  ASSERT_TRUE(known.record.has_value()) << "its uncharged fact is in the books";
+  EXPECT_EQ(known.record->usage.outcome_reason, settlement_failed);
+  EXPECT_EQ(known.record->usage.credits_charged, 0);
   EXPECT_TRUE(hold(account_, 10).ok()) << "and its units are back";
+}
+
+TEST_P(EscrowLedgerReplayTest, ACallTellsWhatBecameOfIt) {
+  start_ledger();
+  const std::string message = new_message();
+  ASSERT_TRUE(std::holds_alternative<Settled>(settle(held(account_, 3), account_, message)));
+  const CallState charged = look(message);
+  EXPECT_FALSE(charged.is_pending);
+  ASSERT_TRUE(charged.record.has_value());
+  EXPECT_EQ(charged.record->usage.message_id, message);
+  EXPECT_EQ(charged.record->usage.request_id, message);
+  EXPECT_EQ(charged.record->usage.credits_charged, 3);
+  EXPECT_EQ(charged.record->usage.outcome_reason, "success");
+  EXPECT_EQ(charged.record->usage.route_id, "route-1");
+  EXPECT_EQ(charged.record->usage.method, "GET");
+  EXPECT_GT(charged.record->stream, 0);
+  EXPECT_EQ(charged.record->seq, 1);
+  const std::string released = new_message();
+  ledger_->release(held(account_, 1), fact_of(account_, released, false));
+  ASSERT_TRUE(look(released).record.has_value()) << "although it is recorded lazily";
+  EXPECT_EQ(look(released).record->usage.outcome_reason, "upstream_failure");
+  EXPECT_FALSE(look(new_message()).record.has_value());
+  const CallState foreign = look(account_with(0), message);
+  EXPECT_FALSE(foreign.is_pending || foreign.record.has_value());
+}
+
+TEST_P(EscrowLedgerReplayTest, AnUnknownSettlementIsPendingUntilItIsProven) {
+  start_ledger();
+  const std::string message = leave_unknown(Fault::unknown_committed);
+  EXPECT_TRUE(look(message).is_pending);
+  EXPECT_FALSE(look("acc_other", message).is_pending);
+  faulty_->prober_blocked = false;
+  EXPECT_TRUE(eventually([&] { return !look(message).is_pending; }));
+  ASSERT_TRUE(look(message).record.has_value());
+  EXPECT_EQ(look(message).record->usage.credits_charged, 1);
 }
 
 TEST_P(EscrowLedgerReplayTest, ACallWhoseKeyWasTakenOverIsRefusedAndNotCharged) {

@@ -114,6 +114,32 @@ std::string empty_billing_body(const BillingQuery& query, std::int64_t now_ms) {
   return page_text(query, Json::array(), nullptr, now_ms);
 }
 
+std::string call_body(std::string_view request_id, const ledger::CallState& state) {
+  Json body = {{"request_id", request_id}, {"status", state.is_pending ? "pending" : "final"}};
+  if (state.is_pending) return text_of(body);
+  const ledger::UsageRow& call = state.record->usage;
+  body["client_request_id"] = text_or_null(call.client_request_id);
+  body["occurred_at"] = base::rfc3339(call.occurred_at_ms);
+  body["outcome"] = ledger::outcome_of(call.outcome_reason);
+  body["outcome_reason"] = call.outcome_reason;
+  body["credit_cost"] = call.credit_cost;
+  body["credits_charged"] = call.credits_charged;
+  body["credits_restored"] = call.restored ? call.restored->units : 0;
+  body["price_version"] = call.price_version;
+  body["method"] = call.method;
+  body["route_id"] = call.route_id;
+  body["route_revision"] = call.route_revision;
+  body["lane"] = call.lane;
+  body["generation"] = call.generation;
+  body["api_key_id"] = text_or_null(call.api_key_id);
+  body["upstream_status"] = call.upstream_status == 0 ? Json(nullptr) : Json(call.upstream_status);
+  body["upstream_ms"] = call.upstream_ms;
+  body["ledger_entry"] = {{"stream", state.record->stream},
+                          {"seq", state.record->seq},
+                          {"message_id", call.message_id}};
+  return text_of(body);
+}
+
 std::string usage_summary_body(const ledger::SummaryQuery& query,
                                const ledger::UsageSummary& summary) {
   Json totals;

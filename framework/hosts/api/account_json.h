@@ -8,6 +8,7 @@
 
 #include "hosts/api/account_query.h"
 #include "identity/account.h"
+#include "ledger/calls.h"
 #include "ledger/ledger.h"
 
 namespace turnpike::hosts::api {
@@ -20,6 +21,9 @@ std::string billing_body(const BillingQuery& query, const ledger::Page<ledger::A
                          std::string_view cursor_key);
 // Invoices: there are none until Credits can be bought.
 std::string empty_billing_body(const BillingQuery& query, std::int64_t now_ms);
+// Members in snake_case, unlike those of the billing-account routes (decisions.md, Bodies).
+// REQUIRES: the call is pending or on record.
+std::string call_body(std::string_view request_id, const ledger::CallState& state);
 std::string usage_summary_body(const ledger::SummaryQuery& query,
                                const ledger::UsageSummary& summary);
 

@@ -1,8 +1,11 @@
 #include "hosts/api/account_routes.h"
 
+#include <cstdlib>
 #include <string>
 #include <utility>
 
+#include "base/ids.h"
+#include "base/limits.h"
 #include "hosts/api/account_json.h"
 #include "hosts/api/account_query.h"
 #include "hosts/api/query.h"
@@ -56,6 +59,19 @@ std::optional<base::Error> account_problem(identity::AccountStatus status) {
                 "The billing account could not be set up and does not exist.");
 }
 
+// A call is on record once it has ended, so one that may still run is not told as absent for good.
+base::Error no_such_call(std::string_view asked_id, std::string_view own_id) {
+  base::Error error = refuse(base::ErrorCode::billing_message_not_found,
+                             "This account has no paid call with this request id on record.");
+  if (base::is_uuid(asked_id) &&
+      std::abs(base::unix_ms_of(own_id) - base::unix_ms_of(asked_id)) < base::limits::call_ms_max) {
+    error.message += " A call that still runs is on record when it has ended.";
+    error.retry_after_seconds = 1;
+    error.advice = base::Advice::after_delay;
+  }
+  return error;
+}
+
 }  // namespace
 
 AccountRoutes::AccountRoutes(const Parts& parts, std::string cursor_key)
@@ -93,7 +109,7 @@ void AccountRoutes::auth_context(Turn& turn) const {
   turn.send_json(200, auth_context_body(**caller), cache_control);
 }
 
-void AccountRoutes::answer(Turn& turn, std::string_view account,
+void AccountRoutes::answer(Turn& turn, std::optional<std::string_view> account,
                            const std::function<Body(const std::string& account_id)>& read) const {
   const auto refuse_with = [&turn](const base::Error& error) {
     turn.refuse(error, {.cache_control = cache_control});
@@ -101,7 +117,7 @@ void AccountRoutes::answer(Turn& turn, std::string_view account,
   const auto caller = authenticate(turn);
   if (!caller.ok()) return refuse_with(caller.error());
   const identity::Principal& principal = **caller;
-  if (account != principal.account_id) {
+  if (account && *account != principal.account_id) {
     return refuse_with(refuse(base::ErrorCode::account_forbidden,
                               "An API key reads its own billing account alone."));
   }
@@ -155,6 +171,20 @@ void AccountRoutes::usage(Turn& turn, std::string_view account) const {
         parts_.statements.summary(*query, runtime::Deadline::after_ms(read_timeout_ms));
     if (!summary.ok()) return summary.error();
     return usage_summary_body(*query, *summary);
+  });
+}
+
+void AccountRoutes::call(Turn& turn, std::string_view request_id) const {
+  answer(turn, std::nullopt, [&](const std::string& account_id) -> Body {
+    if (auto query = read_query(turn.request.query(), {}); !query.ok()) {
+      return std::move(query).error();
+    }
+    if (!base::is_uuid(request_id)) return no_such_call(request_id, turn.request_id());
+    const auto state =
+        parts_.calls.call(account_id, request_id, runtime::Deadline::after_ms(read_timeout_ms));
+    if (!state.ok()) return state.error();
+    if (!state->is_pending && !state->record) return no_such_call(request_id, turn.request_id());
+    return call_body(request_id, *state);
   });
 }
 

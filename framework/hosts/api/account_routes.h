@@ -15,6 +15,7 @@
 #include "exchange/choose_lane.h"
 #include "hosts/api/turn.h"
 #include "identity/authenticator.h"
+#include "ledger/calls.h"
 #include "ledger/ledger.h"
 #include "ledger/statements.h"
 
@@ -26,6 +27,7 @@ class AccountRoutes {
     identity::Authenticator& authenticator;
     ledger::Ledger& ledger;
     ledger::Statements& statements;
+    ledger::Calls& calls;
     const Clock& clock;
   };
   // `cursor_key` is the secret that the nodes share.
@@ -36,15 +38,17 @@ class AccountRoutes {
   void credit_balance(Turn& turn, std::string_view account) const;
   void billing(Turn& turn, std::string_view account) const;
   void usage(Turn& turn, std::string_view account) const;
+  // What became of a call of the key's own account; any other id is 404.
+  void call(Turn& turn, std::string_view request_id) const;
 
  private:
   using Caller = std::shared_ptr<const identity::Principal>;
   using Body = Result<std::string, base::Error>;
   // The same rules about credential headers as on gateway routes; only an API key will do here.
   [[nodiscard]] Result<Caller, base::Error> authenticate(Turn& turn) const;
-  // Answers with the body of what `read` finds for a caller whose own, active account it is, or
-  // with what stands against it.
-  void answer(Turn& turn, std::string_view account,
+  // Answers with the body of what `read` finds for a caller whose own, active account it is
+  // (nothing: whichever is), or with what stands against it.
+  void answer(Turn& turn, std::optional<std::string_view> account,
               const std::function<Body(const std::string& account_id)>& read) const;
   [[nodiscard]] Body billing_page(const std::string& account_id, std::string_view query) const;
 

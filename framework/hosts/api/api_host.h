@@ -27,6 +27,7 @@ struct ApiHostParts {
   identity::Authenticator& authenticator;
   ledger::Ledger& ledger;
   ledger::Statements& statements;
+  ledger::Calls& calls;
   runtime::Runtime& runtime;
   const Clock& clock;
   Random& random;

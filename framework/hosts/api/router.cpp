@@ -13,7 +13,7 @@ struct FixedRoute {
   Endpoint endpoint;
 };
 
-constexpr std::array<FixedRoute, 13> fixed_routes = {{
+constexpr std::array<FixedRoute, 14> fixed_routes = {{
     {"/healthz", "", false, Endpoint::health},
     {"/readyz", "", false, Endpoint::readiness},
     {"/version", "", false, Endpoint::version},
@@ -27,6 +27,7 @@ constexpr std::array<FixedRoute, 13> fixed_routes = {{
     {"/v1/billing-accounts/", "/credit-balance", true, Endpoint::credit_balance},
     {"/v1/billing-accounts/", "/billing", true, Endpoint::billing},
     {"/v1/billing-accounts/", "/usage", true, Endpoint::usage},
+    {"/v1/calls/", "", true, Endpoint::call},
 }};
 
 }  // namespace
@@ -35,7 +36,7 @@ std::string_view name_of(Endpoint endpoint) noexcept {
   constexpr std::array<std::string_view, endpoint_count> names = {
       "none",           "health",       "readiness",  "version",   "openapi",
       "reference",      "capabilities", "capability", "inventory", "auth_context",
-      "credit_balance", "billing",      "usage",      "gateway"};
+      "credit_balance", "billing",      "usage",      "call",      "gateway"};
   return names[static_cast<std::size_t>(endpoint)];
 }
 
@@ -63,6 +64,7 @@ std::string_view allowed_methods(Endpoint endpoint) noexcept {
     case Endpoint::credit_balance:
     case Endpoint::billing:
     case Endpoint::usage:
+    case Endpoint::call:
       return "GET, OPTIONS";
     default:
       return "GET, HEAD, OPTIONS";

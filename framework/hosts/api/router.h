@@ -21,10 +21,11 @@ enum class Endpoint : std::uint8_t {
   credit_balance,
   billing,
   usage,
+  call,
   gateway,
 };
 
-inline constexpr std::size_t endpoint_count = 14;
+inline constexpr std::size_t endpoint_count = 15;
 
 // For logs and metrics.
 std::string_view name_of(Endpoint endpoint) noexcept;

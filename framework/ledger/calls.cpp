@@ -1,0 +1,49 @@
+#include "ledger/calls.h"
+
+#include <string>
+#include <utility>
+
+#include "runtime/wait.h"
+
+namespace turnpike::ledger {
+namespace {
+
+constexpr std::uint32_t reading_threads_max = 4;
+constexpr std::uint32_t reading_queue_max = 1'024;
+constexpr std::int64_t fact_delay_ms = 200;  // of an uncharged fact, until it is in the books
+
+}  // namespace
+
+PooledCalls::PooledCalls(UsageStore& store, const Unsettled& unsettled, runtime::BlockingPool& pool)
+    : store_(store),
+      unsettled_(unsettled),
+      pool_(pool),
+      user_(pool.add_user("calls", reading_threads_max, reading_queue_max)) {}
+
+Result<CallState, base::Error> PooledCalls::call(std::string_view account_id,
+                                                 std::string_view request_id,
+                                                 runtime::Deadline deadline) {
+  const auto read = [&] {
+    return pool_.call(
+        user_,
+        [&store = store_, account = std::string(account_id), request = std::string(request_id)] {
+          return store.call(account, request);
+        },
+        deadline);
+  };
+  for (int look = 0;; ++look) {
+    // In this order: what is not settling any more has its fact.
+    if (unsettled_.is_settling(account_id, request_id)) return CallState{true, {}};
+    auto reply = read();
+    if (reply.outcome != runtime::PoolOutcome::done) {
+      return base::Error{base::ErrorCode::billing_ledger_unavailable,
+                         "The books could not be read in time.", 1};
+    }
+    if (!reply.value->ok()) return std::move(*reply.value).error();
+    if ((*reply.value)->has_value() || look > 0) return CallState{false, **std::move(reply.value)};
+    // Uncharged facts are written lazily: that of a call that has just ended may be on its way.
+    (void)runtime::sleep_until(deadline.earlier(runtime::Deadline::after_ms(fact_delay_ms)));
+  }
+}
+
+}  // namespace turnpike::ledger

@@ -1,0 +1,58 @@
+// Calls: what became of one call, for the account that made it. The truth is its usage fact; a call
+// whose settlement was told as unknown, and still is, is `pending`.
+//
+// Callers on fibers are suspended, plain Threads blocked; any Thread.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "ledger/usage.h"
+#include "runtime/deadline.h"
+#include "runtime/pool.h"
+
+namespace turnpike::ledger {
+
+struct CallState {
+  bool is_pending = false;
+  std::optional<CallRecord> record;  // nothing, and not pending: no such call of this account
+};
+
+class Calls {
+ public:
+  virtual ~Calls() = default;
+  // Errors as of UsageStore.
+  [[nodiscard]] virtual Result<CallState, base::Error> call(std::string_view account_id,
+                                                            std::string_view request_id,
+                                                            runtime::Deadline deadline) = 0;
+};
+
+// What a ledger knows that is not in the books yet.
+class Unsettled {
+ public:
+  virtual ~Unsettled() = default;
+  // The settlement of this message of the account was told as unknown, and still is.
+  [[nodiscard]] virtual bool is_settling(std::string_view account_id,
+                                         std::string_view message_id) const noexcept = 0;
+};
+
+// The Calls over the books and the ledger of this node.
+class PooledCalls final : public Calls {
+ public:
+  // All outlive it.
+  PooledCalls(UsageStore& store, const Unsettled& unsettled, runtime::BlockingPool& pool);
+
+  Result<CallState, base::Error> call(std::string_view account_id, std::string_view request_id,
+                                      runtime::Deadline deadline) override;
+
+ private:
+  UsageStore& store_;
+  const Unsettled& unsettled_;
+  runtime::BlockingPool& pool_;
+  const runtime::PoolUser user_;
+};
+
+}  // namespace turnpike::ledger
