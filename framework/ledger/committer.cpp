@@ -66,6 +66,10 @@ struct Committer::Job {
   // taken -> left.
   enum class State : std::uint8_t { queued, taken, answered, withdrawn, left };
   bool move(State from, State to) noexcept { return state.compare_exchange_strong(from, to); }
+  // Whoever repeats the call gets its reply.
+  [[nodiscard]] bool reply_is_kept() const noexcept {
+    return reply != nullptr && reply->how != ReplyToKeep::How::too_large;
+  }
 
   Hold hold;
   const Credits units;
@@ -177,10 +181,11 @@ void Committer::run() {
   while (!is_abandoned_) {
     jobs.clear();
     take(jobs, runtime::Deadline::after_ms(facts_wait_ms));
-    const bool is_drained = !has_facts() || runtime::now_ns() > drain_until_ns_;
+    const bool is_drained = !has_more() || runtime::now_ns() > drain_until_ns_;
     if (is_abandoned_ || (is_draining_ && jobs.empty() && is_drained)) break;
     commit(jobs);
     if (is_broken_) break;
+    restore_unheard();
   }
   // A crash, or a store that is given up: callers that still wait are told at once.
   Jobs rest = std::move(jobs);
@@ -195,12 +200,30 @@ void Committer::run() {
   }
 }
 
-// To a caller that still waits; one that left as unknown can ask for it from now on.
-void Committer::answer(Job& job, Settlement settlement, runtime::WakeBatch& wakes) {
-  if (job.move(Job::State::taken, Job::State::answered)) {
-    job.answer.set(std::move(settlement), wakes);
+// To a caller that still waits. One that left as unknown can ask for it from now on; if it was
+// charged, and no repeat will ever get its reply, the charge is given back first.
+void Committer::answer(const std::shared_ptr<Job>& job, Settlement settlement,
+                       runtime::WakeBatch& wakes) {
+  if (job->move(Job::State::taken, Job::State::answered)) {
+    job->answer.set(std::move(settlement), wakes);
+  } else if (std::holds_alternative<Settled>(settlement) && !job->reply_is_kept()) {
+    charged_unheard_.push_back(job);
   } else {
+    forget_unsettled(*job);
+  }
+}
+
+void Committer::restore_unheard() {
+  while (!charged_unheard_.empty() && is_writing_) {
+    const Job& job = *charged_unheard_.back();
+    const UsageFact& fact = job.fact.view();
+    const auto restored = store_.restore_credits(fact.account_id, fact.message_id, job.units);
+    if (!restored) {  // tried again after the next batch, or in 100 ms
+      sources_.log.write(Severity::error, "restore_failed", {{"reason", restored.error().text}});
+      return;
+    }
     forget_unsettled(job);
+    charged_unheard_.pop_back();
   }
 }
 
@@ -250,9 +273,9 @@ void Committer::take(Jobs& jobs, runtime::Deadline until) {
   std::move(more.begin(), more.end(), std::back_inserter(jobs));
 }
 
-bool Committer::has_facts() {
+bool Committer::has_more() {
   const std::lock_guard lock(facts_mutex_);
-  return !facts_.empty() || !disowned_.empty();
+  return !facts_.empty() || !disowned_.empty() || !charged_unheard_.empty();
 }
 
 void Committer::take_facts(std::vector<OwnedFact>& facts, std::size_t room) {
@@ -364,7 +387,7 @@ Committer::Next Committer::prove(Jobs& jobs, std::vector<OwnedFact>& facts, std:
     pause();
   }
   runtime::WakeBatch wakes;
-  for (const auto& job : jobs) answer(*job, SettlementUnknown{}, wakes);
+  for (const auto& job : jobs) answer(job, SettlementUnknown{}, wakes);
   dropped_.add(facts.size());
   jobs.clear();
   return Next::give_up;
@@ -378,7 +401,7 @@ void Committer::answer_all(Jobs& jobs) {
     } else {
       Escrow::spend(job->hold);
     }
-    answer(*job, Settled{job->units, -1}, wakes);
+    answer(job, Settled{job->units, -1}, wakes);
   }
   settled_.add(jobs.size());
   jobs.clear();
@@ -399,7 +422,7 @@ void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAn
     const auto& job = jobs[repeated.entry];
     if (repeated.charged >= 0) {
       return_drawn(*job);
-      this->answer(*job, Settled{repeated.charged, -1}, wakes);
+      this->answer(job, Settled{repeated.charged, -1}, wakes);
     } else if (put_back(job)) {
       (void)queue_.push(job);  // after the one it repeats
     }
@@ -480,7 +503,7 @@ void Committer::give_up(Jobs& jobs, const StoreFailure& failure) {
   queue_.close();
   if (sources_.fatal) sources_.fatal(failure.text);
   runtime::WakeBatch wakes;
-  for (const auto& job : jobs) answer(*job, SettlementUnknown{}, wakes);
+  for (const auto& job : jobs) answer(job, SettlementUnknown{}, wakes);
   unknown_.add(jobs.size());
   jobs.clear();
 }

@@ -12,9 +12,10 @@
 //   the store is broken     its calls are unknown, the process is asked to end
 //
 // A call that leaves while its settlement is only queued takes it along: certainly not charged. A
-// refused settlement leaves an uncharged fact. For a call that left as unknown and then proves not
-// charged its key is freed here too, since nobody else is left to do it.
-// Uncharged facts ride along or, when there is nothing to ride on, go after 100 ms.
+// refused settlement leaves an uncharged fact. A call that left as unknown ends uncharged, unless a
+// repeat under its key gets the reply: its charge is given back by a correction, or its key freed,
+// here, since nobody else is left to do it. Uncharged facts ride along or, when there is nothing to
+// ride on, go after 100 ms.
 //
 // Owned by EscrowLedger. settle() and record() from fibers and plain Threads, the rest from a plain
 // Thread.
@@ -79,13 +80,14 @@ class Committer {
   void draw_directly(Jobs& jobs);
   void return_drawn(const Job& job);
   void give_up(Jobs& jobs, const StoreFailure& failure);
-  void answer(Job& job, Settlement settlement, runtime::WakeBatch& wakes);
+  void answer(const std::shared_ptr<Job>& job, Settlement settlement, runtime::WakeBatch& wakes);
   void refuse(const std::shared_ptr<Job>& job, const base::Error& error, runtime::WakeBatch& wakes);
   bool put_back(const std::shared_ptr<Job>& job);
   void finish_disowned();
+  void restore_unheard();
   void forget_unsettled(const Job& job);
   void take_facts(std::vector<OwnedFact>& facts, std::size_t room);
-  bool has_facts();
+  bool has_more();  // to write than settlements
   static void pause();
 
   LedgerStore& store_;
@@ -102,7 +104,9 @@ class Committer {
   runtime::BatchQueue<std::shared_ptr<Job>> queue_;
   std::mutex facts_mutex_;
   std::vector<OwnedFact> facts_;  // uncharged, waiting
-  Jobs disowned_;  // the committer Thread's: not charged, and their callers left as unknown
+  // The committer Thread's, of callers that left as unknown: not charged, and charged after all.
+  Jobs disowned_;
+  Jobs charged_unheard_;
   mutable std::mutex unsettled_mutex_;
   // Messages whose callers left as unknown, and their accounts.
   std::unordered_map<std::string, std::string> unsettled_;

@@ -225,6 +225,10 @@ class LedgerStore {
   [[nodiscard]] virtual Result<Balance, base::Error> balance(std::string_view account_id) = 0;
   [[nodiscard]] virtual Result<std::vector<Allocation>, base::Error> allocations(
       std::string_view account_id) = 0;
+  // Gives the whole charge of a call back, by a correction; once, however often it is asked.
+  [[nodiscard]] virtual Stored<Unit> restore_credits(std::string_view account_id,
+                                                     std::string_view message_id,
+                                                     Credits units) = 0;
   // Reads everything, beside running gateways too, and says what is wrong. `earlier`: what the
   // books must still contain; null: nothing.
   [[nodiscard]] virtual Stored<Verification> verify(const Checkpoint* earlier) = 0;

@@ -294,6 +294,22 @@ class SqlLedgerStore final : public ledger::LedgerStore {
     });
   }
 
+  Stored<Unit> restore_credits(std::string_view account_id, std::string_view message_id,
+                               ledger::Credits units) override {
+    ledger::CorrectionRequest request;
+    request.account_id = account_id;
+    request.message_id = message_id;
+    request.kind = ledger::CorrectionKind::voiding;
+    request.units = units;
+    request.reason = "The call was charged after its settlement had been told as unknown.";
+    request.idempotency_key = "restore " + request.message_id;
+    request.operator_id = "gateway";
+    const auto made = make_correction_store(context_)->correct(request);
+    // Otherwise an operator was faster: what is left of the charge is theirs to judge.
+    if (made.ok() || made.error().code != ErrorCode::billing_ledger_unavailable) return Unit{};
+    return ledger::StoreFailure{ledger::StoreFailure::Kind::unavailable, made.error().message};
+  }
+
   Stored<ledger::Verification> verify(const ledger::Checkpoint* earlier) override {
     return stored<ledger::Verification>([&] { return verify_books(context_, earlier); });
   }

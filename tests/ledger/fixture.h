@@ -37,6 +37,7 @@ class FaultyStore final : public LedgerStore {
   std::atomic<bool> unreachable = false;  // leases and heartbeats fail
   std::atomic<bool> silent = false;       // heartbeats do not come back
   std::atomic<bool> prober_blocked = false;
+  std::atomic<bool> corrections_fail = false;
   std::atomic<int> batches = 0;
   std::atomic<int> faults_met = 0;
   std::function<void()> before_settle;  // set before the ledger starts
@@ -55,6 +56,11 @@ class FaultyStore final : public LedgerStore {
   Result<Balance, base::Error> balance(std::string_view id) override { return real_.balance(id); }
   Result<std::vector<Allocation>, base::Error> allocations(std::string_view id) override {
     return real_.allocations(id);
+  }
+  Stored<Unit> restore_credits(std::string_view account, std::string_view message,
+                               Credits units) override {
+    if (corrections_fail) return StoreFailure{StoreFailure::Kind::unavailable, "no corrections"};
+    return real_.restore_credits(account, message, units);
   }
   Stored<Verification> verify(const Checkpoint* earlier) override { return real_.verify(earlier); }
 

@@ -1,5 +1,6 @@
 // Idempotency-Keys through the whole ledger: what a repeat gets once the first call is charged,
 // refused, unknown, or unknown and proven (ledger/replay.h).
+#include <optional>
 #include <thread>
 
 #include "ledger/calls.h"
@@ -10,6 +11,7 @@ namespace {
 
 using base::ErrorCode;
 using Kind = ClaimAnswer::Kind;
+using How = ReplyToKeep::How;
 
 class EscrowLedgerReplayTest : public OnLedger {
  protected:
@@ -38,21 +40,24 @@ class EscrowLedgerReplayTest : public OnLedger {
     ledger_->free(claim("repeat"));
     return "claimed";
   }
-  Settlement settle_keyed(Hold call, const std::string& message) {
+  Settlement settle_keyed(Hold call, const std::string& message, How how = How::with_charge) {
     auto reply = std::make_unique<ReplyToKeep>();
     reply->key_digest = claim(message).key_digest;
     reply->request_id = message;
-    reply->reply = {200, {}, "the reply"};
+    reply->how = how;
+    if (how == How::with_charge) reply->reply = {200, {}, "the reply"};
     return ledger_->settle(std::move(call), fact_of(account_, message, true), std::move(reply));
   }
-  // A claimed call whose settlement nobody knows the end of.
-  std::string leave_unknown(Fault fault) {
+  // A claimed call, or one without a key, whose settlement nobody knows the end of.
+  std::string leave_unknown(Fault fault, std::optional<How> how = How::with_charge) {
     const std::string message = new_message();
-    EXPECT_TRUE(ledger_->claim(claim(message)).ok());
+    EXPECT_TRUE(!how || ledger_->claim(claim(message)).ok());
     Hold call = held(account_, 1);
     faulty_->prober_blocked = true;
     faulty_->fault = fault;
-    EXPECT_TRUE(std::holds_alternative<SettlementUnknown>(settle_keyed(std::move(call), message)));
+    EXPECT_TRUE(std::holds_alternative<SettlementUnknown>(
+        how ? settle_keyed(std::move(call), message, *how)
+            : settle(std::move(call), account_, message)));
     EXPECT_TRUE(ledger_->is_settling(account_, message));
     EXPECT_FALSE(ledger_->is_settling("acc_other", message));
     return message;
@@ -101,6 +106,28 @@ TEST_P(EscrowLedgerReplayTest, AnUnknownSettlementThatHadCommittedIsReplayed) {
   EXPECT_TRUE(eventually([&] { return !ledger_->is_settling(account_, message); }));
   EXPECT_EQ(repeated(), "the reply");
   EXPECT_EQ(sums(account_).charged, 1);
+  EXPECT_FALSE(look(message).record->usage.restored.has_value());
+}
+
+TEST_P(EscrowLedgerReplayTest, AnUnknownSettlementWhoseReplyNobodyCanHaveIsGivenBack) {
+  start_ledger();
+  Credits charged = 0;
+  for (const std::optional<How> how : {std::optional<How>(), std::optional(How::too_large)}) {
+    const std::string message = leave_unknown(Fault::unknown_committed, how);
+    faulty_->corrections_fail = true;
+    faulty_->prober_blocked = false;
+    EXPECT_TRUE(eventually([&] { return sums(account_).charged == charged + 1; }));
+    EXPECT_TRUE(look(message).is_pending) << "until it is given back";
+    faulty_->corrections_fail = false;
+    EXPECT_TRUE(eventually([&] { return !look(message).is_pending; }));
+    const CallState restored = look(message);
+    ASSERT_TRUE(restored.record.has_value());
+    EXPECT_EQ(restored.record->usage.credits_charged, 1);
+    ASSERT_TRUE(restored.record->usage.restored.has_value());
+    EXPECT_EQ(restored.record->usage.restored->units, 1);
+    charged = sums(account_).charged;
+  }
+  EXPECT_TRUE(hold(account_, 10).ok()) << "nothing is missing";
 }
 
 TEST_P(EscrowLedgerReplayTest, AnUnknownSettlementThatHadAbortedFreesItsKeyAndIsOnRecord) {
