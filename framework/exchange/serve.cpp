@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/crash_points.h"
 #include "base/limits.h"
 #include "base/uri.h"
 #include "exchange/ascii.h"
@@ -116,6 +117,7 @@ Passage::Refused Passage::check() {
   if (Refused refused = check_ready()) return refused;
   if (Refused refused = check_query()) return refused;
   if (Refused refused = read_body()) return refused;
+  pass(base::CrashPoint::request_read);
   return enter_caps();
 }
 

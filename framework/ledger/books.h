@@ -37,9 +37,12 @@
 //              proven by the batch row before anything else is written (committer.h).
 //   or release units return to the lease in memory; the uncharged fact is recorded lazily.
 //
+//   A call with an Idempotency-Key claims it durably before step 2, and its reply is stored in the
+//   transaction of step 3 (replay.h).
+//
 //   A crash loses nothing: what was settled is in the books, what was held was never delivered, and
 //   the rest of the lease returns when the node starts again or the lease's time is over, whichever
-//   is first (LeaseStore::tend).
+//   is first (LeaseStore::tend). CRASHES.md shows it for every step.
 //
 // THE LAST UNITS. A call that finds too little recalls what other nodes have leased and do not hold
 // (LeaseStore::acquire writes the recall, every node's heartbeat heeds it) and waits for it up to

@@ -1,5 +1,6 @@
 #include <atomic>
 
+#include "base/crash_points.h"
 #include "storage/allocation_rows.h"
 #include "storage/leases.h"
 #include "storage/replay_store.h"
@@ -87,9 +88,11 @@ class SqlLeaseStore final : public ledger::LeaseStore {
   Stored<std::vector<ledger::LeaseAnswer>> acquire(
       std::span<const ledger::LeaseRequest> requests) override {
     return stored<std::vector<ledger::LeaseAnswer>>([&] {
+      pass(base::CrashPoint::lease_before);
       auto answers = context_.database.write([&](Transaction& transaction) {
         return acquire_leases(context_, transaction, owner_, requests);
       });
+      pass(base::CrashPoint::lease_after);
       return answers;
     });
   }

@@ -1,5 +1,6 @@
 #include "storage/replay_store.h"
 
+#include "base/crash_points.h"
 #include "base/ids.h"
 #include "base/limits.h"
 #include "storage/leases.h"
@@ -13,6 +14,7 @@ using ledger::KeptReply;
 using ledger::ReplyToKeep;
 using ledger::Stored;
 using Kind = ledger::ClaimAnswer::Kind;
+using base::CrashPoint;
 namespace limits = base::limits;
 
 constexpr Query insert_claim{
@@ -87,14 +89,18 @@ class SqlReplayStore final : public ledger::ReplayStore {
 
   Stored<ClaimAnswer> claim(const Claim& claim) override {
     return stored<ClaimAnswer>([&] {
-      return context_.database.write(
+      pass(CrashPoint::claim_before);
+      const ClaimAnswer answer = context_.database.write(
           [&](Transaction& transaction) { return claim_in(transaction, claim); });
+      pass(CrashPoint::claim_after);
+      return answer;
     });
   }
 
   Stored<bool> keep(const ReplyToKeep& reply) override {
     return stored<bool>([&] {
-      return context_.database.write([&](Transaction& transaction) {
+      pass(CrashPoint::keep_before);
+      const bool is_kept = context_.database.write([&](Transaction& transaction) {
         ReplyColumns columns = columns_of(reply);
         columns.state = "claimed";  // until it is charged
         return !transaction
@@ -102,15 +108,20 @@ class SqlReplayStore final : public ledger::ReplayStore {
                                        reply.key_digest, reply.request_id})
                     .empty();
       });
+      pass(CrashPoint::keep_after);
+      return is_kept;
     });
   }
 
   Stored<Unit> free(std::string_view key_digest, std::string_view request_id) override {
     return stored<Unit>([&] {
-      return context_.database.write([&](Transaction& transaction) {
+      pass(CrashPoint::free_before);
+      const Unit freed = context_.database.write([&](Transaction& transaction) {
         transaction.run(delete_claim, {key_digest, request_id});
         return Unit{};
       });
+      pass(CrashPoint::free_after);
+      return freed;
     });
   }
 

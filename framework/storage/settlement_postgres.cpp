@@ -1,12 +1,14 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/crash_points.h"
 #include "storage/replay_store.h"
 #include "storage/settlement.h"
 
 namespace turnpike::storage {
 namespace {
 
+using base::CrashPoint;
 using ledger::SettleAnswer;
 using ledger::SettleEntry;
 
@@ -103,6 +105,7 @@ class PostgresStream final : public ledger::SettlementStream {
       fill_replies(entries);
       unproven_ = rows.chain();
       std::string text;
+      pass(totals.empty() ? CrashPoint::fact_before : CrashPoint::settle_before);
       try {
         const auto facts = static_cast<std::int64_t>(entries.size());
         const auto leases = static_cast<std::int64_t>(totals.size());
@@ -124,6 +127,7 @@ class PostgresStream final : public ledger::SettlementStream {
         throw;
       }
       if (text.empty()) {
+        pass(totals.empty() ? CrashPoint::fact_after : CrashPoint::settle_after);
         chain_ = unproven_;
         return SettleAnswer{};
       }

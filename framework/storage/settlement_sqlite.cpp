@@ -1,11 +1,13 @@
 #include <optional>
 
+#include "base/crash_points.h"
 #include "storage/replay_store.h"
 #include "storage/settlement.h"
 
 namespace turnpike::storage {
 namespace {
 
+using base::CrashPoint;
 using ledger::SettleAnswer;
 using ledger::SettleEntry;
 
@@ -48,7 +50,10 @@ class SqliteStream final : public ledger::SettlementStream {
                                       std::span<const SettleEntry> entries) override {
     return stored<SettleAnswer>([&] {
       const std::vector<LeaseTotal> totals = lease_totals(entries);
-      return write(number, entries, totals) ? SettleAnswer{} : diagnose(entries, totals);
+      pass(totals.empty() ? CrashPoint::fact_before : CrashPoint::settle_before);
+      if (!write(number, entries, totals)) return diagnose(entries, totals);
+      pass(totals.empty() ? CrashPoint::fact_after : CrashPoint::settle_after);
+      return SettleAnswer{};
     });
   }
 

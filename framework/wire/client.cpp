@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/crash_points.h"
 #include "base/http_field.h"
 #include "runtime/runtime.h"
 #include "wire/grammar.h"
@@ -268,8 +269,12 @@ Done OutboundCall::run_seated(const HttpRequest& request, std::string_view targe
     pool_.make_room(origin_);
     if (Done opened = open(); !opened) return opened;
   }
+  pass(base::CrashPoint::upstream_before);
   if (Done sent = send(request, target); !sent) return sent;
-  return receive_reply(sink);
+  pass(base::CrashPoint::upstream_sent);
+  const Done received = receive_reply(sink);
+  pass(base::CrashPoint::upstream_whole);
+  return received;
 }
 
 // Kept for a short while per origin; one call asks, the others wait for its answer.
@@ -424,6 +429,7 @@ Done OutboundCall::receive_head(std::optional<ReplyParser>& parser) {
 Done OutboundCall::receive_reply(HttpSink& sink) {
   std::optional<ReplyParser> parser;
   if (Done head = receive_head(parser); !head) return head;
+  pass(base::CrashPoint::upstream_begun);
   const bool has_body = !has_no_body(parser->status());
   const std::uint64_t length = has_body ? parser->body_length() : 0;
   if (length > reply_bytes_max_) return failure(FailureKind::too_large, "the reply is too large");

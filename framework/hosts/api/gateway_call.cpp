@@ -2,10 +2,13 @@
 
 #include <string>
 
+#include "base/crash_points.h"
 #include "base/error_envelope.h"
 #include "hosts/api/status_table.h"
 
 namespace turnpike::hosts::api {
+
+using base::CrashPoint;
 
 exchange::Invocation GatewayCall::invocation() noexcept {
   exchange::Invocation invocation;
@@ -60,7 +63,10 @@ void GatewayCall::add_head(const exchange::ReplyHead& head, ReplyFields& fields)
 bool GatewayCall::reply(const exchange::ReplyHead& head, std::string_view body) {
   ReplyFields fields;
   add_head(head, fields);
-  return turn_.send(head.status, fields, body);
+  pass(CrashPoint::reply_before);
+  const bool is_sent = turn_.send(head.status, fields, body);
+  pass(CrashPoint::reply_ended);
+  return is_sent;
 }
 
 bool GatewayCall::begin(const exchange::ReplyHead& head, std::optional<std::uint64_t> length) {
@@ -68,14 +74,22 @@ bool GatewayCall::begin(const exchange::ReplyHead& head, std::optional<std::uint
   add_head(head, fields);
   turn_.add_common_fields(fields);
   turn_.record.status = head.status;
+  pass(CrashPoint::reply_before);
   return turn_.responder.begin(head.status, fields.view(), length);
 }
 
-bool GatewayCall::write(std::string_view bytes) { return turn_.responder.write(bytes); }
+bool GatewayCall::write(std::string_view bytes) {
+  const bool is_sent = turn_.responder.write(bytes);
+  pass(CrashPoint::reply_begun);
+  return is_sent;
+}
 
 bool GatewayCall::finish(std::string_view last_bytes) {
+  pass(CrashPoint::reply_ends);
   if (!last_bytes.empty() && !turn_.responder.write(last_bytes)) return false;
-  return turn_.responder.finish();
+  const bool is_sent = turn_.responder.finish();
+  pass(CrashPoint::reply_ended);
+  return is_sent;
 }
 
 void GatewayCall::cut() noexcept {

@@ -1,0 +1,64 @@
+// Crash points: the places of a paid call at which the test build of the gateway can be made to
+// stop dead: before and after each durable write and each step over the network. tests/e2e goes
+// through this list, kills a real gateway at every point, and writes what remained to
+// framework/ledger/CRASHES.md.
+//
+// In every other build pass() is nothing. The test build (tests/crash) compiles the files that have
+// points a second time, with TURNPIKE_CRASH_POINTS. Any Thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace turnpike::base {
+
+// Name, and what has been done when a call comes by.
+#define TURNPIKE_CRASH_POINT_LIST(X)                                       \
+  X(request_read, "the request is read and found good")                    \
+  X(claim_before, "the Idempotency-Key is about to be claimed")            \
+  X(claim_after, "the claim is durable")                                   \
+  X(lease_before, "units are about to be leased")                          \
+  X(lease_after, "the lease is durable")                                   \
+  X(upstream_before, "the request is about to be sent to the upstream")    \
+  X(upstream_sent, "the request has been sent to the upstream")            \
+  X(upstream_begun, "the head of the upstream's reply has come")           \
+  X(upstream_whole, "the upstream's reply has come whole")                 \
+  X(keep_before, "a reply over 64 KiB is about to be written for repeats") \
+  X(keep_after, "that reply is durable, and does not count yet")           \
+  X(settle_before, "the settlement is about to be written")                \
+  X(settle_after, "the settlement is durable; nobody knows")               \
+  X(free_before, "the key of an uncharged call is about to be freed")      \
+  X(free_after, "the key is free, durably")                                \
+  X(reply_before, "the first byte of the reply is about to be sent")       \
+  X(reply_begun, "the first bytes of the reply are sent")                  \
+  X(reply_ends, "the last byte of the reply is about to be sent")          \
+  X(reply_ended, "the last byte of the reply is sent")                     \
+  X(fact_before, "the record of an uncharged call is about to be written") \
+  X(fact_after, "that record is durable")
+
+enum class CrashPoint : std::uint8_t {
+#define X(id, meaning) id,
+  TURNPIKE_CRASH_POINT_LIST(X)
+#undef X
+};
+
+constexpr std::string_view name_of(CrashPoint point) noexcept {
+  constexpr std::string_view names[] = {
+#define X(id, meaning) #id,
+      TURNPIKE_CRASH_POINT_LIST(X)
+#undef X
+  };
+  return names[static_cast<std::size_t>(point)];
+}
+
+#ifdef TURNPIKE_CRASH_POINTS
+inline namespace armed {
+void pass(CrashPoint point) noexcept;  // tests/crash/stop_dead.cpp
+}  // namespace armed
+#else
+inline namespace unarmed {
+constexpr void pass(CrashPoint) noexcept {}
+}  // namespace unarmed
+#endif
+
+}  // namespace turnpike::base

@@ -1,0 +1,254 @@
+"""The crash table: a real gateway, killed at every point of a paid call (base/crash_points.h), on
+both databases; what the caller saw, what was charged, and what a repeat gets after the restart.
+
+The table is framework/ledger/CRASHES.md. This test makes it anew and fails when it differs;
+TURNPIKE_UPDATE=1 writes it instead.
+"""
+
+import collections
+import http.client
+import os
+import pathlib
+import re
+import tempfile
+import time
+import unittest
+
+import gateway as gateway_module
+from gateway import BUILD, ROOT, Gateway, Postgres
+from test_replay import REGISTRY, TEST
+from upstream import Upstream
+
+TABLE = ROOT / "framework" / "ledger" / "CRASHES.md"
+POINTS = dict(re.findall(r'X\((\w+),\s+"([^"]+)"\)',
+                         (ROOT / "framework" / "base" / "crash_points.h").read_text()))
+# An uncharged call is recorded at leisure, so these come after its reply.
+AT_LEISURE = ["fact_before", "fact_after"]
+LEASING = ["lease_before", "lease_after"]  # of a node that has no lease yet
+CRASHING = BUILD / "tests" / "turnpike_crash"
+CREDITS = 2  # of one call
+
+# `path` is below the upstream; `repeats`: the call that dies is the repeat of one that was charged.
+Call = collections.namedtuple("Call", "title method path has_key repeats", defaults=(True, False))
+
+CALLS = [
+    Call("GET with an Idempotency-Key, reply of 100 bytes", "GET", "/bytes/100"),
+    Call("POST with an Idempotency-Key", "POST", "/echo"),
+    Call("GET with an Idempotency-Key, streamed reply of 400,000 bytes", "GET", "/bytes/400000"),
+    Call("GET with an Idempotency-Key, reply too long to be stored", "GET", "/bytes/1500000"),
+    Call("GET with an Idempotency-Key, answered 404 by the provider", "GET", "/status/404"),
+    Call("GET that repeats a charged one under its Idempotency-Key", "GET", "/bytes/100",
+         repeats=True),
+    Call("GET without a key", "GET", "/bytes/100", has_key=False),
+]
+
+INTRODUCTION = """\
+# What a crash leaves behind
+
+A gateway is one process; this is what remains when it dies at any point of a paid call, on SQLite and
+on PostgreSQL alike. `tests/e2e/test_crash.py` kills a real gateway at every point that
+`base/crash_points.h` lists, starts it again on the same data, and writes this table; it fails when
+the table is not this one.
+
+- **Caller saw**: nothing, a part (a broken connection, which no client takes for a reply), or all.
+- **Charged**: Credits that the call has cost once the gateway is up again.
+- **Repeat**: what the same request under the same key gets then, and **in all** what both have cost.
+
+In every row: a caller who saw all of a successful reply was charged, call and repeat under a key were
+charged once at most, and what was charged can be had again under its key, up to the 1 MiB of a reply
+that is stored. Without a key, what a broken call was charged is in the account's usage.
+"""
+
+
+class Reply:
+    """What came back of one call, be it nothing."""
+
+    def __init__(self, gateway, key, call, idempotency_key):
+        self.status, self.headers, self.saw, self.body = None, {}, "nothing", b""
+        connection = http.client.HTTPConnection(*gateway.addresses["api"], timeout=60)
+        headers = {"Authorization": "Bearer " + key}
+        if idempotency_key:
+            headers["Idempotency-Key"] = idempotency_key
+        try:
+            connection.request(call.method, TEST + call.path, headers=headers)
+            response = connection.getresponse()
+            self.status = response.status
+            self.headers = {name.lower(): value for name, value in response.getheaders()}
+            self.saw = "a part"
+            self.body = response.read()
+            self.saw = "all"
+        except (OSError, http.client.HTTPException):
+            pass
+        finally:
+            connection.close()
+
+    def is_replay(self):
+        return self.headers.get("idempotent-replayed") == "true"
+
+    def in_words(self):
+        if self.is_replay():
+            return "the stored reply"
+        if self.status in (200, 404):
+            return "run again"
+        return f"{self.status} `{self.body.decode().split(chr(34))[5]}`"
+
+
+class Crashes:
+    """One gateway on one database, killed and started again."""
+
+    def __init__(self, test, postgres_url):
+        self.test = test
+        upstream = Upstream()
+        test.addCleanup(upstream.close)
+        directory = tempfile.TemporaryDirectory(prefix="turnpike-crash-")
+        test.addCleanup(directory.cleanup)
+        self.at = pathlib.Path(directory.name) / "at"
+        self.log = pathlib.Path(directory.name) / "log"
+        registry = pathlib.Path(directory.name) / "registry"
+        registry.mkdir()
+        (registry / "test.yaml").write_text(REGISTRY.format(address=upstream.address))
+        for name, path in (("TURNPIKE_CRASH_AT", self.at), ("TURNPIKE_CRASH_LOG", self.log)):
+            os.environ[name] = str(path)
+            test.addCleanup(os.environ.pop, name)
+        self.gateway = Gateway(registry=registry, postgres_url=postgres_url,
+                               plugins=BUILD / "plugins")
+        test.addCleanup(self.gateway.close)
+        self.account, self.key = self.gateway.new_key(credits=10_000)
+        self.gateway.start()
+        self.keys = 0
+
+    def balance(self):
+        return int(self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
+                                    key=self.key).json()["creditBalance"])
+
+    def restart(self):
+        """After which no lease is open: the next call draws one."""
+        self.gateway.kill()
+        self.at.unlink(missing_ok=True)
+        self.gateway.start()
+
+    def prepare(self, call):
+        """The key under which `call` is to be made."""
+        if not call.has_key:
+            return None
+        self.keys += 1
+        key = f"key-{self.keys}"
+        if call.repeats:
+            self.test.assertEqual(Reply(self.gateway, self.key, call, key).status, 200)
+        return key
+
+    def points_of(self, call):
+        """The points that an undisturbed call comes by, in their order."""
+        key = self.prepare(call)
+        self.restart()
+        self.log.write_text("")
+        reply = Reply(self.gateway, self.key, call, key)
+        self.test.assertEqual(reply.saw, "all")
+        deadline = time.monotonic() + 30
+        while "reply_ended" not in (passed := dict.fromkeys(self.log.read_text().split())):
+            self.test.assertLess(time.monotonic(), deadline, passed)  # it is noted after the reply
+        is_charged = reply.headers["turnpike-credits-charged"] != "0"
+        return ([point for point in passed if point not in AT_LEISURE] +
+                ([] if is_charged else AT_LEISURE))
+
+    def crash(self, point, call):
+        row = self.crash_once(point, call)
+        while point in AT_LEISURE and row[2] != "all":  # for once it came before the reply
+            row = self.crash_once(point, call)
+        return row
+
+    def crash_once(self, point, call):
+        if point in LEASING:
+            self.restart()
+        before = self.balance()
+        key = self.prepare(call)
+        spent = before - self.balance()
+        self.at.write_text(point)
+        reply = Reply(self.gateway, self.key, call, key)
+        self.test.assertEqual(self.gateway.process.wait(timeout=60), -9, point)
+        self.restart()
+        charged = before - spent - self.balance()
+        row = [f"`{point}`", POINTS[point], reply.saw, str(charged)]
+        self.test.assertIn(charged, (0, CREDITS), point)
+        if reply.saw == "all" and reply.status == 200 and not reply.is_replay():
+            self.test.assertEqual(charged, CREDITS, f"{point}: a free reply")
+        if "x-request-id" in reply.headers:
+            self.check_receipt(reply, charged, point)
+        if call.has_key:
+            again = Reply(self.gateway, self.key, call, key)
+            in_all = before - self.balance()
+            self.check_repeat(call, reply, again, spent + charged, in_all, point)
+            row += [again.in_words(), str(in_all)]
+        return row
+
+    def check_receipt(self, reply, charged, point):
+        receipt = self.gateway.get("/v1/calls/" + reply.headers["x-request-id"], key=self.key)
+        if charged:
+            self.test.assertEqual(receipt.status, 200, f"{point}: a lost receipt")
+            self.test.assertEqual(
+                (receipt.json()["outcome"], receipt.json()["credits_charged"]),
+                ("charged", CREDITS), point)
+        else:  # the record of an uncharged call may be lost, never its truth
+            self.test.assertIn(receipt.status, (200, 404), point)
+            if receipt.status == 200:
+                self.test.assertEqual(receipt.json()["credits_charged"], 0, point)
+
+    def check_repeat(self, call, reply, again, charged, in_all, point):
+        self.test.assertEqual(again.saw, "all", point)
+        self.test.assertIn(in_all, (0, CREDITS), f"{point}: a double charge")
+        if again.status == 200:
+            self.test.assertEqual(in_all, CREDITS, f"{point}: a free reply")
+            self.test.assertEqual(again.is_replay(), charged != 0, point)
+        elif charged:
+            self.test.assertEqual(again.in_words(), "409 `idempotency.reply_not_stored`", point)
+            self.test.assertGreater(int(call.path.rpartition("/")[2]), 1024 * 1024, point)
+        if again.is_replay() and reply.saw == "all":
+            self.test.assertEqual(again.body, reply.body)
+
+    def table(self):
+        text, passed = INTRODUCTION, set()
+        for call in CALLS:
+            points = self.points_of(call)
+            passed.update(points)
+            columns = ["point", "what has been done", "caller saw", "charged"]
+            columns += ["repeat", "in all"] if call.has_key else []
+            text += f"\n## {call.title}\n\n| " + " | ".join(columns) + " |\n"
+            text += "|---" * len(columns) + "|\n"
+            for point in points:
+                text += "| " + " | ".join(self.crash(point, call)) + " |\n"
+        self.test.assertEqual(set(POINTS) - passed, set(), "points that no call comes by")
+        return text
+
+
+class CrashTable:
+    maxDiff = None
+
+    def test_every_point(self):
+        saved, gateway_module.TURNPIKE = gateway_module.TURNPIKE, CRASHING
+        self.addCleanup(setattr, gateway_module, "TURNPIKE", saved)
+        made = Crashes(self, self.postgres_url()).table()
+        if os.environ.get("TURNPIKE_UPDATE"):
+            TABLE.write_text(made)
+        self.assertEqual(made, TABLE.read_text())
+
+
+class CrashesOnSqlite(CrashTable, unittest.TestCase):
+    def postgres_url(self):
+        return None
+
+    def test_a_released_gateway_has_no_crash_points(self):
+        released, crashing = gateway_module.TURNPIKE.read_bytes(), CRASHING.read_bytes()
+        for text in ["TURNPIKE_CRASH_AT", *POINTS]:
+            self.assertNotIn(text.encode(), released)
+            self.assertIn(text.encode(), crashing)
+
+
+class CrashesOnPostgres(CrashTable, unittest.TestCase):
+    def postgres_url(self):
+        postgres = Postgres()
+        self.addCleanup(postgres.close)
+        return postgres.new_database()
+
+
+if __name__ == "__main__":
+    unittest.main()
