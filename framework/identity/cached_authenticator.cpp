@@ -76,8 +76,19 @@ struct CachedAuthenticator::Machine {
     changes.fetch_add(1);
     for (Slot& slot : slots) {
       const std::lock_guard lock(slot.mutex);
-      std::erase_if(slot.known, matches);
+      std::erase_if(slot.known, [&](const auto& item) {
+        if (!matches(item)) return false;
+        keep_use(item.second);
+        return true;
+      });
     }
+  }
+
+  // Takes down the use of an entry that goes: it may be the last one of a key that was stolen.
+  void keep_use(const Entry& entry) {
+    if (!entry.used) return;
+    const std::lock_guard lock(uses_mutex);
+    uses[entry.key_id] = sources.clock.now_ms();
   }
 
   void apply(const KeyChange& change) {
@@ -89,7 +100,10 @@ struct CachedAuthenticator::Machine {
     changes.fetch_add(1);
     for (Slot& slot : slots) {
       const std::lock_guard lock(slot.mutex);
-      slot.known.erase(*change.digest);
+      if (const auto found = slot.known.find(*change.digest); found != slot.known.end()) {
+        keep_use(found->second);
+        slot.known.erase(found);
+      }
       slot.unknown.erase(*change.digest);
     }
   }
@@ -128,7 +142,9 @@ struct CachedAuthenticator::Machine {
   std::array<Slot, slot_count> slots;
   std::atomic<std::uint64_t> changes{0};  // every change that may end an answer
   std::atomic<std::int64_t> believed_until_ns{0};
-  std::mutex beat_mutex;  // guards the next two
+  std::mutex uses_mutex;                               // taken under a slot's
+  std::unordered_map<std::string, std::int64_t> uses;  // when keys were used; not written yet
+  std::mutex beat_mutex;                               // guards the next two
   std::int64_t last_change = -1;
   std::int64_t uses_written_ns = 0;
   std::mutex stop_mutex;
@@ -221,7 +237,10 @@ void CachedAuthenticator::Machine::keep(const crypto::Sha256& digest,
     slot.unknown.insert(digest);
     return;
   }
-  if (slot.known.size() >= settings.entries_max) slot.known.erase(slot.known.begin());
+  if (slot.known.size() >= settings.entries_max) {
+    keep_use(slot.known.begin()->second);
+    slot.known.erase(slot.known.begin());
+  }
   slot.known.insert_or_assign(digest, Entry{principal, record->key.id, true});
 }
 
@@ -249,19 +268,29 @@ bool CachedAuthenticator::beat() {
 }
 
 void CachedAuthenticator::Machine::write_uses() {
-  std::vector<KeyUse> uses;
   const std::int64_t now_ms = sources.clock.now_ms();
-  std::unordered_set<std::string> seen;
   for (Slot& slot : slots) {
     const std::lock_guard lock(slot.mutex);
+    const std::lock_guard uses_lock(uses_mutex);
     for (auto& [digest, entry] : slot.known) {
-      if (!std::exchange(entry.used, false)) continue;
-      if (seen.insert(entry.key_id).second) uses.push_back({entry.key_id, now_ms});
+      if (std::exchange(entry.used, false)) uses[entry.key_id] = now_ms;
     }
   }
-  if (uses.empty()) return;
-  const auto written = store.record_uses(uses);
-  if (!written) sources.log.write(Severity::warning, "key_uses_not_recorded");
+  std::vector<KeyUse> taken;
+  {
+    const std::lock_guard lock(uses_mutex);
+    for (const auto& [key_id, at_ms] : uses) taken.push_back({key_id, at_ms});
+  }
+  if (taken.empty()) return;
+  if (!store.record_uses(taken)) {
+    sources.log.write(Severity::warning, "key_uses_not_recorded");
+    return;  // they wait for the next time
+  }
+  const std::lock_guard lock(uses_mutex);
+  for (const KeyUse& use : taken) {
+    const auto found = uses.find(use.key_id);
+    if (found != uses.end() && found->second == use.at_ms) uses.erase(found);
+  }
 }
 
 }  // namespace turnpike::identity

@@ -20,6 +20,7 @@ class WatchedKeys final : public KeyStore {
   explicit WatchedKeys(KeyStore& real) : real_(real) {}
   std::atomic<int> lookups = 0;
   std::atomic<bool> unreachable = false;
+  std::atomic<bool> unwritable = false;
   std::function<void()> after_find;  // between the look-up and its answer
 
   Result<ApiKey, base::Error> add(const NewKey& key) override { return real_.add(key); }
@@ -53,6 +54,7 @@ class WatchedKeys final : public KeyStore {
     return real_.last_change();
   }
   Result<Unit, base::Error> record_uses(std::span<const KeyUse> uses) override {
+    if (unwritable) return base::Error{ErrorCode::auth_unavailable, "down"};
     return real_.record_uses(uses);
   }
 
@@ -263,6 +265,29 @@ TEST_F(CachedAuthenticatorTest, LastUseIsWrittenAtTheEnd) {
   ASSERT_TRUE(authenticate(token_).ok());
   authenticator_.reset();
   EXPECT_EQ(keys_.list(account_)->front().last_used_at_ms, store_.clock.now_ms());
+}
+
+TEST_F(CachedAuthenticatorTest, LastUseOfARevokedKeyIsWritten) {
+  ASSERT_TRUE(authenticate(token_).ok());
+  ASSERT_TRUE(other_->keys().revoke(key_).ok());
+  ASSERT_TRUE(authenticator_->beat());
+  const std::int64_t dropped_ms = store_.clock.now_ms();
+  store_.clock.move_ms(settings_.record_uses_ms);
+  ASSERT_TRUE(authenticator_->beat());
+  EXPECT_EQ(keys_.list(account_)->front().last_used_at_ms, dropped_ms);
+}
+
+TEST_F(CachedAuthenticatorTest, LastUseThatCouldNotBeWrittenIsWrittenLater) {
+  ASSERT_TRUE(authenticate(token_).ok());
+  store_.clock.move_ms(settings_.record_uses_ms);
+  const std::int64_t noted_ms = store_.clock.now_ms();
+  watched_.unwritable = true;
+  ASSERT_TRUE(authenticator_->beat());
+  EXPECT_FALSE(keys_.list(account_)->front().last_used_at_ms.has_value());
+  watched_.unwritable = false;
+  store_.clock.move_ms(settings_.record_uses_ms);
+  ASSERT_TRUE(authenticator_->beat());
+  EXPECT_EQ(keys_.list(account_)->front().last_used_at_ms, noted_ms);
 }
 
 TEST_F(CachedAuthenticatorTest, ManyThreadsAndRevocationsDoNotCollide) {
