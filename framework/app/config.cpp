@@ -188,6 +188,7 @@ void read_accounts(const Settings* node, Config& config, std::vector<Problem>& p
   grant.boolean("enabled", config.starter_grant);
   grant.integer("credits", config.starter_grant_credits, 1, 1'000'000'000);
   grant.integer("days", config.starter_grant_days, 1, 36'500);
+  grant.boolean("needs_owner", config.starter_grant_needs_owner);
 }
 
 Config decode(const Settings& tree, std::vector<Problem>& problems) {

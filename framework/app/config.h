@@ -65,6 +65,7 @@ struct Config {
   bool starter_grant = true;
   std::uint32_t starter_grant_credits = 1000;
   std::uint32_t starter_grant_days = 365;
+  bool starter_grant_needs_owner = false;
 
   Severity log_level = Severity::info;
 };

@@ -15,6 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/chores.h"
 #include "app/command_line.h"
 #include "app/control.h"
 #include "app/gateway_backend.h"
@@ -130,6 +131,7 @@ struct Gateway::Parts {
 
   std::string cursor_key;  // signs the cursors of all lists
   std::unique_ptr<Prober> prober;
+  std::unique_ptr<Chores> chores;
   std::unique_ptr<GatewayBackend> backend;
   std::unique_ptr<hosts::api::AccessLog> access_log;
   std::unique_ptr<hosts::api::ApiHost> api;
@@ -161,6 +163,9 @@ Result<Unit, std::string> Gateway::start() {
   (void)reload();
   parts_->prober =
       std::make_unique<Prober>(*parts_->runtime, *parts_->generations, config_.probe_interval_ms);
+  parts_->chores = std::make_unique<Chores>(
+      parts_->node->usage(), identity::Accounts(parts_->node->accounts(), starter_grant(config_)),
+      *parts_->log);
   auto made = make_hosts();
   return made.ok() ? listen() : made;
 }
@@ -379,6 +384,8 @@ bool Gateway::stop() {
     if (parts.api != nullptr) parts.api->stop();
   }
   if (!end_work(plugins)) give_up();
+  parts.last_resort.now_waiting_for("chores");
+  parts.chores.reset();
   if (parts.ledger != nullptr) {
     parts.last_resort.now_waiting_for("the ledger");
     parts.ledger->stop();

@@ -15,7 +15,9 @@ storage::Settings storage_settings(const Config& config) {
 identity::StarterGrant starter_grant(const Config& config) {
   if (!config.starter_grant) return {.units = 0};
   constexpr std::int64_t day_ms = 24ll * 60 * 60 * 1000;
-  return {.units = config.starter_grant_credits, .valid_ms = config.starter_grant_days * day_ms};
+  return {.units = config.starter_grant_credits,
+          .valid_ms = config.starter_grant_days * day_ms,
+          .needs_owner = config.starter_grant_needs_owner};
 }
 
 Result<std::unique_ptr<storage::Node>, std::string> open_node(const Config& config,

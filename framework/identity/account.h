@@ -27,6 +27,7 @@ struct Account {
   std::string name;
   AccountStatus status = AccountStatus::provisioning;
   std::int64_t created_at_ms = 0;
+  std::string owner = {};  // subject it belongs to; empty: not known
 };
 
 enum class Environment : std::uint8_t { development, staging, production };

@@ -6,11 +6,19 @@
 
 namespace turnpike::identity {
 
-Result<Account, base::Error> Accounts::create(std::string_view name) {
+Result<Account, base::Error> Accounts::create(std::string_view name, std::string_view owner) {
   if (auto fault = fault_in_name(name)) return *fault;
-  const auto created = store_.create(name);
+  if (!owner.empty()) {
+    if (auto fault = fault_in_name(owner)) return *fault;
+  }
+  const auto created = store_.create(name, owner);
   if (!created) return created.error();
-  return store_.activate(created->id, grant_);
+  auto activated = store_.activate(created->id, grant_);
+  if (activated && activated->status == AccountStatus::provisioning_failed) {
+    return base::Error{base::ErrorCode::account_absent,
+                       "The account " + activated->id + " could not be set up."};
+  }
+  return activated;
 }
 
 Result<std::size_t, base::Error> Accounts::resume() {
@@ -21,6 +29,20 @@ Result<std::size_t, base::Error> Accounts::resume() {
     if (!activated) return activated.error();
   }
   return pending->size();
+}
+
+Result<Account, base::Error> Accounts::suspend(std::string_view account_id) {
+  return store_.set_status(account_id, AccountStatus::suspended, {AccountStatus::active});
+}
+
+Result<Account, base::Error> Accounts::reinstate(std::string_view account_id) {
+  return store_.set_status(account_id, AccountStatus::active, {AccountStatus::suspended});
+}
+
+Result<Account, base::Error> Accounts::close(std::string_view account_id) {
+  return store_.set_status(
+      account_id, AccountStatus::closed,
+      {AccountStatus::active, AccountStatus::suspended, AccountStatus::provisioning_failed});
 }
 
 Result<CreatedKey, base::Error> ApiKeys::create(std::string_view account_id,

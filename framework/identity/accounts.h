@@ -26,10 +26,18 @@ class Accounts {
 
   // Creates an account, books its starter grant and returns it active. When the second step fails
   // the account stays provisioning, and resume() finishes it. request.malformed for a name that is
-  // not 1 to 200 bytes of printable UTF-8.
-  [[nodiscard]] Result<Account, base::Error> create(std::string_view name);
-  // Activates accounts that a crash left provisioning; returns how many.
+  // not 1 to 200 bytes of printable UTF-8, or an owner that is neither that nor empty;
+  // account.absent when it cannot be set up at all.
+  [[nodiscard]] Result<Account, base::Error> create(std::string_view name,
+                                                    std::string_view owner = {});
+  // Activates accounts that a crash left provisioning, here or on another node; returns how many.
   [[nodiscard]] Result<std::size_t, base::Error> resume();
+
+  // Suspended and closed accounts are refused on every lane within a second; closing is final.
+  // account.absent, request.malformed when the account's state does not lead there.
+  [[nodiscard]] Result<Account, base::Error> suspend(std::string_view account_id);
+  [[nodiscard]] Result<Account, base::Error> reinstate(std::string_view account_id);
+  [[nodiscard]] Result<Account, base::Error> close(std::string_view account_id);
 
  private:
   AccountStore& store_;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "storage/stores.h"
 
 namespace turnpike::storage {
@@ -8,19 +10,30 @@ using identity::Account;
 using identity::AccountStatus;
 
 constexpr Query insert_account{
-    "INSERT INTO account (id, name, status, created_at) VALUES ($1, $2, 'provisioning', $3)"};
-constexpr Query select_account{"SELECT id, name, status, created_at FROM account WHERE id = $1",
-                               "ttti"};
+    "INSERT INTO account (id, name, status, created_at, owner)"
+    " VALUES ($1, $2, 'provisioning', $3, $4)"};
+constexpr Query select_account{
+    "SELECT id, name, status, created_at, owner FROM account WHERE id = $1", "tttit"};
 constexpr Query select_accounts{
-    "SELECT id, name, status, created_at FROM account ORDER BY created_at, id", "ttti"};
+    "SELECT id, name, status, created_at, owner FROM account ORDER BY created_at, id", "tttit"};
 constexpr Query select_accounts_in{
-    "SELECT id, name, status, created_at FROM account WHERE status = $1 ORDER BY created_at, id",
-    "ttti"};
+    "SELECT id, name, status, created_at, owner FROM account WHERE status = $1 ORDER BY "
+    "created_at, id",
+    "tttit"};
 // The first statement of activate(): it takes the row, so two nodes come one after the other.
 constexpr Query touch_account{
-    "UPDATE account SET name = name WHERE id = $1 RETURNING id, name, status, created_at", "ttti"};
+    "UPDATE account SET name = name WHERE id = $1 RETURNING id, name, status, created_at, owner",
+    "tttit"};
 constexpr Query update_status{
-    "UPDATE account SET status = $1 WHERE id = $2 RETURNING id, name, status, created_at", "ttti"};
+    "UPDATE account SET status = $1 WHERE id = $2 RETURNING id, name, status, created_at, owner",
+    "tttit"};
+constexpr Query select_starter{
+    "SELECT id FROM allocation WHERE account_id = $1 AND origin = 'starter_grant'", "t"};
+// An owner whose claim another transaction is making waits for its end here.
+constexpr Query insert_claim{
+    "INSERT INTO starter_claim (owner, account_id) VALUES ($1, $2)"
+    " ON CONFLICT DO NOTHING RETURNING owner",
+    "t"};
 constexpr Query next_change{
     "UPDATE counter SET value = value + 1 WHERE name = 'identity_change' RETURNING value", "i"};
 constexpr Query insert_change{
@@ -29,7 +42,7 @@ constexpr Query insert_change{
 Account account_at(const Rows& rows, std::size_t row) {
   return {rows.text(row, 0), rows.text(row, 1),
           identity::account_status(rows.text(row, 2)).value_or(AccountStatus::closed),
-          rows.number(row, 3)};
+          rows.number(row, 3), rows.text(row, 4)};
 }
 
 base::Error absent() { return {ErrorCode::account_absent, "There is no account with this id."}; }
@@ -45,12 +58,13 @@ class SqlAccountStore final : public identity::AccountStore {
  public:
   explicit SqlAccountStore(const Context& context) : context_(context) {}
 
-  Result<Account, base::Error> create(std::string_view name) override {
+  Result<Account, base::Error> create(std::string_view name, std::string_view owner) override {
     return answered<Account>(context_, ErrorCode::account_read_failed, "create account", [&] {
       Account account{context_.new_id("acc_"), std::string(name), AccountStatus::provisioning,
-                      context_.clock.now_ms()};
+                      context_.clock.now_ms(), std::string(owner)};
       return context_.database.write([&](Transaction& transaction) {
-        transaction.run(insert_account, {account.id, account.name, account.created_at_ms});
+        transaction.run(insert_account,
+                        {account.id, account.name, account.created_at_ms, account.owner});
         return account;
       });
     });
@@ -65,22 +79,33 @@ class SqlAccountStore final : public identity::AccountStore {
         if (rows.empty()) return absent();
         Account account = account_at(rows, 0);
         if (account.status != AccountStatus::provisioning) return account;
-        if (grant.units > 0) book_starter(transaction, account, grant);
-        set_status_in(transaction, account, AccountStatus::active);
+        const bool is_possible = transaction.run(select_starter, {account.id}).empty();
+        if (is_possible && claims_starter(transaction, account, grant)) {
+          book_starter(transaction, account, grant);
+        }
+        set_status_in(transaction, account,
+                      is_possible ? AccountStatus::active : AccountStatus::provisioning_failed);
         return account;
       });
     });
   }
 
-  Result<Account, base::Error> set_status(std::string_view account_id,
-                                          AccountStatus status) override {
+  Result<Account, base::Error> set_status(std::string_view account_id, AccountStatus status,
+                                          std::initializer_list<AccountStatus> from) override {
     using Answer = Result<Account, base::Error>;
     return answered<Account>(context_, ErrorCode::account_read_failed, "set account status", [&] {
       return context_.database.write([&](Transaction& transaction) -> Answer {
         const Rows rows = transaction.run(touch_account, {account_id});
         if (rows.empty()) return absent();
         Account account = account_at(rows, 0);
-        if (account.status != status) set_status_in(transaction, account, status);
+        if (account.status == status) return account;
+        if (from.size() > 0 && std::find(from.begin(), from.end(), account.status) == from.end()) {
+          return base::Error{ErrorCode::request_malformed,
+                             "The account is " + std::string(identity::name_of(account.status)) +
+                                 " and cannot become " + std::string(identity::name_of(status)) +
+                                 "."};
+        }
+        set_status_in(transaction, account, status);
         return account;
       });
     });
@@ -113,6 +138,13 @@ class SqlAccountStore final : public identity::AccountStore {
   }
 
  private:
+  static bool claims_starter(Transaction& transaction, const Account& account,
+                             const identity::StarterGrant& grant) {
+    if (grant.units == 0) return false;
+    if (account.owner.empty()) return !grant.needs_owner;
+    return !transaction.run(insert_claim, {account.owner, account.id}).empty();
+  }
+
   void book_starter(Transaction& transaction, const Account& account,
                     const identity::StarterGrant& grant) const {
     const std::int64_t now_ms = ledger_now_ms(context_, transaction);
@@ -124,7 +156,7 @@ class SqlAccountStore final : public identity::AccountStore {
     allocation.created_at_ms = now_ms;
     allocation.effective_at_ms = now_ms;
     allocation.expires_at_ms = now_ms + grant.valid_ms;
-    book_allocation(transaction, allocation, now_ms);  // a second one is refused by its index
+    book_allocation(transaction, allocation, now_ms);
   }
 
   const Context& context_;

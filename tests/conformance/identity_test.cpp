@@ -1,8 +1,11 @@
 // Conformance of AccountStore and KeyStore.
 #include <thread>
 
+#include "base/log.h"
+#include "base/sources.h"
 #include "conformance/engines.h"
 #include "identity/accounts.h"
+#include "identity/cached_authenticator.h"
 #include "identity/token.h"
 
 namespace turnpike::identity {
@@ -43,6 +46,124 @@ TEST_P(IdentityStore, ProvisioningAccountsAreResumed) {
   EXPECT_EQ(*Accounts(node_->accounts(), {10, day_ms}).resume(), 1u);
   EXPECT_EQ((*node_->accounts().find(account->id))->status, AccountStatus::active);
   EXPECT_EQ(*Accounts(node_->accounts(), {10, day_ms}).resume(), 0u);
+}
+
+TEST_P(IdentityStore, AnOwnerGetsOneStarterGrantHoweverManyAccountsAndNodes) {
+  constexpr int accounts_each = 8;
+  const auto other = store_->open(storage::Role::tool, "other");
+  const auto create = [&](storage::Node& node, std::vector<std::string>& made) {
+    Accounts accounts(node.accounts(), {500, day_ms});
+    for (int at = 0; at < accounts_each; ++at) {
+      const auto account = accounts.create("Ada", "subject-1");
+      ASSERT_TRUE(account.ok()) << account.error().message;
+      EXPECT_EQ(account->status, AccountStatus::active);
+      EXPECT_EQ(account->owner, "subject-1");
+      made.push_back(account->id);
+    }
+  };
+  std::vector<std::string> here;
+  std::vector<std::string> there;
+  std::thread left([&] { create(*node_, here); });
+  std::thread right([&] { create(*other, there); });
+  left.join();
+  right.join();
+  ledger::Credits granted = 0;
+  for (const auto* made : {&here, &there}) {
+    for (const std::string& id : *made) granted += node_->ledger().balance(id)->credits;
+  }
+  EXPECT_EQ(granted, 500);
+  Accounts accounts(node_->accounts(), {500, day_ms});
+  const auto another = accounts.create("Bob", "subject-2");
+  EXPECT_EQ(node_->ledger().balance(another->id)->credits, 500);
+}
+
+TEST_P(IdentityStore, EligibilityIsAsConfigured) {
+  const auto balance_of = [&](const StarterGrant& grant, std::string_view owner) {
+    Accounts accounts(node_->accounts(), grant);
+    const auto account = accounts.create("Ada", owner);
+    EXPECT_EQ(account->status, AccountStatus::active);
+    return node_->ledger().balance(account->id)->credits;
+  };
+  EXPECT_EQ(balance_of({0, day_ms}, ""), 0);
+  EXPECT_EQ(balance_of({7, day_ms, false}, ""), 7);
+  EXPECT_EQ(balance_of({7, day_ms, true}, ""), 0);
+  EXPECT_EQ(balance_of({7, day_ms, true}, "subject-1"), 7);
+}
+
+// Pending is not failed: what another try may mend stays pending, and is mended by any node.
+TEST_P(IdentityStore, AccountsLeftBehindAreSetUpByAnyNode) {
+  const auto account = node_->accounts().create("Left behind", "subject-1");
+  const auto other = store_->open(storage::Role::tool, "other");
+  EXPECT_EQ(*Accounts(other->accounts(), {10, day_ms}).resume(), 1u);
+  EXPECT_EQ((*node_->accounts().find(account->id))->status, AccountStatus::active);
+  EXPECT_EQ((*node_->accounts().find(account->id))->owner, "subject-1");
+  EXPECT_EQ(node_->ledger().balance(account->id)->credits, 10);
+}
+
+TEST_P(IdentityStore, AStarterGrantWithoutAnActiveAccountIsATerminalFailure) {
+  const auto account = node_->accounts().create("Broken", "subject-1");
+  ASSERT_TRUE(node_->ledger()
+                  .grant({account->id, 5, ledger::Origin::starter_grant,
+                          store_->clock.now_ms() + day_ms, 0})
+                  .ok());
+  Accounts accounts(node_->accounts(), {10, day_ms});
+  EXPECT_EQ(*accounts.resume(), 1u);
+  EXPECT_EQ((*node_->accounts().find(account->id))->status, AccountStatus::provisioning_failed);
+  EXPECT_EQ(node_->ledger().balance(account->id)->credits, 5);
+  EXPECT_EQ(*accounts.resume(), 0u);  // final
+  // Its owner has not got anything from it.
+  EXPECT_EQ(node_->ledger().balance(accounts.create("Next", "subject-1")->id)->credits, 10);
+}
+
+TEST_P(IdentityStore, AccountsAreSuspendedResumedAndClosedForGood) {
+  const std::string id = account_with(0);
+  Accounts accounts(node_->accounts(), {});
+  EXPECT_EQ(accounts.reinstate(id)->status, AccountStatus::active);  // as it is
+  EXPECT_EQ(accounts.suspend(id)->status, AccountStatus::suspended);
+  const std::int64_t changes = *node_->keys().last_change();
+  EXPECT_EQ(accounts.suspend(id)->status, AccountStatus::suspended);
+  EXPECT_EQ(*node_->keys().last_change(), changes);
+  EXPECT_EQ(accounts.reinstate(id)->status, AccountStatus::active);
+  EXPECT_EQ(accounts.close(id)->status, AccountStatus::closed);
+  for (const auto& refused : {accounts.reinstate(id), accounts.suspend(id)}) {
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, base::ErrorCode::request_malformed);
+  }
+  const auto pending = node_->accounts().create("Pending");
+  EXPECT_FALSE(accounts.suspend(pending->id).ok());
+  EXPECT_FALSE(accounts.close(pending->id).ok()) << "its set-up is still under way";
+  EXPECT_EQ(accounts.suspend("acc_none").error().code, base::ErrorCode::account_absent);
+}
+
+// Two nodes as in service, with their own heartbeats: no answer that was asked for a second after
+// the revocation elsewhere still holds.
+TEST_P(IdentityStore, RevocationHoldsAtOnceHereAndWithinASecondElsewhere) {
+  const std::string account = account_with(0);
+  const auto other = store_->open(storage::Role::tool, "other");
+  const base::SystemClock clock;
+  const auto log = base::make_silent_log();
+  runtime::BlockingPool pool(2, 64);
+  CachedAuthenticator here(node_->keys(), {}, {clock, *log, pool});
+  CachedAuthenticator there(other->keys(), {}, {clock, *log, pool});
+  ApiKeys keys(node_->keys(), Environment::development, store_->random,
+               [&](std::string_view id) { here.forget(id); });
+  const auto accepts = [](CachedAuthenticator& node, const std::string& secret) {
+    return node.authenticate(secret, runtime::Deadline::after_ms(5'000)).ok();
+  };
+  for (int turn = 0; turn < 3; ++turn) {
+    const auto created = keys.create(account, "ci");
+    ASSERT_TRUE(accepts(here, created->secret));
+    ASSERT_TRUE(accepts(there, created->secret));
+    ASSERT_TRUE(keys.revoke(created->key.id).ok());
+    const std::int64_t revoked_ns = clock.monotonic_ns();
+    EXPECT_FALSE(accepts(here, created->secret));
+    std::int64_t last_accepted_ns = revoked_ns;
+    for (std::int64_t asked_ns = revoked_ns; accepts(there, created->secret);
+         asked_ns = clock.monotonic_ns()) {
+      last_accepted_ns = asked_ns;
+    }
+    EXPECT_LT(last_accepted_ns - revoked_ns, 1'000'000'000);
+  }
 }
 
 TEST_P(IdentityStore, UnknownAccountsAreAbsentNotErrors) {

@@ -1,0 +1,37 @@
+// Chores: what a gateway does now and then, for nobody in particular: it gives positions to usage
+// that nobody has read yet, so that the next reader finds little to do, and sets up the accounts
+// that a crash, here or on another node, left half-made. Nothing depends on when they are done.
+//
+// One Thread of its own, at low priority; owned by the gateway. The stores must outlive it.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "base/log.h"
+#include "identity/accounts.h"
+#include "ledger/usage.h"
+
+namespace turnpike::app {
+
+class Chores {
+ public:
+  Chores(ledger::UsageStore& usage, identity::Accounts accounts, base::Log& log);
+  ~Chores();  // ends the one under way first
+  Chores(const Chores&) = delete;
+  Chores& operator=(const Chores&) = delete;
+
+ private:
+  void run();
+
+  ledger::UsageStore& usage_;
+  identity::Accounts accounts_;
+  base::Log& log_;
+  std::mutex mutex_;
+  std::condition_variable stop_wanted_;
+  bool is_stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace turnpike::app
