@@ -16,6 +16,7 @@ using nlohmann::json;
 json to_json(const identity::Account& account) {
   return {{"id", account.id},
           {"name", account.name},
+          {"owner", account.owner.empty() ? json(nullptr) : json(account.owner)},
           {"status", name_of(account.status)},
           {"createdAt", base::rfc3339(account.created_at_ms)}};
 }
@@ -86,11 +87,12 @@ identity::ApiKeys keys_of(Tools& tools) {
 
 }  // namespace
 
-int run_account_create(const CommonOptions& options, const std::string& name) {
+int run_account_create(const CommonOptions& options, const std::string& name,
+                       const std::string& owner) {
   return with_database(options, [&](Tools& tools) {
     identity::Accounts accounts(tools.node.accounts(), starter_grant(tools.config));
     return print(
-        options, accounts.create(name), [](const auto& account) { return to_json(account); },
+        options, accounts.create(name, owner), [](const auto& account) { return to_json(account); },
         [](const auto& account) { return line_of(account); });
   });
 }
@@ -103,6 +105,34 @@ int run_account_list(const CommonOptions& options) {
         [](const List& list) { return to_json_list(list); },
         [](const List& list) { return lines_of(list); });
   });
+}
+
+namespace {
+
+using AccountChange =
+    Result<identity::Account, base::Error> (identity::Accounts::*)(std::string_view);
+
+int change_account(const CommonOptions& options, const std::string& id, AccountChange change) {
+  return with_database(options, [&](Tools& tools) {
+    identity::Accounts accounts(tools.node.accounts(), starter_grant(tools.config));
+    return print(
+        options, (accounts.*change)(id), [](const auto& account) { return to_json(account); },
+        [](const auto& account) { return line_of(account); });
+  });
+}
+
+}  // namespace
+
+int run_account_suspend(const CommonOptions& options, const std::string& id) {
+  return change_account(options, id, &identity::Accounts::suspend);
+}
+
+int run_account_resume(const CommonOptions& options, const std::string& id) {
+  return change_account(options, id, &identity::Accounts::reinstate);
+}
+
+int run_account_close(const CommonOptions& options, const std::string& id) {
+  return change_account(options, id, &identity::Accounts::close);
 }
 
 int run_key_create(const CommonOptions& options, const std::string& account,
@@ -130,28 +160,36 @@ int run_key_list(const CommonOptions& options, const std::string& account) {
   });
 }
 
-int run_key_revoke(const CommonOptions& options, const std::string& id) {
+namespace {
+
+// Prints the key that a change returned, if there is one.
+int print_key(const CommonOptions& options, const std::string& id,
+              const Result<std::optional<identity::ApiKey>, base::Error>& key) {
+  if (key.ok() && !key->has_value()) {
+    return print_failure(options, "there is no key '" + id + "'; turnpike key list shows them");
+  }
+  return print(
+      options, key, [](const auto& found) { return to_json(*found); },
+      [](const auto& found) { return line_of(*found); });
+}
+
+}  // namespace
+
+int run_key_rename(const CommonOptions& options, const std::string& id, const std::string& name) {
   return with_database(options, [&](Tools& tools) {
-    const auto revoked = keys_of(tools).revoke(id);
-    if (revoked.ok() && !revoked->has_value()) {
-      return print_failure(options, "there is no key '" + id + "'; turnpike key list shows them");
-    }
-    return print(
-        options, revoked, [](const auto& key) { return to_json(*key); },
-        [](const auto& key) { return line_of(*key); });
+    return print_key(options, id, keys_of(tools).rename(id, name));
   });
+}
+
+int run_key_revoke(const CommonOptions& options, const std::string& id) {
+  return with_database(
+      options, [&](Tools& tools) { return print_key(options, id, keys_of(tools).revoke(id)); });
 }
 
 int run_key_cap(const CommonOptions& options, const std::string& id,
                 const identity::SpendCaps& caps) {
   return with_database(options, [&](Tools& tools) {
-    const auto capped = keys_of(tools).set_caps(id, caps);
-    if (capped.ok() && !capped->has_value()) {
-      return print_failure(options, "there is no key '" + id + "'; turnpike key list shows them");
-    }
-    return print(
-        options, capped, [](const auto& key) { return to_json(*key); },
-        [](const auto& key) { return line_of(*key); });
+    return print_key(options, id, keys_of(tools).set_caps(id, caps));
   });
 }
 

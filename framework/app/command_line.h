@@ -45,11 +45,16 @@ int run_registry_hash(const CommonOptions& options);
 int run_registry_diff(const CommonOptions& options, const std::string& old_directory,
                       const std::string& new_directory);
 int run_plugin_inspect(const CommonOptions& options, const std::string& file);
-int run_account_create(const CommonOptions& options, const std::string& name);
+int run_account_create(const CommonOptions& options, const std::string& name,
+                       const std::string& owner);
 int run_account_list(const CommonOptions& options);
+int run_account_suspend(const CommonOptions& options, const std::string& id);
+int run_account_resume(const CommonOptions& options, const std::string& id);
+int run_account_close(const CommonOptions& options, const std::string& id);
 int run_key_create(const CommonOptions& options, const std::string& account,
                    const std::string& name);
 int run_key_list(const CommonOptions& options, const std::string& account);
+int run_key_rename(const CommonOptions& options, const std::string& id, const std::string& name);
 int run_key_revoke(const CommonOptions& options, const std::string& id);
 int run_operator_create(const CommonOptions& options, const std::string& name,
                         const std::vector<std::string>& authorities);
@@ -63,6 +68,16 @@ int run_ledger_restored(const CommonOptions& options);
 int run_grant(const CommonOptions& options, const std::string& account, std::int64_t credits,
               int days);
 int run_paths(const CommonOptions& options);
+// What an export is of, as the command line says it: names and times as texts.
+struct ExportWords {
+  std::string account;
+  bool all = false;
+  std::string collection;
+  std::string format = "ndjson";
+  std::string from;
+  std::string to;
+};
+int run_export(const CommonOptions& options, const ExportWords& words);
 int run_version(const CommonOptions& options);
 
 }  // namespace turnpike::app

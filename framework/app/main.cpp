@@ -16,12 +16,13 @@ using turnpike::app::CommonOptions;
 constexpr std::int64_t credits_max = 1'000'000'000'000;
 
 struct Words {  // what the subcommands take besides the common options
-  std::string name, account, id, file, old_directory, new_directory;
+  std::string name, owner, account, id, file, old_directory, new_directory;
   std::vector<std::string> authorities;
   std::int64_t credits = 0;
   int days = 365;
   turnpike::identity::SpendCaps caps;
   bool dry_run = false;
+  turnpike::app::ExportWords exported;
 };
 
 // A subcommand with the options that all have.
@@ -62,6 +63,26 @@ void add_registry_commands(CLI::App& app, CommonOptions& options, Words& words, 
       ->required();
 }
 
+void add_account_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  CLI::App* account = app.add_subcommand("account", "Billing accounts");
+  account->require_subcommand(1);
+  CLI::App* open = add(*account, "create", "Create an account with its starter grant", options,
+                       code, [&] { return run_account_create(options, words.name, words.owner); });
+  open->add_option("--name", words.name, "For people")->required();
+  open->add_option("--owner", words.owner, "Subject it belongs to: one starter grant for each");
+  add(*account, "list", "List the accounts", options, code,
+      [&] { return run_account_list(options); });
+  const auto add_change = [&](const char* name, const char* description, auto run) {
+    add(*account, name, description, options, code, [&, run] { return run(options, words.id); })
+        ->add_option("--id", words.id, "Account id")
+        ->required();
+  };
+  add_change("suspend", "Refuse the account's calls until it is resumed", run_account_suspend);
+  add_change("resume", "Let a suspended account call again", run_account_resume);
+  add_change("close", "Close an account for good", run_account_close);
+}
+
 void add_key_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
   using namespace turnpike::app;
   CLI::App* key = app.add_subcommand("key", "API keys");
@@ -74,6 +95,10 @@ void add_key_commands(CLI::App& app, CommonOptions& options, Words& words, int& 
       [&] { return run_key_list(options, words.account); })
       ->add_option("--account", words.account, "Account id")
       ->required();
+  CLI::App* rename = add(*key, "rename", "Give a key another name", options, code,
+                         [&] { return run_key_rename(options, words.id, words.name); });
+  rename->add_option("--id", words.id, "Key id")->required();
+  rename->add_option("--name", words.name, "For people")->required();
   add(*key, "revoke", "Revoke a key", options, code,
       [&] { return run_key_revoke(options, words.id); })
       ->add_option("--id", words.id, "Key id")
@@ -87,7 +112,7 @@ void add_key_commands(CLI::App& app, CommonOptions& options, Words& words, int& 
       ->check(CLI::Range(std::int64_t{0}, credits_max));
 }
 
-void add_ledger_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+void add_books_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
   using namespace turnpike::app;
   CLI::App* grant = add(app, "grant", "Grant Credits to an account", options, code, [&] {
     return run_grant(options, words.account, words.credits, words.days);
@@ -97,6 +122,19 @@ void add_ledger_commands(CLI::App& app, CommonOptions& options, Words& words, in
       ->required()
       ->check(CLI::Range(std::int64_t{1}, credits_max));
   grant->add_option("--days", words.days, "Valid for so many days")->check(CLI::Range(1, 36'500));
+  CLI::App* lines = add(app, "export", "Write usage or allocations to standard output", options,
+                        code, [&] { return run_export(options, words.exported); });
+  CLI::Option_group* whose = lines->add_option_group("whose");
+  whose->add_option("--account", words.exported.account, "Account id");
+  whose->add_flag("--all", words.exported.all, "Of all accounts");
+  whose->require_option(1);
+  lines->add_option("--collection", words.exported.collection, "usage or allocations")
+      ->required()
+      ->check(CLI::IsMember({"usage", "allocations"}));
+  lines->add_option("--format", words.exported.format, "ndjson or csv")
+      ->check(CLI::IsMember({"ndjson", "csv"}));
+  lines->add_option("--from", words.exported.from, "Begin, such as 2026-11-01T00:00:00Z");
+  lines->add_option("--to", words.exported.to, "End, exclusive");
   CLI::App* allocation = app.add_subcommand("allocation", "Granted Credits");
   allocation->require_subcommand(1);
   add(*allocation, "list", "List what an account was granted", options, code,
@@ -107,23 +145,15 @@ void add_ledger_commands(CLI::App& app, CommonOptions& options, Words& words, in
       [&] { return run_allocation_void(options, words.id); })
       ->add_option("--id", words.id, "Allocation id")
       ->required();
+}
+
+void add_ledger_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
   CLI::App* ledger = app.add_subcommand("ledger", "The books");
   ledger->require_subcommand(1);
   add(*ledger, "restored",
       "After restoring a backup, all gateways stopped: fence what came after it", options, code,
       [&] { return run_ledger_restored(options); });
-}
-
-void add_account_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
-  using namespace turnpike::app;
-  CLI::App* account = app.add_subcommand("account", "Billing accounts");
-  account->require_subcommand(1);
-  add(*account, "create", "Create an account with its starter grant", options, code,
-      [&] { return run_account_create(options, words.name); })
-      ->add_option("--name", words.name, "For people")
-      ->required();
-  add(*account, "list", "List the accounts", options, code,
-      [&] { return run_account_list(options); });
 }
 
 void add_operator_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
@@ -160,9 +190,10 @@ int main(int argc, char** argv) {
   })->add_flag("--dry-run", words.dry_run, "Print what would be done");
   add_registry_commands(app, options, words, code);
   add_account_commands(app, options, words, code);
-  add_operator_commands(app, options, words, code);
   add_key_commands(app, options, words, code);
+  add_books_commands(app, options, words, code);
   add_ledger_commands(app, options, words, code);
+  add_operator_commands(app, options, words, code);
   add(app, "paths", "Print where the configuration puts things", options, code,
       [&] { return run_paths(options); });
   add(app, "version", "Print the version", options, code, [&] { return run_version(options); });

@@ -27,7 +27,36 @@ Json correction_json(const std::optional<ledger::CreditsRestored>& restored) {
           {"recordedAt", base::rfc3339(restored->recorded_at_ms)}};
 }
 
-Json to_json(const ledger::UsageRow& row) {
+std::string page_text(const BillingQuery& query, Json items, Json next_cursor,
+                      std::int64_t generated_at_ms) {
+  return text_of({{"billingAccountId", query.page.account_id},
+                  {"collection", name_of(query.collection)},
+                  {"items", std::move(items)},
+                  {"nextCursor", std::move(next_cursor)},
+                  {"generatedAt", base::rfc3339(generated_at_ms)}});
+}
+
+template <class Item>
+std::string page_body(const BillingQuery& query, const ledger::Page<Item>& page,
+                      std::string_view cursor_key) {
+  Json items = Json::array();
+  for (const Item& item : page.items) items.push_back(row_json(item));
+  const Json next = page.next ? Json(make_billing_cursor(query.page.account_id, query.collection,
+                                                         *page.next, cursor_key))
+                              : Json(nullptr);
+  return page_text(query, std::move(items), next, page.generated_at_ms);
+}
+
+void add_sums(Json& object, const ledger::UsageSums& sums) {
+  object["requests"] = sums.requests;
+  object["charged"] = sums.charged;
+  object["released"] = sums.released;
+  object["creditsCharged"] = credits_text(sums.credits);
+}
+
+}  // namespace
+
+Json row_json(const ledger::UsageRow& row) {
   return {{"messageId", row.message_id},
           {"requestId", row.request_id},
           {"clientRequestId", text_or_null(row.client_request_id)},
@@ -48,7 +77,7 @@ Json to_json(const ledger::UsageRow& row) {
           {"correction", correction_json(row.restored)}};
 }
 
-Json to_json(const ledger::Allocation& allocation) {
+Json row_json(const ledger::Allocation& allocation) {
   return {{"id", allocation.id},
           {"origin", ledger::name_of(allocation.origin)},
           {"credits", credits_text(allocation.units)},
@@ -57,35 +86,6 @@ Json to_json(const ledger::Allocation& allocation) {
           {"expiresAt", base::rfc3339(allocation.expires_at_ms)},
           {"status", ledger::name_of(allocation.status)}};
 }
-
-std::string page_text(const BillingQuery& query, Json items, Json next_cursor,
-                      std::int64_t generated_at_ms) {
-  return text_of({{"billingAccountId", query.page.account_id},
-                  {"collection", name_of(query.collection)},
-                  {"items", std::move(items)},
-                  {"nextCursor", std::move(next_cursor)},
-                  {"generatedAt", base::rfc3339(generated_at_ms)}});
-}
-
-template <class Item>
-std::string page_body(const BillingQuery& query, const ledger::Page<Item>& page,
-                      std::string_view cursor_key) {
-  Json items = Json::array();
-  for (const Item& item : page.items) items.push_back(to_json(item));
-  const Json next = page.next ? Json(make_billing_cursor(query.page.account_id, query.collection,
-                                                         *page.next, cursor_key))
-                              : Json(nullptr);
-  return page_text(query, std::move(items), next, page.generated_at_ms);
-}
-
-void add_sums(Json& object, const ledger::UsageSums& sums) {
-  object["requests"] = sums.requests;
-  object["charged"] = sums.charged;
-  object["released"] = sums.released;
-  object["creditsCharged"] = credits_text(sums.credits);
-}
-
-}  // namespace
 
 std::string auth_context_body(const identity::Principal& principal) {
   return text_of({{"principal_id", principal.principal_id},

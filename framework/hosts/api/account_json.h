@@ -6,12 +6,18 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "hosts/api/account_query.h"
 #include "identity/account.h"
 #include "ledger/calls.h"
 #include "ledger/ledger.h"
 
 namespace turnpike::hosts::api {
+
+// The rows of a page, for other writers of the same rows.
+nlohmann::ordered_json row_json(const ledger::UsageRow& row);
+nlohmann::ordered_json row_json(const ledger::Allocation& allocation);
 
 std::string auth_context_body(const identity::Principal& principal);
 std::string credit_balance_body(std::string_view account_id, const ledger::Balance& balance);

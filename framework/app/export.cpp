@@ -1,0 +1,203 @@
+#include "app/export.h"
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "hosts/api/account_json.h"
+#include "ledger/statements.h"
+
+namespace turnpike::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint32_t page_rows = 1'000;
+constexpr std::int64_t catch_up_timeout_ms = 600'000;
+
+constexpr const char* usage_columns[] = {"billingAccountId", "messageId",      "requestId",
+                                         "clientRequestId",  "occurredAt",     "routeId",
+                                         "routeRevision",    "method",         "lane",
+                                         "creditCost",       "creditsCharged", "priceVersion",
+                                         "generation",       "outcome",        "outcomeReason",
+                                         "upstreamStatus",   "upstreamMs",     "apiKeyId",
+                                         "correctionId",     "correctionKind", "creditsRestored",
+                                         "correctedAt"};
+constexpr const char* allocation_columns[] = {"billingAccountId", "id",        "origin",
+                                              "credits",          "remaining", "effectiveAt",
+                                              "expiresAt",        "status"};
+
+std::string text_of(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// One object for a row, in both formats.
+Json row_of(const ledger::UsageRow& usage) {
+  Json row = {{"billingAccountId", usage.account_id}};
+  row.update(hosts::api::row_json(usage));
+  return row;
+}
+
+Json row_of(const ledger::Allocation& allocation) {
+  Json row = {{"billingAccountId", allocation.account_id}};
+  row.update(hosts::api::row_json(allocation));
+  return row;
+}
+
+// CSV has no objects: a correction becomes columns.
+Json flat(Json row) {
+  if (const auto found = row.find("correction"); found != row.end() && found->is_object()) {
+    const Json correction = *found;
+    row["correctionId"] = correction["correctionId"];
+    row["correctionKind"] = correction["kind"];
+    row["creditsRestored"] = correction["creditsRestored"];
+    row["correctedAt"] = correction["recordedAt"];
+  }
+  return row;
+}
+
+std::int64_t time_of(const ledger::UsageRow& usage) { return usage.occurred_at_ms; }
+std::int64_t time_of(const ledger::Allocation& allocation) { return allocation.effective_at_ms; }
+
+struct UsageTotals {
+  ledger::UsageSums sums;
+  ledger::Credits restored = 0;
+
+  void add(const ledger::UsageRow& usage) {
+    if (usage.restored) restored += usage.restored->units;
+    const std::string_view outcome = ledger::outcome_of(usage.outcome_reason);
+    sums += {1, outcome == "charged" ? 1 : 0, outcome == "released" ? 1 : 0, usage.credits_charged};
+  }
+  [[nodiscard]] Json row() const {
+    return {{"requests", sums.requests},
+            {"charged", sums.charged},
+            {"released", sums.released},
+            {"creditsCharged", std::to_string(sums.credits)},
+            {"creditsRestored", std::to_string(restored)}};
+  }
+};
+
+struct AllocationTotals {
+  std::int64_t rows = 0;
+  ledger::Credits credits = 0;
+  ledger::Credits remaining = 0;
+
+  void add(const ledger::Allocation& allocation) {
+    ++rows;
+    credits += allocation.units;
+    remaining += allocation.remaining;
+  }
+  [[nodiscard]] Json row() const {
+    return {{"allocations", rows},
+            {"credits", std::to_string(credits)},
+            {"remaining", std::to_string(remaining)}};
+  }
+};
+
+class Lines {
+ public:
+  Lines(ExportFormat format, std::span<const char* const> columns, std::ostream& out)
+      : format_(format), columns_(columns), out_(out) {
+    if (format_ == ExportFormat::ndjson) return;
+    Json header = Json::object();
+    for (const char* column : columns_) header[column] = column;
+    write_csv(header);
+  }
+
+  void row(const Json& row) {
+    if (format_ == ExportFormat::csv) return write_csv(flat(row));
+    out_ << text_of(row) << '\n';
+  }
+  void totals(Json totals) {
+    if (format_ == ExportFormat::ndjson) return row({{"totals", std::move(totals)}});
+    totals["billingAccountId"] = "totals";
+    write_csv(totals);
+  }
+
+ private:
+  void write_csv(const Json& row) {
+    for (const char* column : columns_) {
+      if (column != columns_.front()) out_ << ',';
+      const auto found = row.find(column);
+      if (found == row.end() || found->is_null()) continue;
+      out_ << csv_field(found->is_string() ? found->get_ref<const std::string&>()
+                                           : text_of(*found));
+    }
+    out_ << "\r\n";
+  }
+
+  const ExportFormat format_;
+  const std::span<const char* const> columns_;
+  std::ostream& out_;
+};
+
+// Every row of the accounts through `read`, one page of one account after the other.
+template <class Totals, class Read>
+Result<Unit, std::string> write_rows(const std::vector<std::string>& accounts,
+                                     const ExportRequest& request, Lines lines, std::ostream& out,
+                                     Read&& read) {
+  Totals totals;
+  for (const std::string& account : accounts) {
+    ledger::PageQuery query{account, std::nullopt, page_rows};
+    do {
+      const auto page = read(query);
+      if (!page.ok()) return page.error().message;
+      if (!page->has_value()) return std::string("the index of usage was made anew meanwhile");
+      for (const auto& item : (*page)->items) {
+        if (time_of(item) < request.from_ms) continue;
+        if (request.to_ms && time_of(item) >= *request.to_ms) continue;
+        totals.add(item);
+        lines.row(row_of(item));
+      }
+      query.after = (*page)->next;
+    } while (query.after && out.good());
+  }
+  lines.totals(totals.row());
+  if (!out.flush()) return std::string("the output could not be written");
+  return Unit{};
+}
+
+Result<std::vector<std::string>, std::string> accounts_of(storage::Node& node,
+                                                          const ExportRequest& request) {
+  if (request.account_id) {
+    const auto account = node.accounts().find(*request.account_id);
+    if (!account.ok()) return account.error().message;
+    if (!account->has_value()) return "there is no account '" + *request.account_id + "'";
+    return std::vector<std::string>{*request.account_id};
+  }
+  const auto all = node.accounts().list(std::nullopt);
+  if (!all.ok()) return all.error().message;
+  std::vector<std::string> ids = {""};  // calls that were paid without an account
+  for (const identity::Account& account : *all) ids.push_back(account.id);
+  return ids;
+}
+
+}  // namespace
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+Result<Unit, std::string> write_export(storage::Node& node, const ExportRequest& request,
+                                       std::ostream& out) {
+  const auto accounts = accounts_of(node, request);
+  if (!accounts.ok()) return accounts.error();
+  if (request.collection == ExportCollection::allocations) {
+    return write_rows<AllocationTotals>(
+        *accounts, request, Lines(request.format, allocation_columns, out), out,
+        [&](const ledger::PageQuery& query) { return node.usage().allocations(query); });
+  }
+  const auto indexed =
+      ledger::catch_up_whole(node.usage(), runtime::Deadline::after_ms(catch_up_timeout_ms));
+  if (!indexed.ok()) return indexed.error().message;
+  return write_rows<UsageTotals>(
+      *accounts, request, Lines(request.format, usage_columns, out), out,
+      [&](const ledger::PageQuery& query) { return node.usage().usage(query); });
+}
+
+}  // namespace turnpike::app

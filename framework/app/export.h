@@ -1,0 +1,44 @@
+// Export: usage facts and allocations as lines, for people's own tools. Rows are read page by page
+// from the newest to the oldest of each account, so no long snapshot holds the books' old versions,
+// and calls go on meanwhile; what is committed after an account was begun is not in it. The last
+// line has the totals.
+//
+//   ndjson  one JSON object a line, the row of the account routes with its billingAccountId; the
+//           last is {"totals": {...}}
+//   csv     RFC 4180: a header, CRLF, quotes where needed; the last row is called "totals" and has
+//           the sums of the columns of Credits
+//
+// Free functions; called by main()'s Thread; they block.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include <turnpike/result.h>
+
+#include "storage/node.h"
+
+namespace turnpike::app {
+
+enum class ExportCollection : std::uint8_t { usage, allocations };
+enum class ExportFormat : std::uint8_t { ndjson, csv };
+
+struct ExportRequest {
+  std::optional<std::string> account_id;  // nothing: all accounts
+  ExportCollection collection = ExportCollection::usage;
+  ExportFormat format = ExportFormat::ndjson;
+  std::int64_t from_ms = 0;           // usage that occurred, Credits effective, from here ...
+  std::optional<std::int64_t> to_ms;  // ... to before here
+};
+
+// The error is a sentence for the operator; what was written before it stands.
+Result<Unit, std::string> write_export(storage::Node& node, const ExportRequest& request,
+                                       std::ostream& out);
+
+// A field of a CSV row, in quotes where RFC 4180 section 2 wants them.
+std::string csv_field(std::string_view text);
+
+}  // namespace turnpike::app
