@@ -78,6 +78,14 @@ struct ExportWords {
   std::string to;
 };
 int run_export(const CommonOptions& options, const ExportWords& words);
+struct LedgerVerifyWords {
+  std::string checkpoint;       // a file; empty: none
+  std::string public_key;       // of its signer; empty: the service's own
+  bool signature_only = false;  // without the database
+};
+int run_ledger_verify(const CommonOptions& options, const LedgerVerifyWords& words);
+int run_ledger_checkpoint(const CommonOptions& options, const std::string& out);
+int run_ledger_key(const CommonOptions& options);
 int run_version(const CommonOptions& options);
 
 }  // namespace turnpike::app

@@ -23,6 +23,7 @@ struct Words {  // what the subcommands take besides the common options
   turnpike::identity::SpendCaps caps;
   bool dry_run = false;
   turnpike::app::ExportWords exported;
+  turnpike::app::LedgerVerifyWords verify;
 };
 
 // A subcommand with the options that all have.
@@ -149,8 +150,20 @@ void add_books_commands(CLI::App& app, CommonOptions& options, Words& words, int
 
 void add_ledger_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
   using namespace turnpike::app;
-  CLI::App* ledger = app.add_subcommand("ledger", "The books");
+  CLI::App* ledger = app.add_subcommand("ledger", "The books of Credits");
   ledger->require_subcommand(1);
+  CLI::App* verify = add(*ledger, "verify", "Audit the books; exit code 1 when they are not right",
+                         options, code, [&] { return run_ledger_verify(options, words.verify); });
+  verify->add_option("--checkpoint", words.verify.checkpoint, "They must still contain this file");
+  verify->add_option("--public-key", words.verify.public_key,
+                     "Of who signed it; by default this service");
+  verify->add_flag("--signature-only", words.verify.signature_only,
+                   "Check the checkpoint's signature alone, without a database");
+  add(*ledger, "checkpoint", "Audit the books and sign where they stand", options, code, [&] {
+    return run_ledger_checkpoint(options, words.file);
+  })->add_option("--out", words.file, "Write to this file instead of standard output");
+  add(*ledger, "key", "Print the public key that checkpoints are signed with", options, code,
+      [&] { return run_ledger_key(options); });
   add(*ledger, "restored",
       "After restoring a backup, all gateways stopped: fence what came after it", options, code,
       [&] { return run_ledger_restored(options); });
@@ -192,10 +205,10 @@ int main(int argc, char** argv) {
   add_account_commands(app, options, words, code);
   add_key_commands(app, options, words, code);
   add_books_commands(app, options, words, code);
-  add_ledger_commands(app, options, words, code);
   add_operator_commands(app, options, words, code);
   add(app, "paths", "Print where the configuration puts things", options, code,
       [&] { return run_paths(options); });
+  add_ledger_commands(app, options, words, code);
   add(app, "version", "Print the version", options, code, [&] { return run_version(options); });
   try {
     app.parse(argc, argv);
