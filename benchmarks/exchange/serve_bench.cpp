@@ -324,8 +324,10 @@ void Line_take_reply(benchmark::State& state) {
                                 route,
                                 route.reply_bytes_max,
                                 false,
+                                false,
                                 no_conditions,
                                 gateway().rules,
+                                {},
                                 {},
                                 0,
                                 0};

@@ -120,6 +120,22 @@ void read_storage(const Settings* node, Config& config, std::vector<Problem>& pr
   }
 }
 
+void read_free(const Settings* node, Config& config, std::vector<Problem>& problems) {
+  Section free(node, "free", problems);
+  free.choice("store", config.free_store, {{"node", FreeStore::node}, {"redis", FreeStore::redis}});
+  Section(free.child("redis"), "free.redis", problems).string("url", config.free_redis_url);
+  free.choice("unreachable", config.free_unreachable,
+              {{"refuse", FreeUnreachable::refuse}, {"local", FreeUnreachable::local}});
+  free.integer("nodes", config.nodes, 1, 10'000);
+  const Settings& at = node == nullptr ? Settings{} : *node;
+  if (config.free_store == FreeStore::redis && config.free_redis_url.empty()) {
+    free.report(at, "free.redis.url", "store redis needs a url such as redis://host:6379/0");
+  }
+  if (config.free_unreachable == FreeUnreachable::local && config.nodes == 0) {
+    free.report(at, "free.nodes", "unreachable: local needs the number of nodes");
+  }
+}
+
 void read_plugins(const Settings* node, Config& config, std::vector<Problem>& problems) {
   Section plugins(node, "plugins", problems);
   plugins.path("directory", config.plugins_directory);
@@ -201,6 +217,7 @@ Config decode(const Settings& tree, std::vector<Problem>& problems) {
               {"production", Environment::production}});
   top.path("data_dir", config.data_dir);
   read_storage(top.child("storage"), config, problems);
+  read_free(top.child("free"), config, problems);
   read_plugins(top.child("plugins"), config, problems);
   Section(top.child("registry"), "registry", problems).path("path", config.registry_path);
   read_hosts(top.child("hosts"), config, problems);

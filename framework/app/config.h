@@ -20,6 +20,11 @@ namespace turnpike::app {
 
 enum class Engine : std::uint8_t { sqlite, postgres };
 
+// Where the requests to free variants are counted: for one node in its database, for several in one
+// Redis; and what a node does while that cannot be reached.
+enum class FreeStore : std::uint8_t { node, redis };
+enum class FreeUnreachable : std::uint8_t { refuse, local };
+
 struct HostConfig {
   std::string listen;  // "address:port"; port 0 takes a free one; empty: not served
   // Public URL that documents are built from, without a final '/'; empty: http:// and the address
@@ -35,6 +40,11 @@ struct Config {
   std::string sqlite_path = "turnpike.db";  // relative to data_dir
   std::string postgres_url;
   bool migrate_at_start = true;
+
+  FreeStore free_store = FreeStore::node;
+  std::string free_redis_url;
+  FreeUnreachable free_unreachable = FreeUnreachable::refuse;
+  std::uint32_t nodes = 0;  // that share the limits under `local`
 
   std::string plugins_directory;                      // default: beside the binary
   std::map<std::string, std::string> plugins_sha256;  // file name -> hex; empty: not pinned

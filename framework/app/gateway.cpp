@@ -31,10 +31,14 @@
 #include "identity/cached_authenticator.h"
 #include "identity/operators.h"
 #include "lanes/credits.h"
+#include "lanes/free.h"
 #include "ledger/calls.h"
 #include "ledger/statements.h"
 #include "plugin/catalog.h"
+#include "quota/node_store.h"
+#include "quota/with_fallback.h"
 #include "runtime/limits_check.h"
+#include "storage/redis_quota.h"
 #include "wire/client.h"
 #include "wire/server.h"
 
@@ -123,8 +127,14 @@ struct Gateway::Parts {
   std::optional<plugin::Catalog> catalog;
   std::atomic<const plugin::Catalog*> stalls{nullptr};  // for the watchdog's thread
 
+  std::unique_ptr<quota::NodeStore> node_counts;    // all there are, or those while Redis is away
+  std::unique_ptr<quota::QuotaStore> redis_counts;  // null: one node
+  std::unique_ptr<quota::WithFallback> shared_counts;  // null: no fallback
+  quota::QuotaStore* free_counts = nullptr;
   std::optional<plugin::PluginHost> credits_host;
   std::optional<lanes::CreditsLane> credits;
+  std::optional<plugin::PluginHost> free_host;
+  std::optional<lanes::FreeLane> free;
   std::vector<exchange::ProviderSlot> providers;
   std::vector<exchange::LaneSlot> lanes;
   std::unique_ptr<Generations> generations;
@@ -220,6 +230,7 @@ Result<Unit, std::string> Gateway::start_runtime() {
       std::make_unique<ledger::PooledStatements>(parts_->node->usage(), parts_->runtime->pool());
   parts_->calls = std::make_unique<ledger::PooledCalls>(parts_->node->usage(), *parts_->ledger,
                                                         parts_->runtime->pool());
+  if (auto counting = open_free_counts(); !counting.ok()) return counting;
   identity::AuthenticatorSettings authenticator;
   authenticator.environment = config_.environment;
   parts_->authenticator = std::make_unique<identity::CachedAuthenticator>(
@@ -241,6 +252,30 @@ Result<Unit, std::string> Gateway::bind_api() {
   const auto bound = parts_->server->reserve("api", config_.api.listen);
   if (!bound.ok()) return bound.error();
   if (parts_->base_url.empty()) parts_->base_url = "http://" + bound->address;
+  return Unit{};
+}
+
+Result<Unit, std::string> Gateway::open_free_counts() {
+  Parts& parts = *parts_;
+  const bool is_one_node = config_.free_store == FreeStore::node;
+  std::optional<quota::NodeStore::Durable> durable;
+  if (is_one_node) {
+    durable.emplace(
+        quota::NodeStore::Durable{parts.node->free_counts(), parts.runtime->pool(), *parts.log});
+  }
+  parts.node_counts = std::make_unique<quota::NodeStore>(parts.clock, durable);
+  if (auto started = parts.node_counts->start(); !started.ok()) return started.error().message;
+  parts.free_counts = parts.node_counts.get();
+  if (is_one_node) return Unit{};
+  auto redis = storage::make_redis_quota({.url = config_.free_redis_url}, parts.random, *parts.log);
+  if (!redis.ok()) return "free.redis.url: " + redis.error();
+  parts.redis_counts = *std::move(redis);
+  parts.free_counts = parts.redis_counts.get();
+  if (config_.free_unreachable == FreeUnreachable::local) {
+    parts.shared_counts = std::make_unique<quota::WithFallback>(*parts.redis_counts,
+                                                                *parts.node_counts, config_.nodes);
+    parts.free_counts = parts.shared_counts.get();
+  }
   return Unit{};
 }
 
@@ -281,6 +316,9 @@ Result<Unit, std::string> Gateway::make_generations() {
   parts_->credits_host.emplace("credits", *parts_->resources);
   parts_->credits.emplace(*parts_->ledger, *parts_->ledger, transfer_ms_max(config_));
   parts_->lanes.push_back({&*parts_->credits, &*parts_->credits_host, nullptr});
+  parts_->free_host.emplace("free", *parts_->resources);
+  parts_->free.emplace(*parts_->free_counts);
+  parts_->lanes.push_back({&*parts_->free, &*parts_->free_host, nullptr});
   parts_->generations = std::make_unique<Generations>(
       Generations::Parts{.registry_path = config_.registry_path,
                          .data_dir = config_.data_dir,
@@ -290,7 +328,7 @@ Result<Unit, std::string> Gateway::make_generations() {
                          .secrets = read_secret,
                          .view = {.base_url = parts_->base_url,
                                   .cursor_key = parts_->cursor_key,
-                                  .features = {},
+                                  .features = {.free_lane = true},
                                   .http_status = hosts::api::http_status},
                          .calls_per_upstream_max = config_.calls_per_upstream_max,
                          .clock = parts_->clock,
@@ -314,8 +352,9 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->access_log = hosts::api::make_access_log(*parts_->log, *parts_->metrics);
   parts_->api = std::make_unique<hosts::api::ApiHost>(
       hosts::api::ApiHostParts{*parts_->backend, *parts_->authenticator, *parts_->ledger,
-                               *parts_->statements, *parts_->calls, *parts_->runtime, parts_->clock,
-                               parts_->random, *parts_->access_log},
+                               *parts_->statements, *parts_->calls, *parts_->free_counts,
+                               *parts_->runtime, parts_->clock, parts_->random,
+                               *parts_->access_log},
       hosts::api::ApiHostSettings{
           .cors_origins = config_.cors_origins,
           .build = {TURNPIKE_VERSION, TURNPIKE_BUILD, std::string(name_of(config_.environment))},

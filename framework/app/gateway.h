@@ -40,6 +40,7 @@ class Gateway {
   struct Parts;
   Result<Unit, std::string> open_stores();
   Result<Unit, std::string> start_runtime();
+  Result<Unit, std::string> open_free_counts();
   Result<Unit, std::string> load_plugins();
   Result<Unit, std::string> make_generations();
   Result<Unit, std::string> bind_api();

@@ -73,6 +73,9 @@ enum class Advice : std::uint8_t {
   X(gateway_transfer_limit, "gateway.transfer_limit", gateway, after_delay)                      \
   X(gateway_overloaded, "gateway.overloaded", gateway, after_delay)                              \
   X(gateway_account_concurrency, "gateway.account_concurrency_limited", caller, after_delay)     \
+  X(gateway_free_rate_limited, "gateway.free_rate_limited", caller, after_delay)                 \
+  X(gateway_free_limit_reached, "gateway.free_limit_reached", caller, never)                     \
+  X(gateway_free_unavailable, "gateway.free_unavailable", gateway, after_delay)                  \
   X(gateway_stopping, "gateway.stopping", gateway, same_request)                                 \
   X(gateway_plugin_fault, "gateway.plugin_fault", gateway, after_delay)                          \
   X(gateway_internal, "gateway.internal", gateway, after_delay)                                  \

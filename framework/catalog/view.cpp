@@ -67,6 +67,7 @@ View::View(registry::Installed installed, std::shared_ptr<const ReadinessSource>
     : installed_(std::move(installed)),
       readiness_(std::move(readiness)),
       options_(std::move(options)),
+      free_quotas_(*installed_.program),
       inventory_(inventory_text(installed_, options_.features)),
       kept_(kept_renderings),
       kept_openapi_(1) {

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "catalog/features.h"
+#include "catalog/free_quotas.h"
 #include "catalog/inventory.h"
 #include "catalog/page_request.h"
 #include "catalog/readiness.h"
@@ -58,6 +59,8 @@ class View {
   [[nodiscard]] Document render_openapi() const;
   [[nodiscard]] bool has_many_operations() const noexcept;
 
+  [[nodiscard]] const FreeQuotas& free_quotas() const noexcept { return free_quotas_; }
+
   [[nodiscard]] const registry::Generation& generation() const noexcept {
     return installed_.generation;
   }
@@ -72,6 +75,7 @@ class View {
   registry::Installed installed_;
   std::shared_ptr<const ReadinessSource> readiness_;
   ViewOptions options_;
+  FreeQuotas free_quotas_;
   std::string head_;       // members of every document: generation, manifest
   std::string summaries_;  // of all routes, one after the other, each without its readiness
   std::vector<std::size_t> summary_ends_;

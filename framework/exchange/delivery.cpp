@@ -218,7 +218,7 @@ bool Delivery::begin_stream() {
       ChargeRules::waive_unseen(terms_.no_charge_when, upstream_ns - slot_wait_ns_)) {
     treatment_ = Treatment::waived;
   }
-  ReplyHead head{status_, headers(), {}, terms_.facts};
+  ReplyHead head{status_, headers(), terms_.lane_headers, terms_.facts};
   if (treatment_ != Treatment::success) head.facts.credits_charged = 0;  // it will be released
   head.facts.gateway_us = microseconds(terms_.forwarded_ns - terms_.started_ns);
   head.facts.upstream_us = microseconds(upstream_ns);

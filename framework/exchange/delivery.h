@@ -49,7 +49,8 @@ class Delivery final : public ReplySink {
     bool keep_copy = false;     // of a streamed body that is short enough to be stored
     const registry::NoCharges& no_charge_when;
     const ChargeRules& rules;
-    ReplyFacts facts;  // of a streamed head, times apart
+    ReplyFacts facts;                           // of a streamed head, times apart
+    std::span<const OwnedHeader> lane_headers;  // of a streamed head
     std::int64_t started_ns = 0;
     std::int64_t forwarded_ns = 0;
   };

@@ -299,6 +299,7 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
                         lane_->role == LaneRole::free ? no_conditions : operation_->no_charge_when,
                         context_.rules,
                         facts(ReplyFrom::provider),
+                        ticket.headers,
                         started_ns_,
                         forwarded_ns_};
   if (lane.traits.buffer_whole) {
@@ -321,7 +322,7 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
                      {answered_ns_ + std::int64_t{limits::commit_budget_ms} * 1'000'000}, nullptr);
   releasing.outlive_caller();
   ticket.release(verdict.outcome, delivery.status(), releasing);
-  if (verdict.kind == Verdict::Kind::passed) return complete(delivery, {});
+  if (verdict.kind == Verdict::Kind::passed) return complete(delivery, ticket.headers);
   fail(delivery, verdict);
 }
 
@@ -359,7 +360,8 @@ void Passage::settle(Ticket& ticket, Delivery& delivery) {
   if (const auto* charged = std::get_if<Charged>(&finish)) {
     served_.credits_charged = charged->credits_charged;
     credits_remaining_ = charged->credits_remaining;
-    return complete(delivery, charged->headers);
+    ticket.headers.insert(ticket.headers.end(), charged->headers.begin(), charged->headers.end());
+    return complete(delivery, ticket.headers);
   }
   const auto* unknown = std::get_if<Unknown>(&finish);
   const Refusal& refusal =

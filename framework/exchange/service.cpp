@@ -185,6 +185,10 @@ class Binder {
         priced.x402_enabled = price.x402_enabled;
         priced.x402_terms_json = service_->x402_terms_[*operation.price];
       }
+      if (route.free_policy) {
+        priced.free_limits = program().free_policies()[*route.free_policy];
+        priced.free_bucket = program().free_buckets()[route.free_bucket].key;
+      }
       service_->priced_.push_back(priced);
     }
   }

@@ -92,8 +92,9 @@ struct KeptLane {
     };
     operations.reserve(binding.operations.size());
     for (PricedOperation operation : binding.operations) {
-      for (std::string_view* text : {&operation.route_id, &operation.path,
-                                     &operation.price_policy_key, &operation.x402_terms_json}) {
+      for (std::string_view* text :
+           {&operation.route_id, &operation.path, &operation.price_policy_key,
+            &operation.x402_terms_json, &operation.free_bucket}) {
         *text = keep(*text);
       }
       operations.push_back(operation);
@@ -213,7 +214,9 @@ class Ending final : public runtime::PoolWork {
 class GuardedTicket final : public Ticket {
  public:
   GuardedTicket(Guard& guard, std::shared_ptr<KeptLane> lane, std::unique_ptr<Ticket> ticket)
-      : guard_(guard), lane_(std::move(lane)), ticket_(std::move(ticket)) {}
+      : guard_(guard), lane_(std::move(lane)), ticket_(std::move(ticket)) {
+    headers = std::move(ticket_->headers);
+  }
 
   // Not ended: an exception passed through its call.
   ~GuardedTicket() override {

@@ -52,6 +52,23 @@ struct Sorted {
   }
 };
 
+std::string free_bucket_key(const Program& program, const Route& route, const FreePolicy& policy) {
+  if (policy.bucket_scope == "route") return "route:" + route.id;
+  if (policy.bucket_scope != "provider") return "shared:" + policy.bucket_scope;
+  return "provider:" + program.providers()[route.provider].key;
+}
+
+bool same_limits(const FreeLimits& left, const FreeLimits& right) {
+  const auto same = [](const Window& one, const Window& other) {
+    return one.limit == other.limit && one.seconds == other.seconds;
+  };
+  return same(left.window, right.window) && left.concurrency == right.concurrency &&
+         left.permit_ttl_seconds == right.permit_ttl_seconds &&
+         left.quota.has_value() == right.quota.has_value() &&
+         (!left.quota || same(*left.quota, *right.quota)) &&
+         left.cumulative_limit == right.cumulative_limit;
+}
+
 }  // namespace
 
 class Compiler {
@@ -193,6 +210,7 @@ class Compiler {
       if (route.free_policy) route.free_policy = free_policies.ranks[*route.free_policy];
     }
     program->routes_ = std::move(routes_);
+    add_free_buckets(*program);
     add_operations(*program, prices.ranks);
     program->index_ = std::make_unique<Index>(program->routes_);
     for (Upstream& upstream : program->upstreams_) {
@@ -205,6 +223,34 @@ class Compiler {
     places_[static_cast<std::size_t>(FactKind::upstream)] = std::move(upstreams.places);
     places_[static_cast<std::size_t>(FactKind::price)] = std::move(prices.places);
     return program;
+  }
+
+  // The limits of a bucket are the same whichever of its routes is called.
+  void add_free_buckets(Program& program) {
+    struct Known {
+      std::uint32_t bucket;
+      std::uint32_t route;  // the first one
+    };
+    std::unordered_map<std::string, Known> known;
+    for (std::uint32_t at = 0; at < program.routes_.size(); ++at) {
+      Route& route = program.routes_[at];
+      if (!route.free_policy) continue;
+      const FreePolicy& policy = program.free_policies_[*route.free_policy];
+      std::string key = free_bucket_key(program, route, policy);
+      const auto next = static_cast<std::uint32_t>(program.free_buckets_.size());
+      const auto [found, is_new] = known.try_emplace(key, Known{next, at});
+      route.free_bucket = found->second.bucket;
+      if (is_new) {
+        program.free_buckets_.push_back({std::move(key), *route.free_policy});
+        continue;
+      }
+      const FreePolicy& first =
+          program.free_policies_[program.free_buckets_[route.free_bucket].policy];
+      if (same_limits(first, policy)) continue;
+      problems_.add(Rule::bucket_differs, route_places_[at].place, path_of_route(at) + ".free",
+                    {policy.policy_key, first.policy_key,
+                     problems_.text_of(route_places_[found->second.route].place)});
+    }
   }
 
   void add_operations(Program& program, const std::vector<std::uint32_t>& price_ranks) {

@@ -68,6 +68,9 @@ namespace turnpike::registry {
   X(reason_missing, "a blocked route needs its `reason`, one public sentence")                    \
   X(reason_misplaced, "only a blocked route has a `reason`")                                      \
   X(permit_too_short, "permits of \"%\" last % ms, no longer than the deadline of % ms")          \
+  X(bucket_differs,                                                                               \
+    "`%` and `%` (%) count in one bucket with different limits; give one a bucket_scope of its "  \
+    "own: `route`, or {shared: NAME}")                                                            \
   X(free_without_price, "`free` is a variant of a priced operation; this route has no price")     \
   X(no_charge_without_price, "`no_charge_when` is about a price; this route has none")            \
   X(no_charge_shape, "expected one condition: %")                                                 \

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include <turnpike/lane.h>
 #include <turnpike/message.h>
 #include <turnpike/settings.h>
 
@@ -128,19 +129,18 @@ struct X402 {
   std::vector<X402Asset> assets;  // by key
 };
 
-struct Window {
-  std::uint32_t limit = 0;
-  std::uint32_t seconds = 0;
+using Window = RateWindow;
+
+struct FreePolicy : FreeLimits {
+  std::string policy_key;
+  std::string bucket_scope;  // "provider", "route" or the name of a shared bucket
 };
 
-struct FreePolicy {
-  std::string policy_key;
-  Window window;
-  std::uint32_t concurrency = 0;
-  std::uint32_t permit_ttl_seconds = 0;
-  std::optional<Window> quota;
-  std::optional<std::uint64_t> cumulative_limit;
-  std::string bucket_scope;  // "provider", "route" or the name of a shared bucket
+// Where requests to free variants are counted, for each account: routes that share a bucket have
+// the same limits.
+struct FreeBucket {
+  std::string key;           // "provider:govdata", "route:<id>", "shared:<name>"; never shown
+  std::uint32_t policy = 0;  // in Program::free_policies()
 };
 
 // ---- the entries --------------------------------------------------------------------------------
@@ -177,6 +177,7 @@ struct Route {
   bool enforce_declared = false;
   std::uint32_t deadline_ms = 0;
   std::optional<std::uint32_t> free_policy;           // in Program::free_policies()
+  std::uint32_t free_bucket = 0;                      // in Program::free_buckets(), with a policy
   Readiness readiness;                                // as programmed
   std::vector<std::string> forwarded_headers;         // caller headers sent on, lower case
   std::vector<std::string> allowed_response_headers;  // upstream headers passed back, lower case
@@ -242,6 +243,9 @@ class Program {
   [[nodiscard]] const std::vector<FreePolicy>& free_policies() const noexcept {
     return free_policies_;
   }
+  [[nodiscard]] const std::vector<FreeBucket>& free_buckets() const noexcept {
+    return free_buckets_;
+  }
   [[nodiscard]] const X402& x402() const noexcept { return x402_; }
 
   // RFC 8785 form of the whole program; SHA-256 of it, as "sha256:<hex>", names the generation.
@@ -262,6 +266,7 @@ class Program {
   std::vector<Upstream> upstreams_;
   std::vector<Price> prices_;
   std::vector<FreePolicy> free_policies_;
+  std::vector<FreeBucket> free_buckets_;
   X402 x402_;
   std::unique_ptr<Index> index_;
   std::string canonical_json_;

@@ -24,6 +24,7 @@ class OpenNode final : public Node {
         ledger_(make_ledger_store(context_, data_dir_ ? data_dir_->node_name() : "")),
         corrections_(make_correction_store(context_)),
         usage_(make_usage_store(context_)),
+        free_counts_(make_free_counts(context_)),
         manifest_(make_manifest_store(context_)),
         secrets_(make_shared_secrets(context_)) {
     database_.with([&](Connection& connection) {
@@ -38,6 +39,7 @@ class OpenNode final : public Node {
   ledger::LedgerStore& ledger() noexcept override { return *ledger_; }
   ledger::CorrectionStore& corrections() noexcept override { return *corrections_; }
   ledger::UsageStore& usage() noexcept override { return *usage_; }
+  quota::CounterStore& free_counts() noexcept override { return *free_counts_; }
   registry::ManifestStore& manifest() noexcept override { return *manifest_; }
   SharedSecrets& secrets() noexcept override { return *secrets_; }
 
@@ -51,6 +53,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<ledger::LedgerStore> ledger_;
   const std::unique_ptr<ledger::CorrectionStore> corrections_;
   const std::unique_ptr<ledger::UsageStore> usage_;
+  const std::unique_ptr<quota::CounterStore> free_counts_;
   const std::unique_ptr<registry::ManifestStore> manifest_;
   const std::unique_ptr<SharedSecrets> secrets_;
 };

@@ -24,6 +24,7 @@
 #include "ledger/corrections.h"
 #include "ledger/store.h"
 #include "ledger/usage.h"
+#include "quota/counter_store.h"
 #include "registry/generation.h"
 #include "storage/settings.h"
 #include "storage/shared_secrets.h"
@@ -56,6 +57,7 @@ class Node {
   [[nodiscard]] virtual ledger::LedgerStore& ledger() noexcept = 0;
   [[nodiscard]] virtual ledger::CorrectionStore& corrections() noexcept = 0;
   [[nodiscard]] virtual ledger::UsageStore& usage() noexcept = 0;
+  [[nodiscard]] virtual quota::CounterStore& free_counts() noexcept = 0;
   [[nodiscard]] virtual registry::ManifestStore& manifest() noexcept = 0;
   [[nodiscard]] virtual SharedSecrets& secrets() noexcept = 0;
 };

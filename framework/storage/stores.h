@@ -71,6 +71,7 @@ std::unique_ptr<ledger::LedgerStore> make_ledger_store(const Context& context,
                                                        const std::string& node_name);
 std::unique_ptr<ledger::UsageStore> make_usage_store(const Context& context);
 std::unique_ptr<registry::ManifestStore> make_manifest_store(const Context& context);
+std::unique_ptr<quota::CounterStore> make_free_counts(const Context& context);
 std::unique_ptr<SharedSecrets> make_shared_secrets(const Context& context);
 
 }  // namespace turnpike::storage

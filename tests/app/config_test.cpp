@@ -122,6 +122,23 @@ TEST_F(ConfigTest, PostgresNeedsItsUrl) {
   EXPECT_NE(config.error().front().message.find("needs a url"), std::string::npos);
 }
 
+TEST_F(ConfigTest, CountingFreeRequestsNeedsWhatItsChoicesNeed) {
+  const auto defaults = read_config("", {});
+  ASSERT_TRUE(defaults.ok());
+  EXPECT_EQ(defaults->free_store, FreeStore::node);
+  EXPECT_EQ(defaults->free_unreachable, FreeUnreachable::refuse);
+  const auto config = read_config("", {"free.store=redis", "free.unreachable=local"});
+  ASSERT_FALSE(config.ok());
+  ASSERT_EQ(config.error().size(), 2u);
+  EXPECT_NE(config.error()[0].text().find("free.redis.url"), std::string::npos);
+  EXPECT_NE(config.error()[1].text().find("free.nodes"), std::string::npos);
+  EXPECT_FALSE(read_config("", {"free.nodes=0"}).ok());
+  const auto shared = read_config("", {"free.store=redis", "free.redis.url=redis://h:6379/0",
+                                       "free.unreachable=local", "free.nodes=3"});
+  ASSERT_TRUE(shared.ok());
+  EXPECT_EQ(shared->nodes, 3u);
+}
+
 TEST_F(ConfigTest, AMissingFileSaysSo) {
   const auto config = read_config(path(), {});
   ASSERT_FALSE(config.ok());

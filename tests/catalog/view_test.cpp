@@ -514,6 +514,31 @@ TEST_F(OpenApiTest, NoChargeConditionsAreToldInWordsAndInFull) {
       << "the price of GET has no condition of its own";
 }
 
+// The rule, for every route of a program: both documents say the same.
+TEST_F(OpenApiTest, FreeVariantsAreTheSameInBothDocuments) {
+  const json document = openapi({.free_lane = true, .x402 = true});
+  std::size_t with = 0;
+  std::size_t without = 0;
+  for (const registry::Route& route : program_->routes()) {
+    const json shown = read(view_->detail(route.id, now_ms))["capability"];
+    if (shown["readiness"]["status"] != "ready") continue;
+    for (const json& operation : shown["operations"]) {
+      std::string method = operation["method"];
+      for (char& letter : method) letter = static_cast<char>(letter + 32);
+      const json& path = document["paths"][route.matcher.pattern][method];
+      ASSERT_EQ(operation.contains("free_rate_limit"), path.contains("x-service-free-variant"));
+      if (!operation.contains("free_rate_limit")) {
+        ++without;
+        continue;
+      }
+      EXPECT_EQ(operation["free_rate_limit"], path["x-service-free-variant"]);
+      ++with;
+    }
+  }
+  EXPECT_GT(with, 3u);
+  EXPECT_GT(without, 0u);
+}
+
 TEST_F(OpenApiTest, EveryReferenceResolves) {
   const json document = openapi({.free_lane = true, .x402 = true});
   const std::string text = document.dump();

@@ -89,6 +89,28 @@ class Postgres:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
+class Redis:
+    """A throw-away Redis on a port that was free, without a file."""
+
+    def __init__(self):
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{port}"
+        self.process = subprocess.Popen(
+            ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "",
+             "--appendonly", "no"], stdout=subprocess.PIPE, text=True)
+        for line in self.process.stdout:
+            if "Ready to accept connections" in line:
+                return
+        raise RuntimeError("redis-server did not start")
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
 class Gateway:
     """`turnpike serve` on free ports. Settings are `--set` texts; `registry` a directory."""
 

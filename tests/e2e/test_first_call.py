@@ -76,7 +76,8 @@ class FirstCall:
         self.assert_refused(get(BASE + "/daos", key=self.key[:-1] + "!"), 401,
                             "auth.credential_invalid")
         self.assert_refused(get(BASE + "/nothing", key=self.key), 404, "gateway.route_not_found")
-        self.assert_refused(get(BASE + "/daos:free", key=self.key), 404, "gateway.route_not_found")
+        self.assert_refused(get(BASE + "/governance-events:free", key=self.key), 404,
+                            "gateway.route_not_found")
         self.assert_refused(get(BASE + "/daos?a=%zz", key=self.key), 400, "request.query_malformed")
         self.assert_refused(get(BASE + "/daos?" + "a" * 65_537, key=self.key), 400,
                             "request.query_too_long")

@@ -69,6 +69,8 @@ routes:
   - path: /payable
     price: acme.payable
   - path: /free
+    methods: [GET, POST]
+    body: {max_bytes: 1024, media_types: [application/json]}
     free: acme.free
   - path: /gifts
     methods: [GET, POST]

@@ -15,6 +15,8 @@
 #include "exchange/charge_rules.h"
 #include "exchange/fakes.h"
 #include "exchange/program_fixture.h"
+#include "lanes/free.h"
+#include "quota/node_store.h"
 
 namespace turnpike::exchange {
 
@@ -46,6 +48,7 @@ class ServeTest : public ::testing::Test {
     const ProviderSlot providers[] = {{"scripted", &provider, &host}};
     std::vector<LaneSlot> lanes = {{&credits, &host, nullptr}, {&bench, &host, nullptr}};
     if (payment != nullptr) lanes.push_back({payment.get(), &host, nullptr});
+    if (free != nullptr) lanes.push_back({free.get(), &host, nullptr});
     BindInput input;
     input.installed.program = program_fixture();
     input.installed.generation.id = "gen_test";
@@ -70,6 +73,12 @@ class ServeTest : public ::testing::Test {
     payment->buffer_whole = true;
     install();
     return *payment;
+  }
+
+  // The real lane, on a real store in memory.
+  void install_free_lane() {
+    free = std::make_unique<lanes::FreeLane>(free_counts);
+    install();
   }
 
   Served run(const TestRequest& request = {}) {
@@ -114,6 +123,8 @@ class ServeTest : public ::testing::Test {
   lanes::CreditsLane credits{ledger, ledger.replays};
   ScriptedLane bench{journal, "bench", "x-bench-lane"};
   std::unique_ptr<ScriptedLane> payment;
+  quota::NodeStore free_counts{clock, std::nullopt};
+  std::unique_ptr<lanes::FreeLane> free;
   TestAuthenticator authenticator;
   TransferSlots transfers{2, 10};
   runtime::BlockingPool pool{1, 16};

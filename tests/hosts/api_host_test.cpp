@@ -161,9 +161,10 @@ TEST_F(ApiHostTest, AccountRoutesRefuseEveryOtherCredential) {
       {{"Authorization: Bearer good", "PAYMENT-SIGNATURE: e30="}, 400, "auth.credential_conflict"},
       {{"PAYMENT-SIGNATURE: e30="}, 400, "x402.not_payable"},
   };
-  for (const char* target : {"/v1/auth/context", "/v1/billing-accounts/acc_good/credit-balance",
-                             "/v1/billing-accounts/acc_good/billing?collection=usage",
-                             "/v1/billing-accounts/acc_good/usage"}) {
+  for (const char* target :
+       {"/v1/auth/context", "/v1/billing-accounts/acc_good/credit-balance",
+        "/v1/billing-accounts/acc_good/billing?collection=usage",
+        "/v1/billing-accounts/acc_good/usage", "/v1/billing-accounts/acc_good/free-quotas"}) {
     for (const Case& one : cases) {
       const HttpReply reply = get(target, one.headers);
       const std::string what = one.headers.empty() ? "none" : one.headers[0];
@@ -179,7 +180,8 @@ TEST_F(ApiHostTest, AccountRoutesRefuseEveryOtherCredential) {
 
 TEST_F(ApiHostTest, AccountRoutesTakeNoQuery) {
   for (const char* target :
-       {"/v1/auth/context?x=1", "/v1/billing-accounts/acc_good/credit-balance?x=1"}) {
+       {"/v1/auth/context?x=1", "/v1/billing-accounts/acc_good/credit-balance?x=1",
+        "/v1/billing-accounts/acc_good/free-quotas?x=1"}) {
     const HttpReply reply = get(target, {"Authorization: Bearer good"});
     EXPECT_EQ(reply.status, 400) << target;
     EXPECT_EQ(code_of(reply), "request.query_rejected") << target;
@@ -198,6 +200,20 @@ TEST_F(ApiHostTest, CreditBalanceIsACanonicalString) {
                               R"(","generatedAt":"2026-11-21T06:29:00.123Z"})");
     EXPECT_EQ(reply.header("cache-control"), "private, no-store");
   }
+}
+
+TEST_F(ApiHostTest, FreeQuotasNeedTheRegistryAndTheOwnAccount) {
+  const auto quotas_of = [this](const std::string& account, const std::string& token) {
+    return get("/v1/billing-accounts/" + account + "/free-quotas",
+               {"Authorization: Bearer " + token});
+  };
+  HttpReply reply = quotas_of("acc_good", "good");
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(code_of(reply), "registry.unavailable");
+  reply = quotas_of("acc_other", "good");
+  EXPECT_EQ(reply.status, 403);
+  EXPECT_EQ(code_of(reply), "account.forbidden");
+  EXPECT_EQ(code_of(quotas_of("acc_suspended", "suspended")), "account.suspended");
 }
 
 // The routes below an account, each with a query that it takes.

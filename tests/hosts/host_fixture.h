@@ -17,6 +17,7 @@
 #include "hosts/api/api_host.h"
 #include "hosts/http_client.h"
 #include "ledger/calls.h"
+#include "quota/node_store.h"
 
 namespace turnpike::tests {
 
@@ -148,6 +149,7 @@ class HostFixture : public testing::Test {
   ScriptedLedger ledger_;
   ScriptedStatements statements_;
   ScriptedCalls calls_;
+  quota::NodeStore free_counts_{clock_, std::nullopt};
   RecordingAccessLog access_log_;
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<hosts::api::ApiHost> host_;

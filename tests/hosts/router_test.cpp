@@ -29,6 +29,7 @@ TEST(RouterTest, FindsEveryEndpoint) {
       {"/v1/billing-accounts/acc_1/billing", Endpoint::billing, "acc_1"},
       {"/v1/billing-accounts/acc_1/usage", Endpoint::usage, "acc_1"},
       {"/v1/calls/019a", Endpoint::call, "019a"},
+      {"/v1/billing-accounts/acc_1/free-quotas", Endpoint::free_quotas, "acc_1"},
       {"/v1/gateway/govdata/global/v1/daos", Endpoint::gateway, ""},
       {"/v1/gateway/", Endpoint::gateway, ""},
   };

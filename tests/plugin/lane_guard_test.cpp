@@ -88,7 +88,8 @@ class ScriptedBoundLane final : public BoundLane {
       const PricedOperation& priced = operations_[request.operation];
       script_.seen = std::string(priced.route_id) + std::string(priced.path) +
                      std::string(priced.price_policy_key) + std::string(priced.x402_terms_json) +
-                     std::string(generation_id_) + std::string(public_origin_);
+                     std::string(priced.free_bucket) + std::string(generation_id_) +
+                     std::string(public_origin_);
     }
     if (script_.throws_in_admit) throw std::runtime_error("out of luck");
     if (script_.refusal) return *script_.refusal;
@@ -277,15 +278,16 @@ TEST_P(LaneGuardTest, ASettlementIsNotCancelledWithItsFiber) {
 TEST_P(LaneGuardTest, ALaneOutlivedByATicketKeepsItsOwnCopyOfTheBinding) {
   {
     std::string terms(100, 't');
-    const std::string route("route"), path("/path"), policy("policy"), id("gen_1"), origin("o");
+    const std::string route("route"), path("/path"), policy("policy"), bucket("bucket"),
+        id("gen_1"), origin("o");
     const PricedOperation operations[] = {
-        {route, 1, Method::get, path, policy, 1, 1, true, terms},
-        {route, 1, Method::post, path, policy, 1, 1, true, terms}};
+        {route, 1, Method::get, path, policy, 1, 1, true, terms, {}, bucket},
+        {route, 1, Method::post, path, policy, 1, 1, true, terms, {}, bucket}};
     bind(operations, id, origin);
     terms.assign(100, 'x');
   }
   const auto held = ticket();
-  EXPECT_EQ(script_.seen, "route/pathpolicy" + std::string(100, 't') + "gen_1o");
+  EXPECT_EQ(script_.seen, "route/pathpolicy" + std::string(100, 't') + "bucketgen_1o");
   EXPECT_EQ(script_.lanes, 1);
   bound_.reset();
   EXPECT_EQ(script_.lanes, 1);

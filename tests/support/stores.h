@@ -25,6 +25,8 @@ class ManualClock final : public Clock {
     now_ms_ += by_ms;
     monotonic_ns_ += by_ms * 1'000'000;
   }
+  // The wall clock is set; no time passes.
+  void step_ms(std::int64_t by_ms) noexcept { now_ms_ += by_ms; }
 
  private:
   std::atomic<std::int64_t> now_ms_;

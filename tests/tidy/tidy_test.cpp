@@ -57,16 +57,17 @@ const std::map<std::string, std::set<std::string>>& arrows() {
       {"registry", {"sdk", "base", "crypto", "runtime"}},
       {"ledger", {"sdk", "base", "crypto", "runtime"}},
       {"identity", {"sdk", "base", "crypto", "runtime"}},
-      {"storage", {"sdk", "base", "crypto", "runtime", "registry", "ledger", "identity"}},
+      {"quota", {"sdk", "base", "crypto", "runtime"}},
+      {"storage", {"sdk", "base", "crypto", "runtime", "registry", "ledger", "identity", "quota"}},
       {"plugin", {"sdk", "base", "crypto", "runtime", "wire", "registry"}},
-      {"lanes", {"sdk", "base", "crypto", "runtime", "ledger", "identity", "registry"}},
+      {"lanes", {"sdk", "base", "crypto", "runtime", "ledger", "identity", "registry", "quota"}},
       {"exchange",
        {"sdk", "base", "crypto", "runtime", "registry", "ledger", "identity", "plugin"}},
-      {"catalog", {"sdk", "base", "crypto", "runtime", "registry"}},
+      {"catalog", {"sdk", "base", "crypto", "runtime", "registry", "quota"}},
       {"hosts/operator", {"sdk", "base", "crypto", "runtime", "wire", "identity", "ledger"}},
       {"hosts/api",
-       {"sdk", "base", "crypto", "runtime", "wire", "registry", "ledger", "identity", "exchange",
-        "catalog"}},
+       {"sdk", "base", "crypto", "runtime", "wire", "registry", "ledger", "identity", "quota",
+        "exchange", "catalog"}},
   };
   return allowed;
 }
@@ -111,6 +112,7 @@ TEST(Quarantine, ThirdPartyLibrariesStayInTheirFolders) {
   const std::map<std::string, std::set<std::string>> homes = {
       {"Poco/Net/", {"framework/wire"}},
       {"Poco/Data/", {"framework/storage"}},
+      {"Poco/Redis/", {"framework/storage"}},
       {"Poco/Util/", {"framework/app"}},
       {"yaml-cpp/", {"framework/registry", "framework/app"}},
       {"boost/dll", {"framework/plugin"}},

@@ -188,4 +188,18 @@ void AccountRoutes::call(Turn& turn, std::string_view request_id) const {
   });
 }
 
+void AccountRoutes::free_quotas(Turn& turn, std::string_view account) const {
+  answer(turn, account, [&](const std::string& id) -> Body {
+    if (auto query = read_query(turn.request.query(), {}); !query.ok()) {
+      return std::move(query).error();
+    }
+    const auto view = parts_.backend.view();
+    if (view == nullptr) {
+      return base::Error{base::ErrorCode::registry_unavailable, "No registry is installed.", 1};
+    }
+    return view->free_quotas().body(id, parts_.free_counts, parts_.clock.now_ms(),
+                                    runtime::Deadline::after_ms(read_timeout_ms));
+  });
+}
+
 }  // namespace turnpike::hosts::api

@@ -1,6 +1,6 @@
-// The account routes that an API key may read: whom it speaks for, its Credits, its usage. Each one
-// admits its caller the same way and then answers from a port. Stateless over the ports it is
-// given; may suspend the fiber of the request.
+// The account routes that an API key may read: whom it speaks for, its Credits, its usage, what
+// free variants leave it. Each one admits its caller the same way and then answers from a port.
+// Stateless over the ports it is given; may suspend the fiber of the request.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,13 @@
 #include <turnpike/result.h>
 
 #include "exchange/choose_lane.h"
+#include "hosts/api/backend.h"
 #include "hosts/api/turn.h"
 #include "identity/authenticator.h"
 #include "ledger/calls.h"
 #include "ledger/ledger.h"
 #include "ledger/statements.h"
+#include "quota/store.h"
 
 namespace turnpike::hosts::api {
 
@@ -28,6 +30,8 @@ class AccountRoutes {
     ledger::Ledger& ledger;
     ledger::Statements& statements;
     ledger::Calls& calls;
+    quota::QuotaStore& free_counts;
+    Backend& backend;
     const Clock& clock;
   };
   // `cursor_key` is the secret that the nodes share.
@@ -40,6 +44,7 @@ class AccountRoutes {
   void usage(Turn& turn, std::string_view account) const;
   // What became of a call of the key's own account; any other id is 404.
   void call(Turn& turn, std::string_view request_id) const;
+  void free_quotas(Turn& turn, std::string_view account) const;
 
  private:
   using Caller = std::shared_ptr<const identity::Principal>;

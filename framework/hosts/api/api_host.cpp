@@ -26,9 +26,9 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
       cors_(std::move(settings.cors_origins)),
       public_routes_(parts.backend, parts.runtime.pool(), parts.clock, std::move(settings.build),
                      std::move(settings.reference)),
-      account_routes_(
-          {parts.authenticator, parts.ledger, parts.statements, parts.calls, parts.clock},
-          std::move(settings.cursor_key)) {
+      account_routes_({parts.authenticator, parts.ledger, parts.statements, parts.calls,
+                       parts.free_counts, parts.backend, parts.clock},
+                      std::move(settings.cursor_key)) {
   for (std::size_t loop = 0; loop < parts.runtime.loops().size(); ++loop) {
     ids_.push_back(std::make_unique<LoopIds>(LoopIds{base::UuidSource(parts.clock, parts.random)}));
   }
@@ -146,6 +146,8 @@ void ApiHost::dispatch_fixed(Turn& turn, Endpoint endpoint, const std::string& p
       return account_routes_.usage(turn, parameter);
     case Endpoint::call:
       return account_routes_.call(turn, parameter);
+    case Endpoint::free_quotas:
+      return account_routes_.free_quotas(turn, parameter);
     case Endpoint::gateway:
     case Endpoint::none:
       return;  // answered by dispatch()

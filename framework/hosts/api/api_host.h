@@ -28,6 +28,7 @@ struct ApiHostParts {
   ledger::Ledger& ledger;
   ledger::Statements& statements;
   ledger::Calls& calls;
+  quota::QuotaStore& free_counts;
   runtime::Runtime& runtime;
   const Clock& clock;
   Random& random;

@@ -13,7 +13,7 @@ struct FixedRoute {
   Endpoint endpoint;
 };
 
-constexpr std::array<FixedRoute, 14> fixed_routes = {{
+constexpr std::array<FixedRoute, 15> fixed_routes = {{
     {"/healthz", "", false, Endpoint::health},
     {"/readyz", "", false, Endpoint::readiness},
     {"/version", "", false, Endpoint::version},
@@ -28,15 +28,16 @@ constexpr std::array<FixedRoute, 14> fixed_routes = {{
     {"/v1/billing-accounts/", "/billing", true, Endpoint::billing},
     {"/v1/billing-accounts/", "/usage", true, Endpoint::usage},
     {"/v1/calls/", "", true, Endpoint::call},
+    {"/v1/billing-accounts/", "/free-quotas", true, Endpoint::free_quotas},
 }};
 
 }  // namespace
 
 std::string_view name_of(Endpoint endpoint) noexcept {
   constexpr std::array<std::string_view, endpoint_count> names = {
-      "none",           "health",       "readiness",  "version",   "openapi",
-      "reference",      "capabilities", "capability", "inventory", "auth_context",
-      "credit_balance", "billing",      "usage",      "call",      "gateway"};
+      "none",         "health",     "readiness",   "version",      "openapi",        "reference",
+      "capabilities", "capability", "inventory",   "auth_context", "credit_balance", "billing",
+      "usage",        "call",       "free_quotas", "gateway"};
   return names[static_cast<std::size_t>(endpoint)];
 }
 
@@ -65,6 +66,7 @@ std::string_view allowed_methods(Endpoint endpoint) noexcept {
     case Endpoint::billing:
     case Endpoint::usage:
     case Endpoint::call:
+    case Endpoint::free_quotas:
       return "GET, OPTIONS";
     default:
       return "GET, HEAD, OPTIONS";

@@ -22,10 +22,11 @@ enum class Endpoint : std::uint8_t {
   billing,
   usage,
   call,
+  free_quotas,
   gateway,
 };
 
-inline constexpr std::size_t endpoint_count = 15;
+inline constexpr std::size_t endpoint_count = 16;
 
 // For logs and metrics.
 std::string_view name_of(Endpoint endpoint) noexcept;

@@ -37,6 +37,7 @@ int http_status(base::ErrorCode code) noexcept {
       return 414;
     case gateway_account_concurrency: case billing_credits_reserved:
     case billing_key_cap_reached:
+    case gateway_free_rate_limited: case gateway_free_limit_reached:
       return 429;
     case request_headers_too_large:
       return 431;
@@ -51,6 +52,7 @@ int http_status(base::ErrorCode code) noexcept {
     case gateway_route_blocked: case gateway_evidence_stale: case gateway_upstream_credential:
     case gateway_upstream_rate_limited: case gateway_upstream_unavailable:
     case gateway_transfer_limit: case gateway_overloaded: case gateway_stopping:
+    case gateway_free_unavailable:
     case billing_pricing_unavailable: case billing_ledger_unavailable: case billing_lease_lost:
     case billing_settlement_unknown: case catalog_inventory_incomplete:
       return 503;

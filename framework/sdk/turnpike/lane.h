@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,21 @@
 
 namespace turnpike {
 
+// At most `limit` requests in each window of `seconds`; windows are aligned to 1970.
+struct RateWindow {
+  std::uint32_t limit = 0;
+  std::uint32_t seconds = 0;
+};
+
+// What the `:free` variant of an operation allows each account in one bucket.
+struct FreeLimits {
+  RateWindow window;
+  std::uint32_t concurrency = 0;
+  std::uint32_t permit_ttl_seconds = 0;  // longer than any call of the operation
+  std::optional<RateWindow> quota;
+  std::optional<std::uint64_t> cumulative_limit;
+};
+
 // What one operation costs, as the lane sees it. Views are valid as long as the BoundLane.
 struct PricedOperation {
   std::string_view route_id;
@@ -35,7 +51,9 @@ struct PricedOperation {
   std::uint32_t price_version = 0;
   std::uint32_t credit_cost = 0;
   bool x402_enabled = false;
-  std::string_view x402_terms_json;  // canonical JSON array of terms, "[]" when none
+  std::string_view x402_terms_json;       // canonical JSON array of terms, "[]" when none
+  std::optional<FreeLimits> free_limits;  // of its `:free` variant; nothing: it has none
+  std::string_view free_bucket;           // where they are counted; stable over generations
 };
 
 // All but `settings`, which is valid during bind(), is valid as long as the BoundLane.
@@ -123,6 +141,10 @@ class Ticket {
   virtual Finish settle(const ReplyView& reply, Call& call) = 0;
   // Anything else: give the units back. `upstream_status` is 0 when there was no upstream reply.
   virtual void release(Outcome outcome, int upstream_status, Call& call) = 0;
+
+  // Added to the upstream's reply, charged or not and streamed or not; those of Charged come on
+  // top. Set before admit() returns.
+  std::vector<OwnedHeader> headers;
 };
 
 using Admission = std::variant<std::unique_ptr<Ticket>, Refusal, Replay>;

@@ -85,7 +85,9 @@ class GuardedProvider final : public Provider {
 
 class GuardedTicket final : public Ticket {
  public:
-  explicit GuardedTicket(std::unique_ptr<Ticket> inner) : inner_(std::move(inner)) {}
+  explicit GuardedTicket(std::unique_ptr<Ticket> inner) : inner_(std::move(inner)) {
+    headers = std::move(inner_->headers);
+  }
   Finish settle(const ReplyView& reply, Call& call) noexcept override {
     try {
       return inner_->settle(reply, call);

@@ -1,0 +1,43 @@
+// FreeQuotas: what the free variants of a program leave to an account, as `GET .../free-quotas`
+// shows it: one entry for each provider and bucket scope. Of a provider's routes with a bucket
+// each, the one with the least left in its window speaks for all.
+//
+// Made with its View, of the same program; immutable. body() may suspend, any fiber or Thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "quota/store.h"
+#include "registry/program.h"
+
+namespace turnpike::catalog {
+
+class FreeQuotas {
+ public:
+  explicit FreeQuotas(const registry::Program& program);
+
+  // Error: gateway.free_unavailable.
+  [[nodiscard]] Result<std::string, base::Error> body(std::string_view account_id,
+                                                      quota::QuotaStore& store, std::int64_t now_ms,
+                                                      runtime::Deadline deadline) const;
+
+ private:
+  struct Bucket {
+    std::string key;
+    quota::Limits limits;
+  };
+  struct Entry {
+    std::string provider_key;
+    std::string scope;
+    std::vector<Bucket> buckets;
+  };
+  std::vector<Entry> entries_;  // by provider key and scope
+};
+
+}  // namespace turnpike::catalog

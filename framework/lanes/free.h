@@ -1,0 +1,30 @@
+// The free lane: `<path>:free` with the caller's API key. Nothing is charged, held, recorded or
+// replayed; what an account may ask for is bounded by the limits of the operation's bucket. A lane
+// like any plugin's, but built in, since it stands on the quota store.
+//
+// A permit is out from the admission until the upstream's part has ended, however it ended, so who
+// has a whole reply may always begin the next call.
+//
+// Owned by app/; the store outlives it. Its bound lanes are used by all loop Threads at once.
+#pragma once
+
+#include <memory>
+
+#include <turnpike/lane.h>
+
+#include "quota/store.h"
+
+namespace turnpike::lanes {
+
+class FreeLane final : public Lane {
+ public:
+  explicit FreeLane(quota::QuotaStore& store) noexcept : store_(store) {}
+  [[nodiscard]] LaneTraits traits() const noexcept override;
+  // Refuses every setting: what is free is the registry's.
+  Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) override;
+
+ private:
+  quota::QuotaStore& store_;
+};
+
+}  // namespace turnpike::lanes

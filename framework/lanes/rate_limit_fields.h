@@ -1,0 +1,21 @@
+// The fields RateLimit-Policy and RateLimit, in the form of
+// draft-ietf-httpapi-ratelimit-headers-11. No partition keys: whose quota it is, and in which
+// bucket it is counted, is nobody's to see. Pure functions; any Thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "quota/limits.h"
+
+namespace turnpike::lanes {
+
+// "window";q=60;w=60, "concurrency";q=4;qu="concurrent-requests"
+std::string rate_limit_policy(const quota::Limits& limits);
+
+// "window";r=59;t=42, ... of all limits; of a refused request, of the exhausted ones alone, so that
+// no `t` lies behind its Retry-After.
+std::string rate_limit(const quota::Limits& limits, const quota::Standing& standing,
+                       std::optional<quota::Limit> refused_by);
+
+}  // namespace turnpike::lanes

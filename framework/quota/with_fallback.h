@@ -1,0 +1,55 @@
+// WithFallback: what a node does while the store that all nodes share cannot be reached: each
+// enforces its share of every limit alone, in memory. Shares are rounded down, so the nodes
+// together never grant more than a limit meanwhile; a limit too small to be shared is refused. What
+// the shared store granted before is not known here, and what is granted here is not told to it
+// later: an operator who cannot have that chooses to refuse.
+//
+// Owned by app/, over stores that outlive it; as safe as they are.
+#pragma once
+
+#include "quota/node_store.h"
+#include "quota/store.h"
+
+namespace turnpike::quota {
+
+class WithFallback final : public QuotaStore {
+ public:
+  WithFallback(QuotaStore& shared, NodeStore& local, std::uint32_t nodes) noexcept
+      : shared_(shared), local_(local), nodes_(nodes) {}
+
+  const Bucket& bucket(std::string_view key) override { return shared_.bucket(key); }
+
+  Result<Decision, base::Error> take(std::string_view account_id, const Bucket& bucket,
+                                     const Limits& limits, runtime::Deadline deadline) override {
+    auto decided = shared_.take(account_id, bucket, limits, deadline);
+    if (decided.ok()) return decided;
+    const auto share = share_of(limits, nodes_);
+    if (!share) return decided;
+    auto local = local_.take(account_id, local_.bucket(bucket.key), *share, deadline);
+    if (local.ok()) count_other_shares(local->standing, limits, *share);
+    return local;
+  }
+
+  // What cannot be read is not made up: a share is not the account's quota.
+  Result<Standing, base::Error> read(std::string_view account_id, const Bucket& bucket,
+                                     const Limits& limits, runtime::Deadline deadline) override {
+    return shared_.read(account_id, bucket, limits, deadline);
+  }
+
+ private:
+  // As if the other nodes had spent theirs, so that what is left is left here.
+  static void count_other_shares(Standing& standing, const Limits& limits, const Limits& share) {
+    standing.counts.window += limits.window.limit - share.window.limit;
+    if (limits.quota) standing.counts.quota += limits.quota->limit - share.quota->limit;
+    if (limits.cumulative_limit) {
+      standing.counts.cumulative += *limits.cumulative_limit - *share.cumulative_limit;
+    }
+    standing.in_use += limits.concurrency - share.concurrency;
+  }
+
+  QuotaStore& shared_;
+  NodeStore& local_;
+  const std::uint32_t nodes_;
+};
+
+}  // namespace turnpike::quota

@@ -1,0 +1,39 @@
+// RedisQuota: the QuotaStore of several nodes, in one Redis. A decision is one Lua script, so it is
+// one atomic step by the clock of the server. Chosen library: Poco::Redis; it blocks, so one Thread
+// of our own talks to the server and sends all that waits at a moment in one pipeline: a loop is
+// never blocked, and a round trip is shared.
+//
+// Keys: turnpike:free:<account>:<bucket>:counts (a hash) and :permits (a sorted set by the time
+// they end), which the server forgets when they say nothing any more; turnpike:free:clock, the
+// latest time seen, so that a clock that steps back begins no window anew. One server, not a
+// cluster: the script touches keys of several slots. How durable counts are is that server's
+// configuration.
+//
+// Owned by app/. take() and read() from any fiber or plain Thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <turnpike/host.h>
+#include <turnpike/result.h>
+
+#include "base/log.h"
+#include "quota/store.h"
+
+namespace turnpike::storage {
+
+struct RedisSettings {
+  std::string url;                  // redis://[[user]:password@]host[:port][/database]
+  std::uint32_t timeout_ms = 500;   // of a connect and of a round trip
+  std::uint32_t retry_ms = 250;     // after a failure; meanwhile everything is refused at once
+  std::uint32_t asks_max = 16'384;  // that wait
+};
+
+// The error is a sentence for the operator, without the password. An unreachable server is none:
+// it may come up later.
+Result<std::unique_ptr<quota::QuotaStore>, std::string> make_redis_quota(
+    const RedisSettings& settings, Random& random, base::Log& log);
+
+}  // namespace turnpike::storage

@@ -1,0 +1,287 @@
+// What NodeStore does beyond the port: counts outlive the process, whatever ends it, and entries
+// that say nothing are forgotten. The database is real; the clock is the test's.
+#include "quota/node_store.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+
+#include "conformance/engines.h"
+
+namespace turnpike::quota {
+namespace {
+
+Limits limits(std::uint32_t window, std::optional<std::uint64_t> cumulative = {}) {
+  Limits limits;
+  limits.window = {window, 60};
+  limits.quota = Window{window, 3'600};
+  limits.cumulative_limit = cumulative;
+  limits.concurrency = 1'000'000;
+  limits.permit_ttl_seconds = 60;
+  return limits;
+}
+
+class NodeStoreTest : public OnEveryEngine {
+ protected:
+  void SetUp() override {
+    OnEveryEngine::SetUp();
+    if (!IsSkipped()) start();
+  }
+  void TearDown() override { free_.reset(); }
+
+  void start() {
+    free_ = std::make_unique<NodeStore>(store_->clock,
+                                        NodeStore::Durable{node_->free_counts(), pool_, *log_});
+    ASSERT_TRUE(free_->start().ok());
+  }
+  // As an orderly stop and a start are.
+  void restart() {
+    free_.reset();
+    start();
+  }
+
+  Decision take(const Limits& of) {
+    auto decided = free_->take("acc_1", free_->bucket("b"), of, soon());
+    EXPECT_TRUE(decided.ok());
+    return decided.ok() ? *std::move(decided) : Decision{};
+  }
+  // Takes and gives back `count` permits, each confirmed; how many were granted.
+  int granted(const Limits& of, int count) {
+    int result = 0;
+    for (int at = 0; at < count; ++at) {
+      const Decision decision = take(of);
+      if (decision.permit == nullptr) continue;
+      EXPECT_TRUE(decision.permit->confirm(soon()).ok());
+      ++result;
+    }
+    return result;
+  }
+  std::uint64_t stored(const Limits&) {
+    const auto counts = node_->free_counts().find("acc_1", "b");
+    EXPECT_TRUE(counts.ok());
+    return counts.ok() && *counts ? (*counts)->cumulative : 0;
+  }
+  static runtime::Deadline soon() { return runtime::Deadline::after_ms(10'000); }
+
+  runtime::BlockingPool pool_{2, 64};
+  std::unique_ptr<base::Log> log_ = base::make_silent_log();
+  std::unique_ptr<NodeStore> free_;
+};
+TURNPIKE_ON_EVERY_ENGINE(NodeStoreTest);
+
+TEST_P(NodeStoreTest, ARestartGivesNothingBackAndTakesNothing) {
+  const Limits of = limits(100, 1'000);
+  EXPECT_EQ(granted(of, 40), 40);
+  restart();
+  EXPECT_EQ(stored(of), 40u) << "an orderly stop writes exactly";
+  EXPECT_EQ(granted(of, 100), 60);
+  restart();
+  EXPECT_EQ(granted(of, 10), 0);
+  store_->clock.move_ms(3'600'000);
+  EXPECT_EQ(granted(of, 101), 100) << "the next window";
+  restart();
+  store_->clock.move_ms(3'600'000);
+  EXPECT_EQ(take(of).standing.counts.cumulative, 201u) << "the total outlives the windows";
+}
+
+TEST_P(NodeStoreTest, WhatWasConfirmedIsStoredAlready) {
+  const Limits of = limits(100'000);
+  for (std::uint64_t at = 1; at <= 200; ++at) {
+    const Decision decision = take(of);
+    ASSERT_TRUE(decision.permit->confirm(soon()).ok());
+    ASSERT_GE(stored(of), at);
+    ASSERT_LE(stored(of), at + 1'024);
+  }
+}
+
+TEST_P(NodeStoreTest, RowsAreAheadByNoMoreThanASixteenthOfALimit) {
+  const Limits of = limits(320);
+  for (std::uint64_t at = 1; at <= 300; ++at) {
+    const Decision decision = take(of);
+    ASSERT_TRUE(decision.permit->confirm(soon()).ok());
+    ASSERT_LE(stored(of), at + 20);
+  }
+}
+
+TEST_P(NodeStoreTest, AClockThatStepsBackGrantsNothingTwice) {
+  const Limits of = limits(5);
+  EXPECT_EQ(granted(of, 6), 5);
+  store_->clock.step_ms(-3'700'000);
+  EXPECT_EQ(granted(of, 6), 0);
+  free_->reclaim(1'000'000);
+  restart();
+  EXPECT_EQ(granted(of, 6), 0) << "nor after a restart";
+  free_.reset();
+  ASSERT_TRUE(node_->free_counts().drop_ended(store_->clock.now_ms() + 100'000'000, 100).ok());
+  start();
+  store_->clock.step_ms(-86'400'000);
+  EXPECT_EQ(granted(of, 6), 5) << "the row is gone, so this counts in the latest window";
+  EXPECT_EQ(granted(of, 6), 0);
+}
+
+TEST_P(NodeStoreTest, ForgetsWhatSaysNothingAndKeepsTotals) {
+  free_.reset();  // its keeper would reclaim beside us
+  NodeStore memory(store_->clock, std::nullopt);
+  const auto take_in = [&](const char* bucket, const Limits& of) {
+    return *memory.take("acc_1", memory.bucket(bucket), of, soon());
+  };
+  auto out = take_in("held", limits(5));
+  take_in("ended", limits(5));
+  take_in("total", limits(5, 10));
+  EXPECT_EQ(memory.entries(), 3u);
+  memory.reclaim(1'000'000);
+  EXPECT_EQ(memory.entries(), 3u) << "their windows go on";
+  store_->clock.move_ms(3'600'000);
+  memory.reclaim(1'000'000);
+  EXPECT_EQ(memory.entries(), 2u) << "a permit is out; a total has nowhere else to be";
+  out.permit.reset();
+  memory.reclaim(1'000'000);
+  EXPECT_EQ(memory.entries(), 1u);
+}
+
+TEST_P(NodeStoreTest, ATotalComesBackFromItsRow) {
+  const Limits of = limits(100, 50);
+  EXPECT_EQ(granted(of, 30), 30);
+  store_->clock.move_ms(3'600'000);
+  while (free_->entries() > 0) free_->reclaim(1'000'000);
+  EXPECT_EQ(granted(of, 100), 20);
+}
+
+TEST_P(NodeStoreTest, RowsThatHaveEndedAreDropped) {
+  EXPECT_EQ(granted(limits(5), 1), 1);
+  restart();
+  auto& rows = node_->free_counts();
+  EXPECT_EQ(*rows.drop_ended(store_->clock.now_ms(), 100), 0u);
+  EXPECT_EQ(*rows.drop_ended(store_->clock.now_ms() + 3'600'000, 100), 1u);
+}
+
+TEST_P(NodeStoreTest, AnotherGatewayTakesTheCountingOverAndNothingIsGrantedTwice) {
+  const Limits of = limits(100, 1'000);
+  EXPECT_EQ(granted(of, 30), 30);
+  const auto other_node = store_->open(storage::Role::tool);
+  NodeStore other(store_->clock, NodeStore::Durable{other_node->free_counts(), pool_, *log_});
+  ASSERT_TRUE(other.start().ok());
+  const auto take_in = [&](NodeStore& store) {
+    const auto decided = store.take("acc_1", store.bucket("b"), of, soon());
+    return decided.ok() && (*decided).permit != nullptr && (*decided).permit->confirm(soon()).ok();
+  };
+  std::uint64_t by_other = 0;
+  std::uint64_t by_former = 0;
+  for (int at = 0; at < 200; ++at) {
+    by_other += take_in(other) ? 1 : 0;
+    by_former += take_in(*free_) ? 1 : 0;
+  }
+  EXPECT_LE(by_former, 6u) << "what its row was ahead";
+  EXPECT_LE(30 + by_former + by_other, 100u);
+  EXPECT_GE(30 + 6 + by_other, 100u);
+  EXPECT_FALSE(take_in(*free_));
+}
+
+// Fails when told to.
+class FailingCounts final : public CounterStore {
+ public:
+  Result<Unit, base::Error> write(std::span<const CounterRow>, std::int64_t) override {
+    if (is_failing.load()) return failure();
+    return Unit{};
+  }
+  Result<std::optional<Counts>, base::Error> find(std::string_view, std::string_view) override {
+    if (is_failing.load()) return failure();
+    return std::optional<Counts>();
+  }
+  Result<std::int64_t, base::Error> begin_term() override { return std::int64_t{0}; }
+  Result<std::uint64_t, base::Error> drop_ended(std::int64_t, std::uint32_t) override {
+    return std::uint64_t{0};
+  }
+  static base::Error failure() { return {base::ErrorCode::gateway_free_unavailable, "down"}; }
+  std::atomic<bool> is_failing{false};
+};
+
+TEST(NodeStoreFailing, GrantsNothingThatCannotBeCounted) {
+  const support::ManualClock clock;
+  FailingCounts counts;
+  runtime::BlockingPool pool(2, 64);
+  const auto log = base::make_silent_log();
+  NodeStore store(clock, NodeStore::Durable{counts, pool, *log});
+  ASSERT_TRUE(store.start().ok());
+  const Limits of = limits(1'000);
+  const auto take = [&] {
+    return store.take("acc_1", store.bucket("b"), of, runtime::Deadline::after_ms(10'000));
+  };
+  auto first = take();
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE((*first).permit->confirm(runtime::Deadline::after_ms(10'000)).ok());
+  counts.is_failing = true;
+  auto second = take();
+  ASSERT_TRUE(second.ok());
+  const auto confirmed = (*second).permit->confirm(runtime::Deadline::after_ms(10'000));
+  ASSERT_FALSE(confirmed.ok()) << "its reply must not be shown";
+  EXPECT_EQ(confirmed.error().code, base::ErrorCode::gateway_free_unavailable);
+  EXPECT_FALSE(take().ok());
+  counts.is_failing = false;
+  const auto until = runtime::Deadline::after_ms(20'000);
+  while (!take().ok() && !until.passed()) std::this_thread::yield();
+  auto third = take();
+  ASSERT_TRUE(third.ok()) << "it is written again by itself";
+  EXPECT_TRUE((*third).permit->confirm(runtime::Deadline::after_ms(10'000)).ok());
+}
+
+// ---- kill -9 ------------------------------------------------------------------------------------
+
+constexpr int child_threads = 8;  // in kill_child.cpp
+
+int read_replies(int pipe, int enough) {
+  int replies = 0;
+  char bytes[256];
+  while (replies < enough) {
+    const ssize_t size = ::read(pipe, bytes, sizeof bytes);
+    if (size <= 0) break;
+    replies += static_cast<int>(size);
+  }
+  return replies;
+}
+
+TEST_P(NodeStoreTest, AKillGivesNothingBackAndForgetsAtMostWhatWasInFlight) {
+  free_.reset();
+  node_.reset();
+  constexpr std::uint64_t limit = 1'000'000;
+  std::uint64_t seen = 0;
+  for (int kill = 0; kill < 3; ++kill) {
+    int pipe[2];
+    ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
+    const storage::Settings settings = store_->settings();
+    const bool is_sqlite = GetParam() == storage::Engine::sqlite;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::fcntl(pipe[1], F_SETFD, 0);
+      const std::string program = TURNPIKE_BINARY_DIR "/tests/quota_kill_child";
+      const std::string target = is_sqlite ? settings.sqlite_path : settings.postgres_url;
+      ::execl(program.c_str(), program.c_str(), is_sqlite ? "sqlite" : "postgres",
+              settings.data_dir.c_str(), target.c_str(), std::to_string(pipe[1]).c_str(), nullptr);
+      ::_exit(127);
+    }
+    ::close(pipe[1]);
+    const int wanted = 500 + 700 * kill;
+    int replies = read_replies(pipe[0], wanted);
+    EXPECT_GE(replies, wanted);
+    ::kill(child, SIGKILL);
+    replies += read_replies(pipe[0], 1'000'000);
+    ::close(pipe[0]);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    seen += static_cast<std::uint64_t>(replies);
+
+    const auto node = store_->open(storage::Role::tool);
+    const auto counts = node->free_counts().find("acc_1", "b");
+    ASSERT_TRUE(counts.ok() && counts->has_value());
+    EXPECT_GE((*counts)->cumulative, seen) << "nothing a caller has seen is given back";
+    EXPECT_LE((*counts)->cumulative, seen + child_threads + 1'024) << "nor is much taken";
+    EXPECT_LT((*counts)->cumulative, limit);
+    seen = (*counts)->cumulative;
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::quota
