@@ -2,9 +2,10 @@
 """The whole gateway beside nginx, in one run on this machine's loopback.
 
 1. Forward: requests per second of nginx `proxy_pass` (two workers, reuseport, kept upstream
-   connections), of the gateway unpaid (a test-only lane that charges nothing) and of the gateway
-   paid with Credits on SQLite and on PostgreSQL, at 64 and 512 connections, rounds alternating,
-   medians, ratios; fdatasync p50 of the disk beside them.
+   connections), of the gateway unpaid (a test-only lane that charges and counts nothing), of its
+   `:free` variant counted on SQLite and in Redis, and of the gateway paid with Credits on SQLite
+   and on PostgreSQL, at 64 and 512 connections, rounds alternating, medians, ratios; fdatasync p50
+   of the disk beside them.
 2. Hold: memory and threads of the gateway with 10,000 idle connections, and with 10,000 calls in
    flight on an upstream that takes a second.
 
@@ -26,7 +27,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
-from gateway import BUILD, Gateway, Postgres  # noqa: E402: the path is set above
+from gateway import BUILD, Gateway, Postgres, Redis  # noqa: E402: the path is set above
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 SECONDS_EACH = int(os.environ.get("SECONDS_EACH", "3"))
@@ -38,12 +39,15 @@ UNPAID = ("X-Test-Unpaid", "1")
 REGISTRY = """
 provider: {{key: bench, name: Bench, base_path: /v1/gateway/bench}}
 prices: {{bench.standard: {{version: 1, credit_cost: 1}}}}
+free_policies:
+  bench.free: {{window: {{limit: 2000000000, seconds: 86400}}, concurrency: 100000,
+               quota: {{limit: 2000000000, seconds: 31536000}}}}
 upstreams:
   bench:
     plugin: http
     settings: {{base_url: "http://{address}", prefix: /v1/gateway/bench,
                allow_private_addresses: true, connections_max: {connections}}}
-defaults: {{price: bench.standard}}
+defaults: {{price: bench.standard, free: bench.free}}
 routes: [{{path: /item}}]
 """
 
@@ -72,7 +76,7 @@ class Nginx:
         self.directory.cleanup()
 
 
-def bench_gateway(address, *, connections, postgres_url=None, credits=0, accounts=0):
+def bench_gateway(address, *, connections, postgres_url=None, credits=0, accounts=0, settings=()):
     """A started gateway with the http provider and the unpaid lane, and the keys of its callers."""
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-bench-"))
     (scratch / "registry").mkdir()
@@ -85,7 +89,7 @@ def bench_gateway(address, *, connections, postgres_url=None, credits=0, account
     gateway = Gateway(registry=scratch / "registry", plugins=scratch / "plugins",
                       postgres_url=postgres_url,
                       settings=["limits.connections_max=40000",
-                                "limits.calls_per_upstream_max=40000"])
+                                "limits.calls_per_upstream_max=40000", *settings])
     keys = [gateway.new_key(credits=credits)[1] for _ in range(accounts)]
     return gateway.start(), keys
 
@@ -136,6 +140,7 @@ def forward():
                      "location / { proxy_pass http://origin; proxy_http_version 1.1;"
                      " proxy_set_header Connection ''; } }")
     postgres = Postgres()
+    redis = Redis()
     gateways = []
     try:
         address = f"127.0.0.1:{upstream_port}"
@@ -146,14 +151,21 @@ def forward():
                                              accounts=ACCOUNTS,
                                              postgres_url=postgres.new_database())
         gateways.append(other)
+        counted, counted_keys = bench_gateway(
+            address, connections=512, accounts=ACCOUNTS,
+            settings=["free.store=redis", f"free.redis.url={redis.url}"])
+        gateways.append(counted)
         target = "/v1/gateway/bench/item"
         url = {gateway: "http://%s:%d%s" % (*gateway.addresses["api"], target)
                for gateway in gateways}
         unpaid, sqlite_paid = scripts(sqlite.directory, sqlite_keys)
         _, postgres_paid = scripts(other.directory, postgres_keys)
+        _, redis_free = scripts(counted.directory, counted_keys)
         sides = {
             "nginx proxy_pass": (f"http://127.0.0.1:{proxy_port}{target}", unpaid),
             "unpaid forward": (url[sqlite], unpaid),
+            "free, SQLite": (url[sqlite] + ":free", sqlite_paid),
+            "free, Redis": (url[counted] + ":free", redis_free),
             "paid, SQLite": (url[sqlite], sqlite_paid),
             "paid, PostgreSQL": (url[other], postgres_paid),
         }
@@ -178,6 +190,7 @@ def forward():
         proxy.close()
         upstream.close()
         postgres.close()
+        redis.stop()
 
 
 def process_state(process):
