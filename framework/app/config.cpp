@@ -254,11 +254,11 @@ std::optional<Problem> apply_setting(Settings& tree, const std::string& setting,
       node->kind = Settings::Kind::map;
     }
     const auto known = std::find_if(node->fields.begin(), node->fields.end(),
-                                    [&](const auto& field) { return field.first == word; });
+                                    [&](const auto& field) { return field.name == word; });
     if (known != node->fields.end()) {
-      node = &known->second;
+      node = &known->value;
     } else {
-      node = &node->fields.emplace_back(word, Settings{}).second;
+      node = &node->fields.emplace_back(Settings::Field{word, {}}).value;
     }
     node->file = "--set";
     node->line = number;

@@ -318,17 +318,17 @@ void append_canonical(std::string& out, const Settings& settings) {
       return;
     case Settings::Kind::map: {
       std::size_t written = 0;
-      std::vector<const std::pair<std::string, Settings>*> fields;
+      std::vector<const Settings::Field*> fields;
       for (const auto& field : settings.fields) fields.push_back(&field);
       std::sort(fields.begin(), fields.end(), [](const auto* left, const auto* right) {
-        return base::canonical_key_less(left->first, right->first);
+        return base::canonical_key_less(left->name, right->name);
       });
       out.push_back('{');
       for (const auto* field : fields) {
         if (written++ > 0) out.push_back(',');
-        base::append_canonical_string(out, field->first);
+        base::append_canonical_string(out, field->name);
         out.push_back(':');
-        append_canonical(out, field->second);
+        append_canonical(out, field->value);
       }
       out.push_back('}');
       return;

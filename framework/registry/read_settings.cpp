@@ -50,7 +50,7 @@ Settings read_tree_of(const Cursor& value, std::string_view file, bool& sound) {
     case NodeKind::map:
       settings.kind = Settings::Kind::map;
       for (const Cursor& field : value.fields()) {
-        settings.fields.emplace_back(std::string(field.key()), read_tree_of(field, file, sound));
+        settings.fields.push_back({std::string(field.key()), read_tree_of(field, file, sound)});
       }
       if (settings.find("secret") != nullptr && !secret_reference(settings)) {
         value.report(Rule::secret_shape);

@@ -47,10 +47,10 @@ class Context {
   void (*entry_)() = nullptr;
   ExceptionState exceptions_;
   // Used under ASan and TSan only.
-  void* fake_stack_ = nullptr;
-  const void* stack_bottom_ = nullptr;
-  std::size_t stack_bytes_ = 0;
-  void* thread_record_ = nullptr;
+  [[maybe_unused]] void* fake_stack_ = nullptr;
+  [[maybe_unused]] const void* stack_bottom_ = nullptr;
+  [[maybe_unused]] std::size_t stack_bytes_ = 0;
+  [[maybe_unused]] void* thread_record_ = nullptr;
 };
 
 }  // namespace turnpike::runtime

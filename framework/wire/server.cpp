@@ -15,7 +15,7 @@ constexpr std::int64_t loop_answer_ms = 1'000;
 class LoopServer final : public Server {
  public:
   LoopServer(runtime::Runtime& runtime, const ServerLimits& limits, base::Log& log)
-      : runtime_(runtime), shared_(limits, log), acceptor_(runtime, shared_, loops_) {
+      : shared_(limits, log), acceptor_(runtime, shared_, loops_) {
     for (const auto& loop : runtime.loops()) {
       loops_.push_back(std::make_unique<ServerLoop>(shared_, *loop));
     }
@@ -81,7 +81,6 @@ class LoopServer final : public Server {
     return true;
   }
 
-  runtime::Runtime& runtime_;
   ServerShared shared_;
   std::vector<std::unique_ptr<ServerLoop>> loops_;
   Acceptor acceptor_;

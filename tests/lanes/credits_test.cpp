@@ -362,7 +362,7 @@ TEST_F(CreditsLaneTest, AReplyThatCannotBeWrittenIsNotCharged) {
 TEST_F(CreditsLaneTest, HasNoSettings) {
   Settings settings;
   settings.kind = Settings::Kind::map;
-  settings.fields.emplace_back("price", Settings{});
+  settings.fields.push_back({"price", Settings{}});
   const auto result = lane.bind({operations, settings, "gen_1", ""}, host);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().where, "price");

@@ -69,7 +69,7 @@ inline Settings scalar(std::string text) {
   node.text = std::move(text);
   return node;
 }
-inline Settings map(std::vector<std::pair<std::string, Settings>> fields) {
+inline Settings map(std::vector<Settings::Field> fields) {
   Settings node;
   node.kind = Settings::Kind::map;
   node.fields = std::move(fields);

@@ -14,7 +14,7 @@ Settings scalar(std::string text, bool quoted = false, bool is_secret = false) {
   return node;
 }
 
-Settings map(std::vector<std::pair<std::string, Settings>> fields) {
+Settings map(std::vector<Settings::Field> fields) {
   Settings node;
   node.kind = Settings::Kind::map;
   node.fields = std::move(fields);

@@ -56,36 +56,24 @@ inline std::string_view nearest_name(std::string_view name,
 }
 
 struct Settings {
+  struct Field;  // a key and its value
   enum class Kind : std::uint8_t { null, scalar, list, map };
 
   Kind kind = Kind::null;
   bool quoted = false;     // the scalar was quoted in YAML, so it is a string even if it reads 12
   bool is_secret = false;  // text is a secret's value; empty when the secret is not available
   std::string text;        // scalar
-  std::vector<Settings> items;                           // list
-  std::vector<std::pair<std::string, Settings>> fields;  // map, in source order
-  std::string file;                                      // where this node stood, for messages
+  std::vector<Settings> items;  // list
+  std::vector<Field> fields;    // map, in source order
+  std::string file;             // where this node stood, for messages
   int line = 0;
   int column = 0;
 
   // The value under `key`, or null when this is no map or has no such key.
-  [[nodiscard]] const Settings* find(std::string_view key) const noexcept {
-    for (const auto& [name, value] : fields) {
-      if (name == key) return &value;
-    }
-    return nullptr;
-  }
-
+  [[nodiscard]] const Settings* find(std::string_view key) const noexcept;
   // The first key that is not in `known`, or empty.
   [[nodiscard]] std::string_view unknown_key(
-      std::initializer_list<std::string_view> known) const noexcept {
-    for (const auto& [name, value] : fields) {
-      bool found = false;
-      for (std::string_view allowed : known) found = found || allowed == name;
-      if (!found) return name;
-    }
-    return {};
-  }
+      std::initializer_list<std::string_view> known) const noexcept;
 
   // Refuses a node that is no map and any key that is not in `known`, naming the nearest known one.
   [[nodiscard]] Done only(std::initializer_list<std::string_view> known) const {
@@ -151,5 +139,27 @@ struct Settings {
     return Failure{FailureKind::invalid_settings, "expected " + expected, std::string(key), false};
   }
 };
+
+struct Settings::Field {
+  std::string name;
+  Settings value;
+};
+
+inline const Settings* Settings::find(std::string_view key) const noexcept {
+  for (const Field& field : fields) {
+    if (field.name == key) return &field.value;
+  }
+  return nullptr;
+}
+
+inline std::string_view Settings::unknown_key(
+    std::initializer_list<std::string_view> known) const noexcept {
+  for (const Field& field : fields) {
+    bool found = false;
+    for (std::string_view allowed : known) found = found || allowed == field.name;
+    if (!found) return field.name;
+  }
+  return {};
+}
 
 }  // namespace turnpike

@@ -233,7 +233,7 @@ void import_block_times(Run& run, Input& input) {
       throw ImportError("the blocks file has no two columns on line " +
                         std::to_string(reader.line()));
     }
-    cells.fields.emplace_back("block", JsonValue{JsonValue::Kind::number, false, row[0], {}, {}});
+    cells.fields.push_back({"block", {JsonValue::Kind::number, false, row[0], {}, {}}});
     try {
       const MaybeInteger block = integer_field(cells, "block");
       const auto time_ms = ms_of_seconds(row[1]);

@@ -307,8 +307,7 @@ GovernorEvent decode_row(const std::vector<std::string>& columns, std::vector<st
   object.kind = Kind::object;
   for (std::size_t at = 0; at < columns.size(); ++at) {
     if (!is_utf8(row[at])) throw BadRecord(columns[at] + " is not UTF-8");
-    object.fields.emplace_back(columns[at],
-                               JsonValue{Kind::string, false, std::move(row[at]), {}, {}});
+    object.fields.push_back({columns[at], {Kind::string, false, std::move(row[at]), {}, {}}});
   }
   const Fields fields(object);
   const auto has = [&](std::string_view name) {

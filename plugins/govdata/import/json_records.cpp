@@ -41,8 +41,8 @@ void append_json(std::string& out, const JsonValue& value) {
       out += '{';
       for (std::size_t at = 0; at < value.fields.size(); ++at) {
         if (at > 0) out += ',';
-        out += nlohmann::json(value.fields[at].first).dump() + ":";
-        append_json(out, value.fields[at].second);
+        out += nlohmann::json(value.fields[at].name).dump() + ":";
+        append_json(out, value.fields[at].value);
       }
       out += '}';
       return;
@@ -65,7 +65,8 @@ class Tree {
     if (!open_.empty() && open_.back()->kind == Kind::array) {
       place = &open_.back()->items.emplace_back();
     } else if (!open_.empty()) {
-      place = &open_.back()->fields.emplace_back(std::move(key_), JsonValue{}).second;
+      open_.back()->fields.push_back({std::move(key_), JsonValue{}});
+      place = &open_.back()->fields.back().value;
     }
     place->kind = kind;
     return place;

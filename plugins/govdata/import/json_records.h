@@ -14,12 +14,13 @@
 namespace turnpike::govdata {
 
 struct JsonValue {
+  struct Field;  // a name and its value
   enum class Kind { null, boolean, number, string, array, object };
   Kind kind = Kind::null;
   bool truth = false;
   std::string text;  // a string's value, or a number's own digits
   std::vector<JsonValue> items;
-  std::vector<std::pair<std::string, JsonValue>> fields;
+  std::vector<Field> fields;
 
   // Null when this is no object or has no such field.
   [[nodiscard]] const JsonValue* find(std::string_view name) const;
@@ -30,6 +31,11 @@ struct JsonValue {
   [[nodiscard]] std::string_view scalar(std::string_view name) const;
   // Compact JSON with the numbers' own digits.
   [[nodiscard]] std::string dump() const;
+};
+
+struct JsonValue::Field {
+  std::string name;
+  JsonValue value;
 };
 
 struct JsonRecord {

@@ -16,7 +16,7 @@ Settings scalar(const std::string& text, bool secret = false) {
   return node;
 }
 
-Settings map_of(std::vector<std::pair<std::string, Settings>> fields) {
+Settings map_of(std::vector<Settings::Field> fields) {
   Settings node;
   node.kind = Settings::Kind::map;
   node.fields = std::move(fields);

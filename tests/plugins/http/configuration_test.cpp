@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::string_view names[] = {"id"};
 
-Result<Configuration> read(std::vector<std::pair<std::string, Settings>> fields,
-                           std::vector<std::pair<std::string, Settings>> route = {}) {
+Result<Configuration> read(std::vector<Settings::Field> fields,
+                           std::vector<Settings::Field> route = {}) {
   const Settings settings = map(std::move(fields));
   const Settings own = map(std::move(route));
   const BoundOperation operation{"route-1", Method::get, "/v1/gateway/acme/items/{id}", names, &own,
@@ -19,8 +19,8 @@ Result<Configuration> read(std::vector<std::pair<std::string, Settings>> fields,
 }
 
 // "where: message"
-std::string problem(std::vector<std::pair<std::string, Settings>> fields,
-                    std::vector<std::pair<std::string, Settings>> route = {}) {
+std::string problem(std::vector<Settings::Field> fields,
+                    std::vector<Settings::Field> route = {}) {
   const auto configuration = read(std::move(fields), std::move(route));
   EXPECT_FALSE(configuration.ok());
   if (configuration.ok()) return {};
@@ -28,7 +28,7 @@ std::string problem(std::vector<std::pair<std::string, Settings>> fields,
   return configuration.error().where + ": " + configuration.error().message;
 }
 
-const std::pair<std::string, Settings> base{"base_url", scalar("https://api.example.com/v2/")};
+const Settings::Field base{"base_url", scalar("https://api.example.com/v2/")};
 
 TEST(Configuration, DefaultsNeedABaseUrlAlone) {
   const auto read_one = read({base});

@@ -56,7 +56,7 @@ class OverSocketsTest : public ::testing::Test {
     client_->stop();
   }
 
-  void bind(const std::string& base_url, std::vector<std::pair<std::string, Settings>> fields = {},
+  void bind(const std::string& base_url, std::vector<Settings::Field> fields = {},
             bool allow_private_addresses = true) {
     fields.emplace_back("base_url", scalar(base_url));
     if (allow_private_addresses) {

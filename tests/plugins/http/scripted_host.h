@@ -176,7 +176,7 @@ inline Settings secret(std::string text) {
   node.is_secret = true;
   return node;
 }
-inline Settings map(std::vector<std::pair<std::string, Settings>> fields) {
+inline Settings map(std::vector<Settings::Field> fields) {
   Settings node;
   node.kind = Settings::Kind::map;
   node.fields = std::move(fields);

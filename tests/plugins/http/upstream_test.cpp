@@ -16,7 +16,7 @@ using ::testing::Not;
 constexpr std::string_view credential = "hush-4711";
 constexpr std::string_view names[] = {"id"};
 
-using Fields = std::vector<std::pair<std::string, Settings>>;
+using Fields = std::vector<Settings::Field>;
 
 const Failure unsent{FailureKind::transport, "connection refused", {}, false};
 const Failure maybe_sent{FailureKind::transport, "connection reset", {}, true};
