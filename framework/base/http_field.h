@@ -1,6 +1,6 @@
-// What may stand in an HTTP header field (RFC 9110, sections 5.1 and 5.5). Pure functions; every
-// field of every message passes through them, so they look at eight bytes at a time, or branch only
-// at the end.
+// What may stand in an HTTP header field (RFC 9110, sections 5.1 and 5.5) and in a URL. Pure
+// functions; every message passes through them, so they look at eight bytes at a time, or branch
+// only at the end.
 #pragma once
 
 #include <array>
@@ -23,6 +23,18 @@ constexpr std::array<std::uint8_t, 256> make_not_token_table() {
 
 inline constexpr auto not_token_table = make_not_token_table();
 
+inline constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
+
+// Not zero exactly when a byte of the word is under `limit` or is DEL; it does not tell which: the
+// borrows run upwards.
+template <std::uint64_t limit>
+constexpr std::uint64_t suspects(std::uint64_t word) noexcept {
+  const std::uint64_t low = (word - limit * ones) & ~word;
+  const std::uint64_t flipped = word ^ (0x7F * ones);
+  const std::uint64_t deletes = (flipped - ones) & ~flipped;
+  return (low | deletes) & (0x80 * ones);
+}
+
 constexpr bool is_value_byte(char c) noexcept {
   const auto byte = static_cast<unsigned char>(c);
   return (byte >= 0x20 && byte != 0x7F) || byte == '\t';
@@ -41,24 +53,36 @@ constexpr bool is_field_name(std::string_view name) noexcept {
 
 // No control byte but the tab.
 inline bool is_field_value(std::string_view value) noexcept {
-  constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
-  constexpr std::uint64_t high_bits = 0x80 * ones;
   std::size_t at = 0;
   for (; value.size() - at >= 8; at += 8) {
     std::uint64_t word = 0;
     std::memcpy(&word, value.data() + at, 8);
-    // Sets the high bit of bytes under 0x20, and of 0x7F; it may also do so for the byte above such
-    // a one, and so for a good word only when it holds a tab: then the bytes are looked at.
-    const std::uint64_t low = (word - 0x20 * ones) & ~word;
-    const std::uint64_t flipped = word ^ (0x7F * ones);
-    const std::uint64_t deletes = (flipped - ones) & ~flipped;
-    if (((low | deletes) & high_bits) == 0) continue;
+    if (http_field_detail::suspects<0x20>(word) == 0) continue;
     for (std::size_t byte = at; byte < at + 8; ++byte) {
       if (!http_field_detail::is_value_byte(value[byte])) return false;
     }
   }
   for (; at < value.size(); ++at) {
     if (!http_field_detail::is_value_byte(value[at])) return false;
+  }
+  return true;
+}
+
+// Neither blank nor control byte nor anything beyond ASCII: what may stand in a URL at all.
+inline bool is_visible_ascii(std::string_view text) noexcept {
+  const auto is_visible = [](char c) { return c > 0x20 && c < 0x7F; };
+  std::size_t at = 0;
+  for (; text.size() - at >= 8; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, 8);
+    const std::uint64_t beyond = word & (0x80 * http_field_detail::ones);
+    if ((http_field_detail::suspects<0x21>(word) | beyond) == 0) continue;
+    for (std::size_t byte = at; byte < at + 8; ++byte) {
+      if (!is_visible(text[byte])) return false;
+    }
+  }
+  for (; at < text.size(); ++at) {
+    if (!is_visible(text[at])) return false;
   }
   return true;
 }

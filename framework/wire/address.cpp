@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/http_field.h"
 #include "wire/grammar.h"
 #include "wire/target.h"
 
@@ -139,10 +140,7 @@ std::optional<UpstreamUrl> parse_upstream_url(std::string_view url) noexcept {
   } else {
     return std::nullopt;
   }
-  for (const char c : url) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte <= 0x20 || byte >= 0x7F || c == '#') return std::nullopt;
-  }
+  if (!base::is_visible_ascii(url) || url.find('#') != url.npos) return std::nullopt;
   const std::size_t end = std::min(url.find_first_of("/?"), url.size());
   parsed.authority = url.substr(0, end);
   parsed.target = end == url.size() ? std::string_view("/") : url.substr(end);

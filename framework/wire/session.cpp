@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "runtime/fiber.h"
+#include "wire/send_pieces.h"
 
 namespace turnpike::wire {
 namespace {
@@ -351,28 +352,15 @@ bool Session::wait_for_client() noexcept {
 // Sends everything, or breaks the connection off. The pieces are consumed.
 bool Session::transmit_pieces(iovec* pieces, int count) noexcept {
   while (count > 0) {
-    msghdr message{};
-    message.msg_iov = pieces;
-    message.msg_iovlen = static_cast<std::size_t>(count);
-    const ssize_t sent = ::sendmsg(connection_->socket(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = send_pieces(connection_->socket(), pieces, count);
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN) return broken();
       if (!wait_for_client()) return broken();
       continue;
     }
-    auto left = static_cast<std::size_t>(sent);
-    unaccounted_ += left;
-    take_turns(left);
-    while (count > 0 && left >= pieces->iov_len) {
-      left -= pieces->iov_len;
-      ++pieces;
-      --count;
-    }
-    if (count > 0) {
-      pieces->iov_base = static_cast<char*>(pieces->iov_base) + left;
-      pieces->iov_len -= left;
-    }
+    unaccounted_ += static_cast<std::uint64_t>(sent);
+    take_turns(static_cast<std::size_t>(sent));
   }
   return true;
 }

@@ -10,6 +10,7 @@
 #include "runtime/fiber.h"
 #include "runtime/loop.h"
 #include "wire/origin_pool.h"
+#include "wire/send_pieces.h"
 
 namespace turnpike::wire {
 namespace {
@@ -142,23 +143,10 @@ Io UpstreamConnection::send_tls(std::string_view bytes, const Patience& patience
 Io UpstreamConnection::send_plain(iovec* pieces, int count, const Patience& patience,
                                   bool& is_begun, bool& is_whole) noexcept {
   while (count > 0) {
-    msghdr message{};
-    message.msg_iov = pieces;
-    message.msg_iovlen = static_cast<std::size_t>(count);
-    const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = send_pieces(socket_, pieces, count);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) return broken(errno);
     if (sent >= 0) {
       is_begun = true;
-      auto left = static_cast<std::size_t>(sent);
-      while (count > 0 && left >= pieces->iov_len) {
-        left -= pieces->iov_len;
-        ++pieces;
-        --count;
-      }
-      if (count > 0) {
-        pieces->iov_base = static_cast<char*>(pieces->iov_base) + left;
-        pieces->iov_len -= left;
-      }
       continue;
     }
     const Patience look{patience.call, patience.at_most.earlier(Deadline::after_ms(look_ms))};

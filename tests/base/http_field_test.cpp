@@ -22,9 +22,9 @@ TEST(HttpField, EveryByteOfANameIsJudgedAsTheGrammarSays) {
 }
 
 // At every place of the words it is read in, beside bytes that a carry could change.
-TEST(HttpField, EveryByteOfAValueIsJudgedAsTheGrammarSays) {
+TEST(HttpField, EveryByteOfAValueOrAUrlIsJudgedAsTheGrammarSays) {
   EXPECT_TRUE(is_field_value(""));
-  for (const char beside : {' ', 'x', '\t', '~', '\x80', '\xFF'}) {
+  for (const char beside : {' ', '!', 'x', '\t', '~', '\x80', '\xFF'}) {
     for (std::size_t length = 1; length <= 17; ++length) {
       for (std::size_t place = 0; place < length; ++place) {
         for (int value = 0; value < 256; ++value) {
@@ -32,6 +32,9 @@ TEST(HttpField, EveryByteOfAValueIsJudgedAsTheGrammarSays) {
           text[place] = static_cast<char>(value);
           const bool is_good = (value >= 0x20 && value != 0x7F) || value == '\t';
           ASSERT_EQ(is_field_value(text), is_good) << length << " " << place << " " << value;
+          const bool is_beside_visible = length == 1 || (beside > ' ' && beside < 0x7F);
+          ASSERT_EQ(is_visible_ascii(text), is_beside_visible && value > 0x20 && value < 0x7F)
+              << length << " " << place << " " << value;
         }
       }
     }

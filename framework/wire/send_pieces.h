@@ -1,0 +1,38 @@
+// send_pieces(): one send of what is left of a message that lies in pieces. Header-only; any
+// Thread.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cstddef>
+
+namespace turnpike::wire {
+
+// As sendmsg(2), without waiting. Takes what was sent off the pieces and their count.
+inline ssize_t send_pieces(int socket, iovec*& pieces, int& count) noexcept {
+  constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  ssize_t sent = 0;
+  if (count == 1) {  // the usual case has the cheaper call
+    sent = ::send(socket, pieces->iov_base, pieces->iov_len, flags);
+  } else {
+    msghdr message{};
+    message.msg_iov = pieces;
+    message.msg_iovlen = static_cast<std::size_t>(count);
+    sent = ::sendmsg(socket, &message, flags);
+  }
+  if (sent < 0) return sent;
+  auto left = static_cast<std::size_t>(sent);
+  while (count > 0 && left >= pieces->iov_len) {
+    left -= pieces->iov_len;
+    ++pieces;
+    --count;
+  }
+  if (count > 0) {
+    pieces->iov_base = static_cast<char*>(pieces->iov_base) + left;
+    pieces->iov_len -= left;
+  }
+  return sent;
+}
+
+}  // namespace turnpike::wire
