@@ -110,6 +110,7 @@ void read_storage(const Settings* node, Config& config, std::vector<Problem>& pr
   Section storage(node, "storage", problems);
   storage.choice("engine", config.engine,
                  {{"sqlite", Engine::sqlite}, {"postgres", Engine::postgres}});
+  storage.choice("durability", config.is_durability_relaxed, {{"full", false}, {"relaxed", true}});
   storage.boolean("migrate_at_start", config.migrate_at_start);
   Section(storage.child("sqlite"), "storage.sqlite", problems).string("path", config.sqlite_path);
   Section(storage.child("postgres"), "storage.postgres", problems)

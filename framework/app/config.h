@@ -39,6 +39,7 @@ struct Config {
   Engine engine = Engine::sqlite;
   std::string sqlite_path = "turnpike.db";  // relative to data_dir
   std::string postgres_url;
+  bool is_durability_relaxed = false;  // storage.durability
   bool migrate_at_start = true;
 
   FreeStore free_store = FreeStore::node;
@@ -69,7 +70,7 @@ struct Config {
   std::uint32_t transfer_timeout_ms = base::limits::transfer_timeout_ms;
   std::uint32_t transfer_bytes_per_second_min = base::limits::transfer_bytes_per_second_min;
 
-  std::uint32_t lease_hold_ms = 30'000;  // of the ledger: see ledger/escrow_ledger.h
+  std::uint32_t lease_hold_ms = 30'000;      // of the ledger: see ledger/escrow_ledger.h
   std::uint32_t lease_settle_margin_ms = 0;  // 0: as long as calls take by the limits above
 
   bool starter_grant = true;

@@ -346,7 +346,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
   }
   parts_->backend = std::make_unique<GatewayBackend>(
       GatewayBackend::Parts{*parts_->generations, *parts_->ledger, *parts_->authenticator,
-                            *parts_->runtime, parts_->clock},
+                            *parts_->runtime, parts_->clock, config_.is_durability_relaxed},
       GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max,
                            config_.heavy_transfer_wait_ms});
   parts_->access_log = hosts::api::make_access_log(*parts_->log, *parts_->metrics);

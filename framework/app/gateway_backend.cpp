@@ -46,6 +46,10 @@ hosts::api::Health GatewayBackend::health() {
                                : "no valid program is installed"});
   health.checks.push_back(
       {"database", ledger.available, ledger.available ? "" : "the database does not answer"});
+  if (parts_.is_durability_relaxed) {
+    health.relaxed.emplace_back(
+        "Charges are answered before the disk has them: the last ones may be lost in a crash.");
+  }
   if (ledger.expiry_paused) {
     health.relaxed.emplace_back("The clock jumped: expiry of Credits is paused.");
   }

@@ -26,6 +26,7 @@ class GatewayBackend final : public hosts::api::Backend {
     identity::Authenticator& authenticator;
     runtime::Runtime& runtime;
     const Clock& clock;
+    bool is_durability_relaxed = false;
   };
   struct Caps {
     std::uint32_t calls_per_account_max;

@@ -9,6 +9,7 @@ storage::Settings storage_settings(const Config& config) {
   settings.data_dir = config.data_dir;
   settings.sqlite_path = config.sqlite_path;
   settings.postgres_url = config.postgres_url;
+  settings.is_durability_relaxed = config.is_durability_relaxed;
   return settings;
 }
 

@@ -10,7 +10,8 @@ void prepare_session(Connection& connection, const Settings& settings) {
   if (settings.engine == Engine::sqlite) {
     connection.run_once("PRAGMA busy_timeout = " + std::to_string(settings.busy_timeout_ms));
     connection.run_once("PRAGMA journal_mode = WAL");
-    connection.run_once("PRAGMA synchronous = FULL");
+    connection.run_once(std::string("PRAGMA synchronous = ") +
+                        (settings.is_durability_relaxed ? "NORMAL" : "FULL"));
     connection.run_once("PRAGMA foreign_keys = ON");
     return;
   }
@@ -18,7 +19,8 @@ void prepare_session(Connection& connection, const Settings& settings) {
   connection.run_once("SET statement_timeout = " + statement_ms);
   connection.run_once("SET idle_in_transaction_session_timeout = " + statement_ms);
   connection.run_once("SET client_min_messages = warning");
-  connection.run_once("SET synchronous_commit = on");
+  connection.run_once(std::string("SET synchronous_commit = ") +
+                      (settings.is_durability_relaxed ? "off" : "on"));
 }
 
 [[noreturn]] void refuse_url(const std::string& why) {

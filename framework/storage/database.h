@@ -1,8 +1,8 @@
 // Database: one SQLite file or one PostgreSQL server, opened with the settings that durability
 // needs, and its sessions. SQLite: WAL, synchronous=FULL, foreign keys, a short busy timeout, and
-// one writer of this process at a time. PostgreSQL: bounded connects, statements and idle
-// transactions, and a bound on unacknowledged bytes, so that no Thread waits for a dead server for
-// ever.
+// one writer of this process at a time. PostgreSQL: synchronous_commit=on; bounded connects,
+// statements and idle transactions, and a bound on unacknowledged bytes, so that no Thread waits
+// for a dead server for ever. Settings may relax the two that wait for the disk.
 //
 // Owned by Node; safe for concurrent use. with() and write() run a function on a pooled session;
 // when the session proves dead and nothing was written, once more on a fresh one.

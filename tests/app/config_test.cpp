@@ -81,6 +81,13 @@ TEST_F(ConfigTest, SettingsOverrideTheFile) {
   EXPECT_EQ(config->log_level, Severity::error);
 }
 
+TEST_F(ConfigTest, DurabilityIsFullUnlessItIsRelaxedByName) {
+  EXPECT_FALSE(read_config("", {})->is_durability_relaxed);
+  EXPECT_FALSE(read_config("", {"storage.durability=full"})->is_durability_relaxed);
+  EXPECT_TRUE(read_config("", {"storage.durability=relaxed"})->is_durability_relaxed);
+  EXPECT_FALSE(read_config("", {"storage.durability=off"}).ok());
+}
+
 TEST_F(ConfigTest, BadSettingsAreProblemsToo) {
   const auto config = read_config("", {"nothing", "storage.engine=oracle", "nosuch.key=1"});
   ASSERT_FALSE(config.ok());

@@ -145,6 +145,15 @@ TEST_P(SqlitePitfall, SessionsAreDurableAndPatientForAShortTime) {
   EXPECT_EQ(connection->query_once("PRAGMA busy_timeout", "i").number(0, 0), 300);
 }
 
+TEST_P(SqlitePitfall, RelaxedSessionsDoNotWaitForTheDisk) {
+  Settings relaxed = settings_;
+  relaxed.is_durability_relaxed = true;
+  const Database database(relaxed);
+  const auto connection = database.connect();
+  EXPECT_EQ(connection->query_once("PRAGMA journal_mode", "t").text(0, 0), "wal");
+  EXPECT_EQ(connection->query_once("PRAGMA synchronous", "i").number(0, 0), 1);  // NORMAL
+}
+
 // A deferred transaction that read first would fail at once here.
 TEST_P(SqlitePitfall, WriteTransactionThatReadsFirstMeetsNoUpgradeFailure) {
   Settings patient = settings_;
@@ -214,6 +223,14 @@ TEST_P(PostgresPitfall, SessionsAreBounded) {
   const std::string target = connection_target(settings_);
   EXPECT_NE(target.find("connect_timeout=3"), std::string::npos);
   EXPECT_NE(target.find("tcp_user_timeout=4000"), std::string::npos);
+}
+
+TEST_P(PostgresPitfall, RelaxedSessionsDoNotWaitForTheDisk) {
+  Settings relaxed = settings_;
+  relaxed.is_durability_relaxed = true;
+  const Database database(relaxed);
+  const auto connection = database.connect();
+  EXPECT_EQ(connection->query_once("SHOW synchronous_commit", "t").text(0, 0), "off");
 }
 
 TEST_P(PostgresPitfall, StatementsAreKeptNotPreparedAgain) {
