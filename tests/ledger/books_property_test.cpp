@@ -158,7 +158,8 @@ class World {
     start(0);
     for (Account& account : accounts_) {
       Credits left = 0;
-      for (const Allocation& each : *nodes(0).ledger().allocations(account.id)) {
+      const auto allocations = nodes(0).ledger().allocations(account.id);
+      for (const Allocation& each : *allocations) {
         if (each.status == AllocationStatus::voided) RC_ASSERT(each.remaining == 0);
         if (each.status == AllocationStatus::active) left += each.remaining;
       }
