@@ -14,8 +14,11 @@ upstreams:
   bench-main: {plugin: instant}
 prices:
   bench.standard: {version: 1, credit_cost: 1}
+free_policies:
+  bench.free: {window: {limit: 2000000000, seconds: 60}, concurrency: 1000000}
 defaults:
   price: bench.standard
+  free: bench.free
   allowed_response_headers: [etag]
 routes:
 )";

@@ -1,4 +1,4 @@
-// The program that serve() is measured on: 64 routes of one provider. Used by the benchmark alone.
+// The program that a call is measured on: 64 routes of one provider. Used by benchmarks alone.
 #pragma once
 
 #include <memory>

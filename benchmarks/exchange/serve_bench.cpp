@@ -8,6 +8,7 @@
 
 #include "base/sources.h"
 #include "base/uri.h"
+#include "exchange/bench_parts.h"
 #include "exchange/bench_program.h"
 #include "exchange/delivery.h"
 #include "exchange/serve.h"
@@ -21,44 +22,12 @@ namespace turnpike::exchange {
 namespace {
 
 constexpr std::string_view request_id = "019a0000-0000-7000-8000-000000000001";
-constexpr std::string_view request_query = "dao_id=sample-dao&limit=50&hours=24&types=proposal";
-
-// Headers as a client library sends them.
-const HeaderField other_headers[] = {{"Host", "127.0.0.1:8402"},
-                                     {"User-Agent", "bench/1.0"},
-                                     {"Accept", "application/json"},
-                                     {"Accept-Encoding", "gzip, deflate"},
-                                     {"X-Request-Id", "client-1234567890"},
-                                     {"Connection", "keep-alive"}};
 
 std::vector<HeaderField> headers_with(HeaderField credential) {
-  std::vector<HeaderField> headers(std::begin(other_headers), std::end(other_headers));
+  std::vector<HeaderField> headers(std::begin(bench_headers), std::end(bench_headers));
   headers.push_back(credential);
   return headers;
 }
-
-const HeaderField reply_headers[] = {{"Content-Type", "application/json"},
-                                     {"Content-Length", "1024"},
-                                     {"Date", "Sat, 21 Nov 2026 06:53:48 GMT"},
-                                     {"ETag", "\"3f9a\""}};
-const std::string reply_body(1024, 'x');
-
-class InstantUpstream final : public Upstream {
- public:
-  Done execute(const UpstreamRequest&, ReplySink& sink, Call&) override {
-    if (sink.head(200, reply_headers, reply_body.size())) sink.body(reply_body);
-    return Unit{};
-  }
-  [[nodiscard]] State state(std::uint32_t) const noexcept override { return {}; }
-  Done probe(Call&) override { return Unit{}; }
-};
-
-class InstantProvider final : public Provider {
- public:
-  Result<std::unique_ptr<Upstream>> bind(const Binding&, Host&) override {
-    return std::unique_ptr<Upstream>(std::make_unique<InstantUpstream>());
-  }
-};
 
 class InstantLedger final : public ledger::Ledger {
  public:
@@ -75,34 +44,6 @@ class InstantLedger final : public ledger::Ledger {
   Result<ledger::Balance, base::Error> balance(std::string_view, runtime::Deadline) override {
     return ledger::Balance{};
   }
-};
-
-// The unpaid lane of benchmarks: it has a header of its own and admits everybody.
-class OpenLane final : public Lane {
- public:
-  [[nodiscard]] LaneTraits traits() const noexcept override {
-    static constexpr std::string_view headers[] = {"x-bench-lane"};
-    LaneTraits traits;
-    traits.name = "open";
-    traits.credential_headers = headers;
-    return traits;
-  }
-  Result<std::unique_ptr<BoundLane>> bind(const LaneBinding&, Host&) override {
-    return std::unique_ptr<BoundLane>(std::make_unique<Bound>());
-  }
-
- private:
-  class OpenTicket final : public Ticket {
-   public:
-    Finish settle(const ReplyView&, Call&) override { return Charged{}; }
-    void release(Outcome, int, Call&) override {}
-  };
-  class Bound final : public BoundLane {
-   public:
-    Admission admit(const LaneRequest&, Call&) override {
-      return std::unique_ptr<Ticket>(std::make_unique<OpenTicket>());
-    }
-  };
 };
 
 class OneKey final : public identity::Authenticator {
@@ -139,18 +80,6 @@ class DroppingWriter final : public ReplyWriter {
   std::uint64_t refusals = 0;
 };
 
-class BenchHost final : public Host {
- public:
-  Report& report() noexcept override { std::abort(); }
-  Clock& clock() noexcept override { return clock_; }
-  Random& random() noexcept override { std::abort(); }
-  Http& http() noexcept override { std::abort(); }
-  Offload& offload() noexcept override { std::abort(); }
-
- private:
-  base::SystemClock clock_;
-};
-
 // Everything around serve(), once.
 struct Gateway {
   Gateway() {
@@ -170,7 +99,7 @@ struct Gateway {
     Invocation call;
     call.method = "GET";
     call.path = bench_path;
-    call.query = request_query;
+    call.query = bench_query;
     call.headers = headers;
     call.request_id = request_id;
     call.client_request_id = "client-1234567890";
@@ -220,7 +149,7 @@ void serve_calls(benchmark::State& state, HeaderField credential, Ending expecte
 }
 
 void Serve_unpaid(benchmark::State& state) {
-  serve_calls(state, {"X-Bench-Lane", "1"}, Ending::replied);
+  serve_calls(state, OpenLane::credential, Ending::replied);
 }
 BENCHMARK(Serve_unpaid);
 
@@ -277,7 +206,7 @@ void Line_preflight(benchmark::State& state) {
   const auto* operation = service.program().operation(*match.route, Method::get);
   measure(state, [&] {
     benchmark::DoNotOptimize(service.state(*operation));
-    benchmark::DoNotOptimize(base::query_fault(request_query));
+    benchmark::DoNotOptimize(base::query_fault(bench_query));
   });
 }
 BENCHMARK(Line_preflight);
@@ -332,7 +261,7 @@ void Line_take_reply(benchmark::State& state) {
                                 0,
                                 0};
     Delivery delivery(terms, writer, call, gateway().transfers, seat.scratch(), gateway().clock);
-    if (delivery.head(200, reply_headers, reply_body.size())) delivery.body(reply_body);
+    if (delivery.head(200, upstream_headers, upstream_body.size())) delivery.body(upstream_body);
     benchmark::DoNotOptimize(delivery.judge(Unit{}, 0, false));
   });
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "hosts/api/access_log.h"
+#include "hosts/rendering_log.h"
 
 namespace turnpike::hosts::api {
 namespace {
@@ -25,16 +26,6 @@ AccessRecord paid_call() {
   record.upstream_us = 700;
   return record;
 }
-
-// Renders each line as the real log does, and drops it.
-class RenderingLog final : public base::Log {
- public:
-  void write(Severity severity, std::string_view event,
-             std::initializer_list<base::LogField> fields) noexcept override {
-    benchmark::DoNotOptimize(
-        base::render_log_line("2026-01-01T00:00:00.000Z", severity, event, fields));
-  }
-};
 
 void atomic_addition(benchmark::State& state) {
   std::atomic<std::uint64_t> counter{0};
