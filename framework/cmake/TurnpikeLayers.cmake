@@ -75,9 +75,7 @@ function(turnpike_test name)
   add_executable(${name}_test ${ARG_SOURCES})
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(${name}_test PRIVATE
-    TURNPIKE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TURNPIKE_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  target_link_libraries(${name}_test PRIVATE ${ARG_LINKS} turnpike_options
+  target_link_libraries(${name}_test PRIVATE ${ARG_LINKS} turnpike_test_paths turnpike_options
     GTest::gtest GTest::gmock GTest::gtest_main)
   set(arguments "")
   if(TURNPIKE_SANITIZER STREQUAL "thread" AND ARG_THREADS_FILTER)
@@ -120,7 +118,5 @@ function(turnpike_benchmark name)
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/benchmarks)
   target_include_directories(${name}_bench PRIVATE
     ${PROJECT_SOURCE_DIR}/benchmarks ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(${name}_bench PRIVATE
-    TURNPIKE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TURNPIKE_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${name}_bench PRIVATE ${ARG_LINKS} turnpike_options benchmark::benchmark)
 endfunction()

@@ -1,4 +1,5 @@
 #include "app/config.h"
+#include "support/paths.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -35,13 +36,13 @@ class ConfigTest : public testing::Test {
 
 TEST_F(ConfigTest, ShippedConfigurationsAreValid) {
   for (const char* name : {"turnpike.yaml", "production.example.yaml"}) {
-    const auto config = read_config(std::string(TURNPIKE_SOURCE_DIR) + "/config/" + name, {});
+    const auto config = read_config(support::source_path("config/" + std::string(name)), {});
     ASSERT_TRUE(config.ok()) << config.error().front().text();
   }
 }
 
 TEST_F(ConfigTest, DevelopmentFileShowsTheDefaults) {
-  const auto shipped = read_config(std::string(TURNPIKE_SOURCE_DIR) + "/config/turnpike.yaml", {});
+  const auto shipped = read_config(support::source_path("config/turnpike.yaml"), {});
   const auto defaults = read_config("", {});
   ASSERT_TRUE(shipped.ok() && defaults.ok());
   EXPECT_EQ(shipped->api.listen, defaults->api.listen);

@@ -10,6 +10,7 @@
 #include "base/canonical_json.h"
 #include "catalog/program_fixture.h"
 #include "crypto/digest.h"
+#include "support/paths.h"
 
 namespace turnpike::catalog::tests {
 namespace {
@@ -558,7 +559,7 @@ TEST_F(OpenApiTest, EveryReferenceResolves) {
 // ---- the shipped registry -----------------------------------------------------------------------
 
 TEST_F(ViewTest, TheShippedRegistryIsShownAsTheInterfaceSays) {
-  const auto sources = registry::read_sources(TURNPIKE_SOURCE_DIR "/registry");
+  const auto sources = registry::read_sources(support::source_path("registry"));
   ASSERT_TRUE(sources.ok());
   const auto program = registry::compile({.sources = *sources, .installed = {}, .plugins = {}});
   ASSERT_TRUE(program.ok());

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "hosts/host_fixture.h"
+#include "support/paths.h"
 
 namespace turnpike::tests {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string packages = TURNPIKE_SOURCE_DIR "/framework/hosts/api/reference/node_modules";
+const std::string packages = support::source_path("framework/hosts/api/reference/node_modules");
 
 TEST(ReferencePageTest, AMissingBundleIsToldByItsPath) {
   const auto page = hosts::api::ReferencePage::load("/nowhere", "https://api.example.test");

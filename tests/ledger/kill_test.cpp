@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "ledger/fixture.h"
+#include "support/paths.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -20,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, KillTest, testing::ValuesIn(support::engines),
 
 pid_t start_child(const storage::Settings& settings, const std::string& account, int pipe) {
   const bool is_sqlite = settings.engine == storage::Engine::sqlite;
-  const std::string program = TURNPIKE_BINARY_DIR "/tests/ledger_kill_child";
+  const std::string program = support::build_path("tests/ledger_kill_child");
   const std::string engine = is_sqlite ? "sqlite" : "postgres";
   const std::string target = is_sqlite ? settings.sqlite_path : settings.postgres_url;
   const std::string descriptor = std::to_string(pipe);

@@ -11,6 +11,7 @@
 #include "catalog/view.h"
 #include "hosts/api/status_table.h"
 #include "registry/compile.h"
+#include "support/paths.h"
 
 namespace {
 
@@ -65,7 +66,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: openapi_documents FOLDER\n";
     return 2;
   }
-  const auto sources = registry::read_sources(TURNPIKE_SOURCE_DIR "/registry");
+  const auto sources = registry::read_sources(support::source_path("registry"));
   if (!sources.ok()) {
     for (const registry::Problem& problem : sources.error()) std::cerr << problem.text() << "\n";
     return 1;

@@ -5,14 +5,15 @@
 #include "plugin/call_by_hand.h"
 #include "plugin/catalog.h"
 #include "plugin/surroundings.h"
+#include "support/paths.h"
 
 namespace turnpike::plugin {
 namespace {
 
 TEST(Package, APluginFromOutsideLoadsAndAnswers) {
   Surroundings surroundings;
-  const auto catalog =
-      Catalog::load({.directory = TURNPIKE_PACKAGE_PLUGINS}, surroundings.resources());
+  const auto catalog = Catalog::load({.directory = support::build_path("tests/package/plugins")},
+                                     surroundings.resources());
   ASSERT_TRUE(catalog.ok()) << catalog.error()[0].text();
   LoadedPlugin* acme = catalog->find("acme");
   ASSERT_NE(acme, nullptr);

@@ -8,11 +8,13 @@
 #include <string>
 #include <string_view>
 
+#include "support/paths.h"
+
 namespace turnpike::plugin {
 
 // Such as "good/echo.so".
 inline std::filesystem::path fixture(std::string_view name) {
-  return std::filesystem::path(TURNPIKE_BINARY_DIR) / "tests/fixtures/plugins" / name;
+  return support::build_path("tests/fixtures/plugins/" + std::string(name));
 }
 
 class PluginDirectory {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "conformance/engines.h"
+#include "support/paths.h"
 
 namespace turnpike::quota {
 namespace {
@@ -256,7 +257,7 @@ TEST_P(NodeStoreTest, AKillGivesNothingBackAndForgetsAtMostWhatWasInFlight) {
     const pid_t child = ::fork();
     if (child == 0) {
       ::fcntl(pipe[1], F_SETFD, 0);
-      const std::string program = TURNPIKE_BINARY_DIR "/tests/quota_kill_child";
+      const std::string program = support::build_path("tests/quota_kill_child");
       const std::string target = is_sqlite ? settings.sqlite_path : settings.postgres_url;
       ::execl(program.c_str(), program.c_str(), is_sqlite ? "sqlite" : "postgres",
               settings.data_dir.c_str(), target.c_str(), std::to_string(pipe[1]).c_str(), nullptr);

@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "registry/compile.h"
 #include "registry/problems.h"
+#include "support/paths.h"
 
 namespace turnpike::registry {
 namespace {
@@ -60,7 +61,7 @@ Fixture read_fixture(const std::filesystem::path& path) {
 std::vector<std::filesystem::path> fixture_paths() {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(
-           TURNPIKE_SOURCE_DIR "/tests/fixtures/registry/invalid")) {
+           support::source_path("tests/fixtures/registry/invalid"))) {
     paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());

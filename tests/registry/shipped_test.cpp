@@ -10,6 +10,7 @@
 
 #include "registry/compile.h"
 #include "registry/program.h"
+#include "support/paths.h"
 
 namespace turnpike::registry {
 namespace {
@@ -19,7 +20,7 @@ const std::string base_path = "/v1/gateway/govdata/global/v1";
 class Shipped : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto sources = read_sources(TURNPIKE_SOURCE_DIR "/registry");
+    auto sources = read_sources(support::source_path("registry"));
     ASSERT_TRUE(sources) << sources.error().front().text();
     const std::vector<std::string> plugins = {"govdata", "http"};
     auto compiled = compile({*sources, {}, plugins});
@@ -157,7 +158,7 @@ TEST_F(Shipped, DeclaresSignalsAndEvents) {
 
 // Each block of YAML in the README is a file of one program.
 TEST(ShippedReadme, ShowsWhatCompiles) {
-  std::ifstream file(TURNPIKE_SOURCE_DIR "/registry/README.md");
+  std::ifstream file(support::source_path("registry/README.md"));
   std::vector<Source> sources;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {

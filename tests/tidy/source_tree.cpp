@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/paths.h"
+
 namespace turnpike::tidy {
 namespace {
 
@@ -82,7 +84,7 @@ std::string blank_literals(std::string_view source) {
 }
 
 std::vector<SourceFile> read_tree(const std::vector<std::string>& folders) {
-  const fs::path root = TURNPIKE_SOURCE_DIR;
+  const fs::path root = support::source_path("");
   std::vector<SourceFile> files;
   for (const std::string& folder : folders) {
     if (!fs::exists(root / folder)) continue;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "support/paths.h"
 #include "tidy/source_tree.h"
 
 namespace turnpike::tidy {
@@ -100,7 +101,7 @@ TEST(Layers, PluginsIncludeTheSdkAndTheirOwnFilesOnly) {
     const std::string own = file.path.substr(0, file.path.find('/', 8) + 1);
     for (const Include& include : includes_of(file)) {
       if (!include.quoted) continue;
-      EXPECT_TRUE(fs::exists(fs::path(TURNPIKE_SOURCE_DIR) / "plugins" / include.target) &&
+      EXPECT_TRUE(fs::exists(support::source_path("plugins/" + include.target)) &&
                   starts_with("plugins/" + include.target, own))
           << place(file, include.line) << ": a plugin includes <turnpike/...> and its own files";
     }
@@ -246,7 +247,7 @@ std::vector<std::string> lines_printed_by(const std::string& command) {
 
 std::vector<fs::path> built_plugins() {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(fs::path(TURNPIKE_BINARY_DIR) / "plugins")) {
+  for (const auto& entry : fs::directory_iterator(support::build_path("plugins"))) {
     if (entry.path().extension() == ".so") files.push_back(entry.path());
   }
   EXPECT_GE(files.size(), 2u);
@@ -281,8 +282,8 @@ TEST(Plugins, RunNothingWhileTheyAreMapped) {
         << file << ": an object at namespace scope has a constructor; make it constinit, or a part "
         << "of what the factory makes";
   }
-  const fs::path untidy = "tests/fixtures/plugins/untidy/static_object.so";
-  EXPECT_EQ(static_constructors_of(fs::path(TURNPIKE_BINARY_DIR) / untidy), 1);
+  const fs::path untidy = support::build_path("tests/fixtures/plugins/untidy/static_object.so");
+  EXPECT_EQ(static_constructors_of(untidy), 1);
 }
 
 }  // namespace

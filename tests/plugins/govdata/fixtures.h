@@ -13,6 +13,7 @@
 #include "govdata/serve/service.h"
 #include "govdata/store/schema.h"
 #include "govdata/store/timestamp.h"
+#include "support/paths.h"
 
 namespace turnpike::govdata {
 
@@ -75,7 +76,7 @@ class StoreTest : public testing::Test {
     return import(with, input);
   }
   static std::string shared(const std::string& file) {
-    return std::string(TURNPIKE_SOURCE_DIR) + "/../shared/data/govdata/" + file;
+    return support::source_path("../shared/data/govdata/" + file);
   }
   std::int64_t number(const std::string& sql) { return store().number(sql); }
   std::string text(const std::string& sql) {
@@ -92,10 +93,9 @@ class StoreTest : public testing::Test {
 };
 
 // Skips the test with a visible message where the real data is not at hand.
-#define REQUIRE_SHARED_DATA()                                                        \
-  if (!std::filesystem::exists(std::string(TURNPIKE_SOURCE_DIR) +                    \
-                               "/../shared/data/govdata/README.md")) {               \
-    GTEST_SKIP() << "the real governance data (../shared/data/govdata) is not here"; \
+#define REQUIRE_SHARED_DATA()                                                               \
+  if (!std::filesystem::exists(support::source_path("../shared/data/govdata/README.md"))) { \
+    GTEST_SKIP() << "the real governance data (../shared/data/govdata) is not here";        \
   }
 
 inline void expect_counts(const ImportSummary& summary, std::int64_t in, std::int64_t fresh,

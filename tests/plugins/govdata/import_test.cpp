@@ -129,7 +129,7 @@ TEST_F(ImportTest, DiscourseShapes) {
 }
 
 TEST_F(ImportTest, TheSampleLoadsTwiceAndStaysCurrent) {
-  const std::string folder = std::string(TURNPIKE_SOURCE_DIR) + "/plugins/govdata/sample";
+  const std::string folder = support::source_path("plugins/govdata/sample");
   const auto load = [&](std::int64_t now_ms) {
     std::int64_t fresh = 0;
     std::int64_t changed = 0;

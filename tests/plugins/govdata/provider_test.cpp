@@ -168,8 +168,7 @@ TEST_F(ProviderTest, StateSaysWhatStandsInTheWay) {
 }
 
 TEST_F(ProviderTest, StaleSourcesBlockWhereTheOperatorWantsIt) {
-  load_sample(store(), std::string(TURNPIKE_SOURCE_DIR) + "/plugins/govdata/sample", clock.time_ms,
-              nullptr);
+  load_sample(store(), support::source_path("plugins/govdata/sample"), clock.time_ms, nullptr);
   auto relaxed = *bind(embedded());
   auto strict = *bind(map_of({{"database", scalar(path())}, {"stale_blocks", scalar("true")}}));
   EXPECT_EQ(strict->state(0).condition, Condition::ready);

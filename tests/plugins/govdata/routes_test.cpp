@@ -45,8 +45,7 @@ class RoutesTest : public StoreTest {
     return Json::parse(answer.body)["data"];
   }
   void load_sample_data() {
-    load_sample(store(), std::string(TURNPIKE_SOURCE_DIR) + "/plugins/govdata/sample",
-                clock.time_ms, nullptr);
+    load_sample(store(), support::source_path("plugins/govdata/sample"), clock.time_ms, nullptr);
   }
   static std::vector<std::string> keys(const Json& object) {
     std::vector<std::string> names;

@@ -8,6 +8,7 @@
 #include "plugin/surroundings.h"
 #include "raw_upstream.h"
 #include "runtime/runtime.h"
+#include "support/paths.h"
 #include "wire/client.h"
 
 namespace turnpike::http {
@@ -44,7 +45,7 @@ class OverSocketsTest : public ::testing::Test {
                                              .random = resources.random,
                                              .http = *client_,
                                              .pool = runtime_.pool()});
-    directory_ = TURNPIKE_BINARY_DIR "/plugins";
+    directory_ = support::build_path("plugins");
     auto info = plugin::inspect(std::filesystem::path(directory_) / "http.so");
     EXPECT_TRUE(info.ok()) << info.error().text();
     auto library = plugin::Library::open(*std::move(info));
