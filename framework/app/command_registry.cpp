@@ -8,6 +8,7 @@
 #include "app/control.h"
 #include "app/paths.h"
 #include "app/stores.h"
+#include "app/version.h"
 #include "base/sources.h"
 #include "plugin/catalog.h"
 #include "registry/diff.h"
@@ -236,9 +237,9 @@ int run_paths(const CommonOptions& options) {
 
 int run_version(const CommonOptions& options) {
   if (options.json) {
-    std::cout << json{{"version", TURNPIKE_VERSION}, {"fingerprint", build_fingerprint}} << '\n';
+    std::cout << json{{"version", program_version}, {"fingerprint", build_fingerprint}} << '\n';
   } else {
-    std::cout << "turnpike " << TURNPIKE_VERSION << " (" << build_fingerprint << ")\n";
+    std::cout << "turnpike " << program_version << " (" << build_fingerprint << ")\n";
   }
   return exit_done;
 }

@@ -23,6 +23,7 @@
 #include "app/paths.h"
 #include "app/prober.h"
 #include "app/stores.h"
+#include "app/version.h"
 #include "base/sources.h"
 #include "hosts/api/api_host.h"
 #include "hosts/api/status_table.h"
@@ -357,7 +358,8 @@ Result<Unit, std::string> Gateway::make_hosts() {
                                *parts_->access_log},
       hosts::api::ApiHostSettings{
           .cors_origins = config_.cors_origins,
-          .build = {TURNPIKE_VERSION, TURNPIKE_BUILD, std::string(name_of(config_.environment))},
+          .build = {std::string(program_version), std::string(program_commit),
+                    std::string(name_of(config_.environment))},
           .reference = std::move(reference),
           .cursor_key = parts_->cursor_key});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
