@@ -52,15 +52,6 @@ class CorrectionPort : public OnEveryEngine {
     const auto answer = correct(request);
     return answer ? base::ErrorCode::gateway_internal : answer.error().code;
   }
-  AccountSums sums(const std::string& account) {
-    const auto verified = node_->ledger().verify();
-    EXPECT_TRUE(verified.ok());
-    for (const std::string& problem : verified->problems) ADD_FAILURE() << problem;
-    for (const AccountSums& each : verified->accounts) {
-      if (each.account_id == account) return each;
-    }
-    return {};
-  }
   Allocation allocation(const std::string& account, const std::string& id) {
     const auto all = node_->ledger().allocations(account);
     for (const Allocation& each : *all) {

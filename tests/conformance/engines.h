@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/stores.h"
+#include "support/sums.h"
 
 namespace turnpike {
 
@@ -27,6 +28,10 @@ class OnEveryEngine : public testing::TestWithParam<storage::Engine> {
         {account_id, units, ledger::Origin::operator_grant, store_->clock.now_ms() + valid_ms, 0});
     EXPECT_TRUE(made.ok());
     return made.ok() ? made->id : "";
+  }
+
+  ledger::AccountSums sums(const std::string& account_id) {
+    return support::sums_of(*node_, account_id);
   }
 
   static constexpr std::int64_t day_ms = 86'400'000;

@@ -54,15 +54,6 @@ class LedgerPorts : public OnEveryEngine {
   static LeaseShare share(const LeaseGrant& grant, Credits units) {
     return {grant.lease_id, grant.epoch, units};
   }
-  AccountSums sums(const std::string& account) {
-    const auto verified = node_->ledger().verify();
-    EXPECT_TRUE(verified.ok());
-    for (const std::string& problem : verified->problems) ADD_FAILURE() << problem;
-    for (const AccountSums& each : verified->accounts) {
-      if (each.account_id == account) return each;
-    }
-    return {};
-  }
 
   std::unique_ptr<LeaseStore> leases_;
   std::unique_ptr<SettlementStream> stream_;

@@ -155,17 +155,6 @@ std::string OnLedger::new_message() {
   return std::string(base::view(uuids_.next()));
 }
 
-AccountSums OnLedger::sums(const std::string& account) {
-  const auto verified = node_->ledger().verify();
-  EXPECT_TRUE(verified.ok());
-  if (!verified) return {};
-  for (const std::string& problem : verified->problems) ADD_FAILURE() << problem;
-  for (const AccountSums& each : verified->accounts) {
-    if (each.account_id == account) return each;
-  }
-  return {};
-}
-
 bool OnLedger::eventually(const std::function<bool()>& done) {
   const auto until = runtime::Deadline::after_ms(10'000);
   while (!until.passed()) {

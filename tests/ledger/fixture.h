@@ -16,6 +16,7 @@
 #include "base/sources.h"
 #include "ledger/escrow_ledger.h"
 #include "support/stores.h"
+#include "support/sums.h"
 
 namespace turnpike::ledger {
 
@@ -101,7 +102,7 @@ class OnLedger : public testing::TestWithParam<storage::Engine> {
   Hold held(const std::string& account, Credits units);
   Settlement settle(Hold hold, const std::string& account, std::string message = "");
   std::string new_message();
-  AccountSums sums(const std::string& account);
+  AccountSums sums(const std::string& account) { return support::sums_of(*node_, account); }
   base::ErrorCode refusal(const std::string& account, Credits units) {
     const auto answer = hold(account, units);
     return answer ? base::ErrorCode::gateway_internal : answer.error().code;

@@ -2,15 +2,10 @@
 // that say nothing are forgotten. The database is real; the clock is the test's.
 #include "quota/node_store.h"
 
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
 #include <thread>
 
 #include "conformance/engines.h"
-#include "support/paths.h"
+#include "support/victim.h"
 
 namespace turnpike::quota {
 namespace {
@@ -233,46 +228,18 @@ TEST(NodeStoreFailing, GrantsNothingThatCannotBeCounted) {
 
 constexpr int child_threads = 8;  // in kill_child.cpp
 
-int read_replies(int pipe, int enough) {
-  int replies = 0;
-  char bytes[256];
-  while (replies < enough) {
-    const ssize_t size = ::read(pipe, bytes, sizeof bytes);
-    if (size <= 0) break;
-    replies += static_cast<int>(size);
-  }
-  return replies;
-}
-
 TEST_P(NodeStoreTest, AKillGivesNothingBackAndForgetsAtMostWhatWasInFlight) {
   free_.reset();
   node_.reset();
   constexpr std::uint64_t limit = 1'000'000;
   std::uint64_t seen = 0;
   for (int kill = 0; kill < 3; ++kill) {
-    int pipe[2];
-    ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
-    const storage::Settings settings = store_->settings();
-    const bool is_sqlite = GetParam() == storage::Engine::sqlite;
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::fcntl(pipe[1], F_SETFD, 0);
-      const std::string program = support::build_path("tests/quota_kill_child");
-      const std::string target = is_sqlite ? settings.sqlite_path : settings.postgres_url;
-      ::execl(program.c_str(), program.c_str(), is_sqlite ? "sqlite" : "postgres",
-              settings.data_dir.c_str(), target.c_str(), std::to_string(pipe[1]).c_str(), nullptr);
-      ::_exit(127);
-    }
-    ::close(pipe[1]);
+    support::Victim victim("quota_kill_child", store_->settings());
     const int wanted = 500 + 700 * kill;
-    int replies = read_replies(pipe[0], wanted);
-    EXPECT_GE(replies, wanted);
-    ::kill(child, SIGKILL);
-    replies += read_replies(pipe[0], 1'000'000);
-    ::close(pipe[0]);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    seen += static_cast<std::uint64_t>(replies);
+    EXPECT_GE(victim.wait_for(wanted), wanted);
+    const int promises = victim.kill();
+    ASSERT_GE(promises, wanted) << "the child ended by itself";
+    seen += static_cast<std::uint64_t>(promises);
 
     const auto node = store_->open(storage::Role::tool);
     const auto counts = node->free_counts().find("acc_1", "b");
