@@ -20,6 +20,17 @@ TURNPIKE = BUILD / "turnpike"
 GOVDATA_IMPORT = BUILD / "govdata-import"
 START_TIMEOUT_SECONDS = 60
 
+# The head of a registry: a provider and its one upstream, which is the test's own. Prices, defaults
+# and routes are to follow.
+ONE_UPSTREAM = """
+provider: {{key: test, name: Test provider, base_path: /v1/gateway/test}}
+upstreams:
+  main:
+    plugin: http
+    settings: {{base_url: "http://{address}", prefix: /v1/gateway/test,
+               allow_private_addresses: true, breaker: {{failures: 1000}}}}
+"""
+
 
 class Reply:
     """One HTTP reply, read to its end; `complete` is false when the connection broke before."""

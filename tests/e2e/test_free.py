@@ -12,11 +12,10 @@ import tempfile
 import threading
 import unittest
 
-from gateway import GOVDATA_IMPORT, Gateway, Postgres, Redis
+from gateway import GOVDATA_IMPORT, ONE_UPSTREAM, Gateway, Postgres, Redis
 from upstream import Upstream
 
-REGISTRY = """
-provider: {{key: test, name: Test provider, base_path: /v1/gateway/test}}
+REGISTRY = ONE_UPSTREAM + """
 prices:
   test.standard: {{version: 1, credit_cost: 2}}
 free_policies:
@@ -30,11 +29,6 @@ free_policies:
           quota: {{limit: 50, seconds: 31536000}}, cumulative_limit: 2}}
   two_at_once: {{window: {{limit: 1000, seconds: 31536000}}, concurrency: 2,
                 permit_ttl_seconds: 60, bucket_scope: {{shared: slow}}}}
-upstreams:
-  main:
-    plugin: http
-    settings: {{base_url: "http://{address}", prefix: /v1/gateway/test,
-               allow_private_addresses: true, breaker: {{failures: 1000}}}}
 defaults: {{price: test.standard, upstream: main, deadline_ms: 20000}}
 routes:
   - {{path: "/upstream/{{kind}}/{{argument}}", free: many}}

@@ -12,23 +12,14 @@ import threading
 import time
 import unittest
 
-from gateway import Gateway, Postgres
+from gateway import ONE_UPSTREAM, Gateway, Postgres
 from upstream import Upstream
 
 TARGET = "/v1/gateway/test/upstream/echo"
 
-REGISTRY = """
-provider: {{key: test, name: Test provider, base_path: /v1/gateway/test}}
+REGISTRY = ONE_UPSTREAM + """
 prices:
   test.standard: {{version: 1, credit_cost: 1}}
-upstreams:
-  main:
-    plugin: http
-    settings:
-      base_url: http://{address}
-      prefix: /v1/gateway/test
-      allow_private_addresses: true
-      breaker: {{failures: 1000}}
 defaults: {{price: test.standard, upstream: main}}
 routes:
   - {{path: "/upstream/{{kind}}", deadline_ms: 1000}}

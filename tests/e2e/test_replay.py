@@ -6,18 +6,12 @@ import pathlib
 import tempfile
 import unittest
 
-from gateway import Gateway, Postgres
+from gateway import ONE_UPSTREAM, Gateway, Postgres
 from upstream import Upstream
 
-REGISTRY = """
-provider: {{key: test, name: Test provider, base_path: /v1/gateway/test}}
+REGISTRY = ONE_UPSTREAM + """
 prices:
   test.standard: {{version: 1, credit_cost: 2}}
-upstreams:
-  main:
-    plugin: http
-    settings: {{base_url: "http://{address}", prefix: /v1/gateway/test,
-               allow_private_addresses: true}}
 defaults: {{price: test.standard, upstream: main}}
 routes:
   - path: /upstream/{{kind}}
