@@ -14,7 +14,7 @@ struct Settings {
   std::string sqlite_path = "turnpike.db";  // relative to data_dir unless absolute
   // postgres://[user[:password]@]host[:port]/database[?key=value&...], or libpq keywords. Values
   // must not contain blanks; a password is better kept in PGPASSFILE.
-  std::string postgres_url;
+  std::string postgres_url = {};
   // Commits are answered before the disk has them: what was charged in the last moments before a
   // machine or a PostgreSQL server dies may be lost, though its replies were seen.
   bool is_durability_relaxed = false;

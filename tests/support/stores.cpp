@@ -5,11 +5,14 @@
 
 namespace turnpike::support {
 
-TestStore::TestStore(storage::Engine engine, std::uint32_t sessions) {
+TestStore::TestStore(storage::Engine engine, std::uint32_t sessions)
+    : TestStore(engine, storage::Settings{.sessions = sessions}) {}
+
+TestStore::TestStore(storage::Engine engine, const storage::Settings& settings)
+    : settings_(settings) {
   settings_.engine = engine;
   settings_.data_dir = directory_.path() + "/node";
   settings_.sqlite_path = directory_.path() + "/test.db";
-  settings_.sessions = sessions;
   if (engine == storage::Engine::postgres) settings_.postgres_url = shared_postgres()->new_schema();
   const auto steps = storage::migrate(settings_, clock, false);
   if (!steps) throw std::runtime_error(steps.error());

@@ -50,6 +50,8 @@ class TestStore {
  public:
   // Throws std::runtime_error. REQUIRES: shared_postgres() for Engine::postgres.
   explicit TestStore(storage::Engine engine, std::uint32_t sessions = 2);
+  // With settings of the test's own, except where the database is.
+  TestStore(storage::Engine engine, const storage::Settings& settings);
 
   // Another process's worth of access; `directory` tells gateways apart.
   [[nodiscard]] std::unique_ptr<storage::Node> open(storage::Role role = storage::Role::gateway,
