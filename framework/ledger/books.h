@@ -34,7 +34,8 @@
 //              the whole batch is rolled back. Time is not tested there: the fence is the lease,
 //              clocks serve liveness.
 //   4 answer   only after the commit does settle() return and the reply leave. An unknown commit is
-//              proven by the batch row before anything else is written (committer.h).
+//              proven by the batch row before anything else is written (committer.h). Whoever was
+//              told so meanwhile ends uncharged or gets the stored reply (unknown_calls.h).
 //   or release units return to the lease in memory; the uncharged fact is recorded lazily.
 //
 //   A call with an Idempotency-Key claims it durably before step 2, and its reply is stored in the

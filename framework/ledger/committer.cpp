@@ -70,6 +70,9 @@ struct Committer::Job {
   [[nodiscard]] bool reply_is_kept() const noexcept {
     return reply != nullptr && reply->how != ReplyToKeep::How::too_large;
   }
+  [[nodiscard]] UnknownCall call() const {
+    return {std::string(fact.view().account_id), std::string(fact.view().message_id), units};
+  }
 
   Hold hold;
   const Credits units;
@@ -97,7 +100,8 @@ Committer::Committer(LedgerStore& store, Escrow& escrow, const LedgerSettings& s
                                      "Leases found lost at settlement", {})),
       dropped_(sources_.metrics.counter("turnpike_ledger_dropped_facts_total",
                                         "Uncharged facts not recorded", {})),
-      queue_(queue_max) {}
+      queue_(queue_max),
+      unknown_calls_(sources_.pool, sources_.log) {}
 
 Committer::~Committer() {
   is_abandoned_ = true;
@@ -110,6 +114,11 @@ Stored<Unit> Committer::start() {
   if (!stream) return stream.error();
   stream_ = *std::move(stream);
   replays_ = store_.open_replays();
+  auto notes = store_.open_notes();
+  if (!notes) return notes.error();
+  auto noted = unknown_calls_.start(*std::move(notes));
+  if (!noted) return noted.error();
+  charged_unheard_ = *std::move(noted);  // or not charged: then there is nothing to give back
   is_writing_ = true;
   thread_ = std::thread([this] { run(); });
   return Unit{};
@@ -136,33 +145,24 @@ Settlement Committer::settle(Hold hold, const UsageFact& fact,
     if (job->move(Job::State::queued, Job::State::withdrawn)) {
       return refused({unavailable()});
     }
-    {
-      const std::lock_guard lock(unsettled_mutex_);
-      // Before the committer can know that we left.
-      unsettled_.emplace(fact.message_id, fact.account_id);
-    }
-    if (job->move(Job::State::taken, Job::State::left)) {
-      unknown_.add();
-      return SettlementUnknown{};
-    }
-    forget_unsettled(*job);
+    unknown_calls_.open(job->call());  // before the committer can know that we left
+    if (job->move(Job::State::taken, Job::State::left)) return leave(*job);
+    unknown_calls_.close(fact.message_id);
     // It was put back, taken again or answered between the two looks.
   }
   Settlement answer = job->answer.take();
+  if (std::holds_alternative<SettlementUnknown>(answer)) {
+    unknown_calls_.open(job->call());
+    return leave(*job);
+  }
   if (const auto* why = std::get_if<SettlementRefused>(&answer)) return refused(*why);
   return answer;
 }
 
-bool Committer::is_settling(std::string_view account_id,
-                            std::string_view message_id) const noexcept {
-  const std::lock_guard lock(unsettled_mutex_);
-  const auto found = unsettled_.find(std::string(message_id));
-  return found != unsettled_.end() && found->second == account_id;
-}
-
-void Committer::forget_unsettled(const Job& job) {
-  const std::lock_guard lock(unsettled_mutex_);
-  unsettled_.erase(std::string(job.fact.view().message_id));
+SettlementUnknown Committer::leave(const Job& job) {
+  unknown_.add();
+  if (!job.reply_is_kept()) unknown_calls_.note(job.call());
+  return {};
 }
 
 void Committer::record(const UsageFact& fact) noexcept {
@@ -207,22 +207,21 @@ void Committer::answer(const std::shared_ptr<Job>& job, Settlement settlement,
   if (job->move(Job::State::taken, Job::State::answered)) {
     job->answer.set(std::move(settlement), wakes);
   } else if (std::holds_alternative<Settled>(settlement) && !job->reply_is_kept()) {
-    charged_unheard_.push_back(job);
-  } else {
-    forget_unsettled(*job);
+    charged_unheard_.push_back(job->call());
+  } else if (!std::holds_alternative<SettlementUnknown>(settlement)) {
+    unknown_calls_.close(job->fact.view().message_id);
   }
 }
 
 void Committer::restore_unheard() {
   while (!charged_unheard_.empty() && is_writing_) {
-    const Job& job = *charged_unheard_.back();
-    const UsageFact& fact = job.fact.view();
-    const auto restored = store_.restore_credits(fact.account_id, fact.message_id, job.units);
+    const UnknownCall& call = charged_unheard_.back();
+    const auto restored = store_.restore_credits(call.account_id, call.message_id, call.units);
     if (!restored) {  // tried again after the next batch, or in 100 ms
       sources_.log.write(Severity::error, "restore_failed", {{"reason", restored.error().text}});
       return;
     }
-    forget_unsettled(job);
+    unknown_calls_.close(call.message_id);
     charged_unheard_.pop_back();
   }
 }
@@ -255,7 +254,7 @@ void Committer::finish_disowned() {
         sources_.log.write(Severity::error, "replay_failed", {{"reason", freed.error().text}});
       }
     }
-    forget_unsettled(*job);
+    unknown_calls_.close(job->fact.view().message_id);
   }
   disowned_.clear();
 }
@@ -457,7 +456,7 @@ void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAn
   std::size_t disowned_at = first_disowned;
   std::erase_if(disowned_, [&](const auto& job) {
     const bool is_known = disowned_at < is_gone.size() && is_gone[disowned_at++];
-    if (is_known) forget_unsettled(*job);
+    if (is_known) unknown_calls_.close(job->fact.view().message_id);
     return is_known;
   });
 }
@@ -504,7 +503,6 @@ void Committer::give_up(Jobs& jobs, const StoreFailure& failure) {
   if (sources_.fatal) sources_.fatal(failure.text);
   runtime::WakeBatch wakes;
   for (const auto& job : jobs) answer(job, SettlementUnknown{}, wakes);
-  unknown_.add(jobs.size());
   jobs.clear();
 }
 

@@ -14,8 +14,8 @@
 // A call that leaves while its settlement is only queued takes it along: certainly not charged. A
 // refused settlement leaves an uncharged fact. A call that left as unknown ends uncharged, unless a
 // repeat under its key gets the reply: its charge is given back by a correction, or its key freed,
-// here, since nobody else is left to do it. Uncharged facts ride along or, when there is nothing to
-// ride on, go after 100 ms.
+// here, since nobody else is left to do it (if the process dies: by the next, unknown_calls.h).
+// Uncharged facts ride along or, when there is nothing to ride on, go after 100 ms.
 //
 // Owned by EscrowLedger. settle() and record() from fibers and plain Threads, the rest from a plain
 // Thread.
@@ -28,10 +28,10 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "ledger/escrow.h"
+#include "ledger/unknown_calls.h"
 
 namespace turnpike::ledger {
 
@@ -60,8 +60,9 @@ class Committer {
   Settlement settle(Hold hold, const UsageFact& fact, std::unique_ptr<const ReplyToKeep> reply);
   void record(const UsageFact& fact) noexcept;
   // That settlement was told as unknown, and still is.
-  [[nodiscard]] bool is_settling(std::string_view account_id,
-                                 std::string_view message_id) const noexcept;
+  [[nodiscard]] bool is_settling(std::string_view account_id, std::string_view message_id) const {
+    return unknown_calls_.is_open(account_id, message_id);
+  }
   // The last transaction came to a definite end.
   [[nodiscard]] bool available() const noexcept { return is_writing_.load(); }
 
@@ -85,7 +86,7 @@ class Committer {
   bool put_back(const std::shared_ptr<Job>& job);
   void finish_disowned();
   void restore_unheard();
-  void forget_unsettled(const Job& job);
+  SettlementUnknown leave(const Job& job);
   void take_facts(std::vector<OwnedFact>& facts, std::size_t room);
   bool has_more();  // to write than settlements
   static void pause();
@@ -106,10 +107,8 @@ class Committer {
   std::vector<OwnedFact> facts_;  // uncharged, waiting
   // The committer Thread's, of callers that left as unknown: not charged, and charged after all.
   Jobs disowned_;
-  Jobs charged_unheard_;
-  mutable std::mutex unsettled_mutex_;
-  // Messages whose callers left as unknown, and their accounts.
-  std::unordered_map<std::string, std::string> unsettled_;
+  std::vector<UnknownCall> charged_unheard_;
+  UnknownCalls unknown_calls_;
   std::atomic<bool> is_writing_ = false;
   std::atomic<bool> is_abandoned_ = false;  // the destructor ran without stop()
   bool is_broken_ = false;  // the committer Thread's: the store cannot be trusted any more

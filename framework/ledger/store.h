@@ -186,6 +186,23 @@ class ReplayStore {
                                           std::string_view request_id) = 0;
 };
 
+// ---- settlements that were told as unknown (unknown_calls.h) ------------------------------------
+
+struct UnknownCall {
+  std::string account_id;
+  std::string message_id;
+  Credits units = 0;
+};
+
+// On the node's own disk. Used by one Thread at a time.
+class UnknownNotes {
+ public:
+  virtual ~UnknownNotes() = default;
+  [[nodiscard]] virtual Stored<Unit> note(std::span<const UnknownCall> calls) = 0;  // durable
+  [[nodiscard]] virtual Stored<std::vector<UnknownCall>> noted() = 0;
+  virtual void drop() noexcept = 0;  // all of them
+};
+
 // ---- the rest -----------------------------------------------------------------------------------
 
 struct GrantRequest {
@@ -210,6 +227,7 @@ class LedgerStore {
   [[nodiscard]] virtual Stored<std::unique_ptr<SettlementStream>> open_stream() = 0;
   [[nodiscard]] virtual std::unique_ptr<LeaseStore> open_leases() = 0;
   [[nodiscard]] virtual std::unique_ptr<ReplayStore> open_replays() = 0;
+  [[nodiscard]] virtual Stored<std::unique_ptr<UnknownNotes>> open_notes() = 0;
 
   // request.malformed (units or dates), account.absent, billing.ledger_unavailable.
   [[nodiscard]] virtual Result<Allocation, base::Error> grant(const GrantRequest& request) = 0;

@@ -176,8 +176,8 @@ class SqlLeaseStore final : public ledger::LeaseStore {
 
 class SqlLedgerStore final : public ledger::LedgerStore {
  public:
-  SqlLedgerStore(const Context& context, std::string node_name)
-      : context_(context), node_name_(std::move(node_name)) {}
+  SqlLedgerStore(const Context& context, std::string node_name, std::string notes_path)
+      : context_(context), node_name_(std::move(node_name)), notes_path_(std::move(notes_path)) {}
 
   Stored<Unit> start() override {
     return stored<Unit>([&] {
@@ -214,6 +214,11 @@ class SqlLedgerStore final : public ledger::LedgerStore {
 
   std::unique_ptr<ledger::ReplayStore> open_replays() override {
     return make_replay_store(context_, incarnation_);
+  }
+
+  Stored<std::unique_ptr<ledger::UnknownNotes>> open_notes() override {
+    using Notes = std::unique_ptr<ledger::UnknownNotes>;
+    return stored<Notes>([&] { return storage::open_notes(notes_path_); });
   }
 
   Result<Allocation, base::Error> grant(const ledger::GrantRequest& request) override {
@@ -320,6 +325,7 @@ class SqlLedgerStore final : public ledger::LedgerStore {
  private:
   const Context& context_;
   const std::string node_name_;
+  const std::string notes_path_;
   std::int64_t incarnation_ = 0;
   std::int64_t epoch_ = 0;
   std::atomic<std::int64_t> streams_ = 0;
@@ -328,8 +334,9 @@ class SqlLedgerStore final : public ledger::LedgerStore {
 }  // namespace
 
 std::unique_ptr<ledger::LedgerStore> make_ledger_store(const Context& context,
-                                                       const std::string& node_name) {
-  return std::make_unique<SqlLedgerStore>(context, node_name);
+                                                       const std::string& node_name,
+                                                       const std::string& notes_path) {
+  return std::make_unique<SqlLedgerStore>(context, node_name, notes_path);
 }
 
 }  // namespace turnpike::storage

@@ -67,8 +67,11 @@ std::unique_ptr<identity::AccountStore> make_account_store(const Context& contex
 std::unique_ptr<identity::KeyStore> make_key_store(const Context& context);
 std::unique_ptr<identity::OperatorStore> make_operator_store(const Context& context);
 std::unique_ptr<ledger::CorrectionStore> make_correction_store(const Context& context);
+// `node_name` and `notes_path` are of the gateway's data_dir; tools have no use for them.
 std::unique_ptr<ledger::LedgerStore> make_ledger_store(const Context& context,
-                                                       const std::string& node_name);
+                                                       const std::string& node_name,
+                                                       const std::string& notes_path);
+std::unique_ptr<ledger::UnknownNotes> open_notes(const std::string& path);
 std::unique_ptr<ledger::UsageStore> make_usage_store(const Context& context);
 std::unique_ptr<registry::ManifestStore> make_manifest_store(const Context& context);
 std::unique_ptr<quota::CounterStore> make_free_counts(const Context& context);

@@ -47,6 +47,7 @@ class FaultyStore final : public LedgerStore {
   Stored<std::unique_ptr<SettlementStream>> open_stream() override;
   std::unique_ptr<LeaseStore> open_leases() override;
   std::unique_ptr<ReplayStore> open_replays() override { return real_.open_replays(); }
+  Stored<std::unique_ptr<UnknownNotes>> open_notes() override { return real_.open_notes(); }
   Result<Allocation, base::Error> grant(const GrantRequest& request) override {
     return real_.grant(request);
   }

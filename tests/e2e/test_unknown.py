@@ -1,0 +1,117 @@
+"""The database takes too long over a settlement: the caller is told that the outcome is unknown and,
+although the charge then commits, ends uncharged, by this process or by the next one."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from gateway import Gateway, Postgres
+from test_gateway import REGISTRY, TEST, UPSTREAM_KEY
+from upstream import Upstream
+
+WAIT_SECONDS = 30
+
+
+class Unknown(unittest.TestCase):
+    def setUp(self):
+        self.postgres = Postgres()
+        self.addCleanup(self.postgres.close)
+        self.url = self.postgres.new_database()
+        self.upstream = Upstream()
+        self.addCleanup(self.upstream.close)
+        registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
+        self.addCleanup(registry.cleanup)
+        (pathlib.Path(registry.name) / "test.yaml").write_text(
+            REGISTRY.format(address=self.upstream.address))
+        os.environ["TEST_UPSTREAM_KEY"] = UPSTREAM_KEY
+        self.gateway = Gateway(registry=registry.name, postgres_url=self.url)
+        self.addCleanup(self.gateway.close)
+        self.account, self.key = self.gateway.new_key()
+        self.gateway.start()
+        self.before = self.balance()
+
+    @contextlib.contextmanager
+    def locked_leases(self):
+        """Nothing settles meanwhile: every settlement waits for rows that another session holds."""
+        session = subprocess.Popen(
+            [self.postgres.binaries / "psql", self.url, "-Atq"], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        session.stdin.write("BEGIN; SELECT COUNT(*) FROM (SELECT id FROM lease FOR UPDATE) l;\n")
+        session.stdin.flush()
+        self.assertGreater(int(session.stdout.readline()), 0)
+        try:
+            yield
+        finally:
+            session.communicate("ROLLBACK;\n")
+
+    def balance(self):
+        reply = self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
+                                 key=self.key)
+        return int(reply.json()["creditBalance"])
+
+    def until(self, holds, what):
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not holds():
+            self.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.05)
+
+    def until_told(self, call):
+        """The request id of `call`, whose settlement its caller does not know the end of."""
+        self.upstream.release()
+        call.join()
+        error = self.reply.json()["error"]
+        self.assertEqual((self.reply.status, error["code"], error["retry"]["advice"]),
+                         (503, "billing.settlement_unknown", "never"))
+        return error["request_id"]
+
+    def call_held_upstream(self):
+        def take_reply():
+            self.reply = self.gateway.get(TEST + "/upstream/slow", key=self.key)
+        call = threading.Thread(target=take_reply)
+        call.start()
+        self.assertTrue(self.upstream.arrived.acquire(timeout=WAIT_SECONDS))
+        return call
+
+    def is_charged(self, message):
+        result = subprocess.run(
+            [self.postgres.binaries / "psql", self.url, "-Atc",
+             f"SELECT credits_charged FROM fact WHERE message_id = '{message}'"],
+            check=True, capture_output=True, text=True)
+        return result.stdout.strip() == "2"
+
+    def check_undone(self, message):
+        self.until(lambda: self.balance() == self.before, "the Credits did not come back")
+        rows = self.gateway.get(
+            f"/v1/billing-accounts/{self.account}/billing?collection=usage",
+            key=self.key).json()["items"]
+        row = next(row for row in rows if row["messageId"] == message)
+        self.assertEqual((row["creditsCharged"], row["correction"]["kind"],
+                          row["correction"]["creditsRestored"]), ("2", "void", "2"))
+        self.gateway.stop()
+        self.gateway.run("ledger", "verify")
+
+    def test_the_process_undoes_a_charge_that_commits_after_all(self):
+        call = self.call_held_upstream()
+        with self.locked_leases():
+            message = self.until_told(call)
+            self.assertFalse(self.is_charged(message))
+        self.until(lambda: self.is_charged(message), "the charge did not commit")
+        self.check_undone(message)
+
+    def test_the_next_process_undoes_it_when_this_one_is_killed(self):
+        call = self.call_held_upstream()
+        with self.locked_leases():
+            message = self.until_told(call)
+            self.gateway.kill()
+        self.until(lambda: self.is_charged(message), "the charge did not commit")
+        self.gateway.start()
+        self.check_undone(message)
+
+
+if __name__ == "__main__":
+    unittest.main()
