@@ -2,11 +2,15 @@
 
 #include <Poco/Data/DataException.h>
 #include <Poco/Data/PostgreSQL/Connector.h>
+#include <Poco/Data/PostgreSQL/SessionHandle.h>
+#include <Poco/Data/PostgreSQL/Utility.h>
 #include <Poco/Data/SQLite/Connector.h>
 #include <Poco/Data/SQLite/SQLiteException.h>
 #include <Poco/Data/Session.h>
 #include <Poco/Data/Statement.h>
 #include <Poco/Exception.h>
+#include <libpq-fe.h>
+#include <poll.h>
 
 #include <deque>
 #include <unordered_map>
@@ -97,13 +101,22 @@ struct Connection::Machine {
       : engine(kind),
         session(kind == Engine::sqlite ? "SQLite" : "PostgreSQL", target, timeout_s) {}
 
+  // libpq may learn of the connection's end by a write that fails, and then still calls it good.
+  [[nodiscard]] bool has_ended() {
+    if (engine == Engine::sqlite) return false;
+    if (!session.isConnected()) return true;
+    PGconn* const connection = *Poco::Data::PostgreSQL::Utility::handle(session);
+    pollfd socket{PQsocket(connection), POLLRDHUP, 0};
+    return ::poll(&socket, 1, 0) > 0;
+  }
+
   // Poco's exceptions become StoreErrors; a session whose connection is gone is marked.
   template <class F>
   auto guard(F&& work) {
     try {
       return work();
     } catch (const Poco::Exception& error) {
-      if (engine == Engine::postgres && !session.isConnected()) is_broken = true;
+      is_broken = is_broken || has_ended();
       throw StoreError(ends_trust(error) ? StoreError::Kind::fatal : StoreError::Kind::unavailable,
                        error.displayText());
     }

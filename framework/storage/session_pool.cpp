@@ -7,36 +7,42 @@ namespace turnpike::storage {
 SessionPool::SessionPool(std::uint32_t sessions, std::uint32_t wait_ms, Connect connect)
     : wait_ms_(wait_ms), connect_(std::move(connect)) {
   free_.reserve(sessions);
-  for (std::uint32_t made = 0; made < sessions; ++made) free_.push_back(connect_());
+  for (std::uint32_t made = 0; made < sessions; ++made) free_.push_back({connect_()});
 }
 
 SessionPool::Loan SessionPool::take() {
-  std::unique_ptr<Connection> connection;
+  Session session;
+  bool is_old = false;
   {
     std::unique_lock lock(mutex_);
     if (!returned_.wait_for(lock, std::chrono::milliseconds(wait_ms_),
                             [this] { return !free_.empty(); })) {
       throw StoreError(StoreError::Kind::unavailable, "all sessions to the database are in use");
     }
-    connection = std::move(free_.back());
+    session = std::move(free_.back());
     free_.pop_back();
+    is_old = session.age < age_;
+    session.age = age_;
   }
-  if (connection == nullptr || connection->broken()) {
+  if (is_old || session.connection == nullptr) {
     try {
-      connection = connect_();
+      session.connection.reset();
+      session.connection = connect_();
     } catch (...) {
-      give_back(nullptr);
+      give_back(std::move(session));
       throw;
     }
   }
-  return {*this, std::move(connection)};
+  return {*this, std::move(session)};
 }
 
-void SessionPool::give_back(std::unique_ptr<Connection> connection) noexcept {
-  if (connection != nullptr && connection->broken()) connection.reset();
+void SessionPool::give_back(Session session) noexcept {
+  const bool is_broken = session.connection != nullptr && session.connection->broken();
+  if (is_broken) session.connection.reset();
   {
     const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(connection));  // never over the reserved size
+    if (is_broken && session.age == age_) ++age_;
+    free_.push_back(std::move(session));  // never over the reserved size
   }
   returned_.notify_one();
 }

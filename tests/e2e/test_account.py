@@ -328,9 +328,23 @@ class OnPostgres(Account, unittest.TestCase):
         for route in routes:
             self.wait_for(200, route)
         self.assertEqual(self.read("/usage").json()["totals"]["charged"], 1)
-        # Every session that the outage broke costs a call when it is next used: not other tests'.
-        self.gateway.stop()
-        self.gateway.start()
+
+    def test_a_restart_of_the_database_costs_no_later_call(self):
+        """Whichever session a call gets, all of them being of before the restart."""
+        self.spend(1)
+        self.postgres.stop()
+        self.postgres.start()
+        self.wait_for(200, "/readyz", read=self.gateway.get)
+        self.wait_for(200, "/credit-balance")
+        statuses = []
+        callers = [threading.Thread(target=lambda: statuses.append(self.read("/usage").status))
+                   for _ in range(16)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        self.assertEqual(statuses, [200] * 16)
+        self.spend(1)
 
     def sql(self, statement):
         subprocess.run([self.postgres.binaries / "psql", "-q", "-v", "ON_ERROR_STOP=1", self.url,

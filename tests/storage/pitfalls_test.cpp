@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <thread>
+#include <vector>
 
 #include "storage/database.h"
 #include "support/stores.h"
@@ -233,6 +235,18 @@ TEST_P(PostgresPitfall, RelaxedSessionsDoNotWaitForTheDisk) {
   EXPECT_EQ(connection->query_once("SHOW synchronous_commit", "t").text(0, 0), "off");
 }
 
+TEST_P(PostgresPitfall, SessionsWaitForTheDiskWhateverTheServerOrTheUrlSays) {
+  const auto connection = database_->connect();
+  connection->run_once("ALTER ROLE turnpike SET synchronous_commit = off");
+  const Database database(settings_);
+  EXPECT_EQ(database.connect()->query_once("SHOW synchronous_commit", "t").text(0, 0), "on");
+  connection->run_once("ALTER ROLE turnpike RESET synchronous_commit");
+  Settings lax = settings_;
+  lax.postgres_url = support::shared_postgres()->url() + " options=-csynchronous_commit=off";
+  const Database from_url(lax);
+  EXPECT_EQ(from_url.connect()->query_once("SHOW synchronous_commit", "t").text(0, 0), "on");
+}
+
 TEST_P(PostgresPitfall, StatementsAreKeptNotPreparedAgain) {
   const auto connection = database_->connect();
   connection->run(select_one);
@@ -247,6 +261,81 @@ TEST_P(PostgresPitfall, SessionKilledByTheServerIsReplacedUnseen) {
   const auto killer = database_->connect();
   ASSERT_EQ(killer->run(kill_process, {victim}).number(0, 0), 1);
   EXPECT_EQ(rows(), 0);
+}
+
+class PostgresRestart : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = support::missing(Engine::postgres); !why.empty()) {
+      GTEST_SKIP() << why;
+    }
+    server_ = std::make_unique<support::Postgres>();
+    settings_.engine = Engine::postgres;
+    settings_.sessions = 4;
+    settings_.postgres_url = server_->new_schema();
+    database_ = std::make_unique<Database>(settings_);
+    database_->with([](Connection& connection) {
+      connection.run_once("CREATE TABLE thing (id BIGINT PRIMARY KEY, name TEXT NOT NULL)");
+    });
+  }
+  void restart() {
+    server_->stop();
+    server_->start();
+  }
+  // All sessions at once, each used; by the processes that serve them.
+  std::set<std::int64_t> use_all(std::size_t sessions = 4) {
+    return database_->with([&](Connection& connection) {
+      auto processes = sessions == 1 ? std::set<std::int64_t>() : use_all(sessions - 1);
+      processes.insert(connection.run(own_process).number(0, 0));
+      return processes;
+    });
+  }
+  std::int64_t insert(std::int64_t id) {
+    return database_->write([&](Transaction& transaction) {
+      transaction.run(insert_row, {id, "x"});
+      return id;
+    });
+  }
+
+  std::unique_ptr<support::Postgres> server_;
+  Settings settings_;
+  std::unique_ptr<Database> database_;
+};
+
+TEST_F(PostgresRestart, CostsNoReadAndNoWrite) {
+  EXPECT_EQ(use_all().size(), 4u);
+  restart();
+  EXPECT_EQ(database_->with([](auto& session) { return session.run(count_rows).number(0, 0); }), 0);
+  EXPECT_EQ(use_all().size(), 4u);
+  restart();
+  for (std::int64_t id = 0; id < 6; ++id) EXPECT_EQ(insert(id), id);
+  EXPECT_EQ(use_all().size(), 4u);
+}
+
+TEST_F(PostgresRestart, CostsNobodyAmongManyAtOnce) {
+  EXPECT_EQ(use_all().size(), 4u);
+  restart();
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> callers;
+  for (std::int64_t id = 0; id < 8; ++id) {
+    callers.emplace_back([&, id] {
+      try {
+        insert(id);
+      } catch (const StoreError&) {
+        ++failures;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(failures, 0);
+}
+
+TEST_F(PostgresRestart, SessionsOpenedAfterItAreKept) {
+  (void)use_all();
+  restart();
+  const auto processes = use_all();
+  EXPECT_EQ(use_all(), processes);
+  EXPECT_EQ(processes.size(), 4u);
 }
 
 TEST_P(PostgresPitfall, SessionKilledMidwayWritesNothingAndIsTriedOnceMore) {
