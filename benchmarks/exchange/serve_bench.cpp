@@ -15,7 +15,7 @@
 #include "exchange/service.h"
 #include "identity/authenticator.h"
 #include "lanes/credits.h"
-#include "registry/allocations.h"
+#include "support/allocations.h"
 #include "support/memory_replays.h"
 
 namespace turnpike::exchange {

@@ -11,8 +11,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "registry/allocations.h"
 #include "registry/generated.h"
+#include "support/allocations.h"
 
 namespace turnpike::registry {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "conformance/engines.h"
 #include "identity/accounts.h"
+#include "storage/database.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -76,6 +77,17 @@ TEST_P(LedgerPorts, GrantsAreWholePositiveAndForKnownAccounts) {
   EXPECT_EQ(refused({"acc_none", 5, Origin::operator_grant, later, 0}),
             base::ErrorCode::account_absent);
   EXPECT_EQ(node_->ledger().balance(account)->credits, 0);
+}
+
+// Without its table any such statement would fail.
+TEST_P(LedgerPorts, CallsWithoutAKeyRunNoStatementForReplay) {
+  const std::string account = account_with(10);
+  storage::Database(store_->settings()).connect()->run_once("DROP TABLE replay");
+  const LeaseAnswer answer = acquire(account, 3);
+  const auto settled = settle(fact(account, "m1"), {share(answer.grants.at(0), 3)});
+  ASSERT_TRUE(settled.ok()) << settled.error().text;
+  EXPECT_TRUE(settled->committed());
+  EXPECT_EQ(sums(account).charged, 3);
 }
 
 TEST_P(LedgerPorts, BalanceCountsLeasedUnits) {

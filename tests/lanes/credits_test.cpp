@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "support/allocations.h"
 #include "support/memory_replays.h"
 
 namespace turnpike::lanes {
@@ -248,6 +249,46 @@ TEST_F(CreditsLaneTest, CallsWithoutAKeyClaimNothing) {
   ticket()->settle({}, call);
   EXPECT_EQ(ledger.replays.claims, 0);
   EXPECT_EQ(ledger.kept, nullptr);
+}
+
+class ThriftyLedger final : public ledger::Ledger {
+ public:
+  Result<ledger::Hold, base::Error> hold(const ledger::Payer&, ledger::Credits units,
+                                         runtime::Deadline) override {
+    return ledger::Hold(nullptr, units);
+  }
+  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact&,
+                            std::unique_ptr<const ledger::ReplyToKeep>) override {
+    return ledger::Settled{3, 97};
+  }
+  void release(ledger::Hold, const ledger::UsageFact&) noexcept override {}
+  Result<ledger::Balance, base::Error> balance(std::string_view, runtime::Deadline) override {
+    return ledger::Balance{};
+  }
+};
+
+TEST_F(CreditsLaneTest, CallsWithoutAKeyAllocateNothingForReplay) {
+  ThriftyLedger thrifty;
+  CreditsLane thrifty_lane(thrifty, ledger.replays);
+  const Settings no_settings;
+  bound = *thrifty_lane.bind({operations, no_settings, "gen_1", "http://127.0.0.1"}, host);
+  LaneRequest request;
+  request.operation = 1;
+  request.account_id = "acct_00000000000000000001";  // too long to be kept in a string itself
+  request.path = "/v1/gateway/a/path/that/is/not/short/either";
+  const std::string body(1'000, 'x');
+  ReplyView reply;
+  reply.body = body;
+  reply.body_bytes = body.size();
+  const auto allocations_of_a_call = [&] {
+    const std::uint64_t before = allocations_so_far();
+    Admission admission = bound->admit(request, call);
+    (void)std::get<std::unique_ptr<Ticket>>(admission)->settle(reply, call);
+    return allocations_so_far() - before;
+  };
+  EXPECT_EQ(allocations_of_a_call(), 2u) << "the ticket, and the texts of its usage fact";
+  request.idempotency_key = "k";
+  EXPECT_GT(allocations_of_a_call(), 2u);
 }
 
 TEST_F(CreditsLaneTest, AKeyIsClaimedBeforeUnitsAreHeld) {

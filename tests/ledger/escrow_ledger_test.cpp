@@ -138,6 +138,40 @@ TEST_P(EscrowLedgerTest, ConcurrentCallsSpendABalanceToExactlyZero) {
   EXPECT_LT(faulty_->batches, 200);  // they shared transactions
 }
 
+TEST_P(EscrowLedgerTest, ABatchClosesAtHalfOfWhatIsInFlight) {
+  const std::string account = account_with(10);
+  settings_.batch_wait_us = 60'000'000;
+  start_ledger();
+  std::vector<Hold> holds;
+  for (int at = 0; at < 6; ++at) holds.push_back(held(account, 1));
+  std::vector<std::thread> callers;
+  for (int at = 0; at < 3; ++at) {
+    callers.emplace_back([&, at] {
+      EXPECT_TRUE(std::holds_alternative<Settled>(settle(std::move(holds[at]), account)));
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(faulty_->batches, 1) << "none was written alone";
+}
+
+TEST_P(EscrowLedgerTest, ABatchOfFewerClosesAfterItsWait) {
+  const std::string account = account_with(10);
+  settings_.batch_wait_us = 1;
+  start_ledger();
+  std::vector<Hold> holds;
+  for (int at = 0; at < 6; ++at) holds.push_back(held(account, 1));
+  EXPECT_TRUE(std::holds_alternative<Settled>(settle(std::move(holds[0]), account)));
+  EXPECT_EQ(faulty_->batches, 1);
+}
+
+TEST_P(EscrowLedgerTest, ACallAloneWaitsForNoOther) {
+  const std::string account = account_with(10);
+  settings_.batch_wait_us = 60'000'000;
+  start_ledger();
+  EXPECT_TRUE(std::holds_alternative<Settled>(settle(held(account, 1), account)));
+  EXPECT_EQ(faulty_->batches, 1);
+}
+
 TEST_P(EscrowLedgerTest, StopReturnsTheLeases) {
   const std::string account = account_with(100);
   start_ledger();

@@ -8,11 +8,11 @@
 
 #include "base/canonical_json.h"
 #include "crypto/digest.h"
-#include "registry/allocations.h"
 #include "registry/diff.h"
 #include "registry/policy.h"
 #include "registry/programs.h"
 #include "registry/settings_tree.h"
+#include "support/allocations.h"
 
 namespace turnpike::registry {
 namespace {

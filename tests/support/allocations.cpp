@@ -1,4 +1,4 @@
-#include "registry/allocations.h"
+#include "support/allocations.h"
 
 #include <atomic>
 #include <cstdlib>
