@@ -50,6 +50,11 @@ hosts::api::Health GatewayBackend::health() {
     health.relaxed.emplace_back(
         "Charges are answered before the disk has them: the last ones may be lost in a crash.");
   }
+  if (ledger.is_alone) {
+    health.relaxed.emplace_back(
+        "PostgreSQL waits for no standby (synchronous_standby_names): after a failover the last"
+        " charges may be missing.");
+  }
   if (ledger.expiry_paused) {
     health.relaxed.emplace_back("The clock jumped: expiry of Credits is paused.");
   }

@@ -523,6 +523,7 @@ void Escrow::beat() {
   if (tended->paused != is_paused_.exchange(tended->paused)) {
     log_.write(Severity::warning, tended->paused ? "expiry_paused" : "expiry_resumed");
   }
+  is_alone_ = tended->is_alone;
   if (!tended->paused) wall_offset_ms_ = tended->now_ms - boot_ms;
   heed(*tended, began_ns);
   std::vector<LeaseReturn> idle;

@@ -140,6 +140,7 @@ class Escrow {
     return is_reachable_.load() && now_ns < believed_until_ns_.load();
   }
   [[nodiscard]] bool expiry_paused() const noexcept { return is_paused_.load(); }
+  [[nodiscard]] bool is_alone() const noexcept { return is_alone_.load(); }
 
  private:
   using Waiters = std::deque<std::shared_ptr<HoldWaiter>>;
@@ -193,6 +194,7 @@ class Escrow {
   std::atomic<bool> is_reachable_ = false;
   std::atomic<std::int64_t> believed_until_ns_ = 0;
   std::atomic<bool> is_paused_ = false;
+  std::atomic<bool> is_alone_ = false;
   std::atomic<bool> is_stopping_ = false;
   std::atomic<bool> returns_leases_ = false;
   Asks recalled_;  // the escrow Thread's: payers whose calls wait for others to give units back

@@ -72,7 +72,7 @@ void EscrowLedger::stop() noexcept {
 
 LedgerHealth EscrowLedger::health() const noexcept {
   return {machine_->escrow.available() && machine_->committer.available(),
-          machine_->escrow.expiry_paused()};
+          machine_->escrow.expiry_paused(), machine_->escrow.is_alone()};
 }
 
 Result<Hold, base::Error> EscrowLedger::hold(const Payer& payer, Credits units,

@@ -48,6 +48,7 @@ struct LedgerSettings {
 struct LedgerHealth {
   bool available = false;      // the database can be written
   bool expiry_paused = false;  // the wall clock jumped forward by more than five minutes
+  bool is_alone = false;       // PostgreSQL, and no standby is waited for
 };
 
 class EscrowLedger final : public Ledger, public Replays, public Unsettled {

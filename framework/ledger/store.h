@@ -110,6 +110,7 @@ struct Tended {
   std::uint32_t expired = 0;    // allocations whose remainder was posted to `expired`
   bool paused = false;          // the time was not believed: nothing was reclaimed or posted
   bool restored = false;        // another ledger epoch began: this incarnation must end
+  bool is_alone = false;  // the server's commits wait for no other: its failover may lose some
   std::vector<Recall> recalls;
   std::vector<Withdrawal> withdrawals;
 };

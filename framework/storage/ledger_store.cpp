@@ -52,8 +52,11 @@ constexpr Query select_open_leases{"SELECT id, epoch FROM lease WHERE state = 'o
                                    "ii"};
 constexpr Query advance_time{
     "UPDATE counter SET value = $1 WHERE name = 'ledger_time' AND value < $1"};
-constexpr Query server_time{
-    "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS now_ms", "i"};
+// With asynchronous standbys a failover loses the last commits.
+constexpr Query select_server{
+    "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS now_ms,"
+    " (current_setting('synchronous_standby_names') = '')::int::bigint AS is_alone",
+    "ii"};
 constexpr Query select_account{"SELECT id FROM account WHERE id = $1", "t"};
 // By the invariant this is granted - charged - expired - voided, without reading every fact.
 constexpr Query select_balance{
@@ -119,7 +122,7 @@ class SqlLeaseStore final : public ledger::LeaseStore {
     return stored<ledger::Tended>([&] {
       return context_.database.with([&](Connection& connection) {
         ledger::Tended tended;
-        tended.now_ms = now_ms(connection);
+        look_at_server(connection, tended);
         const Rows due = connection.run(select_due, {tended.now_ms});
         const std::int64_t stored_ms = due.number(0, 1);
         tended.restored = due.number(0, 2) != epoch_;
@@ -136,11 +139,14 @@ class SqlLeaseStore final : public ledger::LeaseStore {
   }
 
  private:
-  std::int64_t now_ms(Connection& connection) const {
+  void look_at_server(Connection& connection, ledger::Tended& tended) const {
     if (context_.time == TimeSource::argument || connection.engine() == Engine::sqlite) {
-      return context_.clock.now_ms();
+      tended.now_ms = context_.clock.now_ms();
+      return;
     }
-    return connection.run(server_time).number(0, 0);
+    const Rows server = connection.run(select_server);
+    tended.now_ms = server.number(0, 0);
+    tended.is_alone = server.number(0, 1) != 0;
   }
 
   void write_due(Connection& connection, ledger::Tended& tended) const {
