@@ -3,7 +3,6 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/sha.h>
 
 #include <cstdlib>
 #include <memory>
@@ -19,19 +18,17 @@ const unsigned char* bytes_of(std::string_view text) noexcept {
 
 }  // namespace
 
-Sha256 sha256(std::string_view bytes) noexcept {
-  Sha256 digest;
-  SHA256(bytes_of(bytes), bytes.size(), digest.data());
-  return digest;
-}
+Sha256 sha256(std::string_view bytes) noexcept { return sha256({bytes}); }
 
 Sha256 sha256(std::initializer_list<std::string_view> parts) noexcept {
+  // Looked up by name once, and one context for each Thread: both cost more than a short digest.
+  static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  thread_local const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(
+      EVP_MD_CTX_new(), &EVP_MD_CTX_free);
   Sha256 digest;
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
-                                                                        &EVP_MD_CTX_free);
   // OpenSSL fails here only without memory or without its own provider: nothing can go on then.
-  if (context == nullptr || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) abort();
-  for (std::string_view part : parts) {
+  if (context == nullptr || EVP_DigestInit_ex2(context.get(), algorithm, nullptr) != 1) abort();
+  for (const std::string_view part : parts) {
     if (EVP_DigestUpdate(context.get(), part.data(), part.size()) != 1) abort();
   }
   if (EVP_DigestFinal_ex(context.get(), digest.data(), nullptr) != 1) abort();

@@ -12,7 +12,7 @@ namespace turnpike::crypto {
 
 using Sha256 = std::array<std::uint8_t, 32>;
 
-// One-shot; no allocation.
+// One-shot; allocates on a Thread's first call only.
 Sha256 sha256(std::string_view bytes) noexcept;
 
 // Of the concatenation of `parts`.

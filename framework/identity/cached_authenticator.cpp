@@ -184,14 +184,10 @@ CachedAuthenticator::~CachedAuthenticator() {
 
 Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::authenticate(
     std::string_view token, runtime::Deadline deadline) {
-  const std::optional<Environment> environment = token_environment(token);
-  if (!environment) return invalid();
-  if (*environment != machine_->settings.environment) {
-    return base::Error{base::ErrorCode::auth_wrong_environment,
-                       "The API key belongs to another environment."};
-  }
+  if (token.size() != token_bytes) return invalid();
   const crypto::Sha256 digest = crypto::sha256(token);
-  if (machine_->believed()) {
+  const bool is_believed = machine_->believed();
+  if (is_believed) {
     Slot& slot = machine_->slots[slot_of_thread()];
     const std::lock_guard lock(slot.mutex);
     if (const auto found = slot.known.find(digest); found != slot.known.end()) {
@@ -199,9 +195,15 @@ Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::authe
       return found->second.principal;
     }
     if (slot.unknown.contains(digest)) return invalid();
-  } else if (machine_->is_silent()) {
-    return unavailable();
   }
+  // The form of a known token is known to be right.
+  const std::optional<Environment> environment = token_environment(token);
+  if (!environment) return invalid();
+  if (*environment != machine_->settings.environment) {
+    return base::Error{base::ErrorCode::auth_wrong_environment,
+                       "The API key belongs to another environment."};
+  }
+  if (!is_believed && machine_->is_silent()) return unavailable();
   return machine_->look_up(digest, deadline);
 }
 

@@ -13,7 +13,7 @@ constexpr std::size_t checksum_digits = 6;         // 32 bits
 constexpr std::size_t part_at = starts[0].size();  // of all kinds
 constexpr std::size_t random_at = part_at + 4;     // "dev_"
 constexpr std::size_t checksum_at = random_at + random_digits;
-constexpr std::size_t token_bytes = checksum_at + checksum_digits;
+static_assert(token_bytes == checksum_at + checksum_digits);
 
 // CRC-32 of ISO-HDLC (reflected 0x04C11DB7), the common one.
 constexpr std::array<std::uint32_t, 256> crc_table = [] {

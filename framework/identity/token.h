@@ -14,6 +14,7 @@
 
 namespace turnpike::identity {
 
+inline constexpr std::size_t token_bytes = 68;
 inline constexpr std::size_t token_prefix_bytes = 24;
 
 enum class TokenKind : std::uint8_t { api_key, operator_credential };

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t shard_count = 256;
 constexpr std::uint32_t ahead_max = 1'024;   // grants that a row may be written ahead of
 constexpr std::uint32_t ahead_divisor = 16;  // and no more than this part of a limit
-constexpr std::uint32_t busy_ms = 100;       // written again within: worth being ahead of
+constexpr std::uint32_t ahead_ms = 200;      // of what a caller asks for in so long
 constexpr std::int64_t gather_ms = 2;        // what comes meanwhile shares a transaction
 constexpr std::int64_t pause_ms = 50;        // of the keeper, with nothing to write
 constexpr std::int64_t retry_ms = 250;       // after a write failed
@@ -137,6 +137,16 @@ std::uint16_t ahead_limit_of(const Limits& limits) noexcept {
   return static_cast<std::uint16_t>(std::min<std::uint64_t>(ahead_max, least / ahead_divisor));
 }
 
+// By how many grants the row of an entry is to be ahead that was last made `passed_ms` ago: more
+// and more, up to what the caller asks for in ahead_ms.
+std::uint16_t ahead_of(const Entry& entry, std::uint32_t passed_ms) noexcept {
+  const std::uint32_t granted_then = entry.mark > entry.ahead ? entry.mark - entry.ahead : 0;
+  const std::uint64_t granted = entry.counts.window - granted_then;
+  const std::uint64_t soon = granted * ahead_ms / std::max(1u, passed_ms);
+  return static_cast<std::uint16_t>(
+      std::min({soon, 2u * std::uint64_t{entry.ahead} + 1, std::uint64_t{entry.ahead_limit}}));
+}
+
 std::int64_t end_of_windows_ms(const Limits& limits, const Counts& counts) noexcept {
   const std::int64_t window_ms = end_ms(counts.window_start_s, limits.window);
   if (!limits.quota) return window_ms;
@@ -167,7 +177,7 @@ struct NodeStore::Machine {
   Result<Unit, base::Error> load(Shard& shard, const KeyView& key, runtime::Deadline deadline);
   Decision decide(Shard& shard, Entries::value_type& item, const Limits& limits);
   std::shared_ptr<Batch> cover(Shard& shard, Entries::value_type& item);
-  void make_dirty(Shard& shard, Entries::value_type& item);
+  void make_dirty(Shard& shard, Entries::value_type& item, bool is_awaited);
   Standing look(Entry& entry, const Limits& limits);
   CounterRow row_of(Entries::value_type& item, std::uint32_t ahead) const;
 
@@ -188,7 +198,7 @@ struct NodeStore::Machine {
   std::atomic<std::int64_t> latest_ms{0};
   std::atomic<bool> is_failing{false};
   std::atomic<bool> is_stopping{false};
-  runtime::Event wanted;  // something is dirty, or stop
+  runtime::Event wanted;  // somebody waits for a write, or stop
   std::thread keeper;
 
   // The keeper's own.
@@ -336,18 +346,20 @@ std::shared_ptr<Batch> NodeStore::Machine::cover(Shard& shard, Entries::value_ty
   Entry& entry = item.second;
   const std::uint32_t number = entry.counts.window;
   if (number <= entry.safe) {
-    if (entry.safe - number < entry.ahead / 2u && !entry.is_writing) make_dirty(shard, item);
+    if (entry.safe - number < entry.ahead / 2u && !entry.is_writing) {
+      make_dirty(shard, item, false);
+    }
     return nullptr;
   }
   if (entry.is_writing && number <= entry.mark) return shard.writing;
-  make_dirty(shard, item);
+  make_dirty(shard, item, true);
   return shard.next;
 }
 
-void NodeStore::Machine::make_dirty(Shard& shard, Entries::value_type& item) {
-  if (std::exchange(item.second.is_dirty, true)) return;
-  shard.dirty.push_back(&item);
-  if (!wanted.is_set()) wanted.set();
+// What nobody waits for goes with the keeper's next round.
+void NodeStore::Machine::make_dirty(Shard& shard, Entries::value_type& item, bool is_awaited) {
+  if (!std::exchange(item.second.is_dirty, true)) shard.dirty.push_back(&item);
+  if (is_awaited && !wanted.is_set()) wanted.set();
 }
 
 CounterRow NodeStore::Machine::row_of(Entries::value_type& item, std::uint32_t ahead) const {
@@ -370,11 +382,8 @@ bool NodeStore::Machine::collect(std::int64_t now) {
     shard.writing = std::exchange(shard.next, std::make_shared<Batch>());
     for (Entries::value_type* item : shard.dirty) {
       Entry& entry = item->second;
-      const auto passed_ms = static_cast<std::uint32_t>(now) - entry.marked_ms;
+      entry.ahead = ahead_of(entry, static_cast<std::uint32_t>(now) - entry.marked_ms);
       entry.marked_ms = static_cast<std::uint32_t>(now);
-      entry.ahead = passed_ms > busy_ms ? std::uint16_t{0}
-                                        : static_cast<std::uint16_t>(std::min<std::uint32_t>(
-                                              entry.ahead_limit, 2u * entry.ahead + 1u));
       entry.is_dirty = false;
       entry.is_writing = true;
       entry.mark = entry.counts.window + entry.ahead;
@@ -414,7 +423,7 @@ void NodeStore::Machine::settle(bool is_written) {
         if (is_written) {
           entry.safe = std::max(entry.safe, entry.mark);
         } else {
-          make_dirty(shard, *written[at].second);
+          make_dirty(shard, *written[at].second, true);
         }
       }
       batch = std::exchange(shard.writing, nullptr);
@@ -427,12 +436,11 @@ void NodeStore::Machine::settle(bool is_written) {
 void NodeStore::Machine::keep() {
   while (!is_stopping.load()) {
     wanted.wait(runtime::Deadline::after_ms(pause_ms));
-    if (wanted.is_set() && durable) {
-      // Let those come along that come at the same time.
+    if (wanted.is_set()) {  // let those come along that come at the same time
       runtime::sleep_until(runtime::Deadline::after_ms(is_failing.load() ? retry_ms : gather_ms));
       wanted.reset();
-      if (collect(now_ms())) settle(write());
     }
+    if (durable && collect(now_ms())) settle(write());
     const std::int64_t now_ns = runtime::now_ns();
     if (now_ns < tidy_at_ns) continue;
     tidy_at_ns = now_ns + pause_ms * 1'000'000;
@@ -475,7 +483,7 @@ void NodeStore::Machine::reclaim_chain(Shard& shard, std::int64_t now) {
     if (entry.idle_at_ms > now || entry.handles > 0 || entry.is_dirty || entry.is_writing) continue;
     if (entry.keeps && !durable) continue;
     if (entry.keeps && entry.ahead > 0) {
-      make_dirty(shard, item);  // first the row must say exactly what was granted
+      make_dirty(shard, item, false);  // first the row must say exactly what was granted
     } else {
       shard.entries.erase(shard.entries.find(item.first));
     }

@@ -212,28 +212,36 @@ Rows Connection::query_once(const std::string& sql, const char* columns) {
   });
 }
 
-void Connection::begin(const char* sql) {
+void Connection::begin(TransactionKind kind) {
   if (machine_->engine == Engine::postgres) {
     // Through the session, so that Poco does not commit each statement by itself.
     machine_->guard([&] { machine_->session.begin(); });
-    if (*sql != '\0') run_once(sql);
+    if (kind == TransactionKind::snapshot) {
+      run_once("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+    }
     return;
   }
-  run_once(sql);
+  static constexpr Query immediate{"BEGIN IMMEDIATE"};
+  static constexpr Query deferred{"BEGIN DEFERRED"};
+  run(kind == TransactionKind::write ? immediate : deferred);
 }
 
-void Connection::end(const char* sql) {
+void Connection::commit() {
   if (machine_->engine == Engine::postgres) {
-    machine_->guard([&] {
-      if (*sql == 'C') {
-        machine_->session.commit();
-      } else {
-        machine_->session.rollback();
-      }
-    });
+    machine_->guard([&] { machine_->session.commit(); });
     return;
   }
-  run_once(sql);
+  static constexpr Query statement{"COMMIT"};
+  run(statement);
+}
+
+void Connection::roll_back() {
+  if (machine_->engine == Engine::postgres) {
+    machine_->guard([&] { machine_->session.rollback(); });
+    return;
+  }
+  static constexpr Query statement{"ROLLBACK"};
+  run(statement);
 }
 
 }  // namespace turnpike::storage

@@ -79,6 +79,11 @@ class Bulk {
   std::vector<Rows::Column> columns_;
 };
 
+enum class TransactionKind : std::uint8_t {
+  write,
+  snapshot,  // reads that all see the same moment
+};
+
 class Connection {
  public:
   // Connects; throws StoreError.
@@ -102,8 +107,9 @@ class Connection {
 
  private:
   friend class Transaction;
-  void begin(const char* sql);
-  void end(const char* sql);
+  void begin(TransactionKind kind);
+  void commit();
+  void roll_back();
 
   struct Machine;
   std::unique_ptr<Machine> machine_;

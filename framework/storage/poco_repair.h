@@ -1,15 +1,24 @@
-// A repair of Poco::Data::PostgreSQL 1.11: StatementExecutor frees the last result before it
-// executes again, and keeps the stale pointer when that execution fails; its destructor, or the
-// next execution, then frees it a second time. Kept statements meet this at their first failure.
-// The pointer is private, so it is reached through an explicit instantiation, to which the language
-// grants access.
+// Two repairs of Poco::Data 1.11.
+//   PostgreSQL  StatementExecutor frees the last result before it executes again, and keeps the
+//               stale pointer when that execution fails; its destructor, or the next execution,
+//               then frees it a second time. Kept statements meet this at their first failure.
+//   SQLite      each execution of a statement prepares it anew, which costs more than a small
+//               write: a kept one is prepared once, and SQLite does so again when the schema moved.
+// The members in question are private, so they are reached through explicit instantiations, to
+// which the language grants access.
 //
 // Private to connection.cpp.
 #pragma once
 
 #include <Poco/Data/PostgreSQL/PostgreSQLStatementImpl.h>
 #include <Poco/Data/PostgreSQL/StatementExecutor.h>
+#include <Poco/Data/SQLite/SQLiteStatementImpl.h>
+#include <Poco/Data/SQLite/SessionImpl.h>
+#include <Poco/Data/SQLite/Utility.h>
+#include <Poco/Data/Session.h>
 #include <Poco/Data/Statement.h>
+
+#include <utility>
 
 namespace turnpike::storage {
 
@@ -30,16 +39,52 @@ struct ResultOfExecutor {
   friend Member member_of(ResultOfExecutor);
 };
 
+struct FirstToBind {
+  using Member =
+      Poco::Data::AbstractBindingVec::iterator Poco::Data::SQLite::SQLiteStatementImpl::*;
+  friend Member member_of(FirstToBind);
+};
+struct AffectedRows {
+  using Member = int Poco::Data::SQLite::SQLiteStatementImpl::*;
+  friend Member member_of(AffectedRows);
+};
+
 template struct Opened<ExecutorOfStatement,
                        &Poco::Data::PostgreSQL::PostgreSQLStatementImpl::_statementExecutor>;
 template struct Opened<ResultOfExecutor,
                        &Poco::Data::PostgreSQL::StatementExecutor::_pResultHandle>;
+template struct Opened<FirstToBind, &Poco::Data::SQLite::SQLiteStatementImpl::_bindBegin>;
+template struct Opened<AffectedRows, &Poco::Data::SQLite::SQLiteStatementImpl::_affectedRowCount>;
+
+// REQUIRES: the text is one statement.
+class PreparedOnce final : public Poco::Data::SQLite::SQLiteStatementImpl {
+ public:
+  explicit PreparedOnce(Poco::Data::Session& session)
+      : SQLiteStatementImpl(*session.impl(), Poco::Data::SQLite::Utility::dbHandle(session)) {}
+
+ private:
+  // Poco calls it before every execution; bindImpl() resets what is prepared.
+  void compileImpl() override {
+    if (!std::exchange(is_prepared_, true)) return SQLiteStatementImpl::compileImpl();
+    this->*member_of(FirstToBind{}) = bindings().begin();
+    this->*member_of(AffectedRows{}) = -1;  // none counted yet
+  }
+  bool is_prepared_ = false;
+};
+
+inline Poco::Data::StatementImpl::Ptr make_statement(Poco::Data::Session& session) {
+  if (dynamic_cast<Poco::Data::SQLite::SessionImpl*>(session.impl()) != nullptr) {
+    return new PreparedOnce(session);
+  }
+  return session.createStatementImpl();
+}
 
 }  // namespace poco_repair
 
 class RepairedStatement : public Poco::Data::Statement {
  public:
-  explicit RepairedStatement(Poco::Data::Session& session) : Statement(session) {}
+  explicit RepairedStatement(Poco::Data::Session& session)
+      : Statement(poco_repair::make_statement(session)) {}
 
   // After an execution that threw: the result it freed is forgotten.
   void forget_result() {

@@ -4,19 +4,16 @@ namespace turnpike::storage {
 
 Transaction::Transaction(Connection& connection, Kind kind, std::mutex& writer)
     : connection_(connection) {
-  if (connection.engine() == Engine::sqlite) {
-    if (kind == Kind::write) writer_ = std::unique_lock(writer);
-    connection.begin(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED");
-    return;
+  if (connection.engine() == Engine::sqlite && kind == Kind::write) {
+    writer_ = std::unique_lock(writer);
   }
-  connection.begin(
-      kind == Kind::write ? "" : "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+  connection.begin(kind);
 }
 
 Transaction::~Transaction() {
   if (ended_) return;
   try {
-    connection_.end("ROLLBACK");
+    connection_.roll_back();
   } catch (const StoreError&) {
     // The session is gone, and the transaction with it.
   }
@@ -50,7 +47,7 @@ void Transaction::run_once(const std::string& sql) {
 void Transaction::commit() {
   watch([&] {
     try {
-      connection_.end("COMMIT");
+      connection_.commit();
       ended_ = true;
     } catch (const StoreError& error) {
       if (connection_.engine() == Engine::postgres) {

@@ -15,10 +15,7 @@ namespace turnpike::storage {
 
 class Transaction {
  public:
-  enum class Kind : std::uint8_t {
-    write,
-    snapshot,  // reads that all see the same moment
-  };
+  using Kind = TransactionKind;
   // `writer` orders the writers of this process on SQLite, whose own lock is polled, not queued.
   Transaction(Connection& connection, Kind kind, std::mutex& writer);
   ~Transaction();

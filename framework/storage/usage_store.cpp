@@ -47,9 +47,10 @@ constexpr Query insert_mark{
 constexpr Query plan_mark{
     "UPDATE usage_mark SET next_seq = (SELECT MAX(n.seq) FROM (SELECT seq FROM fact"
     " WHERE fact.stream = $1 AND fact.seq > $2 ORDER BY seq LIMIT $3) AS n) WHERE stream = $1"};
-#define PLANNED_FACTS                                                                           \
-  " FROM usage_mark m JOIN fact f ON f.stream = m.stream AND f.seq > m.seq AND f.seq <= m.next" \
-  "_seq WHERE m.next_seq > m.seq"
+// CROSS, since SQLite would read every fact there is and look for its mark.
+#define PLANNED_FACTS                                                                     \
+  " FROM usage_mark m CROSS JOIN fact f WHERE m.next_seq > m.seq AND f.stream = m.stream" \
+  " AND f.seq > m.seq AND f.seq <= m.next_seq"
 constexpr Query insert_rows{
     "INSERT INTO usage_row (account_id, position, stream, seq) SELECT f.account_id,"
     " CAST($1 AS BIGINT) + ROW_NUMBER() OVER (ORDER BY f.occurred_at, f.stream, f.seq),"

@@ -195,6 +195,19 @@ TEST_P(SqlitePitfall, WriterInAnotherProcessIsWaitedForOnlyShortly) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
 }
 
+TEST_P(SqlitePitfall, StatementPreparedOnceFollowsTheSchema) {
+  const auto connection = database_->connect();
+  connection->run(insert_row, {std::int64_t{1}, "a"});
+  EXPECT_EQ(connection->run(count_rows).number(0, 0), 1);
+  database_->with([](Connection& other) {
+    other.run_once("ALTER TABLE thing RENAME TO thing_before");
+    other.run_once("CREATE TABLE thing (extra TEXT DEFAULT '', id BIGINT, name TEXT)");
+  });
+  EXPECT_EQ(connection->run(count_rows).number(0, 0), 0);
+  connection->run(insert_row, {std::int64_t{2}, "b"});
+  EXPECT_EQ(rows(), 1);
+}
+
 TEST_P(SqlitePitfall, BulkCountsWhatItChanged) {
   static constexpr Query insert_all{
       "INSERT INTO thing (id, name) VALUES (?, ?) ON CONFLICT DO NOTHING"};
