@@ -1,9 +1,11 @@
 // What reading usage costs on both databases: a billing page of an account with 1,000,000 facts
-// against one of an account with 1,000, a summary of 30 days against adding up the facts one by
-// one, and what giving a fact its position costs, off the commit path.
+// against one of an account with 1,000; a summary of 30 days against adding up the facts one by
+// one; and what giving a fact its position costs off the commit path, of a million and of a
+// thousand that came after them.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -37,12 +39,9 @@ class Books {
     for (int at = 0; at < 5; ++at) keys_.push_back("key_" + std::to_string(at));
     small_ = fill(few);
     large_ = fill(many);
-    const auto began = std::chrono::steady_clock::now();
-    if (!catch_up_whole(node_->usage(), runtime::Deadline::after_ms(600'000)).ok()) std::abort();
-    index_us_a_fact_ =
-        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - began)
-            .count() /
-        (many + few);
+    position_s_ = catch_up() / (many + few);
+    fill(batch);
+    late_position_s_ = catch_up() / batch;
   }
   ~Books() {
     stream_.reset();
@@ -52,10 +51,17 @@ class Books {
   UsageStore& usage() { return node_->usage(); }
   const std::string& account(bool is_large) const { return is_large ? large_ : small_; }
   std::int64_t to_ms() const { return (store_.clock.now_ms() / day_ms + 1) * day_ms; }
-  double index_us_a_fact() const { return index_us_a_fact_; }
+  // Of one fact: of all of them at once, and of a few behind them.
+  double position_s(bool is_late) const { return is_late ? late_position_s_ : position_s_; }
   storage::Settings settings() const { return store_.settings(); }
 
  private:
+  double catch_up() {
+    const auto began = std::chrono::steady_clock::now();
+    if (!catch_up_whole(node_->usage(), runtime::Deadline::after_ms(600'000)).ok()) std::abort();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  }
+
   std::string fill(int facts) {
     const auto account = node_->accounts().create("bench");
     if (!node_->accounts().activate(account->id, {facts, 10 * 365 * day_ms}).ok()) std::abort();
@@ -104,7 +110,8 @@ class Books {
   std::vector<std::string> keys_;
   std::string small_;
   std::string large_;
-  double index_us_a_fact_ = 0;
+  double position_s_ = 0;
+  double late_position_s_ = 0;
 };
 
 Books& books(storage::Engine engine) {
@@ -114,25 +121,25 @@ Books& books(storage::Engine engine) {
   return *slot;
 }
 
+void position(benchmark::State& state, storage::Engine engine, bool is_late) {
+  const Books& with = books(engine);
+  for (auto _ : state) state.SetIterationTime(with.position_s(is_late));
+}
+
 // Pages from the newest to wherever the walk is, so deep ones are among them.
-void page(benchmark::State& state) {
-  Books& with = books(static_cast<storage::Engine>(state.range(0)));
-  const bool is_large = state.range(1) != 0;
+void page(benchmark::State& state, storage::Engine engine, bool is_large) {
+  Books& with = books(engine);
   PageQuery query{with.account(is_large), std::nullopt, 50};
   for (auto _ : state) {
     const auto read = with.usage().usage(query);
     if (!read.ok() || !read->has_value()) return state.SkipWithError("not read");
     query.after = (*read)->next;
   }
-  state.SetLabel(support::name_of(static_cast<storage::Engine>(state.range(0))) +
-                 (is_large ? ", 1,000,000 facts" : ", 1,000 facts"));
-  state.counters["index_us_a_fact"] = with.index_us_a_fact();
 }
-BENCHMARK(page)->ArgsProduct({{0, 1}, {0, 1}})->Unit(benchmark::kMicrosecond);
 
-void summary(benchmark::State& state) {
-  Books& with = books(static_cast<storage::Engine>(state.range(0)));
-  const std::int64_t cut_ms = state.range(1);  // from both ends, into their hours
+// `cut_ms`: from both ends, into their hours.
+void summary(benchmark::State& state, storage::Engine engine, std::int64_t cut_ms) {
+  Books& with = books(engine);
   for (auto _ : state) {
     const auto sums = summarize(with.usage(),
                                 {{with.account(true)},
@@ -144,14 +151,11 @@ void summary(benchmark::State& state) {
       return state.SkipWithError("not summed");
     }
   }
-  state.SetLabel(support::name_of(static_cast<storage::Engine>(state.range(0))) +
-                 (cut_ms == 0 ? ", whole days" : ", cut within hours"));
 }
-BENCHMARK(summary)->ArgsProduct({{0, 1}, {0, 1'234'567}})->Unit(benchmark::kMillisecond);
 
 // The baseline of summary: what it would be without the kept sums.
-void sum_of_facts(benchmark::State& state) {
-  Books& with = books(static_cast<storage::Engine>(state.range(0)));
+void sum_of_facts(benchmark::State& state, storage::Engine engine) {
+  Books& with = books(engine);
   const storage::Database database(with.settings());
   const auto connection = database.connect();
   const std::string sum =
@@ -161,11 +165,46 @@ void sum_of_facts(benchmark::State& state) {
   for (auto _ : state) {
     if (connection->query_once(sum, "iii").empty()) return state.SkipWithError("not summed");
   }
-  state.SetLabel(support::name_of(static_cast<storage::Engine>(state.range(0))));
 }
-BENCHMARK(sum_of_facts)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
+template <class Step, class... Arguments>
+benchmark::internal::Benchmark* add(storage::Engine engine, const std::string& what, Step step,
+                                    Arguments... arguments) {
+  const std::string name = support::name_of(engine) + ": " + what;
+  return benchmark::RegisterBenchmark(name.c_str(), step, engine, arguments...);
+}
+
+void add_all(storage::Engine engine) {
+  constexpr auto us = benchmark::kMicrosecond;
+  constexpr auto ms = benchmark::kMillisecond;
+  for (const bool is_late : {false, true}) {
+    add(engine, is_late ? "position of a fact, 1,000 more" : "position of a fact, of 1,000,000",
+        position, is_late)
+        ->UseManualTime()
+        ->Iterations(1)
+        ->Unit(us);
+  }
+  add(engine, "page of 50, among 1,000 facts", page, false)->UseRealTime()->Unit(us);
+  add(engine, "page of 50, among 1,000,000 facts", page, true)->UseRealTime()->Unit(us);
+  add(engine, "baseline: adding up 1,000,000 facts", sum_of_facts)->UseRealTime()->Unit(ms);
+  add(engine, "summary of these by day", summary, 0)->UseRealTime()->Unit(ms);
+  add(engine, "summary of these, cut within hours", summary, 1'234'567)->UseRealTime()->Unit(ms);
+}
 
 }  // namespace
 }  // namespace turnpike::ledger
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  using namespace turnpike;
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  for (const storage::Engine engine : support::engines) {
+    if (const std::string why = support::missing(engine); !why.empty()) {
+      std::printf("%s\n", why.c_str());
+    } else {
+      ledger::add_all(engine);
+    }
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
