@@ -7,7 +7,6 @@
 // them. Where Threads are more than cores, the longest of them are the scheduler's.
 #include <malloc.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,12 +57,6 @@ void decide(NodeStore& store, const std::string& account_id, const Bucket& bucke
 
 std::int64_t now_ns() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
-std::int64_t thread_cpu_ns() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
 double process_cpu_ns() {
@@ -194,16 +187,9 @@ struct Pairs {
   std::vector<const Bucket*> in;
 };
 
-// The longest step of forgetting, which is under one lock but for a few: as it passed, and what of
-// it was work. The difference is the scheduler's.
-struct Longest {
-  std::int64_t passed_ns = 0;
-  std::int64_t worked_ns = 0;
-};
-
 // Decisions on pairs that stay in use and on others, in turn, while all that have expired are
-// forgotten.
-Longest decide_while_reclaiming(const Pairs& with, Latencies& latencies) {
+// forgotten; `steps` are those of forgetting.
+void decide_while_reclaiming(const Pairs& with, Latencies& latencies, Latencies& steps) {
   constexpr std::size_t step = 64;                 // what is looked at under one lock
   constexpr std::size_t looked_at = 3ull * pairs;  // more than the table has chains
   std::atomic<bool> is_done{false};
@@ -213,16 +199,11 @@ Longest decide_while_reclaiming(const Pairs& with, Latencies& latencies) {
       with.decide_on(latencies, pairs - 1 - at % (pairs - busy_pairs));
     }
   });
-  Longest longest;
   for (std::size_t at = 0; at < looked_at; at += step) {
-    const std::int64_t began = now_ns(), began_work = thread_cpu_ns();
-    with.store.reclaim(step);
-    longest.worked_ns = std::max(longest.worked_ns, thread_cpu_ns() - began_work);
-    longest.passed_ns = std::max(longest.passed_ns, now_ns() - began);
+    steps.time([&] { with.store.reclaim(step); });
   }
   is_done = true;
   caller.join();
-  return longest;
 }
 
 void million_pairs() {
@@ -230,6 +211,7 @@ void million_pairs() {
   NodeStore store(clock, std::nullopt);  // not started: reclaim() is ours to call
   const Pairs with(store);
   Latencies first(pairs), none_expired(10 * pairs), all_expired(10 * pairs);
+  Latencies looking(pairs), forgetting(pairs);
   const double before_mb = resident_mb();
   const std::size_t before_bytes = ::mallinfo2().uordblks;
   for (int at = 0; at < pairs; ++at) with.decide_on(first, at);
@@ -238,22 +220,18 @@ void million_pairs() {
   std::printf("%-46s %8.0f MB\n", "of that allocated",
               static_cast<double>(::mallinfo2().uordblks - before_bytes) / 1e6);
 
-  const Longest looking = decide_while_reclaiming(with, none_expired);
+  decide_while_reclaiming(with, none_expired, looking);
   clock.move_ms(2 * 86'400'000);
   const std::size_t before = store.entries();
-  const Longest forgetting = decide_while_reclaiming(with, all_expired);
+  decide_while_reclaiming(with, all_expired, forgetting);
   print_title("decisions among a million pairs");
   first.print("at the first sight of each");
   none_expired.print("baseline: all are looked at, none has expired");
   all_expired.print("while those that have expired are forgotten");
   std::printf("%-46s %8zu of %zu, and %zu decisions meanwhile\n", "forgotten",
               before - store.entries(), before, all_expired.count());
-  const auto print_longest = [](const char* name, const Longest& longest) {
-    std::printf("%-46s %34.2f %8.2f\n", name, static_cast<double>(longest.passed_ns) / 1e3,
-                static_cast<double>(longest.worked_ns) / 1e3);
-  };
-  print_longest("baseline: longest step of looking", looking);
-  print_longest("longest step of forgetting", forgetting);
+  looking.print("baseline: a step, 64 chains looked at");
+  forgetting.print("a step, and what is in them forgotten");
 }
 
 }  // namespace

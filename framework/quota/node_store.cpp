@@ -207,7 +207,8 @@ struct NodeStore::Machine {
   std::int64_t tidy_at_ns = 0;
   std::int64_t drop_at_ms = 0;
   std::mutex reclaim_mutex;
-  std::size_t reclaim_shard = 0;  // guarded by it
+  std::size_t reclaim_shard = 0;  // these are guarded by it
+  std::vector<Entries::node_type> forgotten;
 };
 
 NodeStore::NodeStore(const Clock& clock, std::optional<Durable> durable)
@@ -464,18 +465,21 @@ void NodeStore::Machine::reclaim(std::size_t entries) {
   std::size_t looked_at = 0;
   for (std::size_t shards_left = 2 * shard_count; looked_at < entries && shards_left > 0;) {
     Shard& shard = shards[reclaim_shard];
-    const std::lock_guard lock(shard.mutex);
+    std::unique_lock lock(shard.mutex);
     const std::size_t end =
         std::min(shard.cursor + looked_at_in_one_lock, shard.entries.bucket_count());
     for (; shard.cursor < end; ++shard.cursor, ++looked_at) reclaim_chain(shard, now);
-    if (shard.cursor < shard.entries.bucket_count()) continue;
-    shard.cursor = 0;
-    reclaim_shard = (reclaim_shard + 1) % shard_count;
-    --shards_left;
+    if (shard.cursor >= shard.entries.bucket_count()) {
+      shard.cursor = 0;
+      reclaim_shard = (reclaim_shard + 1) % shard_count;
+      --shards_left;
+    }
+    lock.unlock();
+    forgotten.clear();  // nobody waits while the allocator takes their memory back
   }
 }
 
-// The entries of one chain of the table.
+// Takes what says nothing any more out of one chain of the table.
 void NodeStore::Machine::reclaim_chain(Shard& shard, std::int64_t now) {
   for (auto at = shard.entries.begin(shard.cursor); at != shard.entries.end(shard.cursor);) {
     Entries::value_type& item = *at++;
@@ -485,7 +489,7 @@ void NodeStore::Machine::reclaim_chain(Shard& shard, std::int64_t now) {
     if (entry.keeps && entry.ahead > 0) {
       make_dirty(shard, item, false);  // first the row must say exactly what was granted
     } else {
-      shard.entries.erase(shard.entries.find(item.first));
+      forgotten.push_back(shard.entries.extract(shard.entries.find(item.first)));
     }
   }
 }
