@@ -4,8 +4,8 @@
 1. Forward: requests per second of nginx `proxy_pass` (two workers, reuseport, kept upstream
    connections), of the gateway unpaid (a test-only lane that charges and counts nothing), of its
    `:free` variant counted on SQLite and in Redis, and of the gateway paid with Credits on SQLite
-   and on PostgreSQL, at 64 and 512 connections, rounds alternating, medians, ratios; fdatasync p50
-   of the disk beside them.
+   and on PostgreSQL, by 1,000 accounts over 64, 256 and 512 connections, rounds alternating,
+   medians, ratios; fdatasync p50 of the disk beside them.
 2. Hold: memory and threads of the gateway with 10,000 idle connections, and with 10,000 calls in
    flight on an upstream that takes a second.
 
@@ -32,7 +32,8 @@ from gateway import BUILD, Gateway, Postgres, Redis  # noqa: E402: the path is s
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 SECONDS_EACH = int(os.environ.get("SECONDS_EACH", "3"))
 HELD = int(os.environ.get("HELD", "10000"))
-ACCOUNTS = int(os.environ.get("ACCOUNTS", "100"))
+ACCOUNTS = int(os.environ.get("ACCOUNTS", "1000"))
+CONNECTIONS = [int(each) for each in os.environ.get("CONNECTIONS", "64 256 512").split()]
 BODY = '{"data":"' + "x" * 1010 + '"}'
 UNPAID = ("X-Test-Unpaid", "1")
 
@@ -90,7 +91,11 @@ def bench_gateway(address, *, connections, postgres_url=None, credits=0, account
                       postgres_url=postgres_url,
                       settings=["limits.connections_max=40000",
                                 "limits.calls_per_upstream_max=40000", *settings])
-    keys = [gateway.new_key(credits=credits)[1] for _ in range(accounts)]
+    made = [BUILD / "benchmarks" / "bench_accounts", str(accounts), str(credits),
+            ROOT / "config" / "turnpike.yaml"]
+    for setting in gateway.settings:
+        made += ["--set", setting]
+    keys = subprocess.run(made, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     return gateway.start(), keys
 
 
@@ -114,20 +119,24 @@ def fdatasync_p50_us(directory):
     return statistics.median(times)
 
 
-def scripts(directory, keys):
-    """wrk scripts: one with the unpaid header, one that spreads calls over the keys."""
-    unpaid = pathlib.Path(directory, "unpaid.lua")
-    unpaid.write_text(f'wrk.headers["{UNPAID[0]}"] = "{UNPAID[1]}"\n')
-    paid = pathlib.Path(directory, "paid.lua")
-    listed = ",".join(f'"{key}"' for key in keys)
-    paid.write_text(
-        f"local keys = {{{listed}}}\nlocal requests = {{}}\nlocal at = 0\n"
+def write_script(path, headers):
+    """A wrk script that sends prepared requests in turn, one with each of the (name, value). All
+    sides are driven by one like it, since a script costs its generator what it does not give."""
+    listed = ",".join(f'{{["{name}"] = "{value}"}}' for name, value in headers)
+    path.write_text(
+        f"local headers = {{{listed}}}\nlocal requests = {{}}\nlocal at = 0\n"
         "function init(args)\n"
-        "  for i, key in ipairs(keys) do\n"
-        '    requests[i] = wrk.format("GET", nil, {["Authorization"] = "Bearer " .. key})\n'
-        "  end\n  at = math.random(#requests)\nend\n"
+        '  for i, each in ipairs(headers) do requests[i] = wrk.format("GET", nil, each) end\n'
+        "  at = math.random(#requests)\nend\n"
         "function request() at = at % #requests + 1; return requests[at] end\n")
-    return str(unpaid), str(paid)
+    return str(path)
+
+
+def scripts(directory, keys):
+    """For callers without an account and for the holders of these keys."""
+    return (write_script(pathlib.Path(directory, "unpaid.lua"), [UNPAID] * len(keys)),
+            write_script(pathlib.Path(directory, "paid.lua"),
+                         [("Authorization", f"Bearer {key}") for key in keys]))
 
 
 def forward():
@@ -172,7 +181,7 @@ def forward():
         print(f"fdatasync p50 {fdatasync_p50_us(sqlite.directory):.0f} us, {ACCOUNTS} accounts, "
               f"{ROUNDS} rounds of {SECONDS_EACH} s")
         print(f"{'path':18} {'connections':>11} {'requests/s':>11} {'to nginx':>9} {'to unpaid':>9}")
-        for connections in (64, 512):
+        for connections in CONNECTIONS:
             rates = {side: [] for side in sides}
             for round_number in range(ROUNDS):
                 order = list(sides) if round_number % 2 == 0 else list(reversed(sides))
