@@ -13,11 +13,11 @@ using ledger::SettleAnswer;
 using ledger::SettleEntry;
 
 constexpr Query call_settle{
-    "SELECT COALESCE(settle_v2($1, $2, $3, $4, $5, $6, $7::json, $8::json,"
+    "SELECT COALESCE(settle_v3($1, $2, $3, $4, $5, $6, $7::json, $8::json,"
     " NULLIF($9::text, '')::json), '') AS answer",
     "t"};
 constexpr Query call_settle_keyed{
-    "SELECT COALESCE(settle_keyed_v1($1, $2, $3, $4, $5, $6, $7::json, $8::json,"
+    "SELECT COALESCE(settle_keyed_v2($1, $2, $3, $4, $5, $6, $7::json, $8::json,"
     " NULLIF($9::text, '')::json, $10::json), '') AS answer",
     "t"};
 constexpr Query insert_tombstone{

@@ -105,14 +105,17 @@ TEST_P(MigrationTest, FailingMigrationLeavesNothingBehind) {
 
 TEST_P(MigrationTest, ShippedMigrationsAreNumberedWithoutGapsOnBothEngines) {
   const auto shipped = shipped_migrations(GetParam());
+  const auto others =
+      shipped_migrations(GetParam() == Engine::sqlite ? Engine::postgres : Engine::sqlite);
   ASSERT_FALSE(shipped.empty());
+  ASSERT_EQ(shipped.size(), others.size());
   for (std::size_t at = 0; at < shipped.size(); ++at) {
     EXPECT_EQ(shipped[at].version, at + 1);
     EXPECT_GE(shipped[at].min_reader, 1u);
     EXPECT_LE(shipped[at].min_reader, shipped[at].version);
-    EXPECT_FALSE(statements_of(shipped[at].sql).empty());
+    // What changes on one engine alone has its number on both.
+    EXPECT_FALSE(statements_of(shipped[at].sql).empty() && statements_of(others[at].sql).empty());
   }
-  EXPECT_EQ(shipped_migrations(Engine::sqlite).size(), shipped_migrations(Engine::postgres).size());
 }
 
 TEST(Statements, EndAtSemicolonsOutsideBodies) {

@@ -268,6 +268,42 @@ TEST_P(PostgresPitfall, StatementsAreKeptNotPreparedAgain) {
   EXPECT_EQ(connection->run(kept_count).number(0, 0), before);
 }
 
+// A session keeps the plan that it made when the tables were small.
+TEST_P(PostgresPitfall, SettlingReadsNoLeasesButItsOwn) {
+  const support::TestStore store(GetParam());
+  Database database(store.settings());
+  const auto connection = database.connect();
+  const auto open_leases = [&](int count) {
+    connection->run_once(
+        "WITH made AS (INSERT INTO allocation (id, account_id, origin, units, remaining, "
+        "created_at,"
+        " effective_at, expires_at) SELECT gen_random_uuid(), 'a', 'operator_grant', 10, 0, 1, 1, 2"
+        " FROM generate_series(1, " +
+        std::to_string(count) +
+        ") RETURNING id)"
+        " INSERT INTO lease (allocation_id, account_id, incarnation, purpose, epoch, granted,"
+        " hold_until, settle_until) SELECT id, 'a', 1, 0, 1, 10, 2, 2 FROM made");
+  };
+  constexpr Query settle{
+      "SELECT COALESCE(settle_v3(1, $1, 1, 0, 1, '', '[]', $2::json, NULL), '')"
+      " AS answer",
+      "t"};
+  constexpr Query leases_read{
+      "SELECT seq_tup_read + idx_tup_fetch AS n"
+      " FROM pg_stat_xact_user_tables WHERE relname = 'lease'",
+      "i"};
+  const std::string lease = R"([{"l": 1, "e": 1, "u": 1}])";
+  connection->run_once(
+      "INSERT INTO account (id, name, status, created_at) VALUES ('a', '', 'active', 1)");
+  open_leases(1);
+  std::int64_t batch = 0;
+  while (batch < 6) EXPECT_EQ(connection->run(settle, {++batch, lease}).text(0, 0), "");
+  open_leases(500);
+  Transaction transaction(*connection, Transaction::Kind::write, database.writer());
+  EXPECT_EQ(transaction.run(settle, {++batch, lease}).text(0, 0), "");
+  EXPECT_LE(transaction.run(leases_read).number(0, 0), 2);
+}
+
 TEST_P(PostgresPitfall, SessionKilledByTheServerIsReplacedUnseen) {
   const std::int64_t victim = database_->with(
       [](Connection& connection) { return connection.run(own_process).number(0, 0); });
