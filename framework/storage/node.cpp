@@ -2,12 +2,22 @@
 
 #include <filesystem>
 
+#include "storage/checkpointer.h"
 #include "storage/data_dir.h"
 #include "storage/migration.h"
 #include "storage/stores.h"
 
 namespace turnpike::storage {
 namespace {
+
+bool has_checkpointer(const Settings& settings, Role role) {
+  return role == Role::gateway && settings.engine == Engine::sqlite;
+}
+
+std::vector<std::string> prelude_of(const Settings& settings, Role role) {
+  if (!has_checkpointer(settings, role)) return {};
+  return {Checkpointer::prelude()};
+}
 
 // Members in the order of their making: stores end before the database, which ends before the lock.
 class OpenNode final : public Node {
@@ -16,7 +26,7 @@ class OpenNode final : public Node {
       : data_dir_(role == Role::gateway
                       ? std::make_unique<DataDir>(settings.data_dir, sources.random)
                       : nullptr),
-        database_(settings),
+        database_(settings, prelude_of(settings, role)),
         context_{database_, sources.clock, sources.random, sources.time, sources.log},
         accounts_(make_account_store(context_)),
         keys_(make_key_store(context_)),
@@ -32,6 +42,9 @@ class OpenNode final : public Node {
       const std::string fault = check_schema(connection, shipped_migrations(settings.engine));
       if (!fault.empty()) throw StoreError(StoreError::Kind::fatal, fault);
     });
+    if (has_checkpointer(settings, role)) {
+      checkpointer_ = std::make_unique<Checkpointer>(database_);
+    }
   }
 
   identity::AccountStore& accounts() noexcept override { return *accounts_; }
@@ -57,6 +70,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<quota::CounterStore> free_counts_;
   const std::unique_ptr<registry::ManifestStore> manifest_;
   const std::unique_ptr<SharedSecrets> secrets_;
+  std::unique_ptr<Checkpointer> checkpointer_;
 };
 
 }  // namespace

@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "storage/checkpointer.h"
 #include "storage/database.h"
 #include "support/stores.h"
 
@@ -206,6 +208,21 @@ TEST_P(SqlitePitfall, StatementPreparedOnceFollowsTheSchema) {
   EXPECT_EQ(connection->run(count_rows).number(0, 0), 0);
   connection->run(insert_row, {std::int64_t{2}, "b"});
   EXPECT_EQ(rows(), 1);
+}
+
+TEST_P(SqlitePitfall, TheLogIsCopiedBesideTheWriter) {
+  Database database(settings_, {Checkpointer::prelude()});
+  const auto connection = database.connect();
+  for (std::int64_t id = 0; id < 100; ++id)
+    connection->run(insert_row, {id, std::string(4096, 'x')});
+  const auto file_bytes = [&] { return std::filesystem::file_size(sqlite_file(settings_)); };
+  EXPECT_LT(file_bytes(), 100 * 4096u) << "a commit has copied it";
+  const Checkpointer checkpointer(database);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (file_bytes() < 100 * 4096u && std::chrono::steady_clock::now() < until) {
+    std::this_thread::yield();
+  }
+  EXPECT_GE(file_bytes(), 100 * 4096u);
 }
 
 TEST_P(SqlitePitfall, BulkCountsWhatItChanged) {
