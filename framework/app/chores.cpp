@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "base/thread_name.h"
+
 namespace turnpike::app {
 namespace {
 
@@ -31,6 +33,7 @@ Chores::~Chores() {
 }
 
 void Chores::run() {
+  base::name_this_thread("chores");
   setpriority(PRIO_PROCESS, 0, low_priority);  // on Linux: of the calling thread alone
   bool is_failing = false;
   int rounds = 0;

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/thread_name.h"
+
 namespace turnpike::app {
 namespace {
 
@@ -86,6 +88,7 @@ ControlServer::ControlServer(std::string path,
     fail("control socket '" + path_ + "'");
   }
   thread_ = std::thread([this] {
+    base::name_this_thread("control");
     serve();
     ended_.set();
   });

@@ -1,6 +1,7 @@
 #include "app/generations.h"
 
 #include "base/ids.h"
+#include "base/thread_name.h"
 
 namespace turnpike::app {
 namespace {
@@ -125,6 +126,7 @@ std::shared_ptr<const InService> Generations::own(InService program) {
 }
 
 void Generations::bury() {
+  base::name_this_thread("undertaker");
   for (;;) {
     std::vector<InService*> dead;
     const auto wake = dead_.take(dead, 1, runtime::Deadline::never());

@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/thread_name.h"
 #include "crypto/digest.h"
 #include "identity/token.h"
 
@@ -160,6 +161,7 @@ CachedAuthenticator::CachedAuthenticator(KeyStore& store, const AuthenticatorSet
   beat();
   if (settings.heartbeat_ms > 0) {
     machine_->thread = std::thread([this] {
+      base::name_this_thread("key-heartbeat");
       std::unique_lock lock(machine_->stop_mutex);
       const auto pause = std::chrono::milliseconds(machine_->settings.heartbeat_ms);
       while (

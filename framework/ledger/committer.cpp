@@ -5,6 +5,8 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "base/thread_name.h"
+
 namespace turnpike::ledger {
 namespace {
 
@@ -177,6 +179,7 @@ void Committer::record(const UsageFact& fact) noexcept {
 // ---- the committer Thread -----------------------------------------------------------------------
 
 void Committer::run() {
+  base::name_this_thread("committer");
   Jobs jobs;
   while (!is_abandoned_) {
     jobs.clear();

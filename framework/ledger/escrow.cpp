@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/ids.h"
+#include "base/thread_name.h"
 #include "ledger/draw.h"
 
 namespace turnpike::ledger {
@@ -276,6 +277,7 @@ std::int64_t Escrow::holds_in_flight() const noexcept {
 // ----------------------------------------------------------------------------
 
 void Escrow::run() {
+  base::name_this_thread("escrow");
   Asks asks;
   runtime::Deadline next_beat = runtime::Deadline::after_ms(0);
   while (!is_stopping_) {

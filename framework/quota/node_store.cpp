@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/thread_name.h"
 #include "quota/permits.h"
 #include "runtime/wait.h"
 
@@ -435,6 +436,7 @@ void NodeStore::Machine::settle(bool is_written) {
 }
 
 void NodeStore::Machine::keep() {
+  base::name_this_thread("free-counts");
   while (!is_stopping.load()) {
     wanted.wait(runtime::Deadline::after_ms(pause_ms));
     if (wanted.is_set()) {  // let those come along that come at the same time

@@ -6,6 +6,8 @@
 #include <deque>
 #include <mutex>
 
+#include "base/thread_name.h"
+
 namespace turnpike::runtime {
 
 // All fields of users and works below are guarded by the core's mutex.
@@ -148,7 +150,11 @@ BlockingPool::BlockingPool(std::uint32_t threads, std::uint32_t queued_max)
     : core_(std::make_unique<PoolCore>(threads, queued_max)) {
   threads_.reserve(threads);
   try {
-    while (threads_.size() < threads) threads_.emplace_back([this] { core_->serve(); });
+    while (threads_.size() < threads)
+      threads_.emplace_back([this] {
+        base::name_this_thread("pool");
+        core_->serve();
+      });
   } catch (...) {
     stop(Deadline::never());
     for (std::thread& thread : threads_) thread.join();

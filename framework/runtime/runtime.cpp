@@ -1,8 +1,8 @@
 #include "runtime/runtime.h"
 
-#include <pthread.h>
-
 #include <string>
+
+#include "base/thread_name.h"
 
 namespace turnpike::runtime {
 
@@ -23,7 +23,7 @@ Runtime::Runtime(RuntimeOptions options) {
   try {
     for (const auto& loop : loops_) {
       threads_.emplace_back([&loop] {
-        ::pthread_setname_np(::pthread_self(), ("loop-" + std::to_string(loop->index())).c_str());
+        base::name_this_thread(("loop-" + std::to_string(loop->index())).c_str());
         loop->run();
       });
     }

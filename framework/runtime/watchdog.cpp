@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/thread_name.h"
+
 namespace turnpike::runtime {
 
 Watchdog::Watchdog(std::span<const std::unique_ptr<Loop>> loops, std::int64_t threshold_ms,
@@ -24,6 +26,7 @@ std::uint64_t Watchdog::stalls(std::uint32_t tag) const {
 }
 
 void Watchdog::watch() {
+  base::name_this_thread("watchdog");
   const std::int64_t period_ms = std::max<std::int64_t>(threshold_ms_ / 2, 1);
   while (stop_.wait(Deadline::after_ms(period_ms)) != Wake::ready) look(now_ns());
 }

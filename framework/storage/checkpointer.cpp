@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "base/thread_name.h"
+
 namespace turnpike::storage {
 namespace {
 
@@ -28,6 +30,7 @@ Checkpointer::~Checkpointer() {
 }
 
 void Checkpointer::run() {
+  base::name_this_thread("checkpointer");
   std::unique_lock lock(mutex_);
   while (!stop_wanted_.wait_for(lock, pause, [this] { return is_stopping_; })) {
     lock.unlock();

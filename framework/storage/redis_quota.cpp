@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/thread_name.h"
 #include "runtime/wait.h"
 
 namespace turnpike::storage {
@@ -134,7 +135,10 @@ class RedisQuota final : public quota::QuotaStore {
         node_(std::move(node)),
         log_(log),
         queue_(settings.asks_max),
-        thread_([this] { talk(); }) {}
+        thread_([this] {
+          base::name_this_thread("redis");
+          talk();
+        }) {}
   ~RedisQuota() override {
     queue_.close();
     thread_.join();

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "base/thread_name.h"
 #include "wire/connection.h"
 
 namespace turnpike::wire {
@@ -76,6 +77,7 @@ void Acceptor::stop() noexcept {
 }
 
 void Acceptor::run() noexcept {
+  base::name_this_thread("acceptor");
   std::vector<pollfd> polled;
   for (const Listener& listener : listeners_) {
     polled.push_back({listener.socket.impl()->sockfd(), POLLIN, 0});
