@@ -33,12 +33,11 @@ constexpr Query select_news{
     " SELECT (SELECT MIN(f.stream) FROM fact f WHERE f.stream > each.stream) FROM each"
     " WHERE each.stream IS NOT NULL)"
     " SELECT e.stream, COALESCE(m.seq, 0) AS seq, (SELECT COUNT(*) FROM (SELECT 1 FROM fact f"
-    " WHERE f.stream = e.stream AND f.seq > COALESCE(m.seq, 0) LIMIT " CHUNK
+    " WHERE f.stream = e.stream AND f.seq > COALESCE(m.seq, 0) ORDER BY f.seq LIMIT " CHUNK
     ") AS waiting) AS news"
     " FROM each e LEFT JOIN usage_mark m ON m.stream = e.stream WHERE e.stream IS NOT NULL"
     " ORDER BY e.stream",
     "iii"};
-#undef CHUNK
 // Taken first: whoever holds this row gives positions.
 constexpr Query lock_head{"UPDATE usage_head SET position = position RETURNING position", "i"};
 constexpr Query insert_mark{
@@ -47,28 +46,46 @@ constexpr Query insert_mark{
 constexpr Query plan_mark{
     "UPDATE usage_mark SET next_seq = (SELECT MAX(n.seq) FROM (SELECT seq FROM fact"
     " WHERE fact.stream = $1 AND fact.seq > $2 ORDER BY seq LIMIT $3) AS n) WHERE stream = $1"};
-// CROSS, since SQLite would read every fact there is and look for its mark.
-#define PLANNED_FACTS                                                                     \
+// Both engines would rather read every fact there is and look for its mark: CROSS keeps SQLite from
+// it, and ORDER BY with LIMIT leaves PostgreSQL, which has no statistics yet, but the primary key.
+#define FACTS_IN_SQLITE                                                                   \
   " FROM usage_mark m CROSS JOIN fact f WHERE m.next_seq > m.seq AND f.stream = m.stream" \
   " AND f.seq > m.seq AND f.seq <= m.next_seq"
-constexpr Query insert_rows{
-    "INSERT INTO usage_row (account_id, position, stream, seq) SELECT f.account_id,"
-    " CAST($1 AS BIGINT) + ROW_NUMBER() OVER (ORDER BY f.occurred_at, f.stream, f.seq),"
-    " f.stream, f.seq" PLANNED_FACTS};
-constexpr Query insert_hours{
-    "INSERT INTO usage_hour (account_id, hour, route_id, method, api_key_id, requests, charged,"
-    " released, credits, first_position, last_position) SELECT f.account_id,"
-    " f.occurred_at / 3600000, f.route_id, f.method, f.api_key_id, COUNT(*),"
-    " SUM(CASE WHEN f.outcome_reason = 'success' THEN 1 ELSE 0 END),"
-    " SUM(CASE WHEN f.outcome_reason IN ('success', 'replayed') THEN 0 ELSE 1 END),"
-    " SUM(f.credits_charged), CAST($1 AS BIGINT) + 1, CAST($2 AS BIGINT)" PLANNED_FACTS
-    " GROUP BY f.account_id, f.occurred_at / 3600000, f.route_id, f.method, f.api_key_id"
-    " ON CONFLICT (account_id, hour, route_id, method, api_key_id) DO UPDATE SET"
-    " requests = usage_hour.requests + excluded.requests,"
-    " charged = usage_hour.charged + excluded.charged,"
-    " released = usage_hour.released + excluded.released,"
-    " credits = usage_hour.credits + excluded.credits, last_position = excluded.last_position"};
-#undef PLANNED_FACTS
+#define FACTS_IN_POSTGRES                                                                  \
+  " FROM usage_mark m CROSS JOIN LATERAL (SELECT * FROM fact WHERE fact.stream = m.stream" \
+  " AND fact.seq > m.seq AND fact.seq <= m.next_seq ORDER BY fact.seq LIMIT " CHUNK        \
+  ") AS f WHERE m.next_seq > m.seq"
+#define INSERT_ROWS(planned_facts)                                                     \
+  "INSERT INTO usage_row (account_id, position, stream, seq) SELECT f.account_id,"     \
+  " CAST($1 AS BIGINT) + ROW_NUMBER() OVER (ORDER BY f.occurred_at, f.stream, f.seq)," \
+  " f.stream, f.seq" planned_facts
+#define INSERT_HOURS(planned_facts)                                                            \
+  "INSERT INTO usage_hour (account_id, hour, route_id, method, api_key_id, requests, charged," \
+  " released, credits, first_position, last_position) SELECT f.account_id,"                    \
+  " f.occurred_at / 3600000, f.route_id, f.method, f.api_key_id, COUNT(*),"                    \
+  " SUM(CASE WHEN f.outcome_reason = 'success' THEN 1 ELSE 0 END),"                            \
+  " SUM(CASE WHEN f.outcome_reason IN ('success', 'replayed') THEN 0 ELSE 1 END),"             \
+  " SUM(f.credits_charged), CAST($1 AS BIGINT) + 1, CAST($2 AS BIGINT)" planned_facts          \
+  " GROUP BY f.account_id, f.occurred_at / 3600000, f.route_id, f.method, f.api_key_id"        \
+  " ON CONFLICT (account_id, hour, route_id, method, api_key_id) DO UPDATE SET"                \
+  " requests = usage_hour.requests + excluded.requests,"                                       \
+  " charged = usage_hour.charged + excluded.charged,"                                          \
+  " released = usage_hour.released + excluded.released,"                                       \
+  " credits = usage_hour.credits + excluded.credits, last_position = excluded.last_position"
+
+// What differs between the engines.
+struct IndexPlan {
+  Query insert_rows;
+  Query insert_hours;
+};
+constexpr IndexPlan sqlite_plan{{INSERT_ROWS(FACTS_IN_SQLITE)}, {INSERT_HOURS(FACTS_IN_SQLITE)}};
+constexpr IndexPlan postgres_plan{{INSERT_ROWS(FACTS_IN_POSTGRES)},
+                                  {INSERT_HOURS(FACTS_IN_POSTGRES)}};
+#undef INSERT_HOURS
+#undef INSERT_ROWS
+#undef FACTS_IN_POSTGRES
+#undef FACTS_IN_SQLITE
+#undef CHUNK
 constexpr Query move_marks{
     "UPDATE usage_mark SET seq = next_seq, message_id = (SELECT f.message_id FROM fact f"
     " WHERE f.stream = usage_mark.stream AND f.seq = usage_mark.next_seq) WHERE next_seq > seq"};
@@ -245,8 +262,9 @@ class SqlUsageStore final : public ledger::UsageStore {
         }
         return false;
       });
-      return has_news &&
-             database.write([&](Transaction& transaction) { return take(transaction); });
+      return has_news && database.write([&](Transaction& transaction) {
+        return take(transaction, database.engine() == Engine::sqlite ? sqlite_plan : postgres_plan);
+      });
     });
   }
 
@@ -362,7 +380,7 @@ class SqlUsageStore final : public ledger::UsageStore {
  private:
   // Indexes up to a chunk, in equal parts from the streams that have news: none waits for another.
   // True: there are more.
-  static bool take(Transaction& transaction) {
+  static bool take(Transaction& transaction, const IndexPlan& plan) {
     const std::int64_t position = transaction.run(lock_head).number(0, 0);
     const Rows news = transaction.run(select_news);
     std::int64_t streams = 0;
@@ -381,8 +399,8 @@ class SqlUsageStore final : public ledger::UsageStore {
       // A full share: what waits behind it was not counted.
       has_more = has_more || taken < waiting || waiting == chunk;
     }
-    transaction.run(insert_rows, {position});
-    transaction.run(insert_hours, {position, end});
+    transaction.run(plan.insert_rows, {position});
+    transaction.run(plan.insert_hours, {position, end});
     transaction.run(move_marks);
     transaction.run(move_head, {end});
     return has_more;

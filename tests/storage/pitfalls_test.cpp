@@ -249,6 +249,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, PostgresPitfall, testing::Values(Engine::postg
 TEST_P(PostgresPitfall, SessionsAreBounded) {
   const auto connection = database_->connect();
   EXPECT_EQ(connection->query_once("SHOW statement_timeout", "t").text(0, 0), "4s");
+  EXPECT_EQ(connection->query_once("SHOW jit", "t").text(0, 0), "off");
   EXPECT_EQ(connection->query_once("SHOW idle_in_transaction_session_timeout", "t").text(0, 0),
             "4s");
   EXPECT_EQ(connection->query_once("SHOW synchronous_commit", "t").text(0, 0), "on");
