@@ -141,14 +141,14 @@ TEST_P(SharedEscrow, LongerCallsGetMoreTimeFromTheLeaseThereIs) {
 }
 
 TEST_P(SharedEscrow, LeaseShrinksWhenTheRateFalls) {
-  const std::string account = account_with(1'000'000);
+  const std::string account = account_with(100'000'000);
   settings_.lease_hold_ms = 1'000;
   start_ledger();
-  { const Hold large = held(account, 10'000); }
-  EXPECT_GE(sums(account).leased, 10'000);
+  { const Hold large = held(account, 10'000'000); }
+  EXPECT_GE(sums(account).leased, 10'000'000);
   EXPECT_TRUE(eventually([&] {
     const Hold small = held(account, 1);
-    return sums(account).leased < 5'000;  // more than these calls can ever spend of it
+    return sums(account).leased < 5'000'000;  // more than these calls can ever spend of it
   }));
 }
 
