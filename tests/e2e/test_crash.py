@@ -134,19 +134,24 @@ class Crashes:
         self.keys += 1
         key = f"key-{self.keys}"
         if call.repeats:
-            self.test.assertEqual(Reply(self.gateway, self.key, call, key).status, 200)
+            self.test.assertEqual(self.undisturbed(call, key)[0].status, 200)
         return key
 
-    def points_of(self, call):
-        """The points that an undisturbed call comes by, in their order."""
-        key = self.prepare(call)
-        self.restart()
+    def undisturbed(self, call, key):
+        """Its reply, and the points that it came by, in their order: all of them, though the last
+        one comes after the reply."""
         self.log.write_text("")
         reply = Reply(self.gateway, self.key, call, key)
         self.test.assertEqual(reply.saw, "all")
         deadline = time.monotonic() + 30
         while "reply_ended" not in (passed := dict.fromkeys(self.log.read_text().split())):
-            self.test.assertLess(time.monotonic(), deadline, passed)  # it is noted after the reply
+            self.test.assertLess(time.monotonic(), deadline, passed)
+        return reply, passed
+
+    def points_of(self, call):
+        key = self.prepare(call)
+        self.restart()
+        reply, passed = self.undisturbed(call, key)
         is_charged = reply.headers["turnpike-credits-charged"] != "0"
         return ([point for point in passed if point not in AT_LEISURE] +
                 ([] if is_charged else AT_LEISURE))
