@@ -12,7 +12,7 @@ import tempfile
 import threading
 import unittest
 
-from gateway import GOVDATA_IMPORT, ONE_UPSTREAM, Gateway, Postgres, Redis
+from gateway import BUILD, GOVDATA_IMPORT, ONE_UPSTREAM, Gateway, Postgres, Redis
 from upstream import Upstream
 
 REGISTRY = ONE_UPSTREAM + """
@@ -45,6 +45,20 @@ routes:
 """
 
 TEST = "/v1/gateway/test"
+
+BROKEN_PLUGIN = """
+provider: {key: test, name: Test provider, base_path: /v1/gateway/test}
+upstreams: {main: {plugin: faulty}}
+prices: {test.standard: {version: 1, credit_cost: 2}}
+free_policies:
+  one: {window: {limit: 1000, seconds: 31536000}, concurrency: 1, permit_ttl_seconds: 60}
+defaults: {price: test.standard, upstream: main, free: one}
+routes:
+  - {path: /throws, upstream_settings: {fault: throws}}
+  - {path: /throws_private, upstream_settings: {fault: throws_private}}
+  - {path: /no_head, upstream_settings: {fault: no_head}}
+  - {path: /oversize, upstream_settings: {fault: oversize}}
+"""
 
 
 def left(reply, name):
@@ -317,6 +331,25 @@ class ShippedRegistry(unittest.TestCase):
         self.assertTrue(60 <= granted <= 120, granted)  # a minute may end meanwhile
         self.assertEqual((reply.status, reply.error_code()), (429, "gateway.free_rate_limited"))
         self.assertTrue(1 <= int(reply.headers["retry-after"]) <= 60)
+
+
+class BrokenPlugin(unittest.TestCase):
+    def test_permits_come_back_however_a_plugin_breaks(self):
+        registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
+        self.addCleanup(registry.cleanup)
+        (pathlib.Path(registry.name) / "test.yaml").write_text(BROKEN_PLUGIN)
+        gateway = Gateway(registry=registry.name,
+                          plugins=BUILD / "tests" / "fixtures" / "plugins" / "good")
+        self.addCleanup(gateway.close)
+        _, key = gateway.new_key()
+        gateway.start()
+        for _ in range(2):
+            for path, code in (("/throws", "gateway.plugin_fault"),
+                               ("/throws_private", "gateway.plugin_fault"),
+                               ("/no_head", "gateway.plugin_fault"),
+                               ("/oversize", "gateway.upstream_transport_or_response_failure")):
+                reply = gateway.get(TEST + path + ":free", key=key)
+                self.assertEqual(reply.error_code(), code, path)
 
 
 class FreeLaneOnPostgres(FreeLane, unittest.TestCase):
