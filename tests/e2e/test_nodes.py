@@ -22,10 +22,10 @@ prices:
   test.standard: {{version: 1, credit_cost: 1}}
 defaults: {{price: test.standard, upstream: main}}
 routes:
-  - {{path: "/upstream/{{kind}}", deadline_ms: 1000}}
+  - {{path: "/upstream/{{kind}}", deadline_ms: 3000}}
 """
 
-# With the deadline above, a crashed node's leases are over after some twelve seconds.
+# With the deadline above, a crashed node's leases are over after some fourteen seconds.
 SHORT_LEASES = [
     "limits.transfer_timeout_ms=1000",
     "limits.transfer_bytes_per_second_min=1000000000",
