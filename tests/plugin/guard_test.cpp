@@ -70,6 +70,7 @@ class GuardTest : public ::testing::Test {
   Guard& guard(std::string_view plugin) { return catalog_->find(plugin)->guard(); }
 
   PluginDirectory directory_;
+  std::optional<runtime::Runtime> runtime_;  // ends after the pool, which wakes its fibers
   Surroundings surroundings_{8};
   std::optional<Catalog> catalog_;
 };
@@ -340,7 +341,6 @@ class FiberGuardTest : public GuardTest {
   }
 
   runtime::Event ended_;
-  std::optional<runtime::Runtime> runtime_;
 };
 
 TEST_F(FiberGuardTest, BothKindsReplyOnAFiber) {
