@@ -1,0 +1,107 @@
+// PaymentPayload: what a caller signed and sent as PAYMENT-SIGNATURE (x402.md 2.4, 3.1, 4.1, 4.5,
+// 5), decoded once and strictly. Nothing here is checked against an offer or a signature: that is
+// verify.h. A value without sharing; safe on any thread.
+//
+// The header is a bearer instrument until it is settled: no part of it may be logged or shown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <turnpike/result.h>
+
+#include "x402/protocol/bytes.h"
+#include "x402/protocol/json.h"
+#include "x402/protocol/reason.h"
+#include "x402/protocol/requirements.h"
+
+namespace turnpike::x402 {
+
+inline constexpr std::size_t payment_header_bytes_max = 16 * 1024;
+inline constexpr std::size_t wallet_signature_bytes_max = 4 * 1024;  // of contract wallets
+inline constexpr std::size_t solana_transaction_bytes_max = 1'232;   // a packet of that network
+
+// ERC-3009 transferWithAuthorization (x402.md 4.1).
+struct Eip3009Payment {
+  std::string signature;  // bytes: 65 of a plain account, anything of a contract wallet
+  std::string from_text;  // as the caller spelled it
+  Address from;
+  Address to;
+  Word value;
+  Word valid_after;
+  Word valid_before;
+  Word nonce;
+};
+
+// Permit2 PermitWitnessTransferFrom to the x402 proxy (x402.md 4.5).
+struct Permit2Payment {
+  std::string signature;
+  std::string from_text;
+  Address from;
+  Address token;
+  Word amount;
+  Address spender;
+  Word nonce;
+  Word deadline;
+  Address to;  // the witness's
+  Word valid_after;
+};
+
+// A transaction that lacks the fee payer's signature (x402.md 5). The message is what is signed, so
+// its digest names the payment whatever the signatures before it are.
+struct SolanaPayment {
+  std::string transaction;
+  std::size_t message_begin;
+  Word message_sha256;
+
+  [[nodiscard]] std::string_view message() const noexcept {
+    return std::string_view(transaction).substr(message_begin);
+  }
+};
+
+using Payment = std::variant<Eip3009Payment, Permit2Payment, SolanaPayment>;
+
+struct PaymentPayload {
+  JsonText json;
+  PaymentRequirements accepted;  // the caller's claim
+  bool accepted_has_more;        // members outside `extra` that we do not know
+  Payment payment;
+  std::string payment_id;  // of the extension payment-identifier; empty: none
+
+  // The whole, compact, as it goes on to a facilitator, and its digest.
+  [[nodiscard]] std::string_view text() const noexcept { return json.text(); }
+  [[nodiscard]] Word sha256() const;
+  // What the caller echoed of an extension; absent when it did not.
+  [[nodiscard]] JsonValue extension(std::string_view name) const noexcept {
+    return json.root()["extensions"][name];
+  }
+};
+
+// What is wrong with a header that cannot be read (400). Texts of ours only, nothing of the
+// caller's.
+struct Malformed {
+  std::string_view where;  // "payload.authorization.value"; empty: the header as a whole
+  std::string_view what;   // "is not a decimal number"
+  std::string_view fix;    // "send it as digits in a string, such as \"10000\""
+
+  // "PAYMENT-SIGNATURE: payload.authorization.value is not ...; send it ..."
+  [[nodiscard]] std::string sentence() const;
+};
+
+// 400, or 402 with the reason's code.
+using Unpaid = std::variant<Malformed, Reason>;
+
+Result<PaymentPayload, Unpaid> decode_payment(std::string_view header_value);
+
+// The same from JSON: transports that carry the object itself (x402.md 9.1).
+Result<PaymentPayload, Unpaid> read_payment(std::string json);
+
+// Names the payment by what the chain holds unique, whatever else the payload says: SHA-256 over
+// the transfer method, network, contract, payer and nonce, or the network and message on Solana. It
+// is known before the payment is verified, so that one which is already settled can be answered.
+Word payment_key(const PaymentPayload& payload);
+
+}  // namespace turnpike::x402

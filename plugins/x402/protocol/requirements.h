@@ -1,0 +1,88 @@
+// PaymentRequirements: one entry of a challenge's `accepts` (x402.md 2.3), restricted to the
+// members that we ever emit. Values; safe on any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "x402/protocol/bytes.h"
+#include "x402/protocol/reason.h"
+
+namespace turnpike::x402 {
+
+// What `extra` may hold; an empty text is a member that is not there.
+struct Extra {
+  std::string asset_transfer_method;  // empty: "eip3009" (x402.md 4)
+  std::string fee_payer;              // Solana: the facilitator's account
+  std::string memo;                   // Solana: the seller's reference
+  std::string name;                   // of the EIP-712 domain of the asset
+  std::string payment_flow;           // empty: "authorization" (x402.md 1)
+  std::string version;                // of the EIP-712 domain of the asset
+
+  bool operator==(const Extra&) const = default;
+};
+
+// Its members with their JSON names, in the order of canonical JSON.
+inline constexpr std::array<std::pair<std::string_view, std::string Extra::*>, 6> extra_members{{
+    {"assetTransferMethod", &Extra::asset_transfer_method},
+    {"feePayer", &Extra::fee_payer},
+    {"memo", &Extra::memo},
+    {"name", &Extra::name},
+    {"paymentFlow", &Extra::payment_flow},
+    {"version", &Extra::version},
+}};
+
+struct PaymentRequirements {
+  std::string scheme;
+  std::string network;  // CAIP-2
+  std::string amount;   // atomic units, decimal
+  std::string asset;
+  std::string pay_to;
+  std::uint32_t max_timeout_seconds = 0;
+  Extra extra;
+
+  bool operator==(const PaymentRequirements&) const = default;
+};
+
+// Canonical JSON (RFC 8785), for challenges, for facilitators and for the MAC alike.
+std::string canonical_json(const PaymentRequirements& requirements);
+
+struct PaymentPayload;
+
+// Which of the entries the payment accepted (x402.md 3.3): strings byte for byte, no other member
+// beside ours; in `extra` the caller may have added members.
+std::optional<std::size_t> find_accepted(std::span<const PaymentRequirements> offered,
+                                         const PaymentPayload& payload);
+
+// "eip155:8453" -> 8453; nothing for networks of other kinds.
+std::optional<std::uint64_t> evm_chain_id(std::string_view network) noexcept;
+bool is_solana(std::string_view network) noexcept;
+
+// The domain of a token's EIP-712 signatures.
+struct TokenDomain {
+  std::string_view name;
+  std::string_view version;
+};
+
+struct KnownAsset {
+  std::string_view network;
+  std::string_view address;
+  TokenDomain domain;  // empty on Solana
+  std::uint8_t decimals;
+};
+
+// USDC where clients know it (x402.md 4.7, 5). Its domain's name differs from chain to chain, and a
+// wrong one is the most frequent cause of signatures that no token takes.
+std::span<const KnownAsset> known_assets() noexcept;
+
+// What `extra` must say for this asset; nothing when we do not know it. Letter case of EVM
+// addresses does not matter.
+std::optional<TokenDomain> expected_domain(std::string_view network,
+                                           std::string_view asset) noexcept;
+
+}  // namespace turnpike::x402
