@@ -1,0 +1,157 @@
+#include "x402/remote/endpoint.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace turnpike::x402 {
+
+namespace {
+
+bool is_alphanumeric(char letter) noexcept {
+  return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+         (letter >= 'A' && letter <= 'Z');
+}
+
+// RFC 9110, section 5.6.2.
+bool is_token(std::string_view text) noexcept {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char letter) {
+    return is_alphanumeric(letter) ||
+           std::string_view("!#$%&'*+-.^_`|~").find(letter) != std::string_view::npos;
+  });
+}
+
+bool is_field_value(std::string_view text) noexcept {
+  return std::none_of(text.begin(), text.end(), [](char letter) {
+    const auto byte = static_cast<unsigned char>(letter);
+    return (byte < 0x20 && byte != '\t') || byte == 0x7f;
+  });
+}
+
+bool is_set_by_us(std::string_view name) noexcept {
+  for (std::string_view own :
+       {"host", "content-length", "content-type", "connection", "accept", "accept-encoding",
+        "transfer-encoding", "te", "upgrade", "expect", "trailer", "keep-alive"}) {
+    if (same_header_name(name, own)) return true;
+  }
+  return false;
+}
+
+// Files of secrets usually end with a line break that is no part of the secret.
+std::string without_line_end(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  return text;
+}
+
+Failure invalid(std::string_view where, std::string message) {
+  return Failure{FailureKind::invalid_settings, std::move(message), std::string(where), false};
+}
+
+// What is wrong with a URL, or empty.
+std::string_view problem_of(std::string_view url, bool may_have_query) noexcept {
+  const bool is_https = url.starts_with("https://");
+  if (!is_https && !url.starts_with("http://")) {
+    return "expected a URL that begins with https:// or http://";
+  }
+  if (std::any_of(url.begin(), url.end(), [](char letter) {
+        return letter <= ' ' || letter == '#' || letter == '"' || letter == '\\' ||
+               static_cast<unsigned char>(letter) >= 0x7f;
+      })) {
+    return "expected a URL of visible ASCII characters without a fragment";
+  }
+  url.remove_prefix(is_https ? 8 : 7);
+  if (!may_have_query && url.find('?') != std::string_view::npos) {
+    return "must be scheme, host and path alone, no query";
+  }
+  const std::string_view authority = url.substr(0, url.find_first_of("/?"));
+  if (authority.find('@') != std::string_view::npos) {
+    return "must hold no user or password; use `headers`";
+  }
+  const bool is_host = !authority.empty() && authority.front() != ':' &&
+                       std::all_of(authority.begin(), authority.end(), [](char letter) {
+                         return is_alphanumeric(letter) ||
+                                std::string_view("-._:[]").find(letter) != std::string_view::npos;
+                       });
+  return is_host ? std::string_view() : "has no valid host";
+}
+
+}  // namespace
+
+Failure below(std::string_view where, Failure failure) {
+  const bool is_index = failure.where.starts_with('[');
+  failure.where =
+      std::string(where) + (failure.where.empty() || is_index ? "" : ".") + failure.where;
+  return failure;
+}
+
+Result<RemoteUrl> read_url(const Settings& settings, std::string_view key, bool may_be_secret) {
+  const Settings* node = settings.find(key);
+  if (node == nullptr) return invalid(key, "is required, such as https://service.example");
+  if (node->kind != Settings::Kind::scalar || (node->is_secret && !may_be_secret)) {
+    return Settings::wrong(key, may_be_secret ? "a URL, or a secret that holds one" : "a URL");
+  }
+  RemoteUrl url;
+  url.text = without_line_end(node->text);
+  if (node->is_secret && url.text.empty()) {
+    url.lacks_secret = true;
+    return url;
+  }
+  const std::string_view problem = problem_of(url.text, may_be_secret);
+  if (!problem.empty()) return invalid(key, std::string(problem));
+  if (url.text.find('?') == std::string::npos) {
+    while (url.text.ends_with('/')) url.text.pop_back();
+  }
+  url.origin = url.text.substr(0, url.text.find_first_of("/?", url.text.find("://") + 3));
+  return url;
+}
+
+Done read_headers(const Settings& headers, std::vector<OwnedHeader>& into, bool& lacks_secret) {
+  if (headers.kind == Settings::Kind::null) return Unit{};
+  if (headers.kind != Settings::Kind::map) return Settings::wrong({}, "a map of header fields");
+  for (const auto& [name, value] : headers.fields) {
+    if (!is_token(name)) return invalid(name, "is no header name");
+    if (is_set_by_us(name)) return invalid(name, "is a header that the gateway sets itself");
+    if (value.kind != Settings::Kind::scalar) return Settings::wrong(name, "a string");
+    if (value.is_secret && value.text.empty()) {
+      lacks_secret = true;
+      continue;
+    }
+    std::string text = without_line_end(value.text);
+    if (!is_field_value(text)) return invalid(name, "holds bytes that no header may hold");
+    std::erase_if(into, [&name = name](const OwnedHeader& header) {
+      return same_header_name(header.name, name);
+    });
+    into.push_back({name, std::move(text)});
+  }
+  return Unit{};
+}
+
+Done read_number(const Settings& settings, std::string_view key, std::uint32_t& into,
+                 std::uint32_t minimum, std::uint32_t maximum) {
+  auto value = settings.integer(key, into, minimum, maximum);
+  if (!value.ok()) return std::move(value).error();
+  into = static_cast<std::uint32_t>(*value);
+  return Unit{};
+}
+
+bool names_network(std::string_view pattern, std::string_view network) noexcept {
+  if (!pattern.ends_with(":*")) return pattern == network;
+  pattern.remove_suffix(1);
+  return network.starts_with(pattern);
+}
+
+bool is_network(std::string_view text) noexcept {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon < 3 || colon > 8) return false;
+  const std::string_view reference = text.substr(colon + 1);
+  return !reference.empty() && reference.size() <= 32 &&
+         std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon),
+                     [](char letter) {
+                       return letter == '-' || (letter >= '0' && letter <= '9') ||
+                              (letter >= 'a' && letter <= 'z');
+                     }) &&
+         std::all_of(reference.begin(), reference.end(), [](char letter) {
+           return letter == '-' || letter == '_' || is_alphanumeric(letter);
+         });
+}
+
+}  // namespace turnpike::x402

@@ -1,0 +1,423 @@
+#include "x402/remote/facilitator.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "x402/remote/json_http.h"
+
+namespace turnpike::x402 {
+
+namespace {
+
+constexpr std::int64_t ns_per_ms = 1'000'000;
+constexpr int supported_attempts_max = 3;
+constexpr std::size_t facilitators_max = 16;
+
+std::string body_of(const FacilitatorRequest& request) {
+  std::string body;
+  body.reserve(request.payload_json.size() + request.requirements_json.size() + 80);
+  body.append(R"({"x402Version":2,"paymentPayload":)").append(request.payload_json);
+  body.append(R"(,"paymentRequirements":)").append(request.requirements_json).append("}");
+  return body;
+}
+
+Done read_networks(const Settings& settings, std::vector<std::string>& networks) {
+  const Settings* list = settings.find("networks");
+  if (list == nullptr) return Unit{};
+  if (list->kind != Settings::Kind::list) return Settings::wrong("networks", "a list");
+  for (const Settings& item : list->items) {
+    const bool is_pattern = item.text.ends_with(":*") && item.text.size() > 2;
+    if (item.kind != Settings::Kind::scalar || !(is_pattern || is_network(item.text))) {
+      return Settings::wrong("networks", "CAIP-2 networks such as eip155:8453 or eip155:*");
+    }
+    networks.push_back(item.text);
+  }
+  return Unit{};
+}
+
+// Those of `all` first, so that an endpoint's own replace them.
+Done read_headers_of(const Settings& settings, std::string_view endpoint,
+                     std::vector<OwnedHeader>& into, bool& lacks_secret) {
+  const Settings* headers = settings.find("headers");
+  if (headers == nullptr) return Unit{};
+  const Done known = headers->only({"all", "verify", "settle", "supported"});
+  if (!known.ok()) return below("headers", known.error());
+  for (const std::string_view key : {std::string_view("all"), endpoint}) {
+    const Settings* section = headers->find(key);
+    if (section == nullptr) continue;
+    const Done read = read_headers(*section, into, lacks_secret);
+    if (!read.ok()) return below("headers", below(key, read.error()));
+  }
+  return Unit{};
+}
+
+Result<FacilitatorSettings> read_facilitator(const Settings& settings) {
+  Done done = settings.only({"url", "networks", "headers", "verify_timeout_ms", "settle_timeout_ms",
+                             "allow_private_addresses"});
+  if (!done.ok()) return std::move(done).error();
+  FacilitatorSettings read;
+  auto url = read_url(settings, "url", false);
+  if (!url.ok()) return std::move(url).error();
+  read.url = *std::move(url);
+  done = read_networks(settings, read.networks);
+  if (done.ok()) done = read_headers_of(settings, "verify", read.verify_headers, read.lacks_secret);
+  if (done.ok()) done = read_headers_of(settings, "settle", read.settle_headers, read.lacks_secret);
+  if (done.ok()) {
+    done = read_headers_of(settings, "supported", read.supported_headers, read.lacks_secret);
+  }
+  if (done.ok()) {
+    done = read_number(settings, "verify_timeout_ms", read.verify_timeout_ms, 1, 60'000);
+  }
+  if (done.ok()) {
+    done = read_number(settings, "settle_timeout_ms", read.settle_timeout_ms, 1, 600'000);
+  }
+  if (!done.ok()) return std::move(done).error();
+  auto allow = settings.boolean("allow_private_addresses", false);
+  if (!allow.ok()) return std::move(allow).error();
+  read.allow_private_addresses = *allow;
+  return read;
+}
+
+bool ends_all(const JsonFailure& failure, Call& call, Clock& clock) noexcept {
+  return failure.kind == FailureKind::cancelled || call.cancelled() ||
+         clock.monotonic_ns() >= call.deadline_ns();
+}
+
+}  // namespace
+
+Result<std::vector<FacilitatorSettings>> read_facilitators(const Settings& list) {
+  if (list.kind != Settings::Kind::list || list.items.empty() ||
+      list.items.size() > facilitators_max) {
+    return Settings::wrong({},
+                           "a list of 1 to " + std::to_string(facilitators_max) + " facilitators");
+  }
+  std::vector<FacilitatorSettings> read;
+  for (const Settings& item : list.items) {
+    const std::string where = "[" + std::to_string(read.size()) + "]";
+    auto facilitator = read_facilitator(item);
+    if (!facilitator.ok()) return below(where, std::move(facilitator).error());
+    const bool is_twice = std::any_of(read.begin(), read.end(), [&](const auto& other) {
+      return other.url.text == facilitator->url.text;
+    });
+    if (is_twice) {
+      return Failure{FailureKind::invalid_settings, "is in the list twice", where + ".url", false};
+    }
+    read.push_back(*std::move(facilitator));
+  }
+  return read;
+}
+
+struct Facilitators::Known {
+  Supported supported;
+  std::int64_t seen_ns = 0;
+
+  [[nodiscard]] const SupportedKind* find(std::string_view scheme, std::string_view network) const {
+    for (const SupportedKind& kind : supported.kinds) {
+      if (kind.scheme == scheme && names_network(kind.network, network)) return &kind;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] bool pays_with(std::string_view account) const {
+    const auto& signers = supported.signers;
+    return std::find(signers.begin(), signers.end(), account) != signers.end() ||
+           std::any_of(supported.kinds.begin(), supported.kinds.end(),
+                       [account](const auto& kind) { return kind.fee_payer == account; });
+  }
+};
+
+struct Facilitators::Facilitator {
+  explicit Facilitator(FacilitatorSettings own) : settings(std::move(own)) {}
+
+  [[nodiscard]] bool may_serve(std::string_view network) const noexcept {
+    if (settings.lacks_secret) return false;
+    return settings.networks.empty() ||
+           std::any_of(settings.networks.begin(), settings.networks.end(),
+                       [network](const auto& pattern) { return names_network(pattern, network); });
+  }
+  // What it lately said to support; null when that is not known.
+  [[nodiscard]] std::shared_ptr<const Known> known(std::int64_t now_ns) const noexcept {
+    const std::lock_guard lock(mutex);
+    if (last_known == nullptr || now_ns - last_known->seen_ns > kinds_kept_ms * ns_per_ms) {
+      return nullptr;
+    }
+    return last_known;
+  }
+  void learn(std::shared_ptr<const Known> news) noexcept {
+    const std::lock_guard lock(mutex);
+    last_known.swap(news);
+  }
+  [[nodiscard]] bool is_behind(std::int64_t now_ns) const noexcept {
+    return now_ns < behind_until_ns.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] JsonRequest request(std::string_view url, std::span<const OwnedHeader> headers,
+                                    std::uint32_t timeout_ms) const noexcept {
+    JsonRequest to_send;
+    to_send.url = url;
+    to_send.headers = headers;
+    to_send.timeout_ms = timeout_ms;
+    to_send.allow_private_addresses = settings.allow_private_addresses;
+    return to_send;
+  }
+
+  const FacilitatorSettings settings;
+  const std::string verify_url = settings.url.text + "/verify";
+  const std::string settle_url = settings.url.text + "/settle";
+  const std::string supported_url = settings.url.text + "/supported";
+  std::atomic<std::uint32_t> failures{0};  // in a row
+  std::atomic<std::int64_t> behind_until_ns{0};
+  mutable std::mutex mutex;  // of the pointer alone; never held while waiting
+  std::shared_ptr<const Known> last_known;
+};
+
+Facilitators::Facilitators(std::vector<FacilitatorSettings> settings, Host& host) : host_(host) {
+  for (FacilitatorSettings& own : settings) {
+    facilitators_.push_back(std::make_unique<Facilitator>(std::move(own)));
+  }
+}
+
+Facilitators::~Facilitators() = default;
+
+void Facilitators::note(Facilitator& facilitator, bool is_success, std::string_view doing,
+                        std::string_view problem) {
+  if (is_success) {
+    if (facilitator.failures.exchange(0, std::memory_order_relaxed) >= failures_max) {
+      facilitator.behind_until_ns.store(0, std::memory_order_relaxed);
+      host_.report().log(Severity::info,
+                         "facilitator " + facilitator.settings.url.origin + " works again");
+    }
+    return;
+  }
+  host_.report().count("facilitator_failures", 1);
+  const std::uint32_t failures = facilitator.failures.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (failures < failures_max) return;
+  facilitator.behind_until_ns.store(host_.clock().monotonic_ns() + behind_ms * ns_per_ms,
+                                    std::memory_order_relaxed);
+  if (failures != failures_max) return;
+  std::string text = "facilitator " + facilitator.settings.url.origin + " keeps failing; last at ";
+  text.append(doing).append(": ").append(problem);
+  host_.report().log(Severity::warning, text);
+}
+
+bool Facilitators::refresh_supported(Call& call) noexcept {
+  bool all_answered = true;
+  for (const auto& facilitator : facilitators_) {
+    if (facilitator->settings.lacks_secret) continue;
+    bool answered = false;
+    try {
+      answered = refresh(*facilitator, call);
+    } catch (...) {  // memory exhaustion; it keeps what is known
+    }
+    all_answered = all_answered && answered;
+  }
+  return all_answered;
+}
+
+bool Facilitators::refresh(Facilitator& facilitator, Call& call) {
+  JsonRequest request =
+      facilitator.request(facilitator.supported_url, facilitator.settings.supported_headers,
+                          facilitator.settings.verify_timeout_ms);
+  request.method = Method::get;
+  request.fresh_connection = true;  // it is asked too seldom for a pooled one to be alive
+  for (int attempt = 0;; ++attempt) {
+    const auto reply = exchange_json(host_, request, call);
+    if (!reply.ok()) {
+      if (reply.error().kind != FailureKind::cancelled) {
+        note(facilitator, false, "supported", name_of(reply.error().kind));
+      }
+      return false;
+    }
+    if (reply->status == 429 && attempt + 1 < supported_attempts_max) {
+      const std::uint32_t wait_s = reply->retry_after_seconds.value_or(0);
+      if (call.sleep_ms(wait_s != 0 ? wait_s * 1000 : 1000u << attempt)) continue;
+      return false;
+    }
+    auto supported = reply->status / 100 == 2 ? read_supported(reply->body) : std::nullopt;
+    note(facilitator, supported.has_value(), "supported", "no SupportedResponse");
+    if (!supported) return false;
+    auto known = std::make_shared<Known>();
+    known->supported = *std::move(supported);
+    known->seen_ns = host_.clock().monotonic_ns();
+    facilitator.learn(std::move(known));
+    return true;
+  }
+}
+
+bool Facilitators::supports(std::string_view scheme, std::string_view network) const noexcept {
+  const std::int64_t now_ns = host_.clock().monotonic_ns();
+  return std::any_of(facilitators_.begin(), facilitators_.end(), [&](const auto& facilitator) {
+    if (!facilitator->may_serve(network)) return false;
+    const auto known = facilitator->known(now_ns);
+    return known != nullptr && known->find(scheme, network) != nullptr;
+  });
+}
+
+std::optional<SupportedKind> Facilitators::extra_of(std::string_view scheme,
+                                                    std::string_view network) const {
+  const std::int64_t now_ns = host_.clock().monotonic_ns();
+  for (const auto& facilitator : facilitators_) {
+    if (!facilitator->may_serve(network)) continue;
+    const auto known = facilitator->known(now_ns);
+    if (known == nullptr) continue;
+    if (const SupportedKind* kind = known->find(scheme, network)) return *kind;
+  }
+  return std::nullopt;
+}
+
+std::vector<FacilitatorState> Facilitators::state() const {
+  const std::int64_t now_ns = host_.clock().monotonic_ns();
+  std::vector<FacilitatorState> states;
+  for (const auto& facilitator : facilitators_) {
+    FacilitatorState state;
+    state.origin = facilitator->settings.url.origin;
+    state.lacks_secret = facilitator->settings.lacks_secret;
+    state.is_behind = facilitator->is_behind(now_ns);
+    state.failures = facilitator->failures.load(std::memory_order_relaxed);
+    if (const auto known = facilitator->known(now_ns)) {
+      state.age_ms = (now_ns - known->seen_ns) / ns_per_ms;
+    }
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
+// Those that may handle the payment: `first`, then those in good health that said so, then those
+// that keep failing, then those of which it is not known. One that says to support other kinds only
+// would refuse it, and that would be told as the payment's fault.
+Facilitators::Order Facilitators::order_for(const FacilitatorRequest& request,
+                                            std::string_view first) const {
+  struct Candidate {
+    Facilitator* facilitator;
+    int rank;
+    bool pays;
+  };
+  const std::int64_t now_ns = host_.clock().monotonic_ns();
+  std::vector<Candidate> candidates;
+  for (const auto& facilitator : facilitators_) {
+    if (!facilitator->may_serve(request.network)) continue;
+    const auto known = facilitator->known(now_ns);
+    const bool is_first = !first.empty() && facilitator->settings.url.text == first;
+    if (known != nullptr && !is_first && known->find(request.scheme, request.network) == nullptr) {
+      continue;
+    }
+    const int rank = is_first ? 0 : known == nullptr ? 3 : facilitator->is_behind(now_ns) ? 2 : 1;
+    const bool pays = known != nullptr && known->pays_with(request.fee_payer);
+    candidates.push_back({facilitator.get(), rank, pays});
+  }
+  const auto pays = [](const Candidate& candidate) { return candidate.pays; };
+  if (!request.fee_payer.empty() && std::any_of(candidates.begin(), candidates.end(), pays)) {
+    std::erase_if(candidates, [&pays](const Candidate& candidate) { return !pays(candidate); });
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& left, const auto& right) { return left.rank < right.rank; });
+  Order order;
+  for (const Candidate& candidate : candidates) order.push_back(candidate.facilitator);
+  return order;
+}
+
+Verification Facilitators::verify(const FacilitatorRequest& request, Call& call) noexcept {
+  try {
+    Verification verification = verify_in_order(request, call);
+    host_.report().count("facilitator_verify_" + std::string(name_of(verification.outcome)), 1);
+    return verification;
+  } catch (...) {  // memory exhaustion
+    return {};
+  }
+}
+
+Verification Facilitators::verify_in_order(const FacilitatorRequest& request, Call& call) {
+  const std::string body = body_of(request);
+  for (Facilitator* const facilitator : order_for(request, {})) {
+    JsonRequest to_send =
+        facilitator->request(facilitator->verify_url, facilitator->settings.verify_headers,
+                             facilitator->settings.verify_timeout_ms);
+    to_send.body = body;
+    auto reply = exchange_json(host_, to_send, call);
+    if (!reply.ok() && reply.error().kind == FailureKind::transport && reply.error().maybe_sent) {
+      to_send.fresh_connection = true;  // the pooled one may have been closed while it was idle
+      reply = exchange_json(host_, to_send, call);
+    }
+    if (!reply.ok()) {
+      if (ends_all(reply.error(), call, host_.clock())) {
+        if (!call.cancelled()) note(*facilitator, false, "verify", name_of(reply.error().kind));
+        return {};
+      }
+      note(*facilitator, false, "verify", name_of(reply.error().kind));
+      continue;
+    }
+    auto verification = read_verification(reply->body, request.network);
+    note(*facilitator, verification.has_value(), "verify", "no VerifyResponse");
+    if (verification) return *std::move(verification);
+  }
+  return {};
+}
+
+Settlement Facilitators::settle(const FacilitatorRequest& request, Call& call,
+                                std::string_view first) noexcept {
+  try {
+    Settlement settlement = settle_in_order(request, call, first);
+    host_.report().count("facilitator_settle_" + std::string(name_of(settlement.outcome)), 1);
+    return settlement;
+  } catch (...) {  // memory exhaustion, before or after it was sent
+    return {};
+  }
+}
+
+Settlement Facilitators::settle_in_order(const FacilitatorRequest& request, Call& call,
+                                         std::string_view first) {
+  const std::string body = body_of(request);
+  Settlement settlement;
+  settlement.outcome = Settlement::Outcome::not_sent;
+  for (Facilitator* const facilitator : order_for(request, first)) {
+    auto answer = settle_once(*facilitator, request, body, call);
+    if (!answer) continue;
+    if (answer->outcome == Settlement::Outcome::pending) {
+      // It now only looks after its transaction. Whatever else it says than that this is confirmed
+      // proves nothing about the transaction that it named.
+      auto confirmed = settle_once(*facilitator, request, body, call);
+      if (confirmed && confirmed->outcome == Settlement::Outcome::settled) {
+        answer = std::move(confirmed);
+      }
+    }
+    settlement = *std::move(answer);
+    settlement.facilitator = facilitator->settings.url.text;
+    break;
+  }
+  return settlement;
+}
+
+// Nothing: certainly not sent.
+std::optional<Settlement> Facilitators::settle_once(Facilitator& facilitator,
+                                                    const FacilitatorRequest& request,
+                                                    const std::string& body, Call& call) {
+  JsonRequest to_send =
+      facilitator.request(facilitator.settle_url, facilitator.settings.settle_headers,
+                          facilitator.settings.settle_timeout_ms);
+  to_send.body = body;
+  to_send.fresh_connection = true;
+  to_send.is_cancellable = false;
+  const auto reply = exchange_json(host_, to_send, call);
+  Settlement settlement;
+  std::string_view problem = "no SettlementResponse";
+  if (reply.ok()) {
+    bool is_typed = false;
+    settlement = read_settlement(reply->body, request.network, is_typed);
+    note(facilitator, is_typed, "settle", problem);
+    if (is_typed) problem = "open";
+  } else {
+    problem = name_of(reply.error().kind);
+    if (reply.error().kind != FailureKind::cancelled) {
+      note(facilitator, false, "settle", problem);
+    }
+    if (!reply.error().maybe_sent) return std::nullopt;
+  }
+  if (settlement.outcome == Settlement::Outcome::unknown) {
+    std::string text = "a settlement by " + facilitator.settings.url.origin + " for request ";
+    text.append(call.request_id()).append(" has an unknown outcome: ").append(problem);
+    host_.report().log(Severity::warning, text);
+  }
+  return settlement;
+}
+
+}  // namespace turnpike::x402

@@ -1,0 +1,114 @@
+// Facilitators: the services that check a payment and put it on chain (x402.md 7), in the order of
+// the settings. A verification may ask several of them; a settlement is sent to one, once, and to
+// another only when certainly nothing of it left. Those that keep failing stand behind the others
+// for a while, so that callers do not wait for them first.
+//
+// Owned by the plugin, over a Host that outlives it. Any Thread or fiber at the same time; what
+// takes a Call waits, the rest does not. Nothing throws: memory exhaustion during a settlement is
+// an unknown outcome.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/host.h>
+#include <turnpike/settings.h>
+
+#include "x402/remote/endpoint.h"
+#include "x402/remote/facilitator_reply.h"
+
+namespace turnpike::x402 {
+
+struct FacilitatorSettings {
+  RemoteUrl url;
+  std::vector<std::string> networks;  // CAIP-2, or "eip155:*"; empty: all that it supports
+  std::vector<OwnedHeader> verify_headers;
+  std::vector<OwnedHeader> settle_headers;
+  std::vector<OwnedHeader> supported_headers;
+  bool lacks_secret = false;  // then it is never asked
+  bool allow_private_addresses = false;
+  std::uint32_t verify_timeout_ms = 10'000;
+  // Longer than a facilitator waits for a confirmation: its SDK gives a settlement 90 s.
+  std::uint32_t settle_timeout_ms = 90'000;
+};
+
+// The list `facilitators` of the lane's settings, such as
+//   - url: https://x402.example
+//     networks: ["eip155:8453"]
+//     headers: {all: {Authorization: {secret: {env: NAME}}}, settle: {...}}
+// Failures have their place below the list: "[0].url". No facilitator at all is one, too.
+Result<std::vector<FacilitatorSettings>> read_facilitators(const Settings& list);
+
+// A payment as facilitators are asked about it. The texts go into the request as they are, so they
+// are valid JSON of this process's own making or checking.
+struct FacilitatorRequest {
+  std::string_view payload_json;       // PaymentPayload
+  std::string_view requirements_json;  // the PaymentRequirements that were offered
+  std::string_view scheme;
+  std::string_view network;
+  // Solana: `extra.feePayer` of the requirements; only the facilitator that has its key can settle.
+  std::string_view fee_payer;
+};
+
+struct FacilitatorState {
+  std::string origin;
+  bool lacks_secret = false;
+  bool is_behind = false;              // it kept failing
+  std::uint32_t failures = 0;          // in a row
+  std::optional<std::int64_t> age_ms;  // of what it said to support; nothing: not known (any more)
+};
+
+class Facilitators {
+ public:
+  // A facilitator that cannot be asked keeps its kinds so long.
+  static constexpr std::int64_t kinds_kept_ms = 1'800'000;
+  // So many failures in a row put one behind the others, for so long.
+  static constexpr std::uint32_t failures_max = 3;
+  static constexpr std::int64_t behind_ms = 30'000;
+
+  Facilitators(std::vector<FacilitatorSettings> settings, Host& host);
+  ~Facilitators();
+
+  // Asks each what it supports. False: one did not answer. Meant to run at start and every few
+  // minutes.
+  bool refresh_supported(Call& call) noexcept;
+
+  // Whether one that may be asked has said so lately. Takes a short lock; fit for a caller's path.
+  [[nodiscard]] bool supports(std::string_view scheme, std::string_view network) const noexcept;
+  // What the first of those that support it wants in `extra` of an offer: Solana's fee payer.
+  [[nodiscard]] std::optional<SupportedKind> extra_of(std::string_view scheme,
+                                                      std::string_view network) const;
+  [[nodiscard]] std::vector<FacilitatorState> state() const;
+
+  // Free of side effects, so the next one is asked when one cannot answer.
+  Verification verify(const FacilitatorRequest& request, Call& call) noexcept;
+
+  // Once the request may have left, its outcome is what this one facilitator said; but on
+  // `settlement_pending` with a hash it is asked once more with the identical body (x402.md 7.1).
+  // Goes on although the caller left. `first` is the URL of the one to ask before the others: for
+  // an attempt after an unknown outcome the one that was asked then, which may remember it.
+  Settlement settle(const FacilitatorRequest& request, Call& call,
+                    std::string_view first = {}) noexcept;
+
+ private:
+  struct Facilitator;
+  struct Known;
+  using Order = std::vector<Facilitator*>;
+
+  [[nodiscard]] Order order_for(const FacilitatorRequest& request, std::string_view first) const;
+  Verification verify_in_order(const FacilitatorRequest& request, Call& call);
+  Settlement settle_in_order(const FacilitatorRequest& request, Call& call, std::string_view first);
+  std::optional<Settlement> settle_once(Facilitator& facilitator, const FacilitatorRequest& request,
+                                        const std::string& body, Call& call);
+  bool refresh(Facilitator& facilitator, Call& call);
+  void note(Facilitator& facilitator, bool is_success, std::string_view doing,
+            std::string_view problem);
+
+  Host& host_;
+  std::vector<std::unique_ptr<Facilitator>> facilitators_;
+};
+
+}  // namespace turnpike::x402

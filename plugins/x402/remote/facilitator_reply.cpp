@@ -1,0 +1,242 @@
+#include "x402/remote/facilitator_reply.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace turnpike::x402 {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kinds_max = 512;
+constexpr std::size_t signers_max = 512;
+constexpr std::string_view no_code = "facilitator_refused";
+
+bool is_hex(std::string_view text, std::size_t digits) noexcept {
+  return text.size() == digits + 2 && text.starts_with("0x") &&
+         std::all_of(text.begin() + 2, text.end(), [](char letter) {
+           return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f') ||
+                  (letter >= 'A' && letter <= 'F');
+         });
+}
+
+bool is_base58(std::string_view text, std::size_t minimum, std::size_t maximum) noexcept {
+  constexpr std::string_view alphabet =
+      "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+  return text.size() >= minimum && text.size() <= maximum &&
+         text.find_first_not_of(alphabet) == std::string_view::npos;
+}
+
+bool is_amount(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= 78 && (text == "0" || text.front() != '0') &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// An optional string: absent and null are "", any other type makes the reply mistyped.
+bool read_optional(const json& object, const char* name, std::string& into) {
+  const auto member = object.find(name);
+  if (member == object.end() || member->is_null()) return true;
+  if (!member->is_string()) return false;
+  into = member->get_ref<const std::string&>();
+  return true;
+}
+
+bool read_required(const json& object, const char* name, std::string& into) {
+  const auto member = object.find(name);
+  if (member == object.end() || !member->is_string()) return false;
+  into = member->get_ref<const std::string&>();
+  return true;
+}
+
+std::optional<bool> read_flag(const std::optional<json>& body, const char* name) {
+  if (!body || !body->is_object()) return std::nullopt;
+  const auto member = body->find(name);
+  if (member == body->end() || !member->is_boolean()) return std::nullopt;
+  return member->get<bool>();
+}
+
+bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [text](std::string_view ending) { return text.ends_with(ending); });
+}
+
+bool says_used(std::string_view reason) {
+  return reason == "duplicate_settlement" ||
+         ends_with_any(reason, {"nonce_already_used", "permit2_invalid_nonce"});
+}
+
+// Codes under which money may have moved, or may yet, although no transaction is named: the SDK's
+// facilitators answer `..._transaction_failed` with an empty `transaction` when the node's answer
+// to the broadcast was lost (@x402/evm 2.27, settleEIP3009), others time out on a confirmation. A
+// text that is no code at all is some exception's, raised at any point.
+bool leaves_open(std::string_view reason) {
+  if (!reason.empty() && !is_reason_code(reason)) return true;
+  return reason == "settlement_pending" || reason == "invalid_transaction_state" ||
+         reason.starts_with("unexpected_") ||
+         ends_with_any(reason,
+                       {"transaction_failed", "broadcast_failed", "failed_onchain", "node_failure",
+                        "block_height_exceeded", "not_confirmed", "event_mismatch"}) ||
+         reason.find("timed_out") != std::string_view::npos ||
+         reason.find("timeout") != std::string_view::npos;
+}
+
+// Of a typed reply that says `success: false`.
+Settlement::Outcome outcome_of_failure(const Settlement& settlement, std::string_view reason,
+                                       bool has_text, bool network_is_ours) {
+  using enum Settlement::Outcome;
+  if (says_used(reason)) return already_used;
+  if (reason == "settlement_pending" && !settlement.transaction.empty() && network_is_ours) {
+    return pending;
+  }
+  // A text where a hash belongs tells of a broadcast, too.
+  if (has_text || !network_is_ours || leaves_open(reason)) return unknown;
+  return refused;
+}
+
+bool read_kind(const json& entry, SupportedKind& kind) {
+  if (!entry.is_object()) return false;
+  const auto version = entry.find("x402Version");
+  if (version == entry.end() || !version->is_number_integer() || *version != 2) return false;
+  if (!read_required(entry, "scheme", kind.scheme) ||
+      !read_required(entry, "network", kind.network)) {
+    return false;
+  }
+  const auto extra = entry.find("extra");
+  if (extra == entry.end() || !extra->is_object()) return true;
+  std::string fee_payer;
+  if (read_optional(*extra, "feePayer", fee_payer) && is_account(fee_payer, kind.network)) {
+    kind.fee_payer = std::move(fee_payer);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Verification> read_verification(const std::optional<json>& body,
+                                              std::string_view network) {
+  const std::optional<bool> is_valid = read_flag(body, "isValid");
+  Verification verification;
+  std::string reason;
+  if (!is_valid || !read_optional(*body, "payer", verification.payer) ||
+      !read_optional(*body, "invalidReason", reason)) {
+    return std::nullopt;
+  }
+  if (!is_account(verification.payer, network)) verification.payer.clear();
+  if (*is_valid) {
+    verification.outcome = Verification::Outcome::valid;
+    return verification;
+  }
+  if (reason.starts_with("unexpected_")) return std::nullopt;
+  verification.outcome = Verification::Outcome::invalid;
+  verification.reason = is_reason_code(reason) ? std::move(reason) : std::string(no_code);
+  return verification;
+}
+
+Settlement read_settlement(const std::optional<json>& body, std::string_view network,
+                           bool& is_typed) {
+  Settlement settlement;
+  std::string text;  // where the transaction belongs
+  std::string reason;
+  const std::optional<bool> success = read_flag(body, "success");
+  is_typed = success && read_required(*body, "transaction", text) &&
+             read_required(*body, "network", settlement.network) &&
+             read_optional(*body, "payer", settlement.payer) &&
+             read_optional(*body, "amount", settlement.amount) &&
+             read_optional(*body, "errorReason", reason);
+  if (!is_typed) return {};
+  if (is_transaction(text, network)) settlement.transaction = text;
+  if (!is_account(settlement.payer, network)) settlement.payer.clear();
+  if (!is_amount(settlement.amount)) settlement.amount.clear();
+  const bool network_is_ours =
+      settlement.network == network || (!*success && settlement.network.empty());
+  if (*success) {
+    if (network_is_ours && !settlement.transaction.empty()) {
+      settlement.outcome = Settlement::Outcome::settled;
+      return settlement;
+    }
+  } else {
+    settlement.outcome = outcome_of_failure(settlement, reason, !text.empty(), network_is_ours);
+    if (settlement.outcome == Settlement::Outcome::refused ||
+        settlement.outcome == Settlement::Outcome::already_used) {
+      settlement.reason = is_reason_code(reason) ? std::move(reason) : std::string(no_code);
+    }
+  }
+  if (!network_is_ours) settlement.transaction.clear();
+  settlement.network.clear();
+  settlement.amount.clear();
+  return settlement;
+}
+
+std::optional<Supported> read_supported(const std::optional<json>& body) {
+  if (!body || !body->is_object()) return std::nullopt;
+  const auto kinds = body->find("kinds");
+  if (kinds == body->end() || !kinds->is_array()) return std::nullopt;
+  Supported supported;
+  for (const json& entry : *kinds) {
+    SupportedKind kind;
+    if (supported.kinds.size() < kinds_max && read_kind(entry, kind)) {
+      supported.kinds.push_back(std::move(kind));
+    }
+  }
+  const auto signers = body->find("signers");
+  if (signers == body->end() || !signers->is_object()) return supported;
+  for (const json& accounts : *signers) {
+    if (!accounts.is_array()) continue;
+    for (const json& account : accounts) {
+      if (account.is_string() && supported.signers.size() < signers_max) {
+        supported.signers.push_back(account.get<std::string>());
+      }
+    }
+  }
+  return supported;
+}
+
+bool is_reason_code(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char at) {
+    return (at >= 'a' && at <= 'z') || (at >= '0' && at <= '9') || at == '_';
+  });
+}
+
+bool is_transaction(std::string_view text, std::string_view network) noexcept {
+  if (network.starts_with("eip155:")) return is_hex(text, 64);
+  // 64 bytes; each leading zero byte is one digit "1".
+  return network.starts_with("solana:") && is_base58(text, 64, 88);
+}
+
+bool is_account(std::string_view text, std::string_view network) noexcept {
+  if (network.starts_with("eip155:")) return is_hex(text, 40);
+  return network.starts_with("solana:") && is_base58(text, 32, 44);
+}
+
+std::string_view name_of(Verification::Outcome outcome) noexcept {
+  switch (outcome) {
+    case Verification::Outcome::valid:
+      return "valid";
+    case Verification::Outcome::invalid:
+      return "invalid";
+    case Verification::Outcome::unavailable:
+      return "unavailable";
+  }
+  return "";
+}
+
+std::string_view name_of(Settlement::Outcome outcome) noexcept {
+  switch (outcome) {
+    case Settlement::Outcome::settled:
+      return "settled";
+    case Settlement::Outcome::refused:
+      return "refused";
+    case Settlement::Outcome::pending:
+      return "pending";
+    case Settlement::Outcome::already_used:
+      return "already_used";
+    case Settlement::Outcome::not_sent:
+      return "not_sent";
+    case Settlement::Outcome::unknown:
+      return "unknown";
+  }
+  return "";
+}
+
+}  // namespace turnpike::x402

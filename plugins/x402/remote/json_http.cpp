@@ -1,0 +1,159 @@
+#include "x402/remote/json_http.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace turnpike::x402 {
+
+namespace {
+
+constexpr std::int64_t ns_per_ms = 1'000'000;
+
+// The call with an end of its own, which never is later than the call's.
+class BoundedCall final : public Call {
+ public:
+  BoundedCall(Call& call, Clock& clock, const JsonRequest& request)
+      : call_(call),
+        clock_(clock),
+        end_ns_(clock.monotonic_ns() + std::int64_t{request.timeout_ms} * ns_per_ms),
+        is_cancellable_(request.is_cancellable) {}
+  [[nodiscard]] std::string_view request_id() const noexcept override { return call_.request_id(); }
+  [[nodiscard]] std::int64_t deadline_ns() const noexcept override {
+    return std::min(call_.deadline_ns(), end_ns_);
+  }
+  [[nodiscard]] bool cancelled() const noexcept override {
+    return is_cancellable_ && call_.cancelled();
+  }
+  bool sleep_ms(std::uint32_t duration_ms) noexcept override {
+    const std::int64_t left_ms = (deadline_ns() - clock_.monotonic_ns()) / ns_per_ms;
+    if (left_ms >= duration_ms) return call_.sleep_ms(duration_ms);
+    if (left_ms > 0) call_.sleep_ms(static_cast<std::uint32_t>(left_ms));
+    return false;
+  }
+
+ private:
+  Call& call_;
+  Clock& clock_;
+  const std::int64_t end_ns_;
+  const bool is_cancellable_;
+};
+
+class BodySink final : public HttpSink {
+ public:
+  explicit BodySink(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
+  bool head(int got_status, Headers headers, std::optional<std::uint64_t>) override {
+    status = got_status;
+    for (const HeaderField& field : headers) {
+      if (same_header_name(field.name, "retry-after")) take_retry_after(field.value);
+    }
+    return true;
+  }
+  bool body(std::string_view bytes) override {
+    is_too_large = bytes.size() > bytes_max_ - text.size();
+    if (!is_too_large) text += bytes;
+    return !is_too_large;
+  }
+
+  int status = 0;
+  std::string text;
+  std::optional<std::uint32_t> retry_after_seconds;
+  bool is_too_large = false;
+
+ private:
+  // The form of a date is left to the caller's own patience.
+  void take_retry_after(std::string_view value) {
+    std::uint32_t seconds = 0;
+    const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+    if (value.empty() || end != value.data() + value.size()) return;
+    if (problem == std::errc{}) {
+      retry_after_seconds = std::min(seconds, retry_after_seconds_max);
+    } else if (problem == std::errc::result_out_of_range) {
+      retry_after_seconds = retry_after_seconds_max;
+    }
+  }
+  const std::uint64_t bytes_max_;
+};
+
+Result<JsonReply, JsonFailure> exchange(Host& host, const JsonRequest& request, Call& call) {
+  std::vector<HeaderField> headers = {{"Accept", "application/json"}};
+  if (request.method == Method::post) headers.push_back({"Content-Type", "application/json"});
+  for (const OwnedHeader& header : request.headers) headers.push_back({header.name, header.value});
+  HttpOptions options;
+  options.fresh_connection = request.fresh_connection;
+  options.allow_private_addresses = request.allow_private_addresses;
+  options.reply_bytes_max = request.reply_bytes_max;
+  BodySink sink(request.reply_bytes_max);
+  BoundedCall bounded(call, host.clock(), request);
+  const Done done = host.http().call({request.method, request.url, headers, request.body}, options,
+                                     sink, bounded);
+  if (sink.is_too_large) return JsonFailure{FailureKind::too_large, true};
+  if (!done.ok()) return JsonFailure{done.error().kind, done.error().maybe_sent};
+  if (sink.status >= 300 && sink.status <= 399) return JsonFailure{FailureKind::redirect, true};
+  return JsonReply{sink.status, parse_json(sink.text), sink.retry_after_seconds};
+}
+
+}  // namespace
+
+Result<JsonReply, JsonFailure> exchange_json(Host& host, const JsonRequest& request,
+                                             Call& call) noexcept {
+  try {
+    return exchange(host, request, call);
+  } catch (...) {  // memory exhaustion, before or after it was sent
+    return JsonFailure{FailureKind::unavailable, true};
+  }
+}
+
+std::optional<nlohmann::json> parse_json(std::string_view text) noexcept {
+  using Event = nlohmann::json::parse_event_t;
+  struct Refused {};
+  std::vector<std::set<std::string>> names;  // of the objects that are open
+  const auto look = [&names](int depth, Event event, nlohmann::json& parsed) {
+    if (event == Event::object_start || event == Event::array_start) {
+      if (depth >= json_depth_max) throw Refused{};
+      if (event == Event::object_start) names.emplace_back();
+    } else if (event == Event::object_end) {
+      names.pop_back();
+    } else if (event == Event::key) {
+      if (!names.back().insert(parsed.get<std::string>()).second) throw Refused{};
+    }
+    return true;
+  };
+  try {
+    auto value = nlohmann::json::parse(text.begin(), text.end(), look, false);
+    if (value.is_discarded()) return std::nullopt;
+    return value;
+  } catch (...) {  // refused, or out of memory
+    return std::nullopt;
+  }
+}
+
+std::string_view name_of(FailureKind kind) noexcept {
+  switch (kind) {
+    case FailureKind::invalid_settings:
+      return "invalid settings";
+    case FailureKind::timeout:
+      return "timeout";
+    case FailureKind::transport:
+      return "transport";
+    case FailureKind::contract:
+      return "contract";
+    case FailureKind::too_large:
+      return "reply too large";
+    case FailureKind::redirect:
+      return "redirect";
+    case FailureKind::credential:
+      return "credential";
+    case FailureKind::unavailable:
+      return "unavailable";
+    case FailureKind::cancelled:
+      return "cancelled";
+    case FailureKind::plugin_fault:
+      return "plugin fault";
+  }
+  return "unknown";
+}
+
+}  // namespace turnpike::x402

@@ -1,0 +1,60 @@
+// One exchange of JSON with a remote service over the gateway's HTTP: bounded in time, size and
+// nesting. Redirects are refused and nothing is repeated. What the service wrote is untrusted and
+// stays here: a failure is a kind and the truth about whether the request may have been seen.
+//
+// Plain functions on a Host that outlives them. Any Thread or fiber; exchange_json() waits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include <turnpike/call.h>
+#include <turnpike/host.h>
+#include <turnpike/message.h>
+#include <turnpike/result.h>
+
+namespace turnpike::x402 {
+
+constexpr std::uint64_t json_reply_bytes_max = 64 * 1024;
+constexpr int json_depth_max = 32;
+constexpr std::uint32_t retry_after_seconds_max = 30;
+
+struct JsonRequest {
+  Method method = Method::post;
+  std::string_view url;
+  std::span<const OwnedHeader> headers;
+  std::string_view body;
+  std::uint32_t timeout_ms = 10'000;  // of the whole; the call's own deadline counts, too
+  std::uint64_t reply_bytes_max = json_reply_bytes_max;
+  bool allow_private_addresses = false;
+  bool fresh_connection = false;
+  bool is_cancellable = true;  // false: goes on although the caller left
+};
+
+struct JsonReply {
+  int status = 0;                                    // never 3xx: that is a failure
+  std::optional<nlohmann::json> body;                // see parse_json()
+  std::optional<std::uint32_t> retry_after_seconds;  // at most retry_after_seconds_max
+};
+
+struct JsonFailure {
+  FailureKind kind = FailureKind::unavailable;
+  bool maybe_sent = false;  // false: certainly no byte of it left
+};
+
+Result<JsonReply, JsonFailure> exchange_json(Host& host, const JsonRequest& request,
+                                             Call& call) noexcept;
+
+// The value of a JSON text (RFC 8259). Nothing when it is none, nests deeper than json_depth_max or
+// names a member of an object twice: readers would differ in which of the two they believe.
+std::optional<nlohmann::json> parse_json(std::string_view text) noexcept;
+
+// The class of a failure, for logs.
+std::string_view name_of(FailureKind kind) noexcept;
+
+}  // namespace turnpike::x402
