@@ -123,11 +123,13 @@ class Redis:
 
 
 class Gateway:
-    """`turnpike serve` on free ports. Settings are `--set` texts; `registry` a directory."""
+    """`turnpike serve` on free ports. Settings are `--set` texts over the file `config`; `registry`
+    is a directory."""
 
-    def __init__(self, *, settings=(), registry=None, postgres_url=None, plugins=None):
+    def __init__(self, *, settings=(), registry=None, postgres_url=None, plugins=None, config=None):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-e2e-"))
         self.registry = registry or ROOT / "registry"
+        self.config = config or ROOT / "config" / "turnpike.yaml"
         self.settings = [
             f"data_dir={self.directory}",
             f"registry.path={self.registry}",
@@ -145,7 +147,7 @@ class Gateway:
 
     def command(self, *words):
         options = [word for setting in self.settings for word in ("--set", setting)]
-        return [TURNPIKE, *words, "--config", ROOT / "config" / "turnpike.yaml", *options]
+        return [TURNPIKE, *words, "--config", self.config, *options]
 
     def run(self, *words, check=True):
         result = subprocess.run(self.command(*words), capture_output=True, text=True,

@@ -11,6 +11,7 @@
   /slow            answers only when release() is called (or never)
   /html            200 text/html
   /late/N          as /bytes/N, after 50 ms
+  /once/N          status N to the first request for a target, as /bytes/100 to the others
   /empty           200 without a body
   /items/JSON      200 {"items": JSON}
   anything else    200 and a JSON echo of method, target, headers and body
@@ -98,6 +99,10 @@ class Upstream:
         elif kind == "late":
             threading.Event().wait(0.05)
             self._send(connection, b"200", json_of_size(int(argument)))
+        elif kind == "once":
+            asked = sum(each["target"] == request["target"] for each in self.requests)
+            body = json_of_size(100)
+            self._send(connection, argument.encode() if asked == 1 else b"200", body)
         elif kind == "empty":
             self._send(connection, b"200", b"")
         elif kind == "items":

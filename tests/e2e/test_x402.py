@@ -1,0 +1,883 @@
+"""The x402 lane against the real other side (x402.py): what callers pay on the chain, and what they
+are told, also when the facilitator, the upstream, the chain or the gateway itself fails midway.
+
+Balances are the chain's, never the gateway's own word. The two commands that are called here beside
+the HTTP interface are `turnpike x402` (obligations, rotate-key) and `turnpike receipt verify`.
+"""
+
+import concurrent.futures
+import http.client
+import json
+import os
+import pathlib
+import secrets
+import tempfile
+import time
+import unittest
+
+import gateway as gateway_module
+from gateway import BUILD, ONE_UPSTREAM, Gateway, Postgres
+from upstream import Upstream
+from x402 import Chain, Facilitator, Payer, decoded, encoded
+
+PRICE = 1000
+TEST = "/v1/gateway/test"
+GOOD = "/upstream/bytes/100"
+WAIT_SECONDS = 60
+HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
+
+# A payment that met one of these may still come to its end: its caller repeats the same request.
+OPEN = {"x402.settlement_unknown": 503, "x402.in_progress": 409}
+
+REGISTRY = ONE_UPSTREAM + """
+x402:
+  enabled: true
+  networks:
+    local: {{id: "{network}", pay_to: "{pay_to}"}}
+  assets:
+    local-usdc: {{network: local, address: "{token}", decimals: 6, name: USDC, version: "2"}}
+prices:
+  test.standard: {{version: 1, credit_cost: 2, x402: [{{asset: local-usdc, amount: "1000"}}]}}
+  test.credits: {{version: 1, credit_cost: 2}}
+free_policies:
+  many: {{window: {{limit: 100000, seconds: 31536000}}, concurrency: 100, permit_ttl_seconds: 60}}
+defaults: {{price: test.standard, upstream: main, deadline_ms: 10000}}
+routes:
+  - path: /upstream/{{kind}}
+    methods: [GET, POST]
+    body: {{max_bytes: 1000, media_types: [application/json]}}
+    free: many
+  - {{path: "/upstream/{{kind}}/{{argument}}"}}
+  - {{path: "/unverified/upstream/{{kind}}", x402: {{verify: false}}}}
+  - {{path: "/upfront/upstream/{{kind}}/{{argument}}", x402: {{flow: upfront, on_failure: retry}}}}
+  - {{path: "/refund/upstream/{{kind}}/{{argument}}", x402: {{flow: upfront, on_failure: refund}}}}
+  - {{path: "/credits/upstream/{{kind}}", price: test.credits}}
+  - {{path: "/account/upstream/{{kind}}", credential_required: true}}
+"""
+
+CONFIGURATION = """
+lanes:
+  x402:
+    facilitators:
+      - {{url: "{facilitator}", allow_private_addresses: true,
+         verify_timeout_ms: 2000, settle_timeout_ms: 2000}}
+    chains:
+      "{network}": {{rpc_url: "{chain}", allow_private_addresses: true}}
+"""
+
+
+class Lane:
+    """A gateway and an upstream for each test; chain, facilitator and payer serve a whole class."""
+
+    settings = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.chain = Chain()
+        cls.addClassCleanup(cls.chain.close)
+        cls.facilitator = Facilitator(cls.chain)
+        cls.addClassCleanup(cls.facilitator.close)
+        cls.payer = Payer()
+        cls.addClassCleanup(cls.payer.close)
+        cls.chain.fund(cls.payer.address, 1_000_000)
+        cls.pay_to = "0x" + secrets.token_hex(20)
+        cls.start_database()
+
+    @classmethod
+    def start_database(cls):
+        pass
+
+    def new_database(self):
+        return None
+
+    def setUp(self):
+        self.upstream = Upstream()
+        self.addCleanup(self.upstream.close)
+        directory = tempfile.TemporaryDirectory(prefix="turnpike-x402-")
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        (self.directory / "registry").mkdir()
+        (self.directory / "registry" / "test.yaml").write_text(REGISTRY.format(
+            address=self.upstream.address, network=self.chain.network, pay_to=self.pay_to,
+            token=self.chain.token))
+        (self.directory / "turnpike.yaml").write_text(CONFIGURATION.format(
+            facilitator=self.facilitator.url, chain=self.chain.url, network=self.chain.network))
+        self.addCleanup(self.mend)
+        self.url = self.new_database()
+        self.gateway = self.new_gateway()
+        self.gateway.run("check")
+        self.start(self.gateway)
+        self.balances = self.read_balances()
+        self.calls = self.facilitator.calls()
+
+    def mend(self):
+        self.facilitator.clear()
+        self.chain.fault(None)
+        self.chain.hold(False)
+
+    def new_gateway(self):
+        gateway = Gateway(registry=self.directory / "registry", postgres_url=self.url,
+                          config=self.directory / "turnpike.yaml", plugins=BUILD / "plugins",
+                          settings=self.settings)
+        self.addCleanup(gateway.close)
+        return gateway
+
+    def start(self, gateway):
+        """Until it offers what the facilitator supports."""
+        gateway.start()
+        self.until(lambda: gateway.get(TEST + GOOD).status == 402, "nothing is offered")
+
+    def restart(self):
+        self.gateway.kill()
+        self.start_again()
+
+    def start_again(self):
+        self.mend()
+        self.start(self.gateway)
+
+    def until(self, holds, what):
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not holds():
+            self.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.05)
+
+    # --- money
+
+    def read_balances(self):
+        return self.chain.balance(self.payer.address), self.chain.balance(self.pay_to)
+
+    def assert_charged(self, times):
+        payer, seller = self.balances
+        self.assertEqual(self.read_balances(), (payer - times * PRICE, seller + times * PRICE))
+
+    def new_calls(self, name):
+        return self.facilitator.calls()[name] - self.calls[name]
+
+    # --- calls
+
+    def address(self, path, gateway=None):
+        return "http://%s:%d%s%s" % (*(gateway or self.gateway).addresses["api"], TEST, path)
+
+    def challenge(self, path=GOOD, *, gateway=None, method="GET", headers=(), body=None):
+        reply = (gateway or self.gateway).call(method, TEST + path, headers=headers, body=body)
+        self.assertEqual(reply.status, 402, reply.body)
+        return reply.headers["payment-required"]
+
+    def payment(self, path=GOOD, *, payer=None, **request):
+        return (payer or self.payer).sign(self.challenge(path, **request))
+
+    def pay(self, payment, path=GOOD, *, gateway=None, method="GET", headers=(), **request):
+        return (gateway or self.gateway).call(
+            method, TEST + path, headers=[("PAYMENT-SIGNATURE", payment), *headers], **request)
+
+    def pay_in_background(self, payment, path=GOOD, **request):
+        pool = concurrent.futures.ThreadPoolExecutor(1)
+        self.addCleanup(pool.shutdown)
+        self.addCleanup(self.mend)  # before the pool is waited for
+        return pool.submit(self.pay, payment, path, **request)
+
+    def assert_paid(self, reply):
+        """The decoded PAYMENT-RESPONSE of a success."""
+        self.assertEqual(reply.status, 200, reply.body)
+        settled = decoded(reply.headers["payment-response"])
+        self.assertTrue(settled["success"])
+        self.assertEqual(settled["network"], self.chain.network)
+        self.assertEqual(settled["payer"].lower(), self.payer.address.lower())
+        self.assertEqual(self.chain.status(settled["transaction"]), 1)
+        return settled
+
+    def assert_refused(self, reply, status, code):
+        self.assertEqual((reply.status, reply.error_code()), (status, code), reply.body)
+        self.assertNotIn("payment-required", reply.headers)
+
+    def assert_challenged(self, reply, reason="."):
+        """402 with a challenge that says why, and nothing was done."""
+        self.assertEqual(reply.status, 402, reply.body)
+        self.assertRegex(decoded(reply.headers["payment-required"])["error"], reason)
+        self.assertEqual(self.upstream.requests, [])
+        self.assert_charged(0)
+
+    def assert_unknown(self, reply):
+        """Nobody is asked for new money while the old may have moved."""
+        self.assert_refused(reply, 503, "x402.settlement_unknown")
+        self.assertEqual(reply.json()["error"]["retry"]["advice"], "same_request")
+        self.assertGreater(int(reply.headers["retry-after"]), 0)
+        self.assertNotIn(b"secret internals", reply.body)
+
+    def is_open(self, reply):
+        return reply.status in OPEN.values() and reply.error_code() in OPEN
+
+    def assert_open(self, reply):
+        self.assertTrue(self.is_open(reply), (reply.status, reply.body))
+        self.assertNotIn("payment-required", reply.headers)
+
+    def until_ended(self, payment, path=GOOD, **request):
+        """The reply to the same request, made again and again as it is advised."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while self.is_open(reply := self.pay(payment, path, **request)):
+            self.assert_open(reply)
+            self.assertLess(time.monotonic(), deadline, "it did not come to its end")
+            time.sleep(0.1)
+        return reply
+
+    def until_paid(self, payment, path=GOOD, **request):
+        reply = self.until_ended(payment, path, **request)
+        self.assert_paid(reply)
+        return reply
+
+
+class Offers(Lane):
+    def test_a_call_without_credentials_is_told_the_price(self):
+        reply = self.gateway.get(TEST + GOOD, headers=[("Origin", "https://shop.example")])
+        self.assertEqual(reply.status, 402)
+        self.assertEqual(reply.headers["cache-control"], "no-store")
+        exposed = reply.headers["access-control-expose-headers"].lower()
+        self.assertIn("payment-required", exposed)
+        self.assertIn("payment-response", exposed)
+        self.assertLess(len(reply.headers["payment-required"]), 8192)
+        challenge = decoded(reply.headers["payment-required"])
+        self.assertEqual(challenge["x402Version"], 2)
+        self.assertEqual(challenge["resource"]["url"], self.address(GOOD))
+        [terms] = challenge["accepts"]
+        self.assertGreater(terms.pop("maxTimeoutSeconds"), 10)
+        self.assertEqual({name: str(value).lower() for name, value in terms.items()}, {
+            "scheme": "exact", "network": self.chain.network, "amount": str(PRICE),
+            "asset": self.chain.token.lower(), "payto": self.pay_to,
+            "extra": str({"name": "usdc", "version": "2"})})
+        self.assertLessEqual({"turnpike-binding", "offer-receipt", "payment-identifier"},
+                             set(challenge["extensions"]))
+        self.assertEqual(self.upstream.requests, [])
+
+    def test_upfront_terms_say_so(self):
+        [terms] = decoded(self.challenge("/upfront" + GOOD))["accepts"]
+        self.assertEqual(terms["extra"]["paymentFlow"], "upfront")
+
+    def test_the_host_header_has_no_say(self):
+        head = f"GET {TEST}{GOOD} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+        reply = self.gateway.raw(head.encode()).decode()
+        [header] = [line for line in reply.split("\r\n")
+                    if line.lower().startswith("payment-required:")]
+        challenge = decoded(header.partition(":")[2].strip())
+        self.assertNotIn("evil", json.dumps(challenge))
+        [offer] = self.payer.verify_offers(encoded(challenge))
+        self.assertEqual(offer["resourceUrl"], self.address(GOOD))
+
+    def test_offers_and_receipts_are_verified_by_the_official_client(self):
+        challenge = self.challenge()
+        [offer] = self.payer.verify_offers(challenge)
+        self.assertEqual((offer["resourceUrl"], offer["amount"], offer["payTo"].lower()),
+                         (self.address(GOOD), str(PRICE), self.pay_to))
+        self.assertGreater(offer["validUntil"], time.time())
+        reply = self.pay(self.payer.sign(challenge))
+        self.assert_paid(reply)
+        verified = self.payer.verify_receipt(reply.headers["payment-response"], challenge)
+        self.assertTrue(verified["fits"])
+        self.assertEqual(verified["receipt"]["resourceUrl"], self.address(GOOD))
+
+    def test_receipts_verify_offline(self):
+        reply = self.pay(self.payment())
+        settled = self.assert_paid(reply)
+        document = self.gateway.get("/.well-known/did.json")
+        self.assertEqual(document.headers["content-type"], "application/did+json")
+        did, receipt = self.directory / "did.json", self.directory / "receipt"
+        did.write_bytes(document.body)
+        jws = settled["extensions"]["offer-receipt"]["info"]["receipt"]["signature"]
+        for text in (reply.headers["payment-response"], jws):
+            receipt.write_text(text)
+            result = self.gateway.run("receipt", "verify", str(receipt), "--did", str(did))
+            self.assertIn(self.payer.address.lower(), result.stdout.lower())
+        head, payload, signature = jws.split(".")
+        receipt.write_text(".".join([head, payload, "A" * len(signature)]))
+        result = self.gateway.run("receipt", "verify", str(receipt), "--did", str(did),
+                                  check=False)
+        self.assertNotEqual(result.returncode, 0)
+
+    def test_old_receipts_verify_after_the_key_was_rotated(self):
+        challenge = self.challenge()
+        old = self.pay(self.payer.sign(challenge))
+        self.gateway.run("x402", "rotate-key")
+        self.until(lambda: len(self.gateway.get("/.well-known/did.json").json()[
+            "verificationMethod"]) == 2, "the new key is not published")
+        self.assertTrue(self.payer.verify_receipt(old.headers["payment-response"],
+                                                  challenge)["fits"])
+        self.assert_paid(self.pay(self.payment()))
+
+    def test_a_preflight_is_free(self):
+        reply = self.gateway.call("OPTIONS", TEST + GOOD, headers=[
+            ("Origin", "https://shop.example"), ("Access-Control-Request-Method", "GET"),
+            ("Access-Control-Request-Headers", "payment-signature")])
+        self.assertLess(reply.status, 300)
+        self.assertIn("payment-signature", reply.headers["access-control-allow-headers"].lower())
+
+
+class Payments(Lane):
+    def test_the_official_client_pays_exactly_the_price(self):
+        reply = self.payer.fetch(self.address(GOOD), headers={"Origin": "https://shop.example"})
+        self.assertEqual((reply["status"], len(reply["body"])), (200, 100), reply["body"])
+        self.assertTrue(reply["settled"]["success"])
+        self.assertEqual(self.chain.status(reply["settled"]["transaction"]), 1)
+        self.assertIn("private", reply["headers"]["cache-control"])
+        self.assertEqual((reply["headers"]["turnpike-lane"],
+                          reply["headers"]["turnpike-credits-charged"]), ("x402", "0"))
+        self.assertEqual(len(self.upstream.requests), 1)
+        self.assertNotIn("payment-signature", dict(self.upstream.requests[0]["headers"]))
+        self.assert_charged(1)
+
+    def test_a_body_is_paid_for_too(self):
+        request = {"method": "POST", "headers": {"Content-Type": "application/json"},
+                   "body": '{"a":1}'}
+        reply = self.payer.fetch(self.address("/upstream/echo"), **request)
+        self.assertEqual((reply["status"], json.loads(reply["body"])["body"]), (200, '{"a":1}'))
+        self.assert_charged(1)
+
+    def test_a_contract_wallet_pays(self):
+        address = self.chain.wallet(self.payer.address)
+        self.chain.fund(address, 10 * PRICE)
+        wallet = Payer(key=self.payer.key, wallet=address)
+        self.addCleanup(wallet.close)
+        reply = wallet.fetch(self.address(GOOD))
+        self.assertEqual(reply["status"], 200, reply["body"])
+        self.assertEqual(self.chain.balance(address), 9 * PRICE)
+
+    def test_a_repeat_has_the_stored_reply(self):
+        payment = self.payment()
+        first = self.pay(payment)
+        self.assert_paid(first)
+        for _ in range(2):
+            again = self.pay(payment)
+            self.assertEqual((again.status, again.body), (200, first.body))
+            self.assertEqual(again.headers["payment-response"], first.headers["payment-response"])
+            self.restart()
+        self.assertEqual((len(self.upstream.requests), self.new_calls("settle")), (1, 1))
+        self.assert_charged(1)
+
+    def test_the_same_header_eight_times_at_once_is_one_call_and_one_charge(self):
+        payment = self.payment("/upstream/slow")
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            calls = [pool.submit(self.pay, payment, "/upstream/slow") for _ in range(8)]
+            self.assertTrue(self.upstream.arrived.acquire(timeout=WAIT_SECONDS))
+            self.upstream.release()
+        replies = [call.result() for call in calls]
+        self.assertEqual({(reply.status, reply.body) for reply in replies},
+                         {(200, replies[0].body)})
+        self.assertEqual(len({reply.headers["payment-response"] for reply in replies}), 1)
+        self.assertEqual((len(self.upstream.requests), self.new_calls("settle")), (1, 1))
+        self.assert_charged(1)
+
+    def test_a_payment_buys_only_what_it_was_signed_for(self):
+        post = {"method": "POST", "headers": [("Content-Type", "application/json")]}
+        payment = self.payment("/upstream/echo", body=b'{"a":1}', **post)
+        for path, request in (("/upstream/bytes/100", {}), ("/upstream/echo", {}),
+                              ("/upstream/echo?a=1", {**post, "body": b'{"a":1}'}),
+                              ("/upstream/echo", {**post, "body": b'{"a":2}'})):
+            self.assert_challenged(self.pay(payment, path, **request))
+        self.assert_paid(self.pay(payment, "/upstream/echo", body=b'{"a":1}', **post))
+        # Nor does the stored reply go to another request.
+        self.assertEqual(self.pay(payment, "/upstream/echo", body=b'{"a":2}', **post).status, 402)
+        self.assert_charged(1)
+
+    def test_a_challenge_outlives_the_process(self):
+        payment = self.payment()
+        self.restart()
+        self.assert_paid(self.pay(payment))
+        self.assert_charged(1)
+
+    def test_one_payment_identifier_is_one_payment(self):
+        first, other = (decoded(self.payment()) for _ in range(2))
+        for payment in (first, other):
+            payment["extensions"]["payment-identifier"]["info"]["id"] = "pay_" + "0" * 32
+        self.assert_paid(self.pay(encoded(first)))
+        self.assertEqual(self.pay(encoded(other)).status, 409)
+        self.assert_paid(self.pay(encoded(first)))
+        self.assert_charged(1)
+
+
+class Refusals(Lane):
+    def changed(self, change, **request):
+        payment = decoded(self.payment(**request))
+        change(payment)
+        return encoded(payment)
+
+    def test_a_changed_signature(self):
+        def change(payment):
+            signature = payment["payload"]["signature"]
+            payment["payload"]["signature"] = "0x" + signature[2:12][::-1] + signature[12:]
+        self.assert_challenged(self.pay(self.changed(change)), "signature")
+
+    def test_the_malleable_twin_of_a_signature(self):
+        def change(payment):
+            text = payment["payload"]["signature"]
+            s, v = int(text[66:130], 16), int(text[130:], 16)
+            twin = 2 * HALF_ORDER + 1 - s
+            payment["payload"]["signature"] = f"{text[:66]}{twin:064x}{55 - v:02x}"
+        self.assert_challenged(self.pay(self.changed(change)), "signature")
+
+    def test_other_terms(self):
+        for name, value in (("amount", "1"), ("payTo", "0x" + "22" * 20), ("network", "eip155:1"),
+                            ("maxTimeoutSeconds", 1)):
+            with self.subTest(name):
+                payment = self.changed(lambda payment: payment["accepted"].update({name: value}))
+                self.assert_challenged(self.pay(payment))
+
+    def test_without_its_binding(self):
+        def nothing(payment):
+            del payment["extensions"]
+
+        def forged(payment):
+            info = payment["extensions"]["turnpike-binding"]["info"]
+            info["expires"] += 1
+        for change in (nothing, forged):
+            self.assert_challenged(self.pay(self.changed(change)))
+
+    def test_too_little_time_left(self):
+        challenge = decoded(self.challenge())
+        terms = challenge["accepts"][0]
+        offered, terms["maxTimeoutSeconds"] = terms["maxTimeoutSeconds"], 5
+        payment = decoded(self.payer.sign(encoded(challenge)))
+        payment["accepted"]["maxTimeoutSeconds"] = offered
+        self.assert_challenged(self.pay(encoded(payment)), "valid_before")
+
+    def test_an_empty_purse_costs_no_upstream_call(self):
+        pauper = Payer()
+        self.addCleanup(pauper.close)
+        self.assert_challenged(self.pay(self.payment(payer=pauper)), "insufficient_balance")
+
+    def test_an_empty_purse_on_a_route_that_does_not_ask_first(self):
+        pauper = Payer()
+        self.addCleanup(pauper.close)
+        path = "/unverified/upstream/echo"
+        reply = self.pay(self.payment(path, payer=pauper), path)
+        self.assertEqual(reply.status, 402)
+        self.assertNotIn(b'"target"', reply.body, "the upstream's reply is withheld")
+        self.assertEqual((self.new_calls("verify"), len(self.upstream.requests)), (0, 1))
+
+    def test_malformed_headers(self):
+        good = self.payment()
+        hexadecimal = decoded(good)
+        hexadecimal["payload"]["authorization"]["value"] = "0x3e8"
+        version = decoded(good)
+        version["x402Version"] = 3
+        for header in ("!", "e30", encoded([]), encoded({}), encoded("text"), good[:-5],
+                       good.rstrip("=") + "_-==", encoded(version), encoded(hexadecimal),
+                       encoded({**decoded(good), "padding": "x" * 16384})):
+            with self.subTest(header[:40]):
+                self.assert_refused(self.pay(header), 400, "x402.payment_malformed")
+        self.assertEqual((self.new_calls("verify"), self.upstream.requests), (0, []))
+
+    def test_two_credentials(self):
+        _, key = self.gateway.new_key()
+        payment = self.payment()
+        for headers in ([("Authorization", "Bearer " + key)], [("X-Service-Api-Key", key)],
+                        [("PAYMENT-SIGNATURE", payment)]):
+            self.assert_refused(self.pay(payment, headers=headers), 400,
+                                "auth.credential_conflict")
+        self.assert_charged(0)
+
+    def test_what_cannot_be_paid_per_call(self):
+        payment = self.payment()
+        for path in ("/upstream/echo:free", "/credits/upstream/echo", "/account/upstream/echo"):
+            self.assert_refused(self.pay(payment, path), 400, "x402.not_payable")
+            reply = self.gateway.get(TEST + path)
+            self.assertEqual(reply.status, 401)
+            self.assertNotIn("payment-required", reply.headers)
+
+    def test_a_key_that_is_wrong_or_out_of_credits_is_not_asked_for_a_payment(self):
+        reply = self.gateway.get(TEST + GOOD, key="wrong")
+        self.assertEqual(reply.status, 401)
+        self.assertNotIn("payment-required", reply.headers)
+
+
+class Failures(Lane):
+    """Of the facilitator, the chain and the upstream."""
+
+    def test_the_facilitator_does_not_verify(self):
+        for kind in ("close", "html", "error", "untyped", "hang"):
+            with self.subTest(kind):
+                payment = self.payment()
+                self.facilitator.fault("verify", kind)
+                reply = self.pay(payment)
+                self.assert_refused(reply, 503, "x402.unavailable")
+                self.assertNotIn(b"secret internals", reply.body)
+                self.assertEqual(self.upstream.requests, [])
+                self.facilitator.clear()
+        self.until(lambda: self.pay(payment).status == 200, "the payment is good later")
+        self.assert_charged(1)
+
+    def test_the_settlement_is_refused(self):
+        for kind in ("refuse", "refuse_400"):
+            with self.subTest(kind):
+                self.facilitator.fault("settle", kind, times=1)
+                payment = self.payment("/upstream/echo")
+                reply = self.pay(payment, "/upstream/echo")
+                self.assertEqual(reply.status, 402)
+                settled = decoded(reply.headers["payment-response"])
+                self.assertEqual((settled["success"], settled["errorReason"]),
+                                 (False, "insufficient_funds"))
+                self.assertNotIn(b'"target"', reply.body, "the upstream's reply is withheld")
+        self.assert_charged(0)
+        self.assert_paid(self.pay(payment, "/upstream/echo"))
+        self.assert_charged(1)
+
+    def check_unknown_then_paid(self, kind):
+        """Nothing was settled, which the gateway cannot know."""
+        self.balances = self.read_balances()
+        asked = len(self.upstream.requests)
+        payment = self.payment()
+        self.facilitator.fault("settle", kind)
+        self.assert_unknown(self.pay(payment))
+        self.assert_open(self.pay(payment))
+        self.assert_charged(0)
+        self.facilitator.clear()
+        self.until_paid(payment)
+        self.assert_charged(1)
+        self.assertEqual(len(self.upstream.requests) - asked, 1)
+
+    def test_the_answer_to_a_settlement_is_lost(self):
+        self.check_settled_then_paid("lost")
+
+    def test_the_facilitator_hangs_before_it_settles(self):
+        self.check_unknown_then_paid("hang")
+
+    def test_the_facilitator_goes_away_before_it_settles(self):
+        for kind in ("close", "html", "error", "untyped"):
+            with self.subTest(kind):
+                self.check_unknown_then_paid(kind)
+
+    def test_the_facilitator_settles_and_says_so_badly(self):
+        for kind in ("hang_settled", "no_transaction", "other_network", "pending"):
+            with self.subTest(kind):
+                self.check_settled_then_paid(kind)
+
+    def check_settled_then_paid(self, kind):
+        """The facilitator never says so; the chain does, and may have been asked at once."""
+        self.balances = self.read_balances()
+        asked = len(self.upstream.requests)
+        payment = self.payment()
+        self.facilitator.fault("settle", kind)
+        reply = self.pay(payment)
+        if reply.status != 200:
+            self.assert_unknown(reply)
+        self.assert_charged(1)
+        self.until_paid(payment)
+        self.assertEqual(len(self.upstream.requests) - asked, 1)
+        self.facilitator.clear()
+        self.assert_charged(1)
+
+    def test_the_chain_does_not_mine(self):
+        payment = self.payment()
+        self.chain.hold()
+        self.assert_unknown(self.pay(payment))
+        self.assert_charged(0)
+        self.chain.hold(False)
+        self.until_paid(payment)
+        self.assert_charged(1)
+
+    def test_a_refusal_after_an_unknown_outcome_proves_nothing(self):
+        payment = self.payment()
+        broadcast = self.facilitator.calls()["broadcast"]
+        self.facilitator.fault("settle", "hang_settled", times=1)
+        call = self.pay_in_background(payment)
+        self.facilitator.wait("broadcast", broadcast + 1)
+        self.chain.fault("close")
+        self.facilitator.fault("settle", "refuse")
+        self.assert_unknown(call.result())
+        for _ in range(3):
+            self.assert_open(self.pay(payment))
+        self.chain.fault(None)
+        self.until_paid(payment)
+        self.assert_charged(1)
+
+    def test_a_stranger_settles_first(self):
+        payment = self.payment("/upstream/slow")
+        call = self.pay_in_background(payment, "/upstream/slow")
+        self.assertTrue(self.upstream.arrived.acquire(timeout=WAIT_SECONDS))
+        self.chain.send(self.payer.transfer_data(payment))
+        self.upstream.release()
+        if call.result().status != 200:
+            self.assert_unknown(call.result())
+        self.until_paid(payment, "/upstream/slow")
+        self.assertEqual(len(self.upstream.requests), 1)
+        self.assert_charged(1)
+
+    def test_the_payer_cancels_while_we_work(self):
+        payment = self.payment("/upstream/slow")
+        call = self.pay_in_background(payment, "/upstream/slow")
+        self.assertTrue(self.upstream.arrived.acquire(timeout=WAIT_SECONDS))
+        self.chain.send(self.payer.cancel_data(payment))
+        self.upstream.release()
+        for reply in (call.result(), self.until_ended(payment, "/upstream/slow")):
+            self.assertNotIn(b'"target"', reply.body, "the upstream's reply is withheld")
+        self.assertEqual(reply.status, 402)
+        self.assert_charged(0)
+
+    def test_a_failed_upstream_costs_nothing_and_the_payment_stays_good(self):
+        for path in ("/upstream/once/500", "/upstream/once/404", "/upstream/once/429"):
+            with self.subTest(path):
+                self.balances = self.read_balances()
+                payment = self.payment(path)
+                reply = self.pay(payment, path)
+                self.assertGreaterEqual(reply.status, 400)
+                self.assertNotIn("payment-response", reply.headers)
+                self.assertNotIn("payment-required", reply.headers)
+                self.assert_charged(0)
+                self.assert_paid(self.pay(payment, path))
+                self.assert_charged(1)
+
+    def test_an_upstream_that_breaks_off_costs_nothing(self):
+        for path in ("/upstream/cut/1000", "/upstream/garbage", "/upstream/close",
+                     "/upstream/html", "/upstream/bytes/1048577"):
+            with self.subTest(path):
+                reply = self.pay(self.payment(path), path)
+                self.assertGreaterEqual(reply.status, 500)
+        self.assertEqual(self.new_calls("settle"), 0)
+        self.assert_charged(0)
+
+
+class Upfront(Lane):
+    def test_it_is_collected_before_the_work(self):
+        path = "/upfront/upstream/bytes/100"
+        self.facilitator.fault("settle", "refuse", times=1)
+        payment = self.payment(path)
+        self.assertEqual(self.pay(payment, path).status, 402)
+        self.assertEqual(self.upstream.requests, [])
+        self.assert_paid(self.pay(payment, path))
+        self.assert_charged(1)
+
+    def test_a_failed_upstream_is_asked_again_for_the_same_payment(self):
+        path = "/upfront/upstream/once/500"
+        payment = self.payment(path)
+        reply = self.pay(payment, path)
+        self.assertEqual((reply.status, reply.error_code()), (502, "x402.work_failed"))
+        self.assertEqual(reply.json()["error"]["retry"]["advice"], "same_request")
+        self.assert_charged(1)
+        self.restart()
+        self.assert_paid(self.pay(payment, path))
+        self.assertEqual((len(self.upstream.requests), self.new_calls("settle")), (2, 1))
+        self.assert_charged(1)
+
+    def test_or_a_refund_is_owed_and_listed(self):
+        path = "/refund/upstream/once/500"
+        payment = self.payment(path)
+        reply = self.pay(payment, path)
+        self.assertEqual((reply.status, reply.error_code()), (502, "x402.refund_owed"))
+        self.assert_charged(1)
+        self.restart()
+        listed = self.gateway.run("x402", "obligations", "--json").stdout
+        for said in (self.payer.address, str(PRICE), self.chain.token, self.chain.network):
+            self.assertIn(said.lower(), listed.lower())
+
+    def test_an_unknown_settlement_is_waited_for_before_the_work(self):
+        path = "/upfront/upstream/bytes/100"
+        payment = self.payment(path)
+        self.facilitator.fault("settle", "lost")
+        reply = self.pay(payment, path)
+        if reply.status != 200:
+            self.assert_unknown(reply)
+        self.until_paid(payment, path)
+        self.assertEqual(len(self.upstream.requests), 1)
+        self.assert_charged(1)
+
+
+class Kills(Lane):
+    """kill -9 in every state of a payment; then the same header has its reply, paid once."""
+
+    def check_repeat(self, payment, path=GOOD, *, upstream_calls, charged_before):
+        """Of a gateway that is dead."""
+        self.assert_charged(charged_before)
+        self.start_again()
+        self.until_paid(payment, path)
+        self.assertEqual(len(self.upstream.requests), upstream_calls)
+        self.assert_charged(1)
+
+    def killed_when(self, payment, path, arrived):
+        call = self.pay_in_background(payment, path)
+        arrived()
+        self.gateway.kill()
+        with self.assertRaises((OSError, http.client.HTTPException)):
+            call.result()
+
+    def facilitator_asked(self, name):
+        count = self.facilitator.calls()[name] + 1
+        return lambda: self.facilitator.wait(name, count)
+
+    def test_claimed(self):
+        payment = self.payment()
+        self.facilitator.fault("verify", "hang", times=1)
+        self.killed_when(payment, GOOD, self.facilitator_asked("verify"))
+        self.check_repeat(payment, upstream_calls=1, charged_before=0)
+
+    def test_working(self):
+        payment = self.payment("/upstream/slow")
+        self.killed_when(payment, "/upstream/slow",
+                         lambda: self.upstream.arrived.acquire(timeout=WAIT_SECONDS))
+        self.upstream.release()
+        self.check_repeat(payment, "/upstream/slow", upstream_calls=2, charged_before=0)
+
+    def test_settling_before_the_chain_knows(self):
+        payment = self.payment()
+        self.facilitator.fault("settle", "hang", times=1)
+        self.killed_when(payment, GOOD, self.facilitator_asked("settle"))
+        self.check_repeat(payment, upstream_calls=1, charged_before=0)
+
+    def test_settling_after_the_chain_knows(self):
+        payment = self.payment()
+        self.facilitator.fault("settle", "hang_settled", times=1)
+        self.killed_when(payment, GOOD, self.facilitator_asked("broadcast"))
+        self.check_repeat(payment, upstream_calls=1, charged_before=1)
+
+    def test_unknown(self):
+        payment = self.payment()
+        self.facilitator.fault("settle", "html")
+        self.assert_unknown(self.pay(payment))
+        self.gateway.kill()
+        self.check_repeat(payment, upstream_calls=1, charged_before=0)
+
+    def test_upfront_and_paid(self):
+        path = "/upfront/upstream/slow/1"
+        payment = self.payment(path)
+        self.killed_when(payment, path,
+                         lambda: self.upstream.arrived.acquire(timeout=WAIT_SECONDS))
+        self.upstream.release()
+        self.check_repeat(payment, path, upstream_calls=2, charged_before=1)
+
+    def test_at_every_crash_point(self):
+        """Those that a paid call comes by, of base/crash_points.h and whatever it gains."""
+        saved, gateway_module.TURNPIKE = (gateway_module.TURNPIKE,
+                                          BUILD / "tests" / "turnpike_crash")
+        self.addCleanup(setattr, gateway_module, "TURNPIKE", saved)
+        at, log = self.directory / "at", self.directory / "log"
+        for name, path in (("TURNPIKE_CRASH_AT", at), ("TURNPIKE_CRASH_LOG", log)):
+            os.environ[name] = str(path)
+            self.addCleanup(os.environ.pop, name)
+        self.restart()
+        payment = self.payment()
+        log.write_text("")
+        self.assert_paid(self.pay(payment))
+        self.until(lambda: "reply_ended" in log.read_text().split(), "the call did not end")
+        points = dict.fromkeys(log.read_text().split())
+        self.assertLessEqual({"request_read", "upstream_whole", "reply_begun"}, set(points))
+        for point in points:
+            with self.subTest(point):
+                self.crash_at(point, at)
+
+    def crash_at(self, point, at):
+        self.balances = self.read_balances()
+        payment = self.payment()
+        at.write_text(point)
+        try:
+            reply = self.pay(payment)
+        except (OSError, http.client.HTTPException):
+            reply = None
+        self.assertEqual(self.gateway.process.wait(timeout=WAIT_SECONDS), -9)
+        at.unlink()
+        if reply is not None and reply.status == 200:
+            self.assert_charged(1)
+        self.restart()
+        again = self.until_paid(payment)
+        if reply is not None:
+            self.assertEqual(again.body, reply.body)
+        self.assert_charged(1)
+
+
+class OnPostgres:
+    @classmethod
+    def start_database(cls):
+        cls.postgres = Postgres()
+        cls.addClassCleanup(cls.postgres.close)
+
+    def new_database(self):
+        return self.postgres.new_database()
+
+
+class Nodes(OnPostgres, Lane, unittest.TestCase):
+    """Two nodes of one store: each takes what the other offered, and a payment is one payment."""
+
+    settings = ("hosts.api.base_url=https://api.example.com",)
+
+    def setUp(self):
+        super().setUp()
+        self.other = self.new_gateway()
+        self.start(self.other)
+
+    def test_a_challenge_of_one_is_paid_at_the_other(self):
+        payment = self.payment()
+        first = self.pay(payment, gateway=self.other)
+        self.assert_paid(first)
+        self.assertEqual(self.pay(payment).body, first.body)
+        self.assertEqual(len(self.upstream.requests), 1)
+        self.assert_charged(1)
+
+    def test_the_same_header_at_both_at_once_is_one_call_and_one_charge(self):
+        payment = self.payment("/upstream/slow")
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            calls = [pool.submit(self.pay, payment, "/upstream/slow", gateway=gateway)
+                     for gateway in 4 * (self.gateway, self.other)]
+            self.assertTrue(self.upstream.arrived.acquire(timeout=WAIT_SECONDS))
+            self.upstream.release()
+        for reply in (call.result() for call in calls):
+            self.assertTrue(reply.status == 200 or OPEN[reply.error_code()] == reply.status)
+        self.until_paid(payment, "/upstream/slow")
+        self.until_paid(payment, "/upstream/slow", gateway=self.other)
+        self.assertEqual((len(self.upstream.requests), self.new_calls("settle")), (1, 1))
+        self.assert_charged(1)
+
+    def test_the_other_ends_what_a_dead_one_began(self):
+        payment = self.payment()
+        settles = self.facilitator.calls()["settle"]
+        self.facilitator.fault("settle", "hang", times=1)
+        call = self.pay_in_background(payment)
+        self.facilitator.wait("settle", settles + 1)
+        self.gateway.kill()
+        with self.assertRaises((OSError, http.client.HTTPException)):
+            call.result()
+        self.until_paid(payment, gateway=self.other)
+        self.assertEqual(len(self.upstream.requests), 1)
+        self.assert_charged(1)
+
+    def test_did_json_lists_the_keys_of_both(self):
+        self.until(lambda: len({method["id"].partition("#")[2] for method in self.gateway.get(
+            "/.well-known/did.json").json()["verificationMethod"]}) == 2, "one key is missing")
+
+
+class OffersOnSqlite(Offers, unittest.TestCase):
+    pass
+
+
+class PaymentsOnSqlite(Payments, unittest.TestCase):
+    pass
+
+
+class PaymentsOnPostgres(OnPostgres, Payments, unittest.TestCase):
+    pass
+
+
+class RefusalsOnSqlite(Refusals, unittest.TestCase):
+    pass
+
+
+class FailuresOnSqlite(Failures, unittest.TestCase):
+    pass
+
+
+class FailuresOnPostgres(OnPostgres, Failures, unittest.TestCase):
+    pass
+
+
+class UpfrontOnSqlite(Upfront, unittest.TestCase):
+    pass
+
+
+class UpfrontOnPostgres(OnPostgres, Upfront, unittest.TestCase):
+    pass
+
+
+class KillsOnSqlite(Kills, unittest.TestCase):
+    pass
+
+
+class KillsOnPostgres(OnPostgres, Kills, unittest.TestCase):
+    pass
+
+
+if __name__ == "__main__":
+    unittest.main()
