@@ -1,0 +1,70 @@
+// What the tests of offers/ share: time and chance that a test sets, a folder that goes away. One
+// thread.
+#pragma once
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+
+#include <turnpike/host.h>
+
+#include "x402/offers/jws.h"
+#include "x402/protocol/encoding.h"
+
+namespace turnpike::x402 {
+
+struct StillClock final : Clock {
+  [[nodiscard]] std::int64_t now_ms() const noexcept override { return time_ms; }
+  [[nodiscard]] std::int64_t monotonic_ns() const noexcept override { return time_ms * 1'000'000; }
+  std::int64_t time_ms = 1'795'300'000'000;  // 2026-11-21T22:26:40Z
+};
+
+class SeededRandom final : public Random {
+ public:
+  explicit SeededRandom(std::uint64_t seed = 1) : engine_(seed) {}
+  void fill(std::span<std::uint8_t> out) noexcept override {
+    for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(engine_());
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "x402-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// REQUIRES: a key.
+inline PrivateKey key_of_hex(Algorithm algorithm, std::string_view hex) {
+  SeededRandom random;
+  PrivateKey::Secret secret{};
+  if (!hex_decode_exactly(hex, secret)) std::abort();
+  return std::move(*PrivateKey::from_secret(algorithm, secret, random));
+}
+
+inline PrivateKey any_key(Algorithm algorithm, std::uint64_t seed = 1) {
+  SeededRandom random(seed);
+  return PrivateKey::make(algorithm, random);
+}
+
+}  // namespace turnpike::x402
