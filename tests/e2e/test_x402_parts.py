@@ -3,6 +3,7 @@ payment moves real balances, the token refuses what USDC refuses, and each fault
 
 import http.client
 import json
+import tempfile
 import threading
 import unittest
 import urllib.parse
@@ -20,7 +21,7 @@ class Parts(unittest.TestCase):
         cls.addClassCleanup(cls.chain.close)
         cls.facilitator = Facilitator(cls.chain)
         cls.addClassCleanup(cls.facilitator.close)
-        cls.seller = Seller(cls.chain, cls.facilitator, price=PRICE)
+        cls.seller = Seller(cls.facilitator.url, price=PRICE)
         cls.addClassCleanup(cls.seller.close)
         cls.payer = Payer()
         cls.addClassCleanup(cls.payer.close)
@@ -49,6 +50,15 @@ class Payments(Parts):
         self.assert_charged(1)
         self.assertTrue(reply["settled"]["success"])
         self.assertEqual(self.chain.status(reply["settled"]["transaction"]), 1)
+
+    def test_many_payments_at_once_are_as_good(self):
+        challenge = self.payer.get(self.paid)["headers"]["payment-required"]
+        with tempfile.NamedTemporaryFile("r") as file:
+            self.payer.sign_many(challenge, 3, file.name)
+            payments = file.read().split()
+        for payment in payments:
+            self.assertEqual(self.payer.send(self.paid, payment)[0]["status"], 200)
+        self.assert_charged(3)
 
     def test_nobody_pays_unasked(self):
         reply = self.payer.get(self.paid)

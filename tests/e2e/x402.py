@@ -175,6 +175,10 @@ class Payer(Part):
     def sign(self, challenge):
         return self.command("sign", challenge=challenge)["payment"]
 
+    def sign_many(self, challenge, count, file):
+        """Writes `count` payments to `file`, one a line."""
+        self.command("sign_many", challenge=challenge, count=count, file=str(file))
+
     def payment_for(self, url, **request):
         """A payment header for what `url` asks."""
         return self.sign(self.get(url, **request)["headers"]["payment-required"])
@@ -197,12 +201,12 @@ class Payer(Part):
 
 
 class Seller(Part):
-    """The official Express middleware, paid to an address of its own."""
+    """The official Express middleware, paid to an address of its own, in so many processes."""
 
-    def __init__(self, chain, facilitator, *, price=1000):
+    def __init__(self, facilitator_url, *, price=1000, processes=1):
         self.pay_to = "0x" + secrets.token_hex(20)
-        super().__init__("seller.mjs", facilitator=facilitator.url, pay_to=self.pay_to,
-                         network=chain.network, price=price, token=chain.token)
+        super().__init__("seller.mjs", facilitator=facilitator_url, pay_to=self.pay_to,
+                         price=price, processes=processes)
 
     def served(self):
         return self.request("GET", "/served")["served"]

@@ -4,6 +4,7 @@
 //   {"do": "fetch", "url", "method", "headers", "body"}    as @x402/fetch does: pays if it is asked
 //   {"do": "get", ...}                                     the same without paying
 //   {"do": "sign", "challenge"}                            PAYMENT-SIGNATURE for a PAYMENT-REQUIRED
+//   {"do": "sign_many", "challenge", "count", "file"}      that many, one a line, valid for an hour
 //   {"do": "send", ..., "payment", "times"}                one header, `times` at once: {replies}
 //   {"do": "calldata", "payment", "of": "transfer" | "cancel"}   what anyone may send to the token
 //   {"do": "verify_offers", "challenge"}                   their payloads, keys taken from did:web
@@ -11,6 +12,8 @@
 //
 // `challenge`, `payment` and `response` are header values as they were sent. A reply is {status,
 // headers, body, payment (the header that was sent), required, settled (the decoded headers)}.
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { x402Client, x402HTTPClient } from "@x402/core/client";
 import {
@@ -22,8 +25,11 @@ import {
   verifyReceiptMatchesOffer, verifyReceiptSignatureJWS,
 } from "@x402/extensions/offer-receipt";
 import { wrapFetchWithPayment } from "@x402/fetch";
-import { concat, encodeFunctionData, parseAbi } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
+import {
+  concat, encodeAbiParameters, encodeFunctionData, hashDomain, keccak256, parseAbi,
+  parseAbiParameters, toHex,
+} from "viem";
+import { privateKeyToAccount, sign } from "viem/accounts";
 import { argumentsOf } from "./loopback.mjs";
 
 const given = argumentsOf({ key: "", wallet: "" });
@@ -68,6 +74,46 @@ function requestOf({ method = "GET", headers = {}, body }, payment) {
   };
 }
 
+const transferType = "TransferWithAuthorization(address from,address to,uint256 value," +
+  "uint256 validAfter,uint256 validBefore,bytes32 nonce)";
+
+/** As the client signs one, but for its nonce; what all have in common is hashed once. */
+async function signMany({ challenge, count, file }) {
+  const model = await client.createPaymentPayload(decodePaymentRequiredHeader(challenge));
+  const { accepted } = model;
+  const domain = hashDomain({
+    domain: {
+      name: accepted.extra.name, version: accepted.extra.version,
+      chainId: BigInt(accepted.network.split(":")[1]), verifyingContract: accepted.asset,
+    },
+    types: {
+      EIP712Domain: [
+        { name: "name", type: "string" },
+        { name: "version", type: "string" },
+        { name: "chainId", type: "uint256" },
+        { name: "verifyingContract", type: "address" },
+      ],
+    },
+  });
+  const authorization = {
+    ...model.payload.authorization, validBefore: String(Math.floor(Date.now() / 1000) + 3600),
+  };
+  const { from, to, value, validAfter, validBefore } = authorization;
+  const head = encodeAbiParameters(
+    parseAbiParameters("bytes32, address, address, uint256, uint256, uint256"),
+    [keccak256(toHex(transferType)), from, to, value, validAfter, validBefore]);
+  const lines = [];
+  while (lines.length < count) {
+    const nonce = toHex(randomBytes(32));
+    const hash = keccak256(concat(["0x1901", domain, keccak256(concat([head, nonce]))]));
+    const signature = await sign({ hash, privateKey: given.key, to: "hex" });
+    const payload = { authorization: { ...authorization, nonce }, signature };
+    lines.push(http.encodePaymentSignatureHeader({ ...model, payload })["PAYMENT-SIGNATURE"]);
+  }
+  writeFileSync(file, lines.join("\n") + "\n");
+  return {};
+}
+
 async function calldata({ payment, of }) {
   const { accepted, payload } = decodePaymentSignatureHeader(payment);
   const { from, to, value, validAfter, validBefore, nonce } = payload.authorization;
@@ -108,6 +154,7 @@ const commands = {
     const payload = await client.createPaymentPayload(decodePaymentRequiredHeader(challenge));
     return { payment: http.encodePaymentSignatureHeader(payload)["PAYMENT-SIGNATURE"] };
   },
+  sign_many: signMany,
   send: async (command) => ({
     replies: await Promise.all(Array.from({ length: command.times ?? 1 }, async () =>
       shown(await fetch(command.url, requestOf(command, command.payment)), command.payment))),

@@ -1,11 +1,12 @@
 // The official Express middleware as a seller: it proves the other parts, and it is what the
 // gateway is measured against. Offers and receipts are signed with ES256K; did.json is beside them.
-// usage: seller.mjs --facilitator=URL --pay-to=0x... [--network=eip155:84532] [--price=1000]
-//   GET /paid, /other   200 and a fixed body, for the price
+// usage: seller.mjs --facilitator=URL --pay-to=0x... [--price=1000] [--processes=1]
+//   GET /paid, /other   200 and a fixed body of 1 kB, for the price
 //   GET /upfront        the same, settled first
 //   GET /fails          500 from the handler
-//   GET /served         how often a handler ran, free
-import { generateKeyPairSync, sign } from "node:crypto";
+//   GET /served         how often a handler ran (of one process), free
+import cluster from "node:cluster";
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { HTTPFacilitatorClient } from "@x402/core/server";
 import { ExactEvmScheme } from "@x402/evm/exact/server";
 import { paymentMiddleware, x402ResourceServer } from "@x402/express";
@@ -15,74 +16,93 @@ import {
 import express from "express";
 import { argumentsOf, endWithStarter, listen, ready } from "./loopback.mjs";
 
-const given = argumentsOf({
-  facilitator: "", "pay-to": "", network: "eip155:84532", price: "1000",
-  token: "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
-});
+const NETWORK = "eip155:84532";
+const TOKEN = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
 
-const app = express();
-const url = await listen(app);
-const did = `did:web:${new URL(url).host.replace(":", "%3A")}`;
-const kid = `${did}#offers`;
-const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "secp256k1" });
+const given = argumentsOf({ facilitator: "", "pay-to": "", price: "1000", processes: "1" });
 
-const issuer = createJWSOfferReceiptIssuer(kid, {
-  kid,
-  format: "jws",
-  algorithm: "ES256K",
-  sign: async (bytes) =>
-    sign("sha256", bytes, { key: privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url"),
-});
-
-const server = new x402ResourceServer(new HTTPFacilitatorClient({ url: given.facilitator }))
-  .register(given.network, new ExactEvmScheme())
-  .registerExtension(createOfferReceiptExtension(issuer));
-
-const route = (extra = {}) => ({
-  accepts: {
-    scheme: "exact",
-    network: given.network,
-    payTo: given["pay-to"],
-    price: {
-      amount: given.price, asset: given.token, extra: { name: "USDC", version: "2", ...extra },
+function routes() {
+  const route = (extra = {}) => ({
+    accepts: {
+      scheme: "exact",
+      network: NETWORK,
+      payTo: given["pay-to"],
+      price: { amount: given.price, asset: TOKEN, extra: { name: "USDC", version: "2", ...extra } },
     },
-  },
-  description: "Test data",
-  mimeType: "application/json",
-  extensions: declareOfferReceiptExtension(),
-});
+    description: "Test data",
+    mimeType: "application/json",
+    extensions: declareOfferReceiptExtension(),
+  });
+  return {
+    "GET /paid": route(),
+    "GET /other": route(),
+    "GET /fails": route(),
+    "GET /upfront": route({ paymentFlow: "upfront" }),
+  };
+}
 
-let served = 0;
-const body = { data: "x".repeat(100) };
-const serveBody = (request, response) => {
-  served += 1;
-  response.json(body);
-};
+function didDocument(did, kid, publicKey) {
+  return {
+    "@context": ["https://www.w3.org/ns/did/v1"],
+    id: did,
+    verificationMethod: [{
+      id: kid,
+      type: "JsonWebKey2020",
+      controller: did,
+      publicKeyJwk: publicKey.export({ format: "jwk" }),
+    }],
+    assertionMethod: [kid],
+  };
+}
 
-app.set("x-powered-by", false);
-app.get("/served", (request, response) => response.json({ served }));
-app.get("/.well-known/did.json", (request, response) => response.json({
-  "@context": ["https://www.w3.org/ns/did/v1"],
-  id: did,
-  verificationMethod: [{
-    id: kid,
-    type: "JsonWebKey2020",
-    controller: did,
-    publicKeyJwk: publicKey.export({ format: "jwk" }),
-  }],
-  assertionMethod: [kid],
-}));
-app.use(paymentMiddleware({
-  "GET /paid": route(),
-  "GET /other": route(),
-  "GET /fails": route(),
-  "GET /upfront": route({ paymentFlow: "upfront" }),
-}, server));
-app.get(["/paid", "/other", "/upfront"], serveBody);
-app.get("/fails", (request, response) => {
-  served += 1;
-  response.status(500).json({ error: "the handler failed" });
-});
+/** The URL of a seller that signs with `privateKey`. */
+async function sell(privateKey) {
+  const app = express().disable("x-powered-by");
+  const url = await listen(app);
+  const did = `did:web:${new URL(url).host.replace(":", "%3A")}`;
+  const kid = `${did}#offers`;
+  const issuer = createJWSOfferReceiptIssuer(kid, {
+    kid,
+    format: "jws",
+    algorithm: "ES256K",
+    sign: async (bytes) =>
+      sign("sha256", bytes, { key: privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url"),
+  });
+  const server = new x402ResourceServer(new HTTPFacilitatorClient({ url: given.facilitator }))
+    .register(NETWORK, new ExactEvmScheme())
+    .registerExtension(createOfferReceiptExtension(issuer));
+
+  let served = 0;
+  const body = { data: "x".repeat(1010) };
+  app.get("/served", (request, response) => response.json({ served }));
+  app.get("/.well-known/did.json", (request, response) =>
+    response.json(didDocument(did, kid, createPublicKey(privateKey))));
+  app.use(paymentMiddleware(routes(), server));
+  app.get(["/paid", "/other", "/upfront"], (request, response) => {
+    served += 1;
+    response.json(body);
+  });
+  app.get("/fails", (request, response) => {
+    served += 1;
+    response.status(500).json({ error: "the handler failed" });
+  });
+  return url;
+}
 
 endWithStarter();
-ready({ url });
+const newKey = () => generateKeyPairSync("ec", {
+  namedCurve: "secp256k1", privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  publicKeyEncoding: { type: "spki", format: "pem" },
+}).privateKey;
+
+if (cluster.isWorker) {
+  process.send(await sell(createPrivateKey(process.env.SELLER_KEY)));
+} else if (given.processes === "1") {
+  ready({ url: await sell(createPrivateKey(newKey())) });
+} else {
+  // They share one port, which the first of them is given.
+  const SELLER_KEY = newKey();
+  const urls = await Promise.all(Array.from({ length: Number(given.processes) }, () =>
+    new Promise((resolve) => cluster.fork({ SELLER_KEY }).once("message", resolve))));
+  ready({ url: urls[0] });
+}

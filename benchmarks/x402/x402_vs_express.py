@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""The x402 lane beside the official Express middleware, in one run on this machine's loopback.
+
+1. Challenges: an unpaid call, answered 402 with an offer signed by ES256K.
+2. Paid calls: every request carries a payment of its own; both sides ask the same facilitator to
+   verify and settle it, and it answers at once (nginx with fixed bodies, as is the upstream of the
+   gateway; Express makes its reply itself). The gateway keeps every payment durably, Express keeps
+   nothing. Both sign a receipt.
+
+wrk with 32 connections, rounds alternating, medians; CPU is that of the server's processes alone.
+The middleware runs as its documentation has it, in one process, and in one for each of two cores.
+ROUNDS (3) rounds of SECONDS_EACH (3) seconds after one to warm up; payments are signed before each.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import secrets
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "e2e"), str(ROOT / "benchmarks" / "gateway")]
+
+from forward_and_hold import (  # noqa: E402: the path is set above
+    ROUNDS, SECONDS_EACH, Nginx, fdatasync_p50_us, free_port)
+from gateway import BUILD, Gateway, Postgres  # noqa: E402
+from x402 import Payer, Seller, decoded  # noqa: E402
+
+CONNECTIONS = 32
+NETWORK = "eip155:84532"
+TOKEN = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
+TARGET = "/v1/gateway/bench/item"
+# More than a side can take a second; what is too few shows as an error.
+PAYMENTS_A_SECOND = {"express": 3000, "turnpike": int(os.environ.get("PAYMENTS_A_SECOND", "9000"))}
+
+REGISTRY = """
+provider: {{key: bench, name: Bench, base_path: /v1/gateway/bench}}
+x402:
+  enabled: true
+  networks: {{local: {{id: "{network}", pay_to: "{pay_to}"}}}}
+  assets:
+    local-usdc: {{network: local, address: "{token}", decimals: 6, name: USDC, version: "2"}}
+prices:
+  bench.standard: {{version: 1, credit_cost: 1, x402: [{{asset: local-usdc, amount: "1000"}}]}}
+upstreams:
+  bench:
+    plugin: http
+    settings: {{base_url: "http://{address}", prefix: /v1/gateway/bench,
+               allow_private_addresses: true, connections_max: 512}}
+defaults: {{price: bench.standard}}
+routes: [{{path: /item}}]
+"""
+
+CONFIGURATION = """
+lanes:
+  x402:
+    facilitators: [{{url: "http://{facilitator}", allow_private_addresses: true}}]
+"""
+
+
+def instant(payer):
+    """Facilitator and upstream in one nginx: fixed replies at once; its address."""
+    port = free_port()
+    transaction = "0x" + "12" * 32
+    replies = {
+        "= /supported": '{"kinds":[{"x402Version":2,"scheme":"exact","network":"%s"}],'
+                        '"extensions":[],"signers":{}}' % NETWORK,
+        "= /verify": '{"isValid":true,"payer":"%s"}' % payer,
+        "= /settle": '{"success":true,"payer":"%s","transaction":"%s","network":"%s"}' % (
+            payer, transaction, NETWORK),
+        "/": '{"data":"' + "x" * 1010 + '"}',
+    }
+    locations = "\n".join(f"location {path} {{ return 200 '{body}'; }}"
+                          for path, body in replies.items())
+    return Nginx(1, f"server {{ listen 127.0.0.1:{port} backlog=4096; "
+                    f"default_type application/json;\n{locations} }}"), f"127.0.0.1:{port}"
+
+
+def cpu_seconds(pid):
+    """Of a process and its children."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(cpu_seconds(child) for child in children)
+
+
+class Side:
+    def __init__(self, name, kind, url, pid):
+        self.name, self.kind, self.url, self.pid = name, kind, url, pid
+        self.rates, self.cpu_us = [], []
+
+    def wrk(self, *words, refused):
+        """One round. `refused`: every reply is to be a 402, else none."""
+        before = cpu_seconds(self.pid)
+        output = subprocess.run(
+            ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{SECONDS_EACH}s", *words],
+            capture_output=True, text=True, check=True).stdout
+        cpu = cpu_seconds(self.pid) - before
+        requests = int(re.search(r"(\d+) requests in", output).group(1))
+        other = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
+        if "Socket errors" in output or (int(other.group(1)) if other else 0) != (
+                requests if refused else 0):
+            raise RuntimeError(f"{self.name}: not what was asked for\n{output}")
+        self.rates.append(float(re.search(r"Requests/sec:\s+([\d.]+)", output).group(1)))
+        self.cpu_us.append(cpu / requests * 1e6)
+
+    def ask_price(self):
+        self.wrk(self.url, refused=True)
+
+    def pay(self, payers):
+        """Payments are signed now: a challenge does not hold for ever."""
+        challenge = payers[0].get(self.url)["headers"]["payment-required"]
+        count = PAYMENTS_A_SECOND[self.kind] * SECONDS_EACH // len(payers)
+        with tempfile.TemporaryDirectory(prefix="turnpike-payments-") as directory:
+            files = [pathlib.Path(directory, str(number)) for number in range(len(payers))]
+            with concurrent.futures.ThreadPoolExecutor(len(payers)) as pool:
+                list(pool.map(lambda payer, file: payer.sign_many(challenge, count, file),
+                              payers, files))
+            payments = pathlib.Path(directory, "payments")
+            payments.write_bytes(b"".join(file.read_bytes() for file in files))
+            script = pathlib.Path(__file__).with_name("paid.lua")
+            self.wrk("-s", script, self.url, "--", payments, refused=False)
+
+    def check(self, payer):
+        """Both sides sell the same: an offer signed by ES256K, verified, for the same price."""
+        challenge = payer.get(self.url)["headers"]["payment-required"]
+        [offer] = payer.verify_offers(challenge)
+        [signed] = decoded(challenge)["extensions"]["offer-receipt"]["info"]["offers"]
+        header = decoded(signed["signature"].split(".")[0] + "==")
+        if (offer["amount"], header["alg"]) != ("1000", "ES256K"):
+            raise RuntimeError(f"{self.name}: another offer: {offer} {header}")
+        paid = payer.fetch(self.url)
+        if paid["status"] != 200 or len(paid["body"]) != 1021:
+            raise RuntimeError(f"{self.name}: {paid['status']} {paid['body']}")
+
+
+def start_gateway(address, postgres_url=None):
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-bench-"))
+    (scratch / "registry").mkdir()
+    (scratch / "registry" / "bench.yaml").write_text(REGISTRY.format(
+        network=NETWORK, token=TOKEN, address=address, pay_to="0x" + secrets.token_hex(20)))
+    (scratch / "turnpike.yaml").write_text(CONFIGURATION.format(facilitator=address))
+    gateway = Gateway(registry=scratch / "registry", config=scratch / "turnpike.yaml",
+                      plugins=BUILD / "plugins", postgres_url=postgres_url).start()
+    while gateway.get(TARGET).status != 402:  # until /supported has been asked
+        pass
+    return gateway
+
+
+def show(title, sides):
+    base = statistics.median(sides[0].rates)
+    for side in sides:
+        rate = statistics.median(side.rates)
+        print(f"{title:12} {side.name:22} {rate:11.0f} {statistics.median(side.cpu_us):9.0f} "
+              f"{rate / base:10.2f}x")
+
+
+def main():
+    if not (BUILD / "plugins" / "x402.so").exists():
+        print("this build has no x402 lane: nothing to measure")
+        return
+    # One key, since the instant facilitator names one payer; two processes, since signing is slow.
+    payers = [Payer()]
+    payers.append(Payer(key=payers[0].key))
+    nginx, address = instant(payers[0].address)
+    sellers = [Seller(f"http://{address}", processes=count) for count in (1, 2)]
+    postgres = Postgres()
+    gateways = []
+    try:
+        gateways.append(start_gateway(address))
+        gateways.append(start_gateway(address, postgres.new_database()))
+        express = [Side(f"Express, {count} process{'es' * (count > 1)}", "express",
+                        seller.url + "/paid", seller.process.pid)
+                   for count, seller in enumerate(sellers, 1)]
+        urls = ["http://%s:%d%s" % (*gateway.addresses["api"], TARGET) for gateway in gateways]
+        ours = [Side(name, "turnpike", url, gateway.process.pid) for name, url, gateway in zip(
+            ("turnpike, SQLite", "turnpike, PostgreSQL"), urls, gateways)]
+        for side in express + ours:
+            side.check(payers[0])
+        print(f"fdatasync p50 {fdatasync_p50_us(gateways[0].directory):.0f} us, {CONNECTIONS} "
+              f"connections, {ROUNDS} rounds of {SECONDS_EACH} s")
+        print(f"{'call':12} {'by':22} {'requests/s':>11} {'CPU us':>9} {'to Express':>11}")
+        for title, measure, sides in (("challenge", Side.ask_price, express + ours[:1]),
+                                      ("paid", lambda side: side.pay(payers), express + ours)):
+            for number in range(ROUNDS + 1):
+                for side in sides if number % 2 == 0 else reversed(sides):
+                    measure(side)
+                    if number == 0:
+                        side.rates, side.cpu_us = [], []
+            show(title, sides)
+    finally:
+        for gateway in gateways:
+            gateway.close()
+        for part in (*sellers, *payers, nginx, postgres):
+            part.close()
+
+
+if __name__ == "__main__":
+    main()
