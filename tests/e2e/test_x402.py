@@ -1,8 +1,7 @@
 """The x402 lane against the real other side (x402.py): what callers pay on the chain, and what they
 are told, also when the facilitator, the upstream, the chain or the gateway itself fails midway.
 
-Balances are the chain's, never the gateway's own word. The two commands that are called here beside
-the HTTP interface are `turnpike x402` (obligations, rotate-key) and `turnpike receipt verify`.
+Balances are the chain's, never the gateway's own word.
 """
 
 import concurrent.futures
@@ -55,12 +54,14 @@ routes:
   - {{path: "/account/upstream/{{kind}}", credential_required: true}}
 """
 
+FACILITATOR = """
+      - {{url: "{url}", allow_private_addresses: true,
+         verify_timeout_ms: 2000, settle_timeout_ms: 2000}}"""
+
 CONFIGURATION = """
 lanes:
   x402:
-    facilitators:
-      - {{url: "{facilitator}", allow_private_addresses: true,
-         verify_timeout_ms: 2000, settle_timeout_ms: 2000}}
+    facilitators: {facilitators}
     chains:
       "{network}": {{rpc_url: "{chain}", allow_private_addresses: true}}
 """
@@ -100,8 +101,7 @@ class Lane:
         (self.directory / "registry" / "test.yaml").write_text(REGISTRY.format(
             address=self.upstream.address, network=self.chain.network, pay_to=self.pay_to,
             token=self.chain.token))
-        (self.directory / "turnpike.yaml").write_text(CONFIGURATION.format(
-            facilitator=self.facilitator.url, chain=self.chain.url, network=self.chain.network))
+        self.configure(self.facilitator)
         self.addCleanup(self.mend)
         self.url = self.new_database()
         self.gateway = self.new_gateway()
@@ -109,6 +109,11 @@ class Lane:
         self.start(self.gateway)
         self.balances = self.read_balances()
         self.calls = self.facilitator.calls()
+
+    def configure(self, *facilitators):
+        (self.directory / "turnpike.yaml").write_text(CONFIGURATION.format(
+            facilitators="".join(FACILITATOR.format(url=each.url) for each in facilitators),
+            chain=self.chain.url, network=self.chain.network))
 
     def mend(self):
         self.facilitator.clear()
@@ -293,14 +298,21 @@ class Offers(Lane):
         self.assertNotEqual(result.returncode, 0)
 
     def test_old_receipts_verify_after_the_key_was_rotated(self):
+        def did():
+            return self.gateway.get("/.well-known/did.json").json()
+
         challenge = self.challenge()
         old = self.pay(self.payer.sign(challenge))
-        self.gateway.run("x402", "rotate-key")
-        self.until(lambda: len(self.gateway.get("/.well-known/did.json").json()[
-            "verificationMethod"]) == 2, "the new key is not published")
+        [first] = did()["assertionMethod"]
+        self.gateway.run("x402", "rotate")
+        self.until(lambda: did()["assertionMethod"] != [first], "the new key is not published")
+        self.assertEqual(len(did()["verificationMethod"]), 2)
         self.assertTrue(self.payer.verify_receipt(old.headers["payment-response"],
                                                   challenge)["fits"])
-        self.assert_paid(self.pay(self.payment()))
+        new = self.challenge()
+        self.payer.verify_offers(new)
+        reply = self.pay(self.payer.sign(new))
+        self.assertTrue(self.payer.verify_receipt(reply.headers["payment-response"], new)["fits"])
 
     def test_a_preflight_is_free(self):
         reply = self.gateway.call("OPTIONS", TEST + GOOD, headers=[
@@ -387,9 +399,20 @@ class Payments(Lane):
         for payment in (first, other):
             payment["extensions"]["payment-identifier"]["info"]["id"] = "pay_" + "0" * 32
         self.assert_paid(self.pay(encoded(first)))
-        self.assertEqual(self.pay(encoded(other)).status, 409)
+        self.assert_refused(self.pay(encoded(other)), 409, "idempotency.conflict")
         self.assert_paid(self.pay(encoded(first)))
         self.assert_charged(1)
+
+
+    def test_the_books_say_what_the_chain_says(self):
+        transactions = {self.assert_paid(self.pay(self.payment()))["transaction"] for _ in "ab"}
+        [totals] = self.gateway.run_json("x402", "totals")
+        self.assertEqual((totals["network"], totals["payments"], totals["settled"]),
+                         (self.chain.network, 2, str(2 * PRICE)))
+        *entries, _ = map(json.loads, self.gateway.run("x402", "payments").stdout.splitlines())
+        self.assertEqual({entry["transaction"] for entry in entries}, transactions)
+        self.assertEqual({entry["amount"] for entry in entries}, {str(PRICE)})
+        self.assert_charged(2)
 
 
 class Refusals(Lane):
@@ -502,6 +525,37 @@ class Failures(Lane):
                 self.facilitator.clear()
         self.until(lambda: self.pay(payment).status == 200, "the payment is good later")
         self.assert_charged(1)
+
+    def test_the_next_facilitator_is_asked_when_one_is_gone(self):
+        gone = Facilitator(self.chain)
+        self.addCleanup(gone.stop)
+        self.configure(gone, self.facilitator)
+        self.restart()
+        payment = self.payment()
+        gone.stop()
+        self.assert_paid(self.pay(payment))
+        self.assert_charged(1)
+
+    def test_a_facilitator_that_is_gone_has_settled_nothing(self):
+        gone = Facilitator(self.chain)
+        self.addCleanup(gone.stop)
+        self.configure(gone)
+        self.restart()
+        payment = self.payment("/unverified/upstream/echo")
+        gone.stop()
+        self.assert_refused(self.pay(payment, "/unverified/upstream/echo"), 503,
+                            "x402.unavailable")
+        self.assert_charged(0)
+
+    def test_what_no_facilitator_supports_is_not_offered_and_credits_still_pay(self):
+        self.gateway.kill()
+        self.facilitator.fault("supported", "none")
+        self.gateway.start()
+        reply = self.gateway.get(TEST + GOOD)
+        self.assertEqual(reply.status, 503, reply.body)
+        self.assertNotIn("payment-required", reply.headers)
+        _, key = self.gateway.new_key()
+        self.assertEqual(self.gateway.get(TEST + GOOD, key=key).status, 200)
 
     def test_the_settlement_is_refused(self):
         for kind in ("refuse", "refuse_400"):
@@ -662,9 +716,12 @@ class Upfront(Lane):
         self.assertEqual((reply.status, reply.error_code()), (502, "x402.refund_owed"))
         self.assert_charged(1)
         self.restart()
-        listed = self.gateway.run("x402", "obligations", "--json").stdout
-        for said in (self.payer.address, str(PRICE), self.chain.token, self.chain.network):
-            self.assertIn(said.lower(), listed.lower())
+        [owed] = self.gateway.run_json("x402", "obligations")
+        self.assertEqual((owed["payer"].lower(), owed["amount"], owed["network"]),
+                         (self.payer.address.lower(), str(PRICE), self.chain.network))
+        self.assertEqual(self.chain.status(owed["transaction"]), 1)
+        self.assert_refused(self.pay(payment, path), 502, "x402.refund_owed")
+        self.assertEqual(len(self.upstream.requests), 1)
 
     def test_an_unknown_settlement_is_waited_for_before_the_work(self):
         path = "/upfront/upstream/bytes/100"
