@@ -10,7 +10,6 @@ namespace turnpike::x402 {
 
 #define TURNPIKE_X402_REASONS(REASON)                            \
   /* any scheme */                                               \
-  REASON(unsupported_scheme)                                     \
   REASON(unsupported_payload_type)                               \
   REASON(no_matching_payment_requirements)                       \
   REASON(extension_echo_mismatch)                                \
@@ -32,8 +31,8 @@ namespace turnpike::x402 {
   REASON(permit2_token_mismatch)                                 \
   REASON(invalid_permit2_signature)                              \
   /* exact on Solana */                                          \
-  REASON(invalid_exact_svm_scheme)                               \
-  REASON(invalid_exact_svm_network_mismatch)                     \
+  REASON(unsupported_scheme)                                     \
+  REASON(invalid_network)                                        \
   /* the binding of a challenge to its request */                \
   REASON(turnpike_binding_missing)                               \
   REASON(turnpike_binding_malformed)                             \

@@ -48,18 +48,6 @@ void append_member(std::string& out, std::string_view name, std::string_view val
   append_json_string(out, value);
 }
 
-bool is_accepted(const PaymentRequirements& offered, const PaymentRequirements& accepted) {
-  const bool has_extra =
-      std::all_of(extra_members.begin(), extra_members.end(), [&](const auto& member) {
-        const std::string& value = offered.extra.*member.second;
-        return value.empty() || value == accepted.extra.*member.second;
-      });
-  return has_extra && offered.scheme == accepted.scheme && offered.network == accepted.network &&
-         offered.amount == accepted.amount && offered.asset == accepted.asset &&
-         offered.pay_to == accepted.pay_to &&
-         offered.max_timeout_seconds == accepted.max_timeout_seconds;
-}
-
 }  // namespace
 
 std::string canonical_json(const PaymentRequirements& requirements) {
@@ -79,6 +67,18 @@ std::string canonical_json(const PaymentRequirements& requirements) {
   append_member(out, "scheme", requirements.scheme);
   out += '}';
   return out;
+}
+
+bool is_accepted(const PaymentRequirements& offered, const PaymentRequirements& accepted) noexcept {
+  const bool has_extra =
+      std::all_of(extra_members.begin(), extra_members.end(), [&](const auto& member) {
+        const std::string& value = offered.extra.*member.second;
+        return value.empty() || value == accepted.extra.*member.second;
+      });
+  return has_extra && offered.scheme == accepted.scheme && offered.network == accepted.network &&
+         offered.amount == accepted.amount && offered.asset == accepted.asset &&
+         offered.pay_to == accepted.pay_to &&
+         offered.max_timeout_seconds == accepted.max_timeout_seconds;
 }
 
 std::optional<std::size_t> find_accepted(std::span<const PaymentRequirements> offered,

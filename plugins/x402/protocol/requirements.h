@@ -52,10 +52,14 @@ struct PaymentRequirements {
 // Canonical JSON (RFC 8785), for challenges, for facilitators and for the MAC alike.
 std::string canonical_json(const PaymentRequirements& requirements);
 
+// Whether `accepted` is what was offered (x402.md 3.3): strings byte for byte; in `extra` the
+// caller may have added members.
+bool is_accepted(const PaymentRequirements& offered, const PaymentRequirements& accepted) noexcept;
+
 struct PaymentPayload;
 
-// Which of the entries the payment accepted (x402.md 3.3): strings byte for byte, no other member
-// beside ours; in `extra` the caller may have added members.
+// Which of the entries the payment accepted; none, also when it has other members than ours outside
+// `extra`.
 std::optional<std::size_t> find_accepted(std::span<const PaymentRequirements> offered,
                                          const PaymentPayload& payload);
 

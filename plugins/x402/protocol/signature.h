@@ -1,0 +1,26 @@
+// Who signed a digest: recovery of the key on secp256k1 from r || s || v, as Ethereum's ecrecover
+// does (Yellow Paper, appendix F), by libsecp256k1. Pure; safe on any thread: recovery needs no
+// context of its own, the library's static one is constant.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "x402/protocol/bytes.h"
+
+namespace turnpike::x402 {
+
+inline constexpr std::size_t plain_signature_bytes = 65;
+
+struct Signer {
+  Address address;
+  // Tokens take one spelling of a signature: s in the lower half of the order (EIP-2) and v as 27
+  // or
+  // 28. Another one names the same signer, but cannot be settled.
+  bool is_canonical;
+};
+
+// Nothing: not 65 bytes, or a signature of nobody.
+std::optional<Signer> recover_signer(const Word& digest, std::string_view signature);
+
+}  // namespace turnpike::x402
