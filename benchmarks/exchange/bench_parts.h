@@ -88,6 +88,7 @@ class BenchHost final : public Host {
   Random& random() noexcept override { std::abort(); }
   Http& http() noexcept override { std::abort(); }
   Offload& offload() noexcept override { std::abort(); }
+  Store& store() noexcept override { std::abort(); }
 
  private:
   base::SystemClock clock_;

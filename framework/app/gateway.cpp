@@ -38,6 +38,7 @@
 #include "plugin/catalog.h"
 #include "quota/node_store.h"
 #include "quota/with_fallback.h"
+#include "records/durable_stores.h"
 #include "runtime/limits_check.h"
 #include "storage/redis_quota.h"
 #include "wire/client.h"
@@ -120,6 +121,7 @@ struct Gateway::Parts {
   std::unique_ptr<storage::Node> node;
   std::unique_ptr<runtime::Runtime> runtime;
   std::unique_ptr<ledger::EscrowLedger> ledger;
+  std::unique_ptr<records::DurableStores> stores;
   std::unique_ptr<ledger::PooledStatements> statements;
   std::unique_ptr<ledger::PooledCalls> calls;
   std::unique_ptr<identity::CachedAuthenticator> authenticator;
@@ -227,6 +229,12 @@ Result<Unit, std::string> Gateway::start_runtime() {
                                     fatal});
   auto started = parts_->ledger->start();
   if (!started.ok()) return "the ledger cannot start: " + started.error().text;
+  parts_->stores = std::make_unique<records::DurableStores>(
+      parts_->node->records(),
+      records::DurableStores::Sources{parts_->clock, parts_->random, *parts_->log, *parts_->metrics,
+                                      parts_->runtime->pool(), fatal});
+  auto keeping = parts_->stores->start();
+  if (!keeping.ok()) return "the stores of plugins cannot start: " + keeping.error().text;
   parts_->statements =
       std::make_unique<ledger::PooledStatements>(parts_->node->usage(), parts_->runtime->pool());
   parts_->calls = std::make_unique<ledger::PooledCalls>(parts_->node->usage(), *parts_->ledger,
@@ -286,7 +294,8 @@ Result<Unit, std::string> Gateway::load_plugins() {
                                                   .clock = parts_->clock,
                                                   .random = parts_->random,
                                                   .http = *parts_->client,
-                                                  .pool = parts_->runtime->pool()});
+                                                  .pool = parts_->runtime->pool(),
+                                                  .stores = *parts_->stores});
   plugin::CatalogOptions options;
   options.directory = plugin_directory(config_);
   options.pinned_sha256 = config_.plugins_sha256;
@@ -425,6 +434,8 @@ bool Gateway::stop() {
     if (parts.api != nullptr) parts.api->stop();
   }
   if (!end_work(plugins)) give_up();
+  parts.last_resort.now_waiting_for("the stores of plugins");
+  if (parts.stores != nullptr) parts.stores->stop();
   parts.last_resort.now_waiting_for("chores");
   parts.chores.reset();
   if (parts.ledger != nullptr) {
@@ -467,6 +478,8 @@ void Gateway::give_up() {
     }
   }
   parts.last_resort.report(inside);
+  parts.last_resort.now_waiting_for("the stores of plugins");
+  if (parts.stores != nullptr) parts.stores->stop();
   parts.last_resort.now_waiting_for("the ledger");
   if (parts.ledger != nullptr) parts.ledger->stop();
   std::_Exit(exit_failed);

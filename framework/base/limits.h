@@ -92,4 +92,13 @@ inline constexpr std::uint32_t replay_with_charge_bytes_max = 64 * 1024;  // lar
 inline constexpr std::uint32_t replay_kept_ms = 24 * 60 * 60 * 1000;
 inline constexpr std::uint32_t replay_forgotten_at_once_max = 256;  // rows a heartbeat removes
 
+// Records of plugins (sdk/turnpike/store.h).
+inline constexpr std::uint32_t store_key_bytes_max = 200;
+inline constexpr std::uint32_t store_value_bytes_max = 2 * 1024 * 1024;
+inline constexpr std::uint32_t store_keys_max = 64;  // of one apply
+inline constexpr std::uint32_t store_apply_bytes_max = 4 * 1024 * 1024;
+inline constexpr std::uint32_t store_scan_records_max = 1'000;
+inline constexpr std::uint32_t store_scan_bytes_max = 4 * 1024 * 1024;
+inline constexpr std::uint64_t store_waiting_bytes_max = 64 * 1024 * 1024;  // of all applies
+
 }  // namespace turnpike::base::limits

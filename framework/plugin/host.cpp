@@ -26,20 +26,33 @@ void PluginReport::log(Severity severity, std::string_view text) noexcept {
 
 void PluginReport::count(std::string_view name, std::uint64_t increment) noexcept {
   try {
-    if (base::Counter* counter = resolve(name)) counter->add(increment);
+    base::Counter* counter = resolve(counters_, name, [this](const std::string& full_name) {
+      return &metrics_.counter(full_name + "_total", "Counted by a plugin itself.",
+                               {{"plugin", plugin_}});
+    });
+    if (counter != nullptr) counter->add(increment);
   } catch (...) {  // a count is not worth more than the call that it counts
   }
 }
 
-base::Counter* PluginReport::resolve(std::string_view name) {
+void PluginReport::set(std::string_view name, double value) noexcept {
+  if (name.ends_with("_total")) return;  // the name of a counter
+  try {
+    base::Gauge* gauge = resolve(gauges_, name, [this](const std::string& full_name) {
+      return &metrics_.gauge(full_name, "Set by a plugin itself.", {{"plugin", plugin_}});
+    });
+    if (gauge != nullptr) gauge->set(value);
+  } catch (...) {  // as above
+  }
+}
+
+template <class Metric, class Make>
+Metric* PluginReport::resolve(std::map<std::string, Metric*, std::less<>>& known,
+                              std::string_view name, Make&& make) {
   const std::lock_guard lock(mutex_);
-  const auto known = counters_.find(name);
-  if (known != counters_.end()) return known->second;
-  if (counters_.size() == counters_max || !is_snake_case(name)) return nullptr;
-  base::Counter& counter = metrics_.counter("turnpike_plugin_" + std::string(name) + "_total",
-                                            "Counted by a plugin itself.", {{"plugin", plugin_}});
-  counters_.emplace(name, &counter);
-  return &counter;
+  if (const auto found = known.find(name); found != known.end()) return found->second;
+  if (known.size() == metrics_max || !is_snake_case(name)) return nullptr;
+  return known.emplace(name, make("turnpike_plugin_" + std::string(name))).first->second;
 }
 
 Done PoolOffload::run(void (*work)(void*) noexcept, void* argument) noexcept {
@@ -55,6 +68,7 @@ PluginHost::PluginHost(const std::string& plugin, const HostResources& resources
       report_(plugin, resources.log, resources.metrics),
       offload_(resources.pool,
                resources.pool.add_user("offload of " + plugin, resources.offload_threads_max,
-                                       resources.offload_queued_max)) {}
+                                       resources.offload_queued_max)),
+      store_(resources.stores.store_of(plugin)) {}
 
 }  // namespace turnpike::plugin

@@ -1,12 +1,14 @@
-// PluginHost: the SDK's Host as one plugin sees it: its log lines and counters carry its name, its
-// HTTP goes over the gateway's client, its heavy work over the gateway's pool. It gives a plugin no
-// way to the configuration, to other plugins or to secrets that are not in its own settings.
+// PluginHost: the SDK's Host as one plugin sees it: its log lines and metrics carry its name, its
+// HTTP goes over the gateway's client, its heavy work over the gateway's pool, and its Store has
+// its own records alone. It gives a plugin no way to the configuration, to other plugins or to
+// secrets that are not in its own settings.
 //
 // One per plugin, owned by app/, outlives the plugin's objects. Any fiber, any Thread.
 #pragma once
 
 #include <array>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -14,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "records/stores.h"
 #include "runtime/pool.h"
 
 namespace turnpike::plugin {
@@ -26,28 +29,34 @@ struct HostResources {
   Random& random;
   Http& http;  // wire's client
   runtime::BlockingPool& pool;
+  records::Stores& stores;
   std::uint32_t offload_threads_max = 2;  // of the pool, for one plugin
   std::uint32_t offload_queued_max = 256;
 };
 
 class PluginReport final : public Report {
  public:
-  // A plugin that makes up names without end gets no more counters than this.
-  static constexpr std::size_t counters_max = 64;
+  // A plugin that makes up names without end gets no more metrics than this of each kind.
+  static constexpr std::size_t metrics_max = 64;
   static constexpr std::size_t text_bytes_max = 1024;
 
   PluginReport(std::string plugin, base::Log& log, base::Metrics& metrics);
   void log(Severity severity, std::string_view text) noexcept override;
   void count(std::string_view name, std::uint64_t increment) noexcept override;
+  void set(std::string_view name, double value) noexcept override;
 
  private:
-  base::Counter* resolve(std::string_view name);
+  // Null: the plugin has too many, or the name is none.
+  template <class Metric, class Make>
+  Metric* resolve(std::map<std::string, Metric*, std::less<>>& known, std::string_view name,
+                  Make&& make);
 
   const std::string plugin_;
   base::Log& log_;
   base::Metrics& metrics_;
   std::mutex mutex_;
   std::map<std::string, base::Counter*, std::less<>> counters_;
+  std::map<std::string, base::Gauge*, std::less<>> gauges_;
 };
 
 class PoolOffload final : public Offload {
@@ -69,11 +78,13 @@ class PluginHost final : public Host {
   [[nodiscard]] Random& random() noexcept override { return resources_.random; }
   [[nodiscard]] Http& http() noexcept override { return resources_.http; }
   [[nodiscard]] Offload& offload() noexcept override { return offload_; }
+  [[nodiscard]] Store& store() noexcept override { return *store_; }
 
  private:
   const HostResources resources_;
   PluginReport report_;
   PoolOffload offload_;
+  const std::unique_ptr<Store> store_;
 };
 
 }  // namespace turnpike::plugin

@@ -37,7 +37,8 @@ class OpenNode final : public Node {
         usage_(make_usage_store(context_)),
         free_counts_(make_free_counts(context_)),
         manifest_(make_manifest_store(context_)),
-        secrets_(make_shared_secrets(context_)) {
+        secrets_(make_shared_secrets(context_)),
+        records_(make_record_table(context_)) {
     database_.with([&](Connection& connection) {
       const std::string fault = check_schema(connection, shipped_migrations(settings.engine));
       if (!fault.empty()) throw StoreError(StoreError::Kind::fatal, fault);
@@ -56,6 +57,7 @@ class OpenNode final : public Node {
   quota::CounterStore& free_counts() noexcept override { return *free_counts_; }
   registry::ManifestStore& manifest() noexcept override { return *manifest_; }
   SharedSecrets& secrets() noexcept override { return *secrets_; }
+  records::Table& records() noexcept override { return *records_; }
 
  private:
   const std::unique_ptr<DataDir> data_dir_;
@@ -70,6 +72,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<quota::CounterStore> free_counts_;
   const std::unique_ptr<registry::ManifestStore> manifest_;
   const std::unique_ptr<SharedSecrets> secrets_;
+  const std::unique_ptr<records::Table> records_;
   std::unique_ptr<Checkpointer> checkpointer_;
 };
 

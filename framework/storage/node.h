@@ -25,6 +25,7 @@
 #include "ledger/store.h"
 #include "ledger/usage.h"
 #include "quota/counter_store.h"
+#include "records/table.h"
 #include "registry/generation.h"
 #include "storage/settings.h"
 #include "storage/shared_secrets.h"
@@ -60,6 +61,7 @@ class Node {
   [[nodiscard]] virtual quota::CounterStore& free_counts() noexcept = 0;
   [[nodiscard]] virtual registry::ManifestStore& manifest() noexcept = 0;
   [[nodiscard]] virtual SharedSecrets& secrets() noexcept = 0;
+  [[nodiscard]] virtual records::Table& records() noexcept = 0;
 };
 
 struct MigrationStep {

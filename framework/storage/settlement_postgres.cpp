@@ -1,8 +1,8 @@
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/crash_points.h"
 #include "storage/replay_store.h"
+#include "storage/row_text.h"
 #include "storage/settlement.h"
 
 namespace turnpike::storage {
@@ -25,54 +25,6 @@ constexpr Query insert_tombstone{
     " VALUES ($1, $2, 0, 0, 'tombstone') ON CONFLICT DO NOTHING RETURNING no",
     "i"};
 constexpr Query select_facts{"SELECT facts FROM settle_batch WHERE stream = $1 AND no = $2", "i"};
-
-// Appends `,"key":value` with the key's one letter; the row's caller replaces the first comma.
-class RowText {
- public:
-  explicit RowText(std::string& out) : out_(out), start_(out.size()) {}
-  void add(char key, std::int64_t value) {
-    begin(key);
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-    out_.append(digits, end);
-  }
-  void add(char key, std::string_view text) {
-    begin(key);
-    out_ += '"';
-    for (const char c : text) {
-      if (c == '"' || c == '\\') {
-        out_ += '\\';
-        out_ += c;
-      } else if (static_cast<unsigned char>(c) < 0x20) {
-        constexpr char digits[] = "0123456789abcdef";
-        out_ += "\\u00";
-        out_ += digits[c >> 4];
-        out_ += digits[c & 15];
-      } else {
-        out_ += c;
-      }
-    }
-    out_ += '"';
-  }
-  ~RowText() {
-    out_[start_] = '{';
-    out_ += "},";
-  }
-
- private:
-  void begin(char key) {
-    out_ += ",\"";
-    out_ += key;
-    out_ += "\":";
-  }
-  std::string& out_;
-  const std::size_t start_;
-};
-
-void close_array(std::string& out) {
-  if (out.size() > 1) out.pop_back();  // the last comma
-  out += ']';
-}
 
 // The keys of a fact's columns, in the order of the table; the stream is a parameter of its own.
 constexpr std::string_view fact_keys = ".qmrcaktovdnxupgwsfl";

@@ -76,5 +76,6 @@ std::unique_ptr<ledger::UsageStore> make_usage_store(const Context& context);
 std::unique_ptr<registry::ManifestStore> make_manifest_store(const Context& context);
 std::unique_ptr<quota::CounterStore> make_free_counts(const Context& context);
 std::unique_ptr<SharedSecrets> make_shared_secrets(const Context& context);
+std::unique_ptr<records::Table> make_record_table(const Context& context);
 
 }  // namespace turnpike::storage

@@ -22,6 +22,7 @@
 #include "ledger/ledger.h"
 #include "runtime/deadline.h"
 #include "support/memory_replays.h"
+#include "support/memory_store.h"
 
 namespace turnpike::exchange {
 
@@ -51,8 +52,10 @@ class TestHost final : public Host, public Report, public Random, public Http, p
   Random& random() noexcept override { return *this; }
   Http& http() noexcept override { return *this; }
   Offload& offload() noexcept override { return *this; }
+  Store& store() noexcept override { return store_; }
   void log(Severity, std::string_view) noexcept override {}
   void count(std::string_view, std::uint64_t) noexcept override {}
+  void set(std::string_view, double) noexcept override {}
   void fill(std::span<std::uint8_t> out) noexcept override {
     for (std::uint8_t& byte : out) byte = 7;
   }
@@ -66,6 +69,7 @@ class TestHost final : public Host, public Report, public Random, public Http, p
 
  private:
   Clock& clock_;
+  support::MemoryStore store_;
 };
 
 // What an upstream was asked, copied.

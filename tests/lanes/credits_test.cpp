@@ -30,6 +30,7 @@ class ClockHost final : public Host {
   Random& random() noexcept override { std::abort(); }
   Http& http() noexcept override { std::abort(); }
   Offload& offload() noexcept override { std::abort(); }
+  Store& store() noexcept override { std::abort(); }
 
  private:
   FixedClock clock_;

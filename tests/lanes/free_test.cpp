@@ -114,6 +114,7 @@ class NoHost final : public Host {
   Random& random() noexcept override { std::abort(); }
   Http& http() noexcept override { std::abort(); }
   Offload& offload() noexcept override { std::abort(); }
+  Store& store() noexcept override { std::abort(); }
 };
 
 class PlainCall final : public Call {

@@ -11,6 +11,7 @@
 #include "base/sources.h"
 #include "plugin/host.h"
 #include "runtime/pool.h"
+#include "support/memory_store.h"
 
 namespace turnpike::plugin {
 
@@ -47,7 +48,8 @@ class Surroundings {
             .clock = clock,
             .random = random,
             .http = http,
-            .pool = pool};
+            .pool = pool,
+            .stores = stores};
   }
 
   KeptLog log;
@@ -56,6 +58,7 @@ class Surroundings {
   base::SystemRandom random;
   NoHttp http;
   runtime::BlockingPool pool;
+  support::MemoryStores stores;
 };
 
 }  // namespace turnpike::plugin

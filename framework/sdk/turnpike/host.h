@@ -1,9 +1,7 @@
-// Host: everything a plugin may ask of the gateway, five members and no more. The host owns it; it
+// Host: everything a plugin may ask of the gateway, six members and no more. The host owns it; it
 // outlives every plugin object. All members may be called from any thread or fiber that the host
-// runs the plugin on; http() and offload() suspend a cooperative plugin's fiber instead of blocking
-// its thread. Nothing here throws.
-//
-// A durable Store joins with the first lane plugin that keeps state.
+// runs the plugin on; http(), store() and offload() suspend a cooperative plugin's fiber instead of
+// blocking its thread. Nothing here throws.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +12,7 @@
 
 #include <turnpike/message.h>
 #include <turnpike/result.h>
+#include <turnpike/store.h>
 
 namespace turnpike {
 
@@ -21,13 +20,15 @@ class Call;
 
 enum class Severity : std::uint8_t { debug, info, warning, error };
 
-// Log lines and counters. Texts must not contain secrets or caller data.
+// Log lines, counters and gauges. Texts must not contain secrets or caller data.
 class Report {
  public:
   virtual ~Report() = default;
   virtual void log(Severity severity, std::string_view text) noexcept = 0;
   // Adds to the counter `turnpike_plugin_<name>_total` of this plugin; `name` is snake_case.
   virtual void count(std::string_view name, std::uint64_t increment) noexcept = 0;
+  // Sets the gauge `turnpike_plugin_<name>` of this plugin; `name` is snake_case.
+  virtual void set(std::string_view name, double value) noexcept = 0;
 };
 
 class Clock {
@@ -94,6 +95,7 @@ class Host {
   [[nodiscard]] virtual Random& random() noexcept = 0;
   [[nodiscard]] virtual Http& http() noexcept = 0;
   [[nodiscard]] virtual Offload& offload() noexcept = 0;
+  [[nodiscard]] virtual Store& store() noexcept = 0;
 };
 
 }  // namespace turnpike

@@ -1,4 +1,5 @@
 // The provider at its plugin interface: settings, states, replies, and passing on.
+#include <cstdlib>
 #include <cstring>
 
 #include "fixtures.h"
@@ -54,12 +55,14 @@ class TestHost final : public Host, private Report, private Random, private Offl
   [[nodiscard]] Random& random() noexcept override { return *this; }
   [[nodiscard]] Http& http() noexcept override { return answers; }
   [[nodiscard]] Offload& offload() noexcept override { return *this; }
+  [[nodiscard]] Store& store() noexcept override { std::abort(); }
   StillClock still_clock;
   OneAnswerHttp answers;
 
  private:
   void log(Severity, std::string_view) noexcept override {}
   void count(std::string_view, std::uint64_t) noexcept override {}
+  void set(std::string_view, double) noexcept override {}
   void fill(std::span<std::uint8_t> out) noexcept override {
     std::memset(out.data(), 0, out.size());
   }

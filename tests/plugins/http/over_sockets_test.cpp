@@ -44,7 +44,8 @@ class OverSocketsTest : public ::testing::Test {
                                              .clock = resources.clock,
                                              .random = resources.random,
                                              .http = *client_,
-                                             .pool = runtime_.pool()});
+                                             .pool = runtime_.pool(),
+                                             .stores = resources.stores});
     directory_ = support::build_path("plugins");
     auto info = plugin::inspect(std::filesystem::path(directory_) / "http.so");
     EXPECT_TRUE(info.ok()) << info.error().text();

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "support/memory_store.h"
+
 namespace turnpike::http {
 
 class ScriptedClock final : public Clock {
@@ -73,12 +75,15 @@ class ScriptedHost final : public Host {
   [[nodiscard]] Random& random() noexcept override { return random_; }
   [[nodiscard]] Http& http() noexcept override { return http_; }
   [[nodiscard]] Offload& offload() noexcept override { return offload_; }
+  [[nodiscard]] Store& store() noexcept override { return memory_store; }
 
   ScriptedClock scripted_clock;
   std::deque<Answer> script;
   std::vector<Seen> seen;
   std::vector<std::string> logged;
   std::map<std::string, std::uint64_t> counted;
+  std::map<std::string, double> gauges;
+  support::MemoryStore memory_store{[this] { return scripted_clock.now_ms(); }};
 
  private:
   class ScriptedReport final : public Report {
@@ -87,6 +92,9 @@ class ScriptedHost final : public Host {
     void log(Severity, std::string_view text) noexcept override { host_.logged.emplace_back(text); }
     void count(std::string_view name, std::uint64_t increment) noexcept override {
       host_.counted[std::string(name)] += increment;
+    }
+    void set(std::string_view name, double value) noexcept override {
+      host_.gauges[std::string(name)] = value;
     }
 
    private:

@@ -1,0 +1,427 @@
+#include "records/durable_stores.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <turnpike/call.h>
+
+#include "base/limits.h"
+#include "base/thread_name.h"
+#include "records/rules.h"
+
+namespace turnpike::records {
+namespace {
+
+namespace limits = base::limits;
+
+constexpr std::int64_t ns_per_ms = 1'000'000;
+constexpr std::int64_t clock_age_ms_max = 1'000;
+constexpr std::int64_t retry_pause_ms = 50;
+constexpr std::size_t queue_max = 1 << 16;
+constexpr std::size_t group_applies_max = 256;
+constexpr std::size_t group_bytes_max = 8 * 1024 * 1024;
+constexpr std::size_t chance_bytes = 512;
+constexpr std::uint32_t read_threads_max = 4;
+constexpr std::uint32_t reads_queued_max = 4'096;
+
+struct Name {
+  std::string_view plugin;
+  std::string_view key;
+  friend bool operator==(const Name&, const Name&) = default;
+};
+struct HashOfName {
+  std::size_t operator()(const Name& name) const noexcept {
+    const std::hash<std::string_view> hash;
+    return hash(name.key) * 31 + hash(name.plugin);
+  }
+};
+
+// The keys that a group names; of each, whether it is written.
+class NamedKeys {
+ public:
+  // False, taking nothing, when a key that one of the two writes is named by the other.
+  bool take(const Apply& apply) {
+    for (const StoreCheck& check : apply.checks) {
+      const auto known = written_.find({apply.plugin, check.key});
+      if (known != written_.end() && known->second) return false;
+    }
+    for (const StoreWrite& write : apply.writes) {
+      if (written_.contains({apply.plugin, write.key})) return false;
+    }
+    for (const StoreCheck& check : apply.checks) {
+      written_.try_emplace({apply.plugin, check.key}, false);
+    }
+    for (const StoreWrite& write : apply.writes) written_[{apply.plugin, write.key}] = true;
+    return true;
+  }
+
+ private:
+  std::unordered_map<Name, bool, HashOfName> written_;
+};
+
+}  // namespace
+
+// An apply with the bytes it refers to, shared by its caller and the writing Thread, since either
+// may leave first.
+struct DurableStores::Job {
+  Job(std::atomic<std::uint64_t>& waiting_bytes, std::string_view plugin,
+      std::span<const StoreCheck> given_checks, std::span<const StoreWrite> given_writes)
+      : checks(given_checks.begin(), given_checks.end()),
+        writes(given_writes.begin(), given_writes.end()),
+        size(plugin.size() + bytes_of(checks, writes)),
+        counted(waiting_bytes) {
+    bytes = std::make_unique_for_overwrite<char[]>(size);
+    char* at = bytes.get();
+    const auto own = [&at](std::string_view text) {
+      if (!text.empty()) std::memcpy(at, text.data(), text.size());
+      return std::string_view{std::exchange(at, at + text.size()), text.size()};
+    };
+    apply.plugin = own(plugin);
+    for (StoreCheck& check : checks) check.key = own(check.key);
+    for (StoreWrite& write : writes) {
+      write.key = own(write.key);
+      if (write.value) write.value = own(*write.value);
+    }
+    apply.checks = checks;
+    apply.writes = writes;
+    counted.fetch_add(size);
+  }
+  ~Job() { counted.fetch_sub(size); }
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  // queued -> taken -> queued ... -> answered; the caller leaves by queued -> withdrawn or
+  // taken -> left.
+  enum class State : std::uint8_t { queued, taken, answered, withdrawn, left };
+  bool move(State from, State to) noexcept { return state.compare_exchange_strong(from, to); }
+  void answer(StoreApplied applied, runtime::WakeBatch& wakes) {
+    if (move(State::taken, State::answered)) answered.set(applied, wakes);
+  }
+
+  std::vector<StoreCheck> checks;
+  std::vector<StoreWrite> writes;
+  const std::size_t size;
+  std::atomic<std::uint64_t>& counted;
+  std::unique_ptr<char[]> bytes;
+  Apply apply;
+  std::atomic<State> state{State::queued};
+  runtime::OneShot<StoreApplied> answered;
+};
+
+class DurableStores::PluginStore final : public Store {
+ public:
+  PluginStore(DurableStores& stores, std::string_view plugin) : stores_(stores), plugin_(plugin) {}
+
+  StoreApplied apply(std::span<const StoreCheck> checks, std::span<const StoreWrite> writes,
+                     Call& call) noexcept override {
+    try {
+      return stores_.apply(plugin_, checks, writes, call);
+    } catch (...) {  // memory exhaustion, before anything was queued
+      return {};
+    }
+  }
+
+  Result<std::optional<StoreRecord>> get(std::string_view key, Call& call) noexcept override {
+    return contained<std::optional<StoreRecord>>(fault_of_key(key), [&] {
+      return stores_.read<std::optional<StoreRecord>>(
+          call, [&table = stores_.table_, plugin = plugin_, key = std::string(key)] {
+            return table.get(plugin, key);
+          });
+    });
+  }
+
+  Result<std::vector<StoreRecord>> scan(std::string_view prefix, std::string_view after,
+                                        std::uint32_t limit, Call& call) noexcept override {
+    using Records = std::vector<StoreRecord>;
+    auto fault = fault_of_bound(prefix);
+    if (!fault) fault = fault_of_bound(after);
+    return contained<Records>(std::move(fault), [&]() -> Result<Records> {
+      if (limit == 0) return Records();
+      return stores_.read<Records>(
+          call, [&table = stores_.table_, plugin = plugin_, prefix = std::string(prefix),
+                 after = std::string(after), count = std::min(limit, scan_max)] {
+            return table.scan(plugin, prefix, after, count);
+          });
+    });
+  }
+
+  [[nodiscard]] std::int64_t now_ms() const noexcept override { return stores_.now_ms(); }
+
+ private:
+  static constexpr std::uint32_t scan_max = limits::store_scan_records_max;
+
+  template <class T, class F>
+  Result<T> contained(std::optional<std::string> fault, F&& work) noexcept {
+    try {
+      if (!fault) return work();
+      stores_.report_fault(plugin_, *fault);
+      return Failure{FailureKind::plugin_fault, "the store was given " + *fault, {}, false};
+    } catch (...) {
+      return Failure{FailureKind::unavailable, "memory is exhausted", {}, false};
+    }
+  }
+
+  DurableStores& stores_;
+  const std::string plugin_;
+};
+
+DurableStores::DurableStores(Table& table, Sources sources)
+    : table_(table),
+      sources_(std::move(sources)),
+      groups_(sources_.metrics.counter("turnpike_store_groups_total",
+                                       "Transactions that wrote records of plugins", {})),
+      applied_(sources_.metrics.counter("turnpike_store_applied_total",
+                                        "Changes to records of plugins", {})),
+      conflicts_(sources_.metrics.counter(
+          "turnpike_store_conflicts_total",
+          "Changes that were not done since a record had another version", {})),
+      unknown_(sources_.metrics.counter("turnpike_store_unknown_total",
+                                        "Changes whose outcome was told as unknown", {})),
+      readers_(sources_.pool.add_user("records of plugins", read_threads_max, reads_queued_max)),
+      queue_(queue_max) {}
+
+DurableStores::~DurableStores() {
+  is_abandoned_ = true;
+  queue_.close();
+  if (thread_.joinable()) thread_.join();
+}
+
+Stored<Unit> DurableStores::start() {
+  auto writer = table_.open_writer();
+  if (!writer) return writer.error();
+  writer_ = *std::move(writer);
+  read_clock();
+  thread_ = std::thread([this] { run(); });
+  return Unit{};
+}
+
+void DurableStores::stop() noexcept {
+  drain_until_ns_ = runtime::now_ns() + limits::commit_budget_ms * ns_per_ms;
+  is_draining_ = true;
+  queue_.close();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::unique_ptr<Store> DurableStores::store_of(std::string_view plugin) {
+  return std::make_unique<PluginStore>(*this, plugin);
+}
+
+// ---- callers ------------------------------------------------------------------------------------
+
+StoreApplied DurableStores::apply(std::string_view plugin, std::span<const StoreCheck> checks,
+                                  std::span<const StoreWrite> writes, Call& call) {
+  if (const auto fault = fault_of(checks, writes)) {
+    report_fault(plugin, *fault);
+    return {};
+  }
+  const runtime::Deadline deadline{call.deadline_ns()};
+  if (deadline.passed()) return {};
+  if (waiting_bytes_ + bytes_of(checks, writes) > limits::store_waiting_bytes_max) return {};
+  const auto job = std::make_shared<Job>(waiting_bytes_, plugin, checks, writes);
+  const runtime::CancelMask mask;  // from here it is applied, or its caller is told why not
+  if (!queue_.push(job)) return {};
+  while (job->answered.wait(deadline) != runtime::Wake::ready) {
+    if (job->move(Job::State::queued, Job::State::withdrawn)) return {};
+    if (job->move(Job::State::taken, Job::State::left)) {
+      unknown_.add();
+      return {StoreOutcome::unknown, 0};
+    }
+    // It was put back, taken again or answered between the two looks.
+  }
+  const StoreApplied applied = job->answered.take();
+  if (applied.outcome == StoreOutcome::unknown) unknown_.add();
+  return applied;
+}
+
+void DurableStores::report_fault(std::string_view plugin, const std::string& fault) const {
+  sources_.log.write(Severity::error, "store_misused", {{"plugin", plugin}, {"fault", fault}});
+}
+
+template <class T, class F>
+Result<T> DurableStores::read(Call& call, F work) {
+  auto reply = sources_.pool.call(readers_, std::move(work), runtime::Deadline{call.deadline_ns()});
+  switch (reply.outcome) {
+    case runtime::PoolOutcome::done:
+      if (*reply.value) return **std::move(reply.value);
+      return Failure{FailureKind::unavailable, (*reply.value).error().text, {}, false};
+    case runtime::PoolOutcome::deadline:
+      return Failure{FailureKind::timeout, "the database took too long", {}, false};
+    case runtime::PoolOutcome::cancelled:
+      return Failure{FailureKind::cancelled, "the caller is gone", {}, false};
+    case runtime::PoolOutcome::refused:
+      break;
+  }
+  return Failure{FailureKind::unavailable, "too many wait for the database", {}, false};
+}
+
+std::int64_t DurableStores::now_ms() const noexcept {
+  const std::int64_t zero_ms = clock_zero_ms_;
+  if (zero_ms == own_clock) return sources_.clock.now_ms();
+  return zero_ms + sources_.clock.monotonic_ns() / ns_per_ms;
+}
+
+// ---- the writing Thread -------------------------------------------------------------------------
+
+void DurableStores::run() {
+  base::name_this_thread("records");
+  Jobs waiting;
+  while (!is_abandoned_ && !is_broken_) {
+    const auto patience = runtime::Deadline::after_ms(waiting.empty() ? clock_age_ms_max : 0);
+    Jobs fresh;
+    (void)queue_.take(fresh, 1, patience);
+    std::move(fresh.begin(), fresh.end(), std::back_inserter(waiting));
+    const bool is_over = waiting.empty() || runtime::now_ns() > drain_until_ns_;
+    if (is_abandoned_ || (is_draining_ && is_over)) break;
+    if (runtime::now_ns() - clock_read_ns_ > clock_age_ms_max * ns_per_ms) read_clock();
+    Jobs group = next_group(waiting);
+    while (!group.empty() && attempt(group) == Next::again && !is_abandoned_) {
+    }
+  }
+  // A crash, a database that is given up, or a stop that took too long: certainly not written.
+  Jobs fresh;
+  (void)queue_.take(fresh, 1, runtime::Deadline{0});
+  std::move(fresh.begin(), fresh.end(), std::back_inserter(waiting));
+  for (const auto& job : waiting) (void)job->move(Job::State::queued, Job::State::taken);
+  refuse_all(waiting, StoreOutcome::unavailable);
+}
+
+// Takes the first of those that wait, and of the others what may go with it.
+DurableStores::Jobs DurableStores::next_group(Jobs& waiting) const {
+  Jobs group;
+  Jobs rest;
+  NamedKeys keys;
+  std::size_t bytes = 0;
+  for (auto& job : waiting) {
+    const bool fits =
+        group.empty() || (group.size() < group_applies_max && bytes + job->size <= group_bytes_max);
+    if (fits && keys.take(job->apply)) {
+      bytes += job->size;
+      group.push_back(std::move(job));
+    } else {
+      rest.push_back(std::move(job));
+    }
+  }
+  waiting = std::move(rest);
+  return group;
+}
+
+DurableStores::Next DurableStores::attempt(Jobs& group) {
+  std::erase_if(group, [](const auto& job) {  // those whose caller took them along
+    return !job->move(Job::State::queued, Job::State::taken);
+  });
+  if (group.empty()) return Next::done;
+  std::vector<Apply> batch;
+  batch.reserve(group.size());
+  for (const auto& job : group) {
+    if (job->apply.version == 0) job->apply.version = new_version();
+    batch.push_back(job->apply);
+  }
+  const auto conflicts = writer_->write(batch);
+  if (conflicts) {
+    is_failing_ = false;
+    answer_all(group, *conflicts);
+    return Next::done;
+  }
+  if (!std::exchange(is_failing_, true)) {
+    sources_.log.write(Severity::error, "store_failed",
+                       {{"what", "write records"}, {"reason", conflicts.error().text}});
+  }
+  switch (conflicts.error().kind) {
+    case TableFailure::Kind::unknown:
+      return prove(group);
+    case TableFailure::Kind::fatal:
+      is_broken_ = true;
+      queue_.close();
+      if (sources_.fatal) sources_.fatal(conflicts.error().text);
+      refuse_all(group, StoreOutcome::unknown);
+      return Next::done;
+    case TableFailure::Kind::unavailable:
+      break;
+  }
+  if (is_draining_) {
+    refuse_all(group, StoreOutcome::unavailable);
+    return Next::done;
+  }
+  put_back(group);
+  pause();
+  return Next::again;
+}
+
+// Nothing may be written before the fate of that transaction is known.
+DurableStores::Next DurableStores::prove(Jobs& group) {
+  while (!is_abandoned_) {
+    const auto outcome = writer_->outcome();
+    if (outcome) {
+      sources_.log.write(Severity::warning, "store_proven", {{"committed", outcome->has_value()}});
+      if (*outcome) {
+        answer_all(group, **outcome);
+        return Next::done;
+      }
+      put_back(group);
+      return Next::again;
+    }
+    if (is_draining_ && runtime::now_ns() > drain_until_ns_) break;
+    pause();
+  }
+  refuse_all(group, StoreOutcome::unknown);
+  return Next::done;
+}
+
+void DurableStores::answer_all(Jobs& group, const Conflicts& conflicts) {
+  groups_.add();
+  conflicts_.add(conflicts.size());
+  applied_.add(group.size() - conflicts.size());
+  runtime::WakeBatch wakes;
+  auto conflict = conflicts.begin();
+  for (std::size_t at = 0; at < group.size(); ++at) {
+    if (conflict != conflicts.end() && *conflict == at) {
+      ++conflict;
+      group[at]->answer({StoreOutcome::conflict, 0}, wakes);
+    } else {
+      group[at]->answer({StoreOutcome::applied, group[at]->apply.version}, wakes);
+    }
+  }
+  group.clear();
+}
+
+void DurableStores::refuse_all(Jobs& group, StoreOutcome outcome) {
+  runtime::WakeBatch wakes;
+  for (const auto& job : group) job->answer({outcome, 0}, wakes);
+  group.clear();
+}
+
+// To be written again, except for callers that have left as unknown.
+void DurableStores::put_back(Jobs& group) {
+  std::erase_if(group,
+                [](const auto& job) { return !job->move(Job::State::taken, Job::State::queued); });
+}
+
+void DurableStores::read_clock() {
+  clock_read_ns_ = runtime::now_ns();
+  const auto read = writer_->now_ms();
+  if (!read) return;  // the last one goes on
+  clock_zero_ms_ = *read ? **read - sources_.clock.monotonic_ns() / ns_per_ms : own_clock;
+}
+
+std::uint64_t DurableStores::new_version() {
+  std::uint64_t version = 0;
+  while (version == 0) {
+    if (chance_.size() < sizeof version) {
+      chance_.resize(chance_bytes);
+      sources_.random.fill(chance_);
+    }
+    chance_.resize(chance_.size() - sizeof version);
+    std::memcpy(&version, chance_.data() + chance_.size(), sizeof version);
+    version >>= 1;  // 63 bits, as databases count
+  }
+  return version;
+}
+
+void DurableStores::pause() {
+  (void)runtime::sleep_until(runtime::Deadline::after_ms(retry_pause_ms));
+}
+
+}  // namespace turnpike::records

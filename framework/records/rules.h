@@ -1,0 +1,25 @@
+// What a plugin may ask of its Store (sdk/turnpike/store.h), by the limits in base/limits.h. Each
+// function gives the fault in words, or nothing. Pure; any Thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <turnpike/store.h>
+
+namespace turnpike::records {
+
+std::optional<std::string> fault_of_key(std::string_view key);
+// Of a `prefix` or an `after`: a key, or empty.
+std::optional<std::string> fault_of_bound(std::string_view bound);
+std::optional<std::string> fault_of(std::span<const StoreCheck> checks,
+                                    std::span<const StoreWrite> writes);
+
+// All keys and values together.
+std::size_t bytes_of(std::span<const StoreCheck> checks,
+                     std::span<const StoreWrite> writes) noexcept;
+
+}  // namespace turnpike::records
