@@ -1,0 +1,80 @@
+// A DID document, a newline and what somebody presents as a receipt or an offer, of any bytes.
+// Whatever is read, a statement comes with a resource, a key and a doubt where there is cause for
+// one. Where the first line is empty, the document is ours and the rest is signed here, so that
+// what lies behind the signature is reached, too.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "x402/offers/canonical_json.h"
+#include "x402/offers/did.h"
+#include "x402/offers/receipt_verify.h"
+
+namespace {
+
+using namespace turnpike;
+
+class ZeroRandom final : public Random {
+ public:
+  void fill(std::span<std::uint8_t> out) noexcept override {
+    for (std::uint8_t& byte : out) byte = 0;
+  }
+};
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+const x402::PrivateKey& our_key() {
+  static const x402::PrivateKey key = [] {
+    ZeroRandom random;
+    x402::PrivateKey::Secret secret{};
+    secret.back() = 1;
+    return std::move(*x402::PrivateKey::from_secret(x402::Algorithm::eddsa, secret, random));
+  }();
+  return key;
+}
+
+void check(const Result<std::vector<x402::Statement>, std::string>& statements) {
+  if (!statements.ok()) {
+    require(!statements.error().empty());
+    return;
+  }
+  require(!statements->empty());
+  for (const x402::Statement& statement : *statements) {
+    require(!statement.resource_url().empty() && !statement.kid.empty());
+    require(statement.is_of_host || !statement.doubts.empty());
+    require(statement.is_in_key_life || !statement.doubts.empty());
+    // Canonical text is canonical.
+    const auto again = x402::JsonText::parse(statement.payload);
+    require(again.ok());
+    if (const auto text = x402::canonical_json(again->root())) require(*text == statement.payload);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view all(reinterpret_cast<const char*>(data), size);
+  const std::size_t end = all.find('\n');
+  if (end == all.npos) return 0;
+  const std::string_view rest = all.substr(end + 1);
+  if (end > 0) {
+    check(x402::verify_statements(rest, all.substr(0, end)));
+    return 0;
+  }
+  const auto did = x402::did_web("https://gateway.example");
+  const x402::PublishedKey published{"k", our_key().public_key(), 0, std::nullopt};
+  const std::string document = x402::did_document(*did, {&published, 1});
+  const std::string jws = x402::sign_jws(our_key(), did->kid("k"), rest);
+  const auto statements = x402::verify_statements(jws, document);
+  check(statements);
+  if (statements.ok()) require(statements->size() == 1 && statements->front().kid == did->kid("k"));
+  check(x402::verify_statements(rest, document));
+  return 0;
+}
