@@ -233,7 +233,7 @@ bool Facilitators::refresh(Facilitator& facilitator, Call& call) {
       if (call.sleep_ms(wait_s != 0 ? wait_s * 1000 : 1000u << attempt)) continue;
       return false;
     }
-    auto supported = reply->status / 100 == 2 ? read_supported(reply->body) : std::nullopt;
+    auto supported = reply->status / 100 == 2 ? read_supported(reply->body()) : std::nullopt;
     note(facilitator, supported.has_value(), "supported", "no SupportedResponse");
     if (!supported) return false;
     auto known = std::make_shared<Known>();
@@ -346,7 +346,7 @@ Verification Facilitators::verify_in_order(const FacilitatorRequest& request, Ca
       note(*facilitator, false, "verify", name_of(reply.error().kind));
       continue;
     }
-    auto verification = read_verification(reply->body, request.network);
+    auto verification = read_verification(reply->body(), request.network);
     note(*facilitator, verification.has_value(), "verify", "no VerifyResponse");
     if (verification) return *std::move(verification);
   }
@@ -402,7 +402,7 @@ std::optional<Settlement> Facilitators::settle_once(Facilitator& facilitator,
   std::string_view problem = "no SettlementResponse";
   if (reply.ok()) {
     bool is_typed = false;
-    settlement = read_settlement(reply->body, request.network, is_typed);
+    settlement = read_settlement(reply->body(), request.network, is_typed);
     note(facilitator, is_typed, "settle", problem);
     if (is_typed) problem = "open";
   } else {

@@ -5,8 +5,6 @@
 
 namespace turnpike::x402 {
 
-using nlohmann::json;
-
 namespace {
 
 constexpr std::size_t kinds_max = 512;
@@ -34,26 +32,14 @@ bool is_amount(std::string_view text) noexcept {
 }
 
 // An optional string: absent and null are "", any other type makes the reply mistyped.
-bool read_optional(const json& object, const char* name, std::string& into) {
-  const auto member = object.find(name);
-  if (member == object.end() || member->is_null()) return true;
-  if (!member->is_string()) return false;
-  into = member->get_ref<const std::string&>();
-  return true;
+bool read_optional(JsonValue member, std::string& into) {
+  if (member.is_missing()) return true;
+  into = member.string();
+  return member.is(JsonKind::string);
 }
 
-bool read_required(const json& object, const char* name, std::string& into) {
-  const auto member = object.find(name);
-  if (member == object.end() || !member->is_string()) return false;
-  into = member->get_ref<const std::string&>();
-  return true;
-}
-
-std::optional<bool> read_flag(const std::optional<json>& body, const char* name) {
-  if (!body || !body->is_object()) return std::nullopt;
-  const auto member = body->find(name);
-  if (member == body->end() || !member->is_boolean()) return std::nullopt;
-  return member->get<bool>();
+bool read_required(JsonValue member, std::string& into) {
+  return !member.is_missing() && read_optional(member, into);
 }
 
 bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> endings) {
@@ -94,36 +80,28 @@ Settlement::Outcome outcome_of_failure(const Settlement& settlement, std::string
   return refused;
 }
 
-bool read_kind(const json& entry, SupportedKind& kind) {
-  if (!entry.is_object()) return false;
-  const auto version = entry.find("x402Version");
-  if (version == entry.end() || !version->is_number_integer() || *version != 2) return false;
-  if (!read_required(entry, "scheme", kind.scheme) ||
-      !read_required(entry, "network", kind.network)) {
+bool read_kind(JsonValue entry, SupportedKind& kind) {
+  if (entry["x402Version"].natural() != 2 || !read_required(entry["scheme"], kind.scheme) ||
+      !read_required(entry["network"], kind.network)) {
     return false;
   }
-  const auto extra = entry.find("extra");
-  if (extra == entry.end() || !extra->is_object()) return true;
-  std::string fee_payer;
-  if (read_optional(*extra, "feePayer", fee_payer) && is_account(fee_payer, kind.network)) {
-    kind.fee_payer = std::move(fee_payer);
-  }
+  std::string fee_payer = entry["extra"]["feePayer"].string();
+  if (is_account(fee_payer, kind.network)) kind.fee_payer = std::move(fee_payer);
   return true;
 }
 
 }  // namespace
 
-std::optional<Verification> read_verification(const std::optional<json>& body,
-                                              std::string_view network) {
-  const std::optional<bool> is_valid = read_flag(body, "isValid");
+std::optional<Verification> read_verification(JsonValue body, std::string_view network) {
+  const JsonValue is_valid = body["isValid"];
   Verification verification;
   std::string reason;
-  if (!is_valid || !read_optional(*body, "payer", verification.payer) ||
-      !read_optional(*body, "invalidReason", reason)) {
+  if (!is_valid.is(JsonKind::boolean) || !read_optional(body["payer"], verification.payer) ||
+      !read_optional(body["invalidReason"], reason)) {
     return std::nullopt;
   }
   if (!is_account(verification.payer, network)) verification.payer.clear();
-  if (*is_valid) {
+  if (is_valid.text() == "true") {
     verification.outcome = Verification::Outcome::valid;
     return verification;
   }
@@ -133,34 +111,32 @@ std::optional<Verification> read_verification(const std::optional<json>& body,
   return verification;
 }
 
-Settlement read_settlement(const std::optional<json>& body, std::string_view network,
-                           bool& is_typed) {
+Settlement read_settlement(JsonValue body, std::string_view network, bool& is_typed) {
   Settlement settlement;
   std::string text;  // where the transaction belongs
   std::string reason;
-  const std::optional<bool> success = read_flag(body, "success");
-  is_typed = success && read_required(*body, "transaction", text) &&
-             read_required(*body, "network", settlement.network) &&
-             read_optional(*body, "payer", settlement.payer) &&
-             read_optional(*body, "amount", settlement.amount) &&
-             read_optional(*body, "errorReason", reason);
+  is_typed = body["success"].is(JsonKind::boolean) && read_required(body["transaction"], text) &&
+             read_required(body["network"], settlement.network) &&
+             read_optional(body["payer"], settlement.payer) &&
+             read_optional(body["amount"], settlement.amount) &&
+             read_optional(body["errorReason"], reason);
   if (!is_typed) return {};
+  const bool is_success = body["success"].text() == "true";
   if (is_transaction(text, network)) settlement.transaction = text;
   if (!is_account(settlement.payer, network)) settlement.payer.clear();
   if (!is_amount(settlement.amount)) settlement.amount.clear();
   const bool network_is_ours =
-      settlement.network == network || (!*success && settlement.network.empty());
-  if (*success) {
-    if (network_is_ours && !settlement.transaction.empty()) {
-      settlement.outcome = Settlement::Outcome::settled;
-      return settlement;
-    }
-  } else {
+      settlement.network == network || (!is_success && settlement.network.empty());
+  if (is_success && network_is_ours && !settlement.transaction.empty()) {
+    settlement.outcome = Settlement::Outcome::settled;
+    return settlement;
+  }
+  if (!is_success) {
     settlement.outcome = outcome_of_failure(settlement, reason, !text.empty(), network_is_ours);
-    if (settlement.outcome == Settlement::Outcome::refused ||
-        settlement.outcome == Settlement::Outcome::already_used) {
-      settlement.reason = is_reason_code(reason) ? std::move(reason) : std::string(no_code);
-    }
+  }
+  if (settlement.outcome == Settlement::Outcome::refused ||
+      settlement.outcome == Settlement::Outcome::already_used) {
+    settlement.reason = is_reason_code(reason) ? std::move(reason) : std::string(no_code);
   }
   if (!network_is_ours) settlement.transaction.clear();
   settlement.network.clear();
@@ -168,24 +144,20 @@ Settlement read_settlement(const std::optional<json>& body, std::string_view net
   return settlement;
 }
 
-std::optional<Supported> read_supported(const std::optional<json>& body) {
-  if (!body || !body->is_object()) return std::nullopt;
-  const auto kinds = body->find("kinds");
-  if (kinds == body->end() || !kinds->is_array()) return std::nullopt;
+std::optional<Supported> read_supported(JsonValue body) {
+  const JsonValue kinds = body["kinds"];
+  if (!kinds.is(JsonKind::array)) return std::nullopt;
   Supported supported;
-  for (const json& entry : *kinds) {
+  for (const JsonValue::Member entry : kinds) {
     SupportedKind kind;
-    if (supported.kinds.size() < kinds_max && read_kind(entry, kind)) {
+    if (supported.kinds.size() < kinds_max && read_kind(entry.value, kind)) {
       supported.kinds.push_back(std::move(kind));
     }
   }
-  const auto signers = body->find("signers");
-  if (signers == body->end() || !signers->is_object()) return supported;
-  for (const json& accounts : *signers) {
-    if (!accounts.is_array()) continue;
-    for (const json& account : accounts) {
-      if (account.is_string() && supported.signers.size() < signers_max) {
-        supported.signers.push_back(account.get<std::string>());
+  for (const JsonValue::Member accounts : body["signers"]) {
+    for (const JsonValue::Member account : accounts.value) {
+      if (account.value.is(JsonKind::string) && supported.signers.size() < signers_max) {
+        supported.signers.push_back(account.value.string());
       }
     }
   }

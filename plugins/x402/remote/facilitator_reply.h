@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include "x402/protocol/json.h"
 
 namespace turnpike::x402 {
 
@@ -54,16 +54,14 @@ struct Supported {
 };
 
 // Nothing: not a VerifyResponse, or one that tells of the facilitator's own trouble.
-std::optional<Verification> read_verification(const std::optional<nlohmann::json>& body,
-                                              std::string_view network);
+std::optional<Verification> read_verification(JsonValue body, std::string_view network);
 
-// `body` is empty when there was no JSON. Never not_sent. Sets `is_typed` when the reply was a
+// `body` is absent when there was no JSON. Never not_sent. Sets `is_typed` when the reply was a
 // SettlementResponse at all, whatever it says.
-Settlement read_settlement(const std::optional<nlohmann::json>& body, std::string_view network,
-                           bool& is_typed);
+Settlement read_settlement(JsonValue body, std::string_view network, bool& is_typed);
 
 // Kinds of other versions and mistyped ones are left out; nothing: not a SupportedResponse.
-std::optional<Supported> read_supported(const std::optional<nlohmann::json>& body);
+std::optional<Supported> read_supported(JsonValue body);
 
 // ^[a-z0-9_]{1,64}$
 bool is_reason_code(std::string_view text) noexcept;

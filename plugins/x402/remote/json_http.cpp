@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -92,7 +91,13 @@ Result<JsonReply, JsonFailure> exchange(Host& host, const JsonRequest& request, 
   if (sink.is_too_large) return JsonFailure{FailureKind::too_large, true};
   if (!done.ok()) return JsonFailure{done.error().kind, done.error().maybe_sent};
   if (sink.status >= 300 && sink.status <= 399) return JsonFailure{FailureKind::redirect, true};
-  return JsonReply{sink.status, parse_json(sink.text), sink.retry_after_seconds};
+  JsonReply reply{sink.status, std::nullopt, sink.retry_after_seconds};
+  JsonLimits limits;
+  limits.values = request.reply_bytes_max / 4;
+  if (auto json = JsonText::parse(std::move(sink.text), limits); json.ok()) {
+    reply.json = *std::move(json);
+  }
+  return reply;
 }
 
 }  // namespace
@@ -103,30 +108,6 @@ Result<JsonReply, JsonFailure> exchange_json(Host& host, const JsonRequest& requ
     return exchange(host, request, call);
   } catch (...) {  // memory exhaustion, before or after it was sent
     return JsonFailure{FailureKind::unavailable, true};
-  }
-}
-
-std::optional<nlohmann::json> parse_json(std::string_view text) noexcept {
-  using Event = nlohmann::json::parse_event_t;
-  struct Refused {};
-  std::vector<std::set<std::string>> names;  // of the objects that are open
-  const auto look = [&names](int depth, Event event, nlohmann::json& parsed) {
-    if (event == Event::object_start || event == Event::array_start) {
-      if (depth >= json_depth_max) throw Refused{};
-      if (event == Event::object_start) names.emplace_back();
-    } else if (event == Event::object_end) {
-      names.pop_back();
-    } else if (event == Event::key) {
-      if (!names.back().insert(parsed.get<std::string>()).second) throw Refused{};
-    }
-    return true;
-  };
-  try {
-    auto value = nlohmann::json::parse(text.begin(), text.end(), look, false);
-    if (value.is_discarded()) return std::nullopt;
-    return value;
-  } catch (...) {  // refused, or out of memory
-    return std::nullopt;
   }
 }
 

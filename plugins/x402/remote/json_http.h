@@ -11,17 +11,16 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include <turnpike/call.h>
 #include <turnpike/host.h>
 #include <turnpike/message.h>
 #include <turnpike/result.h>
 
+#include "x402/protocol/json.h"
+
 namespace turnpike::x402 {
 
 constexpr std::uint64_t json_reply_bytes_max = 64 * 1024;
-constexpr int json_depth_max = 32;
 constexpr std::uint32_t retry_after_seconds_max = 30;
 
 struct JsonRequest {
@@ -37,9 +36,12 @@ struct JsonRequest {
 };
 
 struct JsonReply {
-  int status = 0;                                    // never 3xx: that is a failure
-  std::optional<nlohmann::json> body;                // see parse_json()
+  int status = 0;                // never 3xx: that is a failure
+  std::optional<JsonText> json;  // nothing: the body is none, nests too deep or repeats a name
   std::optional<std::uint32_t> retry_after_seconds;  // at most retry_after_seconds_max
+
+  // Absent when there is none. Looks into this reply.
+  [[nodiscard]] JsonValue body() const noexcept { return json ? json->root() : JsonValue(); }
 };
 
 struct JsonFailure {
@@ -49,10 +51,6 @@ struct JsonFailure {
 
 Result<JsonReply, JsonFailure> exchange_json(Host& host, const JsonRequest& request,
                                              Call& call) noexcept;
-
-// The value of a JSON text (RFC 8259). Nothing when it is none, nests deeper than json_depth_max or
-// names a member of an object twice: readers would differ in which of the two they believe.
-std::optional<nlohmann::json> parse_json(std::string_view text) noexcept;
 
 // The class of a failure, for logs.
 std::string_view name_of(FailureKind kind) noexcept;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "plugins/http/scripted_host.h"
 #include "x402/remote/json_http.h"
 
@@ -32,6 +34,12 @@ constexpr std::string_view signature =
     "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW";
 constexpr std::string_view one_fee_payer = "CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5";
 constexpr std::string_view other_fee_payer = "9xAXssX9j7vuK99c7cFwqbixzL3bFrzPy9PUhCtDPAYJ";
+
+Settlement settlement_of(const json& body, std::string_view of_network, bool& is_typed) {
+  const auto text = JsonText::parse(body.dump());
+  EXPECT_TRUE(text.ok());
+  return read_settlement(text->root(), of_network, is_typed);
+}
 
 Settings list(std::vector<Settings> items) {
   Settings node;
@@ -187,17 +195,28 @@ TEST_F(FacilitatorsTest, OneWithoutItsSecretIsNeverAsked) {
 
 // --- one exchange ---
 
-TEST(ParseJson, RefusesWhatReadersDifferIn) {
-  EXPECT_TRUE(parse_json(R"({"a": {"b": 1}, "b": [{"b": 2}, {"b": 3}]})"));
-  EXPECT_FALSE(parse_json(R"({"success": false, "success": true})"));
-  EXPECT_FALSE(parse_json(R"([{"a": 1, "\u0061": 2}])"));
-  EXPECT_TRUE(parse_json(std::string(json_depth_max, '[') + std::string(json_depth_max, ']')));
-  EXPECT_FALSE(
-      parse_json(std::string(json_depth_max + 1, '[') + std::string(json_depth_max + 1, ']')));
-  EXPECT_FALSE(parse_json(std::string(60'000, '[')));
-  for (const char* text : {"", " ", "{", "<html>", "{}{}", "nul", "{\"a\":1e999}", "\"\xff\"",
-                           "{'a': 1}", "{\"a\": 1,}", "NaN"}) {
-    EXPECT_FALSE(parse_json(text)) << text;
+TEST(ExchangeJson, GivesNoBodyThatReadersDifferIn) {
+  ScriptedHost host;
+  ScriptedCall call(host.scripted_clock, 5'000);
+  JsonRequest request;
+  request.url = "https://one.example/settle";
+  const auto is_read = [&](std::string text) {
+    host.script = {{200, {}, std::move(text)}};
+    const auto reply = exchange_json(host, request, call);
+    EXPECT_TRUE(reply.ok());
+    return reply.ok() && reply->body().kind() != JsonKind::absent;
+  };
+  EXPECT_TRUE(is_read(R"({"a": {"b": 1}, "b": [{"b": 2}, {"b": 3}]})"));
+  EXPECT_FALSE(is_read(R"({"success": false, "success": true})"));
+  EXPECT_FALSE(is_read(R"([{"a": 1, "\u0061": 2}])"));
+  const auto nested = [](int depth) {
+    return std::string(std::size_t(depth), '[') + std::string(std::size_t(depth), ']');
+  };
+  EXPECT_TRUE(is_read(nested(JsonLimits().depth)));
+  EXPECT_FALSE(is_read(nested(JsonLimits().depth + 1)));
+  EXPECT_FALSE(is_read(std::string(60'000, '[')));
+  for (const char* text : {"", " ", "{", "<html>", "{}{}", "nul", "\"\xff\"", "{'a': 1}", "NaN"}) {
+    EXPECT_FALSE(is_read(text)) << text;
   }
 }
 
@@ -288,7 +307,7 @@ TEST_F(FacilitatorsTest, ASettlementIsToldAsDefiniteOnlyWhenTheReplySaysSo) {
           put(body, "network", reply_network);
           put(body, "errorReason", reason);
           bool is_typed = false;
-          const Settlement got = read_settlement(body, network, is_typed);
+          const Settlement got = settlement_of(body, network, is_typed);
           const std::string text = body.dump();
           const bool typed = success.is_boolean() && transaction.is_string() &&
                              transaction != absent && reply_network.is_string() &&
@@ -429,14 +448,14 @@ TEST_F(FacilitatorsTest, SolanaTransactionsAreSignatures) {
   bool is_typed = false;
   json body = settled_body();
   body["network"] = solana;
-  EXPECT_EQ(read_settlement(body, solana, is_typed).outcome, Outcome::unknown);
+  EXPECT_EQ(settlement_of(body, solana, is_typed).outcome, Outcome::unknown);
   body["transaction"] = signature;
   body["payer"] = one_fee_payer;
-  EXPECT_EQ(read_settlement(body, solana, is_typed).outcome, Outcome::settled);
+  EXPECT_EQ(settlement_of(body, solana, is_typed).outcome, Outcome::settled);
   body["transaction"] = "0OIl" + std::string(signature.substr(4));  // no digits of base58
-  EXPECT_EQ(read_settlement(body, solana, is_typed).outcome, Outcome::unknown);
+  EXPECT_EQ(settlement_of(body, solana, is_typed).outcome, Outcome::unknown);
   body["network"] = "tezos:NetXdQprcVkpaWU";
-  EXPECT_EQ(read_settlement(body, "tezos:NetXdQprcVkpaWU", is_typed).outcome, Outcome::unknown);
+  EXPECT_EQ(settlement_of(body, "tezos:NetXdQprcVkpaWU", is_typed).outcome, Outcome::unknown);
 }
 
 TEST_F(FacilitatorsTest, LogsHoldNeitherBodiesNorHeadersNorPaths) {
