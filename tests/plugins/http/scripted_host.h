@@ -1,5 +1,6 @@
-// A Host whose upstream follows a script: each call of http() is answered by the next line of it
-// and recorded. Time moves only when a test or a sleep moves it. One Thread.
+// A Host whose upstream follows a script: each call of http() is answered by the next line of it,
+// or by a function when there is none, and recorded. Time moves only when a test or a sleep moves
+// it. One Thread.
 #pragma once
 
 #include <turnpike/host.h>
@@ -79,6 +80,7 @@ class ScriptedHost final : public Host {
 
   ScriptedClock scripted_clock;
   std::deque<Answer> script;
+  std::function<Answer(const Seen&)> answers;
   std::vector<Seen> seen;
   std::vector<std::string> logged;
   std::map<std::string, std::uint64_t> counted;
@@ -117,6 +119,9 @@ class ScriptedHost final : public Host {
         seen.headers.push_back({std::string(field.name), std::string(field.value)});
       }
       host_.seen.push_back(std::move(seen));
+      if (host_.script.empty() && host_.answers) {
+        host_.script.push_back(host_.answers(host_.seen.back()));
+      }
       if (host_.script.empty()) return Failure{FailureKind::unavailable, "no script", {}, false};
       const Answer answer = std::move(host_.script.front());
       host_.script.pop_front();

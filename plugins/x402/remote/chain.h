@@ -1,0 +1,104 @@
+// Chains: what really happened to an authorization (EIP-3009), asked of the token's own contract
+// over JSON-RPC. This, not a facilitator's word, proves a payment or its absence.
+//
+// What is called final lies `confirmations` blocks deep: 1 is the newest block itself. The default
+// is 1 on rollups, whose one sequencer orders blocks and whose reorganisations are its outages (the
+// data of a payment reaches Ethereum minutes later; the price of one call does not wait for it),
+// and 12 elsewhere. An absence is believed later than a payment: see resolve.h.
+//
+// Owned by the plugin, over a Host that outlives it. Any Thread or fiber; what takes a Call waits.
+// Nothing throws.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/host.h>
+#include <turnpike/settings.h>
+
+#include "x402/protocol/bytes.h"
+#include "x402/remote/endpoint.h"
+
+namespace turnpike::x402 {
+
+struct ChainSettings {
+  std::string network;  // "eip155:8453"
+  std::uint64_t chain_id = 0;
+  RemoteUrl url;  // may be a secret, or lack it: then the chain cannot be asked
+  std::vector<OwnedHeader> headers;
+  bool lacks_secret = false;
+  bool allow_private_addresses = false;
+  std::uint32_t timeout_ms = 5'000;  // of each request
+  std::uint32_t confirmations = 12;
+  std::uint32_t log_blocks_max = 2'000;  // in one eth_getLogs, as the provider allows
+};
+
+// The map `chains` of the lane's settings, such as
+//   eip155:8453: {rpc_url: {secret: {env: NAME}}, confirmations: 2}
+// Failures have their place below the map: "eip155:8453.rpc_url".
+Result<std::vector<ChainSettings>> read_chains(const Settings& map);
+
+// What a payer signed, as the token keeps it apart, and since when this process knew it.
+struct Authorization {
+  std::string_view network;
+  Address token{};
+  Address from{};
+  Address to{};
+  Word value{};
+  Word nonce{};
+  // When the payment was claimed. What had used the authorization well before (claim_slack_s, for
+  // clocks that differ and blocks that are dated early) was not this payment.
+  std::int64_t claimed_at_s = 0;
+};
+
+struct ChainAnswer {
+  enum class Outcome : std::uint8_t {
+    paid,            // by `transaction`
+    cancelled,       // by the payer: it can pay nobody any more
+    used_otherwise,  // used, but not for this transfer in this time: it can pay nobody any more
+    not_used,        // as of the block
+    reverted,        // receipt_of(): the transaction failed; another may still pay
+    not_final,       // receipt_of(): not in a block, or not deep enough
+    unavailable,     // the chain could not be asked, or contradicted itself
+  };
+  Outcome outcome = Outcome::unavailable;
+  std::string transaction;  // paid
+  std::uint64_t block = 0;  // the newest final block: the answer holds as of it
+  std::int64_t time_s = 0;  // its time, on the chain's clock
+};
+
+class Chains {
+ public:
+  static constexpr std::int64_t claim_slack_s = 300;
+
+  Chains(std::vector<ChainSettings> settings, Host& host);
+  ~Chains();
+
+  // Whether payments on `network` can be looked up.
+  [[nodiscard]] bool knows(std::string_view network) const noexcept;
+
+  // Whether the authorization was used in a final block, and by what.
+  ChainAnswer find_settlement(const Authorization& authorization, Call& call) noexcept;
+
+  // Whether `transaction`, a hash that a facilitator named, pays as authorized. Of a hash that does
+  // not, used_otherwise says only that it was not this transaction.
+  ChainAnswer receipt_of(const Authorization& authorization, std::string_view transaction,
+                         Call& call) noexcept;
+
+ private:
+  struct Chain;
+  class Inquiry;
+
+  [[nodiscard]] Chain* find(std::string_view network) const noexcept;
+
+  Host& host_;
+  std::vector<std::unique_ptr<Chain>> chains_;
+};
+
+std::string_view name_of(ChainAnswer::Outcome outcome) noexcept;
+
+}  // namespace turnpike::x402

@@ -1,0 +1,62 @@
+// One step of the reconciler for a payment whose settlement is open: what is now proved of it, or
+// when to look again. The chain is asked first, where one is configured; then, while the payment
+// is still valid, the facilitator once more, which settles it or remembers that it did; then the
+// chain. Only proofs are told as such: that it was paid, or that it never will be, which is the
+// chain's word that the authorization is cancelled or used up, or still unused when its time is
+// over by expiry_margin_s on the chain's own clock, so that no late reorganisation brings it back.
+// A facilitator's refusal proves nothing about an earlier attempt. Payments by Permit2 and on
+// Solana have no such proof here: only a facilitator's word that they are settled ends them.
+//
+// Plain functions over the two clients; any Thread or fiber. resolve() waits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "x402/remote/chain.h"
+#include "x402/remote/facilitator.h"
+
+namespace turnpike::x402 {
+
+struct OpenPayment {
+  FacilitatorRequest request;
+  std::optional<Authorization> authorization;  // EIP-3009 only
+  std::int64_t valid_before_s = 0;             // Solana: when its blockhash is certainly too old
+  std::string_view transaction;                // that a facilitator named, or empty
+  std::string_view facilitator;                // URL of the one that was asked last, or empty
+  std::uint32_t attempts = 0;                  // steps before this one
+};
+
+struct Resolution {
+  enum class Outcome : std::uint8_t { settled, never_paid, still_unknown };
+  enum class Proof : std::uint8_t { none, expired, cancelled, used_otherwise };  // of never_paid
+  Outcome outcome = Outcome::still_unknown;
+  std::string transaction;  // settled; still_unknown: the newest hint, to be kept
+  std::string payer;        // settled, when a facilitator named one
+  std::string facilitator;  // still_unknown: the one to ask first next time
+  Proof proof = Proof::none;
+  std::uint32_t retry_after_s = 0;  // still_unknown
+};
+
+constexpr std::int64_t expiry_margin_s = 60;
+// Closer to its end a payment is not sent once more: it would come too late (x402.md 4.3, rule 6).
+constexpr std::int64_t settle_margin_s = 6;
+constexpr std::uint32_t retry_first_s = 5;
+constexpr std::uint32_t retry_max_s = 3'600;
+
+// What one answer proves; nothing: it leaves the payment open.
+std::optional<Resolution> proof_of(const ChainAnswer& answer, std::int64_t valid_before_s);
+std::optional<Resolution> proof_of(const Settlement& answer);
+
+// Doubles with each attempt; but not past the moment from which the chain can prove an expiry.
+std::uint32_t retry_after_s(std::uint32_t attempts, std::int64_t now_s,
+                            std::int64_t valid_before_s) noexcept;
+
+Resolution resolve(const OpenPayment& payment, std::int64_t now_s, Facilitators& facilitators,
+                   Chains& chains, Call& call);
+
+std::string_view name_of(Resolution::Proof proof) noexcept;
+
+}  // namespace turnpike::x402
