@@ -1,0 +1,50 @@
+// The process that the kill test kills: raises numbers on many Threads, each with a trace, under
+// the prefix that is its one word, and promises each that was answered.
+#include <atomic>
+
+#include "records/durable_stores.h"
+#include "support/victim.h"
+
+#include <turnpike/call.h>
+
+namespace {
+
+using namespace turnpike;
+
+class PatientCall final : public Call {
+ public:
+  [[nodiscard]] std::string_view request_id() const noexcept override { return "r"; }
+  [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return INT64_MAX; }
+  [[nodiscard]] bool cancelled() const noexcept override { return false; }
+  bool sleep_ms(std::uint32_t) noexcept override { return true; }
+};
+
+void raise_for_ever(Store& store, const support::VictimSide& side, int caller) {
+  const std::string prefix = side.words.at(0) + "/";
+  const std::string key = prefix + "number/" + std::to_string(caller);
+  PatientCall call;
+  std::uint64_t version = 0;
+  for (int number = 1;; ++number) {
+    const std::string text = std::to_string(number);
+    const std::string trace = prefix + "trace/" + std::to_string(caller) + "/" + text;
+    const StoreCheck check[] = {{key, version}};
+    const StoreWrite writes[] = {{key, text}, {trace, text}};
+    const StoreApplied applied = store.apply(check, writes, call);
+    if (applied.outcome != StoreOutcome::applied || !side.promised()) return;
+    version = applied.version;
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  support::VictimSide side(count, words);
+  const auto metrics = base::make_metrics();
+  records::DurableStores stores(side.node->records(),
+                                {side.clock, side.random, *side.log, *metrics, side.pool, nullptr});
+  if (!stores.start().ok()) return 1;
+  const auto store = stores.store_of("p");
+  std::atomic<int> caller = 0;
+  side.run_on_threads(8, [&] { raise_for_ever(*store, side, caller++); });
+  return 0;
+}
