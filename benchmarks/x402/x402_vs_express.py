@@ -12,7 +12,9 @@ The middleware runs as its documentation has it, in one process, and in one for 
 ROUNDS (3) rounds of SECONDS_EACH (3) seconds after one to warm up; payments are signed before each.
 """
 
+import base64
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -130,7 +132,8 @@ class Side:
         challenge = payer.get(self.url)["headers"]["payment-required"]
         [offer] = payer.verify_offers(challenge)
         [signed] = decoded(challenge)["extensions"]["offer-receipt"]["info"]["offers"]
-        header = decoded(signed["signature"].split(".")[0] + "==")
+        head = signed["signature"].split(".")[0]
+        header = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
         if (offer["amount"], header["alg"]) != ("1000", "ES256K"):
             raise RuntimeError(f"{self.name}: another offer: {offer} {header}")
         paid = payer.fetch(self.url)
