@@ -5,6 +5,7 @@ import http.client
 import json
 import tempfile
 import threading
+import time
 import unittest
 import urllib.parse
 
@@ -300,6 +301,12 @@ class Faults(Parts):
         self.facilitator.fault("verify", "close", times=1)
         self.assertIsNone(self.ask("verify"))
         self.assertTrue(self.ask_json("verify")["isValid"])
+
+    def test_an_answer_may_be_late(self):
+        self.facilitator.fault("verify", None, delay_ms=100)
+        started = time.monotonic()
+        self.assertTrue(self.ask_json("verify")["isValid"])
+        self.assertGreaterEqual(time.monotonic() - started, 0.1)
 
     def test_a_lost_answer_has_charged(self):
         self.facilitator.fault("settle", "lost")
