@@ -17,8 +17,9 @@ namespace {
 
 using nlohmann::json;
 
-// Nothing: it has no room for a number.
+// Nothing: it cannot say. It has no room for some numbers, and takes a NUL for the end.
 std::optional<json> read_by_nlohmann(const std::string& text) {
+  if (text.find('\0') != text.npos) return std::nullopt;
   try {
     return json::parse(text);
   } catch (const json::out_of_range&) {

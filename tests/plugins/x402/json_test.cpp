@@ -55,6 +55,13 @@ TEST(JsonText, RefusesANameThatIsThereTwiceHoweverItIsWritten) {
   EXPECT_EQ(fault_of(R"({"a":{"a":[{"a":1},{"a":1}]},"b":{"a":1}})"), std::nullopt);
 }
 
+TEST(JsonText, EndsWithItsValue) {
+  for (const std::string& text :
+       {""s, " "s, "2 3"s, "{}{}"s, "2\0"s, "2\0 3"s, "\0"s, "\"a\0\""s}) {
+    EXPECT_EQ(fault_of(text), JsonFault::syntax) << text;
+  }
+}
+
 TEST(JsonText, IsBoundedInDepthValuesAndMembers) {
   const JsonLimits limits{.depth = 3, .values = 8, .members = 2};
   EXPECT_EQ(fault_of("[[[]]]", limits), std::nullopt);
