@@ -27,10 +27,17 @@ namespace {
 constexpr std::string_view key_suffix = ".key";
 constexpr std::string_view aside_suffix = ".tmp";
 
-std::string failed(const std::string& path, std::string_view what) {
+// What the system refused, and what to do about it.
+std::string failed(const std::string& path, std::string_view what, std::string_view remedy) {
   const int error = errno;
-  return path + ": cannot " + std::string(what) + ": " + std::generic_category().message(error);
+  return path + ": cannot " + std::string(what) + ": " + std::generic_category().message(error) +
+         "; " + std::string(remedy);
 }
+
+constexpr std::string_view free_folder =
+    "let the user that this process runs as write there, or configure another data directory";
+constexpr std::string_view free_key =
+    "give it to the user that this process runs as with mode 0600, or move it out of the folder";
 
 class File {
  public:
@@ -204,14 +211,15 @@ class Folder {
   static Result<Folder, std::string> lock(const std::string& path) {
     std::error_code problem;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), problem);
-    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return failed(path, "make the folder");
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+      return failed(path, "make the folder", free_folder);
     File folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!folder.is_open()) return failed(path, "open the folder");
+    if (!folder.is_open()) return failed(path, "open the folder", free_folder);
     struct stat status {};
-    if (::fstat(folder.get(), &status) != 0) return failed(path, "look at the folder");
+    if (::fstat(folder.get(), &status) != 0) return failed(path, "look at the folder", free_folder);
     if (auto fault = exposed(path, status, 0700)) return std::move(*fault);
     while (::flock(folder.get(), LOCK_EX) != 0) {
-      if (errno != EINTR) return failed(path, "lock the folder");
+      if (errno != EINTR) return failed(path, "lock the folder", free_folder);
     }
     return Folder(path, std::move(folder));
   }
@@ -224,7 +232,9 @@ class Folder {
          entry.increment(problem)) {
       names.push_back(entry->path().filename());
     }
-    if (problem) return path_ + ": cannot list the folder: " + problem.message();
+    if (problem)
+      return path_ + ": cannot list the folder: " + problem.message() + "; " +
+             std::string(free_folder);
     std::vector<StoredKey> keys;
     for (const std::string& name : names) {
       if (name.starts_with('.') && name.ends_with(aside_suffix)) {
@@ -250,7 +260,7 @@ class Folder {
     write_text(key, text);
     const File file(::openat(file_.get(), aside.c_str(),
                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file.is_open()) return failed(path_ + "/" + aside, "make the file");
+    if (!file.is_open()) return failed(path_ + "/" + aside, "make the file", free_folder);
     const std::string_view all = text.view();
     const bool is_written =
         ::write(file.get(), all.data(), all.size()) == static_cast<ssize_t>(all.size()) &&
@@ -258,7 +268,8 @@ class Folder {
         ::renameat(file_.get(), aside.c_str(), file_.get(), name.c_str()) == 0 &&
         ::fsync(file_.get()) == 0;
     if (is_written) return Unit();
-    std::string error = failed(path_ + "/" + name, "write the key");
+    std::string error = failed(path_ + "/" + name, "write the key",
+                               "make room on its disk; what was there is kept");
     ::unlinkat(file_.get(), aside.c_str(), 0);
     return error;
   }
@@ -271,11 +282,12 @@ class Folder {
     const File file(
         ::openat(file_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
-    if (!file.is_open() || ::fstat(file.get(), &status) != 0) return failed(path, "open the key");
+    if (!file.is_open() || ::fstat(file.get(), &status) != 0)
+      return failed(path, "open the key", free_key);
     if (!S_ISREG(status.st_mode)) return path + ": is no file; move it out of the folder";
     if (auto fault = exposed(path, status, 0600)) return std::move(*fault);
     KeyText text;
-    if (!text.read(file.get())) return failed(path, "read the key");
+    if (!text.read(file.get())) return failed(path, "read the key", free_key);
     auto key = read_text(text.view(), random);
     if (!key) {
       return path +

@@ -138,6 +138,7 @@ TEST_F(KeyRingTest, RefusesWhatIsNoKeyAndNamesTheFile) {
 TEST_F(KeyRingTest, SaysWhyTheFolderCannotBeMade) {
   std::ofstream(root_.file("x402")) << "a file";
   EXPECT_EQ(refusal().find(folder() + ": cannot make the folder: "), 0u) << refusal();
+  EXPECT_NE(refusal().find("; let the user"), std::string::npos) << refusal();
 }
 
 TEST_F(KeyRingTest, LeavesFilesOfOthersAlone) {
