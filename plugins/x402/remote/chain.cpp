@@ -45,7 +45,7 @@ Result<ChainSettings> read_chain(const std::string& network, const Settings& set
   read.chain_id = *id;
   read.confirmations = default_confirmations(*id);
   Done done = settings.only({"rpc_url", "headers", "timeout_ms", "allow_private_addresses",
-                             "confirmations", "log_blocks_max"});
+                             "confirmations", "expiry_margin_s", "log_blocks_max"});
   if (!done.ok()) return std::move(done).error();
   auto url = read_url(settings, "rpc_url", true);
   if (!url.ok()) return std::move(url).error();
@@ -57,6 +57,7 @@ Result<ChainSettings> read_chain(const std::string& network, const Settings& set
   }
   done = read_number(settings, "timeout_ms", read.timeout_ms, 1, 60'000);
   if (done.ok()) done = read_number(settings, "confirmations", read.confirmations, 1, 10'000);
+  if (done.ok()) done = read_number(settings, "expiry_margin_s", read.expiry_margin_s, 0, 86'400);
   if (done.ok()) done = read_number(settings, "log_blocks_max", read.log_blocks_max, 1, 1'000'000);
   if (!done.ok()) return std::move(done).error();
   auto allow = settings.boolean("allow_private_addresses", false);
@@ -118,8 +119,8 @@ class Chains::Inquiry {
   ChainAnswer explain_use(const Authorization& authorization, const Block& tip);
   ChainAnswer judge_receipt(const Authorization& authorization, const Word& transaction,
                             const Block& tip);
-  static ChainAnswer answer(ChainAnswer::Outcome outcome, const Block& tip) {
-    return {outcome, {}, tip.number, tip.time_s};
+  ChainAnswer answer(ChainAnswer::Outcome outcome, const Block& tip) const {
+    return {outcome, {}, tip.number, tip.time_s, tip.time_s - chain_.settings.expiry_margin_s};
   }
 
   Host& host_;
@@ -324,6 +325,11 @@ Chains::Chain* Chains::find(std::string_view network) const noexcept {
 }
 
 bool Chains::knows(std::string_view network) const noexcept { return find(network) != nullptr; }
+
+std::uint32_t Chains::expiry_margin_s(std::string_view network) const noexcept {
+  const Chain* const chain = find(network);
+  return chain == nullptr ? 0 : chain->settings.expiry_margin_s;
+}
 
 ChainAnswer Chains::find_settlement(const Authorization& authorization, Call& call) noexcept {
   try {

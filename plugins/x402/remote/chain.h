@@ -34,6 +34,7 @@ struct ChainSettings {
   bool allow_private_addresses = false;
   std::uint32_t timeout_ms = 5'000;  // of each request
   std::uint32_t confirmations = 12;
+  std::uint32_t expiry_margin_s = 60;
   std::uint32_t log_blocks_max = 2'000;  // in one eth_getLogs, as the provider allows
 };
 
@@ -69,6 +70,8 @@ struct ChainAnswer {
   std::string transaction;  // paid
   std::uint64_t block = 0;  // the newest final block: the answer holds as of it
   std::int64_t time_s = 0;  // its time, on the chain's clock
+  // `time_s` without the margin. not_used: what ended at it or earlier can pay nobody any more.
+  std::int64_t expired_s = 0;
 };
 
 class Chains {
@@ -80,6 +83,8 @@ class Chains {
 
   // Whether payments on `network` can be looked up.
   [[nodiscard]] bool knows(std::string_view network) const noexcept;
+  // How long after its end an authorization can be proved to have expired; 0 if never.
+  [[nodiscard]] std::uint32_t expiry_margin_s(std::string_view network) const noexcept;
 
   // Whether the authorization was used in a final block, and by what.
   ChainAnswer find_settlement(const Authorization& authorization, Call& call) noexcept;

@@ -42,7 +42,7 @@ std::optional<Resolution> proof_of(const ChainAnswer& answer, std::int64_t valid
     case ChainAnswer::Outcome::used_otherwise:
       return never_paid(Resolution::Proof::used_otherwise);
     case ChainAnswer::Outcome::not_used:
-      if (answer.time_s - expiry_margin_s < valid_before_s) return std::nullopt;
+      if (answer.expired_s < valid_before_s) return std::nullopt;
       return never_paid(Resolution::Proof::expired);
     case ChainAnswer::Outcome::reverted:
     case ChainAnswer::Outcome::not_final:
@@ -61,14 +61,12 @@ std::optional<Resolution> proof_of(const Settlement& answer) {
   return resolution;
 }
 
-std::uint32_t retry_after_s(std::uint32_t attempts, std::int64_t now_s,
-                            std::int64_t valid_before_s) noexcept {
+std::uint32_t retry_after_s(std::uint32_t attempts, std::int64_t until_provable_s) noexcept {
   constexpr std::uint32_t doublings_max = 10;  // more are past retry_max_s
-  const std::int64_t wait_s =
+  const std::uint32_t wait_s =
       std::min(retry_first_s << std::min(attempts, doublings_max), retry_max_s);
-  const std::int64_t until_provable_s = valid_before_s - now_s + expiry_margin_s + 1;
   const bool is_earlier = until_provable_s > 0 && until_provable_s < wait_s;
-  return static_cast<std::uint32_t>(is_earlier ? until_provable_s : wait_s);
+  return is_earlier ? static_cast<std::uint32_t>(until_provable_s) : wait_s;
 }
 
 Resolution resolve(const OpenPayment& payment, std::int64_t now_s, Facilitators& facilitators,
@@ -88,7 +86,9 @@ Resolution resolve(const OpenPayment& payment, std::int64_t now_s, Facilitators&
       if (auto proof = ask_chain(payment, open.transaction, chains, call)) return *std::move(proof);
     }
   }
-  open.retry_after_s = retry_after_s(payment.attempts, now_s, payment.valid_before_s);
+  const std::int64_t margin_s = chains.expiry_margin_s(payment.request.network);
+  open.retry_after_s =
+      retry_after_s(payment.attempts, payment.valid_before_s - now_s + margin_s + 1);
   return open;
 }
 

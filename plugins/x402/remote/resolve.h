@@ -2,8 +2,7 @@
 // when to look again. The chain is asked first, where one is configured; then, while the payment
 // is still valid, the facilitator once more, which settles it or remembers that it did; then the
 // chain. Only proofs are told as such: that it was paid, or that it never will be, which is the
-// chain's word that the authorization is cancelled or used up, or still unused when its time is
-// over by expiry_margin_s on the chain's own clock, so that no late reorganisation brings it back.
+// chain's word that the authorization is cancelled or used up, or that it expired unused.
 // A facilitator's refusal proves nothing about an earlier attempt. Payments by Permit2 and on
 // Solana have no such proof here: only a facilitator's word that they are settled ends them.
 //
@@ -40,7 +39,6 @@ struct Resolution {
   std::uint32_t retry_after_s = 0;  // still_unknown
 };
 
-constexpr std::int64_t expiry_margin_s = 60;
 // Closer to its end a payment is not sent once more: it would come too late (x402.md 4.3, rule 6).
 constexpr std::int64_t settle_margin_s = 6;
 constexpr std::uint32_t retry_first_s = 5;
@@ -50,9 +48,8 @@ constexpr std::uint32_t retry_max_s = 3'600;
 std::optional<Resolution> proof_of(const ChainAnswer& answer, std::int64_t valid_before_s);
 std::optional<Resolution> proof_of(const Settlement& answer);
 
-// Doubles with each attempt; but not past the moment from which the chain can prove an expiry.
-std::uint32_t retry_after_s(std::uint32_t attempts, std::int64_t now_s,
-                            std::int64_t valid_before_s) noexcept;
+// Doubles with each attempt; but not past the moment that the chain may prove an expiry.
+std::uint32_t retry_after_s(std::uint32_t attempts, std::int64_t until_provable_s) noexcept;
 
 Resolution resolve(const OpenPayment& payment, std::int64_t now_s, Facilitators& facilitators,
                    Chains& chains, Call& call);

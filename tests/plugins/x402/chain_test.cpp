@@ -79,6 +79,7 @@ TEST(ChainSettings, AreReadWithTheirSecrets) {
   const auto read = settings_of({{"confirmations", scalar("3")},
                                  {"timeout_ms", scalar("700")},
                                  {"log_blocks_max", scalar("10")},
+                                 {"expiry_margin_s", scalar("5")},
                                  {"allow_private_addresses", scalar("true")},
                                  {"headers", map({{"X-Key", secret("hush")}})}});
   ASSERT_THAT(read, SizeIs(1));
@@ -89,6 +90,7 @@ TEST(ChainSettings, AreReadWithTheirSecrets) {
   EXPECT_EQ(read[0].confirmations, 3u);
   EXPECT_EQ(read[0].timeout_ms, 700u);
   EXPECT_EQ(read[0].log_blocks_max, 10u);
+  EXPECT_EQ(read[0].expiry_margin_s, 5u);
   EXPECT_TRUE(read[0].allow_private_addresses);
   EXPECT_THAT(read[0].headers, SizeIs(1));
   EXPECT_EQ(settings_of({}, "eip155:8453")[0].confirmations, 1u);
@@ -140,6 +142,10 @@ TEST_F(ChainsTest, AnUnusedAuthorizationIsSoAsOfTheNewestFinalBlock) {
   EXPECT_EQ(answer.outcome, Outcome::not_used);
   EXPECT_EQ(answer.block, node_.head);
   EXPECT_EQ(answer.time_s, node_.time_of(node_.head));
+  EXPECT_EQ(answer.expired_s, answer.time_s - 60);
+  use({{"expiry_margin_s", scalar("0")}});
+  EXPECT_EQ(find().expired_s, answer.time_s);
+  EXPECT_EQ(chains_->expiry_margin_s("eip155:84532"), 0u);
   EXPECT_EQ(receipt().outcome, Outcome::not_final);
 }
 

@@ -20,6 +20,7 @@ const std::string chain_hash = hex_of(filled<Word>(0x11));
 const std::string told_hash = hex_of(filled<Word>(0x22));
 constexpr std::string_view network = "eip155:84532";
 constexpr std::int64_t validity_s = 300;
+constexpr std::int64_t expiry_margin_s = 60;
 
 // What the chain holds, as far as the payment goes.
 enum class OnChain { not_configured, down, unused, paid, cancelled, otherwise };
@@ -237,22 +238,30 @@ TEST_F(ResolveTest, AnotherTransactionThanTheNamedOneMayHavePaid) {
   EXPECT_EQ(step(60).transaction, chain_hash);
 }
 
+TEST_F(ResolveTest, TheNextLookIsNotLaterThanTheProof) {
+  put(OnChain::unused);
+  says_ = Says::unreachable;
+  EXPECT_EQ(step(60).retry_after_s, retry_first_s);
+  EXPECT_EQ(step(validity_s + expiry_margin_s - 2).retry_after_s, 3u);
+}
+
 TEST(RetryAfter, DoublesButNotPastTheMomentOfProof) {
-  EXPECT_EQ(retry_after_s(0, 1'000, 100'000), retry_first_s);
-  EXPECT_EQ(retry_after_s(1, 1'000, 100'000), 2 * retry_first_s);
-  EXPECT_EQ(retry_after_s(5, 1'000, 100'000), 32 * retry_first_s);
-  EXPECT_EQ(retry_after_s(20, 1'000, 100'000), retry_max_s);
-  EXPECT_EQ(retry_after_s(~0u, 1'000, 100'000), retry_max_s);
-  EXPECT_EQ(retry_after_s(20, 1'000, 1'100), 100 + expiry_margin_s + 1);
-  EXPECT_EQ(retry_after_s(20, 1'100 + expiry_margin_s, 1'100), 1u);
-  EXPECT_EQ(retry_after_s(20, 1'101 + expiry_margin_s, 1'100), retry_max_s);
-  EXPECT_EQ(retry_after_s(3, 1'000, std::numeric_limits<std::int64_t>::max() / 2), 40u);
+  EXPECT_EQ(retry_after_s(0, 100'000), retry_first_s);
+  EXPECT_EQ(retry_after_s(1, 100'000), 2 * retry_first_s);
+  EXPECT_EQ(retry_after_s(5, 100'000), 32 * retry_first_s);
+  EXPECT_EQ(retry_after_s(20, 100'000), retry_max_s);
+  EXPECT_EQ(retry_after_s(~0u, 100'000), retry_max_s);
+  EXPECT_EQ(retry_after_s(20, 161), 161u);
+  EXPECT_EQ(retry_after_s(20, 1), 1u);
+  EXPECT_EQ(retry_after_s(20, 0), retry_max_s);
+  EXPECT_EQ(retry_after_s(20, -5), retry_max_s);
+  EXPECT_EQ(retry_after_s(3, std::numeric_limits<std::int64_t>::max()), 40u);
 }
 
 TEST(ProofOf, AnEndlessAuthorizationNeverExpires) {
   ChainAnswer unused;
   unused.outcome = ChainAnswer::Outcome::not_used;
-  unused.time_s = 1'800'000'000;
+  unused.expired_s = 1'800'000'000;
   EXPECT_FALSE(proof_of(unused, std::numeric_limits<std::int64_t>::max()));
   EXPECT_TRUE(proof_of(unused, 0));
 }
