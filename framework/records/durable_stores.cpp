@@ -20,6 +20,7 @@ namespace limits = base::limits;
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t clock_age_ms_max = 1'000;
 constexpr std::int64_t retry_pause_ms = 50;
+constexpr std::int64_t patience_ns_max = 500'000;
 constexpr std::size_t queue_max = 1 << 16;
 constexpr std::size_t group_applies_max = 256;
 constexpr std::size_t group_bytes_max = 8 * 1024 * 1024;
@@ -269,16 +270,17 @@ void DurableStores::run() {
   base::name_this_thread("records");
   Jobs waiting;
   while (!is_abandoned_ && !is_broken_) {
-    const auto patience = runtime::Deadline::after_ms(waiting.empty() ? clock_age_ms_max : 0);
-    Jobs fresh;
-    (void)queue_.take(fresh, 1, patience);
-    std::move(fresh.begin(), fresh.end(), std::back_inserter(waiting));
+    take(waiting);
     const bool is_over = waiting.empty() || runtime::now_ns() > drain_until_ns_;
     if (is_abandoned_ || (is_draining_ && is_over)) break;
     if (runtime::now_ns() - clock_read_ns_ > clock_age_ms_max * ns_per_ms) read_clock();
     Jobs group = next_group(waiting);
+    const std::size_t answered = group.size();
+    const std::int64_t start_ns = runtime::now_ns();
     while (!group.empty() && attempt(group) == Next::again && !is_abandoned_) {
     }
+    group_ns_ = runtime::now_ns() - start_ns;
+    expected_ = answered + waiting.size() + queue_.size();
   }
   // A crash, a database that is given up, or a stop that took too long: certainly not written.
   Jobs fresh;
@@ -286,6 +288,18 @@ void DurableStores::run() {
   std::move(fresh.begin(), fresh.end(), std::back_inserter(waiting));
   for (const auto& job : waiting) (void)job->move(Job::State::queued, Job::State::taken);
   refuse_all(waiting, StoreOutcome::unavailable);
+}
+
+void DurableStores::take(Jobs& waiting) {
+  const auto take_more = [&](std::size_t wanted, runtime::Deadline until) {
+    Jobs fresh;
+    (void)queue_.take(fresh, wanted, until);
+    std::move(fresh.begin(), fresh.end(), std::back_inserter(waiting));
+  };
+  take_more(1, runtime::Deadline::after_ms(waiting.empty() ? clock_age_ms_max : 0));
+  if (waiting.empty() || waiting.size() >= expected_) return;
+  const std::int64_t patience_ns = std::min(group_ns_ / 4, patience_ns_max);
+  take_more(expected_ - waiting.size(), {runtime::now_ns() + patience_ns});
 }
 
 // Takes the first of those that wait, and of the others what may go with it.

@@ -1,0 +1,146 @@
+// What a paid call costs the store of its lane: three applies, one after the other, each durable
+// before the next (claim, keep the reply, note the settlement), by concurrent callers on both
+// databases. Beside it how fast the bare disk makes small appends durable, one at a time, before
+// and after: `per_fdatasync` is how many applies were answered in the mean time of one of those.
+#include <benchmark/benchmark.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <turnpike/call.h>
+
+#include "base/ids.h"
+#include "base/sources.h"
+#include "records/durable_stores.h"
+#include "support/stores.h"
+
+namespace turnpike::records {
+namespace {
+
+class PatientCall final : public Call {
+ public:
+  [[nodiscard]] std::string_view request_id() const noexcept override { return "bench"; }
+  [[nodiscard]] std::int64_t deadline_ns() const noexcept override {
+    return runtime::Deadline::after_ms(30'000).ns;
+  }
+  [[nodiscard]] bool cancelled() const noexcept override { return false; }
+  bool sleep_ms(std::uint32_t) noexcept override { return false; }
+};
+
+// What each took.
+void append_durably(std::vector<double>& took_us) {
+  const support::TemporaryDirectory directory;
+  const int file = ::open((directory.path() + "/bare").c_str(), O_CREAT | O_WRONLY, 0600);
+  const std::string page(4096, 'x');
+  for (int at = 0; at < 300; ++at) {
+    const auto start = std::chrono::steady_clock::now();
+    if (::write(file, page.data(), page.size()) < 0 || ::fdatasync(file) != 0) std::abort();
+    took_us.push_back(
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+            .count());
+  }
+  ::close(file);
+}
+
+class Bench {
+ public:
+  explicit Bench(storage::Engine engine) : database_(engine, 4), node_(database_.open()) {
+    if (!stores_.start().ok()) std::abort();
+  }
+  ~Bench() { stores_.stop(); }
+
+  double groups() const {
+    const std::string text = metrics_->text();
+    const std::string_view name = "\nturnpike_store_groups_total ";
+    return std::stod(text.substr(text.find(name) + name.size()));
+  }
+
+  // False when anything was not applied.
+  bool pay(Random& random) {
+    std::array<std::uint8_t, 32> digest{};
+    random.fill(digest);
+    const std::string key = "payment/" + base::hex(digest);
+    const std::string index = "open/" + base::hex(digest);
+    PatientCall call;
+    const StoreCheck absent[] = {{key, 0}};
+    const StoreWrite claim[] = {{key, claim_}, {index, ""}};
+    const StoreApplied claimed = store_->apply(absent, claim, call);
+    const StoreCheck is_claimed[] = {{key, claimed.version}};
+    const StoreWrite settling[] = {{key, reply_}};
+    const StoreApplied settles = store_->apply(is_claimed, settling, call);
+    const StoreCheck is_settling[] = {{key, settles.version}};
+    const StoreWrite settled[] = {{key, reply_}, {index, {}}};
+    return store_->apply(is_settling, settled, call).outcome == StoreOutcome::applied;
+  }
+
+ private:
+  const std::string claim_ = std::string(400, 'c');
+  const std::string reply_ = std::string(1'400, 'r');
+  support::TestStore database_;
+  std::unique_ptr<storage::Node> node_;
+  std::unique_ptr<base::Log> log_ = base::make_silent_log();
+  std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
+  base::SystemClock clock_;
+  base::SystemRandom random_;
+  runtime::BlockingPool pool_{2, 64};
+  DurableStores stores_{node_->records(), {clock_, random_, *log_, *metrics_, pool_, nullptr}};
+  std::unique_ptr<Store> store_ = stores_.store_of("bench");
+};
+
+void pay(benchmark::State& state) {
+  const auto engine = static_cast<storage::Engine>(state.range(0));
+  const int callers = static_cast<int>(state.range(1));
+  Bench bench(engine);
+  std::vector<double> bare_us;
+  append_durably(bare_us);
+  const int payments_each = callers == 1 ? 1'000 : 6'400 / callers;
+  std::int64_t payments = 0;
+  double seconds = 0;
+  for (auto _ : state) {
+    std::atomic<int> refused = 0;
+    std::vector<std::thread> threads;
+    const auto start = std::chrono::steady_clock::now();
+    for (int caller = 0; caller < callers; ++caller) {
+      threads.emplace_back([&] {
+        base::SystemRandom random;
+        for (int at = 0; at < payments_each; ++at) refused += bench.pay(random) ? 0 : 1;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (refused != 0) state.SkipWithError("an apply was refused");
+    payments += static_cast<std::int64_t>(callers) * payments_each;
+  }
+  append_durably(bare_us);
+  const auto applies = 3 * static_cast<double>(payments);
+  const auto count = static_cast<double>(bare_us.size());
+  const double mean_us = std::accumulate(bare_us.begin(), bare_us.end(), 0.0) / count;
+  std::nth_element(bare_us.begin(), bare_us.begin() + 300, bare_us.end());
+  state.SetItemsProcessed(payments);
+  state.counters["fdatasync_p50_us"] = bare_us[300];
+  state.counters["fdatasync_mean_us"] = mean_us;
+  state.counters["per_fdatasync"] = applies / seconds * mean_us / 1e6;
+  state.counters["group"] = applies / bench.groups();
+  state.counters["group_us"] = seconds * 1e6 / bench.groups();
+  state.SetLabel(support::name_of(engine) + ", " + std::to_string(callers) + " callers");
+}
+BENCHMARK(pay)
+    ->ArgsProduct({{static_cast<int>(storage::Engine::sqlite),
+                    static_cast<int>(storage::Engine::postgres)},
+                   {1, 32, 256}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace turnpike::records
+
+BENCHMARK_MAIN();
