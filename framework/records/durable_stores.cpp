@@ -23,6 +23,8 @@ constexpr std::int64_t retry_pause_ms = 50;
 constexpr std::int64_t patience_ns_max = 500'000;
 constexpr std::size_t queue_max = 1 << 16;
 constexpr std::size_t group_applies_max = 256;
+// PostgreSQL has locks for 6,400 keys by default, of all groups of all nodes.
+constexpr std::size_t group_keys_max = 512;
 constexpr std::size_t group_bytes_max = 8 * 1024 * 1024;
 constexpr std::size_t chance_bytes = 512;
 constexpr std::uint32_t read_threads_max = 4;
@@ -43,8 +45,10 @@ struct HashOfName {
 // The keys that a group names; of each, whether it is written.
 class NamedKeys {
  public:
-  // False, taking nothing, when a key that one of the two writes is named by the other.
+  // False, taking nothing, when they would be too many, or when a key that one of the two writes is
+  // named by the other.
   bool take(const Apply& apply) {
+    if (written_.size() + apply.checks.size() + apply.writes.size() > group_keys_max) return false;
     for (const StoreCheck& check : apply.checks) {
       const auto known = written_.find({apply.plugin, check.key});
       if (known != written_.end() && known->second) return false;

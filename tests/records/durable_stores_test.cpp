@@ -134,12 +134,12 @@ class DurableStoresTest : public testing::Test {
   }
   std::string metrics() { return running_->metrics->text(); }
 
+  runtime::Lines lines_{true, 1};  // ends after the Thread that wakes its fibers
   support::ManualClock clock_;
   support::SeededRandom random_{1};
   ScriptedTable table_;
   std::optional<Running> running_;
   std::unique_ptr<Store> store_;
-  runtime::Lines lines_{true, 1};
 };
 
 TEST_F(DurableStoresTest, WhatCameDuringAWriteGoesTogetherInTheNext) {
@@ -326,6 +326,31 @@ TEST_F(DurableStoresTest, TheBytesThatWaitAreBounded) {
   for (std::size_t at = 1; at + 1 < table_.groups.size(); ++at) {
     EXPECT_LE(table_.groups[at].size(), 4u);  // 8 MiB
   }
+}
+
+TEST_F(DurableStoresTest, TheKeysOfAGroupAreBounded) {
+  constexpr std::size_t group_keys_max = 512;
+  hold_the_writer();
+  std::vector<std::string> keys;  // one byte each in the names of groups
+  for (std::size_t at = 0; at < base::limits::store_keys_max; ++at) {
+    keys.push_back(std::string(1, char('!' + at)));
+  }
+  std::vector<std::unique_ptr<Store>> stores;
+  for (int at = 0; at < 20; ++at) {
+    stores.push_back(running_->stores.store_of("q" + std::to_string(at)));
+    start([&keys, store = stores.back().get()] {
+      Writes writes;
+      for (const std::string& key : keys) writes.push_back({key, "v"});
+      TestCall call;
+      EXPECT_EQ(store->apply({}, writes, call).outcome, StoreOutcome::applied);
+    });
+  }
+  start([this] { open(); });
+  lines_.join();
+  ASSERT_EQ(table_.groups.size(), 4u);
+  EXPECT_EQ(table_.groups[1].size(), group_keys_max);
+  EXPECT_EQ(table_.groups[2].size(), group_keys_max);
+  EXPECT_EQ(table_.groups[3].size(), 4 * keys.size());
 }
 
 TEST_F(DurableStoresTest, TheDatabasesClockGoesOnBetweenTwoLooks) {

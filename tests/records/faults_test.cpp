@@ -159,6 +159,22 @@ TEST_F(PostgresFaults, AServerThatIsAwayIsToldWithinTheDeadline) {
   EXPECT_EQ(value("a"), "(none)") << "whoever asked for it has left";
 }
 
+TEST_F(PostgresFaults, TheClockIsTheServers) {
+  support::ManualClock clock(0);  // in 1970
+  auto node = storage::Node::open(on_->database.settings("other"), storage::Role::tool,
+                                  {clock, on_->database.random});
+  ASSERT_TRUE(node.ok()) << node.error();
+  Running running((*node)->records(), clock, on_->database.random);
+  const auto store = running.stores.store_of("p");
+  const auto server_ms = [this] {
+    return outside_
+        ->query_once("SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS ms", "i")
+        .number(0, 0);
+  };
+  EXPECT_LE(store->now_ms(), server_ms());  // this process's clock stands
+  EXPECT_GT(store->now_ms(), server_ms() - 60'000);
+}
+
 class PostgresOutcome : public PostgresFaults {
  protected:
   void SetUp() override {
