@@ -71,7 +71,7 @@ Result<FacilitatorSettings> read_facilitator(const Settings& settings) {
     done = read_number(settings, "verify_timeout_ms", read.verify_timeout_ms, 1, 60'000);
   }
   if (done.ok()) {
-    done = read_number(settings, "settle_timeout_ms", read.settle_timeout_ms, 1, 600'000);
+    done = read_number(settings, "settle_timeout_ms", read.settle_timeout_ms, 1, 300'000);
   }
   if (!done.ok()) return std::move(done).error();
   auto allow = settings.boolean("allow_private_addresses", false);
@@ -367,15 +367,16 @@ Settlement Facilitators::settle(const FacilitatorRequest& request, Call& call,
 Settlement Facilitators::settle_in_order(const FacilitatorRequest& request, Call& call,
                                          std::string_view first) {
   const std::string body = body_of(request);
+  const std::int64_t begin_ns = host_.clock().monotonic_ns();
   Settlement settlement;
   settlement.outcome = Settlement::Outcome::not_sent;
   for (Facilitator* const facilitator : order_for(request, first)) {
-    auto answer = settle_once(*facilitator, request, body, call);
+    auto answer = settle_once(*facilitator, request, body, begin_ns, call);
     if (!answer) continue;
     if (answer->outcome == Settlement::Outcome::pending) {
       // It now only looks after its transaction. Whatever else it says than that this is confirmed
       // proves nothing about the transaction that it named.
-      auto confirmed = settle_once(*facilitator, request, body, call);
+      auto confirmed = settle_once(*facilitator, request, body, begin_ns, call);
       if (confirmed && confirmed->outcome == Settlement::Outcome::settled) {
         answer = std::move(confirmed);
       }
@@ -387,13 +388,17 @@ Settlement Facilitators::settle_in_order(const FacilitatorRequest& request, Call
   return settlement;
 }
 
-// Nothing: certainly not sent.
+// Within the facilitator's time since `begin_ns`. Nothing: certainly not sent.
 std::optional<Settlement> Facilitators::settle_once(Facilitator& facilitator,
                                                     const FacilitatorRequest& request,
-                                                    const std::string& body, Call& call) {
+                                                    const std::string& body, std::int64_t begin_ns,
+                                                    Call& call) {
+  const std::int64_t passed_ms = (host_.clock().monotonic_ns() - begin_ns) / ns_per_ms;
+  const std::int64_t left_ms = facilitator.settings.settle_timeout_ms - passed_ms;
+  if (left_ms <= 0) return std::nullopt;
   JsonRequest to_send =
       facilitator.request(facilitator.settle_url, facilitator.settings.settle_headers,
-                          facilitator.settings.settle_timeout_ms);
+                          static_cast<std::uint32_t>(left_ms));
   to_send.body = body;
   to_send.fresh_connection = true;
   to_send.is_cancellable = false;

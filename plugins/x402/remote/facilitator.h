@@ -31,7 +31,8 @@ struct FacilitatorSettings {
   bool lacks_secret = false;  // then it is never asked
   bool allow_private_addresses = false;
   std::uint32_t verify_timeout_ms = 10'000;
-  // Longer than a facilitator waits for a confirmation: its SDK gives a settlement 90 s.
+  // Of one settlement with all that is asked for it. Longer than a facilitator waits for a
+  // confirmation: its SDK gives a settlement 90 s.
   std::uint32_t settle_timeout_ms = 90'000;
 };
 
@@ -88,8 +89,9 @@ class Facilitators {
 
   // Once the request may have left, its outcome is what this one facilitator said; but on
   // `settlement_pending` with a hash it is asked once more with the identical body (x402.md 7.1).
-  // Goes on although the caller left. `first` is the URL of the one to ask before the others: for
-  // an attempt after an unknown outcome the one that was asked then, which may remember it.
+  // All of it takes at most the settle_timeout_ms of those asked. Goes on although the caller left.
+  // `first` is the URL of the one to ask before the others: for an attempt after an unknown outcome
+  // the one that was asked then, which may remember it.
   Settlement settle(const FacilitatorRequest& request, Call& call,
                     std::string_view first = {}) noexcept;
 
@@ -102,7 +104,7 @@ class Facilitators {
   Verification verify_in_order(const FacilitatorRequest& request, Call& call);
   Settlement settle_in_order(const FacilitatorRequest& request, Call& call, std::string_view first);
   std::optional<Settlement> settle_once(Facilitator& facilitator, const FacilitatorRequest& request,
-                                        const std::string& body, Call& call);
+                                        const std::string& body, std::int64_t begin_ns, Call& call);
   bool refresh(Facilitator& facilitator, Call& call);
   void note(Facilitator& facilitator, bool is_success, std::string_view doing,
             std::string_view problem);

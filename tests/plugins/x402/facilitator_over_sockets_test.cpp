@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
+#include <thread>
+#include <vector>
 
 #include "plugin/call_by_hand.h"
 #include "plugin/host.h"
@@ -165,6 +168,48 @@ TEST_F(OverSocketsTest, ARedirectIsNotFollowed) {
   use({redirects.url()});
   twice([&] { EXPECT_EQ(settle().outcome, Outcome::unknown); });
   EXPECT_THAT(other.requests(), IsEmpty());
+}
+
+TEST_F(OverSocketsTest, AnyThreadMayAskAtAnyTime) {
+  const std::string all = R"({"isValid":true,"kinds":[{"x402Version":2,"scheme":"exact",)"
+                          R"("network":"eip155:84532"}],)" +
+                          settled_body().substr(1);
+  RawUpstream server{reply_of(200, all)};
+  RawUpstream gone{"x"};
+  const std::string closed = gone.url();
+  gone.close();
+  use({closed, server.url()});
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int number = 0; number < 4; ++number) {
+    threads.emplace_back([&, number] {
+      for (int round = 0; round < 10; ++round) {
+        plugin::CallByHand call;
+        bool is_right = true;
+        switch ((number + round) % 4) {
+          case 0:
+            is_right = facilitators_->settle(request_, call).outcome == Outcome::settled;
+            break;
+          case 1:
+            is_right =
+                facilitators_->verify(request_, call).outcome == Verification::Outcome::valid;
+            break;
+          case 2:
+            is_right = !facilitators_->refresh_supported(call) &&
+                       facilitators_->supports("exact", "eip155:84532") &&
+                       facilitators_->extra_of("exact", "eip155:84532").has_value();
+            break;
+          default:
+            is_right = facilitators_->state().size() == 2;
+        }
+        wrong += is_right ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(facilitators_->state()[0].is_behind);
+  EXPECT_FALSE(facilitators_->state()[1].is_behind);
 }
 
 }  // namespace

@@ -444,6 +444,22 @@ TEST_F(FacilitatorsTest, APendingOneIsAskedOnceMoreAndOnlyAConfirmationCounts) {
   }
 }
 
+TEST_F(FacilitatorsTest, ASettlementTakesNoLongerThanItsTimeout) {
+  const std::int64_t end_ns = host_.scripted_clock.monotonic_ns() + 90'000'000'000;
+  const auto pending_after = [this](std::int64_t ms) {
+    ScriptedHost::Answer pending = answer(200, failed_body("settlement_pending", hash));
+    pending.then = [this, ms](const Call&) { host_.scripted_clock.advance_ms(ms); };
+    return pending;
+  };
+  host_.script = {pending_after(60'000), answer(200, settled_body())};
+  EXPECT_EQ(settle().outcome, Outcome::settled);
+  EXPECT_EQ(host_.seen.at(0).deadline_ns, end_ns);
+  EXPECT_EQ(host_.seen.at(1).deadline_ns, end_ns);
+  host_.script = {pending_after(90'000), answer(200, settled_body())};
+  EXPECT_EQ(settle().outcome, Outcome::pending);
+  EXPECT_THAT(host_.seen, SizeIs(3));
+}
+
 TEST_F(FacilitatorsTest, SolanaTransactionsAreSignatures) {
   bool is_typed = false;
   json body = settled_body();
