@@ -1,7 +1,8 @@
 // What a paid call costs the store of its lane: three applies, one after the other, each durable
-// before the next (claim, keep the reply, note the settlement), by concurrent callers on both
-// databases. Beside it how fast the bare disk makes small appends durable, one at a time, before
-// and after: `per_fdatasync` is how many applies were answered in the mean time of one of those.
+// before the next (claim, keep the reply, note the settlement), by concurrent callers, fibers of
+// two loops as in the gateway, on both databases. Beside it how fast the bare disk makes small
+// appends durable, one at a time, before and after: `per_fdatasync` is how many applies were
+// answered in the mean time of one of those.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,7 +14,6 @@
 #include <memory>
 #include <numeric>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <turnpike/call.h>
@@ -21,6 +21,7 @@
 #include "base/ids.h"
 #include "base/sources.h"
 #include "records/durable_stores.h"
+#include "runtime/runtime.h"
 #include "support/stores.h"
 
 namespace turnpike::records {
@@ -99,6 +100,9 @@ class Bench {
 void pay(benchmark::State& state) {
   const auto engine = static_cast<storage::Engine>(state.range(0));
   const int callers = static_cast<int>(state.range(1));
+  runtime::Runtime runtime({.loops = 2});
+  const auto& loops = runtime.loops();
+  runtime::Semaphore ended{0};
   Bench bench(engine);
   std::vector<double> bare_us;
   append_durably(bare_us);
@@ -107,15 +111,17 @@ void pay(benchmark::State& state) {
   double seconds = 0;
   for (auto _ : state) {
     std::atomic<int> refused = 0;
-    std::vector<std::thread> threads;
     const auto start = std::chrono::steady_clock::now();
     for (int caller = 0; caller < callers; ++caller) {
-      threads.emplace_back([&] {
+      loops[static_cast<std::size_t>(caller) % loops.size()]->spawn([&] {
         base::SystemRandom random;
         for (int at = 0; at < payments_each; ++at) refused += bench.pay(random) ? 0 : 1;
+        ended.release();
       });
     }
-    for (std::thread& thread : threads) thread.join();
+    for (int caller = 0; caller < callers; ++caller) {
+      (void)ended.acquire(runtime::Deadline::never());
+    }
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (refused != 0) state.SkipWithError("an apply was refused");
     payments += static_cast<std::int64_t>(callers) * payments_each;

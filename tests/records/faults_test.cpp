@@ -23,7 +23,7 @@ class PostgresFaults : public testing::Test {
     outside_ = connect();
   }
   void TearDown() override {
-    if (outside_ != nullptr && !outside_->broken()) wait_for_standby("");
+    if (outside_ != nullptr && !outside_->broken()) let_answers_go();
   }
   std::unique_ptr<Connection> connect() {
     return storage::Database(on_->database.settings()).connect();
@@ -31,11 +31,30 @@ class PostgresFaults : public testing::Test {
   static void run(Connection& connection, const std::string& sql) {
     (void)connection.query_once(sql, "t");
   }
-  // With a standby that is not there, commits are durable here and wait before they are answered.
-  void wait_for_standby(const std::string& name) {
+  void name_standby(const std::string& name) {
     outside_->run_once("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
     run(*outside_, "SELECT pg_reload_conf()::text");
   }
+  // With a standby that is not there, commits are durable here and wait before they are answered:
+  // all of them, once the first is seen to.
+  void hold_answers() {
+    outside_->run_once("CREATE TABLE probe (n BIGINT)");
+    name_standby("nobody");
+    std::thread probe([this] {
+      const auto session = connect();
+      try {
+        while (true) session->run_once("INSERT INTO probe VALUES (1)");
+      } catch (const storage::StoreError&) {
+        // It was seen to wait, and ended.
+      }
+    });
+    wait_until_there_is("pg_stat_activity WHERE wait_event = 'SyncRep'");
+    run(*outside_,
+        "SELECT COUNT(pg_terminate_backend(pid))::text FROM pg_stat_activity"
+        " WHERE wait_event = 'SyncRep'");
+    probe.join();
+  }
+  void let_answers_go() { name_standby(""); }
   std::int64_t count(const std::string& where) {
     return outside_->query_once("SELECT COUNT(*) FROM " + where, "i").number(0, 0);
   }
@@ -119,7 +138,7 @@ TEST_F(PostgresFaults, ARestartOfTheServerCostsNoApplyAndDoublesNone) {
 TEST_F(PostgresFaults, ACommitWhoseAnswerIsLostIsFoundOut) {
   const StoreApplied before = apply({}, {{"kept", "1"}, {"removed", "1"}});
   ASSERT_EQ(before.outcome, StoreOutcome::applied);
-  wait_for_standby("nobody");
+  hold_answers();
   StoreApplied claimed;
   StoreApplied refused;
   StoreApplied removed;
@@ -128,7 +147,7 @@ TEST_F(PostgresFaults, ACommitWhoseAnswerIsLostIsFoundOut) {
   std::thread refuse([&] { refused = apply({{"kept", 0}}, {{"other", "x"}}); });
   std::thread remove([&] { removed = apply({{"removed", before.version}}, {{"removed", {}}}); });
   end_sessions();
-  wait_for_standby("");
+  let_answers_go();
   for (std::thread* thread : {&claim, &refuse, &remove}) thread->join();
   EXPECT_EQ(claimed.outcome, StoreOutcome::applied);
   EXPECT_EQ(refused.outcome, StoreOutcome::conflict);
@@ -141,9 +160,9 @@ TEST_F(PostgresFaults, ACommitWhoseAnswerIsLostIsFoundOut) {
 
 TEST_F(PostgresFaults, ACommitThatIsNotFoundOutInTimeIsUnknownAndThere) {
   ASSERT_EQ(apply({}, {{"a", "1"}}).outcome, StoreOutcome::applied);
-  wait_for_standby("nobody");
+  hold_answers();
   EXPECT_EQ(apply({{"b", 0}}, {{"b", "1"}}, 300).outcome, StoreOutcome::unknown);
-  wait_for_standby("");
+  let_answers_go();
   EXPECT_EQ(apply({{"c", 0}}, {{"c", "1"}}).outcome, StoreOutcome::applied);
   EXPECT_EQ(value("b"), "1");
 }
