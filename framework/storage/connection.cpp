@@ -139,6 +139,13 @@ Connection::Connection(const Settings& settings, const std::string& target) {
 
 Connection::~Connection() = default;
 
+void Connection::ask_postgres(const std::string& target) {
+  const std::unique_ptr<PGconn, decltype(&PQfinish)> asked(PQconnectdb(target.c_str()), PQfinish);
+  if (PQstatus(asked.get()) != CONNECTION_OK) {
+    throw StoreError(StoreError::Kind::unavailable, PQerrorMessage(asked.get()));
+  }
+}
+
 Engine Connection::engine() const noexcept { return machine_->engine; }
 bool Connection::broken() const noexcept { return machine_->is_broken; }
 

@@ -92,6 +92,10 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
+  // Connects to that PostgreSQL and leaves again; throws StoreError. Poco does not free what it
+  // could not connect, 36 kB each time: so one that was away is asked before it is tried again.
+  static void ask_postgres(const std::string& target);
+
   [[nodiscard]] Engine engine() const noexcept;
   // REQUIRES: `query` has static storage and is used with the same kinds of values every time.
   Rows run(const Query& query, std::initializer_list<Value> values = {});

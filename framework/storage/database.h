@@ -8,6 +8,7 @@
 // when the session proves dead and nothing was written, once more on a fresh one.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -65,6 +66,7 @@ class Database {
   const std::string target_;
   const std::vector<std::string> prelude_;
   std::mutex writer_;
+  mutable std::atomic<bool> was_away_ = false;  // when last connected to
   SessionPool pool_;
 };
 

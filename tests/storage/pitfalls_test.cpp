@@ -1,5 +1,6 @@
 // The faults of Poco::Data that concern this folder, each shown to be handled.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <atomic>
 #include <chrono>
@@ -395,6 +396,18 @@ TEST_F(PostgresRestart, CostsNobodyAmongManyAtOnce) {
   }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(failures, 0);
+}
+
+TEST_F(PostgresRestart, AskingForAServerThatIsAwayCostsNoMemory) {
+  server_->stop();
+  EXPECT_THROW((void)database_->connect(), StoreError);
+  const std::size_t before_bytes = ::mallinfo2().uordblks;
+  for (int tries = 0; tries < 100; ++tries) {
+    EXPECT_THROW((void)database_->connect(), StoreError);
+  }
+  EXPECT_LT(::mallinfo2().uordblks, before_bytes + 256 * 1024);
+  server_->start();
+  EXPECT_EQ(database_->connect()->run(count_rows).number(0, 0), 0);
 }
 
 TEST_F(PostgresRestart, SessionsOpenedAfterItAreKept) {
