@@ -70,7 +70,7 @@ class OpenLane final : public Lane {
   class OpenTicket final : public Ticket {
    public:
     Finish settle(const ReplyView&, Call&) override { return Charged{}; }
-    void release(Outcome, int, Call&) override {}
+    std::optional<Refusal> release(Outcome, int, Call&) override { return std::nullopt; }
   };
   class Bound final : public BoundLane {
    public:

@@ -194,6 +194,9 @@ struct Gateway final : Backend {
                            invocation, writer);
   }
   std::shared_ptr<const catalog::View> view() override { return nullptr; }
+  Result<Document, base::Error> document(std::string_view) override {
+    return base::Error{base::ErrorCode::request_not_found, "", 0};
+  }
   Health health() override { return {}; }
 
   [[nodiscard]] std::string paid_head() const {

@@ -87,5 +87,9 @@ int run_ledger_verify(const CommonOptions& options, const LedgerVerifyWords& wor
 int run_ledger_checkpoint(const CommonOptions& options, const std::string& out);
 int run_ledger_key(const CommonOptions& options);
 int run_version(const CommonOptions& options);
+// A command that a lane plugin brings, with all its arguments; nothing: none brings it. Throws
+// CLI::ParseError.
+std::optional<int> run_lane_command(const std::string& word,
+                                    const std::vector<std::string>& arguments);
 
 }  // namespace turnpike::app

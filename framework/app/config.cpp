@@ -145,6 +145,15 @@ void read_plugins(const Settings* node, Config& config, std::vector<Problem>& pr
   for (const auto& [file, digest] : pins->fields) config.plugins_sha256[file] = digest.text;
 }
 
+// What the settings of a lane may be is the lane's to say, when it is bound.
+void read_lanes(const Settings* node, Config& config, std::vector<Problem>& problems) {
+  if (node == nullptr) return;
+  Section lanes(node, "lanes", problems);
+  for (const auto& [name, settings] : node->fields) {
+    if (lanes.child(name) != nullptr) config.lanes[name] = settings;
+  }
+}
+
 void read_host(Section& hosts, const std::string& name, HostConfig& host,
                std::vector<Problem>& problems) {
   Section section(hosts.child(name), "hosts." + name, problems);
@@ -220,6 +229,7 @@ Config decode(const Settings& tree, std::vector<Problem>& problems) {
   read_storage(top.child("storage"), config, problems);
   read_free(top.child("free"), config, problems);
   read_plugins(top.child("plugins"), config, problems);
+  read_lanes(top.child("lanes"), config, problems);
   Section(top.child("registry"), "registry", problems).path("path", config.registry_path);
   read_hosts(top.child("hosts"), config, problems);
   {

@@ -49,6 +49,7 @@ struct Config {
 
   std::string plugins_directory;                      // default: beside the binary
   std::map<std::string, std::string> plugins_sha256;  // file name -> hex; empty: not pinned
+  std::map<std::string, Settings> lanes;              // lane plugin -> its own settings
   std::string registry_path = "registry";
 
   HostConfig api{"127.0.0.1:8402", ""};

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <mutex>
@@ -19,9 +18,11 @@
 #include "app/command_line.h"
 #include "app/control.h"
 #include "app/gateway_backend.h"
+#include "app/lane_runner.h"
 #include "app/last_resort.h"
 #include "app/paths.h"
 #include "app/prober.h"
+#include "app/secrets.h"
 #include "app/stores.h"
 #include "app/version.h"
 #include "base/sources.h"
@@ -50,22 +51,6 @@ namespace {
 constexpr std::size_t cursor_key_bytes = 32;
 // Calls of blocking plugins that wait for a thread of the pool: beyond it they are refused at once.
 constexpr std::uint32_t calls_queued_max = 4'096;
-constexpr std::size_t secret_bytes_max = 64 * 1024;
-
-// Secrets come from the process's environment or from files; one final newline is not part of it.
-std::optional<std::string> read_secret(const registry::SecretReference& reference) {
-  if (reference.origin == registry::SecretReference::Origin::environment) {
-    const char* value = std::getenv(reference.name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-  }
-  std::ifstream stream(reference.name, std::ios::binary);
-  std::string value(secret_bytes_max, '\0');
-  stream.read(value.data(), static_cast<std::streamsize>(value.size()));
-  if (stream.gcount() == 0) return std::nullopt;
-  value.resize(static_cast<std::size_t>(stream.gcount()));
-  if (value.ends_with('\n')) value.pop_back();
-  return value;
-}
 
 std::string joined(const std::vector<plugin::LoadError>& errors) {
   std::string text = "plugins cannot be loaded:";
@@ -87,6 +72,13 @@ std::string answer_control(const std::string& line, const std::function<Reloaded
                         {"sequence", reloaded.generation->sequence},
                         {"payload_hash", reloaded.generation->payload_hash}}
       .dump();
+}
+
+bool takes_payments(std::span<const exchange::LaneSlot> lanes) {
+  return std::any_of(lanes.begin(), lanes.end(), [](const exchange::LaneSlot& slot) {
+    const auto headers = slot.lane->traits().credential_headers;
+    return std::find(headers.begin(), headers.end(), "payment-signature") != headers.end();
+  });
 }
 
 // What the reply of a call may take to reach its caller.
@@ -140,10 +132,12 @@ struct Gateway::Parts {
   std::optional<lanes::FreeLane> free;
   std::vector<exchange::ProviderSlot> providers;
   std::vector<exchange::LaneSlot> lanes;
+  std::vector<std::string> plugin_lanes;  // names of those that plugins brought
   std::unique_ptr<Generations> generations;
 
   std::string cursor_key;  // signs the cursors of all lists
   std::unique_ptr<Prober> prober;
+  std::unique_ptr<LaneRunner> lane_runner;
   std::unique_ptr<Chores> chores;
   std::unique_ptr<GatewayBackend> backend;
   std::unique_ptr<hosts::api::AccessLog> access_log;
@@ -176,6 +170,8 @@ Result<Unit, std::string> Gateway::start() {
   (void)reload();
   parts_->prober =
       std::make_unique<Prober>(*parts_->runtime, *parts_->generations, config_.probe_interval_ms);
+  parts_->lane_runner = std::make_unique<LaneRunner>(*parts_->runtime, *parts_->generations,
+                                                     *parts_->log, parts_->plugin_lanes);
   parts_->chores = std::make_unique<Chores>(
       parts_->node->usage(), identity::Accounts(parts_->node->accounts(), starter_grant(config_)),
       *parts_->log);
@@ -309,12 +305,22 @@ Result<Unit, std::string> Gateway::load_plugins() {
     if (loaded->provider() != nullptr) {
       parts_->providers.push_back({loaded->info().name, loaded->provider(), &loaded->host()});
     } else {
-      parts_->lanes.push_back({loaded->lane(), &loaded->host(), nullptr});
+      const auto settings = config_.lanes.find(loaded->info().name);
+      parts_->lanes.push_back({loaded->lane(), &loaded->host(),
+                               settings == config_.lanes.end() ? nullptr : &settings->second});
+      parts_->plugin_lanes.push_back(loaded->info().name);
     }
     parts_->log->write(Severity::info, "plugin_loaded",
                        {{"name", loaded->info().name},
                         {"version", loaded->info().version},
                         {"sha256", loaded->info().sha256}});
+  }
+  for (const auto& [name, settings] : config_.lanes) {
+    if (std::find(parts_->plugin_lanes.begin(), parts_->plugin_lanes.end(), name) ==
+        parts_->plugin_lanes.end()) {
+      return "lanes." + name + " (" + settings.file + ":" + std::to_string(settings.line) +
+             "): no lane plugin of this name is in " + options.directory.string();
+    }
   }
   return Unit{};
 }
@@ -329,21 +335,21 @@ Result<Unit, std::string> Gateway::make_generations() {
   parts_->free_host.emplace("free", *parts_->resources);
   parts_->free.emplace(*parts_->free_counts);
   parts_->lanes.push_back({&*parts_->free, &*parts_->free_host, nullptr});
-  parts_->generations = std::make_unique<Generations>(
-      Generations::Parts{.registry_path = config_.registry_path,
-                         .data_dir = config_.data_dir,
-                         .manifest = parts_->node->manifest(),
-                         .providers = parts_->providers,
-                         .lanes = parts_->lanes,
-                         .secrets = read_secret,
-                         .view = {.base_url = parts_->base_url,
-                                  .cursor_key = parts_->cursor_key,
-                                  .features = {.free_lane = true},
-                                  .http_status = hosts::api::http_status},
-                         .calls_per_upstream_max = config_.calls_per_upstream_max,
-                         .clock = parts_->clock,
-                         .log = *parts_->log,
-                         .metrics = *parts_->metrics});
+  parts_->generations = std::make_unique<Generations>(Generations::Parts{
+      .registry_path = config_.registry_path,
+      .data_dir = config_.data_dir,
+      .manifest = parts_->node->manifest(),
+      .providers = parts_->providers,
+      .lanes = parts_->lanes,
+      .secrets = read_secret,
+      .view = {.base_url = parts_->base_url,
+               .cursor_key = parts_->cursor_key,
+               .features = {.free_lane = true, .x402 = takes_payments(parts_->lanes)},
+               .http_status = hosts::api::http_status},
+      .calls_per_upstream_max = config_.calls_per_upstream_max,
+      .clock = parts_->clock,
+      .log = *parts_->log,
+      .metrics = *parts_->metrics});
   return Unit{};
 }
 
@@ -427,6 +433,7 @@ bool Gateway::stop() {
   parts.last_resort.arm(Deadline::after_ms(drain_ms + config_.give_up_timeout_ms));
   parts.stalls.store(nullptr);
   if (parts.prober != nullptr) parts.prober->cancel();
+  if (parts.lane_runner != nullptr) parts.lane_runner->cancel();
   bool whole = true;
   if (parts.server != nullptr) {
     parts.last_resort.now_waiting_for("calls");
@@ -453,10 +460,13 @@ bool Gateway::end_work(runtime::Deadline give_up) {
   if (parts.control != nullptr && !parts.control->stop(give_up)) return false;
   parts.last_resort.now_waiting_for("a probe");
   if (parts.prober != nullptr && !parts.prober->has_ended(give_up)) return false;
+  parts.last_resort.now_waiting_for("the work of a lane");
+  if (parts.lane_runner != nullptr && !parts.lane_runner->has_ended(give_up)) return false;
   parts.last_resort.now_waiting_for("calls");
   if (parts.server != nullptr && !parts.server->close(give_up)) return false;
   parts.control.reset();
   parts.prober.reset();
+  parts.lane_runner.reset();
   parts.server.reset();
   parts.last_resort.now_waiting_for("upstream connections");
   if (parts.client != nullptr) parts.client->stop();

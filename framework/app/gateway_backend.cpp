@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "exchange/live_call.h"
+
 namespace turnpike::app {
 
 GatewayBackend::GatewayBackend(const Parts& parts, const Caps& caps)
@@ -32,6 +34,28 @@ exchange::Served GatewayBackend::serve(const exchange::Invocation& invocation,
 std::shared_ptr<const catalog::View> GatewayBackend::view() {
   const auto program = parts_.generations.published().current();
   return program == nullptr ? nullptr : program->view;
+}
+
+Result<Document, base::Error> GatewayBackend::document(std::string_view path) {
+  constexpr std::int64_t document_timeout_ms = 3'000;
+  const auto program = parts_.generations.published().current();
+  if (program == nullptr) {
+    return base::Error{base::ErrorCode::registry_unavailable, "No registry is installed.", 1};
+  }
+  const exchange::Service& service = *program->service;
+  for (const exchange::LaneRow& row : service.lanes().rows) {
+    const auto& lane = service.lane(row);
+    const auto& paths = lane.traits.documents;
+    if (lane.bound == nullptr || std::find(paths.begin(), paths.end(), path) == paths.end()) {
+      continue;
+    }
+    exchange::LiveCall call("", runtime::Deadline::after_ms(document_timeout_ms), nullptr);
+    auto document = lane.bound->document(path, call);
+    if (document.ok() && *document) return **std::move(document);
+    if (document.ok()) break;
+    return base::Error{base::ErrorCode::gateway_internal, "The document cannot be made now.", 1};
+  }
+  return base::Error{base::ErrorCode::request_not_found, "There is no such document."};
 }
 
 hosts::api::Health GatewayBackend::health() {

@@ -39,6 +39,7 @@ class GatewayBackend final : public hosts::api::Backend {
   exchange::Served serve(const exchange::Invocation& invocation,
                          exchange::ReplyWriter& writer) override;
   std::shared_ptr<const catalog::View> view() override;
+  Result<Document, base::Error> document(std::string_view path) override;
   hosts::api::Health health() override;
 
   // Lets every loop take over the newest program, so that an idle one keeps no old one alive.

@@ -14,6 +14,9 @@ class LiveReadiness final : public catalog::ReadinessSource {
   [[nodiscard]] State state(std::uint32_t operation) const noexcept override {
     return service_->state(service_->program().operations()[operation]);
   }
+  [[nodiscard]] State payment_state(std::uint32_t operation) const noexcept override {
+    return service_->payment_state(service_->program().operations()[operation]);
+  }
 
  private:
   const std::shared_ptr<const exchange::Service> service_;
@@ -83,8 +86,10 @@ Reloaded Generations::try_reload() {
   if (!generation.ok()) return refused("database", generation.error().message);
   (*service)->installed_as(*generation);
   const registry::Installed installed{*compiled, *generation};
+  catalog::ViewOptions options = parts_.view;
+  options.features.x402 = options.features.x402 && (*compiled)->x402().enabled;
   auto view = std::make_shared<const catalog::View>(
-      installed, std::make_shared<const LiveReadiness>(*service), parts_.view);
+      installed, std::make_shared<const LiveReadiness>(*service), std::move(options));
   published_.publish(own({*service, std::move(view)}));
   return {*generation, {}};
 }

@@ -1,6 +1,7 @@
 // turnpike: the one binary. Parses the command line (CLI11: chosen for its subcommands and its
 // messages) and calls the subcommand.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -210,7 +211,16 @@ int main(int argc, char** argv) {
       [&] { return run_paths(options); });
   add_ledger_commands(app, options, words, code);
   add(app, "version", "Print the version", options, code, [&] { return run_version(options); });
+  app.footer(
+      "Lane plugins bring further commands, such as `turnpike x402`, which says more of itself.");
   try {
+    const auto own = app.get_subcommands({});
+    if (argc > 1 && argv[1][0] != '-' &&
+        std::none_of(own.begin(), own.end(),
+                     [&](const CLI::App* one) { return one->get_name() == argv[1]; })) {
+      const auto lane_code = run_lane_command(argv[1], {argv + 2, argv + argc});
+      if (lane_code) return *lane_code;
+    }
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
     return app.exit(help);

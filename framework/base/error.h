@@ -93,6 +93,15 @@ enum class Advice : std::uint8_t {
   X(idempotency_reply_not_stored, "idempotency.reply_not_stored", caller, never)                 \
   X(idempotency_outcome_unknown, "idempotency.outcome_unknown", caller, never)                   \
   X(x402_not_payable, "x402.not_payable", caller, never)                                         \
+  X(x402_payment_required, "x402.payment_required", caller, new_payment)                         \
+  X(x402_payment_malformed, "x402.payment_malformed", caller, never)                             \
+  X(x402_payment_refused, "x402.payment_refused", caller, new_payment)                           \
+  X(x402_settlement_failed, "x402.settlement_failed", caller, new_payment)                       \
+  X(x402_settlement_unknown, "x402.settlement_unknown", gateway, same_request)                   \
+  X(x402_in_progress, "x402.in_progress", caller, same_request)                                  \
+  X(x402_work_failed, "x402.work_failed", provider, same_request)                                \
+  X(x402_refund_owed, "x402.refund_owed", provider, never)                                       \
+  X(x402_unavailable, "x402.unavailable", gateway, after_delay)                                  \
   X(catalog_limit_invalid, "catalog.limit_invalid", caller, never)                               \
   X(catalog_cursor_invalid, "catalog.cursor_invalid", caller, never)                             \
   X(catalog_cursor_stale, "catalog.cursor_stale", caller, restart_paging)                        \

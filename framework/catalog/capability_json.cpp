@@ -75,28 +75,35 @@ Json methods_json(const registry::Route& route) {
   return methods;
 }
 
-Json x402_json(const registry::Price& price, Features features) {
-  const bool enabled = features.x402 && price.x402_enabled;
-  Json terms = Json::array();
-  if (enabled) {
-    for (const registry::X402Term& term : price.x402_terms) {
-      terms.push_back({{"scheme", term.scheme},
-                       {"network", term.network},
-                       {"asset", term.asset},
-                       {"atomic_amount", term.atomic_amount},
-                       {"offer_id", term.offer_id}});
-    }
+Json x402_json(const registry::Program& program, const registry::Operation& operation,
+               Features features) {
+  if (!is_paid_per_call(program, operation, features)) {
+    return {{"enabled", false}, {"terms", Json::array()}};
   }
-  return {{"enabled", enabled}, {"terms", std::move(terms)}};
+  Json terms = Json::array();
+  for (const registry::X402Term& term : program.prices()[*operation.price].x402_terms) {
+    terms.push_back({{"scheme", term.scheme},
+                     {"network", term.network},
+                     {"asset", term.asset},
+                     {"atomic_amount", term.atomic_amount},
+                     {"offer_id", term.offer_id}});
+  }
+  const PerCallPolicy& policy = program.routes()[operation.route].per_call;
+  Json x402 = {{"enabled", true}, {"terms", std::move(terms)}, {"flow", name_of(policy.flow)}};
+  if (policy.flow == PaymentFlow::upfront) x402["on_failure"] = name_of(policy.unearned);
+  return x402;
 }
 
 Json operations_json(const registry::Program& program, const registry::Route& route,
-                     Features features) {
+                     Features features, const ReadinessSource& readiness) {
   Json operations = Json::array();
   for (const std::uint32_t index : route.operations) {
     const registry::Operation& operation = program.operations()[index];
     Json entry = {{"method", name_of(operation.method)},
                   {"billing", billing_json(program, operation, features)}};
+    if (is_paid_per_call(program, operation, features)) {
+      entry["billing"]["x402"]["readiness"] = readiness_json(payment_readiness(index, readiness));
+    }
     if (features.free_lane && route.free_policy) {
       entry["free_rate_limit"] = free_rate_limit_json(program.free_policies()[*route.free_policy]);
     }
@@ -188,7 +195,13 @@ Json billing_json(const registry::Program& program, const registry::Operation& o
           {"price_version", price.version},
           {"credit_cost", price.credit_cost},
           {"no_charge_when", no_charge_json(operation.no_charge_when)},
-          {"x402", x402_json(price, features)}};
+          {"x402", x402_json(program, operation, features)}};
+}
+
+bool is_paid_per_call(const registry::Program& program, const registry::Operation& operation,
+                      Features features) noexcept {
+  return features.x402 && operation.price && program.prices()[*operation.price].x402_enabled &&
+         !program.routes()[operation.route].credential_required;
 }
 
 Json summary_json(const registry::Program& program, const registry::Route& route,
@@ -212,7 +225,7 @@ Json summary_json(const registry::Program& program, const registry::Route& route
 }
 
 Json capability_json(const registry::Program& program, const registry::Route& route,
-                     Features features, const ShownReadiness& readiness) {
+                     Features features, const ReadinessSource& readiness) {
   const registry::Provider& provider = program.providers()[route.provider];
   const registry::Upstream& upstream = program.upstreams()[route.upstream];
   const Json request = {{"query", query_policy_json(*route.query)},
@@ -233,8 +246,8 @@ Json capability_json(const registry::Program& program, const registry::Route& ro
       {"response",
        {{"success", success}, {"allowed_content_types", route.response->allowed_content_types}}},
       {"credential_required", route.credential_required},
-      {"operations", operations_json(program, route, features)},
-      {"readiness", readiness_json(readiness)}};
+      {"operations", operations_json(program, route, features, readiness)},
+      {"readiness", readiness_json(route_readiness(route, readiness))}};
 }
 
 std::string text_of(const Json& document) {

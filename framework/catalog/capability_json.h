@@ -27,13 +27,17 @@ Json body_policy_json(const registry::BodyPolicy& policy);
 Json billing_json(const registry::Program& program, const registry::Operation& operation,
                   Features features);
 
+// Whether the operation is offered for payment per call.
+bool is_paid_per_call(const registry::Program& program, const registry::Operation& operation,
+                      Features features) noexcept;
+
 // An entry of the list, without its readiness.
 Json summary_json(const registry::Program& program, const registry::Route& route,
                   Features features);
 
 // The `capability` object of a detail, readiness included.
 Json capability_json(const registry::Program& program, const registry::Route& route,
-                     Features features, const ShownReadiness& readiness);
+                     Features features, const ReadinessSource& readiness);
 
 // Compact text of a document; bytes that are not UTF-8 cannot come from a compiled program.
 std::string text_of(const Json& document);

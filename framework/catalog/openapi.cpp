@@ -222,7 +222,7 @@ std::string description_of(const registry::Program& program, const registry::Rou
       text += std::visit(NoChargeText{}, condition);
     }
     text += '.';
-    if (features.x402 && price.x402_enabled) text += " Can be paid per call by x402.";
+    if (is_paid_per_call(program, operation, features)) text += " Can be paid per call by x402.";
   } else {
     text = "Has no price now and cannot be called.";
   }
@@ -332,15 +332,57 @@ Json idempotency_key_parameter() {
         {"pattern", "^[!-~]+$"}}}};
 }
 
+// An amount in atomic units, as a decimal of whole tokens.
+std::string decimal_of(const std::string& atomic_amount, std::uint32_t decimals) {
+  std::string digits = atomic_amount;
+  if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');
+  if (decimals == 0) return digits;
+  digits.insert(digits.size() - decimals, 1, '.');
+  digits.erase(digits.find_last_not_of('0') + 1);
+  if (digits.ends_with('.')) digits.pop_back();
+  return digits;
+}
+
+// What payers' tools read before they ask for a challenge (draft-payment-discovery-00 and what
+// x402 crawlers read); the challenge itself decides.
+Json payment_info_json(const registry::Program& program, const registry::Operation& operation) {
+  Json info = {{"authMode", "payment"}, {"protocols", Json::array()}};
+  for (const registry::X402Term& term : program.prices()[*operation.price].x402_terms) {
+    info["protocols"].push_back({{"x402",
+                                  {{"scheme", term.scheme},
+                                   {"network", term.network},
+                                   {"asset", term.asset},
+                                   {"payTo", term.pay_to},
+                                   {"amount", term.atomic_amount}}}});
+    for (const registry::X402Asset& asset : program.x402().assets) {
+      const bool is_dollar = asset.name == "USD Coin" || asset.name == "USDC";
+      if (asset.network != term.network || asset.asset != term.asset || !is_dollar) continue;
+      info["price"] = {{"mode", "fixed"},
+                       {"currency", "USD"},
+                       {"amount", decimal_of(term.atomic_amount, asset.decimals)}};
+    }
+  }
+  return info;
+}
+
+Json payment_signature_parameter() {
+  return {{"name", "PAYMENT-SIGNATURE"},
+          {"in", "header"},
+          {"required", false},
+          {"description",
+           "An x402 V2 payment for this very request: base64 of the payload that answers the "
+           "`PAYMENT-REQUIRED` header of a 402. Never together with `Authorization`. The same "
+           "payment may be sent again: it is charged once and gets the stored reply."},
+          {"schema", {{"type", "string"}}}};
+}
+
 Json operation_json(const OpenApiInput& input, const registry::Route& route,
                     const registry::Operation& operation) {
   const registry::Program& program = input.program;
   const registry::Provider& provider = program.providers()[route.provider];
   const std::string fallback = std::string(name_of(operation.method)) + " " + route.matcher.pattern;
   Json security = Json::array({Json{{"ApiKey", Json::array()}}});
-  const bool pays_per_call = input.features.x402 && operation.price &&
-                             program.prices()[*operation.price].x402_enabled &&
-                             !route.credential_required;
+  const bool pays_per_call = is_paid_per_call(program, operation, input.features);
   if (pays_per_call) security.push_back(Json::object());
   Json document = {{"operationId", operation_id_of(operation.method, route.matcher.pattern)},
                    {"tags", Json::array({provider.name})},
@@ -349,6 +391,7 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
                    {"security", std::move(security)},
                    {"x-service-capability-id", route.id},
                    {"x-service-billing", billing_json(program, operation, input.features)}};
+  if (pays_per_call) document["x-payment-info"] = payment_info_json(program, operation);
   if (input.features.free_lane && route.free_policy) {
     document["x-service-free-variant"] =
         free_rate_limit_json(program.free_policies()[*route.free_policy]);
@@ -356,6 +399,7 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
   Json parameters = path_parameters_json(route.matcher);
   for (Json& parameter : query_parameters_json(route)) parameters.push_back(std::move(parameter));
   if (operation.price) parameters.push_back(idempotency_key_parameter());
+  if (pays_per_call) parameters.push_back(payment_signature_parameter());
   if (!parameters.empty()) document["parameters"] = std::move(parameters);
   if (operation.method == Method::post && !route.body->forbidden) {
     document["requestBody"] = request_body_json(route);

@@ -18,6 +18,11 @@ std::string_view default_reason(Condition condition) noexcept {
   return "The provider reports a state that the gateway does not know.";
 }
 
+ShownReadiness shown(const State& state) noexcept {
+  if (state.condition == Condition::ready) return {};
+  return {false, state.reason.empty() ? default_reason(state.condition) : state.reason};
+}
+
 }  // namespace
 
 ShownReadiness operation_readiness(const registry::Route& route, std::uint32_t operation,
@@ -26,9 +31,11 @@ ShownReadiness operation_readiness(const registry::Route& route, std::uint32_t o
     const std::string_view reason = route.readiness.reason;
     return {false, reason.empty() ? "The operator has blocked this operation." : reason};
   }
-  const State state = source.state(operation);
-  if (state.condition == Condition::ready) return {};
-  return {false, state.reason.empty() ? default_reason(state.condition) : state.reason};
+  return shown(source.state(operation));
+}
+
+ShownReadiness payment_readiness(std::uint32_t operation, const ReadinessSource& source) noexcept {
+  return shown(source.payment_state(operation));
 }
 
 ShownReadiness route_readiness(const registry::Route& route,

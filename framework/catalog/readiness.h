@@ -22,6 +22,10 @@ class ReadinessSource {
   // The live state of the operation with this index in Program::operations(). The reason stays
   // valid as long as the source.
   [[nodiscard]] virtual State state(std::uint32_t operation) const noexcept = 0;
+  // Whether it can also be paid for per call; asked of operations that offer it.
+  [[nodiscard]] virtual State payment_state(std::uint32_t /*operation*/) const noexcept {
+    return {};
+  }
 };
 
 // A reason is present exactly when not ready; valid as long as the Program and the source.
@@ -33,6 +37,9 @@ struct ShownReadiness {
 // The programmed readiness of the route comes first: it is the operator's word.
 ShownReadiness operation_readiness(const registry::Route& route, std::uint32_t operation,
                                    const ReadinessSource& source) noexcept;
+
+// Of paying for an operation per call.
+ShownReadiness payment_readiness(std::uint32_t operation, const ReadinessSource& source) noexcept;
 
 // A capability is ready when all its operations are: a page never promises more than holds.
 ShownReadiness route_readiness(const registry::Route& route,

@@ -169,8 +169,11 @@ Result<Document, base::Error> View::detail(std::string_view capability_id,
   const ShownReadiness shown = route_readiness(*route, *readiness_);
   std::string signature;
   append_signature(signature, shown);
+  for (const std::uint32_t operation : route->operations) {
+    append_signature(signature, payment_readiness(operation, *readiness_));
+  }
   if (Document kept = kept_.find(capability_id, signature, now_ms)) return kept;
-  const Json capability = capability_json(program, *route, options_.features, shown);
+  const Json capability = capability_json(program, *route, options_.features, *readiness_);
   std::string body = "{\"schema_version\":\"service.gateway.registry.capability-detail.v5\"," +
                      head_ + ",\"compiled_at\":\"" +
                      base::rfc3339(installed_.generation.compiled_at_ms) + "\",\"observed_at\":\"" +

@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(_turnpike_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Turnpike)
-foreach(_header abi call host lane message plugin provider result settings store)
+foreach(_header abi call host lane message plugin provider result settings state store)
   list(APPEND _turnpike_installed_headers ${TURNPIKE_SDK_INCLUDE_DIR}/turnpike/${_header}.h)
 endforeach()
 list(SORT _turnpike_installed_headers)

@@ -188,7 +188,13 @@ Passage::Refused Passage::check_ready() const {
   if (!operation_->price.has_value() && lane_->role != LaneRole::free) {
     return error(ErrorCode::billing_pricing_unavailable, "This operation has no price at present.");
   }
-  const State state = context_.service->state(*operation_);
+  State state = context_.service->state(*operation_);
+  if (state.condition == Condition::ready && lane_->role == LaneRole::payment) {
+    state = context_.service->payment_state(*operation_);
+    if (state.condition != Condition::ready) {
+      return error(ErrorCode::x402_unavailable, state.reason, 5);
+    }
+  }
   switch (state.condition) {
     case Condition::ready:
       return std::nullopt;
@@ -281,6 +287,10 @@ void Passage::admit_and_forward() {
   } else if (const auto* stored = std::get_if<Replay>(&admission)) {
     replay(*stored);
   } else if (const auto& ticket = std::get<std::unique_ptr<Ticket>>(admission)) {
+    // A payment may have been collected by now, which is not the upstream's time.
+    if (settle_timeout_ms() > limits::commit_budget_ms) {
+      call.restart({context_.clock.monotonic_ns() + std::int64_t{terms_->deadline_ms} * 1'000'000});
+    }
     forward(*ticket, call);
   } else {
     refuse(error(ErrorCode::gateway_plugin_fault, "The lane failed; nothing was charged."));
@@ -321,9 +331,17 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
   LiveCall releasing(invocation_.request_id,
                      {answered_ns_ + std::int64_t{limits::commit_budget_ms} * 1'000'000}, nullptr);
   releasing.outlive_caller();
-  ticket.release(verdict.outcome, delivery.status(), releasing);
+  const auto answer = ticket.release(verdict.outcome, delivery.status(), releasing);
+  if (answer && verdict.kind != Verdict::Kind::gone && !delivery.is_streaming()) {
+    return refuse_by_lane(*answer, error_of(*answer));
+  }
   if (verdict.kind == Verdict::Kind::passed) return complete(delivery, ticket.headers);
   fail(delivery, verdict);
+}
+
+std::uint32_t Passage::settle_timeout_ms() const noexcept {
+  return std::max(limits::commit_budget_ms,
+                  context_.service->lane(*lane_).traits.settle_timeout_ms);
 }
 
 Done Passage::execute(Delivery& delivery, LiveCall& call) {
@@ -347,7 +365,7 @@ Done Passage::execute(Delivery& delivery, LiveCall& call) {
 
 void Passage::settle(Ticket& ticket, Delivery& delivery) {
   LiveCall settling(invocation_.request_id,
-                    {answered_ns_ + std::int64_t{limits::commit_budget_ms} * 1'000'000}, nullptr);
+                    {answered_ns_ + std::int64_t{settle_timeout_ms()} * 1'000'000}, nullptr);
   settling.outlive_caller();
   ReplyView reply;
   reply.status = delivery.status();

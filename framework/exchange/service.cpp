@@ -80,10 +80,17 @@ Problem problem_of(const Settings& settings, const std::string& subject, const F
   return problem;
 }
 
-std::string terms_json(const registry::Price& price) {
+std::string terms_json(const registry::Price& price, const registry::X402& x402) {
   nlohmann::json terms = nlohmann::json::array();
   for (const registry::X402Term& term : price.x402_terms) {
-    terms.push_back({{"scheme", term.scheme},
+    const auto asset =
+        std::find_if(x402.assets.begin(), x402.assets.end(), [&](const registry::X402Asset& known) {
+          return known.network == term.network && known.asset == term.asset;
+        });
+    const bool is_known = asset != x402.assets.end();
+    terms.push_back({{"name", is_known ? asset->name : ""},
+                     {"version", is_known ? asset->version : ""},
+                     {"scheme", term.scheme},
                      {"network", term.network},
                      {"asset", term.asset},
                      {"atomic_amount", term.atomic_amount},
@@ -103,8 +110,8 @@ class Binder {
   Bound bind() {
     service_->installed_ = input_.installed;
     list_lanes();
-    list_priced_operations();
     list_route_terms();
+    list_priced_operations();
     bind_upstreams();
     bind_lanes();
     if (!problems_.empty()) return std::move(problems_);
@@ -167,7 +174,7 @@ class Binder {
 
   void list_priced_operations() {
     for (const registry::Price& price : program().prices()) {
-      service_->x402_terms_.push_back(terms_json(price));
+      service_->x402_terms_.push_back(terms_json(price, program().x402()));
     }
     for (const registry::Operation& operation : program().operations()) {
       const registry::Route& route = program().routes()[operation.route];
@@ -176,13 +183,19 @@ class Binder {
       priced.route_revision = route.revision;
       priced.method = operation.method;
       priced.path = route.matcher.pattern;
+      priced.summary = route.summary;
+      if (!route.response->allowed_content_types.empty()) {
+        priced.media_type = route.response->allowed_content_types.front();
+      }
+      priced.deadline_ms = service_->terms_[operation.route].deadline_ms;
+      priced.per_call = route.per_call;
       priced.x402_terms_json = "[]";
       if (operation.price.has_value()) {
         const registry::Price& price = program().prices()[*operation.price];
         priced.price_policy_key = price.policy_key;
         priced.price_version = price.version;
         priced.credit_cost = price.credit_cost;
-        priced.x402_enabled = price.x402_enabled;
+        priced.x402_enabled = price.x402_enabled && !route.credential_required;
         priced.x402_terms_json = service_->x402_terms_[*operation.price];
       }
       if (route.free_policy) {
@@ -313,7 +326,8 @@ class Binder {
       const Settings settings =
           resolve(slot.settings == nullptr ? no_settings : *slot.settings, secrets);
       auto bound = slot.lane->bind(
-          {service_->priced_, settings, generation_id(), input_.public_origin}, *slot.host);
+          {service_->priced_, settings, generation_id(), input_.public_origin, input_.data_dir},
+          *slot.host);
       if (!bound.ok()) {
         problems_.push_back(
             problem_of(settings, "lanes." + service_->lane_table_.rows[at].name, bound.error()));
@@ -339,6 +353,13 @@ State Service::state(const registry::Operation& operation) const noexcept {
   const registry::Route& route = program().routes()[operation.route];
   if (!route.readiness.ready) return {Condition::blocked, route.readiness.reason};
   return upstreams_[route.upstream]->upstream->state(operation.upstream_operation);
+}
+
+State Service::payment_state(const registry::Operation& operation) const noexcept {
+  if (!priced_[operation.index].x402_enabled) return {};
+  const LaneRow* row = lane_table_.find(LaneRole::payment);
+  const BoundLane* bound = row == nullptr ? nullptr : lane(*row).bound.get();
+  return bound == nullptr ? State{} : bound->state(operation.index);
 }
 
 Bound bind_service(const BindInput& input) { return Binder(input).bind(); }

@@ -71,7 +71,7 @@ struct BindInput {
   std::span<const LaneSlot> lanes;
   const registry::SecretResolver* secrets = nullptr;  // null: secrets are not available
   std::string_view public_origin;
-  std::string_view data_dir;  // for files of provider plugins
+  std::string_view data_dir;  // for files of plugins
   std::uint32_t calls_per_upstream_max = base::limits::calls_per_upstream_max;
   const class Service* previous = nullptr;
 };
@@ -91,6 +91,8 @@ class Service {
   // Whether the operation could run now, as programmed and as its provider says. Must not wait, so
   // catalogs may ask for every operation. The reason is valid as long as the Service.
   [[nodiscard]] State state(const registry::Operation& operation) const noexcept;
+  // Whether it could also be paid for per call now; ready where it is not offered that way.
+  [[nodiscard]] State payment_state(const registry::Operation& operation) const noexcept;
 
   [[nodiscard]] const LaneTable& lanes() const noexcept { return lane_table_; }
 

@@ -82,7 +82,7 @@ class CreditsTicket final : public Ticket {
         claim_(std::move(claim)) {}
 
   Finish settle(const ReplyView& reply, Call& call) override;
-  void release(Outcome outcome, int upstream_status, Call& call) override;
+  std::optional<Refusal> release(Outcome outcome, int upstream_status, Call& call) override;
 
  private:
   [[nodiscard]] ledger::UsageFact fact() const noexcept;
@@ -260,12 +260,13 @@ Finish CreditsTicket::withhold(const base::Error& why) {
 }
 
 // The key is free before the caller is answered: it may repeat the call at once.
-void CreditsTicket::release(Outcome outcome, int upstream_status, Call&) {
+std::optional<Refusal> CreditsTicket::release(Outcome outcome, int upstream_status, Call&) {
   ledger::UsageFact released = fact();
   released.outcome_reason = name_of(outcome);
   released.upstream_status = upstream_status;
   if (claim_ != nullptr) lane_.replays().free(*claim_);
   lane_.ledger().release(std::move(hold_), released);
+  return std::nullopt;
 }
 
 }  // namespace

@@ -62,7 +62,10 @@ class FreeTicket final : public Ticket {
   }
 
   // An upstream's failure gives nothing back but the permit.
-  void release(Outcome, int, Call& call) override { (void)end(call); }
+  std::optional<Refusal> release(Outcome, int, Call& call) override {
+    (void)end(call);
+    return std::nullopt;
+  }
 
  private:
   Result<Unit, base::Error> end(Call& call) {

@@ -41,6 +41,11 @@ Unknown unknown(std::string message) {
   return {refusal("billing.settlement_unknown", std::move(message))};
 }
 
+// The codes that say that an outcome is not known.
+bool says_unknown(std::string_view code) noexcept {
+  return code == "billing.settlement_unknown" || code == "x402.settlement_unknown";
+}
+
 // A code that is none of ours would have no status.
 void correct(const Guard& guard, Refusal& refusal) {
   if (base::find_error(refusal.code) != nullptr) return;
@@ -51,7 +56,7 @@ void correct(const Guard& guard, Refusal& refusal) {
 Finish corrected(const Guard& guard, Finish finish) {
   if (auto* not_charged = std::get_if<NotCharged>(&finish)) correct(guard, not_charged->refusal);
   const auto* open = std::get_if<Unknown>(&finish);
-  if (open == nullptr || open->refusal.code == "billing.settlement_unknown") return finish;
+  if (open == nullptr || says_unknown(open->refusal.code)) return finish;
   return unknown("lane " + guard.name() + ": " + open->refusal.code + ": " + open->refusal.message);
 }
 
@@ -74,19 +79,26 @@ struct Release {
   int upstream_status = 0;
 };
 
-void release(Guard& guard, Ticket& ticket, const Release& why, Call& call) {
-  auto released = contained([&]() -> Done {
-    ticket.release(why.outcome, why.upstream_status, call);
-    return Unit{};
+// What is told the caller instead; nothing when the lane failed: its hold ends by its own expiry.
+std::optional<Refusal> release(Guard& guard, Ticket& ticket, const Release& why, Call& call) {
+  auto released = contained([&]() -> Result<std::optional<Refusal>> {
+    return ticket.release(why.outcome, why.upstream_status, call);
   });
-  if (!released.ok()) (void)guard.finish(std::move(released));  // its hold ends by its own expiry
+  if (!released.ok()) {
+    (void)guard.finish(std::move(released).error());
+    return std::nullopt;
+  }
+  if (*released) correct(guard, **released);
+  return *std::move(released);
 }
 
 // A bound lane with copies of what its binding showed it: calls that were abandoned keep both
 // beyond the generation they began in.
 struct KeptLane {
   explicit KeptLane(const LaneBinding& binding)
-      : generation_id(binding.generation_id), public_origin(binding.public_origin) {
+      : generation_id(binding.generation_id),
+        public_origin(binding.public_origin),
+        data_dir(binding.data_dir) {
     const auto keep = [this](std::string_view text) -> std::string_view {
       return *texts.emplace(text).first;
     };
@@ -94,7 +106,8 @@ struct KeptLane {
     for (PricedOperation operation : binding.operations) {
       for (std::string_view* text :
            {&operation.route_id, &operation.path, &operation.price_policy_key,
-            &operation.x402_terms_json, &operation.free_bucket}) {
+            &operation.x402_terms_json, &operation.free_bucket, &operation.summary,
+            &operation.media_type}) {
         *text = keep(*text);
       }
       operations.push_back(operation);
@@ -104,6 +117,7 @@ struct KeptLane {
   std::vector<PricedOperation> operations;
   const std::string generation_id;
   const std::string public_origin;
+  const std::string data_dir;
   std::unique_ptr<BoundLane> lane;  // destroyed before what it may view
 };
 
@@ -180,7 +194,7 @@ class Ending final : public runtime::PoolWork {
     } else {
       // The caller's time may be over; giving back takes some of its own.
       PoolCircumstances call(request_id_, Deadline::after_ms(base::limits::commit_budget_ms));
-      release(guard_, *ticket_, release_, call);
+      answer_ = release(guard_, *ticket_, release_, call);
     }
     ended_.set();
     ticket_.reset();
@@ -195,6 +209,8 @@ class Ending final : public runtime::PoolWork {
   }
   // REQUIRES: wait() ended ready, and it was to settle and not withdrawn; once.
   [[nodiscard]] Finish take_finish() { return *std::move(finish_); }
+  // REQUIRES: wait() ended ready, and it was to release; once.
+  [[nodiscard]] std::optional<Refusal> take_answer() { return std::move(answer_); }
 
  private:
   enum class Stage : std::uint8_t { waiting, begun, withdrawn };
@@ -208,6 +224,7 @@ class Ending final : public runtime::PoolWork {
   Deadline settle_by_{0};
   std::atomic<Stage> stage_{Stage::waiting};
   std::optional<Finish> finish_;
+  std::optional<Refusal> answer_;
   runtime::Event ended_;
 };
 
@@ -232,19 +249,19 @@ class GuardedTicket final : public Ticket {
     return corrected(guard_, plugin::settle(guard_, *ticket, reply, call));
   }
 
-  void release(Outcome outcome, int upstream_status, Call& call) override {
+  std::optional<Refusal> release(Outcome outcome, int upstream_status, Call& call) override {
     const Guard::Visit visit(guard_);
     const runtime::CancelMask mask;
     const Release why{outcome, upstream_status};
     if (guard_.uses_pool()) {
       const auto ending = this->ending(call.request_id(), why);
       run_owed(guard_, ending);
-      ending->wait(Deadline{call.deadline_ns()});
-      return;
+      if (ending->wait(Deadline{call.deadline_ns()}) != Wake::ready) return std::nullopt;
+      return ending->take_answer();
     }
     const Guard::Tag tag(guard_);
     const std::unique_ptr<Ticket> ticket = std::move(ticket_);
-    plugin::release(guard_, *ticket, why, call);
+    return plugin::release(guard_, *ticket, why, call);
   }
 
  private:
@@ -327,7 +344,52 @@ class GuardedBoundLane final : public BoundLane {
         std::make_unique<GuardedTicket>(guard_, lane_, std::move(*ticket)));
   }
 
+  // Never waits by its contract, so it is asked where we are.
+  [[nodiscard]] State state(std::uint32_t operation) const noexcept override {
+    return lane_->lane->state(operation);
+  }
+
+  Result<std::optional<Document>> document(std::string_view path, Call& call) override {
+    return waited(call, [path = std::string(path)](BoundLane& lane, Call& circumstances) {
+      return lane.document(path, circumstances);
+    });
+  }
+
+  Result<std::uint32_t> run(Call& call) override {
+    return waited(call,
+                  [](BoundLane& lane, Call& circumstances) { return lane.run(circumstances); });
+  }
+
  private:
+  // `work(lane, call)` where the plugin may wait; what it returns is a Result.
+  template <class Work>
+  auto waited(Call& call, Work work) -> decltype(work(std::declval<BoundLane&>(), call)) {
+    using Outcome = decltype(work(std::declval<BoundLane&>(), call));
+    const Guard::Visit visit(guard_);
+    const auto finished = [&](Outcome outcome) {
+      if (!outcome.ok()) outcome = guard_.finish(std::move(outcome).error()).error();
+      return outcome;
+    };
+    if (!guard_.uses_pool()) {
+      const Guard::Tag tag(guard_);
+      return finished(contained([&] { return work(*lane_->lane, call); }));
+    }
+    const auto circumstances = std::make_shared<PoolCircumstances>(call);
+    auto reply = guard_.pool().call(
+        guard_.pool_user(),
+        [lane = lane_, circumstances, work] {
+          return contained([&] { return work(*lane->lane, *circumstances); });
+        },
+        Deadline{call.deadline_ns()});
+    if (reply.outcome == PoolOutcome::done) return finished(*std::move(reply.value));
+    circumstances->stop();
+    const bool is_full = reply.outcome == PoolOutcome::refused;
+    return finished(Failure{is_full ? FailureKind::unavailable : FailureKind::timeout,
+                            is_full ? "its share of the pool is full" : "it took too long",
+                            {},
+                            !is_full});
+  }
+
   Admission admit_here(const LaneRequest& request, Call& call) {
     const Guard::Tag tag(guard_);
     return plugin::admit(guard_, *lane_->lane, request, call);
@@ -358,12 +420,22 @@ class GuardedLane final : public Lane {
   Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) override {
     auto kept = std::make_unique<KeptLane>(binding);
     const LaneBinding copy{kept->operations, binding.settings, kept->generation_id,
-                           kept->public_origin};
+                           kept->public_origin, kept->data_dir};
     auto bound = bind_guarded<BoundLane>(guard_, "lane", [&] { return inner_.bind(copy, host); });
     if (!bound.ok()) return bound;
     kept->lane = *std::move(bound);
     return std::unique_ptr<BoundLane>(
         std::make_unique<GuardedBoundLane>(guard_, share(guard_, std::move(kept))));
+  }
+
+  // On a plain Thread of a process of its own: nobody else waits.
+  int command(std::string_view word, const CommandInput& input, Console& console,
+              Host& host) override {
+    const auto code =
+        contained([&]() -> Result<int> { return inner_.command(word, input, console, host); });
+    if (code.ok()) return *code;
+    console.error(code.error().message);
+    return 1;
   }
 
  private:

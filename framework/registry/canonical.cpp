@@ -198,6 +198,17 @@ void append_readiness(std::string& out, const Readiness& readiness) {
   object.end();
 }
 
+// Only what differs from the default, so that routes without it keep their form.
+void append_per_call(Object& object, const PerCallPolicy& policy) {
+  if (policy.flow == PaymentFlow::authorization && policy.verifies_first) return;
+  std::string text = policy.flow == PaymentFlow::upfront ? "upfront" : "authorization";
+  if (!policy.verifies_first) text += " unverified";
+  if (policy.flow == PaymentFlow::upfront) {
+    text += policy.unearned == UnearnedPayment::refund ? " refund" : " retry";
+  }
+  object.text("x402", text);
+}
+
 void append_route(std::string& out, const Program& program, const Route& route, bool whole) {
   Object object(out);
   append_texts(object.key("allowed_response_headers"), route.allowed_response_headers);
@@ -224,6 +235,7 @@ void append_route(std::string& out, const Program& program, const Route& route, 
   if (whole) object.text("summary", route.summary);
   object.text("upstream", program.upstreams()[route.upstream].id);
   if (route.upstream_settings) object.part("upstream_settings", *route.upstream_settings);
+  append_per_call(object, route.per_call);
   object.end();
 }
 

@@ -74,6 +74,11 @@ namespace turnpike::registry {
   X(free_without_price, "`free` is a variant of a priced operation; this route has no price")     \
   X(no_charge_without_price, "`no_charge_when` is about a price; this route has none")            \
   X(no_charge_shape, "expected one condition: %")                                                 \
+  X(on_failure_misplaced,                                                                         \
+    "`on_failure` is about payments collected before the work: say `flow: upfront` before it")    \
+  X(reply_too_long_to_keep,                                                                       \
+    "the price \"%\" can be paid by x402, whose replies are kept whole until they are paid for: " \
+    "at most % bytes")                                                                            \
   X(bad_pointer, "\"%\" is no JSON pointer (RFC 6901), such as /data/items")                      \
   X(pay_to_missing,                                                                               \
     "x402 is enabled and \"%\" is used by prices, but network \"%\" has no pay_to")               \

@@ -173,6 +173,7 @@ struct Route {
   std::shared_ptr<const BodyPolicy> body;          // never null
   std::shared_ptr<const ResponsePolicy> response;  // never null
   NoCharges no_charge_when;                        // besides those of its prices
+  PerCallPolicy per_call;                          // how it is paid for by x402
   bool credential_required = false;
   bool enforce_declared = false;
   std::uint32_t deadline_ms = 0;

@@ -137,6 +137,7 @@ struct Terms {
   bool credential_required = false;
   bool enforce_declared = false;
   NoCharges no_charge_when;
+  PerCallPolicy per_call;
   std::optional<std::uint32_t> deadline_ms;
   std::vector<std::string> forwarded_headers;
   std::vector<std::string> allowed_response_headers;
@@ -240,12 +241,29 @@ void read_flags(const Cursor& map, Terms& terms) {
   }
 }
 
+void read_per_call(const Cursor& field, PerCallPolicy& policy) {
+  if (!field.map_of({"flow", "verify", "on_failure"})) return;
+  if (const auto flow = field.find("flow")) {
+    constexpr std::string_view choices[] = {"authorization", "upfront"};
+    policy.flow = static_cast<PaymentFlow>(flow->one_of(choices).value_or(0));
+  }
+  if (const auto verify = field.find("verify")) {
+    policy.verifies_first = verify->boolean().value_or(true);
+  }
+  if (const auto failure = field.find("on_failure")) {
+    constexpr std::string_view choices[] = {"retry", "refund"};
+    policy.unearned = static_cast<UnearnedPayment>(failure->one_of(choices).value_or(0));
+    if (policy.flow != PaymentFlow::upfront) failure->report(Rule::on_failure_misplaced);
+  }
+}
+
 void read_terms(const Cursor& map, const DraftProvider& provider, Draft& draft, Terms& terms) {
   if (const auto value = map.find("upstream")) read_upstream_name(*value, provider, draft, terms);
   if (const auto value = map.find("methods")) read_methods(*value, terms);
   if (const auto value = map.find("price")) read_price_terms(*value, draft, terms);
   if (const auto value = map.find("free")) read_free(*value, draft, terms);
   if (const auto value = map.find("no_charge_when")) terms.no_charge_when = read_no_charge(*value);
+  if (const auto value = map.find("x402")) read_per_call(*value, terms.per_call);
   if (const auto value = map.find("query")) terms.query = read_query(*value, draft);
   if (const auto value = map.find("body")) {
     terms.body = read_body(*value, draft);
@@ -282,6 +300,23 @@ void take_prices(const Cursor& item, const Terms& terms, DraftRoute& draft_route
   }
   if (const auto conditions = item.find("no_charge_when"); conditions && !any_priced) {
     conditions->report_key(Rule::no_charge_without_price);
+  }
+}
+
+// Nothing of a reply may be sent before its payment is collected, so it is kept whole.
+void check_whole_reply(const Cursor& item, const Draft& draft, const DraftRoute& entry) {
+  const Route& route = entry.route;
+  const std::uint64_t bytes_max = route.response->max_bytes;
+  const bool is_stated = bytes_max != limits::response_bytes_max;
+  if (route.credential_required || !is_stated || bytes_max <= limits::response_whole_bytes_max) {
+    return;
+  }
+  for (const std::uint32_t price : entry.prices) {
+    if (price == no_node || !draft.prices.entries()[price].value.x402_enabled) continue;
+    (item.find("response") ? *item.find("response") : item)
+        .report(Rule::reply_too_long_to_keep, {draft.prices.entries()[price].name,
+                                               std::to_string(limits::response_whole_bytes_max)});
+    return;
   }
 }
 
@@ -368,10 +403,26 @@ std::optional<Matcher> read_path(const Cursor& item, const DraftProvider& provid
 
 void read_route(const Cursor& item, std::span<const Source> sources, const Terms& defaults,
                 std::uint32_t provider_index, Draft& draft) {
-  if (!item.map_of({"path", "revision", "summary", "upstream", "methods", "price", "free", "query",
-                    "body", "response", "credential_required", "enforcement", "readiness",
-                    "no_charge_when", "deadline_ms", "forwarded_headers",
-                    "allowed_response_headers", "allow_slash", "upstream_settings"})) {
+  if (!item.map_of({"path",
+                    "revision",
+                    "summary",
+                    "upstream",
+                    "methods",
+                    "price",
+                    "free",
+                    "query",
+                    "body",
+                    "response",
+                    "credential_required",
+                    "enforcement",
+                    "readiness",
+                    "no_charge_when",
+                    "x402",
+                    "deadline_ms",
+                    "forwarded_headers",
+                    "allowed_response_headers",
+                    "allow_slash",
+                    "upstream_settings"})) {
     return;
   }
   const DraftProvider& provider = draft.providers.entries()[provider_index].value;
@@ -400,12 +451,14 @@ void read_route(const Cursor& item, std::span<const Source> sources, const Terms
   route.body = std::move(terms.body);
   route.response = std::move(terms.response);
   route.no_charge_when = std::move(terms.no_charge_when);
+  route.per_call = terms.per_call;
   route.credential_required = terms.credential_required;
   route.enforce_declared = terms.enforce_declared;
   route.free_policy = terms.free_policy;
   route.forwarded_headers = std::move(terms.forwarded_headers);
   route.allowed_response_headers = std::move(terms.allowed_response_headers);
   check_permit(item, draft, route);
+  check_whole_reply(item, draft, entry);
   if (!matcher) return;
   route.matcher = std::move(*matcher);
   route.id = route_id_of(provider.provider.key, route.matcher);
@@ -503,8 +556,8 @@ void read_routes(const Cursor& root, std::span<const Source> sources, Draft& dra
   Terms terms = initial_terms(draft);
   if (defaults &&
       defaults->map_of({"upstream", "methods", "price", "free", "query", "body", "response",
-                        "credential_required", "enforcement", "no_charge_when", "deadline_ms",
-                        "forwarded_headers", "allowed_response_headers"})) {
+                        "credential_required", "enforcement", "no_charge_when", "x402",
+                        "deadline_ms", "forwarded_headers", "allowed_response_headers"})) {
     read_terms(*defaults, *provider, draft, terms);
   }
   if (!section || !section->expect(NodeKind::list, "a list of routes")) return;

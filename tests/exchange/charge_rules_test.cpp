@@ -147,13 +147,7 @@ TEST_F(ChargeRulesTest, AStreamIsJudgedByItsTimeWhenItBegins) {
 TEST_F(ChargeRulesTest, ThePaymentLaneIsReleasedAsWell) {
   install_payment_lane();
   provider.script = [](ReplySink& sink, Call&) { return reply_with(sink, 200, R"({"items":[]})"); };
-  TextBody body("{}", true);
-  run({"POST",
-       "/v1/gateway/acme/gifts",
-       "",
-       {{"PAYMENT-SIGNATURE", "p"}},
-       "application/json",
-       &body});
+  run({"GET", "/v1/gateway/acme/payable-gifts", "", {{"PAYMENT-SIGNATURE", "p"}}});
   EXPECT_NE(journal_text().find("release"), std::string::npos) << journal_text();
   EXPECT_EQ(journal_text().find("settle"), std::string::npos) << journal_text();
 }

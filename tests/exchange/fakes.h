@@ -351,6 +351,7 @@ class ScriptedLane final : public Lane {
   std::optional<Failure> bind_failure;
   std::span<const PricedOperation> operations;
   std::vector<std::pair<std::string, std::string>> seen_credentials;
+  std::optional<Refusal> answer_to_release;
 
  private:
   class OneTicket final : public Ticket {
@@ -360,8 +361,9 @@ class ScriptedLane final : public Lane {
       owner_.journal_.push_back(call.cancelled() ? "settle:cancelled" : "settle:success");
       return owner_.finish(reply);
     }
-    void release(Outcome outcome, int, Call&) override {
+    std::optional<Refusal> release(Outcome outcome, int, Call&) override {
       owner_.journal_.push_back("release:" + std::string(lanes::name_of(outcome)));
+      return owner_.answer_to_release;
     }
 
    private:

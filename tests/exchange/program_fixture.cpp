@@ -22,6 +22,7 @@ upstreams:
       token: {secret: {env: ACME_TOKEN}}
 prices:
   acme.standard: {version: 1, credit_cost: 1}
+  acme.dear: {version: 1, credit_cost: 5}
   acme.payable:
     version: 1
     credit_cost: 5
@@ -68,6 +69,7 @@ routes:
     query: {parameters: {limit: {type: integer, range: 1..10}}}
   - path: /payable
     price: acme.payable
+    response: {statuses: [200], content_types: [application/json], max_bytes: 1048576}
   - path: /free
     methods: [GET, POST]
     body: {max_bytes: 1024, media_types: [application/json]}
@@ -75,9 +77,13 @@ routes:
   - path: /gifts
     methods: [GET, POST]
     body: {max_bytes: 1024, media_types: [application/json]}
-    price: {GET: acme.standard, POST: acme.payable}
+    price: {GET: acme.standard, POST: acme.dear}
     response: {statuses: [200, 204], content_types: [application/json], max_bytes: 9000000}
     no_charge_when: [empty_body, {empty_at: /items}, {upstream_over_ms: 10000}]
+  - path: /payable-gifts
+    price: acme.payable
+    response: {statuses: [200], content_types: [application/json], max_bytes: 1048576}
+    no_charge_when: [{empty_at: /items}]
 )";
 
 }  // namespace

@@ -31,6 +31,11 @@ class ScriptedBackend final : public hosts::api::Backend {
     const std::lock_guard lock(mutex_);
     return view_;
   }
+  Result<Document, base::Error> document(std::string_view path) override {
+    if (path != "/.well-known/did.json")
+      return base::Error{base::ErrorCode::request_not_found, "There is none.", 0};
+    return Document{"application/did+json", "{}"};
+  }
   hosts::api::Health health() override {
     const std::lock_guard lock(mutex_);
     return health_;

@@ -25,6 +25,7 @@ struct Script {
   bool throws_in_admit = false;
   bool throws_in_settle = false;
   bool throws_in_release = false;
+  std::optional<Refusal> answer_to_release;
   Finish finish = Charged{};
   runtime::Event inside;  // the lane's code has been reached
   runtime::Event go_on;
@@ -60,11 +61,12 @@ class ScriptedTicket final : public Ticket {
     if (script_.throws_in_settle) throw std::runtime_error("out of luck");
     return script_.finish;
   }
-  void release(Outcome outcome, int, Call& call) override {
+  std::optional<Refusal> release(Outcome outcome, int, Call& call) override {
     script_.why = outcome;
     script_.release_deadline_ns = call.deadline_ns();
     ++script_.released;
     if (script_.throws_in_release) throw std::runtime_error("out of luck");
+    return script_.answer_to_release;
   }
 
  private:
@@ -280,9 +282,13 @@ TEST_P(LaneGuardTest, ALaneOutlivedByATicketKeepsItsOwnCopyOfTheBinding) {
     std::string terms(100, 't');
     const std::string route("route"), path("/path"), policy("policy"), bucket("bucket"),
         id("gen_1"), origin("o");
-    const PricedOperation operations[] = {
-        {route, 1, Method::get, path, policy, 1, 1, true, terms, {}, bucket},
-        {route, 1, Method::post, path, policy, 1, 1, true, terms, {}, bucket}};
+    PricedOperation operation;
+    operation.route_id = route;
+    operation.path = path;
+    operation.price_policy_key = policy;
+    operation.x402_terms_json = terms;
+    operation.free_bucket = bucket;
+    const PricedOperation operations[] = {operation, operation};
     bind(operations, id, origin);
     terms.assign(100, 'x');
   }

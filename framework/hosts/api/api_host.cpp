@@ -136,6 +136,8 @@ void ApiHost::dispatch_fixed(Turn& turn, Endpoint endpoint, const std::string& p
       return public_routes_.capability(turn, parameter);
     case Endpoint::inventory:
       return public_routes_.inventory(turn);
+    case Endpoint::well_known:
+      return public_routes_.well_known(turn);
     case Endpoint::auth_context:
       return account_routes_.auth_context(turn);
     case Endpoint::credit_balance:

@@ -12,8 +12,10 @@ constexpr std::string_view exposed_headers =
     "Retry-After, Server-Timing, Turnpike-Credits-Charged, Turnpike-Credits-Remaining, "
     "Turnpike-Generation, Turnpike-Lane, Turnpike-Reply-From, WWW-Authenticate, X-Request-Id";
 
+// The first is what the official x402 client sends, oddly, in its paid request.
 constexpr std::string_view request_headers =
-    "Authorization, Content-Type, Idempotency-Key, If-None-Match, PAYMENT-SIGNATURE, X-Request-Id";
+    "Access-Control-Expose-Headers, Authorization, Content-Type, Idempotency-Key, If-None-Match, "
+    "PAYMENT-SIGNATURE, X-Request-Id";
 
 constexpr std::string_view preflight_age_s = "7200";
 

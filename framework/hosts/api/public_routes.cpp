@@ -204,4 +204,17 @@ void PublicRoutes::inventory(Turn& turn) const {
   if (view != nullptr) send_or_refuse(turn, view->inventory(clock_.now_ms()));
 }
 
+void PublicRoutes::well_known(Turn& turn) const {
+  if (!takes_no_query(turn)) return;
+  const auto document = backend_.document(turn.request.path());
+  if (!document.ok()) {
+    turn.refuse(document.error());
+    return;
+  }
+  ReplyFields fields;
+  fields.add("Content-Type", document->content_type);
+  fields.add("Cache-Control", "public, max-age=60");
+  turn.send(200, fields, document->body);
+}
+
 }  // namespace turnpike::hosts::api

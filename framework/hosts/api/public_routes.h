@@ -35,6 +35,8 @@ class PublicRoutes {
   void capabilities(Turn& turn) const;
   void capability(Turn& turn, std::string_view id) const;
   void inventory(Turn& turn) const;
+  // What the service publishes below /.well-known/.
+  void well_known(Turn& turn) const;
 
  private:
   using View = std::shared_ptr<const catalog::View>;

@@ -13,7 +13,7 @@ struct FixedRoute {
   Endpoint endpoint;
 };
 
-constexpr std::array<FixedRoute, 15> fixed_routes = {{
+constexpr std::array<FixedRoute, 16> fixed_routes = {{
     {"/healthz", "", false, Endpoint::health},
     {"/readyz", "", false, Endpoint::readiness},
     {"/version", "", false, Endpoint::version},
@@ -29,6 +29,7 @@ constexpr std::array<FixedRoute, 15> fixed_routes = {{
     {"/v1/billing-accounts/", "/usage", true, Endpoint::usage},
     {"/v1/calls/", "", true, Endpoint::call},
     {"/v1/billing-accounts/", "/free-quotas", true, Endpoint::free_quotas},
+    {"/.well-known/", "", true, Endpoint::well_known},
 }};
 
 }  // namespace
@@ -37,7 +38,7 @@ std::string_view name_of(Endpoint endpoint) noexcept {
   constexpr std::array<std::string_view, endpoint_count> names = {
       "none",         "health",     "readiness",   "version",      "openapi",        "reference",
       "capabilities", "capability", "inventory",   "auth_context", "credit_balance", "billing",
-      "usage",        "call",       "free_quotas", "gateway"};
+      "usage",        "call",       "free_quotas", "well_known",   "gateway"};
   return names[static_cast<std::size_t>(endpoint)];
 }
 

@@ -23,10 +23,11 @@ enum class Endpoint : std::uint8_t {
   usage,
   call,
   free_quotas,
+  well_known,
   gateway,
 };
 
-inline constexpr std::size_t endpoint_count = 16;
+inline constexpr std::size_t endpoint_count = 17;
 
 // For logs and metrics.
 std::string_view name_of(Endpoint endpoint) noexcept;

@@ -12,10 +12,12 @@ int http_status(base::ErrorCode code) noexcept {
     case request_body_too_large: case request_body_rejected: case request_media_type_rejected:
     case auth_credential_conflict: case x402_not_payable: case catalog_limit_invalid:
     case catalog_cursor_invalid: case catalog_filter_invalid: case catalog_capability_id_invalid:
+    case x402_payment_malformed:
       return 400;
     case auth_credential_required: case auth_credential_invalid: case auth_wrong_environment:
       return 401;
-    case billing_credits_exhausted:
+    case billing_credits_exhausted: case x402_payment_required: case x402_payment_refused:
+    case x402_settlement_failed:
       return 402;
     case account_suspended: case account_closed: case account_forbidden:
     case auth_authority_missing:
@@ -29,7 +31,7 @@ int http_status(base::ErrorCode code) noexcept {
       return 408;
     case catalog_cursor_stale: case billing_correction_exceeds_charge: case idempotency_conflict:
     case idempotency_in_progress: case idempotency_reply_not_stored:
-    case idempotency_outcome_unknown:
+    case idempotency_outcome_unknown: case x402_in_progress:
       return 409;
     case request_length_required:
       return 411;
@@ -46,7 +48,7 @@ int http_status(base::ErrorCode code) noexcept {
     case request_coding_unsupported:
       return 501;
     case account_absent: case gateway_upstream_failure: case gateway_upstream_response_too_large:
-    case gateway_upstream_redirect:
+    case gateway_upstream_redirect: case x402_work_failed: case x402_refund_owed:
       return 502;
     case auth_unavailable: case account_provisioning: case registry_unavailable:
     case gateway_route_blocked: case gateway_evidence_stale: case gateway_upstream_credential:
@@ -55,6 +57,7 @@ int http_status(base::ErrorCode code) noexcept {
     case gateway_free_unavailable:
     case billing_pricing_unavailable: case billing_ledger_unavailable: case billing_lease_lost:
     case billing_settlement_unknown: case catalog_inventory_incomplete:
+    case x402_settlement_unknown: case x402_unavailable:
       return 503;
     case gateway_upstream_timeout:
       return 504;

@@ -7,6 +7,9 @@
 // also when the caller left, the gateway stops or has no room: then on any Thread, perhaps much
 // later, with a deadline of its own. The host owns all objects. A Ticket is destroyed after its one
 // call, a BoundLane after its last Ticket; those of a `blocking` lane never on a loop.
+//
+// A lane may also publish documents (BoundLane::document), do work of its own now and then
+// (BoundLane::run) and add commands to the gateway's command line (Lane::command).
 #pragma once
 
 #include <cstdint>
@@ -23,6 +26,7 @@
 #include <turnpike/message.h>
 #include <turnpike/result.h>
 #include <turnpike/settings.h>
+#include <turnpike/state.h>
 
 namespace turnpike {
 
@@ -41,17 +45,44 @@ struct FreeLimits {
   std::optional<std::uint64_t> cumulative_limit;
 };
 
+// When a payment per call is collected: after the upstream's success (the payer risks nothing), or
+// before the upstream is asked.
+enum class PaymentFlow : std::uint8_t { authorization, upfront };
+
+constexpr std::string_view name_of(PaymentFlow flow) noexcept {
+  return flow == PaymentFlow::upfront ? "upfront" : "authorization";
+}
+
+// What becomes of a payment that was collected upfront when the upstream then fails: the payer may
+// repeat the same request within the payment's validity, or is owed a refund.
+enum class UnearnedPayment : std::uint8_t { retry, refund };
+
+constexpr std::string_view name_of(UnearnedPayment unearned) noexcept {
+  return unearned == UnearnedPayment::refund ? "refund" : "retry";
+}
+
+// How an operation is paid for per call.
+struct PerCallPolicy {
+  PaymentFlow flow = PaymentFlow::authorization;
+  bool verifies_first = true;  // a third party is asked whether the payment would succeed
+  UnearnedPayment unearned = UnearnedPayment::retry;
+};
+
 // What one operation costs, as the lane sees it. Views are valid as long as the BoundLane.
 struct PricedOperation {
   std::string_view route_id;
   std::uint32_t route_revision = 0;
   Method method = Method::get;
   std::string_view path;              // pattern
+  std::string_view summary;           // one line for people; may be empty
+  std::string_view media_type;        // of a success
+  std::uint32_t deadline_ms = 0;      // of the upstream
   std::string_view price_policy_key;  // empty when unpriced
   std::uint32_t price_version = 0;
   std::uint32_t credit_cost = 0;
   bool x402_enabled = false;
-  std::string_view x402_terms_json;       // canonical JSON array of terms, "[]" when none
+  std::string_view x402_terms_json;  // canonical JSON array of terms, "[]" when none
+  PerCallPolicy per_call;
   std::optional<FreeLimits> free_limits;  // of its `:free` variant; nothing: it has none
   std::string_view free_bucket;           // where they are counted; stable over generations
 };
@@ -62,6 +93,7 @@ struct LaneBinding {
   const Settings& settings;
   std::string_view generation_id;
   std::string_view public_origin;  // hosts.api.base_url
+  std::string_view data_dir = {};  // where a plugin may keep files of its own
 };
 
 // The request as a lane may see it. Valid until admit() returns.
@@ -130,7 +162,7 @@ struct NotCharged {
 };  // the reply is withheld; `refusal` is sent instead
 struct Unknown {
   Refusal refusal;
-};  // whether it was charged is not known; sent as such, always as billing.settlement_unknown
+};  // whether it was charged is not known; a code that does not say so is replaced by one that does
 using Finish = std::variant<Charged, NotCharged, Unknown>;
 
 // An admitted call: the units are held until settle() or release().
@@ -140,7 +172,9 @@ class Ticket {
   // The upstream succeeded as declared: charge durably, then return. May suspend; is not cancelled.
   virtual Finish settle(const ReplyView& reply, Call& call) = 0;
   // Anything else: give the units back. `upstream_status` is 0 when there was no upstream reply.
-  virtual void release(Outcome outcome, int upstream_status, Call& call) = 0;
+  // What it returns is sent instead of the gateway's own error or the upstream's reply (when money
+  // has moved all the same); nothing: those are sent. Too late for a reply that is being streamed.
+  virtual std::optional<Refusal> release(Outcome outcome, int upstream_status, Call& call) = 0;
 
   // Added to the upstream's reply, charged or not and streamed or not; those of Charged come on
   // top. Set before admit() returns.
@@ -149,10 +183,48 @@ class Ticket {
 
 using Admission = std::variant<std::unique_ptr<Ticket>, Refusal, Replay>;
 
+// What a lane publishes at a path of the API host.
+struct Document {
+  std::string content_type;
+  std::string body;
+};
+
 class BoundLane {
  public:
   virtual ~BoundLane() = default;
   virtual Admission admit(const LaneRequest& request, Call& call) = 0;
+  // Whether the operation can be paid for this way now. Must not wait, lock or allocate.
+  [[nodiscard]] virtual State state(std::uint32_t /*operation*/) const noexcept { return {}; }
+  // The document at one of LaneTraits::documents, or nothing: there is none now. It may wait.
+  virtual Result<std::optional<Document>> document(std::string_view /*path*/, Call& /*call*/) {
+    return std::optional<Document>{};
+  }
+  // Work for nobody in particular: called anew as many ms after its end as it returned, for the
+  // generation in service alone; 0: never again.
+  virtual Result<std::uint32_t> run(Call& /*call*/) { return std::uint32_t{0}; }
+};
+
+// One command of a lane: `turnpike <word> ...`.
+struct LaneCommand {
+  std::string_view word;     // such as "x402"
+  std::string_view summary;  // one line
+};
+
+// Where a command prints: results to `out`, what went wrong to `error`.
+class Console {
+ public:
+  virtual ~Console() = default;
+  virtual void out(std::string_view text) = 0;
+  virtual void error(std::string_view text) = 0;
+};
+
+// What a command runs with. The gateway may be running beside it.
+struct CommandInput {
+  std::span<const std::string_view> words;  // after the command's own
+  bool json = false;                        // results as one JSON value
+  const Settings& settings;                 // of the lane
+  std::string_view public_origin;
+  std::string_view data_dir;
 };
 
 struct LaneTraits {
@@ -161,6 +233,10 @@ struct LaneTraits {
   bool needs_account = false;    // the gateway authenticates an API key first
   bool buffer_whole = false;     // settle() wants the whole body
   bool charges_credits = false;  // a settled call costs PricedOperation::credit_cost
+  // What settle() and an admission that collects may take; 0: what committing to the ledger may.
+  std::uint32_t settle_timeout_ms = 0;
+  std::span<const std::string_view> documents = {};  // paths below /.well-known/
+  std::span<const LaneCommand> commands = {};
 };
 
 class Lane {
@@ -168,6 +244,11 @@ class Lane {
   virtual ~Lane() = default;
   [[nodiscard]] virtual LaneTraits traits() const noexcept = 0;  // valid until exit
   virtual Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) = 0;
+  // Runs the command `word`, in a process of its own. The exit code: 0 done, 1 failed, 2 usage.
+  virtual int command(std::string_view /*word*/, const CommandInput& /*input*/,
+                      Console& /*console*/, Host& /*host*/) {
+    return 2;
+  }
 };
 
 }  // namespace turnpike

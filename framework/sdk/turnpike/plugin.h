@@ -96,10 +96,12 @@ class GuardedTicket final : public Ticket {
       return Unknown{Refusal{"billing.settlement_unknown", caught_text(), 0, {}, {}, {}}};
     }
   }
-  void release(Outcome outcome, int upstream_status, Call& call) noexcept override {
+  std::optional<Refusal> release(Outcome outcome, int upstream_status,
+                                 Call& call) noexcept override {
     try {
-      inner_->release(outcome, upstream_status, call);
+      return inner_->release(outcome, upstream_status, call);
     } catch (...) {  // the units stay held until the lane's own expiry; nothing is charged
+      return std::nullopt;
     }
   }
 
@@ -123,6 +125,23 @@ class GuardedBoundLane final : public BoundLane {
       return Refusal{"gateway.plugin_fault", caught_text(), 0, {}, {}, {}};
     }
   }
+  [[nodiscard]] State state(std::uint32_t operation) const noexcept override {
+    return inner_->state(operation);
+  }
+  Result<std::optional<Document>> document(std::string_view path, Call& call) noexcept override {
+    try {
+      return inner_->document(path, call);
+    } catch (...) {
+      return caught();
+    }
+  }
+  Result<std::uint32_t> run(Call& call) noexcept override {
+    try {
+      return inner_->run(call);
+    } catch (...) {
+      return caught();
+    }
+  }
 
  private:
   std::unique_ptr<BoundLane> inner_;
@@ -143,6 +162,15 @@ class GuardedLane final : public Lane {
       return std::unique_ptr<BoundLane>(std::make_unique<GuardedBoundLane>(*std::move(bound)));
     } catch (...) {
       return caught();
+    }
+  }
+  int command(std::string_view word, const CommandInput& input, Console& console,
+              Host& host) noexcept override {
+    try {
+      return inner_->command(word, input, console, host);
+    } catch (...) {
+      console.error("the plugin failed: " + caught_text());
+      return 1;
     }
   }
 

@@ -19,6 +19,7 @@
 #include <turnpike/message.h>
 #include <turnpike/result.h>
 #include <turnpike/settings.h>
+#include <turnpike/state.h>
 
 namespace turnpike {
 
@@ -61,15 +62,6 @@ class ReplySink {
   virtual ~ReplySink() = default;
   virtual bool head(int status, Headers headers, std::optional<std::uint64_t> length) = 0;
   virtual bool body(std::string_view bytes) = 0;
-};
-
-enum class Condition : std::uint8_t { ready, blocked, credential_missing, evidence_stale };
-
-// What an operation could do now. `reason` is one sentence for the public catalog, valid as long as
-// the Upstream.
-struct State {
-  Condition condition = Condition::ready;
-  std::string_view reason;
 };
 
 class Upstream {

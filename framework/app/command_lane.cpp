@@ -1,0 +1,117 @@
+// Commands that lane plugins bring: `turnpike <word> ...`. They run in a process of their own,
+// beside a running gateway or without one, with the plugin's store and settings.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "app/command_line.h"
+#include "app/paths.h"
+#include "app/secrets.h"
+#include "app/stores.h"
+#include "base/sources.h"
+#include "plugin/catalog.h"
+#include "records/durable_stores.h"
+#include "registry/settings_tree.h"
+#include "runtime/runtime.h"
+#include "wire/client.h"
+
+namespace turnpike::app {
+namespace {
+
+class Terminal final : public Console {
+ public:
+  void out(std::string_view text) override { std::cout << text; }
+  void error(std::string_view text) override {
+    std::cerr << text << (text.ends_with('\n') ? "" : "\n");
+  }
+};
+
+// What plugins stand on, as far as commands need it.
+class LaneProcess {
+ public:
+  LaneProcess(const Config& config, const CommonOptions& options)
+      : config_(config), options_(options) {}
+
+  // Nothing: no lane has this command.
+  std::optional<int> run(std::string_view word, std::span<const std::string_view> words) {
+    auto node = open_node(config_, storage::Role::tool, clock_, random_);
+    if (!node.ok()) return print_failure(options_, node.error());
+    runtime::RuntimeOptions runtime_options;
+    runtime_options.loops = 1;
+    runtime::Runtime runtime(std::move(runtime_options));
+    const auto client = wire::make_client(runtime, {});
+    records::DurableStores stores((*node)->records(),
+                                  {clock_, random_, *log_, *metrics_, runtime.pool(), [](auto) {}});
+    if (auto started = stores.start(); !started.ok()) {
+      return print_failure(options_, "the database does not answer: " + started.error().text);
+    }
+    const plugin::HostResources resources{.log = *log_,
+                                          .metrics = *metrics_,
+                                          .clock = clock_,
+                                          .random = random_,
+                                          .http = *client,
+                                          .pool = runtime.pool(),
+                                          .stores = stores};
+    const auto code = run_with(resources, word, words);
+    stores.stop();
+    client->stop();
+    return code;
+  }
+
+ private:
+  std::optional<int> run_with(const plugin::HostResources& resources, std::string_view word,
+                              std::span<const std::string_view> words) {
+    const auto catalog = plugin::Catalog::load(
+        {.directory = plugin_directory(config_), .pinned_sha256 = config_.plugins_sha256},
+        resources);
+    if (!catalog.ok()) return print_failure(options_, catalog.error().front().text());
+    for (const auto& loaded : catalog->plugins()) {
+      if (loaded->lane() == nullptr) continue;
+      for (const LaneCommand& command : loaded->lane()->traits().commands) {
+        if (command.word == word) return run_command(*loaded, word, words);
+      }
+    }
+    return std::nullopt;
+  }
+
+  int run_command(plugin::LoadedPlugin& loaded, std::string_view word,
+                  std::span<const std::string_view> words) {
+    const auto configured = config_.lanes.find(loaded.info().name);
+    const Settings settings = configured == config_.lanes.end()
+                                  ? Settings{}
+                                  : registry::resolve_secrets(configured->second, &read_secret);
+    const std::string origin =
+        config_.api.base_url.empty() ? "http://" + config_.api.listen : config_.api.base_url;
+    Terminal terminal;
+    return loaded.lane()->command(word, {words, options_.json, settings, origin, config_.data_dir},
+                                  terminal, loaded.host());
+  }
+
+  const Config& config_;
+  const CommonOptions& options_;
+  base::SystemClock clock_;
+  base::SystemRandom random_;
+  const std::unique_ptr<base::Log> log_ = base::make_stderr_log(clock_, Severity::warning);
+  const std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
+};
+
+}  // namespace
+
+std::optional<int> run_lane_command(const std::string& word,
+                                    const std::vector<std::string>& arguments) {
+  CLI::App app;
+  app.set_help_flag("");
+  app.allow_extras();
+  CommonOptions options;
+  app.add_option("--config", options.config_path)->envname("TURNPIKE_CONFIG");
+  app.add_option("--set", options.settings)->allow_extra_args(false);
+  app.add_flag("--json", options.json);
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  app.parse(reversed);
+  const auto config = load_config(options);
+  if (!config) return exit_failed;
+  const std::vector<std::string> rest = app.remaining();
+  const std::vector<std::string_view> words(rest.begin(), rest.end());
+  return LaneProcess(*config, options).run(word, words);
+}
+
+}  // namespace turnpike::app

@@ -1,0 +1,19 @@
+// State: what an operation could do now, as the upstream or the lane that serves it says. Plain
+// values; safe on any Thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace turnpike {
+
+enum class Condition : std::uint8_t { ready, blocked, credential_missing, evidence_stale };
+
+// What an operation could do now. `reason` is one sentence for the public catalog, valid as long as
+// what was asked.
+struct State {
+  Condition condition = Condition::ready;
+  std::string_view reason;
+};
+
+}  // namespace turnpike
