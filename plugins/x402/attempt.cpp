@@ -1,0 +1,369 @@
+#include "x402/attempt.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "x402/calls.h"
+#include "x402/protocol/digest.h"
+#include "x402/protocol/encoding.h"
+#include "x402/ticket.h"
+
+namespace turnpike::x402 {
+namespace {
+
+constexpr std::uint32_t retry_seconds = 2;
+constexpr std::int64_t lease_margin_ms = 10'000;
+constexpr std::uint32_t settlement_reserve_s = 10;
+constexpr std::int64_t resolve_pause_ms = 1'000;  // between looks at one open settlement
+constexpr std::uint32_t wait_min_ms = 20;
+constexpr std::uint32_t wait_max_ms = 250;
+
+Refusal unavailable() {
+  return refusal("x402.unavailable", "Payments cannot be taken now; nothing was charged.",
+                 retry_seconds);
+}
+
+bool collects_first(const PricedOperation& operation) noexcept {
+  return operation.per_call.flow == PaymentFlow::upfront;
+}
+
+}  // namespace
+
+Refusal refusal(std::string_view code, std::string message, std::uint32_t retry_after_seconds) {
+  return {std::string(code), std::move(message), retry_after_seconds, {}, {}, {}};
+}
+
+Refusal challenge(Engine& engine, const Asked& asked, std::string_view code,
+                  std::string_view error) {
+  Challenge made = engine.challenges.make(asked.operation, asked.request.operation, asked.offered,
+                                          asked.bound, error, engine.host.clock().now_ms() / 1000);
+  Refusal answer = refusal(code, std::string(error), 0);
+  answer.headers.push_back({"PAYMENT-REQUIRED", std::move(made.header)});
+  answer.body = std::move(made.body);
+  answer.content_type = "application/json";
+  return answer;
+}
+
+std::uint64_t needed_seconds(const PricedOperation& operation) noexcept {
+  return operation.deadline_ms / 1000 + settlement_reserve_s;
+}
+
+Attempt::Attempt(Engine& engine, const Asked& asked, PaymentPayload payload, Call& call)
+    : engine_(engine),
+      asked_(asked),
+      payload_(std::move(payload)),
+      call_(call),
+      key_(hex_of(payment_key(payload_))),
+      request_digest_(
+          hex_of(sha256({asked.bound.route_id, "\n", asked.bound.method, "\n", asked.bound.path,
+                         "\n", asked.bound.query, "\n", bytes_of(asked.bound.body_sha256)}))),
+      payload_digest_(hex_of(payload_.sha256())),
+      checked_(check()) {}
+
+Attempt::Checked Attempt::check() const {
+  const auto now_s = static_cast<std::uint64_t>(engine_.host.clock().now_ms() / 1000);
+  if (const auto reason = engine_.binding.check(asked_.bound, payload_, now_s)) return *reason;
+  return verify(payload_, payload_.accepted, asked_.separators, now_s,
+                needed_seconds(asked_.operation));
+}
+
+// A payment that is not good any more may still be known: it was settled, or may have been. Then
+// its very sender is told what became of it.
+Admission Attempt::run() {
+  bool is_first = checked_.ok();
+  for (;;) {
+    Decision decision = Again{};
+    if (is_first) {
+      decision = begin();
+      is_first = false;
+    } else {
+      auto known = engine_.payments.find(key_, call_);
+      if (!known.ok()) return unavailable();
+      if (*known) {
+        decision = follow(**std::move(known));
+      } else if (!checked_.ok()) {
+        return refused(code_of(checked_.error()));
+      } else {
+        decision = follow_identifier();
+        is_first = std::holds_alternative<Again>(decision);
+      }
+    }
+    if (auto* admission = std::get_if<Admission>(&decision)) return std::move(*admission);
+  }
+}
+
+Refusal Attempt::refused(std::string_view reason) const {
+  return challenge(engine_, asked_, "x402.payment_refused", reason);
+}
+
+// Nobody is thought to have used the payment: claim it.
+Attempt::Decision Attempt::begin() {
+  KnownPayment payment{key_, {}, 0};
+  const auto own = identifiers();
+  const PaymentState state =
+      collects_first(asked_.operation) ? PaymentState::claimed : PaymentState::working;
+  switch (engine_.payments.write(payment, claim_record(state), {.identifiers = own}, call_)) {
+    case Step::done:
+      return proceed(std::move(payment));
+    case Step::lost:
+      return Again{};
+    case Step::unavailable:
+    case Step::unknown:  // then its lease ends by itself, with nothing charged
+      break;
+  }
+  return unavailable();
+}
+
+PaymentRecord Attempt::claim_record(PaymentState state) const {
+  const PaymentRequirements& terms = payload_.accepted;
+  PaymentRecord record;
+  record.state = state;
+  record.request_digest = request_digest_;
+  record.payload_digest = payload_digest_;
+  record.operation = std::string(name_of(asked_.operation.method)) + " ";
+  record.operation += asked_.operation.path;
+  record.route_id = asked_.operation.route_id;
+  record.offer_id = offer_id_of(terms);
+  const auto& current = asked_.offered.offer_ids;
+  if (std::find(current.begin(), current.end(), record.offer_id) != current.end()) {
+    record.price_version = asked_.operation.price_version;
+  }
+  record.resource_url = engine_.challenges.resource_url(asked_.request.path);
+  record.request_id = asked_.request.request_id;
+  record.flow = asked_.operation.per_call.flow;
+  record.unearned = asked_.operation.per_call.unearned;
+  record.scheme = terms.scheme;
+  record.network = terms.network;
+  record.asset = terms.asset;
+  record.amount = terms.amount;
+  record.pay_to = terms.pay_to;
+  record.payer = checked_.value().payer;
+  if (const auto* transfer = std::get_if<Eip3009Payment>(&payload_.payment)) {
+    record.nonce = hex_encode(bytes_of(transfer->nonce));
+  }
+  record.valid_before_s =
+      static_cast<std::int64_t>(std::min(checked_.value().valid_before_s, std::uint64_t{1} << 40));
+  record.claimed_ms = engine_.payments.now_ms();
+  engine_.lease(record,
+                asked_.operation.deadline_ms + engine_.verify_budget_ms() + lease_margin_ms);
+  return record;
+}
+
+std::vector<std::string> Attempt::identifiers() const {
+  std::vector<std::string> own;
+  if (!payload_.payment_id.empty()) {
+    own.push_back(keys::identifier(asked_.bound.route_id, payload_.payment_id));
+  }
+  if (!asked_.request.idempotency_key.empty()) {
+    own.push_back(
+        keys::identifier("payer " + checked_.value().payer, asked_.request.idempotency_key));
+  }
+  return own;
+}
+
+// The claim failed although the payment is not known: an id that came with it names another one.
+// Under an Idempotency-Key the same payer gets what that one paid for; a payment-identifier names
+// one payment for good.
+Attempt::Decision Attempt::follow_identifier() {
+  for (const std::string& identifier : identifiers()) {
+    const auto bound = engine_.payments.bound_to(identifier, call_);
+    if (!bound.ok()) return unavailable();
+    if (!*bound || **bound == key_) continue;
+    const bool is_key_of_ours =
+        !asked_.request.idempotency_key.empty() && identifier == identifiers().back();
+    const auto other = engine_.payments.find(**bound, call_);
+    if (!other.ok()) return unavailable();
+    if (!*other) continue;
+    const bool is_proven = checked_.value().proof == Proof::recovered;
+    if (is_key_of_ours && is_proven && (*other)->record.request_digest == request_digest_) {
+      if ((*other)->record.state == PaymentState::answered) return give_again(**other);
+      return Admission(refusal("idempotency.in_progress",
+                               "A call with this Idempotency-Key is not over yet.", retry_seconds));
+    }
+    return Admission(refusal("idempotency.conflict",
+                             "This id came before, with another payment or another request.", 0));
+  }
+  return Again{};  // freed meanwhile
+}
+
+// Somebody has used the payment: this call before, another one now, or a thief.
+Attempt::Decision Attempt::follow(KnownPayment known) {
+  const PaymentRecord& record = known.record;
+  if (record.request_digest != request_digest_) {
+    return Admission(refused(code_of(Reason::turnpike_binding_mismatch)));
+  }
+  // What cannot be verified now is believed if it is byte for byte what was verified then.
+  if (!checked_.ok() && record.payload_digest != payload_digest_) {
+    return Admission(refused(code_of(checked_.error())));
+  }
+  const bool is_leased = engine_.is_leased(record);
+  switch (record.state) {
+    case PaymentState::answered:
+      return give_again(known);
+    case PaymentState::owed:
+      return Admission(refund_owed(record));
+    case PaymentState::never_paid:
+      return Admission(refused(record.reason));
+    case PaymentState::refunded:
+      return Admission(refusal("x402.payment_refused", "This payment was paid back. Pay anew.", 0));
+    case PaymentState::claimed:
+    case PaymentState::working:
+    case PaymentState::released:
+      return is_leased && record.state != PaymentState::released ? wait_for(known)
+                                                                 : take_over(std::move(known));
+    case PaymentState::settled:
+      return is_leased ? wait_for(known) : go_on_paid(std::move(known));
+    case PaymentState::settling:
+      if (is_leased) return wait_for(known);
+      [[fallthrough]];
+    case PaymentState::settlement_unknown:
+      break;
+  }
+  const bool is_fresh = engine_.payments.now_ms() < record.attempted_ms + resolve_pause_ms;
+  if (is_leased || resolved_ || is_fresh) return Admission(settlement_unknown());
+  resolved_ = true;
+  ExtendedCall call(call_, engine_.host.clock(), engine_.settle_budget_ms());
+  if (!engine_.resolve(std::move(known), call).ok()) return Admission(settlement_unknown());
+  return Again{};
+}
+
+Attempt::Decision Attempt::give_again(const KnownPayment& known) {
+  auto reply = engine_.payments.reply(known.key, call_);
+  if (!reply.ok()) return Admission(settlement_unknown());
+  if (!*reply) {
+    return Admission(refusal("idempotency.reply_not_stored",
+                             "This payment was settled, and its reply is not kept any more.", 0));
+  }
+  if (!known.record.payment_response.empty()) {
+    (*reply)->headers.push_back({"PAYMENT-RESPONSE", known.record.payment_response});
+  }
+  (*reply)->headers.push_back({"Idempotent-Replayed", "true"});
+  return Admission(**std::move(reply));
+}
+
+// Another call works on it. Its outcome is this call's, too.
+Attempt::Decision Attempt::wait_for(const KnownPayment&) {
+  const std::uint32_t pause_ms = std::clamp(waited_ms_ / 2, wait_min_ms, wait_max_ms);
+  waited_ms_ += pause_ms;
+  if (call_.sleep_ms(pause_ms)) return Again{};
+  return Admission(refusal("x402.in_progress",
+                           "This payment is being worked on. Send the same request again.",
+                           retry_seconds));
+}
+
+// It was released, or its node died before money could move.
+Attempt::Decision Attempt::take_over(KnownPayment known) {
+  if (!checked_.ok()) return Admission(refused(code_of(checked_.error())));
+  PaymentRecord next = claim_record(collects_first(asked_.operation) ? PaymentState::claimed
+                                                                     : PaymentState::working);
+  next.identifiers = known.record.identifiers;
+  switch (engine_.payments.write(known, std::move(next), {}, call_)) {
+    case Step::done:
+      return proceed(std::move(known));
+    case Step::lost:
+      return Again{};
+    case Step::unavailable:
+    case Step::unknown:
+      break;
+  }
+  return Admission(unavailable());
+}
+
+// Paid upfront, and the work was not done: within its validity it may be asked for again.
+Attempt::Decision Attempt::go_on_paid(KnownPayment known) {
+  const std::int64_t now_ms = engine_.payments.now_ms();
+  const bool is_retried = known.record.unearned == UnearnedPayment::retry &&
+                          now_ms < known.record.valid_before_s * 1000;
+  if (!is_retried) {
+    if (resolved_) return Admission(settlement_unknown());
+    resolved_ = true;
+    if (!engine_.resolve(std::move(known), call_).ok()) return Admission(settlement_unknown());
+    return Again{};
+  }
+  PaymentRecord next = known.record;
+  next.request_id = asked_.request.request_id;
+  engine_.lease(next, asked_.operation.deadline_ms + lease_margin_ms);
+  switch (engine_.payments.write(known, std::move(next), {}, call_)) {
+    case Step::done:
+      return ticket(std::move(known));
+    case Step::lost:
+      return Again{};
+    case Step::unavailable:
+    case Step::unknown:
+      break;
+  }
+  return Admission(work_failed(known.record, "The gateway could not begin the work."));
+}
+
+OpenSettlement Attempt::open_settlement() const {
+  return {std::string(payload_.text()), canonical_json(payload_.accepted),
+          payload_.accepted.extra.fee_payer};
+}
+
+FacilitatorRequest Attempt::facilitator_request(const OpenSettlement& open) const {
+  return {open.payload_json, open.requirements_json, payload_.accepted.scheme,
+          payload_.accepted.network, open.fee_payer};
+}
+
+// The payment is ours.
+Admission Attempt::proceed(KnownPayment payment) {
+  if (auto refusal = verify_remotely(payment)) {
+    PaymentRecord next = payment.record;
+    next.state = PaymentState::released;
+    next.ended_ms = engine_.payments.now_ms();
+    next.lease_until_ms = 0;
+    next.reason = "not_verified";
+    (void)engine_.payments.write(payment, std::move(next), {}, call_);
+    return *std::move(refusal);
+  }
+  return collects_first(asked_.operation) ? collect_first(std::move(payment))
+                                          : ticket(std::move(payment));
+}
+
+std::optional<Refusal> Attempt::verify_remotely(KnownPayment& payment) {
+  const bool is_needed = checked_.value().proof == Proof::needs_facilitator;
+  if (!is_needed && !asked_.operation.per_call.verifies_first) return std::nullopt;
+  const OpenSettlement open = open_settlement();
+  const Verification verified = engine_.facilitators.verify(facilitator_request(open), call_);
+  switch (verified.outcome) {
+    case Verification::Outcome::valid:
+      if (payment.record.payer.empty()) payment.record.payer = verified.payer;
+      return std::nullopt;
+    case Verification::Outcome::invalid:
+      return refused(verified.reason);
+    case Verification::Outcome::unavailable:
+      break;
+  }
+  return unavailable();
+}
+
+Admission Attempt::collect_first(KnownPayment payment) {
+  ExtendedCall call(call_, engine_.host.clock(), engine_.settle_budget_ms());
+  const OpenSettlement open = open_settlement();
+  PaymentRecord next = payment.record;
+  next.state = PaymentState::settling;
+  next.settling_ms = engine_.payments.now_ms();
+  engine_.lease(next, engine_.settle_budget_ms() + asked_.operation.deadline_ms + lease_margin_ms);
+  const Step step = engine_.payments.write(payment, std::move(next), {.open = &open}, call);
+  if (step == Step::unknown) return settlement_unknown();
+  if (step != Step::done) return unavailable();
+  const Collected collected = engine_.collect(payment, open, PaymentState::settled, call);
+  switch (collected.outcome) {
+    case Collected::Outcome::paid:
+      return ticket(std::move(payment));
+    case Collected::Outcome::refused:
+      return settlement_failed(payment.record, collected.reason);
+    case Collected::Outcome::not_asked:
+      return unavailable();
+    case Collected::Outcome::unknown:
+      break;
+  }
+  return settlement_unknown();
+}
+
+Admission Attempt::ticket(KnownPayment payment) {
+  return std::unique_ptr<Ticket>(
+      std::make_unique<PaymentTicket>(engine_, std::move(payment), open_settlement()));
+}
+
+}  // namespace turnpike::x402

@@ -1,0 +1,84 @@
+// Attempt: one call that brought a payment, on its way through admission: what is checked here,
+// who else has used the payment, the claim, the facilitator's verification, and the settlement
+// where it comes first. And the ticket that it ends in.
+//
+// Lives on the stack of admit(), on the fiber of the call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <turnpike/lane.h>
+
+#include "x402/engine.h"
+#include "x402/protocol/payload.h"
+#include "x402/protocol/verify.h"
+#include "x402/terms.h"
+
+namespace turnpike::x402 {
+
+// What is asked for, whoever pays.
+struct Asked {
+  const LaneRequest& request;
+  const PricedOperation& operation;
+  const Offered& offered;
+  const DomainSeparators& separators;
+  BoundRequest bound;
+};
+
+// 402 with a challenge; `error` says why.
+Refusal challenge(Engine& engine, const Asked& asked, std::string_view code,
+                  std::string_view error);
+
+// How long a payment must be valid for the operation to be worth beginning.
+std::uint64_t needed_seconds(const PricedOperation& operation) noexcept;
+
+class Attempt {
+ public:
+  Attempt(Engine& engine, const Asked& asked, PaymentPayload payload, Call& call);
+
+  [[nodiscard]] Admission run();
+
+ private:
+  using Checked = Result<VerifiedPayment, Reason>;
+  struct Again {};  // the payment was changed meanwhile: look again
+  using Decision = std::variant<Admission, Again>;
+
+  [[nodiscard]] Checked check() const;
+  [[nodiscard]] Decision begin();
+  [[nodiscard]] Decision follow(KnownPayment known);
+  [[nodiscard]] Decision wait_for(const KnownPayment& known);
+  [[nodiscard]] Decision take_over(KnownPayment known);
+  [[nodiscard]] Decision go_on_paid(KnownPayment known);
+  [[nodiscard]] Decision give_again(const KnownPayment& known);
+  [[nodiscard]] Decision follow_identifier();
+
+  [[nodiscard]] Admission proceed(KnownPayment payment);
+  [[nodiscard]] Admission collect_first(KnownPayment payment);
+  [[nodiscard]] std::optional<Refusal> verify_remotely(KnownPayment& payment);
+  [[nodiscard]] Admission ticket(KnownPayment payment);
+
+  [[nodiscard]] PaymentRecord claim_record(PaymentState state) const;
+  [[nodiscard]] OpenSettlement open_settlement() const;
+  [[nodiscard]] FacilitatorRequest facilitator_request(const OpenSettlement& open) const;
+  [[nodiscard]] std::vector<std::string> identifiers() const;
+  [[nodiscard]] Refusal refused(std::string_view reason) const;
+
+  Engine& engine_;
+  const Asked& asked_;
+  const PaymentPayload payload_;
+  Call& call_;
+  const std::string key_;
+  const std::string request_digest_;
+  const std::string payload_digest_;
+  Checked checked_;
+  bool resolved_ = false;  // an open settlement was looked into by this call
+  std::uint32_t waited_ms_ = 0;
+};
+
+}  // namespace turnpike::x402

@@ -1,0 +1,90 @@
+#include "x402/challenge.h"
+
+#include <utility>
+#include <vector>
+
+#include "x402/offers/offer.h"
+#include "x402/protocol/encoding.h"
+#include "x402/protocol/json.h"
+
+namespace turnpike::x402 {
+namespace {
+
+constexpr std::size_t cache_bytes_max = 32 * 1024 * 1024;
+constexpr std::size_t cache_parts = 8;
+
+constexpr std::string_view payment_identifier =
+    R"({"info":{"required":false},"schema":{"type":"object","properties":{"id":{"type":"string",)"
+    R"("minLength":16,"maxLength":128,"pattern":"^[a-zA-Z0-9_-]+$"}}}})";
+
+void append_member(std::string& json, std::string_view name, std::string_view value) {
+  json.append(json.ends_with('{') ? "\"" : ",\"").append(name).append("\":");
+  append_json_string(json, value);
+}
+
+}  // namespace
+
+Challenges::Challenges(const Binding& binding, const KeyRing& keys, DidWeb did,
+                       std::string public_origin, std::uint32_t offer_window_s)
+    : binding_(binding),
+      keys_(keys),
+      did_(std::move(did)),
+      public_origin_(std::move(public_origin)),
+      cache_(offer_window_s, cache_bytes_max, cache_parts) {}
+
+// JSON up to the binding, padded with blanks so that its base64 ends where it ends, a line break,
+// and that base64.
+std::string Challenges::common_part(const PricedOperation& operation, const Offered& offered,
+                                    std::string_view path, std::int64_t valid_until_s) const {
+  const auto key = keys_.active();
+  const std::string kid = did_.kid(key->fragment);
+  const std::string url = resource_url(path);
+  std::vector<std::string> offers;
+  std::string json = R"({"x402Version":2,"resource":{)";
+  append_member(json, "url", url);
+  append_member(json, "description", operation.summary);
+  append_member(json, "mimeType", operation.media_type);
+  json += R"(},"accepts":[)";
+  for (std::size_t at = 0; at < offered.accepts.size(); ++at) {
+    const PaymentRequirements& terms = offered.accepts[at];
+    if (at > 0) json += ',';
+    json += offered.canonical[at];
+    const Offer offer{url,          terms.scheme, terms.network, terms.asset,
+                      terms.pay_to, terms.amount, valid_until_s, offered.offer_ids[at]};
+    offers.push_back(sign_offer(offer, key->key, kid));
+  }
+  json.append(R"(],"extensions":{")").append(offer_receipt_extension).append("\":");
+  json.append(offers_extension(offers)).append(",\"").append(payment_identifier_extension);
+  json.append("\":").append(payment_identifier).append(",\"").append(binding_extension);
+  json += "\":";
+  json.append((3 - json.size() % 3) % 3, ' ');
+  const std::string encoded = base64_encode(json);
+  return json.append("\n").append(encoded);
+}
+
+Challenge Challenges::make(const PricedOperation& operation, std::uint32_t index,
+                           const Offered& offered, const BoundRequest& request,
+                           std::string_view error, std::int64_t now_s) {
+  const auto key = keys_.active();
+  std::uint64_t terms = offered.digest;
+  for (const char c : key->fragment) terms = terms * 31 + static_cast<unsigned char>(c);
+  const auto common = cache_.get({index, terms, request.path}, now_s, [&](std::int64_t until_s) {
+    return common_part(operation, offered, request.path, until_s);
+  });
+  const std::size_t line = common->find('\n');
+  std::vector<std::string_view> entries(offered.canonical.begin(), offered.canonical.end());
+  std::string own = binding_.extension_json(
+      request, entries, static_cast<std::uint64_t>(cache_.valid_until_s(now_s)));
+  own += "},\"error\":";
+  append_json_string(own, error);
+  own += '}';
+  Challenge challenge;
+  const std::string encoded = base64_encode(own);
+  challenge.header.reserve(common->size() - line + encoded.size());
+  challenge.header.append(*common, line + 1).append(encoded);
+  challenge.body.reserve(line + own.size());
+  challenge.body.append(*common, 0, line).append(own);
+  return challenge;
+}
+
+}  // namespace turnpike::x402

@@ -1,0 +1,61 @@
+// Challenges: what an operation that is called without a payment, or with one that is refused,
+// answers (x402.md 2.1, 3.1). All of it but the binding to the very request, its expiry and the
+// reason is the same for a while: that part is kept with its signed offers, also as base64, so a
+// challenge costs one look-up, one MAC for each entry and a copy.
+//
+// One per bound lane. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <turnpike/lane.h>
+
+#include "x402/offers/did.h"
+#include "x402/offers/keys.h"
+#include "x402/offers/offer_cache.h"
+#include "x402/protocol/binding.h"
+#include "x402/terms.h"
+
+namespace turnpike::x402 {
+
+// Common proxies take no more of one header.
+inline constexpr std::size_t challenge_header_bytes_max = 8 * 1024;
+
+struct Challenge {
+  std::string header;  // PAYMENT-REQUIRED: base64
+  std::string body;    // the same as JSON, for people
+};
+
+class Challenges {
+ public:
+  // All outlive it. `public_origin` is where resources are said to be.
+  Challenges(const Binding& binding, const KeyRing& keys, DidWeb did, std::string public_origin,
+             std::uint32_t offer_window_s);
+
+  // `path` and `request` as the caller sent them; `error` says why, in words or as a code.
+  [[nodiscard]] Challenge make(const PricedOperation& operation, std::uint32_t index,
+                               const Offered& offered, const BoundRequest& request,
+                               std::string_view error, std::int64_t now_s);
+
+  [[nodiscard]] std::string resource_url(std::string_view path) const {
+    return public_origin_ + std::string(path);
+  }
+
+ private:
+  [[nodiscard]] std::string common_part(const PricedOperation& operation, const Offered& offered,
+                                        std::string_view path, std::int64_t valid_until_s) const;
+
+  const Binding& binding_;
+  const KeyRing& keys_;
+  const DidWeb did_;
+  const std::string public_origin_;
+  OfferCache cache_;
+};
+
+// The reader's part of a payment's echo that we understand: payment-identifier.
+inline constexpr std::string_view payment_identifier_extension = "payment-identifier";
+
+}  // namespace turnpike::x402

@@ -1,0 +1,450 @@
+#include "x402/commands.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "x402/calls.h"
+#include "x402/offers/did.h"
+#include "x402/offers/keys.h"
+#include "x402/offers/receipt_verify.h"
+#include "x402/payments.h"
+
+namespace turnpike::x402 {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int done = 0;
+constexpr int failed = 1;
+constexpr int usage = 2;
+constexpr std::int64_t command_timeout_ms = 60'000;
+constexpr std::uint32_t page_records = 500;
+
+constexpr std::string_view x402_usage =
+    "usage: turnpike x402 payments [--format ndjson|csv]\n"
+    "       turnpike x402 totals\n"
+    "       turnpike x402 obligations\n"
+    "       turnpike x402 refunded PAYMENT --transaction HASH\n"
+    "       turnpike x402 unknown\n"
+    "       turnpike x402 keys\n"
+    "       turnpike x402 rotate [--algorithm ES256K|EdDSA]\n"
+    "All take --config, --set and --json.\n";
+constexpr std::string_view receipt_usage =
+    "usage: turnpike receipt verify FILE|- [--did FILE]\n"
+    "FILE holds a receipt, an offer, or a PAYMENT-RESPONSE or PAYMENT-REQUIRED header. Without "
+    "--did the\nkeys of this service are used.\n";
+
+// The words of a command: options with values, and the rest in order.
+struct Words {
+  std::map<std::string_view, std::string_view> options;
+  std::vector<std::string_view> rest;
+  bool is_sound = true;
+};
+
+Words read_words(std::span<const std::string_view> words,
+                 std::initializer_list<std::string_view> options) {
+  Words read;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    if (!words[at].starts_with("--")) {
+      read.rest.push_back(words[at]);
+      continue;
+    }
+    const bool is_known = std::find(options.begin(), options.end(), words[at]) != options.end();
+    if (!is_known || at + 1 == words.size()) {
+      read.is_sound = false;
+      break;
+    }
+    read.options[words[at]] = words[at + 1];
+    ++at;
+  }
+  return read;
+}
+
+class X402Command {
+ public:
+  X402Command(const CommandInput& input, Console& console, Host& host)
+      : input_(input),
+        console_(console),
+        host_(host),
+        call_(host.clock(), command_timeout_ms),
+        payments_(host.store()) {}
+
+  int run();
+
+ private:
+  using Each = std::function<bool(const StoreRecord&)>;  // false: stop
+
+  int fail(const std::string& message) {
+    console_.error(message);
+    return failed;
+  }
+  // Every record below `prefix`; false after its problem was told.
+  bool each(std::string_view prefix, const Each& visit);
+  void print(const Json& value, const std::string& text) {
+    console_.out((input_.json ? value.dump() : text) + "\n");
+  }
+
+  int list_payments(std::string_view format);
+  int totals();
+  int list_states(std::string_view prefix, bool is_owed);
+  int refunded(std::string_view key, std::string_view transaction);
+  int list_keys();
+  int rotate(std::string_view algorithm);
+  [[nodiscard]] std::string keys_folder() const {
+    return std::string(input_.data_dir) + "/x402/keys";
+  }
+
+  const CommandInput& input_;
+  Console& console_;
+  Host& host_;
+  OwnCall call_;
+  Payments payments_;
+};
+
+// What was settled, is owed and was refunded of one asset.
+struct Sums {
+  std::uint64_t payments = 0;
+  std::string settled = "0";
+  std::string owed = "0";
+  std::string refunded = "0";
+};
+using Totals = std::map<std::pair<std::string, std::string>, Sums>;
+
+void add(Totals& totals, const Json& entry) {
+  Sums& sums = totals[{entry.value("network", ""), entry.value("asset", "")}];
+  const std::string what = entry.value("entry", "");
+  const std::string amount = entry.value("amount", "0");
+  if (what == "settled") {
+    ++sums.payments;
+    sums.settled = decimal_sum(sums.settled, amount);
+  } else if (what == "refund_owed") {
+    sums.owed = decimal_sum(sums.owed, amount);
+  } else if (what == "refunded") {
+    sums.refunded = decimal_sum(sums.refunded, amount);
+  }
+}
+
+Json to_json(const Totals& totals) {
+  Json list = Json::array();
+  for (const auto& [asset, sums] : totals) {
+    list.push_back({{"network", asset.first},
+                    {"asset", asset.second},
+                    {"payments", sums.payments},
+                    {"settled", sums.settled},
+                    {"refunds_owed", sums.owed},
+                    {"refunded", sums.refunded}});
+  }
+  return list;
+}
+
+constexpr const char* columns[] = {"entry",       "at_ms",     "payment",   "network",
+                                   "asset",       "amount",    "payer",     "pay_to",
+                                   "transaction", "operation", "route_id",  "price_version",
+                                   "offer_id",    "resource",  "request_id"};
+
+std::string csv_line(const Json& entry) {
+  std::string line;
+  for (const char* column : columns) {
+    if (column != columns[0]) line += ',';
+    const auto value = entry.find(column);
+    if (value == entry.end()) continue;
+    std::string text = value->is_string() ? value->get<std::string>() : value->dump();
+    if (text.find_first_of(",\"\r\n") != text.npos) {
+      for (std::size_t at = text.find('"'); at != text.npos; at = text.find('"', at + 2)) {
+        text.insert(at, 1, '"');
+      }
+      text = "\"" + text + "\"";
+    }
+    line += text;
+  }
+  return line += '\n';
+}
+
+int X402Command::run() {
+  const Words words = read_words(input_.words, {"--format", "--transaction", "--algorithm"});
+  const std::string_view what = words.rest.empty() ? "" : words.rest.front();
+  const auto option = [&](std::string_view name, std::string_view fallback) {
+    const auto found = words.options.find(name);
+    return found == words.options.end() ? fallback : found->second;
+  };
+  if (words.is_sound && words.rest.size() == 1) {
+    if (what == "payments") return list_payments(option("--format", "ndjson"));
+    if (what == "totals") return totals();
+    if (what == "obligations") return list_states(keys::owed_refunds, true);
+    if (what == "unknown") return list_states(keys::open, false);
+    if (what == "keys") return list_keys();
+    if (what == "rotate") return rotate(option("--algorithm", ""));
+  }
+  if (words.is_sound && words.rest.size() == 2 && what == "refunded") {
+    return refunded(words.rest[1], option("--transaction", ""));
+  }
+  console_.error(std::string(x402_usage));
+  return usage;
+}
+
+bool X402Command::each(std::string_view prefix, const Each& visit) {
+  std::string after;
+  for (;;) {
+    OwnCall call(host_.clock(), command_timeout_ms);
+    const auto page = host_.store().scan(prefix, after, page_records, call);
+    if (!page.ok()) {
+      console_.error("the database cannot be read: " + page.error().message);
+      return false;
+    }
+    for (const StoreRecord& record : *page) {
+      if (!visit(record)) return true;
+    }
+    if (page->empty()) return true;
+    after = page->back().key;
+  }
+}
+
+int X402Command::list_payments(std::string_view format) {
+  if (format != "ndjson" && format != "csv") return fail("--format is ndjson or csv");
+  const bool is_csv = format == "csv";
+  Totals sums;
+  if (is_csv) {
+    std::string head;
+    for (const char* column : columns) head.append(head.empty() ? "" : ",").append(column);
+    console_.out(head + "\n");
+  }
+  const bool is_read = each(keys::entries, [&](const StoreRecord& record) {
+    const Json entry = Json::parse(record.value, nullptr, false);
+    if (!entry.is_object()) return true;
+    add(sums, entry);
+    console_.out(is_csv ? csv_line(entry) : record.value + "\n");
+    return true;
+  });
+  if (!is_read) return failed;
+  const std::string last = Json{{"totals", to_json(sums)}}.dump();
+  console_.out((is_csv ? "# " : "") + last + "\n");
+  return done;
+}
+
+int X402Command::totals() {
+  Totals sums;
+  const bool is_read = each(keys::entries, [&](const StoreRecord& record) {
+    const Json entry = Json::parse(record.value, nullptr, false);
+    if (entry.is_object()) add(sums, entry);
+    return true;
+  });
+  if (!is_read) return failed;
+  std::string text;
+  for (const auto& [asset, total] : sums) {
+    text += asset.first + " " + asset.second + ": " + std::to_string(total.payments) +
+            " payments, " + total.settled + " settled, " + total.owed + " owed as refunds, " +
+            total.refunded + " refunded (atomic units)\n";
+  }
+  if (text.empty()) text = "no payments\n";
+  text.pop_back();
+  print(to_json(sums), text);
+  return done;
+}
+
+// Payments that are named below `prefix`, as they stand.
+int X402Command::list_states(std::string_view prefix, bool is_owed) {
+  Json list = Json::array();
+  std::string text;
+  const bool is_read = each(prefix, [&](const StoreRecord& record) {
+    const std::string key = record.key.substr(prefix.size());
+    const auto payment = payments_.find(key, call_);
+    if (!payment.ok() || !*payment) return true;
+    const PaymentRecord& known = (*payment)->record;
+    if (!is_owed && known.state != PaymentState::settling &&
+        known.state != PaymentState::settlement_unknown) {
+      return true;
+    }
+    list.push_back({{"payment", key},
+                    {"state", name_of(known.state)},
+                    {"network", known.network},
+                    {"asset", known.asset},
+                    {"amount", known.amount},
+                    {"payer", known.payer},
+                    {"transaction", known.transaction},
+                    {"operation", known.operation},
+                    {"since_ms", is_owed ? known.ended_ms : known.settling_ms},
+                    {"attempts", known.attempts}});
+    text += key + "  " + known.amount + " of " + known.asset + " on " + known.network +
+            (is_owed ? " to " : " from ") + known.payer + "  " + known.operation + "\n";
+    return true;
+  });
+  if (!is_read) return failed;
+  if (text.empty()) text = is_owed ? "no refunds are owed\n" : "no outcome is open\n";
+  text.pop_back();
+  print(list, text);
+  return done;
+}
+
+int X402Command::refunded(std::string_view key, std::string_view transaction) {
+  if (transaction.empty()) return fail("name the refund's transaction with --transaction");
+  const auto found = payments_.find(key, call_);
+  if (!found.ok()) return fail("the database cannot be read: " + found.error().message);
+  if (!*found || (*found)->record.state != PaymentState::owed) {
+    return fail("no refund is owed for the payment " + std::string(key) +
+                "; see turnpike x402 obligations");
+  }
+  KnownPayment payment = **found;
+  PaymentRecord next = payment.record;
+  next.state = PaymentState::refunded;
+  next.reason = "refunded by " + std::string(transaction);
+  const Step step = payments_.write(payment, std::move(next), {.entry = "refunded"}, call_);
+  if (step != Step::done) return fail("it could not be recorded; nothing was changed");
+  print({{"ok", true}, {"payment", key}}, "recorded");
+  return done;
+}
+
+int X402Command::list_keys() {
+  Json list = Json::array();
+  std::string text;
+  const bool is_read = each("k/", [&](const StoreRecord& record) {
+    const auto key = published_key_of_json(record.value);
+    if (!key) return true;
+    Json entry = {{"key", key->fragment}, {"created_ms", key->created_ms}, {"retired_ms", nullptr}};
+    if (key->retired_ms) entry["retired_ms"] = *key->retired_ms;
+    list.push_back(entry);
+    text += key->fragment + (key->retired_ms ? "  retired\n" : "  signs\n");
+    return true;
+  });
+  if (!is_read) return failed;
+  if (text.empty()) text = "no keys: they are made when payments are first offered\n";
+  text.pop_back();
+  print(list, text);
+  return done;
+}
+
+int X402Command::rotate(std::string_view algorithm) {
+  const auto chosen = algorithm_named(algorithm.empty() ? "ES256K" : algorithm);
+  if (!chosen) return fail("--algorithm is ES256K or EdDSA");
+  auto ring = KeyRing::open(keys_folder(), host_.random(), host_.clock(), *chosen);
+  if (!ring.ok()) return fail(ring.error());
+  if (auto rotated = (*ring)->rotate(*chosen); !rotated.ok()) return fail(rotated.error());
+  for (const PublishedKey& key : (*ring)->published()) {
+    const std::string name = "k/" + key.fragment;
+    const std::string text = to_json(key);
+    const StoreWrite write[] = {{name, text}};
+    if (host_.store().apply({}, write, call_).outcome != StoreOutcome::applied) {
+      return fail("the new key signs, but could not be published; the gateway will do so");
+    }
+  }
+  const auto active = (*ring)->active();
+  print({{"key", active->fragment}}, active->fragment + " signs within some seconds");
+  return done;
+}
+
+// ---- receipt ------------------------------------------------------------------------------------
+
+std::optional<std::string> read_file(std::string_view path) {
+  if (path == "-") {
+    std::string piped;
+    char part[4096];
+    for (std::size_t got; (got = std::fread(part, 1, sizeof(part), stdin)) > 0;) {
+      piped.append(part, got);
+    }
+    return piped;
+  }
+  std::stringstream text;
+  std::ifstream file{std::string(path), std::ios::binary};
+  text << file.rdbuf();
+  if (!file) return std::nullopt;
+  return text.str();
+}
+
+// The did.json of this service, as it would publish it now.
+Result<std::string> own_document(const CommandInput& input, Host& host) {
+  const auto did = did_web(input.public_origin);
+  if (!did.ok()) return Failure{FailureKind::invalid_settings, did.error(), {}, false};
+  OwnCall call(host.clock(), command_timeout_ms);
+  const auto page = host.store().scan("k/", "", page_records, call);
+  if (!page.ok()) return page.error();
+  std::vector<PublishedKey> known;
+  for (const StoreRecord& record : *page) {
+    if (auto key = published_key_of_json(record.value)) known.push_back(*std::move(key));
+  }
+  return did_document(*did, known);
+}
+
+Json to_json(const Statement& statement) {
+  return {{"payload", Json::parse(statement.payload, nullptr, false)},
+          {"kid", statement.kid},
+          {"alg", name_of(statement.algorithm)},
+          {"key_of_host", statement.is_of_host},
+          {"key_retired", statement.is_key_retired},
+          {"doubts", statement.doubts}};
+}
+
+int verify_receipt(const CommandInput& input, Console& console, Host& host) {
+  const Words words = read_words(input.words, {"--did"});
+  if (!words.is_sound || words.rest.size() != 2 || words.rest[0] != "verify") {
+    console.error(std::string(receipt_usage));
+    return usage;
+  }
+  const auto text = read_file(words.rest[1]);
+  if (!text) {
+    console.error("cannot read " + std::string(words.rest[1]));
+    return failed;
+  }
+  std::optional<std::string> document;
+  if (const auto named = words.options.find("--did"); named != words.options.end()) {
+    document = read_file(named->second);
+    if (!document) {
+      console.error("cannot read " + std::string(named->second));
+      return failed;
+    }
+  } else {
+    auto own = own_document(input, host);
+    if (!own.ok()) {
+      console.error("the keys of this service cannot be read: " + own.error().message);
+      return failed;
+    }
+    document = *std::move(own);
+  }
+  const auto statements = verify_statements(*text, *document);
+  if (!statements.ok()) {
+    console.error("not valid: " + statements.error());
+    return failed;
+  }
+  Json list = Json::array();
+  bool has_doubts = false;
+  for (const Statement& statement : *statements) {
+    list.push_back(to_json(statement));
+    has_doubts = has_doubts || !statement.doubts.empty();
+    if (input.json) continue;
+    console.out("valid, signed by " + statement.kid + ": " + statement.payload + "\n");
+    for (const std::string& doubt : statement.doubts) console.out("but " + doubt + "\n");
+  }
+  if (input.json) console.out(list.dump() + "\n");
+  return has_doubts ? failed : done;
+}
+
+}  // namespace
+
+std::string decimal_sum(std::string_view left, std::string_view right) {
+  std::string sum;
+  int carry = 0;
+  for (std::size_t at = 0; at < std::max(left.size(), right.size()) || carry != 0; ++at) {
+    if (at < left.size()) carry += left[left.size() - 1 - at] - '0';
+    if (at < right.size()) carry += right[right.size() - 1 - at] - '0';
+    sum += static_cast<char>('0' + carry % 10);
+    carry /= 10;
+  }
+  std::reverse(sum.begin(), sum.end());
+  return sum;
+}
+
+int run_command(std::string_view word, const CommandInput& input, Console& console, Host& host) {
+  if (word == "receipt") return verify_receipt(input, console, host);
+  return X402Command(input, console, host).run();
+}
+
+}  // namespace turnpike::x402

@@ -1,0 +1,405 @@
+#include "x402/engine.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "x402/calls.h"
+#include "x402/offers/offer.h"
+#include "x402/protocol/encoding.h"
+#include "x402/remote/resolve.h"
+
+namespace turnpike::x402 {
+namespace {
+
+constexpr std::int64_t bind_timeout_ms = 15'000;
+constexpr std::int64_t write_budget_ms = 5'000;   // of the durable step after an answer
+constexpr std::int64_t refresh_ms = 300'000;      // of what facilitators support
+constexpr std::int64_t refresh_soon_ms = 10'000;  // after one did not answer
+constexpr std::int64_t refresh_keys_ms = 5'000;
+constexpr std::uint32_t page_records = 200;
+constexpr std::uint32_t passes_to_forget = 10;
+constexpr std::string_view binding_key_name = "s/binding";
+constexpr std::string_view published_keys_prefix = "k/";
+
+Failure surroundings(std::string message) {
+  return Failure{FailureKind::unavailable, std::move(message), {}, false};
+}
+
+// A key that all nodes share: the first to ask makes it.
+Result<std::array<std::uint8_t, 32>> shared_key(Host& host, Call& call) {
+  std::array<std::uint8_t, 32> key{};
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto stored = host.store().get(binding_key_name, call);
+    if (!stored.ok()) return stored.error();
+    if (*stored) {
+      if (hex_decode_exactly((*stored)->value, key)) return key;
+      return surroundings("the stored binding key is damaged");
+    }
+    host.random().fill(key);
+    const std::string text = hex_encode(bytes_of(key));
+    const StoreCheck is_absent[] = {{binding_key_name, 0}};
+    const StoreWrite made[] = {{binding_key_name, text}};
+    (void)host.store().apply(is_absent, made, call);
+  }
+  return surroundings("the store does not answer");
+}
+
+std::string random_name(Random& random) {
+  std::array<std::uint8_t, 16> bytes{};
+  random.fill(bytes);
+  return hex_encode(bytes_of(bytes)).substr(2);
+}
+
+// The name of this data_dir among the nodes.
+Result<std::string> node_name(const std::string& folder, Random& random) {
+  const std::string path = folder + "/node";
+  std::string name;
+  if (std::ifstream(path) >> name) return name;
+  name = random_name(random);
+  std::ofstream file(path);
+  file << name << '\n' << std::flush;
+  if (!file) return surroundings("cannot write " + path);
+  return name;
+}
+
+// Only of EIP-3009 can a chain say what became of it.
+std::optional<Authorization> authorization_of(const PaymentRecord& record) {
+  Authorization authorization;
+  const auto token = parse_address(record.asset);
+  const auto from = parse_address(record.payer);
+  const auto to = parse_address(record.pay_to);
+  const auto value = parse_uint256(record.amount);
+  if (!token || !from || !to || !value) return std::nullopt;
+  if (!hex_decode_exactly(record.nonce, authorization.nonce)) return std::nullopt;
+  authorization.network = record.network;
+  authorization.token = *token;
+  authorization.from = *from;
+  authorization.to = *to;
+  authorization.value = *value;
+  authorization.claimed_at_s = record.claimed_ms / 1000;
+  return authorization;
+}
+
+FacilitatorRequest request_of(const PaymentRecord& record, const OpenSettlement& open) {
+  return {open.payload_json, open.requirements_json, record.scheme, record.network, open.fee_payer};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::open(const LaneBinding& binding, const std::string& boot,
+                                             Host& host) {
+  auto settings = read_settings(binding.settings);
+  if (!settings.ok()) return std::move(settings).error();
+  auto did = did_web(binding.public_origin);
+  if (!did.ok()) return surroundings("hosts.api.base_url: " + did.error());
+  const std::string folder = std::string(binding.data_dir) + "/x402";
+  ::mkdir(folder.c_str(), 0700);
+  auto keys =
+      KeyRing::open(folder + "/keys", host.random(), host.clock(), settings->signing_algorithm);
+  if (!keys.ok()) return surroundings(std::move(keys).error());
+  auto node = node_name(folder, host.random());
+  if (!node.ok()) return std::move(node).error();
+  OwnCall call(host.clock(), bind_timeout_ms);
+  const auto binding_key = shared_key(host, call);
+  if (!binding_key.ok()) return binding_key.error();
+  std::unique_ptr<Engine> engine(new Engine(binding, host, *std::move(settings), *std::move(did),
+                                            *std::move(keys), *binding_key,
+                                            {*std::move(node), boot}));
+  if (auto published = engine->publish_keys(call); !published.ok()) {
+    return std::move(published).error();
+  }
+  engine->refresh(call);
+  return engine;
+}
+
+Engine::Engine(const LaneBinding& lane, Host& lane_host, LaneSettings lane_settings, DidWeb did_web,
+               std::unique_ptr<KeyRing> ring, const std::array<std::uint8_t, 32>& binding_key,
+               Identity identity)
+    : host(lane_host),
+      settings(std::move(lane_settings)),
+      did(std::move(did_web)),
+      public_origin(lane.public_origin),
+      keys(std::move(ring)),
+      facilitators(settings.facilitators, host),
+      chains(settings.chains, host),
+      payments(host.store()),
+      binding(binding_key),
+      challenges(binding, *keys, did, public_origin, settings.offer_window_seconds),
+      identity_(std::move(identity)) {
+  for (const FacilitatorSettings& facilitator : settings.facilitators) {
+    settle_budget_ms_ = std::max<std::int64_t>(settle_budget_ms_, facilitator.settle_timeout_ms);
+    verify_budget_ms_ = std::max<std::int64_t>(verify_budget_ms_, facilitator.verify_timeout_ms);
+  }
+  settle_budget_ms_ += 2 * write_budget_ms;
+}
+
+void Engine::lease(PaymentRecord& record, std::int64_t duration_ms) const {
+  record.node = identity_.node;
+  record.boot = identity_.boot;
+  record.lease_until_ms = payments.now_ms() + duration_ms;
+}
+
+// An earlier life of this node works on nothing any more: its successor has the lock of data_dir.
+bool Engine::is_leased(const PaymentRecord& record) const noexcept {
+  if (record.node == identity_.node && record.boot != identity_.boot) return false;
+  return payments.now_ms() < record.lease_until_ms;
+}
+
+Collected Engine::collect(KnownPayment& payment, const OpenSettlement& open, PaymentState when_paid,
+                          Call& call) {
+  const Settlement settlement = facilitators.settle(request_of(payment.record, open), call);
+  host.report().count("settlements_" + std::string(name_of(settlement.outcome)), 1);
+  OwnCall writing(host.clock(), write_budget_ms);  // whatever the answer took
+  return ended(payment, settlement, when_paid, writing);
+}
+
+// What the caller is told is durable; what is not is unknown.
+Collected Engine::ended(KnownPayment& payment, const Settlement& settlement, PaymentState when_paid,
+                        Call& call) {
+  using Outcome = Collected::Outcome;
+  payment.record.facilitator = settlement.facilitator;
+  switch (settlement.outcome) {
+    case Settlement::Outcome::settled: {
+      if (payment.record.payer.empty()) payment.record.payer = settlement.payer;
+      const Step step = write_paid(payment, settlement.transaction, when_paid, call);
+      return {step == Step::done ? Outcome::paid : Outcome::unknown, {}};
+    }
+    case Settlement::Outcome::refused: {
+      const Step step = write_unpaid(payment, PaymentState::released, settlement.reason, call);
+      return {step == Step::done ? Outcome::refused : Outcome::unknown, settlement.reason};
+    }
+    case Settlement::Outcome::not_sent: {
+      const Step step =
+          write_unpaid(payment, PaymentState::released, "facilitator_unreachable", call);
+      return {step == Step::done ? Outcome::not_asked : Outcome::unknown, {}};
+    }
+    case Settlement::Outcome::pending:
+    case Settlement::Outcome::already_used:
+    case Settlement::Outcome::unknown:
+      break;
+  }
+  stay_unknown(payment, settlement, 0, call);
+  return {Outcome::unknown, {}};
+}
+
+Step Engine::write_paid(KnownPayment& payment, const std::string& transaction,
+                        PaymentState when_paid, Call& call) {
+  const std::int64_t now_ms = payments.now_ms();
+  PaymentRecord next = payment.record;
+  next.state = when_paid;
+  next.transaction = transaction;
+  next.reason.clear();
+  next.payment_response = payment_response(next, host.clock().now_ms());
+  Beside beside;
+  beside.entry = "settled";
+  if (when_paid == PaymentState::answered) {
+    next.ended_ms = now_ms;
+    next.lease_until_ms = 0;
+    beside.closes = true;
+  }
+  return payments.write(payment, std::move(next), beside, call);
+}
+
+Step Engine::write_unpaid(KnownPayment& payment, PaymentState state, std::string_view reason,
+                          Call& call) {
+  PaymentRecord next = payment.record;
+  next.state = state;
+  next.ended_ms = payments.now_ms();
+  next.lease_until_ms = 0;
+  next.reason = reason;
+  return payments.write(payment, std::move(next), {.drops_reply = true, .closes = true}, call);
+}
+
+// If this is not written, the lease of `settling` ends by itself, which says the same.
+void Engine::stay_unknown(KnownPayment& payment, const Settlement& settlement,
+                          std::int64_t pause_ms, Call& call) {
+  PaymentRecord next = payment.record;
+  next.state = PaymentState::settlement_unknown;
+  next.lease_until_ms = 0;
+  next.attempted_ms = payments.now_ms();
+  next.retry_ms = next.attempted_ms + pause_ms;
+  if (!settlement.transaction.empty()) next.transaction = settlement.transaction;
+  (void)payments.write(payment, std::move(next), {}, call);
+}
+
+Done Engine::resolve(KnownPayment payment, Call& call) {
+  const PaymentRecord& record = payment.record;
+  if (record.state == PaymentState::settled) return resolve_unearned(payment, call);
+  const auto open = payments.open_settlement(payment.key, call);
+  if (!open.ok()) return open.error();
+  if (!*open) return Unit{};  // ended meanwhile
+  PaymentRecord taken = record;
+  taken.state = PaymentState::settlement_unknown;
+  taken.attempts = record.attempts + 1;
+  taken.attempted_ms = payments.now_ms();
+  lease(taken, settle_budget_ms_);
+  if (payments.write(payment, std::move(taken), {}, call) != Step::done) return Unit{};
+
+  OpenPayment question;
+  question.request = request_of(payment.record, **open);
+  question.authorization = authorization_of(payment.record);
+  question.valid_before_s = payment.record.valid_before_s;
+  question.transaction = payment.record.transaction;
+  question.facilitator = payment.record.facilitator;
+  question.attempts = payment.record.attempts - 1;
+  const Resolution found =
+      x402::resolve(question, host.clock().now_ms() / 1000, facilitators, chains, call);
+  OwnCall writing(host.clock(), write_budget_ms);
+  switch (found.outcome) {
+    case Resolution::Outcome::settled: {
+      const bool is_earned = payment.record.has_reply;
+      if (payment.record.payer.empty()) payment.record.payer = found.payer;
+      payment.record.lease_until_ms = 0;
+      (void)write_paid(payment, found.transaction,
+                       is_earned ? PaymentState::answered : PaymentState::settled, writing);
+      break;
+    }
+    case Resolution::Outcome::never_paid:
+      (void)write_unpaid(payment, PaymentState::never_paid,
+                         "authorization_" + std::string(name_of(found.proof)), writing);
+      break;
+    case Resolution::Outcome::still_unknown: {
+      Settlement hint;
+      hint.transaction = found.transaction;
+      payment.record.facilitator = found.facilitator;
+      stay_unknown(payment, hint, std::int64_t{found.retry_after_s} * 1000, writing);
+      break;
+    }
+  }
+  return Unit{};
+}
+
+// Paid upfront, and nobody works for it: as its route declared, the payer may come again while the
+// payment is valid, or is owed a refund.
+Done Engine::resolve_unearned(KnownPayment& payment, Call& call) {
+  const PaymentRecord& record = payment.record;
+  const bool may_come_again =
+      record.unearned == UnearnedPayment::retry && payments.now_ms() < record.valid_before_s * 1000;
+  if (may_come_again) return Unit{};
+  PaymentRecord next = record;
+  next.state = PaymentState::owed;
+  next.ended_ms = payments.now_ms();
+  next.lease_until_ms = 0;
+  const Step step =
+      payments.write(payment, std::move(next), {.closes = true, .entry = "refund_owed"}, call);
+  if (step == Step::done || step == Step::lost) return Unit{};
+  return surroundings("the store does not answer");
+}
+
+Done Engine::reconcile(Call& call) {
+  std::string after;
+  std::int64_t oldest_ms = 0;
+  std::uint64_t unknown = 0;
+  for (;;) {
+    const auto page = payments.open_after(after, page_records, call);
+    if (!page.ok()) return page.error();
+    for (const std::string& key : *page) {
+      if (call.cancelled()) return Unit{};
+      auto found = payments.find(key, call);
+      if (!found.ok() || !*found || is_leased((*found)->record)) continue;
+      const PaymentRecord& record = (*found)->record;
+      const std::int64_t now_ms = payments.now_ms();
+      if (record.state != PaymentState::settled) {
+        oldest_ms = std::max(oldest_ms, now_ms - record.settling_ms);
+        ++unknown;
+      }
+      if (now_ms < record.retry_ms) continue;
+      ExtendedCall enough(call, host.clock(), settle_budget_ms_);
+      if (auto done = resolve(**std::move(found), enough); !done.ok()) return done;
+    }
+    if (page->empty()) break;
+    after = page->back();
+  }
+  host.report().set("settlements_open", static_cast<double>(unknown));
+  host.report().set("settlements_open_oldest_seconds", static_cast<double>(oldest_ms) / 1000);
+  if (++passes_ % passes_to_forget != 0) return Unit{};
+  auto next = payments.forget(forget_after_, page_records, call);
+  if (!next.ok()) return std::move(next).error();
+  forget_after_ = *std::move(next);
+  return Unit{};
+}
+
+void Engine::refresh(Call& call) {
+  const std::int64_t now_ms = host.clock().monotonic_ns() / 1'000'000;
+  if (now_ms >= keys_at_ms_) {
+    keys_at_ms_ = now_ms + refresh_keys_ms;
+    refresh_keys(call);
+  }
+  if (now_ms < refresh_at_ms_) return;
+  const bool all_answered = facilitators.refresh_supported(call);
+  refresh_at_ms_ = now_ms + (all_answered ? refresh_ms : refresh_soon_ms);
+}
+
+// A command may have rotated them.
+void Engine::refresh_keys(Call& call) {
+  struct Reading {
+    KeyRing& keys;
+    Report& report;
+  } reading{*keys, host.report()};
+  const auto read = [](void* argument) noexcept {
+    auto& [ring, report] = *static_cast<Reading*>(argument);
+    const auto done = ring.refresh();
+    if (!done.ok()) report.log(Severity::error, "signing keys: " + done.error());
+  };
+  if (!host.offload().run(read, &reading).ok()) return;
+  if (const auto published = publish_keys(call); !published.ok()) {
+    host.report().log(Severity::warning, published.error().message);
+  }
+}
+
+// Keys of all nodes are in one document, so each node tells the others of its own.
+Done Engine::publish_keys(Call& call) {
+  for (const PublishedKey& key : keys->published()) {
+    const std::string name = std::string(published_keys_prefix) + key.fragment;
+    const std::string text = to_json(key);
+    const auto stored = host.store().get(name, call);
+    if (!stored.ok()) return stored.error();
+    if (*stored && (*stored)->value == text) continue;
+    const StoreWrite write[] = {{name, text}};
+    if (host.store().apply({}, write, call).outcome != StoreOutcome::applied) {
+      return surroundings("the store does not answer");
+    }
+  }
+  return Unit{};
+}
+
+Result<std::vector<PublishedKey>> Engine::published_keys(Call& call) {
+  std::vector<PublishedKey> keys_of_all;
+  std::string after;
+  for (;;) {
+    const auto page = host.store().scan(published_keys_prefix, after, page_records, call);
+    if (!page.ok()) return page.error();
+    for (const StoreRecord& record : *page) {
+      if (auto key = published_key_of_json(record.value)) keys_of_all.push_back(*std::move(key));
+    }
+    if (page->empty()) break;
+    after = page->back().key;
+  }
+  std::sort(keys_of_all.begin(), keys_of_all.end(),
+            [](const auto& left, const auto& right) { return left.created_ms > right.created_ms; });
+  return keys_of_all;
+}
+
+std::string Engine::payment_response(const PaymentRecord& record, std::int64_t now_ms) const {
+  const auto key = keys->active();
+  const Receipt receipt{record.network, record.resource_url, record.payer, now_ms / 1000,
+                        record.transaction};
+  nlohmann::ordered_json response = {{"success", true},
+                                     {"payer", record.payer},
+                                     {"transaction", record.transaction},
+                                     {"network", record.network},
+                                     {"amount", record.amount}};
+  std::string json = response.dump();
+  json.pop_back();
+  json.append(",\"extensions\":{\"").append(offer_receipt_extension).append("\":");
+  json += receipt_extension(sign_receipt(receipt, key->key, did.kid(key->fragment)));
+  json += "}}";
+  return base64_encode(json);
+}
+
+}  // namespace turnpike::x402

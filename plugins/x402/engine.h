@@ -1,0 +1,111 @@
+// Engine: what the calls of one bound lane share: the parties that settle payments, the books, the
+// keys, and how an open settlement is brought to its end, by the call that began it or by whoever
+// comes later.
+//
+// Made by bind(), owned by the BoundLane; any fiber, any thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <turnpike/lane.h>
+
+#include "x402/challenge.h"
+#include "x402/offers/did.h"
+#include "x402/offers/keys.h"
+#include "x402/payments.h"
+#include "x402/protocol/binding.h"
+#include "x402/remote/chain.h"
+#include "x402/remote/facilitator.h"
+#include "x402/settings.h"
+
+namespace turnpike::x402 {
+
+// What is known of a payment once its settlement was tried.
+struct Collected {
+  enum class Outcome : std::uint8_t { paid, refused, not_asked, unknown };
+  Outcome outcome = Outcome::unknown;
+  std::string reason;  // refused: a code
+};
+
+class Engine {
+ public:
+  // May wait: reads keys, asks the store and the facilitators. Failures are of the settings or the
+  // surroundings. `boot` tells this life of the process from its earlier ones.
+  static Result<std::unique_ptr<Engine>> open(const LaneBinding& binding, const std::string& boot,
+                                              Host& host);
+
+  // Makes the lease of the payment this node's for so long from now on.
+  void lease(PaymentRecord& record, std::int64_t duration_ms) const;
+  [[nodiscard]] bool is_leased(const PaymentRecord& record) const noexcept;
+
+  // The payment's state is `settling`, and its lease is ours: asks a facilitator, once, and writes
+  // what came of it. `paid`: the record says so durably, in the state `when_paid`.
+  Collected collect(KnownPayment& payment, const OpenSettlement& open, PaymentState when_paid,
+                    Call& call);
+
+  // Brings an open settlement on whose lease is over one step further; the caller reads again what
+  // became of it. Failure: the store did not answer.
+  Done resolve(KnownPayment payment, Call& call);
+
+  // Every payment with an open settlement whose lease is over, and what may be forgotten.
+  Done reconcile(Call& call);
+  // Keys of all nodes, facilitators' kinds: what is looked at again now and then.
+  void refresh(Call& call);
+
+  [[nodiscard]] Result<std::vector<PublishedKey>> published_keys(Call& call);
+
+  // {"success":true,...} with its signed receipt, base64.
+  [[nodiscard]] std::string payment_response(const PaymentRecord& record,
+                                             std::int64_t now_ms) const;
+
+  // What one settlement may take, durable writes included.
+  [[nodiscard]] std::int64_t settle_budget_ms() const noexcept { return settle_budget_ms_; }
+  [[nodiscard]] std::int64_t verify_budget_ms() const noexcept { return verify_budget_ms_; }
+
+  Host& host;
+  const LaneSettings settings;
+  const DidWeb did;
+  const std::string public_origin;
+  const std::unique_ptr<KeyRing> keys;
+  Facilitators facilitators;
+  Chains chains;
+  Payments payments;
+  const Binding binding;
+  Challenges challenges;
+
+ private:
+  struct Identity {
+    std::string node;  // of this data_dir, for ever
+    std::string boot;
+  };
+  Engine(const LaneBinding& lane, Host& lane_host, LaneSettings lane_settings, DidWeb did_web,
+         std::unique_ptr<KeyRing> ring, const std::array<std::uint8_t, 32>& binding_key,
+         Identity identity);
+
+  Collected ended(KnownPayment& payment, const Settlement& settlement, PaymentState when_paid,
+                  Call& call);
+  Step write_paid(KnownPayment& payment, const std::string& transaction, PaymentState when_paid,
+                  Call& call);
+  Step write_unpaid(KnownPayment& payment, PaymentState state, std::string_view reason, Call& call);
+  void stay_unknown(KnownPayment& payment, const Settlement& settlement, std::int64_t pause_ms,
+                    Call& call);
+  Done resolve_unearned(KnownPayment& payment, Call& call);
+  void refresh_keys(Call& call);
+  Done publish_keys(Call& call);
+
+  const Identity identity_;
+  std::int64_t settle_budget_ms_ = 0;
+  std::int64_t verify_budget_ms_ = 0;
+  std::int64_t refresh_at_ms_ = 0;  // these are of the lane's own work alone
+  std::int64_t keys_at_ms_ = 0;
+  std::string forget_after_;
+  std::uint32_t passes_ = 0;
+};
+
+}  // namespace turnpike::x402

@@ -1,0 +1,259 @@
+#include "x402/lane.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "x402/attempt.h"
+#include "x402/calls.h"
+#include "x402/commands.h"
+#include "x402/engine.h"
+#include "x402/protocol/digest.h"
+#include "x402/protocol/encoding.h"
+#include "x402/terms.h"
+#include "x402/ticket.h"
+
+namespace turnpike::x402 {
+namespace {
+
+constexpr std::string_view payment_header[] = {"payment-signature"};
+constexpr std::string_view did_path = "/.well-known/did.json";
+constexpr std::string_view list_path = "/.well-known/x402";
+constexpr std::string_view documents[] = {did_path, list_path};
+constexpr std::uint32_t run_pause_ms = 1'000;
+constexpr std::int64_t did_kept_ms = 2'000;  // anybody may ask for it, and it reads the store
+constexpr std::uint32_t settle_timeout_ms_max = 400'000;  // bounded by the settings of facilitators
+
+// The registry offers nothing for payment per call: the lane has nothing to do.
+class IdleLane final : public BoundLane {
+ public:
+  Admission admit(const LaneRequest&, Call&) override {
+    return refusal("x402.not_payable", "This operation cannot be paid for per call.", 0);
+  }
+};
+
+class X402BoundLane final : public BoundLane {
+ public:
+  using SharedTerms = std::shared_ptr<Terms>;
+
+  X402BoundLane(std::unique_ptr<Engine> engine, std::span<const PricedOperation> operations,
+                std::vector<SharedTerms> terms)
+      : engine_(std::move(engine)),
+        operations_(operations),
+        terms_(std::move(terms)),
+        separators_(all_requirements()),
+        no_body_(sha256("")) {
+    offer_what_is_supported();
+  }
+
+  Admission admit(const LaneRequest& request, Call& call) override;
+  [[nodiscard]] State state(std::uint32_t operation) const noexcept override;
+  Result<std::optional<Document>> document(std::string_view path, Call& call) override;
+  Result<std::uint32_t> run(Call& call) override;
+
+ private:
+  [[nodiscard]] std::vector<PaymentRequirements> all_requirements() const;
+  void offer_what_is_supported();
+  [[nodiscard]] std::string payable_resources() const;
+
+  const std::unique_ptr<Engine> engine_;
+  const std::span<const PricedOperation> operations_;
+  const std::vector<SharedTerms> terms_;  // by operation; null: not offered
+  const DomainSeparators separators_;
+  const Word no_body_;
+
+  std::mutex did_mutex_;  // of the two below; held for copies alone
+  std::string did_document_;
+  std::int64_t did_until_ns_ = 0;
+};
+
+std::vector<PaymentRequirements> X402BoundLane::all_requirements() const {
+  std::vector<PaymentRequirements> all;
+  for (const SharedTerms& terms : terms_) {
+    if (terms == nullptr) continue;
+    for (const Terms::Entry& entry : terms->entries()) all.push_back(entry.requirements);
+  }
+  const auto by_asset = [](const auto& left, const auto& right) {
+    return std::pair(left.network, left.asset) < std::pair(right.network, right.asset);
+  };
+  const auto same_asset = [](const auto& left, const auto& right) {
+    return left.network == right.network && left.asset == right.asset;
+  };
+  std::sort(all.begin(), all.end(), by_asset);
+  all.erase(std::unique(all.begin(), all.end(), same_asset), all.end());
+  return all;
+}
+
+void X402BoundLane::offer_what_is_supported() {
+  const Terms* last = nullptr;
+  for (const SharedTerms& terms : terms_) {
+    if (terms != nullptr && terms.get() != last) terms->refresh(engine_->facilitators);
+    last = terms.get();
+  }
+}
+
+Admission X402BoundLane::admit(const LaneRequest& request, Call& call) {
+  const PricedOperation& operation = operations_[request.operation];
+  const SharedTerms& terms = terms_[request.operation];
+  if (terms == nullptr) {
+    return refusal("x402.not_payable", "This operation cannot be paid for per call.", 0);
+  }
+  const auto offered = terms->offered();
+  const Asked asked{request,
+                    operation,
+                    *offered,
+                    separators_,
+                    {operation.route_id, name_of(operation.method), request.path, request.query,
+                     request.body.empty() ? no_body_ : sha256(request.body)}};
+  if (request.credentials.empty()) {
+    if (offered->accepts.empty()) {
+      return refusal("x402.unavailable", "Payments cannot be taken now.", 5);
+    }
+    return challenge(*engine_, asked, "x402.payment_required", "Payment required");
+  }
+  auto payload = decode_payment(request.credentials.front().value);
+  if (payload.ok()) return Attempt(*engine_, asked, *std::move(payload), call).run();
+  if (const auto* malformed = std::get_if<Malformed>(&payload.error())) {
+    return refusal("x402.payment_malformed", malformed->sentence(), 0);
+  }
+  return challenge(*engine_, asked, "x402.payment_refused",
+                   code_of(std::get<Reason>(payload.error())));
+}
+
+State X402BoundLane::state(std::uint32_t operation) const noexcept {
+  const Terms* terms = terms_[operation].get();
+  if (terms == nullptr || terms->is_payable()) return {};
+  return {Condition::blocked, "No facilitator supports payments for this operation now."};
+}
+
+Result<std::optional<Document>> X402BoundLane::document(std::string_view path, Call& call) {
+  if (path == list_path) {
+    return std::optional(Document{"application/json", payable_resources()});
+  }
+  const std::int64_t now_ns = engine_->host.clock().monotonic_ns();
+  {
+    const std::scoped_lock lock(did_mutex_);
+    if (now_ns < did_until_ns_) {
+      return std::optional(Document{std::string(did_content_type), did_document_});
+    }
+  }
+  auto keys = engine_->published_keys(call);
+  if (!keys.ok()) return std::move(keys).error();
+  std::string text = did_document(engine_->did, *keys);
+  const std::scoped_lock lock(did_mutex_);
+  did_document_ = text;
+  did_until_ns_ = now_ns + did_kept_ms * 1'000'000;
+  return std::optional(Document{std::string(did_content_type), std::move(text)});
+}
+
+// The list that x402 crawlers read (`resources`), and the same with the terms of each.
+std::string X402BoundLane::payable_resources() const {
+  using Json = nlohmann::ordered_json;
+  Json resources = Json::array();
+  Json items = Json::array();
+  for (std::size_t at = 0; at < operations_.size(); ++at) {
+    if (terms_[at] == nullptr) continue;
+    const PricedOperation& operation = operations_[at];
+    Json accepts = Json::array();
+    for (const std::string& entry : terms_[at]->offered()->canonical) {
+      accepts.push_back(Json::parse(entry));
+    }
+    std::string resource(name_of(operation.method));
+    resources.push_back(resource.append(" ").append(operation.path));
+    items.push_back({{"resource", engine_->challenges.resource_url(operation.path)},
+                     {"type", "http"},
+                     {"method", name_of(operation.method)},
+                     {"x402Version", 2},
+                     {"description", operation.summary},
+                     {"mimeType", operation.media_type},
+                     {"accepts", std::move(accepts)}});
+  }
+  return Json{{"version", 1},
+              {"x402Version", 2},
+              {"resources", std::move(resources)},
+              {"items", std::move(items)}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<std::uint32_t> X402BoundLane::run(Call& call) {
+  engine_->refresh(call);
+  offer_what_is_supported();
+  auto reconciled = engine_->reconcile(call);
+  if (!reconciled.ok()) return std::move(reconciled).error();
+  return run_pause_ms;
+}
+
+// Terms of all operations that are offered; equal ones are shared.
+Result<std::vector<std::shared_ptr<Terms>>> read_all_terms(const LaneBinding& binding,
+                                                           const LaneSettings& settings) {
+  std::vector<std::shared_ptr<Terms>> all;
+  std::map<std::pair<std::string_view, PaymentFlow>, std::shared_ptr<Terms>> known;
+  for (const PricedOperation& operation : binding.operations) {
+    if (!operation.x402_enabled) {
+      all.push_back(nullptr);
+      continue;
+    }
+    const std::uint64_t needed_s = needed_seconds(operation) + settlement_margin_s;
+    if (settings.max_timeout_seconds < 2 * needed_s) {
+      return Failure{FailureKind::invalid_settings,
+                     std::string(operation.path) + " may take " + std::to_string(needed_s) +
+                         " s with its settlement: payments must be valid for twice as long",
+                     "max_timeout_seconds", false};
+    }
+    auto& shared = known[{operation.x402_terms_json, operation.per_call.flow}];
+    if (shared == nullptr) {
+      auto entries = read_terms(operation, settings.max_timeout_seconds);
+      if (!entries.ok()) return std::move(entries).error();
+      shared = std::make_shared<Terms>(*std::move(entries));
+    }
+    all.push_back(shared);
+  }
+  return all;
+}
+
+}  // namespace
+
+LaneTraits X402Lane::traits() const noexcept {
+  static constexpr LaneCommand commands[] = {
+      {"x402", "Payments per call: list, totals, obligations, keys"},
+      {"receipt", "Verify a signed offer or receipt"}};
+  LaneTraits traits;
+  traits.name = "x402";
+  traits.credential_headers = payment_header;
+  traits.buffer_whole = true;
+  traits.settle_timeout_ms = settle_timeout_ms_max;
+  traits.documents = documents;
+  traits.commands = commands;
+  return traits;
+}
+
+Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Host& host) {
+  if (std::none_of(binding.operations.begin(), binding.operations.end(),
+                   [](const PricedOperation& operation) { return operation.x402_enabled; })) {
+    return std::unique_ptr<BoundLane>(std::make_unique<IdleLane>());
+  }
+  const auto settings = read_settings(binding.settings);
+  if (!settings.ok()) return settings.error();
+  auto terms = read_all_terms(binding, *settings);
+  if (!terms.ok()) return std::move(terms).error();
+  if (boot_.empty()) {
+    std::array<std::uint8_t, 8> bytes{};
+    host.random().fill(bytes);
+    boot_ = hex_encode(bytes_of(bytes)).substr(2);
+  }
+  auto engine = Engine::open(binding, boot_, host);
+  if (!engine.ok()) return std::move(engine).error();
+  return std::unique_ptr<BoundLane>(
+      std::make_unique<X402BoundLane>(*std::move(engine), binding.operations, *std::move(terms)));
+}
+
+int X402Lane::command(std::string_view word, const CommandInput& input, Console& console,
+                      Host& host) {
+  return run_command(word, input, console, host);
+}
+
+}  // namespace turnpike::x402

@@ -1,0 +1,31 @@
+// The x402 lane (x402.md): a caller without an account pays for one call with a signed transfer
+// authorization. Unpaid calls are answered with a challenge; paid ones are verified here, claimed
+// in the store that all nodes share, verified by a facilitator, executed, settled, and only then
+// answered. One payment pays for one request, once, however often it is sent.
+//
+// Where the rules are: payment_record.h the states, payments.h the durable steps, attempt.cpp what
+// a payment meets on its way in, engine.h settlement and what is left open, remote/ what
+// facilitators and chains say, protocol/ what a payment must look like, offers/ what we sign.
+//
+// The host owns all objects; bound lanes and tickets are used by all its threads at once.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <turnpike/lane.h>
+
+namespace turnpike::x402 {
+
+class X402Lane final : public Lane {
+ public:
+  [[nodiscard]] LaneTraits traits() const noexcept override;
+  Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) override;
+  int command(std::string_view word, const CommandInput& input, Console& console,
+              Host& host) override;
+
+ private:
+  std::string boot_;  // this life of the process; drawn by the first bind()
+};
+
+}  // namespace turnpike::x402

@@ -1,0 +1,200 @@
+#include "x402/payment_record.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "x402/protocol/digest.h"
+
+namespace turnpike::x402 {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 10> state_names = {
+    "claimed", "working",  "settling",  "settled", "answered", "released", "settlement_unknown",
+    "owed",    "refunded", "never_paid"};
+
+// The members that are texts, with their names.
+constexpr std::pair<const char*, std::string PaymentRecord::*> texts[] = {
+    {"request", &PaymentRecord::request_digest},
+    {"payload", &PaymentRecord::payload_digest},
+    {"operation", &PaymentRecord::operation},
+    {"route_id", &PaymentRecord::route_id},
+    {"offer_id", &PaymentRecord::offer_id},
+    {"resource", &PaymentRecord::resource_url},
+    {"request_id", &PaymentRecord::request_id},
+    {"scheme", &PaymentRecord::scheme},
+    {"network", &PaymentRecord::network},
+    {"asset", &PaymentRecord::asset},
+    {"amount", &PaymentRecord::amount},
+    {"pay_to", &PaymentRecord::pay_to},
+    {"payer", &PaymentRecord::payer},
+    {"nonce", &PaymentRecord::nonce},
+    {"node", &PaymentRecord::node},
+    {"boot", &PaymentRecord::boot},
+    {"facilitator", &PaymentRecord::facilitator},
+    {"transaction", &PaymentRecord::transaction},
+    {"reason", &PaymentRecord::reason},
+    {"payment_response", &PaymentRecord::payment_response},
+    {"identifiers", &PaymentRecord::identifiers},
+};
+constexpr std::pair<const char*, std::int64_t PaymentRecord::*> times[] = {
+    {"valid_before_s", &PaymentRecord::valid_before_s},
+    {"claimed_ms", &PaymentRecord::claimed_ms},
+    {"lease_until_ms", &PaymentRecord::lease_until_ms},
+    {"settling_ms", &PaymentRecord::settling_ms},
+    {"ended_ms", &PaymentRecord::ended_ms},
+    {"attempted_ms", &PaymentRecord::attempted_ms},
+    {"retry_ms", &PaymentRecord::retry_ms},
+};
+
+Json parse(std::string_view text) {
+  Json json = Json::parse(text, nullptr, false);
+  return json.is_object() ? json : Json();
+}
+
+// The member `name` if it is of the type of `into`; false: it is of another.
+template <class Value>
+bool read(const Json& json, const char* name, Value& into) {
+  const auto member = json.find(name);
+  if (member == json.end()) return true;
+  if constexpr (std::is_same_v<Value, std::string>) {
+    if (!member->is_string()) return false;
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    if (!member->is_boolean()) return false;
+  } else {
+    if (!member->is_number_integer()) return false;
+  }
+  into = member->template get<Value>();
+  return true;
+}
+
+std::string joined(std::string_view prefix, std::string_view rest) {
+  std::string key(prefix);
+  return key += rest;
+}
+
+}  // namespace
+
+std::string_view name_of(PaymentState state) noexcept {
+  return state_names[static_cast<std::size_t>(state)];
+}
+
+std::string to_json(const PaymentRecord& record) {
+  Json json = {{"state", name_of(record.state)},
+               {"flow", name_of(record.flow)},
+               {"on_failure", name_of(record.unearned)},
+               {"price_version", record.price_version},
+               {"attempts", record.attempts},
+               {"has_reply", record.has_reply}};
+  for (const auto& [name, member] : texts) {
+    if (!(record.*member).empty()) json[name] = record.*member;
+  }
+  for (const auto& [name, member] : times) {
+    if (record.*member != 0) json[name] = record.*member;
+  }
+  return json.dump();
+}
+
+std::optional<PaymentRecord> record_of_json(std::string_view text) {
+  const Json json = parse(text);
+  PaymentRecord record;
+  std::string state, flow, unearned;
+  bool is_sound =
+      read(json, "state", state) && read(json, "flow", flow) &&
+      read(json, "on_failure", unearned) && read(json, "price_version", record.price_version) &&
+      read(json, "attempts", record.attempts) && read(json, "has_reply", record.has_reply);
+  for (const auto& [name, member] : texts) is_sound = is_sound && read(json, name, record.*member);
+  for (const auto& [name, member] : times) is_sound = is_sound && read(json, name, record.*member);
+  const auto known = std::find(state_names.begin(), state_names.end(), state);
+  if (!is_sound || known == state_names.end()) return std::nullopt;
+  record.state = static_cast<PaymentState>(known - state_names.begin());
+  record.flow =
+      flow == name_of(PaymentFlow::upfront) ? PaymentFlow::upfront : PaymentFlow::authorization;
+  record.unearned = unearned == name_of(UnearnedPayment::refund) ? UnearnedPayment::refund
+                                                                 : UnearnedPayment::retry;
+  return record;
+}
+
+// A line of JSON, then the body as it is.
+std::string encode(const Replay& reply) {
+  Json head = {{"status", reply.status}, {"headers", Json::array()}};
+  for (const OwnedHeader& header : reply.headers) {
+    head["headers"].push_back({header.name, header.value});
+  }
+  std::string stored = head.dump(-1, ' ', false, Json::error_handler_t::replace);
+  stored += '\n';
+  return stored += reply.body;
+}
+
+std::optional<Replay> decode_reply(std::string_view stored) {
+  const std::size_t line = stored.find('\n');
+  if (line == stored.npos) return std::nullopt;
+  const Json head = parse(stored.substr(0, line));
+  Replay reply;
+  const auto headers = head.find("headers");
+  if (!read(head, "status", reply.status) || headers == head.end() || !headers->is_array()) {
+    return std::nullopt;
+  }
+  for (const Json& header : *headers) {
+    if (!header.is_array() || header.size() != 2) return std::nullopt;
+    reply.headers.push_back({header[0].get<std::string>(), header[1].get<std::string>()});
+  }
+  reply.body = stored.substr(line + 1);
+  return reply;
+}
+
+std::string to_json(const OpenSettlement& open) {
+  return Json{{"payload", open.payload_json},
+              {"requirements", open.requirements_json},
+              {"fee_payer", open.fee_payer}}
+      .dump();
+}
+
+std::optional<OpenSettlement> open_settlement_of_json(std::string_view text) {
+  const Json json = parse(text);
+  OpenSettlement open;
+  const bool is_sound = read(json, "payload", open.payload_json) &&
+                        read(json, "requirements", open.requirements_json) &&
+                        read(json, "fee_payer", open.fee_payer);
+  if (!is_sound || open.payload_json.empty()) return std::nullopt;
+  return open;
+}
+
+namespace keys {
+
+std::string payment(std::string_view key_hex) { return joined(payments, key_hex); }
+std::string reply(std::string_view key_hex) { return joined(replies, key_hex); }
+std::string open_settlement(std::string_view key_hex) { return joined(open, key_hex); }
+
+std::string owed(std::string_view key_hex) { return joined(owed_refunds, key_hex); }
+
+std::string identifier(std::string_view scope, std::string_view id) {
+  return joined("i/", hex_of(sha256({scope, "\n", id})));
+}
+
+std::string entry(std::int64_t at_ms, std::string_view key_hex, std::string_view what) {
+  char time[24];
+  std::snprintf(time, sizeof(time), "%014lld/", static_cast<long long>(at_ms));
+  std::string key = joined(entries, time);
+  return key.append(key_hex).append("/").append(what);
+}
+
+}  // namespace keys
+
+std::string hex_of(const Word& word) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string hex;
+  hex.reserve(2 * word.size());
+  for (const std::uint8_t byte : word) {
+    hex += digits[byte >> 4];
+    hex += digits[byte & 15];
+  }
+  return hex;
+}
+
+}  // namespace turnpike::x402

@@ -1,0 +1,131 @@
+// PaymentRecord: what is durably known of one payment, and the keys under which the lane keeps its
+// books in the plugin's store. A payment is named by what the chain holds unique (payment_key), so
+// there is one record of it whatever else a payload says, and whichever node it reaches.
+//
+//   p/<key>              the record, JSON
+//   r/<key>              the reply that was, or will be, paid for
+//   o/<key>              while money may move or work is owed: what a later attempt needs
+//   i/<scope>/<id>       which payment came with a caller's own id (payment-identifier)
+//   w/<key>              a refund is owed
+//   e/<ms>/<key>/<what>  the payment ledger: one entry for each fact, never changed or removed
+//
+// States, each written before the step that it names:
+//
+//   flow authorization                        flow upfront
+//   working    the upstream may be asked      claimed    nothing is done yet
+//   settling   the reply is stored;           settling   the facilitator may be asked
+//              the facilitator may be asked   settled    paid; the upstream may be asked
+//   answered   paid, and the reply may leave  answered   the reply is stored and may leave
+//
+//   released            nothing was paid; the same input may claim it again
+//   settlement_unknown  it may have been paid: the reconciler finds out
+//   owed                paid, and the work was not done: a refund is owed
+//   never_paid          the chain proves that this payment pays nobody, ever
+//   refunded            an operator has recorded that it was paid back
+//
+// Who works on a payment holds its lease: the version of the record that it wrote last, until
+// `lease_until_ms`. After that anybody may take it over, and the late owner's next write fails. A
+// node that has been started anew need not wait for the leases of its earlier life.
+//
+// Values and pure functions; any Thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <turnpike/lane.h>
+
+#include "x402/protocol/bytes.h"
+
+namespace turnpike::x402 {
+
+enum class PaymentState : std::uint8_t {
+  claimed,
+  working,
+  settling,
+  settled,
+  answered,
+  released,
+  settlement_unknown,
+  owed,
+  refunded,
+  never_paid,
+};
+
+std::string_view name_of(PaymentState state) noexcept;
+
+struct PaymentRecord {
+  PaymentState state = PaymentState::working;
+  std::string request_digest;  // hex: of route, method, path, query and body
+  std::string payload_digest;  // hex: of the whole payload
+  std::string operation;       // "GET /v1/gateway/..." with the path's pattern
+  std::string route_id;
+  std::uint32_t price_version = 0;
+  std::string offer_id;
+  std::string resource_url;
+  std::string request_id;  // of the call that claimed it last
+  PaymentFlow flow = PaymentFlow::authorization;
+  UnearnedPayment unearned = UnearnedPayment::retry;
+
+  std::string scheme, network, asset, amount, pay_to;
+  std::string payer;                // empty: not known before the settlement
+  std::string nonce;                // EIP-3009: 0x and 64 hex; empty: the chain is not asked
+  std::int64_t valid_before_s = 0;  // 0: the payload does not say
+
+  std::string node;  // whose lease it is, and in which of its lives
+  std::string boot;
+  std::int64_t claimed_ms = 0;
+  std::int64_t lease_until_ms = 0;
+  std::int64_t settling_ms = 0;  // when it first became open whether money moved; 0: it is not
+  std::int64_t ended_ms = 0;
+  std::int64_t attempted_ms = 0;  // when somebody last tried to find out what became of it
+  std::int64_t retry_ms = 0;      // when the reconciler tries again
+  std::uint32_t attempts = 0;
+  std::string facilitator;  // that was asked to settle last
+  std::string transaction;
+  std::string reason;            // why it was released, a code
+  std::string payment_response;  // the header of the reply that was paid for
+  std::string identifiers;       // keys of the callers' own ids bound to it, divided by blanks
+  bool has_reply = false;        // r/<key> is there
+
+  bool operator==(const PaymentRecord&) const = default;
+};
+
+std::string to_json(const PaymentRecord& record);
+// Nothing: not a record that this version wrote.
+std::optional<PaymentRecord> record_of_json(std::string_view text);
+
+// A reply as it is stored.
+std::string encode(const Replay& reply);
+std::optional<Replay> decode_reply(std::string_view stored);
+
+// What a later attempt to settle needs. Holds the payload, which is a bearer instrument until it is
+// settled: removed when it is.
+struct OpenSettlement {
+  std::string payload_json;
+  std::string requirements_json;
+  std::string fee_payer;
+};
+std::string to_json(const OpenSettlement& open);
+std::optional<OpenSettlement> open_settlement_of_json(std::string_view text);
+
+namespace keys {
+inline constexpr std::string_view payments = "p/";
+inline constexpr std::string_view replies = "r/";
+inline constexpr std::string_view open = "o/";
+inline constexpr std::string_view owed_refunds = "w/";
+inline constexpr std::string_view entries = "e/";
+std::string payment(std::string_view key_hex);
+std::string reply(std::string_view key_hex);
+std::string open_settlement(std::string_view key_hex);
+// `scope` and `id` are the caller's: their digest is what is kept.
+std::string owed(std::string_view key_hex);
+std::string identifier(std::string_view scope, std::string_view id);
+std::string entry(std::int64_t at_ms, std::string_view key_hex, std::string_view what);
+}  // namespace keys
+
+std::string hex_of(const Word& word);
+
+}  // namespace turnpike::x402

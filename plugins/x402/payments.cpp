@@ -1,0 +1,203 @@
+#include "x402/payments.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace turnpike::x402 {
+namespace {
+
+constexpr std::int64_t kept_ms = 24LL * 3600 * 1000;
+constexpr std::int64_t validity_margin_ms = 600'000;  // clocks of chains are not ours
+
+Failure unreadable(std::string_view key) {
+  return Failure{FailureKind::contract,
+                 "the stored payment " + std::string(key) + " is unreadable",
+                 {},
+                 false};
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+Step step_of(StoreOutcome outcome) noexcept {
+  switch (outcome) {
+    case StoreOutcome::applied:
+      return Step::done;
+    case StoreOutcome::conflict:
+      return Step::lost;
+    case StoreOutcome::unavailable:
+      return Step::unavailable;
+    case StoreOutcome::unknown:
+      break;
+  }
+  return Step::unknown;
+}
+
+}  // namespace
+
+Result<std::optional<KnownPayment>> Payments::find(std::string_view key, Call& call) {
+  auto found = store_.get(keys::payment(key), call);
+  if (!found.ok()) return std::move(found).error();
+  if (!*found) return std::optional<KnownPayment>{};
+  auto record = record_of_json((*found)->value);
+  if (!record) return unreadable(key);
+  return std::optional(KnownPayment{std::string(key), *std::move(record), (*found)->version});
+}
+
+Step Payments::write(KnownPayment& payment, PaymentRecord next, const Beside& beside, Call& call) {
+  const std::string name = keys::payment(payment.key);
+  const std::string reply_key = keys::reply(payment.key);
+  const std::string open_key = keys::open_settlement(payment.key);
+  const std::string owed_key = keys::owed(payment.key);
+  if (beside.reply != nullptr) next.has_reply = true;
+  if (beside.drops_reply) next.has_reply = false;
+  std::vector<std::string> freed;
+  if (next.state == PaymentState::released) freed = words_of(std::exchange(next.identifiers, {}));
+  for (const std::string& identifier : beside.identifiers) {
+    next.identifiers += (next.identifiers.empty() ? "" : " ") + identifier;
+  }
+  const std::string text = to_json(next);
+  std::string reply, open, entry, entry_key;
+
+  std::vector<StoreCheck> checks = {{name, payment.version}};
+  std::vector<StoreWrite> writes = {{name, text}};
+  if (beside.reply != nullptr) {
+    reply = encode(*beside.reply);
+    writes.push_back({reply_key, reply});
+  } else if (beside.drops_reply) {
+    writes.push_back({reply_key, std::nullopt});
+  }
+  if (beside.open != nullptr) {
+    open = to_json(*beside.open);
+    writes.push_back({open_key, open});
+  } else if (beside.closes) {
+    writes.push_back({open_key, std::nullopt});
+  }
+  for (const std::string& identifier : beside.identifiers) {
+    checks.push_back({identifier, 0});
+    writes.push_back({identifier, payment.key});
+  }
+  for (const std::string& identifier : freed) writes.push_back({identifier, std::nullopt});
+  if (next.state == PaymentState::owed) writes.push_back({owed_key, text});
+  if (next.state == PaymentState::refunded) writes.push_back({owed_key, std::nullopt});
+  if (!beside.entry.empty()) {
+    const std::int64_t now = now_ms();
+    entry_key = keys::entry(now, payment.key, beside.entry);
+    entry = entry_json({payment.key, next, 0}, beside.entry, now);
+    writes.push_back({entry_key, entry});
+  }
+  const StoreApplied applied = store_.apply(checks, writes, call);
+  if (applied.outcome == StoreOutcome::applied) {
+    payment.record = std::move(next);
+    payment.version = applied.version;
+  }
+  return step_of(applied.outcome);
+}
+
+Result<std::optional<Replay>> Payments::reply(std::string_view key, Call& call) {
+  const auto stored = store_.get(keys::reply(key), call);
+  if (!stored.ok()) return stored.error();
+  if (!*stored) return std::optional<Replay>{};
+  auto reply = decode_reply((*stored)->value);
+  if (!reply) return unreadable(key);
+  return std::optional(*std::move(reply));
+}
+
+Result<std::optional<OpenSettlement>> Payments::open_settlement(std::string_view key, Call& call) {
+  const auto stored = store_.get(keys::open_settlement(key), call);
+  if (!stored.ok()) return stored.error();
+  if (!*stored) return std::optional<OpenSettlement>{};
+  auto open = open_settlement_of_json((*stored)->value);
+  if (!open) return unreadable(key);
+  return std::optional(*std::move(open));
+}
+
+Result<std::optional<std::string>> Payments::bound_to(const std::string& identifier_key,
+                                                      Call& call) {
+  auto stored = store_.get(identifier_key, call);
+  if (!stored.ok()) return std::move(stored).error();
+  if (!*stored) return std::optional<std::string>{};
+  return std::optional(std::move((*stored)->value));
+}
+
+Result<std::vector<std::string>> Payments::open_after(std::string_view after, std::uint32_t limit,
+                                                      Call& call) {
+  const std::string from = after.empty() ? std::string() : keys::open_settlement(after);
+  const auto page = store_.scan(keys::open, from, limit, call);
+  if (!page.ok()) return page.error();
+  std::vector<std::string> found;
+  for (const StoreRecord& record : *page) found.push_back(record.key.substr(keys::open.size()));
+  return found;
+}
+
+Result<std::string> Payments::forget(std::string_view after, std::uint32_t limit, Call& call) {
+  const std::string from = after.empty() ? std::string() : keys::payment(after);
+  const auto page = store_.scan(keys::payments, from, limit, call);
+  if (!page.ok()) return page.error();
+  for (const StoreRecord& stored : *page) {
+    const auto record = record_of_json(stored.value);
+    if (!record || !may_be_forgotten(*record, now_ms())) continue;
+    const std::string key = stored.key.substr(keys::payments.size());
+    const std::string reply_key = keys::reply(key);
+    const auto identifiers = words_of(record->identifiers);
+    const StoreCheck unchanged[] = {{stored.key, stored.version}};
+    std::vector<StoreWrite> removals = {{stored.key, std::nullopt}, {reply_key, std::nullopt}};
+    for (const std::string& identifier : identifiers) removals.push_back({identifier, {}});
+    const StoreApplied applied = store_.apply(unchanged, removals, call);
+    if (applied.outcome != StoreOutcome::applied && applied.outcome != StoreOutcome::conflict) {
+      return Failure{FailureKind::unavailable, "the store does not answer", {}, false};
+    }
+  }
+  if (page->empty()) return std::string();
+  return page->back().key.substr(keys::payments.size());
+}
+
+bool may_be_forgotten(const PaymentRecord& record, std::int64_t now_ms) noexcept {
+  switch (record.state) {
+    case PaymentState::settling:
+    case PaymentState::settled:
+    case PaymentState::settlement_unknown:
+    case PaymentState::owed:
+      return false;
+    case PaymentState::claimed:
+    case PaymentState::working:
+    case PaymentState::answered:
+    case PaymentState::released:
+    case PaymentState::refunded:
+    case PaymentState::never_paid:
+      break;
+  }
+  const std::int64_t ended_ms = std::max(record.ended_ms, record.lease_until_ms);
+  return now_ms > ended_ms + kept_ms && now_ms > record.valid_before_s * 1000 + validity_margin_ms;
+}
+
+std::string entry_json(const KnownPayment& payment, std::string_view what, std::int64_t at_ms) {
+  const PaymentRecord& record = payment.record;
+  return nlohmann::ordered_json{{"entry", what},
+                                {"at_ms", at_ms},
+                                {"payment", payment.key},
+                                {"network", record.network},
+                                {"asset", record.asset},
+                                {"amount", record.amount},
+                                {"payer", record.payer},
+                                {"pay_to", record.pay_to},
+                                {"transaction", record.transaction},
+                                {"operation", record.operation},
+                                {"route_id", record.route_id},
+                                {"price_version", record.price_version},
+                                {"offer_id", record.offer_id},
+                                {"resource", record.resource_url},
+                                {"request_id", record.request_id}}
+      .dump();
+}
+
+}  // namespace turnpike::x402

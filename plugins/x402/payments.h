@@ -1,0 +1,84 @@
+// Payments: the states of payments (payment_record.h) as durable steps over the plugin's store.
+// Each step is one apply() that checks the version last seen, so of all nodes and calls that would
+// change a payment at once one succeeds, and a late one finds that it lost.
+//
+// One per lane, over a Store that outlives it; stateless beyond that. Any fiber, any Thread; every
+// member but the constructor waits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/store.h>
+
+#include "x402/payment_record.h"
+
+namespace turnpike::x402 {
+
+enum class Step : std::uint8_t {
+  done,
+  lost,         // somebody else has changed the payment: read it again
+  unavailable,  // certainly not done
+  unknown,      // it may have been done
+};
+
+// A payment at a version. Whoever wrote that version holds its lease.
+struct KnownPayment {
+  std::string key;  // hex
+  PaymentRecord record;
+  std::uint64_t version = 0;
+};
+
+// What a step writes beside the record.
+struct Beside {
+  const Replay* reply = nullptr;         // to store
+  const OpenSettlement* open = nullptr;  // to store
+  bool drops_reply = false;
+  bool closes = false;          // the open settlement is over
+  std::string_view entry = {};  // of the ledger: "settled", "refund_owed", "refunded"
+  // Of callers' own ids, to bind to this payment; none may be bound yet. A release frees them.
+  std::span<const std::string> identifiers = {};
+};
+
+class Payments {
+ public:
+  explicit Payments(Store& store) noexcept : store_(store) {}
+
+  [[nodiscard]] std::int64_t now_ms() const noexcept { return store_.now_ms(); }
+
+  // Nothing: there is none. A record that cannot be read is a failure.
+  Result<std::optional<KnownPayment>> find(std::string_view key, Call& call);
+
+  // Writes `next` over what `payment` was read as (version 0: over nothing), and what is beside it.
+  // Done: `payment` is now at the new version.
+  Step write(KnownPayment& payment, PaymentRecord next, const Beside& beside, Call& call);
+
+  Result<std::optional<Replay>> reply(std::string_view key, Call& call);
+  Result<std::optional<OpenSettlement>> open_settlement(std::string_view key, Call& call);
+  // The payment that a caller's id was bound to; nothing: none.
+  Result<std::optional<std::string>> bound_to(const std::string& identifier_key, Call& call);
+
+  // Keys of payments with an open settlement after `after`, in their order.
+  Result<std::vector<std::string>> open_after(std::string_view after, std::uint32_t limit,
+                                              Call& call);
+
+  // Removes what may be forgotten of at most `limit` payments behind `after`; where to go on, empty
+  // at the end. Entries of the ledger stay.
+  Result<std::string> forget(std::string_view after, std::uint32_t limit, Call& call);
+
+ private:
+  Store& store_;
+};
+
+// A payment may be forgotten when nobody could use it any more: a day after it ended and when it
+// is no longer valid. Those whose outcome is open, and owed refunds, stay.
+bool may_be_forgotten(const PaymentRecord& record, std::int64_t now_ms) noexcept;
+
+// One entry of the ledger, JSON.
+std::string entry_json(const KnownPayment& payment, std::string_view what, std::int64_t at_ms);
+
+}  // namespace turnpike::x402

@@ -1,0 +1,29 @@
+// The lane's settings: `lanes.x402` of the deployment's configuration. What operations cost, and
+// which networks and assets they may be paid in, is the registry's.
+//
+// Read once per bind(); plain values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <turnpike/settings.h>
+
+#include "x402/offers/jws.h"
+#include "x402/remote/chain.h"
+#include "x402/remote/facilitator.h"
+
+namespace turnpike::x402 {
+
+struct LaneSettings {
+  std::vector<FacilitatorSettings> facilitators;
+  std::vector<ChainSettings> chains;
+  std::uint32_t max_timeout_seconds = 300;   // how long a payer's signature lives
+  std::uint32_t offer_window_seconds = 300;  // an offer is good for one to two of these
+  Algorithm signing_algorithm = Algorithm::es256k;
+};
+
+// Unknown keys are refused; failures say where.
+Result<LaneSettings> read_settings(const Settings& settings);
+
+}  // namespace turnpike::x402

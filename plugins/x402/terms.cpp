@@ -1,0 +1,108 @@
+#include "x402/terms.h"
+
+#include <utility>
+
+#include "x402/protocol/digest.h"
+#include "x402/protocol/encoding.h"
+#include "x402/protocol/json.h"
+
+namespace turnpike::x402 {
+namespace {
+
+Failure refused(const PricedOperation& operation, const std::string& message) {
+  return Failure{FailureKind::invalid_settings,
+                 "price " + std::string(operation.price_policy_key) + ": " + message,
+                 {},
+                 false};
+}
+
+}  // namespace
+
+void Terms::refresh(const Facilitators& facilitators) {
+  auto offered = std::make_shared<Offered>();
+  std::string all;
+  for (const Entry& entry : entries_) {
+    const auto kind = facilitators.extra_of(entry.requirements.scheme, entry.requirements.network);
+    if (!kind) continue;
+    PaymentRequirements requirements = entry.requirements;
+    if (is_solana(requirements.network)) {
+      if (kind->fee_payer.empty()) continue;
+      requirements.extra.fee_payer = kind->fee_payer;
+    }
+    offered->canonical.push_back(canonical_json(requirements));
+    offered->accepts.push_back(std::move(requirements));
+    offered->offer_ids.push_back(entry.offer_id);
+    all += offered->canonical.back();
+  }
+  const Word digest = sha256(all);
+  for (std::size_t at = 0; at < 8; ++at) offered->digest = offered->digest << 8 | digest[at];
+  is_payable_.store(!offered->accepts.empty(), std::memory_order_relaxed);
+  const std::scoped_lock lock(mutex_);
+  offered_ = std::move(offered);
+}
+
+std::shared_ptr<const Offered> Terms::offered() const {
+  const std::scoped_lock lock(mutex_);
+  return offered_;
+}
+
+Result<std::vector<Terms::Entry>> read_terms(const PricedOperation& operation,
+                                             std::uint32_t max_timeout_seconds) {
+  const auto json = JsonText::parse(std::string(operation.x402_terms_json));
+  if (!json.ok()) return refused(operation, "the registry's terms are unreadable");
+  std::vector<Terms::Entry> entries;
+  for (const auto member : json->root()) {
+    const JsonValue term = member.value;
+    Terms::Entry entry;
+    PaymentRequirements& requirements = entry.requirements;
+    requirements.scheme = term["scheme"].string();
+    requirements.network = term["network"].string();
+    requirements.asset = term["asset"].string();
+    requirements.amount = term["atomic_amount"].string();
+    requirements.pay_to = term["pay_to"].string();
+    requirements.max_timeout_seconds = max_timeout_seconds;
+    requirements.extra.name = term["name"].string();
+    requirements.extra.version = term["version"].string();
+    if (operation.per_call.flow == PaymentFlow::upfront) {
+      requirements.extra.payment_flow = name_of(PaymentFlow::upfront);
+    }
+    const auto domain = expected_domain(requirements.network, requirements.asset);
+    if (domain && (domain->name != requirements.extra.name ||
+                   domain->version != requirements.extra.version)) {
+      return refused(operation, "the token " + requirements.asset + " on " + requirements.network +
+                                    " signs as name \"" + std::string(domain->name) +
+                                    "\", version \"" + std::string(domain->version) +
+                                    "\": correct it in the registry's x402.assets");
+    }
+    for (const std::string& address : {requirements.asset, requirements.pay_to}) {
+      if (!evm_chain_id(requirements.network) || parse_address(address)) continue;
+      return refused(operation, "the address " + address +
+                                    " has a wrong checksum (EIP-55): copy it again, or write it "
+                                    "in lower case, in the registry's x402 section");
+    }
+    if (!is_solana(requirements.network) && !evm_chain_id(requirements.network)) {
+      return refused(operation, "payments on " + requirements.network + " are not supported");
+    }
+    entry.offer_id = term["offer_id"].string();
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+std::string offer_id_of(const PaymentRequirements& requirements) {
+  std::string form;
+  const std::pair<std::string_view, std::string_view> members[] = {
+      {"asset", requirements.asset},
+      {"atomic_amount", requirements.amount},
+      {"network", requirements.network},
+      {"pay_to", requirements.pay_to},
+      {"scheme", requirements.scheme}};
+  for (const auto& [name, value] : members) {
+    form.append(form.empty() ? "{\"" : ",\"").append(name).append("\":");
+    append_json_string(form, value);
+  }
+  form += '}';
+  return "off_" + hex_encode(bytes_of(sha256(form))).substr(2, 32);
+}
+
+}  // namespace turnpike::x402

@@ -1,0 +1,150 @@
+#include "x402/ticket.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "x402/protocol/encoding.h"
+
+namespace turnpike::x402 {
+namespace {
+
+constexpr std::uint32_t retry_seconds = 2;
+
+Replay copy_of(const ReplyView& reply) {
+  Replay copy;
+  copy.status = reply.status;
+  for (const HeaderField& field : reply.headers) {
+    copy.headers.push_back({std::string(field.name), std::string(field.value)});
+  }
+  copy.body = reply.body;
+  return copy;
+}
+
+}  // namespace
+
+Refusal settlement_unknown() {
+  return refusal("x402.settlement_unknown",
+                 "Whether the payment was collected is not known yet. Send the same request with "
+                 "the same payment again: it is collected at most once, and then answered.",
+                 retry_seconds);
+}
+
+Refusal settlement_failed(const PaymentRecord& record, std::string_view reason) {
+  Refusal answer = refusal(
+      "x402.settlement_failed",
+      "The payment could not be collected: " + std::string(reason) + ". Nothing was charged.", 0);
+  const nlohmann::ordered_json response = {{"success", false},
+                                           {"errorReason", reason},
+                                           {"payer", record.payer},
+                                           {"transaction", ""},
+                                           {"network", record.network}};
+  answer.headers.push_back({"PAYMENT-RESPONSE", base64_encode(response.dump())});
+  return answer;
+}
+
+Refusal work_failed(const PaymentRecord& record, std::string_view what) {
+  Refusal answer =
+      refusal("x402.work_failed",
+              "The payment was collected, but the call failed: " + std::string(what) +
+                  " Send the same request with the same payment again: it is not charged anew. If "
+                  "it does not succeed while the payment is valid, a refund is owed.",
+              retry_seconds);
+  answer.headers.push_back({"PAYMENT-RESPONSE", record.payment_response});
+  return answer;
+}
+
+Refusal refund_owed(const PaymentRecord& record) {
+  Refusal answer = refusal("x402.refund_owed",
+                           "The payment was collected, but the call failed. A refund of " +
+                               record.amount + " units to " + record.payer + " is recorded.",
+                           0);
+  answer.headers.push_back({"PAYMENT-RESPONSE", record.payment_response});
+  return answer;
+}
+
+PaymentTicket::PaymentTicket(Engine& engine, KnownPayment payment, OpenSettlement open)
+    : engine_(engine), payment_(std::move(payment)), open_(std::move(open)) {
+  if (is_paid()) headers.push_back({"PAYMENT-RESPONSE", payment_.record.payment_response});
+}
+
+Finish PaymentTicket::settle(const ReplyView& reply, Call& call) {
+  const Replay copy = copy_of(reply);
+  return is_paid() ? keep_reply(copy, call) : collect(copy, call);
+}
+
+// Paid before: the reply leaves once it is kept.
+Finish PaymentTicket::keep_reply(const Replay& reply, Call& call) {
+  PaymentRecord next = payment_.record;
+  next.state = PaymentState::answered;
+  next.ended_ms = engine_.payments.now_ms();
+  next.lease_until_ms = 0;
+  const Step step =
+      engine_.payments.write(payment_, std::move(next), {.reply = &reply, .closes = true}, call);
+  if (step == Step::done) return Charged{};
+  return Unknown{settlement_unknown()};
+}
+
+Finish PaymentTicket::collect(const Replay& reply, Call& call) {
+  PaymentRecord next = payment_.record;
+  next.state = PaymentState::settling;
+  next.settling_ms = engine_.payments.now_ms();
+  engine_.lease(next, engine_.settle_budget_ms());
+  const Step step =
+      engine_.payments.write(payment_, std::move(next), {.reply = &reply, .open = &open_}, call);
+  if (step == Step::unknown) return Unknown{settlement_unknown()};
+  if (step != Step::done) {
+    return NotCharged{refusal("x402.unavailable",
+                              "The payment was not collected. Send the same request again.",
+                              retry_seconds)};
+  }
+  const Collected collected = engine_.collect(payment_, open_, PaymentState::answered, call);
+  switch (collected.outcome) {
+    case Collected::Outcome::paid:
+      return Charged{{{"PAYMENT-RESPONSE", payment_.record.payment_response}}, 0, -1};
+    case Collected::Outcome::refused:
+      return NotCharged{settlement_failed(payment_.record, collected.reason)};
+    case Collected::Outcome::not_asked:
+      return NotCharged{refusal("x402.unavailable",
+                                "No facilitator could be reached; nothing was charged. Send the "
+                                "same request again.",
+                                retry_seconds)};
+    case Collected::Outcome::unknown:
+      break;
+  }
+  return Unknown{settlement_unknown()};
+}
+
+std::optional<Refusal> PaymentTicket::release(Outcome, int upstream_status, Call& call) {
+  if (is_paid()) return fail_paid(upstream_status, call);
+  PaymentRecord next = payment_.record;
+  next.state = PaymentState::released;
+  next.ended_ms = engine_.payments.now_ms();
+  next.lease_until_ms = 0;
+  next.reason = "work_failed";
+  // If this is not written the lease ends by itself, which says the same.
+  (void)engine_.payments.write(payment_, std::move(next), {}, call);
+  return std::nullopt;
+}
+
+std::optional<Refusal> PaymentTicket::fail_paid(int upstream_status, Call& call) {
+  PaymentRecord next = payment_.record;
+  next.lease_until_ms = 0;
+  const bool is_owed = next.unearned == UnearnedPayment::refund;
+  Beside beside;
+  if (is_owed) {
+    next.state = PaymentState::owed;
+    next.ended_ms = engine_.payments.now_ms();
+    beside.closes = true;
+    beside.entry = "refund_owed";
+  }
+  // If this is not written, the reconciler does it once the lease is over.
+  const Step step = engine_.payments.write(payment_, std::move(next), beside, call);
+  if (is_owed && step == Step::done) return refund_owed(payment_.record);
+  return work_failed(payment_.record, upstream_status == 0
+                                          ? "the provider did not answer."
+                                          : "the provider answered with status " +
+                                                std::to_string(upstream_status) + ".");
+}
+
+}  // namespace turnpike::x402

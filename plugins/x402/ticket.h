@@ -1,0 +1,49 @@
+// PaymentTicket: a payment that is claimed, and in the flow `upfront` collected, while its work is
+// done. Its one end writes what became of it before anybody is told. And the answers of this lane
+// that more than one place gives.
+//
+// Owned by the host; used by one thread or fiber at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <turnpike/lane.h>
+
+#include "x402/engine.h"
+
+namespace turnpike::x402 {
+
+Refusal refusal(std::string_view code, std::string message, std::uint32_t retry_after_seconds);
+
+// Money may have moved. Never a challenge: its reader would pay again (x402.md 10.5).
+Refusal settlement_unknown();
+// Certainly not collected.
+Refusal settlement_failed(const PaymentRecord& record, std::string_view reason);
+// Collected upfront, and the work was not done.
+Refusal work_failed(const PaymentRecord& record, std::string_view what);
+Refusal refund_owed(const PaymentRecord& record);
+
+class PaymentTicket final : public Ticket {
+ public:
+  PaymentTicket(Engine& engine, KnownPayment payment, OpenSettlement open);
+
+  Finish settle(const ReplyView& reply, Call& call) override;
+  std::optional<Refusal> release(Outcome outcome, int upstream_status, Call& call) override;
+
+ private:
+  [[nodiscard]] bool is_paid() const noexcept {
+    return payment_.record.flow == PaymentFlow::upfront;
+  }
+  Finish keep_reply(const Replay& reply, Call& call);
+  Finish collect(const Replay& reply, Call& call);
+  std::optional<Refusal> fail_paid(int upstream_status, Call& call);
+
+  Engine& engine_;
+  KnownPayment payment_;
+  const OpenSettlement open_;
+};
+
+}  // namespace turnpike::x402
