@@ -102,6 +102,7 @@ enum class Advice : std::uint8_t {
   X(x402_work_failed, "x402.work_failed", provider, same_request)                                \
   X(x402_refund_owed, "x402.refund_owed", provider, never)                                       \
   X(x402_unavailable, "x402.unavailable", gateway, after_delay)                                  \
+  X(x402_allowance_required, "x402.allowance_required", caller, new_payment)                     \
   X(catalog_limit_invalid, "catalog.limit_invalid", caller, never)                               \
   X(catalog_cursor_invalid, "catalog.cursor_invalid", caller, never)                             \
   X(catalog_cursor_stale, "catalog.cursor_stale", caller, restart_paging)                        \

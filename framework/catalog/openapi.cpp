@@ -72,6 +72,8 @@ std::string_view title_of(int status) {
       return "The thing is gone.";
     case 422:
       return "The provider cannot process the request.";
+    case 412:
+      return "The payer has to allow Permit2 to move the token first; nothing was charged.";
     case 429:
       return "Too much at once; try again after the delay.";
     case 431:
@@ -354,15 +356,19 @@ Json payment_info_json(const registry::Program& program, const registry::Operati
                                    {"asset", term.asset},
                                    {"payTo", term.pay_to},
                                    {"amount", term.atomic_amount}}}});
-    for (const registry::X402Asset& asset : program.x402().assets) {
-      const bool is_dollar = asset.name == "USD Coin" || asset.name == "USDC";
-      if (asset.network != term.network || asset.asset != term.asset || !is_dollar) continue;
-      info["price"] = {{"mode", "fixed"},
-                       {"currency", "USD"},
-                       {"amount", decimal_of(term.atomic_amount, asset.decimals)}};
-    }
+    const registry::X402Asset& asset = program.x402().asset_of(term);
+    const bool is_dollar = asset.name == "USD Coin" || asset.name == "USDC";
+    if (!is_dollar) continue;
+    info["price"] = {{"mode", "fixed"},
+                     {"currency", "USD"},
+                     {"amount", decimal_of(term.atomic_amount, asset.decimals)}};
   }
   return info;
+}
+
+bool may_be_paid_by_permit2(const registry::Price& price) {
+  return std::any_of(price.x402_terms.begin(), price.x402_terms.end(),
+                     [](const registry::X402Term& term) { return term.transfer == "permit2"; });
 }
 
 Json payment_signature_parameter() {
@@ -405,6 +411,9 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
     document["requestBody"] = request_body_json(route);
   }
   document["responses"] = responses_json(route);
+  if (pays_per_call && may_be_paid_by_permit2(program.prices()[*operation.price])) {
+    document["responses"]["412"] = {{"$ref", "#/components/responses/Gateway412"}};
+  }
   document["x-codeSamples"] =
       Json::array({{{"lang", "Shell"},
                     {"label", "curl"},

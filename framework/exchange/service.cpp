@@ -83,13 +83,10 @@ Problem problem_of(const Settings& settings, const std::string& subject, const F
 std::string terms_json(const registry::Price& price, const registry::X402& x402) {
   nlohmann::json terms = nlohmann::json::array();
   for (const registry::X402Term& term : price.x402_terms) {
-    const auto asset =
-        std::find_if(x402.assets.begin(), x402.assets.end(), [&](const registry::X402Asset& known) {
-          return known.network == term.network && known.asset == term.asset;
-        });
-    const bool is_known = asset != x402.assets.end();
-    terms.push_back({{"name", is_known ? asset->name : ""},
-                     {"version", is_known ? asset->version : ""},
+    const registry::X402Asset& asset = x402.asset_of(term);
+    terms.push_back({{"name", asset.name},
+                     {"version", asset.version},
+                     {"transfer", asset.transfer},
                      {"scheme", term.scheme},
                      {"network", term.network},
                      {"asset", term.asset},

@@ -139,7 +139,8 @@ void append_no_charge(std::string& out, const NoCharges& conditions) {
               [&](const NoCharge& condition) { append_canonical(out, condition); });
 }
 
-// Pay-to addresses and the switch are deployment, not price: they are no part of the definition.
+// Pay-to addresses, the way a token is transferred and the switch are deployment, not price: they
+// are no part of the definition.
 void append_price(std::string& out, const Price& price, bool whole) {
   Object object(out);
   object.number("credit_cost", price.credit_cost);
@@ -157,6 +158,7 @@ void append_price(std::string& out, const Price& price, bool whole) {
       entry.text("pay_to", term.pay_to);
     }
     entry.text("scheme", term.scheme);
+    if (whole && !term.transfer.empty()) entry.text("transfer", term.transfer);
     entry.end();
   });
   object.end();
@@ -311,6 +313,8 @@ void append_canonical(std::string& out, const X402& x402) {
     entry.text("network", asset.network);
     entry.text("network_key", asset.network_key);
     entry.text("pay_to", asset.pay_to);
+    // Only where it was chosen: programs from before there was a choice keep their hashes.
+    if (!asset.transfer.empty()) entry.text("transfer", asset.transfer);
     entry.text("version", asset.version);
     entry.end();
   });

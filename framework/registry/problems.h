@@ -82,6 +82,9 @@ namespace turnpike::registry {
   X(bad_pointer, "\"%\" is no JSON pointer (RFC 6901), such as /data/items")                      \
   X(pay_to_missing,                                                                               \
     "x402 is enabled and \"%\" is used by prices, but network \"%\" has no pay_to")               \
+  X(same_token,                                                                                   \
+    "\"%\" and \"%\" are one token on %: a price asks for it once, by one way of transfer")       \
+  X(transfer_misplaced, "`transfer` is about tokens of eip155 networks; \"%\" is none")           \
   X(not_amount,                                                                                   \
     "expected a whole number of atomic units above 0 with at most % digits, found \"%\"")         \
   X(address_form, "\"%\" is no address on %: expected %")                                         \

@@ -5,6 +5,7 @@
 // request uses it. All members are const and safe for concurrent use. Nothing in it refers to YAML.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -100,7 +101,9 @@ struct X402Term {
   std::string asset;
   std::string atomic_amount;
   std::string pay_to;
-  std::string offer_id;  // "off_" + digest of the terms
+  std::string asset_key;  // of the X402Asset
+  std::string transfer;   // as the asset's
+  std::string offer_id;   // "off_" + digest of the terms
 };
 
 struct Price {  // one version of a price policy; immutable once installed
@@ -121,12 +124,19 @@ struct X402Asset {
   std::uint32_t decimals = 0;
   std::string name;  // EIP-712 domain name and version; empty where not applicable
   std::string version;
-  std::string pay_to;  // empty: no address is configured
+  std::string pay_to;    // empty: no address is configured
+  std::string transfer;  // "permit2", or empty: EIP-3009, and on other chains their own way
 };
 
 struct X402 {
   bool enabled = false;
   std::vector<X402Asset> assets;  // by key
+
+  // The asset that a term of the same program asks for.
+  [[nodiscard]] const X402Asset& asset_of(const X402Term& term) const noexcept {
+    return *std::find_if(assets.begin(), assets.end(),
+                         [&term](const X402Asset& asset) { return asset.key == term.asset_key; });
+  }
 };
 
 using Window = RateWindow;

@@ -26,13 +26,15 @@ bool is_chain_id(std::string_view text) noexcept {
          is_among(reference, "-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
 }
 
+bool is_evm(std::string_view network) noexcept { return network.starts_with("eip155:"); }
+
 // The address at `value` on `network`, in the form of the network's namespace.
 std::optional<std::string> read_address(const Cursor& value, std::string_view network) {
   const auto text = value.text(1, 128);
   if (!text) return std::nullopt;
   std::string_view expected = "1 to 128 letters and digits";
   bool sound = is_among(*text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-  if (network.starts_with("eip155:")) {
+  if (is_evm(network)) {
     expected = "0x and 40 hex digits, in quotes";
     sound = value.quoted() && text->size() == 42 && text->starts_with("0x") &&
             is_among(text->substr(2), "0123456789abcdefABCDEF");
@@ -61,10 +63,29 @@ void read_network(const Cursor& field, Draft& draft) {
   if (name) draft.networks.add(std::move(*name), std::move(network), "x402 network", field);
 }
 
-// The EIP-712 domain of a token: payers sign over it, so networks of Ethereum's kind need it.
+// Hex digits of addresses have either case.
+bool is_same_token(const X402Asset& asset, const X402Term& term) noexcept {
+  const auto same_digit = [](char left, char right) { return (left | 0x20) == (right | 0x20); };
+  if (asset.network != term.network) return false;
+  return asset.asset == term.asset ||
+         (is_evm(asset.network) && std::equal(asset.asset.begin(), asset.asset.end(),
+                                              term.asset.begin(), term.asset.end(), same_digit));
+}
+
+void read_transfer(const Cursor& field, X402Asset& asset) {
+  constexpr std::string_view transfers[] = {"eip3009", "permit2"};
+  const auto transfer = field.find("transfer");
+  const auto chosen = transfer ? transfer->one_of(transfers) : std::nullopt;
+  if (!chosen) return;
+  const bool is_other = !asset.network.empty() && !is_evm(asset.network);
+  if (is_other) transfer->report(Rule::transfer_misplaced, {asset.network});
+  if (*chosen == 1) asset.transfer = transfers[1];
+}
+
+// The EIP-712 domain of a token: payers of EIP-3009 sign over it; Permit2 has its own.
 void read_domain(const Cursor& field, X402Asset& asset) {
   constexpr std::size_t text_bytes_max = 100;
-  const bool needed = asset.network.starts_with("eip155:");
+  const bool needed = is_evm(asset.network) && asset.transfer.empty();
   const auto name =
       needed ? field.need("name", "the name in the token's EIP-712 domain") : field.find("name");
   const auto version =
@@ -76,7 +97,7 @@ void read_domain(const Cursor& field, X402Asset& asset) {
 void read_asset(const Cursor& field, Draft& draft) {
   auto key = field.key_name();
   X402Asset asset;
-  if (field.map_of({"network", "address", "decimals", "name", "version"})) {
+  if (field.map_of({"network", "address", "decimals", "name", "version", "transfer"})) {
     const auto network = field.need("network", "the name of an x402 network");
     const std::uint32_t* found =
         network ? draft.networks.resolve(*network, "x402 network") : nullptr;
@@ -85,6 +106,7 @@ void read_asset(const Cursor& field, Draft& draft) {
       asset.network_key = entry.name;
       asset.network = entry.value.id;
       asset.pay_to = entry.value.pay_to;
+      read_transfer(field, asset);
       read_domain(field, asset);
     }
     const auto address = field.need("address", "the token's contract or mint");
@@ -125,14 +147,19 @@ void read_term(const Cursor& item, const Draft& draft, Price& price) {
   if (found == nullptr) return;
   const X402Asset& known = draft.assets.entries()[*found].value;
   for (const X402Term& other : price.x402_terms) {
-    if (other.network == known.network && other.asset == known.asset) {
+    if (!is_same_token(known, other)) continue;
+    if (other.asset_key == known.key) {
       asset->report(Rule::duplicate_item, {known.key});
-      return;
+    } else {
+      asset->report(Rule::same_token, {known.key, other.asset_key, known.network});
     }
+    return;
   }
   term.network = known.network;
   term.asset = known.asset;
   term.pay_to = known.pay_to;
+  term.asset_key = known.key;
+  term.transfer = known.transfer;
   if (draft.x402_enabled && known.pay_to.empty()) {
     asset->report(Rule::pay_to_missing, {known.key, known.network_key});
   }

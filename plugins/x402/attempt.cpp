@@ -93,7 +93,9 @@ Admission Attempt::run() {
 }
 
 Refusal Attempt::refused(std::string_view reason) const {
-  return challenge(engine_, asked_, "x402.payment_refused", reason);
+  const bool lacks_allowance = reason == "permit2_allowance_required";
+  return challenge(engine_, asked_,
+                   lacks_allowance ? "x402.allowance_required" : "x402.payment_refused", reason);
 }
 
 // Nobody is thought to have used the payment: claim it.
@@ -321,7 +323,9 @@ Admission Attempt::proceed(KnownPayment payment) {
 }
 
 std::optional<Refusal> Attempt::verify_remotely(KnownPayment& payment) {
-  const bool is_needed = checked_.value().proof == Proof::needs_facilitator;
+  // Whether the payer lets Permit2 move the token is on the chain alone.
+  const bool is_needed = checked_.value().proof == Proof::needs_facilitator ||
+                         std::holds_alternative<Permit2Payment>(payload_.payment);
   if (!is_needed && !asked_.operation.per_call.verifies_first) return std::nullopt;
   const OpenSettlement open = open_settlement();
   const Verification verified = engine_.facilitators.verify(facilitator_request(open), call_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -77,14 +78,16 @@ std::vector<PaymentRequirements> X402BoundLane::all_requirements() const {
     if (terms == nullptr) continue;
     for (const Terms::Entry& entry : terms->entries()) all.push_back(entry.requirements);
   }
-  const auto by_asset = [](const auto& left, const auto& right) {
-    return std::pair(left.network, left.asset) < std::pair(right.network, right.asset);
+  const auto signed_for = [](const PaymentRequirements& entry) {
+    return std::tie(entry.network, entry.asset, entry.extra.asset_transfer_method);
   };
-  const auto same_asset = [](const auto& left, const auto& right) {
-    return left.network == right.network && left.asset == right.asset;
+  std::sort(all.begin(), all.end(), [&](const auto& left, const auto& right) {
+    return signed_for(left) < signed_for(right);
+  });
+  const auto same = [&](const auto& left, const auto& right) {
+    return signed_for(left) == signed_for(right);
   };
-  std::sort(all.begin(), all.end(), by_asset);
-  all.erase(std::unique(all.begin(), all.end(), same_asset), all.end());
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
   return all;
 }
 

@@ -63,12 +63,15 @@ Result<std::vector<Terms::Entry>> read_terms(const PricedOperation& operation,
     requirements.max_timeout_seconds = max_timeout_seconds;
     requirements.extra.name = term["name"].string();
     requirements.extra.version = term["version"].string();
+    requirements.extra.asset_transfer_method = term["transfer"].string();
     if (operation.per_call.flow == PaymentFlow::upfront) {
       requirements.extra.payment_flow = name_of(PaymentFlow::upfront);
     }
     const auto domain = expected_domain(requirements.network, requirements.asset);
-    if (domain && (domain->name != requirements.extra.name ||
-                   domain->version != requirements.extra.version)) {
+    const bool signs_for_token = requirements.extra.asset_transfer_method.empty();
+    if (signs_for_token && domain &&
+        (domain->name != requirements.extra.name ||
+         domain->version != requirements.extra.version)) {
       return refused(operation, "the token " + requirements.asset + " on " + requirements.network +
                                     " signs as name \"" + std::string(domain->name) +
                                     "\", version \"" + std::string(domain->version) +

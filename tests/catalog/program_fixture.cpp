@@ -106,6 +106,7 @@ registry::Installed installed(std::shared_ptr<const registry::Program> program,
 }
 
 int status_for_tests(base::ErrorCode code) noexcept {
+  if (code == base::ErrorCode::x402_allowance_required) return 412;
   switch (base::info_of(code).fault) {
     case base::Fault::caller:
       return 400;

@@ -502,6 +502,21 @@ TEST_F(OpenApiTest, FreeVariantsAndPaymentsShowWhenTheyAreOn) {
             json::parse(R"([{"ApiKey": []}])"));
 }
 
+TEST_F(OpenApiTest, OnlyWhatIsPaidByPermit2MayLackAnAllowance) {
+  const Features features{.free_lane = true, .x402 = true};
+  EXPECT_EQ(openapi(features).dump().find("Gateway412"), std::string::npos);
+
+  std::string yaml(varied_yaml);
+  const std::string domain = "name: USD Coin, version: \"2\"";
+  yaml.replace(yaml.find(domain), domain.size(), "transfer: permit2");
+  view_ = make_view(compiled(yaml), features);
+  const json document = openapi(features);
+  const json& responses = document["paths"]["/v1/gateway/alpha/v1/things"]["get"]["responses"];
+  EXPECT_EQ(responses["412"]["$ref"], "#/components/responses/Gateway412");
+  const json& shown = document["components"]["responses"]["Gateway412"]["description"];
+  EXPECT_NE(shown.get<std::string>().find("`x402.allowance_required`"), std::string::npos) << shown;
+}
+
 TEST_F(OpenApiTest, NoChargeConditionsAreToldInWordsAndInFull) {
   const json document = openapi();
   const json& reports = document["paths"]["/v1/gateway/alpha/v1/reports"];

@@ -14,7 +14,7 @@ using base::ErrorInfo;
 
 // Statuses that the interface and its decisions give, and those of HTTP itself for heads that the
 // wire refuses.
-const std::set<int> known_statuses = {400, 401, 402, 403, 404, 405, 408, 409, 411,
+const std::set<int> known_statuses = {400, 401, 402, 403, 404, 405, 408, 409, 411, 412,
                                       414, 429, 431, 500, 501, 502, 503, 504, 505};
 
 TEST(StatusTableTest, EveryCodeHasAStatusThatFitsItsFault) {
@@ -52,6 +52,7 @@ TEST(StatusTableTest, CodesThatTheInterfaceNamesHaveItsStatus) {
       {"auth.wrong_environment", 401},
       {"auth.credential_conflict", 400},
       {"x402.not_payable", 400},
+      {"x402.allowance_required", 412},
       {"request.target_too_long", 414},
       {"request.query_too_long", 400},
       {"request.headers_too_large", 431},

@@ -79,6 +79,35 @@ TEST(Program, IsWrittenInItsCanonicalForm) {
   }
 }
 
+// One EIP-3009 token, as before there was a choice, with what `asset` says more.
+std::string payable_text(const std::string& asset) {
+  return R"(
+prices: {standard: {version: 1, credit_cost: 1, x402: [{asset: usdc, amount: "1000"}]}}
+x402:
+  networks: {base: {id: "eip155:8453"}}
+  assets:
+    usdc: {network: base, address: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", decimals: 6)" +
+         asset + "}\n";
+}
+
+TEST(Program, ShowsTheTransferOfATokenOnlyWhereItIsNotTheUsualOne) {
+  const std::string domain = ", name: USD Coin, version: \"2\"";
+  const auto usual = program_of(payable_text(domain));
+  EXPECT_EQ(program_of(payable_text(domain + ", transfer: eip3009"))->payload_hash(),
+            usual->payload_hash());
+  EXPECT_EQ(usual->canonical_json().find("transfer"), std::string::npos);
+
+  const auto permit = program_of(payable_text(", transfer: permit2"));  // has a domain of its own
+  const X402Term& term = permit->prices()[0].x402_terms[0];
+  EXPECT_EQ(term.transfer, "permit2");
+  EXPECT_EQ(term.offer_id, usual->prices()[0].x402_terms[0].offer_id);
+  EXPECT_EQ(permit->x402().asset_of(term).name, "");
+  const auto json = nlohmann::json::parse(permit->canonical_json());
+  EXPECT_EQ(json["x402"]["assets"][0]["transfer"], "permit2");
+  EXPECT_EQ(json["prices"][0]["x402_terms"][0]["transfer"], "permit2");
+  EXPECT_NE(permit->payload_hash(), usual->payload_hash());
+}
+
 TEST(Program, HasTheSameHashWhateverTheOrderAndForm) {
   const std::vector<Source> sources = {
       {"z.yaml",

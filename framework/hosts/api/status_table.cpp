@@ -35,6 +35,8 @@ int http_status(base::ErrorCode code) noexcept {
       return 409;
     case request_length_required:
       return 411;
+    case x402_allowance_required:
+      return 412;
     case request_target_too_long:
       return 414;
     case gateway_account_concurrency: case billing_credits_reserved:
