@@ -1,7 +1,7 @@
 // Crash points: the places of a paid call at which the test build of the gateway can be made to
 // stop dead: before and after each durable write and each step over the network. tests/e2e goes
 // through this list, kills a real gateway at every point, and writes what remained to
-// framework/ledger/CRASHES.md.
+// framework/ledger/CRASHES.md, and for payments per call to plugins/x402/CRASHES.md.
 //
 // In every other build pass() is nothing. The test build (tests/crash) compiles the files that have
 // points a second time, with TURNPIKE_CRASH_POINTS. Any Thread.
@@ -34,7 +34,9 @@ namespace turnpike::base {
   X(reply_ends, "the last byte of the reply is about to be sent")          \
   X(reply_ended, "the last byte of the reply is sent")                     \
   X(fact_before, "the record of an uncharged call is about to be written") \
-  X(fact_after, "that record is durable")
+  X(fact_after, "that record is durable")                                  \
+  X(record_before, "records of a plugin are about to be written")          \
+  X(record_after, "those records are durable")
 
 enum class CrashPoint : std::uint8_t {
 #define X(id, meaning) id,

@@ -1,11 +1,14 @@
 #include <charconv>
 
+#include "base/crash_points.h"
 #include "base/ids.h"
 #include "storage/record_table.h"
 #include "storage/row_text.h"
 
 namespace turnpike::storage {
 namespace {
+
+using base::CrashPoint;
 
 constexpr Query call_write{
     "SELECT write_records_v1($1, $2, $3::json, $4::json, $5::json,"
@@ -41,6 +44,7 @@ class PostgresWriter final : public records::Writer {
     return tabled<records::Conflicts>([&] {
       reconnect_if_broken();
       if (stream_ == 0) open_stream();
+      pass(CrashPoint::record_before);
       fill_checks(checks_, batch);
       fill(batch);
       std::string conflicts;
@@ -55,6 +59,7 @@ class PostgresWriter final : public records::Writer {
         throw;
       }
       ++number_;
+      pass(CrashPoint::record_after);
       return read_conflicts(conflicts);
     });
   }

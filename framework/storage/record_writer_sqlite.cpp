@@ -1,9 +1,12 @@
 #include <algorithm>
 
+#include "base/crash_points.h"
 #include "storage/record_table.h"
 
 namespace turnpike::storage {
 namespace {
+
+using base::CrashPoint;
 
 constexpr Query select_conflicts{
     "SELECT j.value ->> 'a' AS at FROM json_each($1) AS j LEFT JOIN plugin_record AS r"
@@ -22,6 +25,7 @@ class SqliteWriter final : public records::Writer {
 
   records::Stored<records::Conflicts> write(std::span<const records::Apply> batch) override {
     return tabled<records::Conflicts>([&] {
+      pass(CrashPoint::record_before);
       fill_checks(checks_, batch);
       Transaction transaction(*connection_, Transaction::Kind::write, context_.database.writer());
       const Rows rows = transaction.run(select_conflicts, {checks_});
@@ -35,6 +39,7 @@ class SqliteWriter final : public records::Writer {
       transaction.run_bulk(upsert_records, upserts_);
       transaction.run_bulk(delete_records, deletes_);
       transaction.commit();
+      pass(CrashPoint::record_after);
       return conflicts;
     });
   }

@@ -1,16 +1,47 @@
 // What a crash point does in the test build: it appends its name to the file that
 // TURNPIKE_CRASH_LOG names, and when the file that TURNPIKE_CRASH_AT names holds its name, kills
-// the process as `kill -9` does. Files, so that a running gateway can be told.
+// the process as `kill -9` does. `NAME N` there means the N-th pass since that was written. Files,
+// so that a running gateway can be told.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "base/crash_points.h"
 
 namespace turnpike::base::armed {
+namespace {
+
+std::string read_order(const char* path) {
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  char text[64];
+  const ssize_t size = ::read(file, text, sizeof text);
+  ::close(file);
+  return {text, size < 0 ? 0 : static_cast<std::size_t>(size)};
+}
+
+// Whether this pass is the one that `order` means; passes are counted from when it was first seen.
+// An order that is fulfilled ends the process, so none need be given twice.
+bool is_meant(std::string_view name, const std::string& order) {
+  static std::mutex mutex;
+  static std::string current;
+  static long passes;
+  const std::scoped_lock lock(mutex);
+  if (order != current) {
+    current = order;
+    passes = 0;
+  }
+  const std::size_t blank = order.find(' ');
+  if (std::string_view(order).substr(0, blank) != name) return false;
+  const long wanted = blank == std::string::npos ? 1 : std::atol(order.c_str() + blank);
+  return ++passes == wanted;
+}
+
+}  // namespace
 
 void pass(CrashPoint point) noexcept {
   const std::string_view name = name_of(point);
@@ -21,13 +52,7 @@ void pass(CrashPoint point) noexcept {
     ::close(log);
   }
   const char* path = std::getenv("TURNPIKE_CRASH_AT");
-  if (path == nullptr) return;
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  char text[64];
-  const ssize_t size = ::read(file, text, sizeof text);
-  ::close(file);
-  if (size < 0 || std::string_view(text, static_cast<std::size_t>(size)) != name) return;
+  if (path == nullptr || !is_meant(name, read_order(path))) return;
   ::kill(::getpid(), SIGKILL);
   while (true) ::pause();
 }

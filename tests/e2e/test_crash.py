@@ -22,6 +22,8 @@ from upstream import Upstream
 TABLE = ROOT / "framework" / "ledger" / "CRASHES.md"
 POINTS = dict(re.findall(r'X\((\w+),\s+"([^"]+)"\)',
                          (ROOT / "framework" / "base" / "crash_points.h").read_text()))
+# Of the records of plugins, which calls for Credits write none of: test_x402_crash.py is theirs.
+OF_RECORDS = {"record_before", "record_after"}
 # An uncharged call is recorded at leisure, so these come after its reply.
 AT_LEISURE = ["fact_before", "fact_after"]
 LEASING = ["lease_before", "lease_after"]  # of a node that has no lease yet
@@ -45,10 +47,10 @@ CALLS = [
 INTRODUCTION = """\
 # What a crash leaves behind
 
-A gateway is one process; this is what remains when it dies at any point of a paid call, on SQLite and
-on PostgreSQL alike. `tests/e2e/test_crash.py` kills a real gateway at every point that
-`base/crash_points.h` lists, starts it again on the same data, and writes this table; it fails when
-the table is not this one.
+A gateway is one process; this is what remains when it dies at any point of a call that is paid in
+Credits, on SQLite and on PostgreSQL alike. `tests/e2e/test_crash.py` kills a real gateway at every
+point of `base/crash_points.h` that such a call comes by, starts it again on the same data, and writes
+this table; it fails when the table is not this one. Payments per call: `plugins/x402/CRASHES.md`.
 
 - **Caller saw**: nothing, a part (a broken connection, which no client takes for a reply), or all.
 - **Charged**: Credits that the call has cost once the gateway is up again.
@@ -221,7 +223,7 @@ class Crashes:
             text += "|---" * len(columns) + "|\n"
             for point in points:
                 text += "| " + " | ".join(self.crash(point, call)) + " |\n"
-        self.test.assertEqual(set(POINTS) - passed, set(), "points that no call comes by")
+        self.test.assertEqual(set(POINTS) - passed, OF_RECORDS, "points that no call comes by")
         return text
 
 
