@@ -8,6 +8,7 @@ import concurrent.futures
 import http.client
 import json
 import pathlib
+import re
 import secrets
 import tempfile
 import time
@@ -20,6 +21,7 @@ from x402 import Chain, Facilitator, Payer, decoded, encoded
 PRICE = 1000
 TEST = "/v1/gateway/test"
 GOOD = "/upstream/bytes/100"
+INVENTORY = "/v1/operation-pricing-inventory"
 WAIT_SECONDS = 60
 HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 
@@ -322,6 +324,31 @@ class Offers(Lane):
         self.assertIn("payment-signature", reply.headers["access-control-allow-headers"].lower())
 
 
+    def test_the_documents_and_the_inventory_are_there(self):
+        listed = self.gateway.get("/.well-known/x402").json()
+        self.assertIn(f"GET {TEST}/upstream/{{kind}}", listed["resources"])
+        self.assertEqual(self.gateway.get("/.well-known/did.json").status, 200)
+        inventory = self.gateway.get(INVENTORY).json()
+        self.assertEqual((inventory["schema_version"], inventory["x402_contract_version"]),
+                         ("service.operation-pricing-inventory.v3", "service.x402.v2"))
+
+    def test_without_payments_there_are_no_documents_and_the_old_inventory(self):
+        offering = self.gateway.get(INVENTORY).json()
+        self.gateway.kill()
+        file = self.directory / "registry" / "test.yaml"
+        file.write_text(file.read_text().replace("enabled: true", "enabled: false"))
+        self.gateway.start()
+        for path in ("/.well-known/x402", "/.well-known/did.json"):
+            self.assertEqual(self.gateway.get(path).status, 404, path)
+        inventory = self.gateway.get(INVENTORY).json()
+        self.assertEqual(inventory["schema_version"], "service.operation-pricing-inventory.v2")
+        self.assertNotIn("x402_contract_version", inventory)
+        self.assertNotEqual(inventory["entry_set_hash"], offering["entry_set_hash"])
+        reply = self.gateway.get(TEST + GOOD)
+        self.assertEqual(reply.status, 401)
+        self.assertNotIn("payment-required", reply.headers)
+
+
 class Payments(Lane):
     def test_the_official_client_pays_exactly_the_price(self):
         reply = self.payer.fetch(self.address(GOOD), headers={"Origin": "https://shop.example"})
@@ -413,6 +440,16 @@ class Payments(Lane):
         self.assertEqual({entry["transaction"] for entry in entries}, transactions)
         self.assertEqual({entry["amount"] for entry in entries}, {str(PRICE)})
         self.assert_charged(2)
+
+    def test_nothing_is_written_to_usage_and_accounts(self):
+        def rows(collection):
+            exported = self.gateway.run("export", "--all", "--collection", collection).stdout
+            return len(exported.splitlines()) - 1  # without the totals
+        self.assert_paid(self.pay(self.payment()))
+        self.assertEqual((rows("usage"), rows("allocations")), (0, 0))
+        _, key = self.gateway.new_key()
+        self.assertEqual(self.gateway.get(TEST + GOOD, key=key).status, 200)
+        self.assertEqual((rows("usage"), rows("allocations")), (1, 1))
 
 
 class Refusals(Lane):
@@ -585,6 +622,25 @@ class Failures(Lane):
         self.until_paid(payment)
         self.assert_charged(1)
         self.assertEqual(len(self.upstream.requests) - asked, 1)
+
+    def open_settlements(self):
+        """How many the metrics count, and the age of the oldest."""
+        text = self.gateway.get("/metrics", host="operator").body.decode()
+        return [float(value) for value in re.findall(
+            r'^turnpike_plugin_settlements_open(?:_oldest_seconds)?{plugin="x402"} (\S+)$', text,
+            re.MULTILINE)]
+
+    def test_open_settlements_are_in_the_metrics(self):
+        self.until(lambda: self.open_settlements() == [0, 0], "none is open")
+        payment = self.payment()
+        self.facilitator.fault("settle", "html")
+        self.assert_unknown(self.pay(payment))
+        self.until(lambda: self.open_settlements()[0] == 1 and self.open_settlements()[1] >= 1,
+                   "one is open, and grows old")
+        self.facilitator.clear()
+        self.until_paid(payment)
+        self.until(lambda: self.open_settlements() == [0, 0], "none is open any more")
+        self.assert_charged(1)
 
     def test_the_answer_to_a_settlement_is_lost(self):
         self.check_settled_then_paid("lost")
