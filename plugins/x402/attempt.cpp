@@ -201,9 +201,10 @@ Attempt::Decision Attempt::follow(KnownPayment known) {
   const bool is_leased = engine_.is_leased(record);
   switch (record.state) {
     case PaymentState::answered:
-      return give_again(known);
+      return give_again(std::move(known));
     case PaymentState::owed:
-      return Admission(refund_owed(record));
+      (void)engine_.payments.read_response(known, call_);  // its money is told either way
+      return Admission(refund_owed(known));
     case PaymentState::never_paid:
       return Admission(refused(record.reason));
     case PaymentState::refunded:
@@ -229,16 +230,15 @@ Attempt::Decision Attempt::follow(KnownPayment known) {
   return Again{};
 }
 
-Attempt::Decision Attempt::give_again(const KnownPayment& known) {
-  auto reply = engine_.payments.reply(known.key, call_);
+Attempt::Decision Attempt::give_again(KnownPayment known) {
+  if (!engine_.payments.read_response(known, call_).ok()) return Admission(settlement_unknown());
+  auto reply = engine_.payments.reply(known, call_);
   if (!reply.ok()) return Admission(settlement_unknown());
   if (!*reply) {
     return Admission(refusal("idempotency.reply_not_stored",
                              "This payment was settled, and its reply is not kept any more.", 0));
   }
-  if (!known.record.payment_response.empty()) {
-    (*reply)->headers.push_back({"PAYMENT-RESPONSE", known.record.payment_response});
-  }
+  (*reply)->headers.push_back({"PAYMENT-RESPONSE", known.response});
   (*reply)->headers.push_back({"Idempotent-Replayed", "true"});
   return Admission(**std::move(reply));
 }
@@ -285,6 +285,7 @@ Attempt::Decision Attempt::go_on_paid(KnownPayment known) {
   PaymentRecord next = known.record;
   next.request_id = asked_.request.request_id;
   engine_.lease(next, asked_.operation.deadline_ms + lease_margin_ms);
+  if (!engine_.payments.read_response(known, call_).ok()) return Admission(settlement_unknown());
   switch (engine_.payments.write(known, std::move(next), {}, call_)) {
     case Step::done:
       return ticket(std::move(known));
@@ -294,7 +295,7 @@ Attempt::Decision Attempt::go_on_paid(KnownPayment known) {
     case Step::unknown:
       break;
   }
-  return Admission(work_failed(known.record, "The gateway could not begin the work."));
+  return Admission(work_failed(known, "The gateway could not begin the work."));
 }
 
 OpenSettlement Attempt::open_settlement() const {

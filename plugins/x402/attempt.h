@@ -55,7 +55,7 @@ class Attempt {
   [[nodiscard]] Decision wait_for(const KnownPayment& known);
   [[nodiscard]] Decision take_over(KnownPayment known);
   [[nodiscard]] Decision go_on_paid(KnownPayment known);
-  [[nodiscard]] Decision give_again(const KnownPayment& known);
+  [[nodiscard]] Decision give_again(KnownPayment known);
   [[nodiscard]] Decision follow_identifier();
 
   [[nodiscard]] Admission proceed(KnownPayment payment);

@@ -257,7 +257,7 @@ int X402Command::list_states(std::string_view prefix, bool is_owed) {
   Json list = Json::array();
   std::string text;
   const bool is_read = each(prefix, [&](const StoreRecord& record) {
-    const std::string key = record.key.substr(prefix.size());
+    const std::string key = record.key.substr(record.key.rfind('/') + 1);
     const auto payment = payments_.find(key, call_);
     if (!payment.ok() || !*payment) return true;
     const PaymentRecord& known = (*payment)->record;

@@ -6,9 +6,8 @@
 #include <fstream>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "x402/calls.h"
+#include "x402/json_object.h"
 #include "x402/offers/offer.h"
 #include "x402/protocol/encoding.h"
 #include "x402/remote/resolve.h"
@@ -194,7 +193,8 @@ Step Engine::write_paid(KnownPayment& payment, const std::string& transaction,
   next.state = when_paid;
   next.transaction = transaction;
   next.reason.clear();
-  next.payment_response = payment_response(next, host.clock().now_ms());
+  next.settled_ms = now_ms;
+  payment.response = payment_response(next);
   Beside beside;
   beside.entry = "settled";
   if (when_paid == PaymentState::answered) {
@@ -230,7 +230,7 @@ void Engine::stay_unknown(KnownPayment& payment, const Settlement& settlement,
 Done Engine::resolve(KnownPayment payment, Call& call) {
   const PaymentRecord& record = payment.record;
   if (record.state == PaymentState::settled) return resolve_unearned(payment, call);
-  const auto open = payments.open_settlement(payment.key, call);
+  const auto open = payments.open_settlement(payment, call);
   if (!open.ok()) return open.error();
   if (!*open) return Unit{};  // ended meanwhile
   PaymentRecord taken = record;
@@ -298,7 +298,7 @@ Done Engine::reconcile(Call& call) {
   for (;;) {
     const auto page = payments.open_after(after, page_records, call);
     if (!page.ok()) return page.error();
-    for (const std::string& key : *page) {
+    for (const std::string& key : page->keys) {
       if (call.cancelled()) return Unit{};
       auto found = payments.find(key, call);
       if (!found.ok() || !*found || is_leased((*found)->record)) continue;
@@ -312,8 +312,8 @@ Done Engine::reconcile(Call& call) {
       ExtendedCall enough(call, host.clock(), settle_budget_ms_);
       if (auto done = resolve(**std::move(found), enough); !done.ok()) return done;
     }
-    if (page->empty()) break;
-    after = page->back();
+    if (page->keys.empty()) break;
+    after = page->end;
   }
   host.report().set("settlements_open", static_cast<double>(unknown));
   host.report().set("settlements_open_oldest_seconds", static_cast<double>(oldest_ms) / 1000);
@@ -385,21 +385,21 @@ Result<std::vector<PublishedKey>> Engine::published_keys(Call& call) {
   return keys_of_all;
 }
 
-std::string Engine::payment_response(const PaymentRecord& record, std::int64_t now_ms) const {
+std::string Engine::payment_response(const PaymentRecord& record) const {
   const auto key = keys->active();
-  const Receipt receipt{record.network, record.resource_url, record.payer, now_ms / 1000,
+  const Receipt receipt{record.network, record.resource_url, record.payer, record.settled_ms / 1000,
                         record.transaction};
-  nlohmann::ordered_json response = {{"success", true},
-                                     {"payer", record.payer},
-                                     {"transaction", record.transaction},
-                                     {"network", record.network},
-                                     {"amount", record.amount}};
-  std::string json = response.dump();
-  json.pop_back();
-  json.append(",\"extensions\":{\"").append(offer_receipt_extension).append("\":");
-  json += receipt_extension(sign_receipt(receipt, key->key, did.kid(key->fragment)));
-  json += "}}";
-  return base64_encode(json);
+  JsonObject extensions;
+  extensions.raw(offer_receipt_extension,
+                 receipt_extension(sign_receipt(receipt, key->key, did.kid(key->fragment))));
+  JsonObject response;
+  response.raw("success", "true");
+  response.text("payer", record.payer);
+  response.text("transaction", record.transaction);
+  response.text("network", record.network);
+  response.text("amount", record.amount);
+  response.raw("extensions", std::move(extensions).end());
+  return base64_encode(std::move(response).end());
 }
 
 }  // namespace turnpike::x402

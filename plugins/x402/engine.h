@@ -60,10 +60,6 @@ class Engine {
 
   [[nodiscard]] Result<std::vector<PublishedKey>> published_keys(Call& call);
 
-  // {"success":true,...} with its signed receipt, base64.
-  [[nodiscard]] std::string payment_response(const PaymentRecord& record,
-                                             std::int64_t now_ms) const;
-
   // What one settlement may take, durable writes included.
   [[nodiscard]] std::int64_t settle_budget_ms() const noexcept { return settle_budget_ms_; }
   [[nodiscard]] std::int64_t verify_budget_ms() const noexcept { return verify_budget_ms_; }
@@ -80,6 +76,8 @@ class Engine {
   Challenges challenges;
 
  private:
+  // PAYMENT-RESPONSE of a payment that is settled now, with its signed receipt.
+  [[nodiscard]] std::string payment_response(const PaymentRecord& record) const;
   struct Identity {
     std::string node;  // of this data_dir, for ever
     std::string boot;

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "x402/json_object.h"
 #include "x402/protocol/digest.h"
 
 namespace turnpike::x402 {
@@ -39,7 +40,6 @@ constexpr std::pair<const char*, std::string PaymentRecord::*> texts[] = {
     {"facilitator", &PaymentRecord::facilitator},
     {"transaction", &PaymentRecord::transaction},
     {"reason", &PaymentRecord::reason},
-    {"payment_response", &PaymentRecord::payment_response},
     {"identifiers", &PaymentRecord::identifiers},
 };
 constexpr std::pair<const char*, std::int64_t PaymentRecord::*> times[] = {
@@ -47,6 +47,7 @@ constexpr std::pair<const char*, std::int64_t PaymentRecord::*> times[] = {
     {"claimed_ms", &PaymentRecord::claimed_ms},
     {"lease_until_ms", &PaymentRecord::lease_until_ms},
     {"settling_ms", &PaymentRecord::settling_ms},
+    {"settled_ms", &PaymentRecord::settled_ms},
     {"ended_ms", &PaymentRecord::ended_ms},
     {"attempted_ms", &PaymentRecord::attempted_ms},
     {"retry_ms", &PaymentRecord::retry_ms},
@@ -73,6 +74,14 @@ bool read(const Json& json, const char* name, Value& into) {
   return true;
 }
 
+// What is written at one time stands together, which costs the disk least.
+std::string timed(std::string_view prefix, std::int64_t at_ms, std::string_view key_hex) {
+  char time[24];
+  std::snprintf(time, sizeof(time), "%014lld/", static_cast<long long>(at_ms));
+  std::string key(prefix);
+  return key.append(time).append(key_hex);
+}
+
 std::string joined(std::string_view prefix, std::string_view rest) {
   std::string key(prefix);
   return key += rest;
@@ -84,20 +93,22 @@ std::string_view name_of(PaymentState state) noexcept {
   return state_names[static_cast<std::size_t>(state)];
 }
 
+// By hand, since it is done for every step of every payment.
 std::string to_json(const PaymentRecord& record) {
-  Json json = {{"state", name_of(record.state)},
-               {"flow", name_of(record.flow)},
-               {"on_failure", name_of(record.unearned)},
-               {"price_version", record.price_version},
-               {"attempts", record.attempts},
-               {"has_reply", record.has_reply}};
+  JsonObject json;
+  json.text("state", name_of(record.state));
+  json.text("flow", name_of(record.flow));
+  json.text("on_failure", name_of(record.unearned));
+  json.number("price_version", record.price_version);
+  json.number("attempts", record.attempts);
+  json.raw("has_reply", record.has_reply ? "true" : "false");
   for (const auto& [name, member] : texts) {
-    if (!(record.*member).empty()) json[name] = record.*member;
+    if (!(record.*member).empty()) json.text(name, record.*member);
   }
   for (const auto& [name, member] : times) {
-    if (record.*member != 0) json[name] = record.*member;
+    if (record.*member != 0) json.number(name, record.*member);
   }
-  return json.dump();
+  return std::move(json).end();
 }
 
 std::optional<PaymentRecord> record_of_json(std::string_view text) {
@@ -148,28 +159,34 @@ std::optional<Replay> decode_reply(std::string_view stored) {
   return reply;
 }
 
-std::string to_json(const OpenSettlement& open) {
-  return Json{{"payload", open.payload_json},
-              {"requirements", open.requirements_json},
-              {"fee_payer", open.fee_payer}}
-      .dump();
+// Three lines: compact JSON has no line breaks.
+std::string encode(const OpenSettlement& open) {
+  std::string stored = open.requirements_json;
+  stored.append("\n").append(open.fee_payer).append("\n");
+  return stored += open.payload_json;
 }
 
-std::optional<OpenSettlement> open_settlement_of_json(std::string_view text) {
-  const Json json = parse(text);
+std::optional<OpenSettlement> decode_open_settlement(std::string_view stored) {
+  const std::size_t first = stored.find('\n');
+  const std::size_t second = first == stored.npos ? first : stored.find('\n', first + 1);
+  if (second == stored.npos) return std::nullopt;
   OpenSettlement open;
-  const bool is_sound = read(json, "payload", open.payload_json) &&
-                        read(json, "requirements", open.requirements_json) &&
-                        read(json, "fee_payer", open.fee_payer);
-  if (!is_sound || open.payload_json.empty()) return std::nullopt;
+  open.requirements_json = stored.substr(0, first);
+  open.fee_payer = stored.substr(first + 1, second - first - 1);
+  open.payload_json = stored.substr(second + 1);
+  if (open.payload_json.empty()) return std::nullopt;
   return open;
 }
 
 namespace keys {
 
 std::string payment(std::string_view key_hex) { return joined(payments, key_hex); }
-std::string reply(std::string_view key_hex) { return joined(replies, key_hex); }
-std::string open_settlement(std::string_view key_hex) { return joined(open, key_hex); }
+std::string reply(std::int64_t claimed_ms, std::string_view key_hex) {
+  return timed(replies, claimed_ms, key_hex);
+}
+std::string open_settlement(std::int64_t claimed_ms, std::string_view key_hex) {
+  return timed(open, claimed_ms, key_hex);
+}
 
 std::string owed(std::string_view key_hex) { return joined(owed_refunds, key_hex); }
 
@@ -178,10 +195,7 @@ std::string identifier(std::string_view scope, std::string_view id) {
 }
 
 std::string entry(std::int64_t at_ms, std::string_view key_hex, std::string_view what) {
-  char time[24];
-  std::snprintf(time, sizeof(time), "%014lld/", static_cast<long long>(at_ms));
-  std::string key = joined(entries, time);
-  return key.append(key_hex).append("/").append(what);
+  return timed(entries, at_ms, key_hex).append("/").append(what);
 }
 
 }  // namespace keys

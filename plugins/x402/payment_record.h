@@ -3,8 +3,8 @@
 // there is one record of it whatever else a payload says, and whichever node it reaches.
 //
 //   p/<key>              the record, JSON
-//   r/<key>              the reply that was, or will be, paid for
-//   o/<key>              while money may move or work is owed: what a later attempt needs
+//   r/<ms>/<key>         the reply that was, or will be, paid for
+//   o/<ms>/<key>         while money may move or work is owed: what a later attempt needs
 //   i/<scope>/<id>       which payment came with a caller's own id (payment-identifier)
 //   w/<key>              a refund is owed
 //   e/<ms>/<key>/<what>  the payment ledger: one entry for each fact, never changed or removed
@@ -79,16 +79,16 @@ struct PaymentRecord {
   std::int64_t claimed_ms = 0;
   std::int64_t lease_until_ms = 0;
   std::int64_t settling_ms = 0;  // when it first became open whether money moved; 0: it is not
+  std::int64_t settled_ms = 0;
   std::int64_t ended_ms = 0;
   std::int64_t attempted_ms = 0;  // when somebody last tried to find out what became of it
   std::int64_t retry_ms = 0;      // when the reconciler tries again
   std::uint32_t attempts = 0;
   std::string facilitator;  // that was asked to settle last
   std::string transaction;
-  std::string reason;            // why it was released, a code
-  std::string payment_response;  // the header of the reply that was paid for
-  std::string identifiers;       // keys of the callers' own ids bound to it, divided by blanks
-  bool has_reply = false;        // r/<key> is there
+  std::string reason;       // why it was released, a code
+  std::string identifiers;  // keys of the callers' own ids bound to it, divided by blanks
+  bool has_reply = false;   // r/<key> is there
 
   bool operator==(const PaymentRecord&) const = default;
 };
@@ -108,8 +108,8 @@ struct OpenSettlement {
   std::string requirements_json;
   std::string fee_payer;
 };
-std::string to_json(const OpenSettlement& open);
-std::optional<OpenSettlement> open_settlement_of_json(std::string_view text);
+std::string encode(const OpenSettlement& open);
+std::optional<OpenSettlement> decode_open_settlement(std::string_view stored);
 
 namespace keys {
 inline constexpr std::string_view payments = "p/";
@@ -118,8 +118,8 @@ inline constexpr std::string_view open = "o/";
 inline constexpr std::string_view owed_refunds = "w/";
 inline constexpr std::string_view entries = "e/";
 std::string payment(std::string_view key_hex);
-std::string reply(std::string_view key_hex);
-std::string open_settlement(std::string_view key_hex);
+std::string reply(std::int64_t claimed_ms, std::string_view key_hex);
+std::string open_settlement(std::int64_t claimed_ms, std::string_view key_hex);
 // `scope` and `id` are the caller's: their digest is what is kept.
 std::string owed(std::string_view key_hex);
 std::string identifier(std::string_view scope, std::string_view id);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include "x402/json_object.h"
 
 namespace turnpike::x402 {
 namespace {
 
+constexpr std::string_view settled_entry = "settled";
+constexpr std::string_view response_member = "payment_response";
 constexpr std::int64_t kept_ms = 24LL * 3600 * 1000;
 constexpr std::int64_t validity_margin_ms = 600'000;  // clocks of chains are not ours
 
@@ -55,8 +57,8 @@ Result<std::optional<KnownPayment>> Payments::find(std::string_view key, Call& c
 
 Step Payments::write(KnownPayment& payment, PaymentRecord next, const Beside& beside, Call& call) {
   const std::string name = keys::payment(payment.key);
-  const std::string reply_key = keys::reply(payment.key);
-  const std::string open_key = keys::open_settlement(payment.key);
+  const std::string reply_key = keys::reply(next.claimed_ms, payment.key);
+  const std::string open_key = keys::open_settlement(next.claimed_ms, payment.key);
   const std::string owed_key = keys::owed(payment.key);
   if (beside.reply != nullptr) next.has_reply = true;
   if (beside.drops_reply) next.has_reply = false;
@@ -77,7 +79,7 @@ Step Payments::write(KnownPayment& payment, PaymentRecord next, const Beside& be
     writes.push_back({reply_key, std::nullopt});
   }
   if (beside.open != nullptr) {
-    open = to_json(*beside.open);
+    open = encode(*beside.open);
     writes.push_back({open_key, open});
   } else if (beside.closes) {
     writes.push_back({open_key, std::nullopt});
@@ -90,9 +92,9 @@ Step Payments::write(KnownPayment& payment, PaymentRecord next, const Beside& be
   if (next.state == PaymentState::owed) writes.push_back({owed_key, text});
   if (next.state == PaymentState::refunded) writes.push_back({owed_key, std::nullopt});
   if (!beside.entry.empty()) {
-    const std::int64_t now = now_ms();
-    entry_key = keys::entry(now, payment.key, beside.entry);
-    entry = entry_json({payment.key, next, 0}, beside.entry, now);
+    const std::int64_t at_ms = beside.entry == settled_entry ? next.settled_ms : now_ms();
+    entry_key = keys::entry(at_ms, payment.key, beside.entry);
+    entry = entry_json({payment.key, next, 0, payment.response}, beside.entry, at_ms);
     writes.push_back({entry_key, entry});
   }
   const StoreApplied applied = store_.apply(checks, writes, call);
@@ -103,21 +105,33 @@ Step Payments::write(KnownPayment& payment, PaymentRecord next, const Beside& be
   return step_of(applied.outcome);
 }
 
-Result<std::optional<Replay>> Payments::reply(std::string_view key, Call& call) {
-  const auto stored = store_.get(keys::reply(key), call);
+Result<std::optional<Replay>> Payments::reply(const KnownPayment& payment, Call& call) {
+  const auto stored = store_.get(keys::reply(payment.record.claimed_ms, payment.key), call);
   if (!stored.ok()) return stored.error();
   if (!*stored) return std::optional<Replay>{};
   auto reply = decode_reply((*stored)->value);
-  if (!reply) return unreadable(key);
+  if (!reply) return unreadable(payment.key);
   return std::optional(*std::move(reply));
 }
 
-Result<std::optional<OpenSettlement>> Payments::open_settlement(std::string_view key, Call& call) {
-  const auto stored = store_.get(keys::open_settlement(key), call);
+Done Payments::read_response(KnownPayment& payment, Call& call) {
+  const auto stored =
+      store_.get(keys::entry(payment.record.settled_ms, payment.key, settled_entry), call);
+  if (!stored.ok()) return stored.error();
+  const auto json = JsonText::parse(*stored ? (*stored)->value : std::string());
+  if (!json.ok()) return unreadable(payment.key);
+  payment.response = json->root()[response_member].string();
+  return Unit{};
+}
+
+Result<std::optional<OpenSettlement>> Payments::open_settlement(const KnownPayment& payment,
+                                                                Call& call) {
+  const auto stored =
+      store_.get(keys::open_settlement(payment.record.claimed_ms, payment.key), call);
   if (!stored.ok()) return stored.error();
   if (!*stored) return std::optional<OpenSettlement>{};
-  auto open = open_settlement_of_json((*stored)->value);
-  if (!open) return unreadable(key);
+  auto open = decode_open_settlement((*stored)->value);
+  if (!open) return unreadable(payment.key);
   return std::optional(*std::move(open));
 }
 
@@ -129,14 +143,16 @@ Result<std::optional<std::string>> Payments::bound_to(const std::string& identif
   return std::optional(std::move((*stored)->value));
 }
 
-Result<std::vector<std::string>> Payments::open_after(std::string_view after, std::uint32_t limit,
-                                                      Call& call) {
-  const std::string from = after.empty() ? std::string() : keys::open_settlement(after);
-  const auto page = store_.scan(keys::open, from, limit, call);
+Result<Payments::OpenPage> Payments::open_after(const std::string& after, std::uint32_t limit,
+                                                Call& call) {
+  const auto page = store_.scan(keys::open, after, limit, call);
   if (!page.ok()) return page.error();
-  std::vector<std::string> found;
-  for (const StoreRecord& record : *page) found.push_back(record.key.substr(keys::open.size()));
-  return found;
+  OpenPage open;
+  for (const StoreRecord& record : *page) {
+    open.keys.push_back(record.key.substr(record.key.rfind('/') + 1));
+  }
+  if (!page->empty()) open.end = page->back().key;
+  return open;
 }
 
 Result<std::string> Payments::forget(std::string_view after, std::uint32_t limit, Call& call) {
@@ -147,7 +163,7 @@ Result<std::string> Payments::forget(std::string_view after, std::uint32_t limit
     const auto record = record_of_json(stored.value);
     if (!record || !may_be_forgotten(*record, now_ms())) continue;
     const std::string key = stored.key.substr(keys::payments.size());
-    const std::string reply_key = keys::reply(key);
+    const std::string reply_key = keys::reply(record->claimed_ms, key);
     const auto identifiers = words_of(record->identifiers);
     const StoreCheck unchanged[] = {{stored.key, stored.version}};
     std::vector<StoreWrite> removals = {{stored.key, std::nullopt}, {reply_key, std::nullopt}};
@@ -182,22 +198,24 @@ bool may_be_forgotten(const PaymentRecord& record, std::int64_t now_ms) noexcept
 
 std::string entry_json(const KnownPayment& payment, std::string_view what, std::int64_t at_ms) {
   const PaymentRecord& record = payment.record;
-  return nlohmann::ordered_json{{"entry", what},
-                                {"at_ms", at_ms},
-                                {"payment", payment.key},
-                                {"network", record.network},
-                                {"asset", record.asset},
-                                {"amount", record.amount},
-                                {"payer", record.payer},
-                                {"pay_to", record.pay_to},
-                                {"transaction", record.transaction},
-                                {"operation", record.operation},
-                                {"route_id", record.route_id},
-                                {"price_version", record.price_version},
-                                {"offer_id", record.offer_id},
-                                {"resource", record.resource_url},
-                                {"request_id", record.request_id}}
-      .dump();
+  JsonObject json;
+  json.text("entry", what);
+  json.number("at_ms", at_ms);
+  json.text("payment", payment.key);
+  json.text("network", record.network);
+  json.text("asset", record.asset);
+  json.text("amount", record.amount);
+  json.text("payer", record.payer);
+  json.text("pay_to", record.pay_to);
+  json.text("transaction", record.transaction);
+  json.text("operation", record.operation);
+  json.text("route_id", record.route_id);
+  json.number("price_version", record.price_version);
+  json.text("offer_id", record.offer_id);
+  json.text("resource", record.resource_url);
+  json.text("request_id", record.request_id);
+  if (what == settled_entry) json.text(response_member, payment.response);
+  return std::move(json).end();
 }
 
 }  // namespace turnpike::x402

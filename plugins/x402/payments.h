@@ -31,6 +31,7 @@ struct KnownPayment {
   std::string key;  // hex
   PaymentRecord record;
   std::uint64_t version = 0;
+  std::string response = {};  // PAYMENT-RESPONSE once settled, where it was made or read
 };
 
 // What a step writes beside the record.
@@ -57,14 +58,20 @@ class Payments {
   // Done: `payment` is now at the new version.
   Step write(KnownPayment& payment, PaymentRecord next, const Beside& beside, Call& call);
 
-  Result<std::optional<Replay>> reply(std::string_view key, Call& call);
-  Result<std::optional<OpenSettlement>> open_settlement(std::string_view key, Call& call);
+  Result<std::optional<Replay>> reply(const KnownPayment& payment, Call& call);
+  // Reads the PAYMENT-RESPONSE that was made when it was settled: it stands in the ledger.
+  Done read_response(KnownPayment& payment, Call& call);
+  Result<std::optional<OpenSettlement>> open_settlement(const KnownPayment& payment, Call& call);
   // The payment that a caller's id was bound to; nothing: none.
   Result<std::optional<std::string>> bound_to(const std::string& identifier_key, Call& call);
 
-  // Keys of payments with an open settlement after `after`, in their order.
-  Result<std::vector<std::string>> open_after(std::string_view after, std::uint32_t limit,
-                                              Call& call);
+  // A page of payments with an open settlement: their keys, and where the next page begins. The
+  // last page is empty.
+  struct OpenPage {
+    std::vector<std::string> keys;
+    std::string end;
+  };
+  Result<OpenPage> open_after(const std::string& after, std::uint32_t limit, Call& call);
 
   // Removes what may be forgotten of at most `limit` payments behind `after`; where to go on, empty
   // at the end. Entries of the ledger stay.

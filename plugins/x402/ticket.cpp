@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include "x402/json_object.h"
 #include "x402/protocol/encoding.h"
 
 namespace turnpike::x402 {
@@ -34,38 +33,40 @@ Refusal settlement_failed(const PaymentRecord& record, std::string_view reason) 
   Refusal answer = refusal(
       "x402.settlement_failed",
       "The payment could not be collected: " + std::string(reason) + ". Nothing was charged.", 0);
-  const nlohmann::ordered_json response = {{"success", false},
-                                           {"errorReason", reason},
-                                           {"payer", record.payer},
-                                           {"transaction", ""},
-                                           {"network", record.network}};
-  answer.headers.push_back({"PAYMENT-RESPONSE", base64_encode(response.dump())});
+  JsonObject response;
+  response.raw("success", "false");
+  response.text("errorReason", reason);
+  response.text("payer", record.payer);
+  response.text("transaction", "");
+  response.text("network", record.network);
+  answer.headers.push_back({"PAYMENT-RESPONSE", base64_encode(std::move(response).end())});
   return answer;
 }
 
-Refusal work_failed(const PaymentRecord& record, std::string_view what) {
+Refusal work_failed(const KnownPayment& payment, std::string_view what) {
   Refusal answer =
       refusal("x402.work_failed",
               "The payment was collected, but the call failed: " + std::string(what) +
                   " Send the same request with the same payment again: it is not charged anew. If "
                   "it does not succeed while the payment is valid, a refund is owed.",
               retry_seconds);
-  answer.headers.push_back({"PAYMENT-RESPONSE", record.payment_response});
+  answer.headers.push_back({"PAYMENT-RESPONSE", payment.response});
   return answer;
 }
 
-Refusal refund_owed(const PaymentRecord& record) {
-  Refusal answer = refusal("x402.refund_owed",
-                           "The payment was collected, but the call failed. A refund of " +
-                               record.amount + " units to " + record.payer + " is recorded.",
-                           0);
-  answer.headers.push_back({"PAYMENT-RESPONSE", record.payment_response});
+Refusal refund_owed(const KnownPayment& payment) {
+  Refusal answer =
+      refusal("x402.refund_owed",
+              "The payment was collected, but the call failed. A refund of " +
+                  payment.record.amount + " units to " + payment.record.payer + " is recorded.",
+              0);
+  answer.headers.push_back({"PAYMENT-RESPONSE", payment.response});
   return answer;
 }
 
 PaymentTicket::PaymentTicket(Engine& engine, KnownPayment payment, OpenSettlement open)
     : engine_(engine), payment_(std::move(payment)), open_(std::move(open)) {
-  if (is_paid()) headers.push_back({"PAYMENT-RESPONSE", payment_.record.payment_response});
+  if (is_paid()) headers.push_back({"PAYMENT-RESPONSE", payment_.response});
 }
 
 Finish PaymentTicket::settle(const ReplyView& reply, Call& call) {
@@ -101,7 +102,7 @@ Finish PaymentTicket::collect(const Replay& reply, Call& call) {
   const Collected collected = engine_.collect(payment_, open_, PaymentState::answered, call);
   switch (collected.outcome) {
     case Collected::Outcome::paid:
-      return Charged{{{"PAYMENT-RESPONSE", payment_.record.payment_response}}, 0, -1};
+      return Charged{{{"PAYMENT-RESPONSE", payment_.response}}, 0, -1};
     case Collected::Outcome::refused:
       return NotCharged{settlement_failed(payment_.record, collected.reason)};
     case Collected::Outcome::not_asked:
@@ -140,11 +141,10 @@ std::optional<Refusal> PaymentTicket::fail_paid(int upstream_status, Call& call)
   }
   // If this is not written, the reconciler does it once the lease is over.
   const Step step = engine_.payments.write(payment_, std::move(next), beside, call);
-  if (is_owed && step == Step::done) return refund_owed(payment_.record);
-  return work_failed(payment_.record, upstream_status == 0
-                                          ? "the provider did not answer."
-                                          : "the provider answered with status " +
-                                                std::to_string(upstream_status) + ".");
+  if (is_owed && step == Step::done) return refund_owed(payment_);
+  return work_failed(payment_, upstream_status == 0 ? "the provider did not answer."
+                                                    : "the provider answered with status " +
+                                                          std::to_string(upstream_status) + ".");
 }
 
 }  // namespace turnpike::x402

@@ -23,8 +23,8 @@ Refusal settlement_unknown();
 // Certainly not collected.
 Refusal settlement_failed(const PaymentRecord& record, std::string_view reason);
 // Collected upfront, and the work was not done.
-Refusal work_failed(const PaymentRecord& record, std::string_view what);
-Refusal refund_owed(const PaymentRecord& record);
+Refusal work_failed(const KnownPayment& payment, std::string_view what);
+Refusal refund_owed(const KnownPayment& payment);
 
 class PaymentTicket final : public Ticket {
  public:
