@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t cache_bytes_max = 32 * 1024 * 1024;
 constexpr std::size_t cache_parts = 8;
+constexpr std::size_t binding_bytes = 250;  // of a challenge beside its common part, and
+constexpr std::size_t mac_bytes = 46;       // of each entry's MAC
 
 constexpr std::string_view payment_identifier =
     R"({"info":{"required":false},"schema":{"type":"object","properties":{"id":{"type":"string",)"
@@ -32,34 +34,69 @@ Challenges::Challenges(const Binding& binding, const KeyRing& keys, DidWeb did,
       public_origin_(std::move(public_origin)),
       cache_(offer_window_s, cache_bytes_max, cache_parts) {}
 
+std::string Challenges::resource_url(std::string_view path) const {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string url = public_origin_;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte > 0x20 && byte < 0x7F) {
+      url += c;
+    } else {
+      url.append("%").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+    }
+  }
+  return url;
+}
+
 // JSON up to the binding, padded with blanks so that its base64 ends where it ends, a line break,
-// and that base64.
+// and that base64. Where it would be too long with its offers, it goes without: they are for those
+// who verify them, the terms are for all.
 std::string Challenges::common_part(const PricedOperation& operation, const Offered& offered,
                                     std::string_view path, std::int64_t valid_until_s) const {
+  const std::string url = resource_url(path);
+  std::string json = common_json(operation, offered, url, offers_of(offered, url, valid_until_s));
+  const std::size_t bindings = binding_bytes + offered.accepts.size() * mac_bytes;
+  if ((json.size() + bindings) * 4 / 3 > challenge_header_bytes_max) {
+    json = common_json(operation, offered, url, {});
+  }
+  json.append((3 - json.size() % 3) % 3, ' ');
+  const std::string encoded = base64_encode(json);
+  return json.append("\n").append(encoded);
+}
+
+std::vector<std::string> Challenges::offers_of(const Offered& offered, const std::string& url,
+                                               std::int64_t valid_until_s) const {
   const auto key = keys_.active();
   const std::string kid = did_.kid(key->fragment);
-  const std::string url = resource_url(path);
   std::vector<std::string> offers;
+  for (std::size_t at = 0; at < offered.accepts.size(); ++at) {
+    const PaymentRequirements& terms = offered.accepts[at];
+    const Offer offer{url,          terms.scheme, terms.network, terms.asset,
+                      terms.pay_to, terms.amount, valid_until_s, offered.offer_ids[at]};
+    offers.push_back(sign_offer(offer, key->key, kid));
+  }
+  return offers;
+}
+
+std::string Challenges::common_json(const PricedOperation& operation, const Offered& offered,
+                                    const std::string& url,
+                                    const std::vector<std::string>& offers) {
   std::string json = R"({"x402Version":2,"resource":{)";
   append_member(json, "url", url);
   append_member(json, "description", operation.summary);
   append_member(json, "mimeType", operation.media_type);
   json += R"(},"accepts":[)";
-  for (std::size_t at = 0; at < offered.accepts.size(); ++at) {
-    const PaymentRequirements& terms = offered.accepts[at];
-    if (at > 0) json += ',';
-    json += offered.canonical[at];
-    const Offer offer{url,          terms.scheme, terms.network, terms.asset,
-                      terms.pay_to, terms.amount, valid_until_s, offered.offer_ids[at]};
-    offers.push_back(sign_offer(offer, key->key, kid));
+  for (const std::string& entry : offered.canonical) {
+    json.append(json.ends_with('[') ? "" : ",").append(entry);
   }
-  json.append(R"(],"extensions":{")").append(offer_receipt_extension).append("\":");
-  json.append(offers_extension(offers)).append(",\"").append(payment_identifier_extension);
-  json.append("\":").append(payment_identifier).append(",\"").append(binding_extension);
-  json += "\":";
-  json.append((3 - json.size() % 3) % 3, ' ');
-  const std::string encoded = base64_encode(json);
-  return json.append("\n").append(encoded);
+  json += R"(],"extensions":{)";
+  if (!offers.empty()) {
+    json.append("\"").append(offer_receipt_extension).append("\":");
+    json.append(offers_extension(offers)).append(",");
+  }
+  json.append("\"").append(payment_identifier_extension).append("\":");
+  json.append(payment_identifier).append(",\"").append(binding_extension);
+  return json += "\":";
 }
 
 Challenge Challenges::make(const PricedOperation& operation, std::uint32_t index,

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <turnpike/lane.h>
 
@@ -40,11 +41,15 @@ class Challenges {
                                const Offered& offered, const BoundRequest& request,
                                std::string_view error, std::int64_t now_s);
 
-  [[nodiscard]] std::string resource_url(std::string_view path) const {
-    return public_origin_ + std::string(path);
-  }
+  // A path may hold bytes that are no ASCII; a URL does not.
+  [[nodiscard]] std::string resource_url(std::string_view path) const;
 
  private:
+  [[nodiscard]] std::vector<std::string> offers_of(const Offered& offered, const std::string& url,
+                                                   std::int64_t valid_until_s) const;
+  [[nodiscard]] static std::string common_json(const PricedOperation& operation,
+                                               const Offered& offered, const std::string& url,
+                                               const std::vector<std::string>& offers);
   [[nodiscard]] std::string common_part(const PricedOperation& operation, const Offered& offered,
                                         std::string_view path, std::int64_t valid_until_s) const;
 
