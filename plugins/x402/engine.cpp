@@ -317,10 +317,12 @@ Done Engine::reconcile(Call& call) {
   }
   host.report().set("settlements_open", static_cast<double>(unknown));
   host.report().set("settlements_open_oldest_seconds", static_cast<double>(oldest_ms) / 1000);
-  if (++passes_ % passes_to_forget != 0) return Unit{};
-  auto next = payments.forget(forget_after_, page_records, call);
-  if (!next.ok()) return std::move(next).error();
-  forget_after_ = *std::move(next);
+  if (++passes_ < forget_pass_) return Unit{};
+  auto forgotten = payments.forget(forget_after_, page_records, call);
+  if (!forgotten.ok()) return std::move(forgotten).error();
+  forget_after_ = std::move(forgotten->end);
+  const bool is_much = forgotten->removed > page_records / 4;
+  forget_pass_ = passes_ + (is_much ? 1 : passes_to_forget);
   return Unit{};
 }
 

@@ -103,7 +103,8 @@ class Engine {
   std::int64_t refresh_at_ms_ = 0;  // these are of the lane's own work alone
   std::int64_t keys_at_ms_ = 0;
   std::string forget_after_;
-  std::uint32_t passes_ = 0;
+  std::uint64_t passes_ = 0;
+  std::uint64_t forget_pass_ = 0;
 };
 
 }  // namespace turnpike::x402

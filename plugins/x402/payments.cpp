@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view settled_entry = "settled";
 constexpr std::string_view response_member = "payment_response";
 constexpr std::int64_t kept_ms = 24LL * 3600 * 1000;
+constexpr std::int64_t unpaid_kept_ms = 600'000;
 constexpr std::int64_t validity_margin_ms = 600'000;  // clocks of chains are not ours
 
 Failure unreadable(std::string_view key) {
@@ -155,10 +156,12 @@ Result<Payments::OpenPage> Payments::open_after(const std::string& after, std::u
   return open;
 }
 
-Result<std::string> Payments::forget(std::string_view after, std::uint32_t limit, Call& call) {
+Result<Payments::Forgotten> Payments::forget(std::string_view after, std::uint32_t limit,
+                                             Call& call) {
   const std::string from = after.empty() ? std::string() : keys::payment(after);
   const auto page = store_.scan(keys::payments, from, limit, call);
   if (!page.ok()) return page.error();
+  Forgotten forgotten;
   for (const StoreRecord& stored : *page) {
     const auto record = record_of_json(stored.value);
     if (!record || !may_be_forgotten(*record, now_ms())) continue;
@@ -172,9 +175,10 @@ Result<std::string> Payments::forget(std::string_view after, std::uint32_t limit
     if (applied.outcome != StoreOutcome::applied && applied.outcome != StoreOutcome::conflict) {
       return Failure{FailureKind::unavailable, "the store does not answer", {}, false};
     }
+    ++forgotten.removed;
   }
-  if (page->empty()) return std::string();
-  return page->back().key.substr(keys::payments.size());
+  if (!page->empty()) forgotten.end = page->back().key.substr(keys::payments.size());
+  return forgotten;
 }
 
 bool may_be_forgotten(const PaymentRecord& record, std::int64_t now_ms) noexcept {
@@ -186,14 +190,15 @@ bool may_be_forgotten(const PaymentRecord& record, std::int64_t now_ms) noexcept
       return false;
     case PaymentState::claimed:
     case PaymentState::working:
-    case PaymentState::answered:
     case PaymentState::released:
+      return now_ms > std::max(record.ended_ms, record.lease_until_ms) + unpaid_kept_ms;
+    case PaymentState::answered:
     case PaymentState::refunded:
     case PaymentState::never_paid:
       break;
   }
-  const std::int64_t ended_ms = std::max(record.ended_ms, record.lease_until_ms);
-  return now_ms > ended_ms + kept_ms && now_ms > record.valid_before_s * 1000 + validity_margin_ms;
+  return now_ms > record.ended_ms + kept_ms &&
+         now_ms > record.valid_before_s * 1000 + validity_margin_ms;
 }
 
 std::string entry_json(const KnownPayment& payment, std::string_view what, std::int64_t at_ms) {

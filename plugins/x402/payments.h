@@ -73,16 +73,21 @@ class Payments {
   };
   Result<OpenPage> open_after(const std::string& after, std::uint32_t limit, Call& call);
 
-  // Removes what may be forgotten of at most `limit` payments behind `after`; where to go on, empty
-  // at the end. Entries of the ledger stay.
-  Result<std::string> forget(std::string_view after, std::uint32_t limit, Call& call);
+  // Removes what may be forgotten of at most `limit` payments behind `after`. Entries of the ledger
+  // stay.
+  struct Forgotten {
+    std::string end;  // where to go on; empty: at the beginning
+    std::uint32_t removed = 0;
+  };
+  Result<Forgotten> forget(std::string_view after, std::uint32_t limit, Call& call);
 
  private:
   Store& store_;
 };
 
 // A payment may be forgotten when nobody could use it any more: a day after it ended and when it
-// is no longer valid. Those whose outcome is open, and owed refunds, stay.
+// is no longer valid. One that nothing was charged for is soon as good as one that never came.
+// Those whose outcome is open, and owed refunds, stay.
 bool may_be_forgotten(const PaymentRecord& record, std::int64_t now_ms) noexcept;
 
 // One entry of the ledger, JSON.
