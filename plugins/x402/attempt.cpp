@@ -18,7 +18,14 @@ constexpr std::int64_t resolve_pause_ms = 1'000;  // between looks at one open s
 constexpr std::uint32_t wait_min_ms = 20;
 constexpr std::uint32_t wait_max_ms = 250;
 
+// Says nothing of the payment: an earlier call may have collected it.
 Refusal unavailable() {
+  return refusal("x402.unavailable",
+                 "Payments cannot be taken now. Send the same request with the same payment again.",
+                 retry_seconds);
+}
+
+Refusal not_collected() {
   return refusal("x402.unavailable", "Payments cannot be taken now; nothing was charged.",
                  retry_seconds);
 }
@@ -53,11 +60,11 @@ Attempt::Attempt(Engine& engine, const Asked& asked, PaymentPayload payload, Cal
       asked_(asked),
       payload_(std::move(payload)),
       call_(call),
-      key_(hex_of(payment_key(payload_))),
+      key_(digits_of(payment_key(payload_))),
       request_digest_(
-          hex_of(sha256({asked.bound.route_id, "\n", asked.bound.method, "\n", asked.bound.path,
-                         "\n", asked.bound.query, "\n", bytes_of(asked.bound.body_sha256)}))),
-      payload_digest_(hex_of(payload_.sha256())),
+          digits_of(sha256({asked.bound.route_id, "\n", asked.bound.method, "\n", asked.bound.path,
+                            "\n", asked.bound.query, "\n", bytes_of(asked.bound.body_sha256)}))),
+      payload_digest_(digits_of(payload_.sha256())),
       checked_(check()) {}
 
 Attempt::Checked Attempt::check() const {
@@ -173,12 +180,16 @@ Attempt::Decision Attempt::follow_identifier() {
     if (!*bound || **bound == key_) continue;
     const bool is_key_of_ours =
         !asked_.request.idempotency_key.empty() && identifier == identifiers().back();
-    const auto other = engine_.payments.find(**bound, call_);
+    auto other = engine_.payments.find(**bound, call_);
     if (!other.ok()) return unavailable();
     if (!*other) continue;
     const bool is_proven = checked_.value().proof == Proof::recovered;
     if (is_key_of_ours && is_proven && (*other)->record.request_digest == request_digest_) {
       if ((*other)->record.state == PaymentState::answered) return give_again(**other);
+      if ((*other)->record.state == PaymentState::owed) {
+        (void)engine_.payments.read_response(**other, call_);
+        return Admission(refund_owed(**other));
+      }
       return Admission(refusal("idempotency.in_progress",
                                "A call with this Idempotency-Key is not over yet.", retry_seconds));
     }
@@ -259,11 +270,15 @@ Attempt::Decision Attempt::take_over(KnownPayment known) {
   PaymentRecord next = claim_record(collects_first(asked_.operation) ? PaymentState::claimed
                                                                      : PaymentState::working);
   next.identifiers = known.record.identifiers;
-  switch (engine_.payments.write(known, std::move(next), {}, call_)) {
+  auto own = identifiers();
+  std::erase_if(own, [&next](const std::string& identifier) {
+    return next.identifiers.find(identifier) != std::string::npos;
+  });
+  switch (engine_.payments.write(known, std::move(next), {.identifiers = own}, call_)) {
     case Step::done:
       return proceed(std::move(known));
-    case Step::lost:
-      return Again{};
+    case Step::lost:  // the payment, or one of the ids that came with it
+      return follow_identifier();
     case Step::unavailable:
     case Step::unknown:
       break;
@@ -316,8 +331,9 @@ Admission Attempt::proceed(KnownPayment payment) {
     next.ended_ms = engine_.payments.now_ms();
     next.lease_until_ms = 0;
     next.reason = "not_verified";
-    (void)engine_.payments.write(payment, std::move(next), {}, call_);
-    return *std::move(refusal);
+    const Step step = engine_.payments.write(payment, std::move(next), {}, call_);
+    const bool is_unpaid = step == Step::done || engine_.is_still_ours(step, payment.record);
+    return is_unpaid ? *std::move(refusal) : settlement_unknown();
   }
   return collects_first(asked_.operation) ? collect_first(std::move(payment))
                                           : ticket(std::move(payment));
@@ -351,7 +367,9 @@ Admission Attempt::collect_first(KnownPayment payment) {
   engine_.lease(next, engine_.settle_budget_ms() + asked_.operation.deadline_ms + lease_margin_ms);
   const Step step = engine_.payments.write(payment, std::move(next), {.open = &open}, call);
   if (step == Step::unknown) return settlement_unknown();
-  if (step != Step::done) return unavailable();
+  if (step != Step::done) {
+    return engine_.is_still_ours(step, payment.record) ? not_collected() : settlement_unknown();
+  }
   const Collected collected = engine_.collect(payment, open, PaymentState::settled, call);
   switch (collected.outcome) {
     case Collected::Outcome::paid:
@@ -359,7 +377,7 @@ Admission Attempt::collect_first(KnownPayment payment) {
     case Collected::Outcome::refused:
       return settlement_failed(payment.record, collected.reason);
     case Collected::Outcome::not_asked:
-      return unavailable();
+      return not_collected();
     case Collected::Outcome::unknown:
       break;
   }

@@ -132,7 +132,7 @@ Engine::Engine(const LaneBinding& lane, Host& lane_host, LaneSettings lane_setti
       identity_(std::move(identity)) {
   for (const FacilitatorSettings& facilitator : settings.facilitators) {
     settle_budget_ms_ = std::max<std::int64_t>(settle_budget_ms_, facilitator.settle_timeout_ms);
-    verify_budget_ms_ = std::max<std::int64_t>(verify_budget_ms_, facilitator.verify_timeout_ms);
+    verify_budget_ms_ += facilitator.verify_timeout_ms;  // one after the other is asked
   }
   settle_budget_ms_ += 2 * write_budget_ms;
 }

@@ -43,6 +43,11 @@ class Engine {
   // Makes the lease of the payment this node's for so long from now on.
   void lease(PaymentRecord& record, std::int64_t duration_ms) const;
   [[nodiscard]] bool is_leased(const PaymentRecord& record) const noexcept;
+  // After `step`, which the payment's owner could not take: whether nobody else can have collected
+  // it meanwhile.
+  [[nodiscard]] bool is_still_ours(Step step, const PaymentRecord& record) const noexcept {
+    return step != Step::lost && is_leased(record);
+  }
 
   // The payment's state is `settling`, and its lease is ours: asks a facilitator, once, and writes
   // what came of it. `paid`: the record says so durably, in the state `when_paid`.

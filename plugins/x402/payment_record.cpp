@@ -124,10 +124,11 @@ std::optional<PaymentRecord> record_of_json(std::string_view text) {
   const auto known = std::find(state_names.begin(), state_names.end(), state);
   if (!is_sound || known == state_names.end()) return std::nullopt;
   record.state = static_cast<PaymentState>(known - state_names.begin());
-  record.flow =
-      flow == name_of(PaymentFlow::upfront) ? PaymentFlow::upfront : PaymentFlow::authorization;
-  record.unearned = unearned == name_of(UnearnedPayment::refund) ? UnearnedPayment::refund
-                                                                 : UnearnedPayment::retry;
+  using enum PaymentFlow;
+  using enum UnearnedPayment;
+  record.flow = flow == name_of(upfront) ? upfront : authorization;
+  record.unearned = unearned == name_of(refund) ? refund : retry;
+  if (flow != name_of(record.flow) || unearned != name_of(record.unearned)) return std::nullopt;
   return record;
 }
 
@@ -153,6 +154,7 @@ std::optional<Replay> decode_reply(std::string_view stored) {
   }
   for (const Json& header : *headers) {
     if (!header.is_array() || header.size() != 2) return std::nullopt;
+    if (!header[0].is_string() || !header[1].is_string()) return std::nullopt;
     reply.headers.push_back({header[0].get<std::string>(), header[1].get<std::string>()});
   }
   reply.body = stored.substr(line + 1);
@@ -191,7 +193,7 @@ std::string open_settlement(std::int64_t claimed_ms, std::string_view key_hex) {
 std::string owed(std::string_view key_hex) { return joined(owed_refunds, key_hex); }
 
 std::string identifier(std::string_view scope, std::string_view id) {
-  return joined("i/", hex_of(sha256({scope, "\n", id})));
+  return joined("i/", digits_of(sha256({scope, "\n", id})));
 }
 
 std::string entry(std::int64_t at_ms, std::string_view key_hex, std::string_view what) {
@@ -200,7 +202,7 @@ std::string entry(std::int64_t at_ms, std::string_view key_hex, std::string_view
 
 }  // namespace keys
 
-std::string hex_of(const Word& word) {
+std::string digits_of(const Word& word) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string hex;
   hex.reserve(2 * word.size());

@@ -126,6 +126,6 @@ std::string identifier(std::string_view scope, std::string_view id);
 std::string entry(std::int64_t at_ms, std::string_view key_hex, std::string_view what);
 }  // namespace keys
 
-std::string hex_of(const Word& word);
+std::string digits_of(const Word& word);  // hex, without 0x
 
 }  // namespace turnpike::x402

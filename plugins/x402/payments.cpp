@@ -31,6 +31,12 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
+// What came of the payment gives its sender nothing to come back for: another may take its ids.
+bool frees_identifiers(PaymentState state) noexcept {
+  return state == PaymentState::released || state == PaymentState::never_paid ||
+         state == PaymentState::refunded;
+}
+
 Step step_of(StoreOutcome outcome) noexcept {
   switch (outcome) {
     case StoreOutcome::applied:
@@ -64,7 +70,7 @@ Step Payments::write(KnownPayment& payment, PaymentRecord next, const Beside& be
   if (beside.reply != nullptr) next.has_reply = true;
   if (beside.drops_reply) next.has_reply = false;
   std::vector<std::string> freed;
-  if (next.state == PaymentState::released) freed = words_of(std::exchange(next.identifiers, {}));
+  if (frees_identifiers(next.state)) freed = words_of(std::exchange(next.identifiers, {}));
   for (const std::string& identifier : beside.identifiers) {
     next.identifiers += (next.identifiers.empty() ? "" : " ") + identifier;
   }

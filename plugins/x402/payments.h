@@ -41,7 +41,8 @@ struct Beside {
   bool drops_reply = false;
   bool closes = false;          // the open settlement is over
   std::string_view entry = {};  // of the ledger: "settled", "refund_owed", "refunded"
-  // Of callers' own ids, to bind to this payment; none may be bound yet. A release frees them.
+  // Of callers' own ids, to bind to this payment; none may be bound yet. They are
+  // freed when the payment was not collected, or paid back.
   std::span<const std::string> identifiers = {};
 };
 

@@ -95,6 +95,7 @@ Finish PaymentTicket::collect(const Replay& reply, Call& call) {
       engine_.payments.write(payment_, std::move(next), {.reply = &reply, .open = &open_}, call);
   if (step == Step::unknown) return Unknown{settlement_unknown()};
   if (step != Step::done) {
+    if (!engine_.is_still_ours(step, payment_.record)) return Unknown{settlement_unknown()};
     return NotCharged{refusal("x402.unavailable",
                               "The payment was not collected. Send the same request again.",
                               retry_seconds)};
@@ -124,8 +125,9 @@ std::optional<Refusal> PaymentTicket::release(Outcome, int upstream_status, Call
   next.lease_until_ms = 0;
   next.reason = "work_failed";
   // If this is not written the lease ends by itself, which says the same.
-  (void)engine_.payments.write(payment_, std::move(next), {}, call);
-  return std::nullopt;
+  const Step step = engine_.payments.write(payment_, std::move(next), {}, call);
+  if (step == Step::done || engine_.is_still_ours(step, payment_.record)) return std::nullopt;
+  return settlement_unknown();
 }
 
 std::optional<Refusal> PaymentTicket::fail_paid(int upstream_status, Call& call) {

@@ -282,7 +282,7 @@ TEST_F(LaneOffersTest, ASolanaPaymentIsClaimedByItsMessageAndSettledOnceByTheFee
   EXPECT_EQ(response["payer"], solana_payer);
   const Asked once = {"https://solana.example/verify", "https://solana.example/settle"};
   EXPECT_EQ(asked_, once);
-  EXPECT_TRUE(host_.memory_store.records().contains(keys::payment(hex_of(payment_key(*read)))));
+  EXPECT_TRUE(host_.memory_store.records().contains(keys::payment(digits_of(payment_key(*read)))));
 
   // The same message with other signatures before it is the same payment.
   std::string signed_anew = sample_solana_transaction();

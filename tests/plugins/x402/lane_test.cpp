@@ -1,0 +1,455 @@
+// The parts of the lane: what is stored and read again, terms, challenges, callers' own ids, sums,
+// and a lane that has nothing to do.
+#include "x402/lane.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "plugins/http/scripted_host.h"
+#include "plugins/x402/payer.h"
+#include "support/temporary.h"
+#include "x402/challenge.h"
+#include "x402/commands.h"
+#include "x402/offers/keys.h"
+#include "x402/payment_record.h"
+#include "x402/payments.h"
+#include "x402/terms.h"
+
+namespace turnpike::x402 {
+namespace {
+
+using http::map;
+using http::scalar;
+using http::ScriptedCall;
+using http::ScriptedHost;
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr std::string_view base = "eip155:8453";
+constexpr std::string_view solana = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp";
+constexpr std::string_view usdc = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
+constexpr std::string_view pay_to = "0x52908400098527886E0F7030069857D2E4169EE7";
+constexpr std::string_view fee_payer = "EwWqGE4ZFKLofuestmU4LDdK7XM1N4ALgdZccwYugwGd";
+
+json base_term() {
+  return {{"scheme", "exact"}, {"network", base},    {"asset", usdc},  {"atomic_amount", "1000"},
+          {"pay_to", pay_to},  {"name", "USD Coin"}, {"version", "2"}, {"offer_id", "off_1"}};
+}
+json solana_term() {
+  json term = base_term();
+  term["network"] = solana;
+  term["asset"] = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
+  term["pay_to"] = "2wKupLR9q6wXYppw8Gr2NvWxKBUqm4PPJKkQfoxHDBg4";
+  term["name"] = term["version"] = "";
+  return term;
+}
+
+PaymentRecord full_record() {
+  PaymentRecord record;
+  record.state = PaymentState::settling;
+  record.request_digest = "aa";
+  record.payload_digest = "bb";
+  record.operation = "GET /v1/facts/{id}";
+  record.route_id = "route";
+  record.price_version = 7;
+  record.offer_id = "off_1";
+  record.resource_url = "https://api.example.org/v1/facts/1,\"2\"";
+  record.request_id = "request";
+  record.flow = PaymentFlow::upfront;
+  record.unearned = UnearnedPayment::refund;
+  record.scheme = "exact";
+  record.network = base;
+  record.asset = usdc;
+  record.amount = "1000";
+  record.pay_to = pay_to;
+  record.payer = payer_address;
+  record.nonce = "0x01";
+  record.valid_before_s = 1'900'000'000;
+  record.node = "node";
+  record.boot = "boot";
+  record.claimed_ms = 1;
+  record.lease_until_ms = 2;
+  record.settling_ms = 3;
+  record.settled_ms = 9;
+  record.ended_ms = 4;
+  record.attempted_ms = 5;
+  record.retry_ms = 6;
+  record.attempts = 8;
+  record.facilitator = "https://one.example";
+  record.transaction = "0x02";
+  record.reason = "code";
+  record.identifiers = "i/1 i/2";
+  record.has_reply = true;
+  return record;
+}
+
+TEST(PaymentRecords, AreReadAsTheyWereWritten) {
+  EXPECT_EQ(record_of_json(to_json(full_record())), full_record());
+  for (int state = 0; state <= static_cast<int>(PaymentState::never_paid); ++state) {
+    PaymentRecord record;
+    record.state = static_cast<PaymentState>(state);
+    EXPECT_EQ(record_of_json(to_json(record)), record) << name_of(record.state);
+  }
+}
+
+TEST(PaymentRecords, DamagedOnesAreRefused) {
+  const json sound = json::parse(to_json(full_record()));
+  for (const auto& [name, value] : sound.items()) {
+    json damaged = sound;
+    damaged[name] = json::array();
+    EXPECT_EQ(record_of_json(damaged.dump()), std::nullopt) << name;
+  }
+  for (const char* name : {"state", "flow", "on_failure"}) {
+    json damaged = sound;
+    damaged[name] = "unheard of";
+    EXPECT_EQ(record_of_json(damaged.dump()), std::nullopt) << name;
+    damaged.erase(name);
+    EXPECT_EQ(record_of_json(damaged.dump()), std::nullopt) << "without " << name;
+  }
+  const std::string text = sound.dump();
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    EXPECT_EQ(record_of_json(text.substr(0, length)), std::nullopt) << length;
+  }
+}
+
+TEST(PaymentRecords, RepliesKeepEveryByte) {
+  Replay reply{207, {{"Content-Type", "text/plain"}, {"X-Empty", ""}}, {}};
+  for (int byte = 0; byte < 256; ++byte) reply.body += static_cast<char>(byte);
+  const auto read = decode_reply(encode(reply));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->status, 207);
+  EXPECT_EQ(read->body, reply.body);
+  ASSERT_EQ(read->headers.size(), 2u);
+  EXPECT_EQ(read->headers[0].value, "text/plain");
+}
+
+TEST(PaymentRecords, DamagedRepliesAreRefused) {
+  for (const char* damaged : {"", "body", "{}\nbody", "[]\nbody",
+                              R"({"status":200})"
+                              "\n",
+                              R"({"status":"200","headers":[]})"
+                              "\n",
+                              R"({"status":200,"headers":[["a"]]})"
+                              "\n",
+                              R"({"status":200,"headers":[["a",1]]})"
+                              "\n",
+                              R"({"status":200,"headers":[{"a":"b","c":"d"}]})"
+                              "\n"}) {
+    EXPECT_FALSE(decode_reply(damaged)) << damaged;
+  }
+}
+
+TEST(PaymentRecords, OpenSettlementsAreReadAsTheyWereWritten) {
+  const OpenSettlement open{R"({"a":"\u0001\""})", "{}", std::string(fee_payer)};
+  const auto read = decode_open_settlement(encode(open));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->payload_json, open.payload_json);
+  EXPECT_EQ(read->requirements_json, open.requirements_json);
+  EXPECT_EQ(read->fee_payer, open.fee_payer);
+  for (const char* damaged : {"", "{}", "{}\n", "{}\nfee payer\n"}) {
+    EXPECT_FALSE(decode_open_settlement(damaged)) << damaged;
+  }
+}
+
+TEST(Sums, AddDecimalsOfAnyLength) {
+  EXPECT_EQ(decimal_sum("0", "0"), "0");
+  EXPECT_EQ(decimal_sum("999", "1"), "1000");
+  EXPECT_EQ(decimal_sum("1", "999"), "1000");
+  EXPECT_EQ(decimal_sum("18446744073709551615", "1"), "18446744073709551616");
+  EXPECT_EQ(decimal_sum(std::string(78, '9'), "1"), "1" + std::string(78, '0'));
+  EXPECT_EQ(decimal_sum("123456789", "987654321"), "1111111110");
+}
+
+class RecordingConsole final : public Console {
+ public:
+  void out(std::string_view text) override { printed += text; }
+  void error(std::string_view text) override { errors += text; }
+  std::string printed, errors;
+};
+
+TEST(Sums, TheLedgerIsExportedAsCsvWithTotals) {
+  ScriptedHost host;
+  ScriptedCall call(host.scripted_clock, 1'000);
+  const KnownPayment payment{"key", full_record(), 0};
+  const std::string entry = entry_json(payment, "settled", 9);
+  const std::string owed = entry_json(payment, "refund_owed", 10);
+  const std::string first = keys::entry(9, "key", "settled");
+  const std::string second = keys::entry(10, "key", "refund_owed");
+  const StoreWrite writes[] = {{first, entry}, {second, owed}};
+  ASSERT_EQ(host.store().apply({}, writes, call).outcome, StoreOutcome::applied);
+  const std::string_view words[] = {"payments", "--format", "csv"};
+
+  RecordingConsole console;
+  const Settings settings;
+  EXPECT_EQ(X402Lane().command("x402", {words, false, settings, "", ""}, console, host), 0);
+  EXPECT_THAT(console.printed,
+              HasSubstr("settled,9,key,eip155:8453," + std::string(usdc) + ",1000," +
+                        payer_address + "," + std::string(pay_to) +
+                        ",0x02,GET /v1/facts/{id},route,7,off_1,"
+                        "\"https://api.example.org/v1/facts/1,\"\"2\"\"\",request\n"));
+  EXPECT_THAT(console.printed, HasSubstr("\"settled\":\"1000\",\"refunds_owed\":\"1000\""));
+}
+
+std::string terms_problem(const json& term) {
+  const std::string text = json::array({term}).dump();
+  PricedOperation operation;
+  operation.price_policy_key = "model";
+  operation.x402_terms_json = text;
+  const auto terms = read_terms(operation, 300);
+  return terms.ok() ? std::string() : terms.error().message;
+}
+
+TEST(TermsOfALane, AreRefusedWhereNobodyCouldPay) {
+  EXPECT_EQ(terms_problem(base_term()), "");
+  EXPECT_EQ(terms_problem(solana_term()), "");
+  json term = base_term();
+  term["network"] = "cosmos:hub";
+  EXPECT_THAT(terms_problem(term), HasSubstr("cosmos:hub are not supported"));
+  term = base_term();
+  term["name"] = "USDC";
+  EXPECT_THAT(terms_problem(term), HasSubstr("signs as name \"USD Coin\", version \"2\""));
+  for (const char* member : {"asset", "pay_to"}) {
+    term = base_term();
+    std::string& address = term[member].get_ref<std::string&>();
+    const std::size_t letter = address.find_first_of("ABCDEFabcdef", 2);
+    address[letter] = static_cast<char>(address[letter] ^ 0x20);
+    EXPECT_THAT(terms_problem(term), HasSubstr("EIP-55")) << member;
+  }
+}
+
+class CountingRandom final : public Random {
+ public:
+  void fill(std::span<std::uint8_t> out) noexcept override {
+    for (std::uint8_t& byte : out) byte = ++last_;
+  }
+
+ private:
+  std::uint8_t last_ = 0;
+};
+
+// A bound lane over scripted facilitators, for calls without nodes, deaths or a chain.
+class LaneTest : public ::testing::Test {
+ protected:
+  LaneTest() {
+    host_.scripted_clock.advance_ms(1'800'000'000'000 - host_.scripted_clock.now_ms());
+    // No key comes of the zeros that the host draws.
+    CountingRandom random;
+    std::filesystem::create_directory(folder_.path() + "/x402");
+    const auto keys = KeyRing::open(folder_.path() + "/x402/keys", random, host_.scripted_clock);
+    if (!keys.ok()) throw std::runtime_error(keys.error());
+    host_.answers = [this](const ScriptedHost::Seen& seen) {
+      json reply = {{"isValid", true}, {"payer", payer_address}};
+      if (seen.url.ends_with("/supported")) reply = supported_;
+      if (seen.url.ends_with("/settle")) {
+        ++settlements_;
+        reply = {{"success", settles_},
+                 {"transaction", settles_ ? "0x" + std::string(64, '1') : ""},
+                 {"network", base},
+                 {"errorReason", settles_ ? "" : "invalid_exact_evm_insufficient_balance"}};
+      }
+      return ScriptedHost::Answer{200, {}, reply.dump()};
+    };
+  }
+
+  void bind(const json& terms, bool is_enabled = true) {
+    terms_ = terms.dump();
+    operation_.route_id = "route";
+    operation_.path = "/v1/facts/{id}";
+    operation_.media_type = "application/json";
+    operation_.deadline_ms = 30'000;
+    operation_.price_policy_key = "model";
+    operation_.x402_enabled = is_enabled;
+    operation_.x402_terms_json = terms_;
+    Settings facilitators;
+    facilitators.kind = Settings::Kind::list;
+    facilitators.items = {map({{"url", scalar("https://one.example")}})};
+    settings_ = map({{"facilitators", facilitators}});
+    auto bound = lane_.bind(
+        {{&operation_, 1}, settings_, "generation", "https://api.example.org", folder_.path()},
+        host_);
+    ASSERT_TRUE(bound.ok()) << bound.error().message;
+    bound_ = *std::move(bound);
+  }
+  Admission ask(std::string_view payment = {}, std::string_view idempotency_key = {},
+                std::string_view path = "/v1/facts/1") {
+    const HeaderField credential[] = {{"payment-signature", payment}};
+    LaneRequest asked;
+    asked.request_id = "request";
+    asked.path = path;
+    asked.idempotency_key = idempotency_key;
+    if (!payment.empty()) asked.credentials = credential;
+    ScriptedCall call(host_.scripted_clock, 30'000);
+    return bound_->admit(asked, call);
+  }
+  std::string challenge_header(std::string_view path = "/v1/facts/1") {
+    const Admission admission = ask({}, {}, path);
+    for (const OwnedHeader& header : std::get<Refusal>(admission).headers) {
+      if (header.name == "PAYMENT-REQUIRED") return header.value;
+    }
+    return {};
+  }
+  json challenge(std::string_view path = "/v1/facts/1") {
+    const std::string header = challenge_header(path);
+    return json::parse(*base64_decode(header, header.size()));
+  }
+  // Signed for a new challenge; `nonce` tells payments apart.
+  std::string payment(char nonce, const std::string& payment_id = {}) {
+    const json offered = challenge();
+    json payload = sample_payload();
+    payload["accepted"] = offered["accepts"][0];
+    payload["extensions"] = offered["extensions"];
+    if (!payment_id.empty()) {
+      payload["extensions"]["payment-identifier"]["info"]["id"] = payment_id;
+    }
+    payload["payload"]["authorization"]["from"] = payer_address;
+    payload["payload"]["authorization"]["nonce"] = "0x" + std::string(64, nonce);
+    return header_of(Payer().sign(payload));
+  }
+  // What the caller gets: "200 <body>", "again <body>" or a code.
+  std::string pay(const std::string& header, std::string_view idempotency_key = {},
+                  bool works = true) {
+    const Admission admission = ask(header, idempotency_key);
+    if (const auto* refusal = std::get_if<Refusal>(&admission)) return refusal->code;
+    if (const auto* replay = std::get_if<Replay>(&admission)) return "again " + replay->body;
+    Ticket& ticket = *std::get<std::unique_ptr<Ticket>>(admission);
+    ScriptedCall call(host_.scripted_clock, 400'000);
+    if (!works) {
+      (void)ticket.release(Outcome::upstream_status, 500, call);
+      return "failed";
+    }
+    const std::string body = "reply " + std::to_string(++replies_);
+    const Finish finish = ticket.settle({200, {}, body, body.size(), 0}, call);
+    if (std::holds_alternative<Charged>(finish)) return "200 " + body;
+    const auto* refused = std::get_if<NotCharged>(&finish);
+    return refused != nullptr ? refused->refusal.code : std::get<Unknown>(finish).refusal.code;
+  }
+
+  json supported_ = {{"kinds",
+                      {{{"x402Version", 2}, {"scheme", "exact"}, {"network", base}},
+                       {{"x402Version", 2},
+                        {"scheme", "exact"},
+                        {"network", solana},
+                        {"extra", {{"feePayer", fee_payer}}}}}},
+                     {"signers", json::object()}};
+  support::TemporaryDirectory folder_;
+  ScriptedHost host_;
+  PricedOperation operation_;
+  std::string terms_;
+  Settings settings_;
+  X402Lane lane_;
+  std::unique_ptr<BoundLane> bound_;
+  bool settles_ = true;
+  int settlements_ = 0;
+  int replies_ = 0;
+};
+
+TEST_F(LaneTest, OffersSolanaWithTheFeePayerOfTheFacilitator) {
+  bind(json::array({base_term(), solana_term()}));
+  const json accepts = challenge()["accepts"];
+  ASSERT_EQ(accepts.size(), 2u);
+  EXPECT_EQ(accepts[1]["network"], solana);
+  EXPECT_EQ(accepts[1]["extra"]["feePayer"], fee_payer);
+}
+
+TEST_F(LaneTest, OffersNothingThatNoFacilitatorSupports) {
+  supported_["kinds"].erase(0);
+  supported_["kinds"][0].erase("extra");  // Solana without a fee payer is of no use
+  bind(json::array({base_term(), solana_term()}));
+  EXPECT_EQ(bound_->state(0).condition, Condition::blocked);
+  const Admission admission = ask();
+  EXPECT_EQ(std::get<Refusal>(admission).code, "x402.unavailable");
+}
+
+TEST_F(LaneTest, AChallengeIsSmallAndItsOfferIsSignedOnce) {
+  json terms = json::array();
+  for (int amount = 1000; amount < 1003; ++amount) {
+    terms.push_back(base_term());
+    terms.back()["atomic_amount"] = std::to_string(amount);
+  }
+  terms.push_back(solana_term());
+  bind(terms);
+  EXPECT_LE(challenge_header().size(), challenge_header_bytes_max);
+  const auto offers = [](const json& made) { return made["extensions"]["offer-receipt"]; };
+  // ES256K signatures are made with a nonce of the message, so time tells them apart.
+  const json first = challenge();
+  host_.scripted_clock.advance_ms(1'000);
+  EXPECT_EQ(offers(challenge()), offers(first));
+  EXPECT_NE(offers(challenge("/v1/facts/2")), offers(first));
+  EXPECT_NE(challenge("/v1/facts/2")["extensions"]["turnpike-binding"],
+            first["extensions"]["turnpike-binding"]);
+  host_.scripted_clock.advance_ms(300'000);
+  EXPECT_NE(offers(challenge()), offers(first));
+}
+
+TEST_F(LaneTest, AnIdempotencyKeyGivesTheReplyOfAnotherPaymentOfTheSamePayer) {
+  bind(json::array({base_term()}));
+  EXPECT_EQ(pay(payment('1'), "key"), "200 reply 1");
+  EXPECT_EQ(pay(payment('2'), "key"), "again reply 1");
+  EXPECT_EQ(settlements_, 1);
+  EXPECT_EQ(pay(payment('2')), "200 reply 2");  // it is still good
+}
+
+TEST_F(LaneTest, AnIdempotencyKeyIsBoundAnewWhenAReleasedPaymentComesAgain) {
+  bind(json::array({base_term()}));
+  const std::string first = payment('1');
+  EXPECT_EQ(pay(first, "key", false), "failed");
+  EXPECT_EQ(pay(first, "key"), "200 reply 1");
+  EXPECT_EQ(pay(payment('2'), "key"), "again reply 1");
+  EXPECT_EQ(settlements_, 1);
+}
+
+TEST_F(LaneTest, AReleasedPaymentDoesNotTakeAnIdThatWentToAnother) {
+  bind(json::array({base_term()}));
+  const std::string first = payment('1');
+  EXPECT_EQ(pay(first, "key", false), "failed");
+  EXPECT_EQ(pay(payment('2'), "key"), "200 reply 1");
+  EXPECT_EQ(pay(first, "key"), "again reply 1");
+  EXPECT_EQ(settlements_, 1);
+}
+
+TEST_F(LaneTest, APaymentIdentifierNamesOnePayment) {
+  bind(json::array({base_term()}));
+  const std::string id = "pay_0123456789abcdef";
+  const std::string first = payment('1', id);
+  EXPECT_EQ(pay(first), "200 reply 1");
+  EXPECT_EQ(pay(first), "again reply 1");
+  EXPECT_EQ(pay(payment('2', id)), "idempotency.conflict");
+  EXPECT_EQ(settlements_, 1);
+}
+
+TEST_F(LaneTest, ARefusedSettlementFreesItsIds) {
+  bind(json::array({base_term()}));
+  settles_ = false;
+  EXPECT_EQ(pay(payment('1', "pay_0123456789abcdef"), "key"), "x402.settlement_failed");
+  settles_ = true;
+  EXPECT_EQ(pay(payment('2', "pay_0123456789abcdef"), "key"), "200 reply 2");
+}
+
+TEST_F(LaneTest, AStoreThatIsAwayIsNoProofThatNothingWasCharged) {
+  bind(json::array({base_term()}));
+  const std::string first = payment('1');
+  EXPECT_EQ(pay(first), "200 reply 1");
+  host_.memory_store.die();
+  const Admission admission = ask(first);
+  host_.memory_store.revive();
+  EXPECT_EQ(std::get<Refusal>(admission).code, "x402.unavailable");
+  EXPECT_THAT(std::get<Refusal>(admission).message, ::testing::Not(HasSubstr("charged")));
+}
+
+TEST_F(LaneTest, IsIdleWhereNothingIsOffered) {
+  bind(json::array(), false);
+  EXPECT_TRUE(host_.seen.empty());
+  EXPECT_TRUE(host_.memory_store.records().empty());
+  const Admission admission = ask();
+  EXPECT_EQ(std::get<Refusal>(admission).code, "x402.not_payable");
+  ScriptedCall call(host_.scripted_clock, 1'000);
+  EXPECT_EQ(*bound_->run(call), 0u);
+  for (const std::string_view path : lane_.traits().documents) {
+    EXPECT_EQ(*bound_->document(path, call), std::nullopt) << path;
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::x402
