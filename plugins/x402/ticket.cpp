@@ -117,8 +117,8 @@ Finish PaymentTicket::collect(const Replay& reply, Call& call) {
   return Unknown{settlement_unknown()};
 }
 
-std::optional<Refusal> PaymentTicket::release(Outcome, int upstream_status, Call& call) {
-  if (is_paid()) return fail_paid(upstream_status, call);
+std::optional<Refusal> PaymentTicket::release(Outcome outcome, int upstream_status, Call& call) {
+  if (is_paid()) return fail_paid(outcome, upstream_status, call);
   PaymentRecord next = payment_.record;
   next.state = PaymentState::released;
   next.ended_ms = engine_.payments.now_ms();
@@ -130,10 +130,12 @@ std::optional<Refusal> PaymentTicket::release(Outcome, int upstream_status, Call
   return settlement_unknown();
 }
 
-std::optional<Refusal> PaymentTicket::fail_paid(int upstream_status, Call& call) {
+// A success that costs nothing by the route's own word cannot get better by a repeat.
+std::optional<Refusal> PaymentTicket::fail_paid(Outcome outcome, int upstream_status, Call& call) {
   PaymentRecord next = payment_.record;
   next.lease_until_ms = 0;
-  const bool is_owed = next.unearned == UnearnedPayment::refund;
+  const bool is_owed =
+      next.unearned == UnearnedPayment::refund || outcome == Outcome::declared_no_charge;
   Beside beside;
   if (is_owed) {
     next.state = PaymentState::owed;

@@ -39,7 +39,7 @@ class PaymentTicket final : public Ticket {
   }
   Finish keep_reply(const Replay& reply, Call& call);
   Finish collect(const Replay& reply, Call& call);
-  std::optional<Refusal> fail_paid(int upstream_status, Call& call);
+  std::optional<Refusal> fail_paid(Outcome outcome, int upstream_status, Call& call);
 
   Engine& engine_;
   KnownPayment payment_;
