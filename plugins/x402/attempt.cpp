@@ -30,6 +30,24 @@ Refusal not_collected() {
                  retry_seconds);
 }
 
+bool may_be_collected(PaymentState state) noexcept {
+  switch (state) {
+    case PaymentState::claimed:
+    case PaymentState::working:
+    case PaymentState::released:
+    case PaymentState::never_paid:
+    case PaymentState::refunded:
+      return false;
+    case PaymentState::settling:
+    case PaymentState::settled:
+    case PaymentState::answered:
+    case PaymentState::settlement_unknown:
+    case PaymentState::owed:
+      break;
+  }
+  return true;
+}
+
 bool collects_first(const PricedOperation& operation) noexcept {
   return operation.per_call.flow == PaymentFlow::upfront;
 }
@@ -207,6 +225,13 @@ Attempt::Decision Attempt::follow(KnownPayment known) {
   }
   // What cannot be verified now is believed if it is byte for byte what was verified then.
   if (!checked_.ok() && record.payload_digest != payload_digest_) {
+    // Without a challenge where money has moved: its reader would pay again.
+    if (may_be_collected(record.state)) {
+      return Admission(refusal("idempotency.conflict",
+                               "This payment was used before, in another form. Send it again as "
+                               "it was sent then.",
+                               0));
+    }
     return Admission(refused(code_of(checked_.error())));
   }
   const bool is_leased = engine_.is_leased(record);

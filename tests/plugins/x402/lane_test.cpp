@@ -419,6 +419,19 @@ TEST_F(LaneTest, APaymentIdentifierNamesOnePayment) {
   EXPECT_EQ(settlements_, 1);
 }
 
+TEST_F(LaneTest, ASettledPaymentIsNeverAnsweredWithAChallenge) {
+  bind(json::array({base_term()}));
+  const std::string first = payment('1');
+  EXPECT_EQ(pay(first), "200 reply 1");
+  host_.scripted_clock.advance_ms(20 * 3'600'000);  // its challenge is long over
+  EXPECT_EQ(pay(first), "again reply 1");
+  // The same authorization in other bytes: nobody can tell whose they are.
+  json payload = json::parse(*base64_decode(first, first.size()));
+  payload["note"] = "other bytes";
+  EXPECT_EQ(pay(header_of(payload)), "idempotency.conflict");
+  EXPECT_EQ(settlements_, 1);
+}
+
 TEST_F(LaneTest, ARefusedSettlementFreesItsIds) {
   bind(json::array({base_term()}));
   settles_ = false;
