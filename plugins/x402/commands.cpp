@@ -19,6 +19,7 @@
 #include "x402/offers/keys.h"
 #include "x402/offers/receipt_verify.h"
 #include "x402/payments.h"
+#include "x402/published_keys.h"
 
 namespace turnpike::x402 {
 namespace {
@@ -307,16 +308,14 @@ int X402Command::refunded(std::string_view key, std::string_view transaction) {
 int X402Command::list_keys() {
   Json list = Json::array();
   std::string text;
-  const bool is_read = each("k/", [&](const StoreRecord& record) {
-    const auto key = published_key_of_json(record.value);
-    if (!key) return true;
-    Json entry = {{"key", key->fragment}, {"created_ms", key->created_ms}, {"retired_ms", nullptr}};
-    if (key->retired_ms) entry["retired_ms"] = *key->retired_ms;
+  const auto known = published_keys(host_.store(), call_);
+  if (!known.ok()) return fail("the database cannot be read: " + known.error().message);
+  for (const PublishedKey& key : *known) {
+    Json entry = {{"key", key.fragment}, {"created_ms", key.created_ms}, {"retired_ms", nullptr}};
+    if (key.retired_ms) entry["retired_ms"] = *key.retired_ms;
     list.push_back(entry);
-    text += key->fragment + (key->retired_ms ? "  retired\n" : "  signs\n");
-    return true;
-  });
-  if (!is_read) return failed;
+    text += key.fragment + (key.retired_ms ? "  retired\n" : "  signs\n");
+  }
   if (text.empty()) text = "no keys: they are made when payments are first offered\n";
   text.pop_back();
   print(list, text);
@@ -329,13 +328,8 @@ int X402Command::rotate(std::string_view algorithm) {
   auto ring = KeyRing::open(keys_folder(), host_.random(), host_.clock(), *chosen);
   if (!ring.ok()) return fail(ring.error());
   if (auto rotated = (*ring)->rotate(*chosen); !rotated.ok()) return fail(rotated.error());
-  for (const PublishedKey& key : (*ring)->published()) {
-    const std::string name = "k/" + key.fragment;
-    const std::string text = to_json(key);
-    const StoreWrite write[] = {{name, text}};
-    if (host_.store().apply({}, write, call_).outcome != StoreOutcome::applied) {
-      return fail("the new key signs, but could not be published; the gateway will do so");
-    }
+  if (!publish_keys(**ring, host_.store(), call_).ok()) {
+    return fail("the new key signs, but could not be published; the gateway will do so");
   }
   const auto active = (*ring)->active();
   print({{"key", active->fragment}}, active->fragment + " signs within some seconds");
@@ -365,13 +359,9 @@ Result<std::string> own_document(const CommandInput& input, Host& host) {
   const auto did = did_web(input.public_origin);
   if (!did.ok()) return Failure{FailureKind::invalid_settings, did.error(), {}, false};
   OwnCall call(host.clock(), command_timeout_ms);
-  const auto page = host.store().scan("k/", "", page_records, call);
-  if (!page.ok()) return page.error();
-  std::vector<PublishedKey> known;
-  for (const StoreRecord& record : *page) {
-    if (auto key = published_key_of_json(record.value)) known.push_back(*std::move(key));
-  }
-  return did_document(*did, known);
+  const auto known = published_keys(host.store(), call);
+  if (!known.ok()) return known.error();
+  return did_document(*did, *known);
 }
 
 Json to_json(const Statement& statement) {

@@ -10,6 +10,7 @@
 #include "x402/json_object.h"
 #include "x402/offers/offer.h"
 #include "x402/protocol/encoding.h"
+#include "x402/published_keys.h"
 #include "x402/remote/resolve.h"
 
 namespace turnpike::x402 {
@@ -23,7 +24,6 @@ constexpr std::int64_t refresh_keys_ms = 5'000;
 constexpr std::uint32_t page_records = 200;
 constexpr std::uint32_t passes_to_forget = 10;
 constexpr std::string_view binding_key_name = "s/binding";
-constexpr std::string_view published_keys_prefix = "k/";
 
 Failure surroundings(std::string message) {
   return Failure{FailureKind::unavailable, std::move(message), {}, false};
@@ -90,26 +90,29 @@ FacilitatorRequest request_of(const PaymentRecord& record, const OpenSettlement&
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::open(const LaneBinding& binding, const std::string& boot,
-                                             Host& host) {
-  auto settings = read_settings(binding.settings);
-  if (!settings.ok()) return std::move(settings).error();
+Result<std::unique_ptr<Engine>> Engine::open(const LaneBinding& binding, LaneSettings settings,
+                                             const std::string& boot, Host& host) {
   auto did = did_web(binding.public_origin);
   if (!did.ok()) return surroundings("hosts.api.base_url: " + did.error());
+  if (!did->is_fetchable) {
+    host.report().log(
+        Severity::warning,
+        "hosts.api.base_url is not https: nobody can fetch did.json to verify offers");
+  }
   const std::string folder = std::string(binding.data_dir) + "/x402";
   ::mkdir(folder.c_str(), 0700);
   auto keys =
-      KeyRing::open(folder + "/keys", host.random(), host.clock(), settings->signing_algorithm);
+      KeyRing::open(folder + "/keys", host.random(), host.clock(), settings.signing_algorithm);
   if (!keys.ok()) return surroundings(std::move(keys).error());
   auto node = node_name(folder, host.random());
   if (!node.ok()) return std::move(node).error();
   OwnCall call(host.clock(), bind_timeout_ms);
   const auto binding_key = shared_key(host, call);
   if (!binding_key.ok()) return binding_key.error();
-  std::unique_ptr<Engine> engine(new Engine(binding, host, *std::move(settings), *std::move(did),
+  std::unique_ptr<Engine> engine(new Engine(binding, host, std::move(settings), *std::move(did),
                                             *std::move(keys), *binding_key,
                                             {*std::move(node), boot}));
-  if (auto published = engine->publish_keys(call); !published.ok()) {
+  if (auto published = publish_keys(*engine->keys, host.store(), call); !published.ok()) {
     return std::move(published).error();
   }
   engine->refresh(call);
@@ -122,13 +125,13 @@ Engine::Engine(const LaneBinding& lane, Host& lane_host, LaneSettings lane_setti
     : host(lane_host),
       settings(std::move(lane_settings)),
       did(std::move(did_web)),
-      public_origin(lane.public_origin),
       keys(std::move(ring)),
       facilitators(settings.facilitators, host),
       chains(settings.chains, host),
       payments(host.store()),
       binding(binding_key),
-      challenges(binding, *keys, did, public_origin, settings.offer_window_seconds),
+      challenges(binding, *keys, did, std::string(lane.public_origin),
+                 settings.offer_window_seconds),
       identity_(std::move(identity)) {
   for (const FacilitatorSettings& facilitator : settings.facilitators) {
     settle_budget_ms_ = std::max<std::int64_t>(settle_budget_ms_, facilitator.settle_timeout_ms);
@@ -349,42 +352,9 @@ void Engine::refresh_keys(Call& call) {
     if (!done.ok()) report.log(Severity::error, "signing keys: " + done.error());
   };
   if (!host.offload().run(read, &reading).ok()) return;
-  if (const auto published = publish_keys(call); !published.ok()) {
+  if (const auto published = publish_keys(*keys, host.store(), call); !published.ok()) {
     host.report().log(Severity::warning, published.error().message);
   }
-}
-
-// Keys of all nodes are in one document, so each node tells the others of its own.
-Done Engine::publish_keys(Call& call) {
-  for (const PublishedKey& key : keys->published()) {
-    const std::string name = std::string(published_keys_prefix) + key.fragment;
-    const std::string text = to_json(key);
-    const auto stored = host.store().get(name, call);
-    if (!stored.ok()) return stored.error();
-    if (*stored && (*stored)->value == text) continue;
-    const StoreWrite write[] = {{name, text}};
-    if (host.store().apply({}, write, call).outcome != StoreOutcome::applied) {
-      return surroundings("the store does not answer");
-    }
-  }
-  return Unit{};
-}
-
-Result<std::vector<PublishedKey>> Engine::published_keys(Call& call) {
-  std::vector<PublishedKey> keys_of_all;
-  std::string after;
-  for (;;) {
-    const auto page = host.store().scan(published_keys_prefix, after, page_records, call);
-    if (!page.ok()) return page.error();
-    for (const StoreRecord& record : *page) {
-      if (auto key = published_key_of_json(record.value)) keys_of_all.push_back(*std::move(key));
-    }
-    if (page->empty()) break;
-    after = page->back().key;
-  }
-  std::sort(keys_of_all.begin(), keys_of_all.end(),
-            [](const auto& left, const auto& right) { return left.created_ms > right.created_ms; });
-  return keys_of_all;
 }
 
 std::string Engine::payment_response(const PaymentRecord& record) const {

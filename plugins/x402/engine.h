@@ -37,8 +37,8 @@ class Engine {
  public:
   // May wait: reads keys, asks the store and the facilitators. Failures are of the settings or the
   // surroundings. `boot` tells this life of the process from its earlier ones.
-  static Result<std::unique_ptr<Engine>> open(const LaneBinding& binding, const std::string& boot,
-                                              Host& host);
+  static Result<std::unique_ptr<Engine>> open(const LaneBinding& binding, LaneSettings settings,
+                                              const std::string& boot, Host& host);
 
   // Makes the lease of the payment this node's for so long from now on.
   void lease(PaymentRecord& record, std::int64_t duration_ms) const;
@@ -63,8 +63,6 @@ class Engine {
   // Keys of all nodes, facilitators' kinds: what is looked at again now and then.
   void refresh(Call& call);
 
-  [[nodiscard]] Result<std::vector<PublishedKey>> published_keys(Call& call);
-
   // What one settlement may take, durable writes included.
   [[nodiscard]] std::int64_t settle_budget_ms() const noexcept { return settle_budget_ms_; }
   [[nodiscard]] std::int64_t verify_budget_ms() const noexcept { return verify_budget_ms_; }
@@ -72,7 +70,6 @@ class Engine {
   Host& host;
   const LaneSettings settings;
   const DidWeb did;
-  const std::string public_origin;
   const std::unique_ptr<KeyRing> keys;
   Facilitators facilitators;
   Chains chains;
@@ -100,7 +97,6 @@ class Engine {
                     Call& call);
   Done resolve_unearned(KnownPayment& payment, Call& call);
   void refresh_keys(Call& call);
-  Done publish_keys(Call& call);
 
   const Identity identity_;
   std::int64_t settle_budget_ms_ = 0;

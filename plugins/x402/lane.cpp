@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "x402/engine.h"
 #include "x402/protocol/digest.h"
 #include "x402/protocol/encoding.h"
+#include "x402/published_keys.h"
 #include "x402/terms.h"
 #include "x402/ticket.h"
 
@@ -26,7 +28,7 @@ constexpr std::string_view did_path = "/.well-known/did.json";
 constexpr std::string_view list_path = "/.well-known/x402";
 constexpr std::string_view documents[] = {did_path, list_path};
 constexpr std::uint32_t run_pause_ms = 1'000;
-constexpr std::int64_t did_kept_ms = 2'000;  // anybody may ask for it, and it reads the store
+constexpr std::int64_t document_kept_ms = 2'000;
 constexpr std::uint32_t settle_timeout_ms_max = 400'000;  // bounded by the settings of facilitators
 
 // The registry offers nothing for payment per call: the lane has nothing to do.
@@ -46,6 +48,7 @@ class X402BoundLane final : public BoundLane {
       : engine_(std::move(engine)),
         operations_(operations),
         terms_(std::move(terms)),
+        distinct_terms_(terms_.begin(), terms_.end()),
         separators_(all_requirements()),
         no_body_(sha256("")) {
     offer_what_is_supported();
@@ -59,22 +62,29 @@ class X402BoundLane final : public BoundLane {
  private:
   [[nodiscard]] std::vector<PaymentRequirements> all_requirements() const;
   void offer_what_is_supported();
+  Result<std::string> make(std::string_view path, Call& call);
   [[nodiscard]] std::string payable_resources() const;
 
   const std::unique_ptr<Engine> engine_;
   const std::span<const PricedOperation> operations_;
   const std::vector<SharedTerms> terms_;  // by operation; null: not offered
+  const std::set<SharedTerms> distinct_terms_;
   const DomainSeparators separators_;
   const Word no_body_;
 
-  std::mutex did_mutex_;  // of the two below; held for copies alone
-  std::string did_document_;
-  std::int64_t did_until_ns_ = 0;
+  // Anybody may ask for them, so they are made at most once in a while.
+  struct Kept {
+    Document document;
+    std::int64_t until_ns = 0;
+  };
+  std::mutex kept_mutex_;  // of the two below; held for copies alone
+  Kept did_;
+  Kept list_;
 };
 
 std::vector<PaymentRequirements> X402BoundLane::all_requirements() const {
   std::vector<PaymentRequirements> all;
-  for (const SharedTerms& terms : terms_) {
+  for (const SharedTerms& terms : distinct_terms_) {
     if (terms == nullptr) continue;
     for (const Terms::Entry& entry : terms->entries()) all.push_back(entry.requirements);
   }
@@ -92,10 +102,8 @@ std::vector<PaymentRequirements> X402BoundLane::all_requirements() const {
 }
 
 void X402BoundLane::offer_what_is_supported() {
-  const Terms* last = nullptr;
-  for (const SharedTerms& terms : terms_) {
-    if (terms != nullptr && terms.get() != last) terms->refresh(engine_->facilitators);
-    last = terms.get();
+  for (const SharedTerms& terms : distinct_terms_) {
+    if (terms != nullptr) terms->refresh(engine_->facilitators);
   }
 }
 
@@ -134,23 +142,40 @@ State X402BoundLane::state(std::uint32_t operation) const noexcept {
 }
 
 Result<std::optional<Document>> X402BoundLane::document(std::string_view path, Call& call) {
-  if (path == list_path) {
-    return std::optional(Document{"application/json", payable_resources()});
-  }
+  const bool is_list = path == list_path;
+  Kept& kept = is_list ? list_ : did_;
   const std::int64_t now_ns = engine_->host.clock().monotonic_ns();
   {
-    const std::scoped_lock lock(did_mutex_);
-    if (now_ns < did_until_ns_) {
-      return std::optional(Document{std::string(did_content_type), did_document_});
-    }
+    const std::scoped_lock lock(kept_mutex_);
+    if (now_ns < kept.until_ns) return std::optional(kept.document);
   }
-  auto keys = engine_->published_keys(call);
-  if (!keys.ok()) return std::move(keys).error();
-  std::string text = did_document(engine_->did, *keys);
-  const std::scoped_lock lock(did_mutex_);
-  did_document_ = text;
-  did_until_ns_ = now_ns + did_kept_ms * 1'000'000;
-  return std::optional(Document{std::string(did_content_type), std::move(text)});
+  auto text = make(path, call);
+  if (!text.ok()) return std::move(text).error();
+  Document made{std::string(is_list ? "application/json" : did_content_type), *std::move(text)};
+  const std::scoped_lock lock(kept_mutex_);
+  kept = {made, now_ns + document_kept_ms * 1'000'000};
+  return std::optional(std::move(made));
+}
+
+Result<std::string> X402BoundLane::make(std::string_view path, Call& call) {
+  if (path == did_path) {
+    const auto keys = published_keys(engine_->host.store(), call);
+    if (!keys.ok()) return keys.error();
+    return did_document(engine_->did, *keys);
+  }
+  // There may be 100,000 operations: not on a loop.
+  struct Rendering {
+    const X402BoundLane& lane;
+    std::string text;
+  } rendering{*this, {}};
+  const auto render = [](void* argument) noexcept {
+    auto& [lane, text] = *static_cast<Rendering*>(argument);
+    text = lane.payable_resources();
+  };
+  if (auto done = engine_->host.offload().run(render, &rendering); !done.ok()) {
+    return std::move(done).error();
+  }
+  return std::move(rendering.text);
 }
 
 // The list that x402 crawlers read (`resources`), and the same with the terms of each.
@@ -239,8 +264,8 @@ Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Ho
                    [](const PricedOperation& operation) { return operation.x402_enabled; })) {
     return std::unique_ptr<BoundLane>(std::make_unique<IdleLane>());
   }
-  const auto settings = read_settings(binding.settings);
-  if (!settings.ok()) return settings.error();
+  auto settings = read_settings(binding.settings);
+  if (!settings.ok()) return std::move(settings).error();
   auto terms = read_all_terms(binding, *settings);
   if (!terms.ok()) return std::move(terms).error();
   if (boot_.empty()) {
@@ -248,7 +273,7 @@ Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Ho
     host.random().fill(bytes);
     boot_ = hex_encode(bytes_of(bytes)).substr(2);
   }
-  auto engine = Engine::open(binding, boot_, host);
+  auto engine = Engine::open(binding, *std::move(settings), boot_, host);
   if (!engine.ok()) return std::move(engine).error();
   return std::unique_ptr<BoundLane>(
       std::make_unique<X402BoundLane>(*std::move(engine), binding.operations, *std::move(terms)));

@@ -9,6 +9,7 @@
 
 #include "x402/json_object.h"
 #include "x402/protocol/digest.h"
+#include "x402/protocol/encoding.h"
 
 namespace turnpike::x402 {
 namespace {
@@ -202,15 +203,6 @@ std::string entry(std::int64_t at_ms, std::string_view key_hex, std::string_view
 
 }  // namespace keys
 
-std::string digits_of(const Word& word) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(2 * word.size());
-  for (const std::uint8_t byte : word) {
-    hex += digits[byte >> 4];
-    hex += digits[byte & 15];
-  }
-  return hex;
-}
+std::string digits_of(const Word& word) { return hex_encode(bytes_of(word)).substr(2); }
 
 }  // namespace turnpike::x402

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "x402/json_object.h"
 #include "x402/protocol/digest.h"
 #include "x402/protocol/encoding.h"
 #include "x402/protocol/json.h"
@@ -93,19 +94,13 @@ Result<std::vector<Terms::Entry>> read_terms(const PricedOperation& operation,
 }
 
 std::string offer_id_of(const PaymentRequirements& requirements) {
-  std::string form;
-  const std::pair<std::string_view, std::string_view> members[] = {
-      {"asset", requirements.asset},
-      {"atomic_amount", requirements.amount},
-      {"network", requirements.network},
-      {"pay_to", requirements.pay_to},
-      {"scheme", requirements.scheme}};
-  for (const auto& [name, value] : members) {
-    form.append(form.empty() ? "{\"" : ",\"").append(name).append("\":");
-    append_json_string(form, value);
-  }
-  form += '}';
-  return "off_" + hex_encode(bytes_of(sha256(form))).substr(2, 32);
+  JsonObject json;
+  json.text("asset", requirements.asset);
+  json.text("atomic_amount", requirements.amount);
+  json.text("network", requirements.network);
+  json.text("pay_to", requirements.pay_to);
+  json.text("scheme", requirements.scheme);
+  return "off_" + hex_encode(bytes_of(sha256(std::move(json).end()))).substr(2, 32);
 }
 
 }  // namespace turnpike::x402
