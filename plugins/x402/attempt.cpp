@@ -88,6 +88,7 @@ Attempt::Attempt(Engine& engine, const Asked& asked, PaymentPayload payload, Cal
 Attempt::Checked Attempt::check() const {
   const auto now_s = static_cast<std::uint64_t>(engine_.host.clock().now_ms() / 1000);
   if (const auto reason = engine_.binding.check(asked_.bound, payload_, now_s)) return *reason;
+  if (!echoes(payload_, asked_.extensions)) return Reason::extension_echo_mismatch;
   return verify(payload_, payload_.accepted, asked_.separators, now_s,
                 needed_seconds(asked_.operation));
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -16,6 +17,7 @@
 #include <turnpike/lane.h>
 
 #include "x402/engine.h"
+#include "x402/protocol/extensions.h"
 #include "x402/protocol/payload.h"
 #include "x402/protocol/verify.h"
 #include "x402/terms.h"
@@ -28,6 +30,7 @@ struct Asked {
   const PricedOperation& operation;
   const Offered& offered;
   const DomainSeparators& separators;
+  std::span<const OfferedExtension> extensions;  // that must be echoed, if at all, as offered
   BoundRequest bound;
 };
 

@@ -15,9 +15,9 @@ constexpr std::size_t cache_parts = 8;
 constexpr std::size_t binding_bytes = 250;  // of a challenge beside its common part, and
 constexpr std::size_t mac_bytes = 46;       // of each entry's MAC
 
-constexpr std::string_view payment_identifier =
-    R"({"info":{"required":false},"schema":{"type":"object","properties":{"id":{"type":"string",)"
-    R"("minLength":16,"maxLength":128,"pattern":"^[a-zA-Z0-9_-]+$"}}}})";
+constexpr std::string_view payment_identifier_schema =
+    R"({"type":"object","properties":{"id":{"type":"string",)"
+    R"("minLength":16,"maxLength":128,"pattern":"^[a-zA-Z0-9_-]+$"}}})";
 
 void append_member(std::string& json, std::string_view name, std::string_view value) {
   json.append(json.ends_with('{') ? "\"" : ",\"").append(name).append("\":");
@@ -95,7 +95,8 @@ std::string Challenges::common_json(const PricedOperation& operation, const Offe
     json.append(offers_extension(offers)).append(",");
   }
   json.append("\"").append(payment_identifier_extension).append("\":");
-  json.append(payment_identifier).append(",\"").append(binding_extension);
+  json.append(R"({"info":)").append(payment_identifier_info).append(R"(,"schema":)");
+  json.append(payment_identifier_schema).append("},\"").append(binding_extension);
   return json += "\":";
 }
 

@@ -60,7 +60,8 @@ class Challenges {
   OfferCache cache_;
 };
 
-// The reader's part of a payment's echo that we understand: payment-identifier.
+// What every challenge offers beside its offers and its binding, as it has to be echoed.
 inline constexpr std::string_view payment_identifier_extension = "payment-identifier";
+inline constexpr std::string_view payment_identifier_info = R"({"required":false})";
 
 }  // namespace turnpike::x402

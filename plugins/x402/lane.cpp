@@ -70,6 +70,8 @@ class X402BoundLane final : public BoundLane {
   const std::vector<SharedTerms> terms_;  // by operation; null: not offered
   const std::set<SharedTerms> distinct_terms_;
   const DomainSeparators separators_;
+  const OfferedExtension identifier_{std::string(payment_identifier_extension),
+                                     JsonText::parse(std::string(payment_identifier_info)).value()};
   const Word no_body_;
 
   // Anybody may ask for them, so they are made at most once in a while.
@@ -118,6 +120,7 @@ Admission X402BoundLane::admit(const LaneRequest& request, Call& call) {
                     operation,
                     *offered,
                     separators_,
+                    {&identifier_, 1},
                     {operation.route_id, name_of(operation.method), request.path, request.query,
                      request.body.empty() ? no_body_ : sha256(request.body)}};
   if (request.credentials.empty()) {

@@ -432,6 +432,16 @@ TEST_F(LaneTest, ASettledPaymentIsNeverAnsweredWithAChallenge) {
   EXPECT_EQ(settlements_, 1);
 }
 
+TEST_F(LaneTest, WhatWasOfferedIsEchoedAsItWas) {
+  bind(json::array({base_term()}));
+  const std::string first = payment('1');
+  json payload = json::parse(*base64_decode(first, first.size()));
+  payload["extensions"]["payment-identifier"]["info"]["required"] = true;
+  EXPECT_EQ(pay(header_of(payload)), "x402.payment_refused");
+  payload["extensions"].erase("payment-identifier");
+  EXPECT_EQ(pay(header_of(payload)), "200 reply 1");
+}
+
 TEST_F(LaneTest, ARefusedSettlementFreesItsIds) {
   bind(json::array({base_term()}));
   settles_ = false;
