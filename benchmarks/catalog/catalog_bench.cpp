@@ -8,8 +8,8 @@
 
 #include "base/error_envelope.h"
 #include "catalog/view.h"
-#include "hosts/api/reply_fields.h"
-#include "hosts/api/status_table.h"
+#include "hosts/reply_fields.h"
+#include "hosts/status_table.h"
 #include "registry/compile.h"
 
 namespace turnpike {
@@ -46,7 +46,7 @@ std::unique_ptr<catalog::View> view_of(const std::shared_ptr<const registry::Pro
       catalog::ViewOptions{.base_url = "https://api.example.test",
                            .cursor_key = std::string(32, 'k'),
                            .features = {},
-                           .http_status = hosts::api::http_status});
+                           .http_status = hosts::http_status});
 }
 
 void make_view(benchmark::State& state) {
@@ -114,7 +114,7 @@ BENCHMARK(error_envelope);
 
 void reply_fields(benchmark::State& state) {
   for (auto _ : state) {
-    hosts::api::ReplyFields fields;
+    hosts::ReplyFields fields;
     fields.add("Content-Type", "application/json");
     if (!fields.has("Cache-Control")) fields.add("Cache-Control", "private, no-store");
     fields.add("Turnpike-Generation", "gen_3f9a");

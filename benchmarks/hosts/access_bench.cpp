@@ -4,10 +4,10 @@
 
 #include <atomic>
 
-#include "hosts/api/access_log.h"
+#include "hosts/access_log.h"
 #include "hosts/rendering_log.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 namespace {
 
 AccessRecord paid_call() {
@@ -53,6 +53,6 @@ void metrics_and_line_of_a_call(benchmark::State& state) {
 BENCHMARK(metrics_and_line_of_a_call);
 
 }  // namespace
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts
 
 BENCHMARK_MAIN();

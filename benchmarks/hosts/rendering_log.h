@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/sources.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 class RenderingLog final : public base::Log {
  public:
@@ -25,4 +25,4 @@ class RenderingLog final : public base::Log {
   base::SystemClock clock_;
 };
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

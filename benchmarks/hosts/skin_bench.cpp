@@ -21,6 +21,7 @@
 #include "exchange/transfer_slots.h"
 #include "hosts/api/api_host.h"
 #include "hosts/api/gateway_call.h"
+#include "hosts/api/router.h"
 #include "hosts/rendering_log.h"
 #include "identity/accounts.h"
 #include "identity/cached_authenticator.h"
@@ -306,7 +307,7 @@ void Line_route_and_headers(benchmark::State& state) {
   std::vector<HeaderField> fields;
   ParsedRequest request(head, fields);
   BufferResponder responder;
-  const Cors cors({});
+  const Cors cors({}, {});
   measure(state, [&] {
     Turn turn(request, responder, cors, {}, 0);
     benchmark::DoNotOptimize(route(request.path()));
@@ -344,7 +345,7 @@ void Line_reply_headers_and_bytes(benchmark::State& state) {
   std::vector<HeaderField> fields;
   ParsedRequest request(head, fields);
   BufferResponder responder;
-  const Cors cors({});
+  const Cors cors({}, {});
   base::UuidSource ids(gateway().clock, gateway().random);
   Turn turn(request, responder, cors, ids.next(), 0);
   const std::atomic<bool> is_stopping{false};

@@ -27,8 +27,8 @@
 #include "app/version.h"
 #include "base/sources.h"
 #include "hosts/api/api_host.h"
-#include "hosts/api/status_table.h"
 #include "hosts/operator/operator_host.h"
+#include "hosts/status_table.h"
 #include "identity/accounts.h"
 #include "identity/cached_authenticator.h"
 #include "identity/operators.h"
@@ -140,7 +140,7 @@ struct Gateway::Parts {
   std::unique_ptr<LaneRunner> lane_runner;
   std::unique_ptr<Chores> chores;
   std::unique_ptr<GatewayBackend> backend;
-  std::unique_ptr<hosts::api::AccessLog> access_log;
+  std::unique_ptr<hosts::AccessLog> access_log;
   std::unique_ptr<hosts::api::ApiHost> api;
   std::optional<identity::Operators> operators;
   std::unique_ptr<hosts::operators::OperatorHost> operator_host;
@@ -345,7 +345,7 @@ Result<Unit, std::string> Gateway::make_generations() {
       .view = {.base_url = parts_->base_url,
                .cursor_key = parts_->cursor_key,
                .features = {.free_lane = true, .x402 = takes_payments(parts_->lanes)},
-               .http_status = hosts::api::http_status},
+               .http_status = hosts::http_status},
       .calls_per_upstream_max = config_.calls_per_upstream_max,
       .clock = parts_->clock,
       .log = *parts_->log,
@@ -365,7 +365,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
                             *parts_->runtime, parts_->clock, config_.is_durability_relaxed},
       GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max,
                            config_.heavy_transfer_wait_ms});
-  parts_->access_log = hosts::api::make_access_log(*parts_->log, *parts_->metrics);
+  parts_->access_log = hosts::make_access_log(*parts_->log, *parts_->metrics);
   parts_->api = std::make_unique<hosts::api::ApiHost>(
       hosts::api::ApiHostParts{*parts_->backend, *parts_->authenticator, *parts_->ledger,
                                *parts_->statements, *parts_->calls, *parts_->free_counts,

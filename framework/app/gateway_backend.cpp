@@ -58,11 +58,11 @@ Result<Document, base::Error> GatewayBackend::document(std::string_view path) {
   return base::Error{base::ErrorCode::request_not_found, "There is no such document."};
 }
 
-hosts::api::Health GatewayBackend::health() {
+hosts::Health GatewayBackend::health() {
   const auto program = parts_.generations.published().current();
   const std::string refusal = parts_.generations.last_refusal();
   const ledger::LedgerHealth ledger = parts_.ledger.health();
-  hosts::api::Health health;
+  hosts::Health health;
   // A refused reload is told, but the program that serves is still ready.
   health.checks.push_back({"registry", program != nullptr,
                            program != nullptr

@@ -12,13 +12,13 @@
 #include "exchange/charge_rules.h"
 #include "exchange/loop_state.h"
 #include "exchange/transfer_slots.h"
-#include "hosts/api/backend.h"
+#include "hosts/backend.h"
 #include "ledger/escrow_ledger.h"
 #include "runtime/runtime.h"
 
 namespace turnpike::app {
 
-class GatewayBackend final : public hosts::api::Backend {
+class GatewayBackend final : public hosts::Backend {
  public:
   struct Parts {
     const Generations& generations;
@@ -40,7 +40,7 @@ class GatewayBackend final : public hosts::api::Backend {
                          exchange::ReplyWriter& writer) override;
   std::shared_ptr<const catalog::View> view() override;
   Result<Document, base::Error> document(std::string_view path) override;
-  hosts::api::Health health() override;
+  hosts::Health health() override;
 
   // Lets every loop take over the newest program, so that an idle one keeps no old one alive.
   void refresh_loops();

@@ -1,4 +1,4 @@
-#include "hosts/api/access_log.h"
+#include "hosts/access_log.h"
 
 #include <string>
 #include <vector>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 namespace {
 
 using testing::HasSubstr;
@@ -85,4 +85,4 @@ TEST_F(AccessLogTest, StatusesOutsideTheClassesAreCountedAsNone) {
 }
 
 }  // namespace
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

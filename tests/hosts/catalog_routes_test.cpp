@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hosts/api/status_table.h"
 #include "hosts/host_fixture.h"
+#include "hosts/status_table.h"
 #include "registry/compile.h"
 
 namespace turnpike::tests {
@@ -35,12 +35,12 @@ class CatalogRoutesTest : public HostFixture {
     generation.id = generation_id;
     generation.epoch_id = "ep_01";
     generation.payload_hash = (*program)->payload_hash();
-    backend_.set_view(std::make_shared<catalog::View>(
-        registry::Installed{*program, generation}, readiness_,
-        catalog::ViewOptions{.base_url = "http://" + address_,
-                             .cursor_key = std::string(32, 'k'),
-                             .features = {},
-                             .http_status = hosts::api::http_status}));
+    backend_.set_view(
+        std::make_shared<catalog::View>(registry::Installed{*program, generation}, readiness_,
+                                        catalog::ViewOptions{.base_url = "http://" + address_,
+                                                             .cursor_key = std::string(32, 'k'),
+                                                             .features = {},
+                                                             .http_status = hosts::http_status}));
   }
 
   std::shared_ptr<AllReady> readiness_ = std::make_shared<AllReady>();

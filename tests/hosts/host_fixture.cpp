@@ -215,7 +215,7 @@ Result<ledger::UsageSummary, base::Error> ScriptedStatements::summary(
   return sums;
 }
 
-void RecordingAccessLog::write(const hosts::api::AccessRecord& record) noexcept {
+void RecordingAccessLog::write(const hosts::AccessRecord& record) noexcept {
   const std::lock_guard lock(mutex_);
   records_.push_back({std::string(record.request_id), std::string(record.client_request_id),
                       std::string(record.method), std::string(record.path),

@@ -23,7 +23,7 @@ namespace turnpike::tests {
 
 // Answers /v1/gateway/<script>... :
 //   reply, empty, long, chunked, cut, gone, throw, refuse/<code>, challenge, echo, many-headers
-class ScriptedBackend final : public hosts::api::Backend {
+class ScriptedBackend final : public hosts::Backend {
  public:
   exchange::Served serve(const exchange::Invocation& invocation,
                          exchange::ReplyWriter& writer) override;
@@ -36,7 +36,7 @@ class ScriptedBackend final : public hosts::api::Backend {
       return base::Error{base::ErrorCode::request_not_found, "There is none.", 0};
     return Document{"application/did+json", "{}"};
   }
-  hosts::api::Health health() override {
+  hosts::Health health() override {
     const std::lock_guard lock(mutex_);
     return health_;
   }
@@ -45,7 +45,7 @@ class ScriptedBackend final : public hosts::api::Backend {
     const std::lock_guard lock(mutex_);
     view_ = std::move(view);
   }
-  void set_health(hosts::api::Health health) {
+  void set_health(hosts::Health health) {
     const std::lock_guard lock(mutex_);
     health_ = std::move(health);
   }
@@ -53,7 +53,7 @@ class ScriptedBackend final : public hosts::api::Backend {
  private:
   std::mutex mutex_;
   std::shared_ptr<const catalog::View> view_;
-  hosts::api::Health health_;
+  hosts::Health health_;
 };
 
 // Knows the tokens "good", "other", "suspended", "closed", "provisioning" and "failed", each of the
@@ -109,16 +109,16 @@ class ScriptedCalls final : public ledger::Calls {
 
 struct LoggedRequest {
   std::string request_id, client_request_id, method, path, route, lane;
-  hosts::api::Endpoint endpoint;
+  hosts::Endpoint endpoint;
   int status;
   std::optional<base::ErrorCode> error;
   std::uint64_t reply_bytes;
   bool is_whole;
 };
 
-class RecordingAccessLog final : public hosts::api::AccessLog {
+class RecordingAccessLog final : public hosts::AccessLog {
  public:
-  void write(const hosts::api::AccessRecord& record) noexcept override;
+  void write(const hosts::AccessRecord& record) noexcept override;
   // Waits for the record of a request: it is written after the reply has left.
   LoggedRequest wait_for(const std::string& request_id);
 

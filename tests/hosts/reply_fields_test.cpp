@@ -1,10 +1,10 @@
-#include "hosts/api/reply_fields.h"
+#include "hosts/reply_fields.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 namespace {
 
 std::string value_of(const ReplyFields& fields, std::string_view name) {
@@ -49,4 +49,4 @@ TEST(ReplyFieldsTest, FindsNamesInAnyCase) {
 }
 
 }  // namespace
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

@@ -1,4 +1,4 @@
-#include "hosts/api/status_table.h"
+#include "hosts/status_table.h"
 
 #include <map>
 #include <set>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 namespace {
 
 using base::ErrorCode;
@@ -81,4 +81,4 @@ TEST(StatusTableTest, PaymentRequiredNeverAdvisesToWait) {
 }
 
 }  // namespace
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

@@ -68,9 +68,15 @@ const std::map<std::string, std::set<std::string>>& arrows() {
        {"sdk", "base", "crypto", "runtime", "registry", "ledger", "identity", "plugin"}},
       {"catalog", {"sdk", "base", "crypto", "runtime", "registry", "quota"}},
       {"hosts/operator", {"sdk", "base", "crypto", "runtime", "wire", "identity", "ledger"}},
+      {"hosts",
+       {"sdk", "base", "crypto", "runtime", "wire", "registry", "identity", "exchange",
+        "catalog"}},
       {"hosts/api",
        {"sdk", "base", "crypto", "runtime", "wire", "registry", "ledger", "identity", "quota",
-        "exchange", "catalog"}},
+        "exchange", "catalog", "hosts"}},
+      {"hosts/mcp",
+       {"sdk", "base", "crypto", "runtime", "wire", "registry", "identity", "exchange", "catalog",
+        "hosts"}},
   };
   return allowed;
 }

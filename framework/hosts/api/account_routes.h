@@ -13,8 +13,8 @@
 #include <turnpike/result.h>
 
 #include "exchange/choose_lane.h"
-#include "hosts/api/backend.h"
-#include "hosts/api/turn.h"
+#include "hosts/backend.h"
+#include "hosts/turn.h"
 #include "identity/authenticator.h"
 #include "ledger/calls.h"
 #include "ledger/ledger.h"

@@ -3,12 +3,24 @@
 #include <utility>
 
 #include "hosts/api/gateway_call.h"
-#include "hosts/api/turn.h"
+#include "hosts/api/router.h"
+#include "hosts/turn.h"
 #include "registry/program.h"
 
 namespace turnpike::hosts::api {
 
 namespace {
+
+constexpr CorsHeaders cors_headers = {
+    .exposed =
+        "ETag, Idempotent-Replayed, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, "
+        "RateLimit-Policy, Retry-After, Server-Timing, Turnpike-Credits-Charged, "
+        "Turnpike-Credits-Remaining, Turnpike-Generation, Turnpike-Lane, Turnpike-Reply-From, "
+        "WWW-Authenticate, X-Request-Id",
+    // The first is what the official x402 client sends, oddly, in its paid request.
+    .requested =
+        "Access-Control-Expose-Headers, Authorization, Content-Type, Idempotency-Key, "
+        "If-None-Match, PAYMENT-SIGNATURE, X-Request-Id"};
 
 base::Error make_error(base::ErrorCode code, std::string message) {
   base::Error error;
@@ -23,7 +35,7 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
     : backend_(parts.backend),
       clock_(parts.clock),
       access_log_(parts.access_log),
-      cors_(std::move(settings.cors_origins)),
+      cors_(std::move(settings.cors_origins), cors_headers),
       public_routes_(parts.backend, parts.runtime.pool(), parts.clock, std::move(settings.build),
                      std::move(settings.reference)),
       account_routes_({parts.authenticator, parts.ledger, parts.statements, parts.calls,
@@ -153,6 +165,9 @@ void ApiHost::dispatch_fixed(Turn& turn, Endpoint endpoint, const std::string& p
     case Endpoint::gateway:
     case Endpoint::none:
       return;  // answered by dispatch()
+    case Endpoint::mcp:
+    case Endpoint::mcp_x402:
+      return;  // of another host
   }
 }
 

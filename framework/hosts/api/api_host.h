@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "hosts/api/access_log.h"
+#include "hosts/access_log.h"
 #include "hosts/api/account_routes.h"
-#include "hosts/api/backend.h"
-#include "hosts/api/cors.h"
 #include "hosts/api/public_routes.h"
+#include "hosts/backend.h"
+#include "hosts/cors.h"
 #include "runtime/runtime.h"
 #include "wire/server.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/crash_points.h"
 #include "base/error_envelope.h"
-#include "hosts/api/status_table.h"
+#include "hosts/status_table.h"
 
 namespace turnpike::hosts::api {
 

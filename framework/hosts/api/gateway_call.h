@@ -7,7 +7,7 @@
 
 #include "exchange/invocation.h"
 #include "exchange/reply.h"
-#include "hosts/api/turn.h"
+#include "hosts/turn.h"
 
 namespace turnpike::hosts::api {
 

@@ -1,11 +1,6 @@
 #include "hosts/api/public_routes.h"
 
-#include <algorithm>
 #include <utility>
-
-#include <nlohmann/json.hpp>
-
-#include <turnpike/abi.h>
 
 #include "hosts/api/query.h"
 
@@ -13,42 +8,13 @@ namespace turnpike::hosts::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // Kept by caches, but asked about before each use: readiness is live, and a 304 is cheap.
 constexpr std::string_view revalidate = "public, no-cache";
 constexpr std::int64_t render_timeout_ms = 30'000;
 
-// If-None-Match compares weakly (RFC 9110 section 13.1.2).
-bool names_etag(std::string_view if_none_match, std::string_view etag) noexcept {
-  while (!if_none_match.empty()) {
-    const std::size_t end = std::min(if_none_match.find(','), if_none_match.size());
-    std::string_view one = if_none_match.substr(0, end);
-    if_none_match.remove_prefix(std::min(end + 1, if_none_match.size()));
-    while (!one.empty() && (one.front() == ' ' || one.front() == '\t')) one.remove_prefix(1);
-    while (!one.empty() && (one.back() == ' ' || one.back() == '\t')) one.remove_suffix(1);
-    if (one.starts_with("W/")) one.remove_prefix(2);
-    if (one == etag || one == "*") return true;
-  }
-  return false;
-}
-
-// A document with its validator, or 304.
-void send_validated(Turn& turn, std::string_view content_type, std::string_view body,
-                    std::string_view etag, ReplyFields& fields) {
-  fields.add("ETag", etag);
-  fields.add("Cache-Control", revalidate);
-  if (names_etag(turn.if_none_match(), etag)) {
-    turn.send(304, fields, {});
-    return;
-  }
-  fields.add("Content-Type", content_type);
-  turn.send(200, fields, body);
-}
-
 void send_document(Turn& turn, const catalog::Document& document) {
   ReplyFields fields;
-  send_validated(turn, json_type, document->body, document->etag, fields);
+  turn.send_validated(json_type, document->body, document->etag, revalidate, fields);
 }
 
 void send_or_refuse(Turn& turn, const Result<catalog::Document, base::Error>& document) {
@@ -88,46 +54,18 @@ PublicRoutes::View PublicRoutes::view_for(Turn& turn) const {
   return view;
 }
 
-void PublicRoutes::health(Turn& turn) const {
-  if (!takes_no_query(turn)) return;
-  turn.send_json(200, R"({"status":"ok"})", "no-store");
-}
+void PublicRoutes::health(Turn& turn) const { answer(turn, liveness_document()); }
 
 void PublicRoutes::readiness(Turn& turn) const {
-  if (!takes_no_query(turn)) return;
-  const Health health = backend_.health();
-  Json checks = Json::array();
-  bool is_ready = true;
-  for (const HealthCheck& check : health.checks) {
-    Json entry = {{"name", check.name}, {"ready", check.ready}};
-    if (!check.detail.empty()) entry["detail"] = check.detail;
-    checks.push_back(std::move(entry));
-    is_ready = is_ready && check.ready;
-  }
-  const Json body = {{"status", is_ready ? "ready" : "not_ready"},
-                     {"checks", std::move(checks)},
-                     {"relaxed", health.relaxed}};
-  turn.send_json(is_ready ? 200 : 503, body.dump(-1, ' ', false, Json::error_handler_t::replace),
-                 "no-store");
+  answer(turn, readiness_document(backend_.health()));
 }
 
 void PublicRoutes::version(Turn& turn) const {
-  if (!takes_no_query(turn)) return;
-  Json body = {{"version", build_.version},
-               {"build", build_.build},
-               {"abi", abi_number},
-               {"api_version", "0.2.36"},
-               {"environment", build_.environment},
-               {"generation", nullptr}};
-  if (const View view = backend_.view()) {
-    const registry::Generation& generation = view->generation();
-    body["generation"] = {{"epoch_id", generation.epoch_id},
-                          {"id", generation.id},
-                          {"sequence", generation.sequence},
-                          {"codec", "canonical_json_v1"},
-                          {"payload_hash", generation.payload_hash}};
-  }
-  turn.send_json(200, body.dump(), "no-store");
+  answer(turn, version_document(build_, backend_.view().get()));
+}
+
+void PublicRoutes::answer(Turn& turn, const ServiceDocument& document) {
+  if (takes_no_query(turn)) turn.send_json(document.status, document.body, "no-store");
 }
 
 void PublicRoutes::openapi(Turn& turn) const {
@@ -170,7 +108,7 @@ void PublicRoutes::reference(Turn& turn, std::string_view file) const {
   fields.add("Content-Security-Policy", reference_.content_security_policy());
   fields.add("X-Content-Type-Options", "nosniff");
   fields.add("Referrer-Policy", "no-referrer");
-  send_validated(turn, found->content_type, found->body, found->etag, fields);
+  turn.send_validated(found->content_type, found->body, found->etag, revalidate, fields);
 }
 
 void PublicRoutes::capabilities(Turn& turn) const {

@@ -7,19 +7,13 @@
 #include <string_view>
 
 #include "catalog/view.h"
-#include "hosts/api/backend.h"
 #include "hosts/api/reference_page.h"
-#include "hosts/api/turn.h"
+#include "hosts/backend.h"
+#include "hosts/service_documents.h"
+#include "hosts/turn.h"
 #include "runtime/pool.h"
 
 namespace turnpike::hosts::api {
-
-// What /version says beside the generation.
-struct BuildInfo {
-  std::string version;      // of the release: "0.1.0"
-  std::string build;        // commit, or "unknown"
-  std::string environment;  // "development"
-};
 
 class PublicRoutes {
  public:
@@ -42,6 +36,7 @@ class PublicRoutes {
   using View = std::shared_ptr<const catalog::View>;
   // False when the request was refused: a query where none is taken.
   static bool takes_no_query(Turn& turn);
+  static void answer(Turn& turn, const ServiceDocument& document);
   // Null when it was refused: there is no valid program.
   [[nodiscard]] View view_for(Turn& turn) const;
 

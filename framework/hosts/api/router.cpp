@@ -34,14 +34,6 @@ constexpr std::array<FixedRoute, 16> fixed_routes = {{
 
 }  // namespace
 
-std::string_view name_of(Endpoint endpoint) noexcept {
-  constexpr std::array<std::string_view, endpoint_count> names = {
-      "none",         "health",     "readiness",   "version",      "openapi",        "reference",
-      "capabilities", "capability", "inventory",   "auth_context", "credit_balance", "billing",
-      "usage",        "call",       "free_quotas", "well_known",   "gateway"};
-  return names[static_cast<std::size_t>(endpoint)];
-}
-
 Routed route(std::string_view path) noexcept {
   if (path.starts_with("/v1/gateway/")) return {Endpoint::gateway, {}};
   for (const FixedRoute& fixed : fixed_routes) {

@@ -2,35 +2,11 @@
 // /v1/gateway/ belongs to the registry. Pure functions over raw paths; any Thread.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
+#include "hosts/endpoint.h"
+
 namespace turnpike::hosts::api {
-
-enum class Endpoint : std::uint8_t {
-  none,
-  health,
-  readiness,
-  version,
-  openapi,
-  reference,
-  capabilities,
-  capability,
-  inventory,
-  auth_context,
-  credit_balance,
-  billing,
-  usage,
-  call,
-  free_quotas,
-  well_known,
-  gateway,
-};
-
-inline constexpr std::size_t endpoint_count = 17;
-
-// For logs and metrics.
-std::string_view name_of(Endpoint endpoint) noexcept;
 
 struct Routed {
   Endpoint endpoint = Endpoint::none;

@@ -207,7 +207,7 @@ TEST_F(LaneOffersTest, AMissingAllowanceIs412WithAChallengeAndThePaymentStaysGoo
   verification_ = {{"isValid", false}, {"invalidReason", "permit2_allowance_required"}};
   const Admission admission = call(payment);
   const auto& refusal = std::get<Refusal>(admission);
-  EXPECT_EQ(refusal.code, "x402.allowance_required");  // 412, says hosts/api/status_table.cpp
+  EXPECT_EQ(refusal.code, "x402.allowance_required");  // 412, says hosts/status_table.cpp
   const json challenge = decoded(refusal.headers, "PAYMENT-REQUIRED");
   EXPECT_EQ(challenge["error"], "permit2_allowance_required");
   EXPECT_EQ(challenge["accepts"].size(), 1u);

@@ -1,10 +1,10 @@
-#include "hosts/api/access_log.h"
+#include "hosts/access_log.h"
 
 #include <array>
 #include <string>
 #include <vector>
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 namespace {
 
@@ -83,4 +83,4 @@ std::unique_ptr<AccessLog> make_access_log(base::Log& log, base::Metrics& metric
   return std::make_unique<LoggedAccess>(log, metrics);
 }
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

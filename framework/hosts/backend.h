@@ -1,8 +1,8 @@
-// Backend: what the API host asks of the program in service. The composition root implements it: it
-// knows the published Service and View of the generation, pins them for a call, and knows how the
-// parts of the process are doing.
+// Backend: what the public hosts ask of the program in service. The composition root implements it:
+// it knows the published Service and View of the generation, pins them for a call, and knows how
+// the parts of the process are doing.
 //
-// Owned by app/, outlives the host; called from all loop Threads, on the fiber of a request.
+// Owned by app/, outlives the hosts; called from all loop Threads, on the fiber of a request.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 #include "catalog/view.h"
 #include "exchange/serve.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 // One thing that the gateway needs in order to serve.
 struct HealthCheck {
@@ -44,4 +44,4 @@ class Backend {
   [[nodiscard]] virtual Health health() = 0;
 };
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

@@ -1,6 +1,6 @@
-#include "hosts/api/status_table.h"
+#include "hosts/status_table.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 // A switch without default: the compiler refuses a code that has no status.
 int http_status(base::ErrorCode code) noexcept {
@@ -70,4 +70,4 @@ int http_status(base::ErrorCode code) noexcept {
   return 500;
 }
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "hosts/api/router.h"
+#include "hosts/endpoint.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 struct AccessRecord {
   std::string_view request_id;
@@ -48,4 +48,4 @@ class AccessLog {
 // outlive it.
 std::unique_ptr<AccessLog> make_access_log(base::Log& log, base::Metrics& metrics);
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

@@ -1,10 +1,10 @@
-#include "hosts/api/reply_fields.h"
+#include "hosts/reply_fields.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 namespace {
 
@@ -66,4 +66,4 @@ bool ReplyFields::has(std::string_view name) const noexcept {
   });
 }
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

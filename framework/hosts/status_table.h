@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 int http_status(base::ErrorCode code) noexcept;
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

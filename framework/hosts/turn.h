@@ -1,4 +1,4 @@
-// Turn: one request on its way through the API host: its ids, the headers of it that matter here,
+// Turn: one request on its way through a public host: its ids, the headers of it that matter here,
 // and the one way to answer it outside of the gateway routes. Every reply leaves through it, so
 // none goes without X-Request-Id and cross-origin fields, and each ends in the access log.
 //
@@ -12,13 +12,12 @@
 
 #include "base/error.h"
 #include "base/ids.h"
-#include "hosts/api/access_log.h"
-#include "hosts/api/cors.h"
-#include "hosts/api/reply_fields.h"
-#include "hosts/api/router.h"
+#include "hosts/access_log.h"
+#include "hosts/cors.h"
+#include "hosts/reply_fields.h"
 #include "wire/server.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 inline constexpr std::string_view json_type = "application/json";
 
@@ -42,7 +41,6 @@ class Turn {
   [[nodiscard]] std::string_view client_request_id() const noexcept { return client_request_id_; }
   [[nodiscard]] std::string_view content_type() const noexcept { return content_type_; }
   [[nodiscard]] std::string_view idempotency_key() const noexcept { return idempotency_key_; }
-  [[nodiscard]] std::string_view if_none_match() const noexcept { return if_none_match_; }
   [[nodiscard]] std::string_view origin() const noexcept { return origin_; }
   // A header that may come once came twice, or is not in its form: what to refuse with.
   [[nodiscard]] const std::string& header_problem() const noexcept { return header_problem_; }
@@ -52,6 +50,9 @@ class Turn {
 
   bool send(int status, ReplyFields& fields, std::string_view body);
   bool send_json(int status, std::string_view body, std::string_view cache_control);
+  // A document with its validator, or 304 for who has it (RFC 9110 section 13.1.2).
+  bool send_validated(std::string_view content_type, std::string_view body, std::string_view etag,
+                      std::string_view cache_control, ReplyFields& fields);
   bool refuse(const base::Error& error, const RefusalNotes& notes = {});
 
   // Copies what the exchange says about the call into the record: its views end with the program.
@@ -77,4 +78,4 @@ class Turn {
   std::array<char, 32> lane_{};
 };
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

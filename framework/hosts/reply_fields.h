@@ -10,7 +10,7 @@
 
 #include <turnpike/message.h>
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 class ReplyFields {
  public:
@@ -38,4 +38,4 @@ class ReplyFields {
   std::size_t text_used_ = 0;
 };
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

@@ -1,12 +1,12 @@
-#include "hosts/api/turn.h"
+#include "hosts/turn.h"
 
 #include <algorithm>
 
 #include "base/error_envelope.h"
 #include "base/limits.h"
-#include "hosts/api/status_table.h"
+#include "hosts/status_table.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 namespace {
 
@@ -26,6 +26,20 @@ bool is_client_request_id(std::string_view text) noexcept {
 bool is_idempotency_key(std::string_view text) noexcept {
   return !text.empty() && text.size() <= base::limits::idempotency_key_bytes_max &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
+}
+
+// If-None-Match compares weakly (RFC 9110 section 13.1.2).
+bool names_etag(std::string_view if_none_match, std::string_view etag) noexcept {
+  while (!if_none_match.empty()) {
+    const std::size_t end = std::min(if_none_match.find(','), if_none_match.size());
+    std::string_view one = if_none_match.substr(0, end);
+    if_none_match.remove_prefix(std::min(end + 1, if_none_match.size()));
+    while (!one.empty() && (one.front() == ' ' || one.front() == '\t')) one.remove_prefix(1);
+    while (!one.empty() && (one.back() == ' ' || one.back() == '\t')) one.remove_suffix(1);
+    if (one.starts_with("W/")) one.remove_prefix(2);
+    if (one == etag || one == "*") return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -94,6 +108,16 @@ bool Turn::send_json(int status, std::string_view body, std::string_view cache_c
   return send(status, fields, body);
 }
 
+bool Turn::send_validated(std::string_view content_type, std::string_view body,
+                          std::string_view etag, std::string_view cache_control,
+                          ReplyFields& fields) {
+  fields.add("ETag", etag);
+  fields.add("Cache-Control", cache_control);
+  if (names_etag(if_none_match_, etag)) return send(304, fields, {});
+  fields.add("Content-Type", content_type);
+  return send(200, fields, body);
+}
+
 bool Turn::refuse(const base::Error& error, const RefusalNotes& notes) {
   const int status = http_status(error.code);
   ReplyFields fields;
@@ -120,4 +144,4 @@ void Turn::log(AccessLog& access_log, std::int64_t ended_ns) {
   access_log.write(record);
 }
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

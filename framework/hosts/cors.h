@@ -6,15 +6,21 @@
 #include <string_view>
 #include <vector>
 
-#include "hosts/api/reply_fields.h"
+#include "hosts/reply_fields.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
+
+// What a host's pages may read of its replies, and send in its requests.
+struct CorsHeaders {
+  std::string_view exposed;
+  std::string_view requested;
+};
 
 class Cors {
  public:
   // Exact origins such as "https://app.example"; "*" alone allows all; empty allows none.
   // Credentials in the sense of the protocol (cookies) are never allowed: none are used.
-  explicit Cors(std::vector<std::string> origins);
+  Cors(std::vector<std::string> origins, CorsHeaders headers);
 
   // Adds what a reply to a request from `origin` says; empty: the request named none.
   void add_reply_fields(std::string_view origin, ReplyFields& fields) const;
@@ -26,7 +32,8 @@ class Cors {
   [[nodiscard]] bool add_origin(std::string_view origin, ReplyFields& fields) const;
 
   std::vector<std::string> origins_;
+  CorsHeaders headers_;
   bool allows_all_ = false;
 };
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts
