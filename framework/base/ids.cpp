@@ -193,4 +193,21 @@ std::optional<std::string> from_base64url(std::string_view text) {
   return bytes;
 }
 
+std::string base64(std::string_view bytes) {
+  std::string text = base64url(bytes);
+  std::replace(text.begin(), text.end(), '-', '+');
+  std::replace(text.begin(), text.end(), '_', '/');
+  text.append((4 - text.size() % 4) % 4, '=');
+  return text;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  if (text.size() % 4 != 0 || text.find_first_of("-_") != text.npos) return std::nullopt;
+  for (int padding = 0; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);
+  std::string digits(text);
+  std::replace(digits.begin(), digits.end(), '+', '-');
+  std::replace(digits.begin(), digits.end(), '/', '_');
+  return from_base64url(digits);
+}
+
 }  // namespace turnpike::base

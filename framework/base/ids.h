@@ -42,10 +42,12 @@ std::string rfc3339(std::int64_t unix_ms);
 std::optional<std::int64_t> parse_rfc3339(std::string_view text) noexcept;
 
 // Lower-case hex, base62 (0-9A-Za-z, fixed width, most significant first), base64url without
-// padding.
+// padding, base64 with it. What is read must be the canonical form.
 std::string hex(std::span<const std::uint8_t> bytes);
 std::string base62(std::span<const std::uint8_t> bytes, std::size_t width);
 std::string base64url(std::string_view bytes);
 std::optional<std::string> from_base64url(std::string_view text);
+std::string base64(std::string_view bytes);
+std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace turnpike::base

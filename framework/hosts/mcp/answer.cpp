@@ -1,0 +1,110 @@
+#include "hosts/mcp/answer.h"
+
+#include "base/canonical_json.h"
+
+namespace turnpike::hosts::mcp {
+namespace {
+
+constexpr std::string_view blanks = " \t";
+
+std::string_view trimmed(std::string_view text) noexcept {
+  const std::size_t begin = text.find_first_not_of(blanks);
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+// "q=0", "q=0.000": not acceptable (RFC 9110 section 12.4.2).
+bool is_refused(std::string_view parameters) noexcept {
+  while (!parameters.empty()) {
+    const std::size_t end = std::min(parameters.find(';'), parameters.size());
+    const std::string_view one = trimmed(parameters.substr(0, end));
+    parameters.remove_prefix(std::min(end + 1, parameters.size()));
+    if (one.size() < 3 || (one[0] != 'q' && one[0] != 'Q') || one[1] != '=') continue;
+    return one.substr(2).find_first_not_of("0.") == one.npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string server_info_member(std::string_view version) {
+  std::string member = R"("io.modelcontextprotocol/serverInfo":{"name":"turnpike",)"
+                       R"("title":"Turnpike","version":)";
+  base::append_canonical_string(member, version);
+  return member += '}';
+}
+
+std::string result_text(std::string_view id, Era era, const RpcResult& result,
+                        std::string_view server_info) {
+  const std::string_view members = result.kept != nullptr ? *result.kept : result.members;
+  std::string out;
+  out.reserve(members.size() + result.meta.size() + server_info.size() + id.size() + 160);
+  out.append(R"({"jsonrpc":"2.0","id":)").append(id).append(R"(,"result":{)");
+  bool is_first = true;
+  const auto next = [&] {
+    if (!is_first) out += ',';
+    is_first = false;
+  };
+  if (era == Era::modern && result.is_complete) {
+    next();
+    out += R"("resultType":"complete")";
+  }
+  if (!members.empty()) {
+    next();
+    out += members;
+  }
+  if (era == Era::modern && result.ttl_ms) {
+    next();
+    out += R"("ttlMs":)";
+    base::append_canonical_integer(out, *result.ttl_ms);
+    out += R"(,"cacheScope":"public")";
+  }
+  const bool shows_server = era == Era::modern;
+  if (shows_server || !result.meta.empty()) {
+    next();
+    out += R"("_meta":{)";
+    if (shows_server) out += server_info;
+    if (shows_server && !result.meta.empty()) out += ',';
+    out.append(result.meta).append("}");
+  }
+  return out += "}}";
+}
+
+std::string as_event(std::string_view json) {
+  return std::string("event: message\ndata: ").append(json).append("\n\n");
+}
+
+bool wants_event_stream(std::string_view accept) noexcept {
+  bool takes_stream = false;
+  while (!accept.empty()) {
+    const std::size_t end = std::min(accept.find(','), accept.size());
+    const std::string_view one = accept.substr(0, end);
+    accept.remove_prefix(std::min(end + 1, accept.size()));
+    const std::size_t type_end = std::min(one.find(';'), one.size());
+    const std::string_view type = trimmed(one.substr(0, type_end));
+    if (is_refused(one.substr(type_end))) continue;
+    if (type == "application/json" || type == "application/*" || type == "*/*") return false;
+    takes_stream = takes_stream || type == "text/event-stream";
+  }
+  return takes_stream;
+}
+
+RpcResult tool_result(std::string_view structured, bool is_error) {
+  RpcResult result;
+  result.members.reserve(structured.size() * 5 / 2 + 96);
+  result.members = R"("content":[{"type":"text","text":)";
+  base::append_canonical_string(result.members, structured);
+  result.members.append(R"(}],"structuredContent":)").append(structured);
+  result.members += is_error ? R"(,"isError":true)" : R"(,"isError":false)";
+  return result;
+}
+
+RpcResult text_result(std::string_view text, bool is_error) {
+  RpcResult result;
+  result.members = R"("content":[{"type":"text","text":)";
+  base::append_canonical_string(result.members, text);
+  result.members += is_error ? R"(}],"isError":true)" : R"(}],"isError":false)";
+  return result;
+}
+
+}  // namespace turnpike::hosts::mcp

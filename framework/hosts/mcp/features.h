@@ -1,0 +1,54 @@
+// Features: what an MCP host offers beside its protocol: tools, resources, prompts. The service has
+// its own; the build that the official suite judges brings the suite's. Not a slot for plugins.
+//
+// All outlive the host; called on the fibers of all loop Threads at once, may suspend.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hosts/mcp/tool.h"
+#include "hosts/mcp/toolset.h"
+
+namespace turnpike::hosts::mcp {
+
+class Toolsets {
+ public:
+  virtual ~Toolsets() = default;
+  // Of the generation in service; never null.
+  [[nodiscard]] virtual std::shared_ptr<const Toolset> toolset() = 0;
+};
+
+class Resources {
+ public:
+  virtual ~Resources() = default;
+  // Results of resources/list and resources/templates/list; `cursor` null: the first page. Error:
+  // -32602 for a cursor that is none of ours.
+  virtual Answer list(const RpcRequest& request, const std::string* cursor) const = 0;
+  virtual Answer templates(const RpcRequest& request, const std::string* cursor) const = 0;
+  // Error: -32602 with data {"uri"}, which a legacy answer turns into -32002.
+  virtual Answer read(const RpcRequest& request, const std::string& uri) const = 0;
+};
+
+class Prompts {
+ public:
+  virtual ~Prompts() = default;
+  virtual Answer list(const RpcRequest& request, const std::string* cursor) const = 0;
+  // `arguments` is an object. Error: -32602 for an unknown prompt or a missing argument.
+  virtual Answer get(const RpcRequest& request, const std::string& name,
+                     const Json& arguments) const = 0;
+};
+
+struct Features {
+  Toolsets& toolsets;
+  const Resources& resources;
+  const Prompts& prompts;
+  // Legacy requests that are answered with an empty result and do nothing.
+  std::vector<std::string> acknowledged = {};
+  // Of the handshake and of server/discover: an object without promises that need a stream.
+  std::string capabilities = R"({"tools":{},"resources":{},"prompts":{}})";
+};
+
+}  // namespace turnpike::hosts::mcp

@@ -1,0 +1,69 @@
+// JSON-RPC 2.0 as MCP uses it over HTTP: one request or notification per POST, objects as params,
+// ids that are strings or integers (mcp.md 2.1, 2.3, 6). Reading is bounded in depth and in the
+// number of values, so a hostile text costs no more than a few times its length.
+//
+// Values and pure functions; any Thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include <turnpike/result.h>
+
+namespace turnpike::hosts::mcp {
+
+using Json = nlohmann::json;
+
+inline constexpr int message_depth_max = 64;
+inline constexpr std::size_t message_values_max = 50'000;
+
+// The codes that answers may carry (mcp.md section 6).
+enum class RpcCode : std::int32_t {
+  parse_error = -32700,
+  invalid_request = -32600,
+  method_not_found = -32601,
+  invalid_params = -32602,
+  internal_error = -32603,
+  resource_not_found_legacy = -32002,
+  header_mismatch = -32020,
+  capability_missing = -32021,
+  version_unsupported = -32022,
+};
+
+struct RpcError {
+  RpcCode code = RpcCode::internal_error;
+  std::string message;
+  int http_status = 200;
+  Json data = nullptr;  // null: none
+};
+
+struct Message {
+  std::string id;  // JSON text, as it is sent back; empty: a notification
+  std::string method;
+  Json params;  // an object; empty when there were none
+
+  [[nodiscard]] bool is_notification() const noexcept { return id.empty(); }
+};
+
+// Errors: not JSON or beyond the bounds (-32700), not one request or notification (-32600), params
+// that are no object (-32602); all with 400.
+Result<Message, RpcError> read_message(std::string_view body);
+
+// The same bounds, for JSON inside of a message's strings.
+Result<Json, RpcError> read_json(std::string_view text);
+
+// The error object as the answer to `id` (JSON text; empty: it could not be read).
+std::string error_text(std::string_view id, const RpcError& error);
+
+// `value` as JSON text; bytes that are not UTF-8 become U+FFFD.
+std::string text_of(const Json& value);
+
+// A member of `object`, or null when it has none of this name or is no object.
+const Json* find(const Json& object, const char* name) noexcept;
+// The same, of a string.
+const std::string* find_text(const Json& object, const char* name) noexcept;
+
+}  // namespace turnpike::hosts::mcp

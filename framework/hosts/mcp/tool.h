@@ -1,0 +1,49 @@
+// Tool: what a model may call. Feature: a tool, a family of resources or of prompts that a host
+// offers; the service's own and, in the build that the official suite judges, the suite's.
+//
+// Owned by the host or, when they come from the registry, by a Toolset; called on the fibers of all
+// loop Threads at once, may suspend.
+#pragma once
+
+#include <atomic>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hosts/mcp/answer.h"
+#include "hosts/mcp/envelope.h"
+#include "hosts/mcp/json_rpc.h"
+#include "hosts/turn.h"
+
+namespace turnpike::hosts::mcp {
+
+// The two endpoints: `POST /` for callers with an account, `POST /x402` for those who pay per call.
+enum class Door : std::uint8_t { account, payment };
+
+// A request whose envelope is right. Valid until it is answered.
+struct RpcRequest {
+  const Message& message;
+  Era era;
+  Door door;
+  Turn& turn;
+  const std::atomic<bool>& is_stopping;
+
+  [[nodiscard]] const Json* meta(const char* name) const noexcept {
+    const Json* const all = find(message.params, "_meta");
+    return all == nullptr ? nullptr : find(*all, name);
+  }
+};
+
+class Tool {
+ public:
+  virtual ~Tool() = default;
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] virtual bool is_at(Door door) const noexcept = 0;
+  // The tool object of tools/list, as JSON (mcp.md 5.1, 5.3).
+  [[nodiscard]] virtual std::string card(Door door) const = 0;
+  [[nodiscard]] virtual std::span<const MirroredArgument> mirrored() const noexcept { return {}; }
+  // `arguments` is an object. What the model could correct is a result with `isError`.
+  virtual Answer call(const RpcRequest& request, const Json& arguments) const = 0;
+};
+
+}  // namespace turnpike::hosts::mcp
