@@ -195,6 +195,8 @@ void read_limits(const Settings* node, Config& config, std::vector<Problem>& pro
   limits.integer("connections_max", config.connections_max, 1, 1'000'000);
   limits.integer("calls_per_account_max", config.calls_per_account_max, 1, 1'000'000);
   limits.integer("calls_per_upstream_max", config.calls_per_upstream_max, 1, 1'000'000);
+  limits.integer("mcp_reply_bytes_max", config.mcp_reply_bytes_max, 1'024,
+                 base::limits::response_whole_bytes_max);
   limits.integer("heavy_transfers_max", config.heavy_transfers_max, 1, 10'000);
   limits.integer("heavy_transfer_wait_ms", config.heavy_transfer_wait_ms, 0, 30'000);
   limits.integer("transfer_timeout_ms", config.transfer_timeout_ms, 100, 600'000);

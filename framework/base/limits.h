@@ -27,8 +27,9 @@ constexpr std::uint64_t chunked_bytes_max(std::uint64_t content_bytes_max) noexc
 
 // Reply.
 inline constexpr std::uint64_t response_bytes_max = 32ull * 1024 * 1024;
-inline constexpr std::uint32_t response_buffer_bytes_max = 256 * 1024;   // longer ones are streamed
-inline constexpr std::uint32_t response_whole_bytes_max = 1024 * 1024;   // lanes that buffer all
+inline constexpr std::uint32_t response_buffer_bytes_max = 256 * 1024;  // longer ones are streamed
+inline constexpr std::uint32_t response_whole_bytes_max = 1024 * 1024;  // lanes that buffer all
+inline constexpr std::uint32_t mcp_reply_bytes_max = 256 * 1024;  // of a reply inside a result
 inline constexpr std::uint32_t judged_body_bytes_max = 4 * 1024 * 1024;  // by no-charge conditions
 inline constexpr std::uint32_t heavy_json_bytes = 1024 * 1024;  // read on the pool, not on a loop
 inline constexpr std::uint32_t withheld_bytes = 16 * 1024;      // of a stream, until it is settled

@@ -19,6 +19,11 @@ constexpr std::uint32_t retry_after_seconds_max = 3600;
 constexpr std::string_view broken_reply =
     "The provider's reply could not be used; nothing was charged.";
 
+std::string too_large(std::uint64_t bytes_max) {
+  return "The provider's reply is longer than the " + std::to_string(bytes_max) +
+         " bytes that this call may bring; nothing was charged.";
+}
+
 bool is_passed_status(int status) noexcept {
   return status == 400 || status == 404 || status == 409 || status == 410 || status == 422;
 }
@@ -96,8 +101,7 @@ bool Delivery::head(int status, Headers headers, std::optional<std::uint64_t> le
   if (!judge_status(status, headers) || !take_headers(headers)) return false;
   if (!announced_.has_value()) return true;
   if (*announced_ > terms_.bytes_max) {
-    return stop(ErrorCode::gateway_upstream_response_too_large,
-                "The provider's reply is larger than this route allows; nothing was charged.",
+    return stop(ErrorCode::gateway_upstream_response_too_large, too_large(terms_.bytes_max),
                 Outcome::response_too_large);
   }
   if (*announced_ <= buffer_bytes_max()) scratch_.body.reserve(*announced_);
@@ -182,8 +186,7 @@ bool Delivery::body(std::string_view bytes) {
   }
   received_ += bytes.size();
   if (received_ > terms_.bytes_max) {
-    return stop(ErrorCode::gateway_upstream_response_too_large,
-                "The provider's reply is larger than this route allows; nothing was charged.",
+    return stop(ErrorCode::gateway_upstream_response_too_large, too_large(terms_.bytes_max),
                 Outcome::response_too_large);
   }
   if (announced_.has_value() && received_ > *announced_) {
@@ -315,8 +318,7 @@ Verdict Delivery::judge_failure(const Failure& failure) const {
                      "The provider did not answer in time; nothing was charged.",
                      Outcome::upstream_timeout);
     case FailureKind::too_large:
-      return verdict(ErrorCode::gateway_upstream_response_too_large,
-                     "The provider's reply is larger than this route allows; nothing was charged.",
+      return verdict(ErrorCode::gateway_upstream_response_too_large, too_large(terms_.bytes_max),
                      Outcome::response_too_large);
     case FailureKind::redirect:
       return verdict(ErrorCode::gateway_upstream_redirect,

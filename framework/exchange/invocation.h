@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -50,6 +51,9 @@ struct Invocation {
   std::string_view idempotency_key;    // checked by the host; empty: none
   BodySource* body = nullptr;          // null: no body
   const Caller* caller = nullptr;      // null: it waits for ever (tests, benchmarks)
+  // The host's own ceiling on the body of a reply, stored ones too, besides those of route and
+  // lane. Up to base::limits::response_whole_bytes_max the reply is not streamed either.
+  std::uint64_t reply_bytes_max = std::numeric_limits<std::uint64_t>::max();
 };
 
 }  // namespace turnpike::exchange

@@ -46,6 +46,8 @@ class Passage {
   void forward(Ticket& ticket, LiveCall& call);
   [[nodiscard]] Done execute(Delivery& delivery, LiveCall& call);
   void settle(Ticket& ticket, Delivery& delivery);
+  [[nodiscard]] bool keeps_whole() const noexcept;
+  [[nodiscard]] std::uint64_t reply_bytes_max() const noexcept;
   [[nodiscard]] std::uint32_t settle_timeout_ms() const noexcept;
   void complete(Delivery& delivery, std::span<const OwnedHeader> lane_headers);
   void fail(const Delivery& delivery, const Verdict& verdict);

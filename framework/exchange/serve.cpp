@@ -303,8 +303,8 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
   forwarded_ns_ = context_.clock.monotonic_ns();
   Delivery::Terms terms{*match_.route->response,
                         *terms_,
-                        terms_->reply_bytes_max,
-                        lane.traits.buffer_whole,
+                        reply_bytes_max(),
+                        keeps_whole(),
                         !invocation_.idempotency_key.empty() && lane_->role != LaneRole::free,
                         lane_->role == LaneRole::free ? no_conditions : operation_->no_charge_when,
                         context_.rules,
@@ -312,9 +312,6 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
                         ticket.headers,
                         started_ns_,
                         forwarded_ns_};
-  if (lane.traits.buffer_whole) {
-    terms.bytes_max = std::min<std::uint64_t>(terms.bytes_max, limits::response_whole_bytes_max);
-  }
   if (lane.traits.charges_credits) {
     const auto& prices = context_.service->program().prices();
     terms.facts.credits_charged = prices[*operation_->price].credit_cost;
@@ -339,6 +336,18 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
   fail(delivery, verdict);
 }
 
+bool Passage::keeps_whole() const noexcept {
+  return context_.service->lane(*lane_).traits.buffer_whole ||
+         invocation_.reply_bytes_max <= limits::response_whole_bytes_max;
+}
+
+// The lowest of the ceilings of the route, the host and, as it keeps the reply whole, the lane.
+std::uint64_t Passage::reply_bytes_max() const noexcept {
+  const std::uint64_t bytes_max = std::min(terms_->reply_bytes_max, invocation_.reply_bytes_max);
+  return keeps_whole() ? std::min<std::uint64_t>(bytes_max, limits::response_whole_bytes_max)
+                       : bytes_max;
+}
+
 std::uint32_t Passage::settle_timeout_ms() const noexcept {
   return std::max(limits::commit_budget_ms,
                   context_.service->lane(*lane_).traits.settle_timeout_ms);
@@ -358,7 +367,7 @@ Done Passage::execute(Delivery& delivery, LiveCall& call) {
   request.content_type = body_.empty() ? std::string_view{} : invocation_.content_type;
   request.body = body_;
   request.headers = seat_.scratch().forwarded;
-  request.reply_bytes_max = terms_->reply_bytes_max;
+  request.reply_bytes_max = reply_bytes_max();
   BoundUpstream& upstream = context_.service->upstream(match_.route->upstream);
   return upstream.upstream->execute(request, delivery, call);
 }
@@ -454,6 +463,12 @@ void Passage::refuse(const base::Error& reason, RefusalHead head) {
 }
 
 void Passage::replay(const Replay& stored) {
+  if (stored.body.size() > invocation_.reply_bytes_max) {
+    return refuse(error(ErrorCode::gateway_upstream_response_too_large,
+                        "The stored reply is longer than the " +
+                            std::to_string(invocation_.reply_bytes_max) +
+                            " bytes that this call may bring; it was not charged for again."));
+  }
   served_.reply_bytes = stored.body.size();
   const ReplyHead head{stored.status, {}, stored.headers, facts(ReplyFrom::provider)};
   served_.ending = writer_.reply(head, stored.body) ? Ending::replied : Ending::caller_gone;

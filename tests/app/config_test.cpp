@@ -89,6 +89,16 @@ TEST_F(ConfigTest, DurabilityIsFullUnlessItIsRelaxedByName) {
   EXPECT_FALSE(read_config("", {"storage.durability=off"}).ok());
 }
 
+TEST_F(ConfigTest, TheReplyCeilingOfMcpIsReadAtItsLimitsAndNotOnePast) {
+  EXPECT_EQ(read_config("", {})->mcp_reply_bytes_max, 256u * 1024);
+  for (const std::uint32_t bytes : {1'023u, 1'024u, 1'048'576u, 1'048'577u}) {
+    const auto config = read_config("", {"limits.mcp_reply_bytes_max=" + std::to_string(bytes)});
+    ASSERT_EQ(config.ok(), bytes >= 1'024 && bytes <= 1'048'576) << bytes;
+    if (!config.ok()) continue;
+    EXPECT_EQ(config->mcp_reply_bytes_max, bytes);
+  }
+}
+
 TEST_F(ConfigTest, BadSettingsAreProblemsToo) {
   const auto config = read_config("", {"nothing", "storage.engine=oracle", "nosuch.key=1"});
   ASSERT_FALSE(config.ok());

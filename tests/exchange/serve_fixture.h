@@ -30,6 +30,7 @@ struct TestRequest {
   std::string content_type = {};
   TextBody* body = nullptr;
   std::string key = {};  // Idempotency-Key
+  std::uint64_t reply_bytes_max = Invocation().reply_bytes_max;
 };
 
 class ServeTest : public ::testing::Test {
@@ -96,6 +97,7 @@ class ServeTest : public ::testing::Test {
     invocation.idempotency_key = request.key;
     invocation.body = request.body;
     invocation.caller = &caller;
+    invocation.reply_bytes_max = request.reply_bytes_max;
     const Context context{service.get(), loop, authenticator, transfers, rules, clock};
     return serve(context, invocation, *writer);
   }
