@@ -23,11 +23,6 @@ bool is_client_request_id(std::string_view text) noexcept {
          std::all_of(text.begin(), text.end(), is_id_byte);
 }
 
-bool is_idempotency_key(std::string_view text) noexcept {
-  return !text.empty() && text.size() <= base::limits::idempotency_key_bytes_max &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
-}
-
 // If-None-Match compares weakly (RFC 9110 section 13.1.2).
 bool names_etag(std::string_view if_none_match, std::string_view etag) noexcept {
   while (!if_none_match.empty()) {
@@ -43,6 +38,11 @@ bool names_etag(std::string_view if_none_match, std::string_view etag) noexcept 
 }
 
 }  // namespace
+
+bool is_idempotency_key(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= base::limits::idempotency_key_bytes_max &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
+}
 
 Turn::Turn(wire::Request& wire_request, wire::Responder& wire_responder, const Cors& cors,
            base::UuidText id, std::int64_t started_ns)

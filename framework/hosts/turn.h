@@ -27,6 +27,9 @@ struct RefusalNotes {
   std::string_view cache_control = "no-store";
 };
 
+// 1 to 255 visible ASCII characters.
+bool is_idempotency_key(std::string_view text) noexcept;
+
 class Turn {
  public:
   Turn(wire::Request& wire_request, wire::Responder& wire_responder, const Cors& cors,

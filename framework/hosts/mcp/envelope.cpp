@@ -141,10 +141,13 @@ std::optional<RpcError> check_mirrored(std::span<const MirroredArgument> mirrore
     for (const std::string& step : one.argument) {
       argument = argument == nullptr ? nullptr : find(*argument, step.c_str());
     }
-    if (argument == nullptr || argument->is_null()) continue;
     const std::string name = "Mcp-Param-" + one.name;
     const auto found = header(headers, name);
     if (!found.ok()) return found.error();
+    if (argument == nullptr || argument->is_null()) {
+      if (*found) return mismatch(name, "mirrors an argument that is not there");
+      continue;
+    }
     if (!*found) return mismatch(name, "is missing");
     const auto value = decode_header_value(**found);
     if (!value) return mismatch(name, "is malformed");

@@ -4,6 +4,7 @@
 // All outlive the host; called on the fibers of all loop Threads at once, may suspend.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,14 +42,21 @@ class Prompts {
                      const Json& arguments) const = 0;
 };
 
+// A method of the protocol that this host answers beside those that every server has.
+struct ExtraMethod {
+  std::string name;
+  bool is_legacy_only = false;
+  std::function<Answer(const RpcRequest&)> answer;
+};
+
 struct Features {
   Toolsets& toolsets;
   const Resources& resources;
   const Prompts& prompts;
-  // Legacy requests that are answered with an empty result and do nothing.
-  std::vector<std::string> acknowledged = {};
-  // Of the handshake and of server/discover: an object without promises that need a stream.
+  std::vector<ExtraMethod> extra = {};
+  // Of server/discover and of the handshake: objects without promises that need a stream.
   std::string capabilities = R"({"tools":{},"resources":{},"prompts":{}})";
+  std::string legacy_capabilities = R"({"tools":{},"resources":{},"prompts":{}})";
 };
 
 }  // namespace turnpike::hosts::mcp

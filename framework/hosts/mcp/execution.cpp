@@ -1,0 +1,433 @@
+#include "hosts/mcp/execution.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "base/canonical_json.h"
+#include "base/error_envelope.h"
+#include "base/ids.h"
+#include "base/json_pointer.h"
+#include "exchange/invocation.h"
+#include "exchange/reply.h"
+#include "hosts/status_table.h"
+
+namespace turnpike::hosts::mcp {
+namespace {
+
+using base::ErrorCode;
+
+constexpr const char* payment_key = "x402/payment";
+constexpr std::string_view api_key_prefix = "turnpike_sk_";
+constexpr std::string_view payment_header = "payment-signature";
+constexpr std::array<std::string_view, 2> account_headers = {"authorization", "x-service-api-key"};
+constexpr std::array<std::string_view, 3> trace_headers = {"traceparent", "tracestate", "baggage"};
+
+void append_text(std::string& out, std::string_view name, std::string_view value) {
+  out.append(",\"").append(name).append("\":");
+  base::append_canonical_string(out, value);
+}
+
+bool is_json_type(std::string_view content_type) noexcept {
+  const std::string_view type = content_type.substr(0, content_type.find_first_of("; \t"));
+  return same_header_name(type, "application/json") ||
+         (type.size() > 5 && same_header_name(type.substr(type.size() - 5), "+json"));
+}
+
+bool is_json(std::string_view text) {
+  static const base::JsonPointer whole = base::JsonPointer::parse("").value();
+  return base::point(text, whole) != base::Pointed::malformed && base::is_utf8(text);
+}
+
+// A JSON value as it came, text as a string, anything else in base64.
+void append_body(std::string& out, std::string_view content_type, bool is_encoded,
+                 std::string_view body) {
+  out += ",\"body\":";
+  if (!is_encoded && is_json_type(content_type) && is_json(body)) {
+    out += body;
+  } else if (!is_encoded && base::is_utf8(body)) {
+    base::append_canonical_string(out, body);
+  } else {
+    out.append(R"({"base64":")").append(base::base64(body)).append("\"}");
+  }
+}
+
+// The `error` member of the ErrorEnvelope, which is all that it has.
+void append_error(std::string& out, const base::Error& error, std::string_view request_id) {
+  std::string envelope;
+  base::append_envelope(envelope, error, request_id);
+  out.append(",").append(envelope, 1, envelope.size() - 2);
+}
+
+std::string begin_structured(std::string_view status, int http_status) {
+  std::string out = R"({"execution_status":")";
+  out.append(status).append(R"(","http_status":)");
+  base::append_canonical_integer(out, http_status);
+  return out;
+}
+
+void append_facts(std::string& out, const exchange::ReplyFacts& facts,
+                  std::string_view request_id) {
+  out += ",\"credits_charged\":";
+  base::append_canonical_integer(out, static_cast<std::int64_t>(facts.credits_charged));
+  append_text(out, "request_id", request_id);
+  if (!facts.generation.empty()) append_text(out, "generation", facts.generation);
+  append_text(out, "reply_from", exchange::name_of(facts.from));
+}
+
+std::string lower(std::string_view name) {
+  std::string out(name);
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return out;
+}
+
+base::Error make_error(ErrorCode code, std::string message) { return {code, std::move(message)}; }
+
+// The header of a payment that came as `_meta` has it: the object itself, or its base64.
+std::optional<std::string> payment_of(const RpcRequest& request) {
+  const Json* const payment = request.meta(payment_key);
+  if (payment == nullptr) return std::nullopt;
+  if (const auto* text = payment->get_ptr<const std::string*>()) return *text;
+  return base::base64(text_of(*payment));
+}
+
+// One execution on its way: what serve() is asked, and what it answered.
+class Execution final : public exchange::BodySource,
+                        public exchange::Caller,
+                        public exchange::ReplyWriter {
+ public:
+  Execution(const RpcRequest& request, const RouteAsk& ask) : request_(request), ask_(ask) {
+    take_credentials();
+    take_trace();
+  }
+
+  [[nodiscard]] exchange::Invocation invocation() {
+    exchange::Invocation invocation;
+    invocation.method = ask_.method;
+    invocation.path = ask_.path;
+    invocation.query = ask_.query;
+    invocation.headers = headers_;
+    invocation.content_type = ask_.content_type;
+    invocation.request_id = request_.turn.request_id();
+    invocation.client_request_id = request_.turn.client_request_id();
+    invocation.idempotency_key = ask_.idempotency_key;
+    invocation.body = ask_.body ? this : nullptr;
+    invocation.caller = this;
+    return invocation;
+  }
+  // What the writer was told; nothing when the caller is gone or the reply was cut.
+  [[nodiscard]] std::optional<RpcResult> take_result() { return std::move(result_); }
+  [[nodiscard]] const std::optional<base::Error>& refusal() const noexcept { return refusal_; }
+
+  // BodySource
+  [[nodiscard]] std::optional<std::uint64_t> declared_length() const noexcept override {
+    return ask_.body->size();
+  }
+  [[nodiscard]] Result<std::string_view, base::Error> read(std::uint64_t bytes_max) override {
+    if (ask_.body->size() <= bytes_max) return std::string_view(*ask_.body);
+    return make_error(ErrorCode::request_body_too_large, "The body is too long.");
+  }
+
+  // Caller
+  [[nodiscard]] exchange::Standing standing() const noexcept override {
+    if (request_.turn.request.client_gone()) return exchange::Standing::gone;
+    return request_.is_stopping.load(std::memory_order_relaxed) ? exchange::Standing::stopping
+                                                                : exchange::Standing::waiting;
+  }
+
+  // ReplyWriter: a tool result is one JSON object, so a streamed reply is gathered, too.
+  bool reply(const exchange::ReplyHead& head, std::string_view body) override {
+    take_head(head);
+    return end(body);
+  }
+  bool begin(const exchange::ReplyHead& head, std::optional<std::uint64_t>) override {
+    take_head(head);
+    return standing() != exchange::Standing::gone;
+  }
+  bool write(std::string_view bytes) override {
+    gathered_ += bytes;
+    return standing() != exchange::Standing::gone;
+  }
+  bool finish(std::string_view last_bytes) override {
+    gathered_ += last_bytes;
+    return end(gathered_);
+  }
+  void cut() noexcept override { result_.reset(); }
+  bool refuse(const base::Error& error, const exchange::RefusalHead& head) override;
+
+ private:
+  void take_credentials();
+  void take_trace();
+  void take_head(const exchange::ReplyHead& head);
+  bool end(std::string_view body);
+  void take_lane_headers(std::span<const OwnedHeader> lane_headers);
+  void keep(std::string_view name, std::string value) {
+    owned_.push_back({std::string(name), std::move(value)});
+  }
+
+  const RpcRequest& request_;
+  const RouteAsk& ask_;
+  std::vector<OwnedHeader> owned_;
+  std::vector<HeaderField> headers_;
+
+  int status_ = 0;
+  std::string content_type_;
+  bool is_encoded_ = false;
+  std::string facts_;         // members behind the body
+  std::string lane_headers_;  // the member `headers`, or nothing
+  std::string meta_;
+  std::string_view execution_status_;
+  std::string gathered_;
+  std::optional<RpcResult> result_;
+  std::optional<base::Error> refusal_;
+};
+
+// Of the caller's headers the credentials alone are the call's: the others are of the transport.
+void Execution::take_credentials() {
+  for (const HeaderField& field : request_.turn.request.headers()) {
+    const bool is_credential =
+        same_header_name(field.name, payment_header) ||
+        (request_.door == Door::account &&
+         std::any_of(account_headers.begin(), account_headers.end(),
+                     [&](std::string_view name) { return same_header_name(field.name, name); }));
+    if (is_credential) headers_.push_back(field);
+  }
+  if (auto payment = payment_of(request_)) keep(payment_header, *std::move(payment));
+}
+
+void Execution::take_trace() {
+  for (const std::string_view name : trace_headers) {
+    const Json* const value = request_.meta(name.data());
+    const auto* text = value == nullptr ? nullptr : value->get_ptr<const std::string*>();
+    const bool is_plain =
+        text != nullptr && text->size() <= 8'192 &&
+        std::all_of(text->begin(), text->end(), [](char c) { return c >= ' ' && c < 0x7F; });
+    if (is_plain) keep(name, *text);
+  }
+  for (const OwnedHeader& field : owned_) headers_.push_back({field.name, field.value});
+}
+
+void Execution::take_lane_headers(std::span<const OwnedHeader> lane_headers) {
+  for (const OwnedHeader& field : lane_headers) {
+    if (same_header_name(field.name, "payment-required")) continue;
+    if (same_header_name(field.name, "payment-response")) {
+      const auto json = base::from_base64(field.value);
+      if (!json || !is_json(*json)) continue;
+      meta_ += meta_.empty() ? "" : ",";
+      meta_.append(R"("x402/payment-response":)").append(*json);
+      continue;
+    }
+    lane_headers_ += lane_headers_.empty() ? ",\"headers\":{" : ",";
+    base::append_canonical_string(lane_headers_, lower(field.name));
+    lane_headers_ += ':';
+    base::append_canonical_string(lane_headers_, field.value);
+  }
+  if (!lane_headers_.empty()) lane_headers_ += '}';
+}
+
+void Execution::take_head(const exchange::ReplyHead& head) {
+  status_ = head.status;
+  for (const HeaderField& field : head.headers) {
+    if (same_header_name(field.name, "content-type")) content_type_ = field.value;
+    if (same_header_name(field.name, "content-encoding")) {
+      is_encoded_ = !same_header_name(field.value, "identity");
+    }
+  }
+  execution_status_ = head.facts.lane == "free"        ? "registry_free_route_executed"
+                      : request_.door == Door::payment ? "registry_x402_route_executed"
+                                                       : "registry_paid_route_executed";
+  append_facts(facts_, head.facts, request_.turn.request_id());
+  take_lane_headers(head.lane_headers);
+}
+
+bool Execution::end(std::string_view body) {
+  if (standing() == exchange::Standing::gone) return false;
+  std::string structured = begin_structured(execution_status_, status_);
+  if (!content_type_.empty()) append_text(structured, "content_type", content_type_);
+  append_body(structured, content_type_, is_encoded_, body);
+  structured.append(facts_).append(lane_headers_).append("}");
+  result_ = tool_result(structured, status_ >= 400);
+  result_->meta = std::move(meta_);
+  return true;
+}
+
+bool Execution::refuse(const base::Error& error, const exchange::RefusalHead& head) {
+  refusal_ = error;
+  if (!head.allow.empty()) {
+    const OwnedHeader allow[] = {{"allow", std::string(head.allow)}};
+    take_lane_headers(allow);
+  } else {
+    take_lane_headers(head.lane_headers);
+  }
+  const bool is_challenge = !head.body.empty() && is_json(head.body);
+  const bool is_payment = request_.door == Door::payment && head.facts.lane == "x402";
+  std::string structured = begin_structured(is_challenge ? "payment_required"
+                                            : is_payment ? "x402_error"
+                                                         : "refused",
+                                            http_status(error.code));
+  append_facts(structured, head.facts, request_.turn.request_id());
+  structured += lane_headers_;
+  if (!is_challenge) append_error(structured, error, request_.turn.request_id());
+  structured += '}';
+  // The bare PaymentRequired is what clients look for, in the two places where they do.
+  result_ = tool_result(is_challenge ? head.body : structured, true);
+  if (is_challenge) {
+    meta_.append(meta_.empty() ? "" : ",").append(R"("x402/error":)").append(head.body);
+    meta_.append(R"(,"turnpike/execution":)").append(structured);
+  }
+  result_->meta = std::move(meta_);
+  return standing() != exchange::Standing::gone;
+}
+
+bool has_authorization(const RpcRequest& request) noexcept {
+  return request.turn.request.find("authorization").has_value();
+}
+
+bool has_payment(const RpcRequest& request) noexcept {
+  return request.meta(payment_key) != nullptr ||
+         request.turn.request.find(payment_header).has_value();
+}
+
+bool is_unauthorized(const std::optional<base::Error>& error) noexcept {
+  return error && http_status(error->code) == 401;
+}
+
+}  // namespace
+
+Executions::Executions(Parts parts)
+    : parts_(std::move(parts)), challenge_(parts_.resource_metadata) {}
+
+Answer Executions::run(const RpcRequest& request, const RouteAsk& ask) const {
+  if (auto document = run_service_document(request, ask)) return *std::move(document);
+  if (request.door == Door::account && has_payment(request)) {
+    return refused_result(
+        request, has_authorization(request)
+                     ? make_error(ErrorCode::auth_credential_conflict,
+                                  "The request carries an API key and a payment. Send one of them.")
+                     : make_error(ErrorCode::x402_not_payable,
+                                  "This endpoint takes no payments. Send them to " +
+                                      parts_.payment_url + "."));
+  }
+  if (request.door == Door::account && !has_authorization(request)) {
+    return unauthorized(request,
+                        make_error(ErrorCode::auth_credential_required,
+                                   "Running a route needs an API key: send it as the HTTP header "
+                                   "\"Authorization: Bearer <key>\"."));
+  }
+  return serve(request, ask);
+}
+
+std::optional<RpcResult> Executions::run_service_document(const RpcRequest& request,
+                                                          const RouteAsk& ask) const {
+  if (ask.method != "GET") return std::nullopt;
+  ServiceDocument document;
+  if (ask.path == "/healthz") {
+    document = liveness_document();
+  } else if (ask.path == "/readyz") {
+    document = readiness_document(parts_.backend.health());
+  } else if (ask.path == "/version") {
+    document = version_document(parts_.build, parts_.backend.view().get());
+  } else {
+    return std::nullopt;
+  }
+  if (!ask.query.empty() || ask.body) {
+    return refused_result(request, make_error(ErrorCode::request_malformed,
+                                              "This route takes neither a query nor a body."));
+  }
+  std::string structured = begin_structured("free_health_executed", document.status);
+  append_text(structured, "content_type", json_type);
+  append_body(structured, json_type, false, document.body);
+  append_facts(structured, {}, request.turn.request_id());
+  return tool_result(structured += '}', document.status >= 400);
+}
+
+Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
+  Execution execution(request, ask);
+  exchange::Invocation invocation = execution.invocation();
+  invocation.reply_bytes_max = parts_.reply_bytes_max;
+  const exchange::Served served = parts_.backend.serve(invocation, execution);
+  Turn& turn = request.turn;
+  turn.keep_served(served.route, served.lane);
+  turn.record.error = served.error;
+  turn.record.credits_charged = served.credits_charged;
+  turn.record.upstream_us = served.upstream_us;
+  const auto& refusal = execution.refusal();
+  if (is_unauthorized(refusal)) {
+    if (request.door == Door::account) return unauthorized(request, *refusal);
+    return refused_result(request,
+                          make_error(ErrorCode::x402_not_payable,
+                                     "This call cannot be paid for per call. Run it at the "
+                                     "endpoint that takes API keys."));
+  }
+  if (refusal && refusal->code == ErrorCode::gateway_upstream_response_too_large) {
+    base::Error too_large = *refusal;
+    too_large.message =
+        "The reply is longer than a tool result carries here (" +
+        std::to_string(parts_.reply_bytes_max) +
+        " bytes), or than its route allows. Ask for less, or over HTTP: " + ask.method + " " +
+        parts_.api_url + ask.path + (ask.query.empty() ? "" : "?" + ask.query);
+    return refused_result(request, too_large);
+  }
+  if (auto result = execution.take_result()) return *std::move(result);
+  turn.record.is_whole = false;
+  return refused_result(
+      request, make_error(served.error.value_or(ErrorCode::gateway_internal),
+                          "The reply broke off before its end, so nothing of it is given."));
+}
+
+RpcResult Executions::unauthorized(const RpcRequest& request, const base::Error& error) const {
+  RpcResult result = refused_result(request, error);
+  result.http_status = 401;
+  const std::string_view authorization = request.turn.request.find("authorization").value_or("");
+  if (authorization.empty()) {
+    result.www_authenticate = challenge_.missing();
+  } else if (authorization.find(api_key_prefix) != authorization.npos) {
+    result.www_authenticate = api_key_challenge;
+    return result;
+  } else {
+    result.www_authenticate = challenge_.invalid("The credential is not valid");
+  }
+  result.meta = R"("mcp/www_authenticate":[)";
+  base::append_canonical_string(
+      result.meta, challenge_.invalid(authorization.empty() ? "A credential is required"
+                                                            : "The credential is not valid"));
+  result.meta += ']';
+  return result;
+}
+
+RpcResult refused_result(const RpcRequest& request, const base::Error& error) {
+  request.turn.record.error = error.code;
+  std::string structured = begin_structured("refused", http_status(error.code));
+  append_facts(structured, {}, request.turn.request_id());
+  append_error(structured, error, request.turn.request_id());
+  return tool_result(structured += '}', true);
+}
+
+// Nothing is required and more may come, since clients check challenges and refusals against it,
+// too.
+const Json& execution_output_schema() {
+  static const Json schema = {
+      {"type", "object"},
+      {"properties",
+       {{"execution_status",
+         {{"type", "string"},
+          {"enum",
+           {"registry_free_route_executed", "registry_paid_route_executed",
+            "registry_x402_route_executed", "free_health_executed", "payment_required",
+            "x402_error", "refused"}}}},
+        {"http_status", {{"type", "integer"}}},
+        {"content_type", {{"type", "string"}}},
+        {"body", {{"description", "A JSON value, a text, or {\"base64\"} of other bytes."}}},
+        {"credits_charged", {{"type", "integer"}, {"minimum", 0}}},
+        {"request_id", {{"type", "string"}}},
+        {"generation", {{"type", "string"}}},
+        {"reply_from", {{"type", "string"}, {"enum", {"gateway", "provider"}}}},
+        {"headers", {{"type", "object"}}},
+        {"error", {{"type", "object"}}}}}};
+  return schema;
+}
+
+}  // namespace turnpike::hosts::mcp

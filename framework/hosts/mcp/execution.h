@@ -1,0 +1,64 @@
+// Executions: how a tool runs a route: the same passage through exchange::serve() as a request over
+// HTTP, its reply told as a tool result (decisions.md, MCP). The lane is chosen from the
+// credentials by the one table; which credentials a door takes is this folder's.
+//
+// Owned by the host; called on the fibers of all loop Threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "hosts/backend.h"
+#include "hosts/mcp/answer.h"
+#include "hosts/mcp/challenge.h"
+#include "hosts/mcp/tool.h"
+#include "hosts/service_documents.h"
+
+namespace turnpike::hosts::mcp {
+
+// One call of a route as a tool asks for it.
+struct RouteAsk {
+  std::string method;  // "GET"
+  std::string path;    // raw, `:free` included
+  std::string query;   // raw, without '?'
+  std::optional<std::string> body = {};
+  std::string content_type = {};
+  std::string idempotency_key = {};  // checked; empty: none
+};
+
+class Executions {
+ public:
+  struct Parts {
+    Backend& backend;
+    BuildInfo build;
+    std::string api_url;      // of the API host, without a final '/'
+    std::string payment_url;  // of the payment door
+    std::string resource_metadata;
+    std::uint64_t reply_bytes_max;  // of a reply's body in a tool result
+  };
+  explicit Executions(Parts parts);
+
+  [[nodiscard]] Answer run(const RpcRequest& request, const RouteAsk& ask) const;
+
+  // 401: a credential is missing, or the one that came is no good (mcp.md 7.2, 8).
+  [[nodiscard]] RpcResult unauthorized(const RpcRequest& request, const base::Error& error) const;
+
+ private:
+  [[nodiscard]] std::optional<RpcResult> run_service_document(const RpcRequest& request,
+                                                              const RouteAsk& ask) const;
+  [[nodiscard]] Answer serve(const RpcRequest& request, const RouteAsk& ask) const;
+
+  const Parts parts_;
+  const BearerChallenge challenge_;
+};
+
+// A refusal as a tool result: what execution came to, with the ErrorEnvelope's `error`.
+RpcResult refused_result(const RpcRequest& request, const base::Error& error);
+
+// The result and input texts that all executing tools share, for their cards.
+const Json& execution_output_schema();
+
+}  // namespace turnpike::hosts::mcp

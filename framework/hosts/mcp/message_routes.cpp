@@ -1,0 +1,284 @@
+#include "hosts/mcp/message_routes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/canonical_json.h"
+#include "base/limits.h"
+#include "hosts/mcp/envelope.h"
+#include "hosts/status_table.h"
+
+namespace turnpike::hosts::mcp {
+namespace {
+
+using base::ErrorCode;
+namespace limits = base::limits;
+
+constexpr std::uint32_t discovery_ttl_ms = 3'600'000;
+
+constexpr std::string_view instructions =
+    "Turnpike runs operations of third-party data providers and charges each call. Find one with "
+    "service.capabilities.list, read its price and parameters with service.capabilities.get, run "
+    "it "
+    "with service.route.execute. Calls cost what their billing says; those with a free variant can "
+    "be run for nothing, within limits, with free: true. Give an idempotency_key to a call that "
+    "you "
+    "may have to repeat: it is charged once.";
+
+// "application/json", with or without parameters.
+bool is_json_type(std::string_view content_type) noexcept {
+  const std::string_view type = content_type.substr(0, content_type.find_first_of("; \t"));
+  return same_header_name(type, json_type);
+}
+
+bool takes_whole_answer(const wire::Request& request) noexcept {
+  for (const HeaderField& field : request.headers()) {
+    if (same_header_name(field.name, "accept")) return !wants_event_stream(field.value);
+  }
+  return true;
+}
+
+RpcError invalid_params(std::string message) {
+  return {RpcCode::invalid_params, std::move(message)};
+}
+
+RpcError not_found(std::string_view method, Era era) {
+  return {RpcCode::method_not_found, "There is no method " + std::string(method) + " here.",
+          era == Era::modern ? 404 : 200};
+}
+
+// The cursor of a list request; null: none was sent.
+Result<const std::string*, RpcError> cursor_of(const Json& params) {
+  const Json* const cursor = find(params, "cursor");
+  if (cursor == nullptr) return static_cast<const std::string*>(nullptr);
+  if (const auto* text = cursor->get_ptr<const std::string*>()) return text;
+  return invalid_params("params.cursor must be a string.");
+}
+
+// An object in params that may be absent; null: it is something else.
+const Json* object_or_empty(const Json& params, const char* name) {
+  static const Json empty = Json::object();
+  const Json* const found = find(params, name);
+  if (found == nullptr) return &empty;
+  return found->is_object() ? found : nullptr;
+}
+
+// Refusals of the wire, of which JSON-RPC knows no more than that the request was none.
+RpcError error_of(const base::Error& error) {
+  const bool is_long = error.code == ErrorCode::request_body_too_large;
+  return {RpcCode::invalid_request, error.message, is_long ? 413 : http_status(error.code)};
+}
+
+// Whether the credentials of a request to this method are judged by what it does.
+bool judges_credentials(const Message& message) noexcept { return message.method == "tools/call"; }
+
+}  // namespace
+
+MessageRoutes::MessageRoutes(const Parts& parts)
+    : parts_(parts), server_info_(server_info_member(parts.release)) {}
+
+void MessageRoutes::answer(Turn& turn, Door door) const {
+  auto message = read(turn);
+  if (!message.ok()) {
+    turn.record.error = message.error().code.value_or(ErrorCode::request_malformed);
+    return send_error(turn, {}, message.error().error);
+  }
+  answer_request(turn, door, *message);
+}
+
+Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn) const {
+  if (!turn.header_problem().empty() || !is_json_type(turn.content_type())) {
+    return Refused{{RpcCode::invalid_request, "Content-Type must be application/json.", 415},
+                   ErrorCode::request_media_type_rejected};
+  }
+  const auto body = turn.request.read_body(limits::mcp_message_bytes_max);
+  if (!body.ok()) return Refused{error_of(body.error()), body.error().code};
+  turn.record.request_bytes = body->size();
+  auto message = read_message(*body);
+  if (!message.ok()) return Refused{std::move(message).error()};
+  return *std::move(message);
+}
+
+void MessageRoutes::answer_request(Turn& turn, Door door, const Message& message) const {
+  const auto era = read_envelope(message, turn.request.headers());
+  if (!era.ok()) {
+    turn.record.error = ErrorCode::request_malformed;
+    return send_error(turn, message.id, era.error());
+  }
+  const RpcRequest request{message, *era, door, turn, parts_.is_stopping};
+  if (auto refused = judge_credentials(request)) return send_result(request, *refused);
+  if (message.is_notification()) {  // nothing is done on any of them
+    ReplyFields fields;
+    fields.add("Cache-Control", "no-store");
+    turn.send(202, fields, {});
+    return;
+  }
+  const Answer answer = dispatch(request);
+  if (answer.ok()) return send_result(request, *answer);
+  if (!turn.record.error) turn.record.error = ErrorCode::request_malformed;
+  RpcError error = answer.error();
+  if (*era == Era::legacy && message.method == "resources/read" && error.data.is_object()) {
+    error.code = RpcCode::resource_not_found_legacy;
+  }
+  send_error(turn, message.id, error);
+}
+
+std::optional<RpcResult> MessageRoutes::judge_credentials(const RpcRequest& request) const {
+  const wire::Request& http = request.turn.request;
+  const auto authorization = http.find("authorization");
+  if (request.door == Door::payment) {
+    if (!authorization && !http.find("x-service-api-key")) return std::nullopt;
+    // Never 401: clients would answer it with an OAuth dance that leads nowhere (mcp.md 7.2).
+    RpcResult refused = refused_result(
+        request,
+        {ErrorCode::auth_credential_conflict,
+         "This endpoint takes no credentials of an account: calls are paid one by one. Send "
+         "the request without Authorization, or to the endpoint that takes API keys."});
+    refused.http_status = 403;
+    return refused;
+  }
+  if (!authorization || judges_credentials(request.message)) return std::nullopt;
+  // What needs no credential is not for one that is no good: its owner would never learn of it.
+  constexpr std::string_view scheme = "bearer ";
+  const bool is_bearer = authorization->size() > scheme.size() &&
+                         same_header_name(authorization->substr(0, scheme.size()), scheme);
+  if (is_bearer && http.count("authorization") == 1) {
+    const auto principal = parts_.authenticator.authenticate(
+        authorization->substr(scheme.size()),
+        runtime::Deadline::after_ms(limits::authentication_timeout_ms));
+    if (principal.ok() || http_status(principal.error().code) != 401) return std::nullopt;
+    return parts_.executions.unauthorized(request, principal.error());
+  }
+  return parts_.executions.unauthorized(
+      request,
+      {ErrorCode::auth_credential_invalid,
+       "The credential is not a valid API key. Send it as \"Authorization: Bearer <key>\"."});
+}
+
+Answer MessageRoutes::dispatch(const RpcRequest& request) const {
+  const std::string& method = request.message.method;
+  const bool is_modern = request.era == Era::modern;
+  if (method == "tools/call") return call_tool(request);
+  if (method == "resources/read") return read_resource(request);
+  if (method == "prompts/get") return get_prompt(request);
+  if (method == "initialize" && !is_modern) return initialize(request);
+  if (method == "ping" && !is_modern) return RpcResult{};
+  if (method == "server/discover" && is_modern) return discover();
+  return dispatch_lists(request);
+}
+
+Answer MessageRoutes::dispatch_lists(const RpcRequest& request) const {
+  const std::string& method = request.message.method;
+  const auto cursor = cursor_of(request.message.params);
+  const Features& features = parts_.features;
+  if (method == "tools/list") {
+    if (!cursor.ok()) return cursor.error();
+    return features.toolsets.toolset()->list(request.door, *cursor);
+  }
+  if (method == "resources/list") {
+    if (!cursor.ok()) return cursor.error();
+    return features.resources.list(request, *cursor);
+  }
+  if (method == "resources/templates/list") {
+    if (!cursor.ok()) return cursor.error();
+    return features.resources.templates(request, *cursor);
+  }
+  if (method == "prompts/list") {
+    if (!cursor.ok()) return cursor.error();
+    return features.prompts.list(request, *cursor);
+  }
+  return dispatch_extra(request);
+}
+
+Answer MessageRoutes::dispatch_extra(const RpcRequest& request) const {
+  for (const ExtraMethod& extra : parts_.features.extra) {
+    if (extra.name != request.message.method) continue;
+    if (extra.is_legacy_only && request.era == Era::modern) break;
+    return extra.answer(request);
+  }
+  return not_found(request.message.method, request.era);
+}
+
+Answer MessageRoutes::initialize(const RpcRequest& request) const {
+  const std::string* const asked = find_text(request.message.params, "protocolVersion");
+  if (asked == nullptr) return invalid_params("params.protocolVersion must be a string.");
+  const auto known = std::find(legacy_versions.begin(), legacy_versions.end(), *asked);
+  RpcResult result;
+  result.members = R"("protocolVersion":")";
+  result.members += known == legacy_versions.end() ? legacy_versions.front() : *known;
+  result.members.append(R"(","capabilities":)").append(parts_.features.legacy_capabilities);
+  result.members += R"(,"serverInfo":{"name":"turnpike","title":"Turnpike","version":)";
+  base::append_canonical_string(result.members, parts_.release);
+  result.members += R"(},"instructions":)";
+  base::append_canonical_string(result.members, instructions);
+  return result;
+}
+
+Answer MessageRoutes::discover() const {
+  RpcResult result;
+  result.members = R"("supportedVersions":[")";
+  result.members.append(modern_version).append(R"("],"capabilities":)");
+  result.members.append(parts_.features.capabilities).append(R"(,"instructions":)");
+  base::append_canonical_string(result.members, instructions);
+  result.ttl_ms = discovery_ttl_ms;
+  return result;
+}
+
+Answer MessageRoutes::call_tool(const RpcRequest& request) const {
+  const Json& params = request.message.params;
+  const std::string* const name = find_text(params, "name");
+  if (name == nullptr) return invalid_params("params.name must be a string.");
+  const Json* const arguments = object_or_empty(params, "arguments");
+  if (arguments == nullptr) return invalid_params("params.arguments must be an object.");
+  const auto toolset = parts_.features.toolsets.toolset();
+  const Tool* const tool = toolset->find(*name, request.door);
+  if (tool == nullptr) {
+    return invalid_params("There is no tool " + *name + " here; tools/list names those there are.");
+  }
+  if (request.era == Era::modern) {
+    const auto wrong = check_mirrored(tool->mirrored(), *arguments, request.turn.request.headers());
+    if (wrong) return *wrong;
+  }
+  return tool->call(request, *arguments);
+}
+
+Answer MessageRoutes::read_resource(const RpcRequest& request) const {
+  const std::string* const uri = find_text(request.message.params, "uri");
+  if (uri == nullptr) return invalid_params("params.uri must be a string.");
+  return parts_.features.resources.read(request, *uri);
+}
+
+Answer MessageRoutes::get_prompt(const RpcRequest& request) const {
+  const Json& params = request.message.params;
+  const std::string* const name = find_text(params, "name");
+  if (name == nullptr) return invalid_params("params.name must be a string.");
+  const Json* const arguments = object_or_empty(params, "arguments");
+  if (arguments == nullptr) return invalid_params("params.arguments must be an object.");
+  return parts_.features.prompts.get(request, *name, *arguments);
+}
+
+void MessageRoutes::send_result(const RpcRequest& request, const RpcResult& result) const {
+  const std::string& id = request.message.id;
+  send(request.turn, result.http_status,
+       request.message.is_notification()  // refused, and there is no id to answer to
+           ? error_text({}, {RpcCode::invalid_request, "The credentials are not taken here."})
+           : result_text(id, request.era, result, server_info_),
+       result.www_authenticate);
+}
+
+void MessageRoutes::send_error(Turn& turn, std::string_view id, const RpcError& error) {
+  send(turn, error.http_status, error_text(id, error), {});
+}
+
+void MessageRoutes::send(Turn& turn, int status, std::string_view json,
+                         std::string_view www_authenticate) {
+  const bool is_whole = takes_whole_answer(turn.request);
+  ReplyFields fields;
+  fields.add("Content-Type", is_whole ? json_type : "text/event-stream");
+  fields.add("Cache-Control", "no-store");
+  if (!www_authenticate.empty()) fields.add("WWW-Authenticate", www_authenticate);
+  if (!is_whole) fields.add("X-Accel-Buffering", "no");
+  turn.send(status, fields, is_whole ? json : std::string_view(as_event(json)));
+}
+
+}  // namespace turnpike::hosts::mcp

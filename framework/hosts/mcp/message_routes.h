@@ -1,0 +1,62 @@
+// MessageRoutes: what is done with a JSON-RPC message: from the bytes of a POST to one JSON answer,
+// in the order of refusal of mcp.md 2.3. Nothing is kept between two messages.
+//
+// Owned by the host; called on the fibers of all loop Threads.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+#include "hosts/mcp/answer.h"
+#include "hosts/mcp/execution.h"
+#include "hosts/mcp/features.h"
+#include "hosts/mcp/tool.h"
+#include "hosts/turn.h"
+#include "identity/authenticator.h"
+
+namespace turnpike::hosts::mcp {
+
+class MessageRoutes {
+ public:
+  // All outlive the object.
+  struct Parts {
+    const Features& features;
+    const Executions& executions;
+    identity::Authenticator& authenticator;
+    const std::atomic<bool>& is_stopping;
+    std::string release;  // "0.1.0"
+  };
+  explicit MessageRoutes(const Parts& parts);
+
+  void answer(Turn& turn, Door door) const;
+
+ private:
+  struct Refused {  // before the message could be read
+    RpcError error;
+    std::optional<base::ErrorCode> code = {};
+  };
+  [[nodiscard]] Result<Message, Refused> read(Turn& turn) const;
+  void answer_request(Turn& turn, Door door, const Message& message) const;
+
+  // Why the credentials that came may not be at this door; none: they may.
+  [[nodiscard]] std::optional<RpcResult> judge_credentials(const RpcRequest& request) const;
+  [[nodiscard]] Answer dispatch(const RpcRequest& request) const;
+  [[nodiscard]] Answer dispatch_lists(const RpcRequest& request) const;
+  [[nodiscard]] Answer dispatch_extra(const RpcRequest& request) const;
+  [[nodiscard]] Answer initialize(const RpcRequest& request) const;
+  [[nodiscard]] Answer discover() const;
+  [[nodiscard]] Answer call_tool(const RpcRequest& request) const;
+  [[nodiscard]] Answer read_resource(const RpcRequest& request) const;
+  [[nodiscard]] Answer get_prompt(const RpcRequest& request) const;
+
+  void send_result(const RpcRequest& request, const RpcResult& result) const;
+  static void send_error(Turn& turn, std::string_view id, const RpcError& error);
+  static void send(Turn& turn, int status, std::string_view json,
+                   std::string_view www_authenticate);
+
+  const Parts parts_;
+  const std::string server_info_;
+};
+
+}  // namespace turnpike::hosts::mcp
