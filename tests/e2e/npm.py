@@ -1,0 +1,45 @@
+"""A Node process of a folder of locked npm packages (./dev deps installs them).
+
+It is ready when it says so in its first line, which is JSON; it may take commands, one a line. It
+ends with its standard input, so none outlives its test.
+"""
+
+import json
+import subprocess
+import threading
+
+
+def require_packages(folder):
+    if not (folder / "node_modules" / ".installed").is_file():
+        raise RuntimeError(f"the npm packages of {folder} are missing: run ./dev deps")
+
+
+class Part:
+    def __init__(self, script, *, node="node", **arguments):
+        require_packages(script.parent)
+        words = [f"--{name.replace('_', '-')}={value}" for name, value in arguments.items()]
+        self.process = subprocess.Popen([node, script, *words], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.lock = threading.Lock()
+        line = self.process.stdout.readline()
+        if not line:
+            self.close()
+            raise RuntimeError(f"{script.name} did not start")
+        self.ready = json.loads(line)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def stop(self):
+        """At once, as a crash."""
+        self.process.kill()
+        self.close()
+
+    def send_command(self, do, **rest):
+        """One command, its one reply."""
+        with self.lock:
+            self.process.stdin.write(json.dumps({"do": do, **rest}) + "\n")
+            self.process.stdin.flush()
+            return json.loads(self.process.stdout.readline())

@@ -1,0 +1,66 @@
+// An official client, commanded by JSON lines (parts.mjs).
+// usage: client.mjs --sdk=1|2 [--era=legacy|auto|modern]     the era is a choice of SDK 2
+//
+//   {"do": "connect", "url", "headers"}     {version, era, server, capabilities, instructions}
+//   {"do": "tools" | "resources" | "templates" | "prompts"}     every page: their entries
+//   {"do": "call", "name", "arguments", "meta"}
+//   {"do": "read", "uri"}     {"do": "prompt", "name", "arguments"}     {"do": "ping"}
+//   {"do": "close"}
+//
+// What is done is the SDK's own result, checked by it against the schemas of the protocol and, once
+// tools were listed, against the tool's output schema.
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import {
+  StreamableHTTPClientTransport as TransportV1,
+} from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import {
+  Client as ClientV2, StreamableHTTPClientTransport as TransportV2,
+} from "@modelcontextprotocol/client";
+import { argumentsOf, obey } from "./parts.mjs";
+
+const given = argumentsOf({ sdk: "2", era: "legacy" });
+const info = { name: "turnpike-tests", version: "1.0.0" };
+const modes = { legacy: "legacy", auto: "auto", modern: { pin: "2026-07-28" } };
+
+let client, transport;
+
+/** All pages of a list: SDK 2 walks them itself when it is given no cursor. */
+async function all(list, member) {
+  const entries = [];
+  let cursor;
+  do {
+    const page = await list(cursor === undefined ? undefined : { cursor });
+    entries.push(...page[member]);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return entries;
+}
+
+await obey({
+  async connect({ url, headers = {} }) {
+    const isFirst = given.sdk === "1";
+    transport = new (isFirst ? TransportV1 : TransportV2)(new URL(url), { requestInit: { headers } });
+    client = isFirst
+      ? new ClientV1(info)
+      : new ClientV2(info, { versionNegotiation: { mode: modes[given.era] } });
+    await client.connect(transport);
+    return {
+      version: isFirst ? transport.protocolVersion : client.getNegotiatedProtocolVersion(),
+      era: isFirst ? "legacy" : client.getProtocolEra(),
+      session: transport.sessionId ?? null,
+      server: client.getServerVersion(),
+      capabilities: client.getServerCapabilities(),
+      instructions: client.getInstructions(),
+    };
+  },
+  tools: () => all((page) => client.listTools(page), "tools"),
+  resources: () => all((page) => client.listResources(page), "resources"),
+  templates: () => all((page) => client.listResourceTemplates(page), "resourceTemplates"),
+  prompts: () => all((page) => client.listPrompts(page), "prompts"),
+  call: ({ name, arguments: given, meta }) =>
+    client.callTool({ name, arguments: given, ...(meta && { _meta: meta }) }),
+  read: ({ uri }) => client.readResource({ uri }),
+  prompt: ({ name, arguments: given }) => client.getPrompt({ name, arguments: given }),
+  ping: () => client.ping(),
+  close: () => client.close(),
+});
