@@ -46,6 +46,7 @@ struct Findings {
   std::vector<std::string> notes;
   std::string payload_hash;
   std::size_t routes = 0;
+  std::size_t tools = 0;
 };
 
 // Names of the provider plugins that would be loaded; nothing of them runs here.
@@ -90,6 +91,7 @@ Findings check(const Config& config) {
   if (compiled.ok()) {
     findings.payload_hash = (*compiled)->payload_hash();
     findings.routes = (*compiled)->routes().size();
+    findings.tools = (*compiled)->tools().size();
   } else {
     const auto& problems = compiled.error();
     findings.problems.insert(findings.problems.end(), problems.begin(), problems.end());
@@ -109,7 +111,8 @@ int run_check(const CommonOptions& options) {
                       {"problems", to_json(findings.problems)},
                       {"notes", findings.notes},
                       {"payload_hash", ok ? json(findings.payload_hash) : json(nullptr)},
-                      {"routes", findings.routes}}
+                      {"routes", findings.routes},
+                      {"tools", findings.tools}}
               << '\n';
     return ok ? exit_done : exit_failed;
   }
@@ -120,7 +123,8 @@ int run_check(const CommonOptions& options) {
               << (findings.problems.size() == 1 ? " problem\n" : " problems\n");
     return exit_failed;
   }
-  std::cout << "ok: " << findings.routes << " routes, " << findings.payload_hash << '\n';
+  std::cout << "ok: " << findings.routes << " routes, " << findings.tools << " tools, "
+            << findings.payload_hash << '\n';
   return exit_done;
 }
 

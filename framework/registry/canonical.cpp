@@ -376,6 +376,30 @@ void append_canonical(std::string& out, const Program& program, const Route& rou
   append_route(out, program, route, true);
 }
 
+void append_canonical(std::string& out, const Program& program, const Tool& tool) {
+  const Operation& operation = program.operations()[tool.operation];
+  const Route& route = program.routes()[operation.route];
+  Object object(out);
+  const auto append_texts_by_name = [&](std::string_view key, const auto& texts) {
+    if (texts.empty()) return;
+    append_list(object.key(key), texts, [&](const auto& entry) {
+      Object item(out);
+      item.text("name", entry.first);
+      item.text("text", entry.second);
+      item.end();
+    });
+  };
+  append_texts_by_name("arguments", tool.descriptions);
+  object.text("description", tool.description);
+  append_texts_by_name("fixed", tool.fixed);
+  object.text("name", tool.name);
+  object.flag("read_only", tool.is_read_only);
+  object.text("route", std::string(name_of(operation.method)) + " " + route.matcher.pattern);
+  if (!tool.title.empty()) object.text("title", tool.title);
+  if (tool.is_free) object.text("variant", "free");
+  object.end();
+}
+
 void append_canonical(std::string& out, const Program& program) {
   const auto write = [&out](const auto& entry) { append_canonical(out, entry); };
   const auto write_within = [&](const auto& entry) { append_canonical(out, program, entry); };
@@ -396,6 +420,8 @@ void append_canonical(std::string& out, const Program& program) {
   append_list(object.key("prices"), program.prices(), write);
   append_list(object.key("providers"), program.providers(), write);
   append_list(object.key("routes"), program.routes(), write_within);
+  // Programs without tools keep the hash they had before there were any.
+  if (!program.tools().empty()) append_list(object.key("tools"), program.tools(), write_within);
   append_list(object.key("upstreams"), program.upstreams(), write_within);
   object.part("x402", program.x402());
   object.end();

@@ -23,6 +23,7 @@ void append_canonical(std::string& out, const X402& x402);
 void append_canonical(std::string& out, const Settings& settings);
 void append_canonical(std::string& out, const Program& program, const Upstream& upstream);
 void append_canonical(std::string& out, const Program& program, const Route& route);
+void append_canonical(std::string& out, const Program& program, const Tool& tool);
 // The whole program.
 void append_canonical(std::string& out, const Program& program);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "registry/read_policies.h"
 #include "registry/read_prices.h"
 #include "registry/read_providers.h"
+#include "registry/read_tools.h"
 #include "registry/source.h"
 
 namespace turnpike::registry {
@@ -109,7 +111,7 @@ class Compiler {
       if (tree.empty() || (tree.root().kind == NodeKind::null && tree.size() == 1)) continue;
       const Cursor root(tree, problems_);
       if (!root.map_of({"provider", "upstreams", "defaults", "routes", "prices", "x402",
-                        "query_policies", "response_policies", "free_policies"})) {
+                        "query_policies", "response_policies", "free_policies", "tools"})) {
         continue;
       }
       trees.push_back(std::move(tree));
@@ -130,12 +132,18 @@ class Compiler {
     each([&](const Cursor& root) { read_provider(root, draft); });
     each([&](const Cursor& root) { read_upstreams(root, input_.sources, input_.plugins, draft); });
     each([&](const Cursor& root) { read_routes(root, input_.sources, draft); });
+    std::optional<OperationNames> operations;
+    each_section("tools", [&](const Cursor& section, Draft& all) {
+      if (!operations) operations.emplace(all.routes, problems_.none());
+      read_tools(section, *operations, all);
+    });
   }
 
   void sort_routes(Draft& draft) {
-    const auto ranks = ranks_of(draft.routes, [](const DraftRoute& left, const DraftRoute& right) {
+    route_ranks_ = ranks_of(draft.routes, [](const DraftRoute& left, const DraftRoute& right) {
       return left.route.id < right.route.id;
     });
+    const auto& ranks = route_ranks_;
     routes_.resize(ranks.size());
     route_prices_.resize(ranks.size());
     route_places_.resize(ranks.size());
@@ -212,6 +220,11 @@ class Compiler {
     program->routes_ = std::move(routes_);
     add_free_buckets(*program);
     add_operations(*program, prices.ranks);
+    for (DraftTool& entry : Sorted<DraftTool>(draft.tools).values) {
+      const Route& route = program->routes_[route_ranks_[entry.route]];
+      entry.tool.operation = route.operations[entry.method];
+      program->tools_.push_back(std::move(entry.tool));
+    }
     program->index_ = std::make_unique<Index>(program->routes_);
     for (Upstream& upstream : program->upstreams_) {
       upstream.settings_digest = settings_digest_of(*program, upstream);
@@ -309,7 +322,8 @@ class Compiler {
 
   const CompileInput& input_;
   Problems problems_;
-  std::vector<Route> routes_;  // by id
+  std::vector<Route> routes_;               // by id
+  std::vector<std::uint32_t> route_ranks_;  // by place in the draft
   std::vector<std::vector<std::uint32_t>> route_prices_;
   std::vector<RoutePlace> route_places_;
   std::vector<Place> places_[4];  // by FactKind

@@ -67,7 +67,7 @@ void compare_section(std::string_view section, const Entries& before, const Entr
 }
 
 struct Sections {
-  Entries providers, upstreams, routes, prices, free_policies, x402;
+  Entries providers, upstreams, routes, prices, free_policies, x402, tools;
 
   explicit Sections(const Program& program) {
     const auto write = [](std::string& out, const auto& entry) { append_canonical(out, entry); };
@@ -88,6 +88,8 @@ struct Sections {
     prices = entries_of(program.prices(), key, write);
     free_policies = entries_of(program.free_policies(), key, write);
     append_canonical(x402["x402"], program.x402());
+    tools = entries_of(
+        program.tools(), [](const Tool& tool) { return tool.name; }, write_within);
   }
 };
 
@@ -107,6 +109,7 @@ std::vector<EntryChange> difference(const Program& before, const Program& after)
   compare_section("prices", old_sections.prices, new_sections.prices, changes);
   compare_section("free_policies", old_sections.free_policies, new_sections.free_policies, changes);
   compare_section("x402", old_sections.x402, new_sections.x402, changes);
+  compare_section("tools", old_sections.tools, new_sections.tools, changes);
   return changes;
 }
 

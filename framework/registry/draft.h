@@ -106,6 +106,13 @@ struct DraftRoute {
   std::uint32_t index = 0;  // routes[index] of its file
 };
 
+// The operation is one of `methods` of a route of the draft.
+struct DraftTool {
+  Tool tool;
+  std::uint32_t route = 0;
+  std::uint32_t method = 0;
+};
+
 struct Draft {
   Table<std::shared_ptr<const QueryPolicy>> query_policies;
   Table<std::shared_ptr<const ResponsePolicy>> response_policies;
@@ -118,6 +125,7 @@ struct Draft {
   Table<DraftProvider> providers;
   Table<Upstream> upstreams;
   std::vector<DraftRoute> routes;
+  Table<DraftTool> tools;  // by name in lower case
 
   Shared<QueryPolicy> shared_query;
   Shared<BodyPolicy> shared_body;

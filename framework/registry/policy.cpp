@@ -133,6 +133,12 @@ MaybeFault check_value(const CommaListConstraint& constraint, std::string_view v
                    std::to_string(constraint.max_items) + " items"};
 }
 
+MaybeFault check_value(const QueryParameter& parameter, std::string_view value,
+                       std::int64_t& number) {
+  return std::visit([&](const auto& constraint) { return check_value(constraint, value, number); },
+                    parameter.constraint);
+}
+
 // What is known of each declared parameter after one pass over the query.
 struct Given {
   bool present = false;
@@ -170,11 +176,7 @@ void check_pair(const QueryPolicy& policy, std::string_view pair, std::vector<Gi
     return;
   }
   given[position].present = true;
-  MaybeFault fault = std::visit(
-      [&](const auto& constraint) {
-        return check_value(constraint, value, given[position].number);
-      },
-      parameter.constraint);
+  MaybeFault fault = check_value(parameter, value, given[position].number);
   given[position].sound = !fault;
   if (fault) findings.add(parameter.name, std::move(fault->problem), std::move(fault->fix));
 }
@@ -232,6 +234,14 @@ std::vector<FieldProblem> check_query(const QueryPolicy& policy, std::string_vie
     std::visit([&](const auto& kind) { check_rule(policy, kind, given, findings); }, rule);
   }
   return findings.take();
+}
+
+std::optional<FieldProblem> check_parameter(const QueryParameter& parameter,
+                                            std::string_view value) {
+  std::int64_t number = 0;
+  MaybeFault fault = check_value(parameter, value, number);
+  if (!fault) return std::nullopt;
+  return FieldProblem{"query." + parameter.name, std::move(fault->problem), std::move(fault->fix)};
 }
 
 std::vector<FieldProblem> check_body(const BodyPolicy& policy, std::string_view content_type,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,10 @@ inline constexpr std::size_t policy_problems_max = 16;
 // `query` is raw, without '?', and RFC 3986-valid. Values are compared percent-decoded, '+' is a
 // blank; a parameter may be given once.
 std::vector<base::FieldProblem> check_query(const QueryPolicy& policy, std::string_view query);
+
+// What is wrong with one parameter's decoded value, or nothing; the location is "query.NAME".
+std::optional<base::FieldProblem> check_parameter(const QueryParameter& parameter,
+                                                  std::string_view value);
 
 // `content_type` is the header's value, empty when there is none.
 std::vector<base::FieldProblem> check_body(const BodyPolicy& policy, std::string_view content_type,

@@ -10,13 +10,14 @@
 namespace turnpike::registry {
 namespace {
 
-constexpr std::size_t suggestion_bytes_max = 64;
+constexpr std::size_t suggestion_bytes_max = 256;
+constexpr std::size_t differing_bytes_max = 64;  // between what two texts begin and end with
 constexpr std::size_t candidates_max = 1'024;
 
 // Levenshtein distance with adjacent transpositions (optimal string alignment); both texts are at
-// most suggestion_bytes_max long.
+// most differing_bytes_max long.
 std::size_t distance(std::string_view left, std::string_view right) {
-  using Row = std::array<std::size_t, suggestion_bytes_max + 1>;
+  using Row = std::array<std::size_t, differing_bytes_max + 1>;
   Row before{}, above{}, row{};
   for (std::size_t column = 0; column <= right.size(); ++column) above[column] = column;
   for (std::size_t line = 1; line <= left.size(); ++line) {
@@ -34,6 +35,18 @@ std::size_t distance(std::string_view left, std::string_view right) {
     above = row;
   }
   return above[right.size()];
+}
+
+// Takes off what both texts begin and end with, which does not change their distance.
+void trim_alike(std::string_view& left, std::string_view& right) {
+  const auto head = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
+  const auto same = static_cast<std::size_t>(head.first - left.begin());
+  left.remove_prefix(same);
+  right.remove_prefix(same);
+  const auto tail = std::mismatch(left.rbegin(), left.rend(), right.rbegin(), right.rend());
+  const auto also_same = static_cast<std::size_t>(tail.first - left.rbegin());
+  left.remove_suffix(also_same);
+  right.remove_suffix(also_same);
 }
 
 // What an operator's terminal should not be sent as it is.
@@ -76,7 +89,11 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
   std::size_t least = std::max<std::size_t>(1, name.size() / 3) + 1;
   for (const std::string_view candidate : known.first(std::min(known.size(), candidates_max))) {
     if (candidate.size() > suggestion_bytes_max) continue;
-    const std::size_t apart = distance(name, candidate);
+    std::string_view wanted = name;
+    std::string_view known_as = candidate;
+    trim_alike(wanted, known_as);
+    if (std::max(wanted.size(), known_as.size()) > differing_bytes_max) continue;
+    const std::size_t apart = distance(wanted, known_as);
     if (apart < least) {
       least = apart;
       nearest = candidate;

@@ -88,6 +88,10 @@ namespace turnpike::registry {
   X(not_amount,                                                                                   \
     "expected a whole number of atomic units above 0 with at most % digits, found \"%\"")         \
   X(address_form, "\"%\" is no address on %: expected %")                                         \
+  X(argument_unfit, "the parameter \"%\" cannot be an argument of a tool: %")                     \
+  X(variant_missing, "this operation has no free variant: its route names no free policy")        \
+  X(fixed_refused, "the value of \"%\" %: %")                                                     \
+  X(fixed_compared, "\"%\" is compared with another parameter and cannot have a fixed value")     \
   X(secret_shape, "a secret is given as {secret: {env: NAME}} or {secret: {file: PATH}}")         \
   X(setting_number, "\"%\" is no number that settings can hold; quote it if it is text")          \
   X(unknown_plugin, "no provider plugin \"%\" is loaded%")                                        \

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -213,6 +214,24 @@ struct Upstream {
   std::vector<std::uint32_t> operations;  // in Program::operations()
 };
 
+// Arguments of tools that are no parameters of the operation.
+inline constexpr std::string_view body_argument = "body";
+inline constexpr std::string_view content_type_argument = "content_type";
+inline constexpr std::string_view idempotency_key_argument = "idempotency_key";
+
+// An operation as a tool of its own, for hosts that list tools. Its arguments are the parameters of
+// the path and of the declared query, but for those that have a fixed value.
+struct Tool {
+  std::string name;
+  std::string title;  // for people; may be empty
+  std::string description;
+  std::uint32_t operation = 0;  // in Program::operations()
+  bool is_free = false;         // it calls the free variant
+  bool is_read_only = true;
+  std::map<std::string, std::string> descriptions;  // of arguments
+  std::map<std::string, std::string> fixed;         // query parameters and their decoded values
+};
+
 // ---- matching -----------------------------------------------------------------------------------
 
 enum class MatchStatus : std::uint8_t { found, not_found, path_malformed };
@@ -258,6 +277,8 @@ class Program {
     return free_buckets_;
   }
   [[nodiscard]] const X402& x402() const noexcept { return x402_; }
+  // By name, without regard to case.
+  [[nodiscard]] const std::vector<Tool>& tools() const noexcept { return tools_; }
 
   // RFC 8785 form of the whole program; SHA-256 of it, as "sha256:<hex>", names the generation.
   [[nodiscard]] const std::string& canonical_json() const noexcept { return canonical_json_; }
@@ -279,6 +300,7 @@ class Program {
   std::vector<FreePolicy> free_policies_;
   std::vector<FreeBucket> free_buckets_;
   X402 x402_;
+  std::vector<Tool> tools_;
   std::unique_ptr<Index> index_;
   std::string canonical_json_;
   std::string payload_hash_;

@@ -137,6 +137,37 @@ TEST(Hostile, SegmentsAndParametersAreBounded) {
   EXPECT_EQ(rules_of(compiled(path(20, limits::route_parameters_max + 1))), Rules{"path_too_long"});
 }
 
+TEST(Hostile, ToolsOfUnknownOperationsAreReportedInTime) {
+  std::string text = preamble + "routes:\n";
+  for (int at = 0; at < 5'000; ++at) {
+    text += "  - path: /" + std::string(100, 'p') + std::to_string(at) + "\n";
+  }
+  text += "tools:\n";
+  for (int at = 0; at < 5'000; ++at) {
+    text += "  t" + std::to_string(at) + ":\n    description: d\n    route: GET /v1/gateway/t/" +
+            std::string(100, 'q') + std::to_string(at) + "\n";
+  }
+  const Compiled result = compiled(text);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().size(), limits::registry_problems_max + 1);
+}
+
+// The interfaces of models take names of up to 64 characters; descriptions are read by them whole.
+TEST(Hostile, TextsOfToolsAreBounded) {
+  const auto tool = [](std::size_t name, std::size_t description, std::size_t title,
+                       std::size_t argument) {
+    return preamble + "routes: [{path: \"/a/{x}\"}]\ntools:\n  " + repeated("n", name) +
+           ":\n    route: GET /v1/gateway/t/a/{x}\n    description: " + repeated("d", description) +
+           "\n    title: " + repeated("t", title) +
+           "\n    arguments: {x: " + repeated("a", argument) + "}\n";
+  };
+  EXPECT_TRUE(compiled(tool(64, 1024, 128, 1024)).ok());
+  EXPECT_EQ(rules_of(compiled(tool(65, 1024, 128, 1024))), Rules{"bad_name"});
+  EXPECT_EQ(rules_of(compiled(tool(64, 1025, 128, 1024))), Rules{"text_length"});
+  EXPECT_EQ(rules_of(compiled(tool(64, 1024, 129, 1024))), Rules{"text_length"});
+  EXPECT_EQ(rules_of(compiled(tool(64, 1024, 128, 1025))), Rules{"text_length"});
+}
+
 class ReadSources : public ::testing::Test {
  protected:
   void SetUp() override {

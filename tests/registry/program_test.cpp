@@ -69,14 +69,89 @@ routes:
     forwarded_headers: [Accept-Language]
 )";
 
+const std::string rich_tools = R"(
+tools:
+  find_thing:
+    title: Find a thing
+    description: One thing by its name.
+    route: GET /v1/gateway/t/things/{name}
+    arguments: {name: What it is called., order: "\u0022Up\u0022 or down."}
+    fixed: {limit: 20}
+  Add-thing: {route: POST /v1/gateway/t/things, description: Adds a thing., arguments: {body: It.}}
+  free.thing:
+    route: "GET /v1/gateway/t/things/{name}"
+    description: The same for nothing.
+    variant: free
+    read_only: false
+)";
+
 TEST(Program, IsWrittenInItsCanonicalForm) {
-  for (const std::string& text : {rich, preamble, std::string()}) {
+  for (const std::string& text : {rich, rich + rich_tools, preamble, std::string()}) {
     const auto program = program_of(text);
     const auto json = nlohmann::json::parse(program->canonical_json());
     EXPECT_EQ(base::canonical_json(json), program->canonical_json());
     EXPECT_EQ(program->payload_hash(), "sha256:" + crypto::sha256_hex(program->canonical_json()));
     EXPECT_EQ(nlohmann::json::parse(dump(*program)), json);
   }
+}
+
+TEST(Tools, AreOperationsUnderNamesOfTheirOwn) {
+  const auto program = program_of(rich + rich_tools);
+  const auto& tools = program->tools();
+  ASSERT_EQ(tools.size(), 3u);
+  EXPECT_EQ(tools[0].name, "Add-thing") << "in order, whatever the case of letters";
+  EXPECT_EQ(tools[1].name, "find_thing");
+  EXPECT_EQ(tools[2].name, "free.thing");
+  const auto path_of = [&](const Tool& tool) {
+    return program->routes()[program->operations()[tool.operation].route].matcher.pattern;
+  };
+  EXPECT_EQ(path_of(tools[0]), "/v1/gateway/t/things");
+  EXPECT_EQ(path_of(tools[1]), "/v1/gateway/t/things/{name}");
+  EXPECT_EQ(program->operations()[tools[0].operation].method, Method::post);
+  EXPECT_EQ(program->operations()[tools[1].operation].method, Method::get);
+  EXPECT_FALSE(tools[0].is_read_only) << "a POST, unless it is said to be";
+  EXPECT_TRUE(tools[1].is_read_only);
+  EXPECT_FALSE(tools[2].is_read_only);
+  EXPECT_TRUE(tools[2].is_free);
+  EXPECT_FALSE(tools[1].is_free);
+  EXPECT_EQ(tools[1].title, "Find a thing");
+  EXPECT_EQ(tools[1].description, "One thing by its name.");
+  EXPECT_EQ(tools[1].descriptions.at("order"), "\"Up\" or down.");
+  EXPECT_EQ(tools[1].fixed.at("limit"), "20");
+  EXPECT_EQ(tools[0].descriptions.at("body"), "It.");
+}
+
+TEST(Tools, MayBeInAFileOfTheirOwnAndComeBeforeTheirRoutes) {
+  const Source sources[] = {{"a/tools.yaml", rich_tools}, {"b.yaml", rich}};
+  const auto apart = compile({sources, {}, {}});
+  ASSERT_TRUE(apart.ok()) << apart.error().front().text();
+  EXPECT_EQ((*apart)->payload_hash(), program_of(rich + rich_tools)->payload_hash());
+}
+
+TEST(Tools, ChangeNoHashOfAProgramWithoutThem) {
+  EXPECT_EQ(program_of("")->canonical_json(),
+            R"({"format":"turnpike.registry.v1","free_policies":[],"prices":[],"providers":[],)"
+            R"("routes":[],"upstreams":[],"x402":{"assets":[],"enabled":false}})");
+  EXPECT_EQ(program_of(rich)->canonical_json().find("\"tools\""), std::string::npos);
+  EXPECT_EQ(program_of(rich)->payload_hash(),
+            "sha256:233f3e144aa45d0aa936d8cea064395009952aa4baddfb91463742450168abbf");
+  EXPECT_EQ(program_of(rich + "tools: {}")->payload_hash(), program_of(rich)->payload_hash());
+  EXPECT_NE(program_of(rich + rich_tools)->payload_hash(), program_of(rich)->payload_hash());
+  EXPECT_EQ(facts_of(*program_of(rich + rich_tools)).size(), facts_of(*program_of(rich)).size())
+      << "and fix nothing for good";
+}
+
+TEST(Tools, ShowInTheCanonicalFormWithWhatWasStated) {
+  const auto program = program_of(rich + rich_tools);
+  const auto tools = nlohmann::json::parse(program->canonical_json())["tools"];
+  EXPECT_EQ(tools[0], (nlohmann::json{{"arguments", {{{"name", "body"}, {"text", "It."}}}},
+                                      {"description", "Adds a thing."},
+                                      {"name", "Add-thing"},
+                                      {"read_only", false},
+                                      {"route", "POST /v1/gateway/t/things"}}));
+  EXPECT_EQ(tools[1]["fixed"], (nlohmann::json{{{"name", "limit"}, {"text", "20"}}}));
+  EXPECT_EQ(tools[1]["title"], "Find a thing");
+  EXPECT_EQ(tools[2]["variant"], "free");
 }
 
 // One EIP-3009 token, as before there was a choice, with what `asset` says more.
@@ -327,6 +402,18 @@ TEST(Diff, NamesWhatChanged) {
   ASSERT_EQ(json.size(), 4u);
   EXPECT_EQ(json[1]["fields"][0],
             (nlohmann::json{{"path", "/deadline_ms"}, {"before", 30000}, {"after", 9}}));
+}
+
+TEST(Diff, NamesTools) {
+  const auto before = program_of(rich + rich_tools);
+  std::string text = replaced(rich + rich_tools, "fixed: {limit: 20}", "fixed: {limit: 30}");
+  text = replaced(text, "  Add-thing:", "  new-thing:");
+  const auto changes = difference(*before, *program_of(text));
+  EXPECT_EQ(text_of(changes),
+            "- tools Add-thing\n"
+            "~ tools find_thing\n"
+            "    /fixed/0/text: \"20\" -> \"30\"\n"
+            "+ tools new-thing\n");
 }
 
 std::shared_ptr<const Program> charging(const std::string& of_price, const std::string& of_route) {
