@@ -202,6 +202,7 @@ Attempt::Decision Attempt::follow_identifier() {
     auto other = engine_.payments.find(**bound, call_);
     if (!other.ok()) return unavailable();
     if (!*other) continue;
+    if (is_abandoned((*other)->record)) return free_identifiers(**std::move(other));
     const bool is_proven = checked_.value().proof == Proof::recovered;
     if (is_key_of_ours && is_proven && (*other)->record.request_digest == request_digest_) {
       if ((*other)->record.state == PaymentState::answered) return give_again(**other);
@@ -216,6 +217,19 @@ Attempt::Decision Attempt::follow_identifier() {
                              "This id came before, with another payment or another request.", 0));
   }
   return Again{};  // freed meanwhile
+}
+
+// Nobody works for it, and nothing was charged.
+bool Attempt::is_abandoned(const PaymentRecord& record) const noexcept {
+  const bool is_begun =
+      record.state == PaymentState::claimed || record.state == PaymentState::working;
+  return is_begun && !engine_.is_leased(record);
+}
+
+Attempt::Decision Attempt::free_identifiers(KnownPayment abandoned) {
+  const Step step = engine_.release(abandoned, "abandoned", call_);
+  if (step == Step::done || step == Step::lost) return Again{};
+  return Admission(unavailable());
 }
 
 // Somebody has used the payment: this call before, another one now, or a thief.
@@ -352,12 +366,7 @@ FacilitatorRequest Attempt::facilitator_request(const OpenSettlement& open) cons
 // The payment is ours.
 Admission Attempt::proceed(KnownPayment payment) {
   if (auto refusal = verify_remotely(payment)) {
-    PaymentRecord next = payment.record;
-    next.state = PaymentState::released;
-    next.ended_ms = engine_.payments.now_ms();
-    next.lease_until_ms = 0;
-    next.reason = "not_verified";
-    const Step step = engine_.payments.write(payment, std::move(next), {}, call_);
+    const Step step = engine_.release(payment, "not_verified", call_);
     const bool is_unpaid = step == Step::done || engine_.is_still_ours(step, payment.record);
     return is_unpaid ? *std::move(refusal) : settlement_unknown();
   }

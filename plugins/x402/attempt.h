@@ -60,6 +60,8 @@ class Attempt {
   [[nodiscard]] Decision go_on_paid(KnownPayment known);
   [[nodiscard]] Decision give_again(KnownPayment known);
   [[nodiscard]] Decision follow_identifier();
+  [[nodiscard]] bool is_abandoned(const PaymentRecord& record) const noexcept;
+  [[nodiscard]] Decision free_identifiers(KnownPayment abandoned);
 
   [[nodiscard]] Admission proceed(KnownPayment payment);
   [[nodiscard]] Admission collect_first(KnownPayment payment);

@@ -152,6 +152,15 @@ bool Engine::is_leased(const PaymentRecord& record) const noexcept {
   return payments.now_ms() < record.lease_until_ms;
 }
 
+Step Engine::release(KnownPayment& payment, std::string_view reason, Call& call) {
+  PaymentRecord next = payment.record;
+  next.state = PaymentState::released;
+  next.ended_ms = payments.now_ms();
+  next.lease_until_ms = 0;
+  next.reason = reason;
+  return payments.write(payment, std::move(next), {}, call);
+}
+
 Collected Engine::collect(KnownPayment& payment, const OpenSettlement& open, PaymentState when_paid,
                           Call& call) {
   const Settlement settlement = facilitators.settle(request_of(payment.record, open), call);

@@ -49,6 +49,9 @@ class Engine {
     return step != Step::lost && is_leased(record);
   }
 
+  // Nothing was collected, and whoever holds its lease does nothing more with it.
+  Step release(KnownPayment& payment, std::string_view reason, Call& call);
+
   // The payment's state is `settling`, and its lease is ours: asks a facilitator, once, and writes
   // what came of it. `paid`: the record says so durably, in the state `when_paid`.
   Collected collect(KnownPayment& payment, const OpenSettlement& open, PaymentState when_paid,

@@ -119,13 +119,8 @@ Finish PaymentTicket::collect(const Replay& reply, Call& call) {
 
 std::optional<Refusal> PaymentTicket::release(Outcome outcome, int upstream_status, Call& call) {
   if (is_paid()) return fail_paid(outcome, upstream_status, call);
-  PaymentRecord next = payment_.record;
-  next.state = PaymentState::released;
-  next.ended_ms = engine_.payments.now_ms();
-  next.lease_until_ms = 0;
-  next.reason = "work_failed";
   // If this is not written the lease ends by itself, which says the same.
-  const Step step = engine_.payments.write(payment_, std::move(next), {}, call);
+  const Step step = engine_.release(payment_, "work_failed", call);
   if (step == Step::done || engine_.is_still_ours(step, payment_.record)) return std::nullopt;
   return settlement_unknown();
 }

@@ -409,6 +409,15 @@ TEST_F(LaneTest, AReleasedPaymentDoesNotTakeAnIdThatWentToAnother) {
   EXPECT_EQ(settlements_, 1);
 }
 
+TEST_F(LaneTest, ACallThatDiedHoldsItsIdNoLongerThanItsLease) {
+  bind(json::array({base_term()}));
+  (void)ask(payment('1'), "key");  // and nobody ends it
+  EXPECT_EQ(pay(payment('2'), "key"), "idempotency.in_progress");
+  host_.scripted_clock.advance_ms(60'000);
+  EXPECT_EQ(pay(payment('2'), "key"), "200 reply 1");
+  EXPECT_EQ(pay(payment('1'), "key"), "again reply 1");
+}
+
 TEST_F(LaneTest, APaymentIdentifierNamesOnePayment) {
   bind(json::array({base_term()}));
   const std::string id = "pay_0123456789abcdef";
