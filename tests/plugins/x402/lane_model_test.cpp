@@ -1,0 +1,198 @@
+// The x402 lane over all orders of events (lane_world.h): what befalls each of its effects, and
+// what comes between any two of them. Scripts say who calls; plans, what happens; the world finds
+// faults.
+//
+// TURNPIKE_MODEL_DEPTH is how many things happen in one history, of which all are played.
+// TURNPIKE_PROPERTY_CASES is how many longer ones are drawn; their seed is printed, and
+// RC_PARAMS="seed=..." repeats them.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <sstream>
+
+#include "lane_world.h"
+
+namespace turnpike::x402 {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int events_default = 1;
+constexpr int cases_default = 200;
+#else
+constexpr int events_default = 2;
+constexpr int cases_default = 4'000;
+#endif
+
+int number_of(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+std::size_t first(Flow flow) { return flow * payments_of_a_flow; }
+
+struct Script {
+  const char* name;
+  void (*play)(World& world, Flow flow);
+};
+
+// What a world found wrong, if anything.
+std::string play(const Script& script, Flow flow, World& world) {
+  script.play(world, flow);
+  world.come_to_rest();
+  std::string found;
+  for (const std::string& fault : world.faults) {
+    found.append(script.name).append(", ").append(flow_names[flow]).append(": ");
+    found.append(world.history()).append(": ").append(fault).append("\n");
+  }
+  return found;
+}
+
+// Plays every history of a script that has at most so many events more than `plan`, all behind it,
+// all of those that `allows`. How many it were.
+std::size_t play_all(const Script& script, Flow flow, const Plan& plan, int events_left,
+                     bool (*allows)(Event)) {
+  World world(plan);
+  if (const std::string found = play(script, flow, world); !found.empty()) {
+    ADD_FAILURE() << found;
+    return 1;
+  }
+  std::size_t played = 1;
+  const auto& points = world.points();
+  const std::size_t from = plan.empty() ? 0 : plan.rbegin()->first + 1;
+  for (std::size_t at = from; at < points.size() && events_left > 0; ++at) {
+    for (std::size_t choice = 1; choice < points[at].size(); ++choice) {
+      if (!allows(points[at][choice])) continue;
+      Plan longer = plan;
+      longer[at] = choice;
+      played += play_all(script, flow, longer, events_left - 1, allows);
+      if (::testing::Test::HasFailure()) return played;
+    }
+  }
+  return played;
+}
+
+void come_again(World& world, Flow flow) {
+  using enum Event;
+  const Event when = world.choose({nothing, at_other_node, lease_ends, validity_ends});
+  if (when != at_other_node) world.revive();
+  world.call(when == at_other_node ? 1 : 0, first(flow));
+  world.go();
+}
+
+constexpr Script scripts[] = {
+    {"one after the other",
+     [](World& world, Flow flow) {
+       world.call(0, first(flow));
+       world.go();
+       come_again(world, flow);
+       world.revive();
+       world.call(0, first(flow), {}, true);
+       world.go();
+     }},
+    {"two at once, at two nodes",
+     [](World& world, Flow flow) {
+       world.call(0, first(flow));
+       world.call(1, first(flow));
+       world.go();
+       come_again(world, flow);
+     }},
+    {"two at once, at one node",
+     [](World& world, Flow flow) {
+       world.call(0, first(flow));
+       world.call(0, first(flow));
+       world.go();
+       come_again(world, flow);
+     }},
+    {"again while the lane does its own work",
+     [](World& world, Flow flow) {
+       world.call(0, first(flow));
+       world.go();
+       world.revive();
+       (void)world.choose({Event::nothing, Event::lease_ends, Event::validity_ends});
+       world.reconcile(1);
+       world.call(0, first(flow));
+       world.go();
+     }},
+    {"two payments under one key",
+     [](World& world, Flow flow) {
+       for (const std::size_t payment : {first(flow), first(flow), first(flow) + 1}) {
+         world.revive();
+         world.call(0, payment, "key");
+         world.go();
+       }
+     }},
+    {"two payments under one key at once",
+     [](World& world, Flow flow) {
+       world.call(0, first(flow), "key");
+       world.call(1, first(flow) + 1, "key");
+       world.go();
+     }},
+};
+
+TEST(LaneModel, APaymentInPeaceIsAnsweredOnce) {
+  for (const Flow flow : all_flows) {
+    World world({});
+    world.call(0, first(flow));
+    world.go();
+    world.call(1, first(flow));
+    world.go();
+    EXPECT_EQ(world.told, (std::vector<std::string>{"200", "200"}));
+    world.come_to_rest();
+    EXPECT_EQ(world.faults, std::vector<std::string>());
+  }
+}
+
+class EveryHistory : public ::testing::TestWithParam<std::tuple<Script, Flow>> {};
+INSTANTIATE_TEST_SUITE_P(Of, EveryHistory,
+                         ::testing::Combine(::testing::ValuesIn(scripts),
+                                            ::testing::ValuesIn(all_flows)));
+
+TEST_P(EveryHistory, ChargesOnceDeliversWhatIsPaidAndTellsTheTruth) {
+  const auto& [script, flow] = GetParam();
+  const int events = number_of("TURNPIKE_MODEL_DEPTH", events_default);
+  const std::size_t played = play_all(script, flow, {}, events, [](Event) { return true; });
+  std::printf("%s, %s: %zu histories of up to %d events\n", script.name, flow_names[flow].data(),
+              played, events);
+}
+
+// Nobody is late, so nobody takes over what another one works on.
+TEST(LaneModel, SlowPartsWithinTheirTimeKeepTheLease) {
+  for (const Flow flow : all_flows) {
+    play_all(scripts[1], flow, {}, 4, [](Event event) {
+      return event == Event::hangs || event == Event::answers_late || event == Event::takes_long ||
+             event == Event::other_goes_on;
+    });
+  }
+}
+
+// What an event of a plan is depends on its point, so any two numbers are one.
+TEST(LaneModel, HoldsInLongHistoriesToo) {
+  rc::detail::TestParams params = rc::detail::configuration().testParams;
+  params.maxSize = 12;  // events in one
+  params.maxSuccess = number_of("TURNPIKE_PROPERTY_CASES", cases_default);
+  const rc::detail::TestMetadata metadata{.id = "lane", .description = "the lane keeps its word"};
+  std::printf("%d histories, seed %llu\n", params.maxSuccess,
+              static_cast<unsigned long long>(params.seed));
+  const auto result = rc::detail::checkTestable(
+      [] {
+        const Flow flow = all_flows[*rc::gen::inRange<std::size_t>(0, std::size(all_flows))];
+        const auto script = *rc::gen::inRange<std::size_t>(0, std::size(scripts));
+        World world(*rc::gen::container<Plan>(rc::gen::inRange<std::size_t>(0, 70),
+                                              rc::gen::inRange<std::size_t>(1, 17)));
+        if (const std::string found = play(scripts[script], flow, world); !found.empty()) {
+          RC_FAIL(found);
+        }
+      },
+      metadata, params);
+  if (!result.is<rc::detail::SuccessResult>()) {
+    std::ostringstream text;
+    rc::detail::printResultMessage(result, text);
+    FAIL() << text.str() << "\nseed " << params.seed;
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::x402
