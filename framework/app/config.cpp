@@ -6,6 +6,8 @@
 #include <optional>
 #include <sstream>
 
+#include "base/http_field.h"
+#include "hosts/origins.h"
 #include "registry/problems.h"
 #include "registry/settings_tree.h"
 
@@ -59,6 +61,19 @@ class Section {
     std::int64_t number = out;
     take(key, *node_->find(key), node_->integer(key, out, minimum, maximum), number);
     out = static_cast<std::uint32_t>(number);
+  }
+  // A list of texts; one text is a list of one.
+  void texts(const std::string& key, std::optional<std::vector<std::string>>& out) {
+    const Settings* value = child(key);
+    if (value == nullptr) return;
+    out.emplace();
+    if (value->kind == Settings::Kind::scalar) return out->push_back(value->text);
+    bool is_list = value->kind == Settings::Kind::list;
+    for (const Settings& item : value->items) {
+      is_list = is_list && item.kind == Settings::Kind::scalar;
+      out->push_back(item.text);
+    }
+    if (!is_list) report(*value, join(key), "expected a list of texts, [] for none");
   }
   // A path: relative ones are relative to the file the value stands in.
   void path(const std::string& key, std::string& out) {
@@ -176,16 +191,42 @@ void read_api_host(const Settings* node, Config& config, std::vector<Problem>& p
   for (const Settings& origin : origins->items) config.cors_origins.push_back(origin.text);
 }
 
+// Of `0.0.0.0:8403` or `[::]:8403` nobody can tell by which name its callers reach it.
+bool listens_everywhere(std::string_view address) {
+  return address.starts_with("0.0.0.0:") || address.starts_with("[::]:");
+}
+
+void read_mcp_host(const Settings* node, McpConfig& mcp, std::vector<Problem>& problems) {
+  Section section(node, "hosts.mcp", problems);
+  section.string("listen", mcp.listen);
+  section.string("base_url", mcp.base_url);
+  section.texts("allowed_hosts", mcp.allowed_hosts);
+  section.texts("allowed_origins", mcp.allowed_origins);
+  section.string("openai_apps_challenge", mcp.openai_apps_challenge);
+  const Settings& at = node == nullptr ? Settings{} : *node;
+  if (!mcp.base_url.empty() && hosts::origin_of(mcp.base_url).empty()) {
+    section.report(at, "hosts.mcp.base_url", "expected a URL such as https://mcp.example.com");
+  }
+  if (listens_everywhere(mcp.listen) && mcp.base_url.empty()) {
+    section.report(at, "hosts.mcp.base_url",
+                   "a host that listens on all addresses needs the URL that its callers use");
+  }
+  if (!base::is_visible_ascii(mcp.openai_apps_challenge)) {
+    section.report(at, "hosts.mcp.openai_apps_challenge", "expected one token");
+  }
+}
+
 void read_hosts(const Settings* node, Config& config, std::vector<Problem>& problems) {
   Section hosts(node, "hosts", problems);
   read_api_host(hosts.child("api"), config, problems);
   read_host(hosts, "operator", config.operator_host, problems);
-  while (config.api.base_url.ends_with('/')) config.api.base_url.pop_back();
-  for (const char* name : {"mcp", "web"}) {
-    HostConfig not_built;
-    read_host(hosts, name, not_built, problems);
-    if (hosts.child(name) != nullptr) config.hosts_not_built.emplace_back(name);
+  read_mcp_host(hosts.child("mcp"), config.mcp, problems);
+  for (std::string* url : {&config.api.base_url, &config.mcp.base_url}) {
+    while (url->ends_with('/')) url->pop_back();
   }
+  HostConfig not_built;
+  read_host(hosts, "web", not_built, problems);
+  if (hosts.child("web") != nullptr) config.hosts_not_built.emplace_back("web");
 }
 
 void read_limits(const Settings* node, Config& config, std::vector<Problem>& problems) {

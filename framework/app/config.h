@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,13 @@ struct HostConfig {
   std::string base_url;
 };
 
+struct McpConfig : HostConfig {
+  // Replace what base_url and the listener allow by themselves; see hosts/mcp/access.h.
+  std::optional<std::vector<std::string>> allowed_hosts = {};
+  std::optional<std::vector<std::string>> allowed_origins = {};
+  std::string openai_apps_challenge = {};  // a token that proves who owns the host; empty: none
+};
+
 struct Config {
   identity::Environment environment = identity::Environment::development;
   std::string data_dir = "var";
@@ -53,6 +61,7 @@ struct Config {
   std::string registry_path = "registry";
 
   HostConfig api{"127.0.0.1:8402", ""};
+  McpConfig mcp{{"127.0.0.1:8403", ""}};
   HostConfig operator_host{"127.0.0.1:8405", ""};
   std::vector<std::string> hosts_not_built;  // configured, but not part of this build
   std::vector<std::string> cors_origins = {"*"};

@@ -27,6 +27,9 @@
 #include "app/version.h"
 #include "base/sources.h"
 #include "hosts/api/api_host.h"
+#include "hosts/discovery.h"
+#include "hosts/mcp/envelope.h"
+#include "hosts/mcp/mcp_host.h"
 #include "hosts/operator/operator_host.h"
 #include "hosts/status_table.h"
 #include "identity/accounts.h"
@@ -141,11 +144,14 @@ struct Gateway::Parts {
   std::unique_ptr<Chores> chores;
   std::unique_ptr<GatewayBackend> backend;
   std::unique_ptr<hosts::AccessLog> access_log;
+  std::optional<hosts::Discovery> discovery;
   std::unique_ptr<hosts::api::ApiHost> api;
+  std::unique_ptr<hosts::mcp::McpHost> mcp;
   std::optional<identity::Operators> operators;
   std::unique_ptr<hosts::operators::OperatorHost> operator_host;
   std::unique_ptr<wire::Server> server;
-  std::string base_url;  // of the API host
+  hosts::PublicUrls urls;
+  std::string mcp_address;  // that was bound
   std::unique_ptr<ControlServer> control;
 };
 
@@ -161,7 +167,7 @@ Result<Unit, std::string> Gateway::start() {
     parts_->log->write(Severity::warning, "host_not_built",
                        {{"host", host}, {"problem", not_built(host)}});
   }
-  for (const auto& step : {&Gateway::open_stores, &Gateway::start_runtime, &Gateway::bind_api,
+  for (const auto& step : {&Gateway::open_stores, &Gateway::start_runtime, &Gateway::bind_hosts,
                            &Gateway::load_plugins, &Gateway::make_generations}) {
     auto done = (this->*step)();
     if (!done.ok()) return done;
@@ -245,18 +251,28 @@ Result<Unit, std::string> Gateway::start_runtime() {
   return Unit{};
 }
 
-// The API host's port is taken before anything is made that names its URL.
-Result<Unit, std::string> Gateway::bind_api() {
+// Ports are taken before anything is made that names their URLs.
+Result<Unit, std::string> Gateway::bind_hosts() {
   wire::ServerLimits limits;
   limits.connections_max = config_.connections_max;
   limits.transfer_timeout_ms = config_.transfer_timeout_ms;
   limits.transfer_bytes_per_second_min = config_.transfer_bytes_per_second_min;
   parts_->server = wire::make_server(*parts_->runtime, limits, *parts_->log);
-  parts_->base_url = config_.api.base_url;
-  if (config_.api.listen.empty()) return Unit{};
-  const auto bound = parts_->server->reserve("api", config_.api.listen);
-  if (!bound.ok()) return bound.error();
-  if (parts_->base_url.empty()) parts_->base_url = "http://" + bound->address;
+  parts_->urls = {.api = config_.api.base_url, .mcp = config_.mcp.base_url};
+  std::string api_address;
+  auto done = reserve("api", config_.api.listen, api_address, parts_->urls.api);
+  if (!done.ok()) return done;
+  return reserve("mcp", config_.mcp.listen, parts_->mcp_address, parts_->urls.mcp);
+}
+
+// Takes the port of a host that is served; its URL follows from the port unless one is given.
+Result<Unit, std::string> Gateway::reserve(const std::string& host, const std::string& listen,
+                                           std::string& address, std::string& url) {
+  if (listen.empty()) return Unit{};
+  auto bound = parts_->server->reserve(host, listen);
+  if (!bound.ok()) return std::move(bound).error();
+  address = std::move(bound->address);
+  if (url.empty()) url = "http://" + address;
   return Unit{};
 }
 
@@ -342,7 +358,7 @@ Result<Unit, std::string> Gateway::make_generations() {
       .providers = parts_->providers,
       .lanes = parts_->lanes,
       .secrets = read_secret,
-      .view = {.base_url = parts_->base_url,
+      .view = {.base_url = parts_->urls.api,
                .cursor_key = parts_->cursor_key,
                .features = {.free_lane = true, .x402 = takes_payments(parts_->lanes)},
                .http_status = hosts::http_status},
@@ -353,10 +369,23 @@ Result<Unit, std::string> Gateway::make_generations() {
   return Unit{};
 }
 
+hosts::DiscoverySettings Gateway::discovery_settings() const {
+  hosts::DiscoverySettings settings;
+  settings.urls = parts_->urls;
+  settings.release = program_version;
+  settings.protocol_versions = {std::string(hosts::mcp::modern_version)};
+  for (const auto version : hosts::mcp::legacy_versions) {
+    settings.protocol_versions.emplace_back(version);
+  }
+  settings.takes_payments = takes_payments(parts_->lanes);
+  settings.openai_apps_challenge = config_.mcp.openai_apps_challenge;
+  return settings;
+}
+
 Result<Unit, std::string> Gateway::make_hosts() {
   hosts::api::ReferencePage reference;
   if (const std::string directory = reference_directory(config_); !directory.empty()) {
-    auto loaded = hosts::api::ReferencePage::load(directory, parts_->base_url);
+    auto loaded = hosts::api::ReferencePage::load(directory, parts_->urls.api);
     if (!loaded.ok()) return std::move(loaded).error();
     reference = *std::move(loaded);
   }
@@ -366,17 +395,26 @@ Result<Unit, std::string> Gateway::make_hosts() {
       GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max,
                            config_.heavy_transfer_wait_ms});
   parts_->access_log = hosts::make_access_log(*parts_->log, *parts_->metrics);
+  parts_->discovery.emplace(discovery_settings());
+  const hosts::BuildInfo build = {std::string(program_version), std::string(program_commit),
+                                  std::string(name_of(config_.environment))};
   parts_->api = std::make_unique<hosts::api::ApiHost>(
       hosts::api::ApiHostParts{*parts_->backend, *parts_->authenticator, *parts_->ledger,
                                *parts_->statements, *parts_->calls, *parts_->free_counts,
-                               *parts_->runtime, parts_->clock, parts_->random,
-                               *parts_->access_log},
-      hosts::api::ApiHostSettings{
-          .cors_origins = config_.cors_origins,
-          .build = {std::string(program_version), std::string(program_commit),
-                    std::string(name_of(config_.environment))},
-          .reference = std::move(reference),
-          .cursor_key = parts_->cursor_key});
+                               *parts_->runtime, parts_->clock, parts_->random, *parts_->access_log,
+                               *parts_->discovery},
+      hosts::api::ApiHostSettings{.cors_origins = config_.cors_origins,
+                                  .build = build,
+                                  .reference = std::move(reference),
+                                  .cursor_key = parts_->cursor_key});
+  parts_->mcp = std::make_unique<hosts::mcp::McpHost>(
+      hosts::mcp::McpHostParts{*parts_->backend, *parts_->discovery, *parts_->runtime,
+                               parts_->clock, parts_->random, *parts_->access_log},
+      hosts::mcp::McpHostSettings{.access = {.base_url = parts_->urls.mcp,
+                                             .bound_address = parts_->mcp_address,
+                                             .hosts = config_.mcp.allowed_hosts,
+                                             .origins = config_.mcp.allowed_origins},
+                                  .build = build});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
                             parts_->random);
   parts_->operator_host =
@@ -390,6 +428,9 @@ Result<Unit, std::string> Gateway::listen() {
   std::vector<wire::ListenerSettings> listeners;
   if (!config_.api.listen.empty()) {
     listeners.push_back({"api", config_.api.listen, parts_->api.get()});
+  }
+  if (!config_.mcp.listen.empty()) {
+    listeners.push_back({"mcp", config_.mcp.listen, parts_->mcp.get()});
   }
   if (!config_.operator_host.listen.empty()) {
     listeners.push_back({"operator", config_.operator_host.listen, parts_->operator_host.get()});
@@ -439,6 +480,7 @@ bool Gateway::stop() {
     parts.last_resort.now_waiting_for("calls");
     whole = parts.server->drain(std::chrono::milliseconds(drain_ms));
     if (parts.api != nullptr) parts.api->stop();
+    if (parts.mcp != nullptr) parts.mcp->stop();
   }
   if (!end_work(plugins)) give_up();
   parts.last_resort.now_waiting_for("the stores of plugins");

@@ -11,6 +11,7 @@
 
 #include "app/config.h"
 #include "app/generations.h"
+#include "hosts/discovery.h"
 
 namespace turnpike::app {
 
@@ -43,7 +44,10 @@ class Gateway {
   Result<Unit, std::string> open_free_counts();
   Result<Unit, std::string> load_plugins();
   Result<Unit, std::string> make_generations();
-  Result<Unit, std::string> bind_api();
+  Result<Unit, std::string> bind_hosts();
+  Result<Unit, std::string> reserve(const std::string& host, const std::string& listen,
+                                    std::string& address, std::string& url);
+  [[nodiscard]] hosts::DiscoverySettings discovery_settings() const;
   Result<Unit, std::string> make_hosts();
   Result<Unit, std::string> listen();
   bool end_work(runtime::Deadline give_up);

@@ -109,7 +109,9 @@ enum class Advice : std::uint8_t {
   X(catalog_filter_invalid, "catalog.filter_invalid", caller, never)                             \
   X(catalog_capability_id_invalid, "catalog.capability_id_invalid", caller, never)               \
   X(catalog_capability_not_found, "catalog.capability_not_found", caller, never)                 \
-  X(catalog_inventory_incomplete, "catalog.inventory_incomplete", gateway, after_delay)
+  X(catalog_inventory_incomplete, "catalog.inventory_incomplete", gateway, after_delay)          \
+  X(mcp_host_not_allowed, "mcp.host_not_allowed", caller, never)                                 \
+  X(mcp_origin_not_allowed, "mcp.origin_not_allowed", caller, never)
 
 enum class ErrorCode : std::uint8_t {
 #define X(id, name, fault, advice) id,

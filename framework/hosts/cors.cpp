@@ -1,6 +1,5 @@
 #include "hosts/cors.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace turnpike::hosts {
@@ -11,20 +10,18 @@ constexpr std::string_view preflight_age_s = "7200";
 
 }  // namespace
 
-Cors::Cors(std::vector<std::string> origins, CorsHeaders headers)
-    : origins_(std::move(origins)), headers_(headers) {
-  allows_all_ = std::find(origins_.begin(), origins_.end(), "*") != origins_.end();
-}
+Cors::Cors(Origins origins, CorsHeaders headers)
+    : origins_(std::move(origins)), headers_(headers) {}
 
 bool Cors::add_origin(std::string_view origin, ReplyFields& fields) const {
-  if (allows_all_) {
+  if (origins_.allows_all()) {
     if (origin.empty()) return false;
     fields.add("Access-Control-Allow-Origin", "*");
     return true;
   }
-  if (origins_.empty()) return false;
+  if (origins_.allows_none()) return false;
   fields.add("Vary", "Origin");
-  if (std::find(origins_.begin(), origins_.end(), origin) == origins_.end()) return false;
+  if (!origins_.allows(origin)) return false;
   fields.add("Access-Control-Allow-Origin", origin);
   return true;
 }

@@ -2,10 +2,9 @@
 // Preflights are answered here and never reach an upstream. Immutable; any Thread.
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "hosts/origins.h"
 #include "hosts/reply_fields.h"
 
 namespace turnpike::hosts {
@@ -18,9 +17,8 @@ struct CorsHeaders {
 
 class Cors {
  public:
-  // Exact origins such as "https://app.example"; "*" alone allows all; empty allows none.
   // Credentials in the sense of the protocol (cookies) are never allowed: none are used.
-  Cors(std::vector<std::string> origins, CorsHeaders headers);
+  Cors(Origins origins, CorsHeaders headers);
 
   // Adds what a reply to a request from `origin` says; empty: the request named none.
   void add_reply_fields(std::string_view origin, ReplyFields& fields) const;
@@ -31,9 +29,8 @@ class Cors {
  private:
   [[nodiscard]] bool add_origin(std::string_view origin, ReplyFields& fields) const;
 
-  std::vector<std::string> origins_;
+  Origins origins_;
   CorsHeaders headers_;
-  bool allows_all_ = false;
 };
 
 }  // namespace turnpike::hosts

@@ -20,7 +20,7 @@ int http_status(base::ErrorCode code) noexcept {
     case x402_settlement_failed:
       return 402;
     case account_suspended: case account_closed: case account_forbidden:
-    case auth_authority_missing:
+    case auth_authority_missing: case mcp_host_not_allowed: case mcp_origin_not_allowed:
       return 403;
     case request_not_found: case gateway_route_not_found: case catalog_capability_not_found:
     case billing_message_not_found:

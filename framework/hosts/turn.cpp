@@ -92,7 +92,13 @@ void Turn::read_headers() {
 
 void Turn::add_common_fields(ReplyFields& fields) const {
   fields.add("X-Request-Id", request_id());
-  cors_.add_reply_fields(origin_, fields);
+  if (is_for_everyone_) {
+    // Also for a request without Origin: a cache may give the reply to a page next.
+    fields.add("Access-Control-Allow-Origin", "*");
+    fields.add("Access-Control-Expose-Headers", "ETag, X-Request-Id");
+  } else {
+    cors_.add_reply_fields(origin_, fields);
+  }
 }
 
 bool Turn::send(int status, ReplyFields& fields, std::string_view body) {
@@ -116,6 +122,13 @@ bool Turn::send_validated(std::string_view content_type, std::string_view body,
   if (names_etag(if_none_match_, etag)) return send(304, fields, {});
   fields.add("Content-Type", content_type);
   return send(200, fields, body);
+}
+
+bool Turn::send_public(const PublicDocument& document) {
+  is_for_everyone_ = true;
+  ReplyFields fields;
+  return send_validated(document.content_type, document.body, document.etag, "public, max-age=300",
+                        fields);
 }
 
 bool Turn::refuse(const base::Error& error, const RefusalNotes& notes) {

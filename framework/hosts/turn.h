@@ -14,6 +14,7 @@
 #include "base/ids.h"
 #include "hosts/access_log.h"
 #include "hosts/cors.h"
+#include "hosts/discovery.h"
 #include "hosts/reply_fields.h"
 #include "wire/server.h"
 
@@ -56,6 +57,9 @@ class Turn {
   // A document with its validator, or 304 for who has it (RFC 9110 section 13.1.2).
   bool send_validated(std::string_view content_type, std::string_view body, std::string_view etag,
                       std::string_view cache_control, ReplyFields& fields);
+  // A document for everyone: pages of any origin may read it, whichever the host allows otherwise,
+  // and caches keep it for a while.
+  bool send_public(const PublicDocument& document);
   bool refuse(const base::Error& error, const RefusalNotes& notes = {});
 
   // Copies what the exchange says about the call into the record: its views end with the program.
@@ -77,6 +81,7 @@ class Turn {
   std::string_view idempotency_key_;
   std::string_view if_none_match_;
   std::string header_problem_;
+  bool is_for_everyone_ = false;
   std::array<char, 48> route_{};
   std::array<char, 32> lane_{};
 };

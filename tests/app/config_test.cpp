@@ -47,6 +47,10 @@ TEST_F(ConfigTest, DevelopmentFileShowsTheDefaults) {
   ASSERT_TRUE(shipped.ok() && defaults.ok());
   EXPECT_EQ(shipped->api.listen, defaults->api.listen);
   EXPECT_EQ(shipped->api.base_url, defaults->api.base_url);
+  EXPECT_EQ(shipped->mcp.listen, defaults->mcp.listen);
+  EXPECT_EQ(shipped->mcp.base_url, defaults->mcp.base_url);
+  EXPECT_EQ(shipped->mcp.allowed_hosts, defaults->mcp.allowed_hosts);
+  EXPECT_EQ(shipped->mcp.allowed_origins, defaults->mcp.allowed_origins);
   EXPECT_EQ(shipped->operator_host.listen, defaults->operator_host.listen);
   EXPECT_EQ(shipped->cors_origins, defaults->cors_origins);
   EXPECT_EQ(shipped->sqlite_path, defaults->sqlite_path);
@@ -126,12 +130,56 @@ TEST_F(ConfigTest, PublicUrlIsWithoutAFinalSlashAndEmptyUnlessGiven) {
 
 TEST_F(ConfigTest, HostsThatAreNotBuiltAreReadAndNamed) {
   const auto none = read_config("", {});
-  const auto both =
-      read_config("", {"hosts.mcp.listen=127.0.0.1:0", "hosts.web.base_url=https://example.com"});
-  ASSERT_TRUE(none.ok() && both.ok());
+  const auto web = read_config("", {"hosts.web.base_url=https://example.com"});
+  ASSERT_TRUE(none.ok() && web.ok());
   EXPECT_TRUE(none->hosts_not_built.empty());
-  EXPECT_EQ(both->hosts_not_built, (std::vector<std::string>{"mcp", "web"}));
-  EXPECT_FALSE(read_config("", {"hosts.mcp.lisen=127.0.0.1:0"}).ok());
+  EXPECT_EQ(web->hosts_not_built, (std::vector<std::string>{"web"}));
+  EXPECT_FALSE(read_config("", {"hosts.web.lisen=127.0.0.1:0"}).ok());
+}
+
+TEST_F(ConfigTest, TheMcpHostAllowsWhatFollowsFromItsUrlUnlessListsAreGiven) {
+  const auto defaults = read_config("", {});
+  ASSERT_TRUE(defaults.ok());
+  EXPECT_EQ(defaults->mcp.listen, "127.0.0.1:8403");
+  EXPECT_EQ(defaults->mcp.allowed_hosts, std::nullopt);
+  EXPECT_EQ(defaults->mcp.allowed_origins, std::nullopt);
+  write(
+      "hosts:\n"
+      "  mcp:\n"
+      "    base_url: https://mcp.example.com/\n"
+      "    allowed_hosts: [mcp.example.com, mcp.internal]\n"
+      "    allowed_origins: []\n"
+      "    openai_apps_challenge: token-1\n");
+  const auto config = read_config(path(), {});
+  ASSERT_TRUE(config.ok()) << config.error().front().text();
+  EXPECT_EQ(config->mcp.base_url, "https://mcp.example.com");
+  EXPECT_EQ(config->mcp.allowed_hosts,
+            (std::vector<std::string>{"mcp.example.com", "mcp.internal"}));
+  EXPECT_EQ(config->mcp.allowed_origins, std::vector<std::string>{});
+  EXPECT_EQ(config->mcp.openai_apps_challenge, "token-1");
+  const auto set = read_config(path(), {"hosts.mcp.allowed_hosts=*"});
+  ASSERT_TRUE(set.ok());
+  EXPECT_EQ(set->mcp.allowed_hosts, std::vector<std::string>{"*"}) << "one text is a list of one";
+}
+
+TEST_F(ConfigTest, TheMcpHostRefusesWhatItCouldNotServe) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"hosts: {mcp: {base_url: mcp.example.com}}", "hosts.mcp.base_url"},
+      {"hosts: {mcp: {base_url: \"https://me@mcp.example.com\"}}", "hosts.mcp.base_url"},
+      {"hosts: {mcp: {listen: \"0.0.0.0:8403\"}}", "hosts.mcp.base_url"},
+      {"hosts: {mcp: {listen: \"[::]:8403\"}}", "hosts.mcp.base_url"},
+      {"hosts: {mcp: {allowed_hosts: {a: b}}}", "hosts.mcp.allowed_hosts"},
+      {"hosts: {mcp: {allowed_origins: [[a]]}}", "hosts.mcp.allowed_origins"},
+      {"hosts: {mcp: {openai_apps_challenge: \"two words\"}}", "hosts.mcp.openai_apps_challenge"},
+      {"hosts: {mcp: {lisen: x}}", "hosts.mcp.lisen"},
+  };
+  for (const auto& [text, place] : wrong) {
+    const auto problems = problems_of(text);
+    ASSERT_EQ(problems.size(), 1u) << text;
+    EXPECT_NE(problems[0].find(place), std::string::npos) << problems[0];
+  }
+  EXPECT_TRUE(problems_of("hosts: {mcp: {listen: \"0.0.0.0:1\", base_url: \"https://m.example\"}}")
+                  .empty());
 }
 
 TEST_F(ConfigTest, PostgresNeedsItsUrl) {

@@ -134,6 +134,7 @@ class Gateway:
             f"data_dir={self.directory}",
             f"registry.path={self.registry}",
             "hosts.api.listen=127.0.0.1:0",
+            "hosts.mcp.listen=127.0.0.1:0",
             "hosts.operator.listen=127.0.0.1:0",
             "log.level=warning",
             *settings,
@@ -160,11 +161,10 @@ class Gateway:
     def run_json(self, *words):
         return json.loads(self.run(*words, "--json").stdout)
 
-    def start(self):
+    def start(self, wanted=frozenset({"api", "mcp", "operator"})):
         self.log = open(self.directory / "log", "ab")
         self.process = subprocess.Popen(self.command("serve"), stdout=subprocess.PIPE,
                                         stderr=self.log, text=True)
-        wanted = {"api", "operator"}
         while wanted - self.addresses.keys():
             line = self.process.stdout.readline()
             if not line:

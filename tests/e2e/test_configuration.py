@@ -30,18 +30,48 @@ class Configuration(unittest.TestCase):
         self.assertEqual(gateway.get("/openapi.json").json()["servers"],
                          [{"url": "https://api.example.com"}])
 
+    def test_discovery_names_the_ports_that_were_taken(self):
+        gateway = self.new_gateway()
+        gateway.start()
+        url = "http://%s:%d" % gateway.addresses["mcp"]
+        manifest = gateway.get("/.well-known/mcp.json")
+        self.assertEqual(manifest.json()["transport"]["endpoint"], url)
+        takes_payments = (BUILD / "plugins" / "x402.so").exists()
+        self.assertEqual([remote["url"] for remote in manifest.json()["remotes"]],
+                         [url, url + "/x402"] if takes_payments else [url])
+        self.assertEqual(gateway.get("/.well-known/mcp.json", host="mcp").body, manifest.body)
+        self.assertEqual(gateway.get("/server-card", host="mcp").json()["remotes"][0]["url"], url)
+        for host in ("api", "mcp"):
+            for path in ("oauth-protected-resource", "openai-apps-challenge"):
+                self.assertEqual(gateway.get("/.well-known/" + path, host=host).status, 404)
+
+    def test_discovery_names_the_urls_that_were_given(self):
+        gateway = self.new_gateway("hosts.mcp.base_url=https://mcp.example.com/",
+                                   "hosts.mcp.openai_apps_challenge=token-1")
+        gateway.start()
+        manifest = gateway.get("/.well-known/mcp.json").json()
+        self.assertEqual(manifest["transport"]["endpoint"], "https://mcp.example.com")
+        card = gateway.get("/server-card", host="mcp").json()
+        self.assertEqual(card["name"], "com.example.mcp/turnpike")
+        challenge = gateway.get("/.well-known/openai-apps-challenge", host="mcp")
+        self.assertEqual((challenge.status, challenge.body), (200, b"token-1"))
+
+    def test_the_mcp_host_can_be_left_out(self):
+        gateway = self.new_gateway("hosts.mcp.listen=")
+        gateway.start(wanted={"api", "operator"})
+        self.assertEqual(gateway.get("/.well-known/mcp.json").status, 404)
+
     def test_a_host_that_is_not_built_is_not_promised(self):
-        gateway = self.new_gateway("hosts.mcp.listen=127.0.0.1:0")
-        sentence = "hosts.mcp is configured, but this build has no such host"
+        gateway = self.new_gateway("hosts.web.listen=127.0.0.1:0")
+        sentence = "hosts.web is configured, but this build has no such host"
         self.assertIn(sentence, gateway.run("check").stderr)
         gateway.start()
-        self.assertEqual(set(gateway.addresses), {"api", "operator"})
+        self.assertEqual(set(gateway.addresses), {"api", "mcp", "operator"})
         gateway.stop()
         lines = [line for line in gateway.log_text().splitlines() if "host_not_built" in line]
         self.assertEqual(len(lines), 1)
         self.assertIn(sentence, lines[0])
         for shipped in (ROOT / "config").glob("*.yaml"):  # the examples promise none
-            self.assertNotIn("mcp:", shipped.read_text())
             self.assertNotIn("web:", shipped.read_text())
 
     @unittest.skipUnless(BUILD == ROOT / "build" / "release", "./dev runs the release build")

@@ -58,6 +58,22 @@ TEST_F(ApiHostTest, VersionTellsBuildAndAbi) {
   EXPECT_TRUE(body["generation"].is_null()) << "no program is installed";
 }
 
+TEST_F(ApiHostTest, ItsOwnDocumentsComeBeforeThoseOfLanes) {
+  start({.cors_origins = {}, .build = {}, .reference = {}});
+  const HttpReply own = get("/.well-known/mcp.json");
+  EXPECT_EQ(own.status, 200);
+  EXPECT_EQ(json::parse(own.body)["transport"]["endpoint"], "https://mcp.example.com");
+  EXPECT_EQ(own.header("cache-control"), "public, max-age=300");
+  EXPECT_EQ(own.header("access-control-allow-origin"), "*") << "though no page may call the host";
+  EXPECT_EQ(get("/.well-known/mcp.json", {"If-None-Match: " + own.header("etag")}).status, 304);
+  EXPECT_EQ(call({.method = "HEAD", .target = "/.well-known/mcp.json"}).status, 200);
+  const HttpReply of_a_lane = get("/.well-known/did.json");
+  EXPECT_EQ(of_a_lane.header("content-type"), "application/did+json");
+  for (const char* path : {"/.well-known/oauth-protected-resource", "/.well-known/none"}) {
+    EXPECT_EQ(code_of(get(path)), "request.not_found") << path;
+  }
+}
+
 TEST_F(ApiHostTest, WhatNeedsTheRegistryIsUnavailableWithoutOne) {
   for (const char* target : {"/openapi.json", "/v1/capabilities",
                              "/v1/capabilities/route-00112233445566778899aabbccddeeff",

@@ -29,7 +29,7 @@ Fields preflight_fields(const Cors& cors, std::string_view origin) {
 }
 
 TEST(CorsTest, AllOrigins) {
-  const Cors cors({"*"}, headers);
+  const Cors cors(Origins({"*"}), headers);
   const Fields reply = reply_fields(cors, "https://app.example");
   EXPECT_EQ(reply.at("Access-Control-Allow-Origin"), "*");
   EXPECT_NE(reply.at("Access-Control-Expose-Headers").find("X-Request-Id"), std::string::npos);
@@ -38,7 +38,7 @@ TEST(CorsTest, AllOrigins) {
 }
 
 TEST(CorsTest, NamedOriginsAloneAreAllowed) {
-  const Cors cors({"https://app.example", "https://two.example"}, headers);
+  const Cors cors(Origins({"https://app.example", "https://two.example"}), headers);
   EXPECT_EQ(reply_fields(cors, "https://two.example").at("Access-Control-Allow-Origin"),
             "https://two.example");
   for (const char* other : {"https://evil.example", "http://app.example", "https://app.example:1",
@@ -49,13 +49,22 @@ TEST(CorsTest, NamedOriginsAloneAreAllowed) {
   }
 }
 
+TEST(CorsTest, PagesOfThisMachineAreAllowedWhereThatIsSaid) {
+  const Cors cors(Origins({}, Origins::Loopback::always), headers);
+  EXPECT_EQ(reply_fields(cors, "http://localhost:6274").at("Access-Control-Allow-Origin"),
+            "http://localhost:6274");
+  const Fields reply = reply_fields(cors, "https://evil.example");
+  EXPECT_EQ(reply.count("Access-Control-Allow-Origin"), 0u);
+  EXPECT_EQ(reply.at("Vary"), "Origin");
+}
+
 TEST(CorsTest, NoOriginsMeansNoFields) {
-  EXPECT_TRUE(reply_fields(Cors({}, headers), "https://app.example").empty());
-  EXPECT_TRUE(preflight_fields(Cors({}, headers), "https://app.example").empty());
+  EXPECT_TRUE(reply_fields(Cors(Origins({}), headers), "https://app.example").empty());
+  EXPECT_TRUE(preflight_fields(Cors(Origins({}), headers), "https://app.example").empty());
 }
 
 TEST(CorsTest, PreflightNamesMethodsAndHeaders) {
-  const Fields reply = preflight_fields(Cors({"*"}, headers), "https://app.example");
+  const Fields reply = preflight_fields(Cors(Origins({"*"}), headers), "https://app.example");
   EXPECT_EQ(reply.at("Access-Control-Allow-Methods"), "GET, POST, OPTIONS");
   EXPECT_EQ(reply.at("Access-Control-Allow-Headers"), headers.requested);
 }

@@ -156,6 +156,9 @@ class HostFixture : public testing::Test {
   ScriptedCalls calls_;
   quota::NodeStore free_counts_{clock_, std::nullopt};
   RecordingAccessLog access_log_;
+  const hosts::Discovery discovery_{{.urls = {.mcp = "https://mcp.example.com"},
+                                     .release = "0.1.0",
+                                     .protocol_versions = {"2026-07-28"}}};
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<hosts::api::ApiHost> host_;
   std::unique_ptr<wire::Server> server_;

@@ -36,22 +36,15 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
       clock_(parts.clock),
       access_log_(parts.access_log),
       cors_(std::move(settings.cors_origins), cors_headers),
-      public_routes_(parts.backend, parts.runtime.pool(), parts.clock, std::move(settings.build),
-                     std::move(settings.reference)),
+      public_routes_(parts.backend, parts.discovery, parts.runtime.pool(), parts.clock,
+                     std::move(settings.build), std::move(settings.reference)),
       account_routes_({parts.authenticator, parts.ledger, parts.statements, parts.calls,
                        parts.free_counts, parts.backend, parts.clock},
-                      std::move(settings.cursor_key)) {
-  for (std::size_t loop = 0; loop < parts.runtime.loops().size(); ++loop) {
-    ids_.push_back(std::make_unique<LoopIds>(LoopIds{base::UuidSource(parts.clock, parts.random)}));
-  }
-}
-
-base::UuidText ApiHost::next_id() noexcept {
-  return ids_[runtime::Loop::current()->index()]->ids.next();
-}
+                      std::move(settings.cursor_key)),
+      ids_(parts.runtime, parts.clock, parts.random) {}
 
 void ApiHost::handle(wire::Request& request, wire::Responder& responder) noexcept {
-  Turn turn(request, responder, cors_, next_id(), clock_.monotonic_ns());
+  Turn turn(request, responder, cors_, ids_.next(), clock_.monotonic_ns());
   if (auto* fiber = runtime::Fiber::current()) fiber->set_name(turn.request_id());
   try {
     dispatch(turn);
@@ -63,7 +56,7 @@ void ApiHost::handle(wire::Request& request, wire::Responder& responder) noexcep
 
 void ApiHost::refuse(const base::Error& error, wire::Request& request,
                      wire::Responder& responder) noexcept {
-  Turn turn(request, responder, cors_, next_id(), clock_.monotonic_ns());
+  Turn turn(request, responder, cors_, ids_.next(), clock_.monotonic_ns());
   try {
     turn.refuse(error);
   } catch (...) {

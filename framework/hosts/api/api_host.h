@@ -6,16 +6,15 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "base/ids.h"
 #include "hosts/access_log.h"
 #include "hosts/api/account_routes.h"
 #include "hosts/api/public_routes.h"
 #include "hosts/backend.h"
 #include "hosts/cors.h"
+#include "hosts/request_ids.h"
 #include "runtime/runtime.h"
 #include "wire/server.h"
 
@@ -33,6 +32,7 @@ struct ApiHostParts {
   const Clock& clock;
   Random& random;
   AccessLog& access_log;
+  const Discovery& discovery;
 };
 
 struct ApiHostSettings {
@@ -54,11 +54,6 @@ class ApiHost final : public wire::Handler {
   void stop() noexcept { is_stopping_.store(true, std::memory_order_relaxed); }
 
  private:
-  struct alignas(64) LoopIds {  // one for each loop: a UuidSource is not shared
-    base::UuidSource ids;
-  };
-
-  [[nodiscard]] base::UuidText next_id() noexcept;
   void dispatch(Turn& turn);
   void dispatch_fixed(Turn& turn, Endpoint endpoint, const std::string& parameter);
   void preflight(Turn& turn, Endpoint endpoint);
@@ -71,7 +66,7 @@ class ApiHost final : public wire::Handler {
   Cors cors_;
   PublicRoutes public_routes_;
   AccountRoutes account_routes_;
-  std::vector<std::unique_ptr<LoopIds>> ids_;  // by index of the loop
+  RequestIds ids_;
   std::atomic<bool> is_stopping_{false};
 };
 

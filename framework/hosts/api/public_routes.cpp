@@ -27,9 +27,11 @@ void send_or_refuse(Turn& turn, const Result<catalog::Document, base::Error>& do
 
 }  // namespace
 
-PublicRoutes::PublicRoutes(Backend& backend, runtime::BlockingPool& pool, const Clock& clock,
-                           BuildInfo build, ReferencePage reference)
+PublicRoutes::PublicRoutes(Backend& backend, const Discovery& discovery,
+                           runtime::BlockingPool& pool, const Clock& clock, BuildInfo build,
+                           ReferencePage reference)
     : backend_(backend),
+      discovery_(discovery),
       pool_(pool),
       pool_user_(pool.add_user("openapi", 1, 64)),
       clock_(clock),
@@ -144,7 +146,12 @@ void PublicRoutes::inventory(Turn& turn) const {
 
 void PublicRoutes::well_known(Turn& turn) const {
   if (!takes_no_query(turn)) return;
-  const auto document = backend_.document(turn.request.path());
+  const std::string_view path = turn.request.path();
+  if (const PublicDocument* own = discovery_.find(PublicHost::api, path)) {
+    turn.send_public(*own);
+    return;
+  }
+  const auto document = backend_.document(path);
   if (!document.ok()) {
     turn.refuse(document.error());
     return;

@@ -9,6 +9,7 @@
 #include "catalog/view.h"
 #include "hosts/api/reference_page.h"
 #include "hosts/backend.h"
+#include "hosts/discovery.h"
 #include "hosts/service_documents.h"
 #include "hosts/turn.h"
 #include "runtime/pool.h"
@@ -17,8 +18,8 @@ namespace turnpike::hosts::api {
 
 class PublicRoutes {
  public:
-  PublicRoutes(Backend& backend, runtime::BlockingPool& pool, const Clock& clock, BuildInfo build,
-               ReferencePage reference);
+  PublicRoutes(Backend& backend, const Discovery& discovery, runtime::BlockingPool& pool,
+               const Clock& clock, BuildInfo build, ReferencePage reference);
 
   void health(Turn& turn) const;
   void readiness(Turn& turn) const;
@@ -29,7 +30,7 @@ class PublicRoutes {
   void capabilities(Turn& turn) const;
   void capability(Turn& turn, std::string_view id) const;
   void inventory(Turn& turn) const;
-  // What the service publishes below /.well-known/.
+  // What the service itself publishes below /.well-known/, or else one of its lanes.
   void well_known(Turn& turn) const;
 
  private:
@@ -41,6 +42,7 @@ class PublicRoutes {
   [[nodiscard]] View view_for(Turn& turn) const;
 
   Backend& backend_;
+  const Discovery& discovery_;
   runtime::BlockingPool& pool_;
   runtime::PoolUser pool_user_;
   const Clock& clock_;

@@ -1,0 +1,59 @@
+// Discovery: the documents by which clients find the service and learn what it speaks. Made once,
+// at start, from configured public URLs: never from what a request says of itself. A document whose
+// subject is not configured does not exist; none is an empty shell.
+//
+// Owned by app/, shared by the hosts; immutable; any Thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace turnpike::hosts {
+
+// Without a slash at the end; empty: there is no such host.
+struct PublicUrls {
+  std::string api = {};
+  std::string mcp = {};
+  std::string web = {};
+};
+
+struct DiscoverySettings {
+  PublicUrls urls;
+  std::string release;  // "0.1.0"
+  // What the MCP endpoints answer, the newest first; empty: no document speaks of them.
+  std::vector<std::string> protocol_versions = {};
+  bool takes_payments = false;                          // x402, at /x402 of the MCP host
+  std::vector<std::string> authorization_servers = {};  // issuers; empty: there is no OAuth
+  std::string openai_apps_challenge = {};               // a token; empty: none
+};
+
+struct PublicDocument {
+  std::string content_type;
+  std::string body;
+  std::string etag;  // with its quotes
+};
+
+enum class PublicHost : std::uint8_t { api, mcp };
+
+class Discovery {
+ public:
+  explicit Discovery(const DiscoverySettings& settings);
+
+  // Null: there is no such document on this host.
+  [[nodiscard]] const PublicDocument* find(PublicHost host, std::string_view path) const noexcept;
+
+ private:
+  struct Published {
+    PublicHost host;
+    std::string_view path;
+    PublicDocument document;
+  };
+  void publish(PublicHost host, std::string_view path, std::string_view content_type,
+               std::string body);
+
+  std::vector<Published> published_;
+};
+
+}  // namespace turnpike::hosts

@@ -1,0 +1,47 @@
+// Access: who may talk to the endpoints, by the Host and Origin of a request. A page on the web can
+// make a name of its own lead to this machine and then speak to it as to its own server (DNS
+// rebinding); it cannot change which names it sends. Documents are for everyone and not asked.
+//
+// Immutable; any Thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/message.h>
+
+#include "base/error.h"
+#include "hosts/origins.h"
+
+namespace turnpike::hosts::mcp {
+
+struct AccessSettings {
+  std::string base_url;       // public URL of the host
+  std::string bound_address;  // of its listener: "127.0.0.1:8403"
+  // Replace the defaults: the authority and the origin of base_url, the bound address and, where it
+  // is on loopback, the names of loopback with its port and pages of this machine on any port. "*"
+  // is all. A host without a port is meant with any.
+  std::optional<std::vector<std::string>> hosts = {};
+  std::optional<std::vector<std::string>> origins = {};
+};
+
+class Access {
+ public:
+  explicit Access(const AccessSettings& settings);
+
+  // Why this request may not be answered; none: it may. A request without Origin comes from no
+  // page.
+  [[nodiscard]] std::optional<base::Error> refusal(Headers headers) const;
+  [[nodiscard]] const Origins& origins() const noexcept { return origins_; }
+
+ private:
+  [[nodiscard]] bool allows_host(std::string_view authority) const noexcept;
+
+  std::vector<std::string> hosts_;
+  bool allows_all_hosts_;
+  Origins origins_;
+};
+
+}  // namespace turnpike::hosts::mcp

@@ -1,0 +1,87 @@
+#include "hosts/mcp/mcp_host.h"
+
+#include <utility>
+
+namespace turnpike::hosts::mcp {
+
+namespace {
+
+constexpr CorsHeaders cors_headers = {
+    .exposed = "MCP-Protocol-Version, Retry-After, WWW-Authenticate, X-Request-Id",
+    // The last stands for Mcp-Param-<name>, which tools may ask for. It means what it says, since
+    // no credentials in the sense of the protocol are allowed, but never covers Authorization.
+    .requested =
+        "Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, "
+        "MCP-Protocol-Version, Mcp-Session-Id, X-Request-Id, *"};
+
+base::Error make_error(base::ErrorCode code, std::string message) {
+  base::Error error;
+  error.code = code;
+  error.message = std::move(message);
+  return error;
+}
+
+}  // namespace
+
+McpHost::McpHost(const McpHostParts& parts, McpHostSettings settings)
+    : clock_(parts.clock),
+      access_log_(parts.access_log),
+      access_(settings.access),
+      cors_(access_.origins(), cors_headers),
+      documents_(parts.backend, parts.discovery, cors_, std::move(settings.build)),
+      ids_(parts.runtime, parts.clock, parts.random) {}
+
+void McpHost::handle(wire::Request& request, wire::Responder& responder) noexcept {
+  const Endpoint endpoint = endpoint_of(request.path());
+  Turn turn(request, responder, documents_.cors_of(endpoint), ids_.next(), clock_.monotonic_ns());
+  turn.record.endpoint = endpoint;
+  if (auto* fiber = runtime::Fiber::current()) fiber->set_name(turn.request_id());
+  try {
+    dispatch(turn);
+  } catch (...) {
+    fail(turn);
+  }
+  turn.log(access_log_, clock_.monotonic_ns());
+}
+
+void McpHost::refuse(const base::Error& error, wire::Request& request,
+                     wire::Responder& responder) noexcept {
+  Turn turn(request, responder, cors_, ids_.next(), clock_.monotonic_ns());
+  try {
+    turn.refuse(error);
+  } catch (...) {
+    fail(turn);
+  }
+  turn.log(access_log_, clock_.monotonic_ns());
+}
+
+// What was thrown here is memory exhaustion or a defect; the caller learns no more than that.
+void McpHost::fail(Turn& turn) noexcept {
+  turn.record.error = base::ErrorCode::gateway_internal;
+  if (turn.responder.begun()) {
+    turn.record.is_whole = false;
+    turn.responder.cut();
+    return;
+  }
+  try {
+    turn.refuse(make_error(base::ErrorCode::gateway_internal, "The gateway failed."));
+  } catch (...) {
+    turn.responder.cut();
+  }
+}
+
+void McpHost::dispatch(Turn& turn) {
+  const Endpoint endpoint = turn.record.endpoint;
+  if (takes_messages(endpoint) && turn.request.method() == "POST") return message(turn);
+  documents_.answer(turn, endpoint);
+}
+
+void McpHost::message(Turn& turn) {
+  if (const auto refusal = access_.refusal(turn.request.headers())) {
+    turn.refuse(*refusal);
+    return;
+  }
+  turn.refuse(make_error(base::ErrorCode::request_not_found, "No message is answered here yet."));
+}
+
+}  // namespace turnpike::hosts::mcp

@@ -1,0 +1,166 @@
+#include "hosts/discovery.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace turnpike::hosts {
+namespace {
+
+using nlohmann::json;
+
+DiscoverySettings everything() {
+  return {.urls = {.api = "https://api.example.com",
+                   .mcp = "https://mcp.example.com",
+                   .web = "https://example.com"},
+          .release = "1.4.0",
+          .protocol_versions = {"2026-07-28", "2025-11-25", "2025-06-18"},
+          .takes_payments = true,
+          .authorization_servers = {"https://mcp.example.com"},
+          .openai_apps_challenge = "token-1"};
+}
+
+json body_at(const Discovery& discovery, PublicHost host, std::string_view path) {
+  const PublicDocument* document = discovery.find(host, path);
+  return document == nullptr ? json() : json::parse(document->body);
+}
+
+TEST(DiscoveryTest, TheManifestNamesUrlsVersionsAndEndpoints) {
+  const Discovery discovery(everything());
+  const PublicDocument* document = discovery.find(PublicHost::mcp, "/.well-known/mcp.json");
+  ASSERT_NE(document, nullptr);
+  EXPECT_EQ(document->content_type, "application/json");
+  EXPECT_EQ(json::parse(document->body), json::parse(R"({
+    "version": "1.0",
+    "serverInfo": {"name": "turnpike", "title": "Turnpike", "version": "1.4.0"},
+    "description": "Pay-per-call access to third-party data: find a route, see its price, run it.",
+    "protocolVersion": "2026-07-28",
+    "protocolVersions": ["2026-07-28", "2025-11-25", "2025-06-18"],
+    "transport": {"type": "streamable-http", "endpoint": "https://mcp.example.com"},
+    "authentication": {"required": false, "schemes": ["oauth2", "api_key"],
+      "resourceMetadata": "https://mcp.example.com/.well-known/oauth-protected-resource"},
+    "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+    "remotes": [{"type": "streamable-http", "url": "https://mcp.example.com"},
+                {"type": "streamable-http", "url": "https://mcp.example.com/x402"}],
+    "documentation": "https://example.com"})"));
+  const PublicDocument* same = discovery.find(PublicHost::api, "/.well-known/mcp.json");
+  ASSERT_NE(same, nullptr);
+  EXPECT_EQ(same->body, document->body);
+  EXPECT_EQ(same->etag, document->etag);
+}
+
+TEST(DiscoveryTest, WhatIsNotOfferedIsNotNamed) {
+  DiscoverySettings settings = everything();
+  settings.takes_payments = false;
+  settings.authorization_servers = {};
+  settings.urls.web = "";
+  const Discovery discovery(settings);
+  const json manifest = body_at(discovery, PublicHost::mcp, "/.well-known/mcp.json");
+  EXPECT_EQ(manifest["authentication"],
+            json::parse(R"({"required": false, "schemes": ["api_key"]})"));
+  EXPECT_EQ(manifest["remotes"].size(), 1u);
+  EXPECT_EQ(manifest["documentation"], "https://api.example.com/openapi.json");
+  const json card = body_at(discovery, PublicHost::mcp, "/server-card");
+  EXPECT_EQ(card["remotes"].size(), 1u);
+  EXPECT_FALSE(card.contains("websiteUrl"));
+}
+
+TEST(DiscoveryTest, TheServerCardKeepsItsBounds) {
+  const Discovery discovery(everything());
+  const PublicDocument* document = discovery.find(PublicHost::mcp, "/server-card");
+  ASSERT_NE(document, nullptr);
+  EXPECT_EQ(document->content_type, "application/mcp-server-card+json");
+  const json card = json::parse(document->body);
+  EXPECT_EQ(card["$schema"],
+            "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json");
+  EXPECT_EQ(card["name"], "com.example.mcp/turnpike");
+  EXPECT_EQ(card["version"], "1.4.0");
+  const std::string description = card["description"];
+  EXPECT_FALSE(description.empty());
+  EXPECT_LE(description.size(), 100u);
+  EXPECT_EQ(card["websiteUrl"], "https://example.com");
+  EXPECT_EQ(card["remotes"][0]["url"], "https://mcp.example.com");
+  EXPECT_EQ(card["remotes"][0]["supportedProtocolVersions"][0], "2026-07-28");
+  EXPECT_EQ(card["remotes"][0]["headers"][0]["name"], "Authorization");
+  EXPECT_EQ(card["remotes"][0]["headers"][0]["isSecret"], true);
+  EXPECT_EQ(card["remotes"][1]["url"], "https://mcp.example.com/x402");
+  EXPECT_FALSE(card["remotes"][1].contains("headers")) << "a key is refused there";
+  for (const char* never : {"tools", "resources", "prompts"}) EXPECT_FALSE(card.contains(never));
+  const PublicDocument* scanned =
+      discovery.find(PublicHost::mcp, "/.well-known/mcp/server-card.json");
+  ASSERT_NE(scanned, nullptr);
+  EXPECT_EQ(scanned->body, document->body);
+}
+
+TEST(DiscoveryTest, TheNameOfACardIsTheHostBackwards) {
+  const std::pair<const char*, const char*> names[] = {
+      {"https://mcp.example.com", "com.example.mcp/turnpike"},
+      {"https://MCP.Example.com:8443/sub", "com.example.mcp/turnpike"},
+      {"http://localhost:8403", "localhost/turnpike"},
+      {"http://127.0.0.1:8403", "local/turnpike"},
+      {"http://[::1]:8403", "local/turnpike"},
+  };
+  for (const auto& [url, name] : names) {
+    DiscoverySettings settings = everything();
+    settings.urls.mcp = url;
+    EXPECT_EQ(body_at(Discovery(settings), PublicHost::mcp, "/server-card")["name"], name);
+  }
+}
+
+TEST(DiscoveryTest, ProtectedResourceMetadataNeedsAnAuthorizationServer) {
+  const char* const path = "/.well-known/oauth-protected-resource";
+  EXPECT_EQ(body_at(Discovery(everything()), PublicHost::mcp, path), json::parse(R"({
+    "resource": "https://mcp.example.com",
+    "authorization_servers": ["https://mcp.example.com"],
+    "bearer_methods_supported": ["header"],
+    "resource_name": "Turnpike",
+    "resource_documentation": "https://example.com"})"));
+  EXPECT_EQ(body_at(Discovery(everything()), PublicHost::api, path)["resource"],
+            "https://api.example.com");
+  EXPECT_EQ(
+      Discovery(everything()).find(PublicHost::mcp, "/.well-known/oauth-protected-resource/x402"),
+      nullptr)
+      << "it would send payers to a consent page";
+  DiscoverySettings settings = everything();
+  settings.authorization_servers = {};
+  for (const PublicHost host : {PublicHost::api, PublicHost::mcp}) {
+    EXPECT_EQ(Discovery(settings).find(host, path), nullptr);
+  }
+}
+
+TEST(DiscoveryTest, TheChallengeOfOpenAiIsTheTokenAlone) {
+  const char* const path = "/.well-known/openai-apps-challenge";
+  const Discovery discovery(everything());
+  const PublicDocument* document = discovery.find(PublicHost::mcp, path);
+  ASSERT_NE(document, nullptr);
+  EXPECT_EQ(document->content_type, "text/plain");
+  EXPECT_EQ(document->body, "token-1");
+  EXPECT_EQ(discovery.find(PublicHost::api, path), nullptr);
+  DiscoverySettings settings = everything();
+  settings.openai_apps_challenge = "";
+  EXPECT_EQ(Discovery(settings).find(PublicHost::mcp, path), nullptr);
+}
+
+TEST(DiscoveryTest, NothingIsSaidOfEndpointsThatAreNotThere) {
+  DiscoverySettings no_url = everything();
+  no_url.urls.mcp = "";
+  DiscoverySettings no_version = everything();
+  no_version.protocol_versions = {};
+  for (const DiscoverySettings& settings : {no_url, no_version}) {
+    const Discovery discovery(settings);
+    EXPECT_EQ(discovery.find(PublicHost::api, "/.well-known/mcp.json"), nullptr);
+    EXPECT_EQ(discovery.find(PublicHost::mcp, "/.well-known/mcp.json"), nullptr);
+    EXPECT_EQ(discovery.find(PublicHost::mcp, "/server-card"), nullptr);
+  }
+}
+
+TEST(DiscoveryTest, OtherPathsHaveNoDocument) {
+  const Discovery discovery(everything());
+  for (const char* path : {"", "/", "/.well-known/", "/.well-known/mcp.json/", "/server-card/",
+                           "/.well-known/MCP.json", "/.well-known/openid-configuration"}) {
+    EXPECT_EQ(discovery.find(PublicHost::mcp, path), nullptr) << path;
+  }
+  EXPECT_EQ(discovery.find(PublicHost::api, "/server-card"), nullptr);
+}
+
+}  // namespace
+}  // namespace turnpike::hosts
