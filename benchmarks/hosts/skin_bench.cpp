@@ -234,8 +234,9 @@ struct Gateway final : Backend {
   exchange::TransferSlots transfers;
   exchange::ChargeRules rules{runtime.pool()};
   std::unique_ptr<AccessLog> access_log = make_access_log(log, *metrics);
+  const Discovery discovery{{}};
   ApiHost api{{*this, authenticator, uncommitted, statements, calls, free_counts, runtime, clock,
-               random, *access_log},
+               random, *access_log, discovery},
               {{}, {}, {}, std::string(32, 'k')}};
   std::string account_id, secret;
 };
@@ -307,7 +308,7 @@ void Line_route_and_headers(benchmark::State& state) {
   std::vector<HeaderField> fields;
   ParsedRequest request(head, fields);
   BufferResponder responder;
-  const Cors cors({}, {});
+  const Cors cors(Origins({}), {});
   measure(state, [&] {
     Turn turn(request, responder, cors, {}, 0);
     benchmark::DoNotOptimize(route(request.path()));
@@ -345,7 +346,7 @@ void Line_reply_headers_and_bytes(benchmark::State& state) {
   std::vector<HeaderField> fields;
   ParsedRequest request(head, fields);
   BufferResponder responder;
-  const Cors cors({}, {});
+  const Cors cors(Origins({}), {});
   base::UuidSource ids(gateway().clock, gateway().random);
   Turn turn(request, responder, cors, ids.next(), 0);
   const std::atomic<bool> is_stopping{false};
