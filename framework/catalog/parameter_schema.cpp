@@ -95,6 +95,12 @@ struct RuleText {
 
 }  // namespace
 
+Json value_schema(const registry::Constraint& constraint) {
+  return std::visit(SchemaOf{}, constraint).schema;
+}
+
+std::string rule_text(const registry::QueryRule& rule) { return std::visit(RuleText{}, rule); }
+
 Json path_parameters_json(const registry::Matcher& matcher) {
   Json parameters = Json::array();
   for (const registry::Segment& segment : matcher.segments) {
@@ -137,7 +143,7 @@ std::string query_rules_text(const registry::QueryPolicy& policy) {
   std::string text;
   for (const registry::QueryRule& rule : policy.rules) {
     if (!text.empty()) text += ' ';
-    text += std::visit(RuleText{}, rule);
+    text += rule_text(rule);
   }
   return text;
 }

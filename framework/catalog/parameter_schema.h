@@ -8,6 +8,12 @@
 
 namespace turnpike::catalog {
 
+// The schema of the values that a constraint accepts.
+Json value_schema(const registry::Constraint& constraint);
+
+// What a rule over several parameters says, as a sentence.
+std::string rule_text(const registry::QueryRule& rule);
+
 // OpenAPI parameter objects of the path, in order of the pattern.
 Json path_parameters_json(const registry::Matcher& matcher);
 

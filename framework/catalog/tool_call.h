@@ -1,0 +1,39 @@
+// A tool's arguments as the request that they mean: the raw path and query, the body. The reverse
+// of tool_schema.h. Whatever is accepted keeps the declared policy of the route and reaches the
+// tool's own operation and no other; everything wrong is told at once, by the JSON pointer of the
+// argument, with what would be right.
+//
+// Pure functions; safe on any Thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "registry/program.h"
+
+namespace turnpike::catalog {
+
+struct ToolCall {
+  std::string path;   // `:free` included
+  std::string query;  // without '?'
+  std::optional<std::string> body;
+  std::string content_type;     // of the body; empty without one
+  std::string idempotency_key;  // empty: none
+};
+
+// At most this many problems are told of one call.
+inline constexpr std::size_t tool_problems_max = 32;
+
+using ReadToolCall = Result<ToolCall, std::vector<base::FieldProblem>>;
+
+// `tool` is one of program.tools(). Arguments that are null count as left out.
+ReadToolCall read_tool_call(const registry::Program& program, const registry::Tool& tool,
+                            const nlohmann::json& arguments);
+
+}  // namespace turnpike::catalog

@@ -1,0 +1,38 @@
+// What a tool of the registry tells those who may call it: the JSON Schema of its arguments and its
+// description. Everything that tool_call.h accepts keeps the schema, but for two liberties that
+// models take: null for an argument that is left out, and JSON bodies as text. The schema is plain:
+// an object at the root, no $ref, no combinators; what it cannot say is in the descriptions.
+//
+// Pure functions; safe on any Thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "registry/program.h"
+
+namespace turnpike::catalog {
+
+nlohmann::ordered_json tool_input_schema(const registry::Program& program,
+                                         const registry::Tool& tool);
+
+// The operator's words, and the rules over several arguments.
+std::string tool_description(const registry::Program& program, const registry::Tool& tool);
+
+// Of the argument under which a repeated call is run and charged once.
+nlohmann::ordered_json idempotency_key_schema();
+
+// ---- for tool_call.cpp, which must agree --------------------------------------------------------
+
+// The media types that the tool's body may have; none: it takes no body.
+std::vector<std::string> body_types_of(const registry::Program& program,
+                                       const registry::Tool& tool);
+// The one that is meant when none is said. REQUIRES: there is one.
+const std::string& default_body_type(const std::vector<std::string>& types);
+// application/json, or a type with the suffix +json (RFC 6839).
+bool is_json_type(std::string_view media_type) noexcept;
+
+}  // namespace turnpike::catalog
