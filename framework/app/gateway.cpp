@@ -20,6 +20,7 @@
 #include "app/gateway_backend.h"
 #include "app/lane_runner.h"
 #include "app/last_resort.h"
+#include "app/mcp_tools.h"
 #include "app/paths.h"
 #include "app/prober.h"
 #include "app/secrets.h"
@@ -84,6 +85,11 @@ bool takes_payments(std::span<const exchange::LaneSlot> lanes) {
   });
 }
 
+hosts::BuildInfo build_info(const Config& config) {
+  return {std::string(program_version), std::string(program_commit),
+          std::string(name_of(config.environment))};
+}
+
 // What the reply of a call may take to reach its caller.
 std::int64_t transfer_ms_max(const Config& config) {
   return std::int64_t{config.transfer_timeout_ms} +
@@ -143,6 +149,9 @@ struct Gateway::Parts {
   std::unique_ptr<LaneRunner> lane_runner;
   std::unique_ptr<Chores> chores;
   std::unique_ptr<GatewayBackend> backend;
+  std::optional<hosts::mcp::Executions> executions;
+  std::optional<McpTools> mcp_tools;
+  std::optional<hosts::mcp::Features> features;
   std::unique_ptr<hosts::AccessLog> access_log;
   std::optional<hosts::Discovery> discovery;
   std::unique_ptr<hosts::api::ApiHost> api;
@@ -362,10 +371,29 @@ Result<Unit, std::string> Gateway::make_generations() {
                .cursor_key = parts_->cursor_key,
                .features = {.free_lane = true, .x402 = takes_payments(parts_->lanes)},
                .http_status = hosts::http_status},
+      .toolset =
+          [parts = parts_.get()](const registry::Installed& installed) {
+            return parts->mcp_tools->make(installed);
+          },
       .calls_per_upstream_max = config_.calls_per_upstream_max,
       .clock = parts_->clock,
       .log = *parts_->log,
       .metrics = *parts_->metrics});
+  parts_->backend = std::make_unique<GatewayBackend>(
+      GatewayBackend::Parts{*parts_->generations, *parts_->ledger, *parts_->authenticator,
+                            *parts_->runtime, parts_->clock, config_.is_durability_relaxed},
+      GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max,
+                           config_.heavy_transfer_wait_ms});
+  parts_->executions.emplace(
+      hosts::mcp::Executions::Parts{.backend = *parts_->backend,
+                                    .build = build_info(config_),
+                                    .api_url = parts_->urls.api,
+                                    .payment_url = parts_->urls.mcp + "/x402",
+                                    .resource_metadata = "",
+                                    .reply_bytes_max = config_.mcp_reply_bytes_max});
+  parts_->mcp_tools.emplace(*parts_->generations, *parts_->backend, parts_->clock,
+                            *parts_->executions, parts_->cursor_key);
+  parts_->features.emplace(hosts::mcp::Features{.toolsets = *parts_->mcp_tools});
   return Unit{};
 }
 
@@ -389,15 +417,9 @@ Result<Unit, std::string> Gateway::make_hosts() {
     if (!loaded.ok()) return std::move(loaded).error();
     reference = *std::move(loaded);
   }
-  parts_->backend = std::make_unique<GatewayBackend>(
-      GatewayBackend::Parts{*parts_->generations, *parts_->ledger, *parts_->authenticator,
-                            *parts_->runtime, parts_->clock, config_.is_durability_relaxed},
-      GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max,
-                           config_.heavy_transfer_wait_ms});
   parts_->access_log = hosts::make_access_log(*parts_->log, *parts_->metrics);
   parts_->discovery.emplace(discovery_settings());
-  const hosts::BuildInfo build = {std::string(program_version), std::string(program_commit),
-                                  std::string(name_of(config_.environment))};
+  const hosts::BuildInfo build = build_info(config_);
   parts_->api = std::make_unique<hosts::api::ApiHost>(
       hosts::api::ApiHostParts{*parts_->backend, *parts_->authenticator, *parts_->ledger,
                                *parts_->statements, *parts_->calls, *parts_->free_counts,
@@ -408,7 +430,8 @@ Result<Unit, std::string> Gateway::make_hosts() {
                                   .reference = std::move(reference),
                                   .cursor_key = parts_->cursor_key});
   parts_->mcp = std::make_unique<hosts::mcp::McpHost>(
-      hosts::mcp::McpHostParts{*parts_->backend, *parts_->discovery, *parts_->runtime,
+      hosts::mcp::McpHostParts{*parts_->backend, *parts_->discovery, *parts_->features,
+                               *parts_->executions, *parts_->authenticator, *parts_->runtime,
                                parts_->clock, parts_->random, *parts_->access_log},
       hosts::mcp::McpHostSettings{.access = {.base_url = parts_->urls.mcp,
                                              .bound_address = parts_->mcp_address,

@@ -90,7 +90,7 @@ Reloaded Generations::try_reload() {
   options.features.x402 = options.features.x402 && (*compiled)->x402().enabled;
   auto view = std::make_shared<const catalog::View>(
       installed, std::make_shared<const LiveReadiness>(*service), std::move(options));
-  published_.publish(own({*service, std::move(view)}));
+  published_.publish(own({*service, std::move(view), parts_.toolset(installed)}));
   return {*generation, {}};
 }
 

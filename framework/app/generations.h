@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,16 +20,18 @@
 #include "base/published.h"
 #include "catalog/view.h"
 #include "exchange/service.h"
+#include "hosts/mcp/toolset.h"
 #include "registry/compile.h"
 #include "registry/generation.h"
 #include "runtime/wait.h"
 
 namespace turnpike::app {
 
-// What is published: the calls' side and the public side of one generation.
+// What is published: the calls' side and the public sides of one generation.
 struct InService {
   std::shared_ptr<const exchange::Service> service;
   std::shared_ptr<const catalog::View> view;
+  std::shared_ptr<const hosts::mcp::Toolset> toolset;
 };
 
 struct Reloaded {
@@ -46,6 +49,8 @@ class Generations {
     std::span<const exchange::LaneSlot> lanes;
     registry::SecretResolver secrets;
     catalog::ViewOptions view;
+    // Of a program that is being installed.
+    std::function<std::shared_ptr<const hosts::mcp::Toolset>(const registry::Installed&)> toolset;
     std::uint32_t calls_per_upstream_max;
     const Clock& clock;
     base::Log& log;

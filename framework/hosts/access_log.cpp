@@ -29,8 +29,8 @@ class LoggedAccess final : public AccessLog {
       errors_[static_cast<std::size_t>(info.code)] = &metrics.counter(
           "turnpike_errors_total", "Errors answered, by code.", {{"code", std::string(info.name)}});
     }
-    call_seconds_ = &metrics.histogram(
-        "turnpike_call_seconds", "Time of calls on gateway routes, in seconds.", {}, second_bounds);
+    call_seconds_ = &metrics.histogram("turnpike_call_seconds",
+                                       "Time of calls of routes, in seconds.", {}, second_bounds);
     upstream_seconds_ =
         &metrics.histogram("turnpike_upstream_seconds",
                            "The upstream's part of these calls, in seconds.", {}, second_bounds);
@@ -45,6 +45,7 @@ class LoggedAccess final : public AccessLog {
                 {"peer", record.peer},
                 {"method", record.method},
                 {"path", record.path},
+                {"rpc", record.rpc},
                 {"route", record.route},
                 {"lane", record.lane},
                 {"status", record.status},
@@ -63,7 +64,7 @@ class LoggedAccess final : public AccessLog {
     const auto endpoint = static_cast<std::size_t>(record.endpoint);
     requests_[endpoint][status < status_classes ? status : 0]->add();
     if (record.error) errors_[static_cast<std::size_t>(*record.error)]->add();
-    if (record.endpoint != Endpoint::gateway) return;
+    if (record.endpoint != Endpoint::gateway && record.route.empty()) return;
     call_seconds_->observe(record.total_us / 1e6);
     if (record.upstream_us != 0) upstream_seconds_->observe(record.upstream_us / 1e6);
     if (record.credits_charged != 0) credits_->add(record.credits_charged);

@@ -23,6 +23,7 @@ struct AccessRecord {
   std::string_view method;
   std::string_view path;  // raw, without query; cut to path_bytes_shown
   Endpoint endpoint = Endpoint::none;
+  std::string_view rpc;    // "tools/call service.route.execute"; empty: no JSON-RPC
   std::string_view route;  // capability id; empty when none matched
   std::string_view lane;   // empty when none was chosen
   int status = 0;          // 0: nothing was sent

@@ -150,6 +150,15 @@ void Turn::keep_served(std::string_view route, std::string_view lane) noexcept {
   record.lane = {lane_.data(), lane.copy(lane_.data(), lane_.size())};
 }
 
+void Turn::keep_rpc(std::string_view method, std::string_view name) noexcept {
+  std::size_t length = method.copy(rpc_.data(), rpc_.size());
+  if (!name.empty() && length < rpc_.size()) {
+    rpc_[length++] = ' ';
+    length += name.copy(rpc_.data() + length, rpc_.size() - length);
+  }
+  record.rpc = {rpc_.data(), length};
+}
+
 void Turn::log(AccessLog& access_log, std::int64_t ended_ns) {
   record.peer = request.peer_address();
   record.reply_bytes = responder.body_bytes_sent();

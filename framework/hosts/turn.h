@@ -65,6 +65,9 @@ class Turn {
   // Copies what the exchange says about the call into the record: its views end with the program.
   void keep_served(std::string_view route, std::string_view lane) noexcept;
 
+  // The same for what a JSON-RPC message asked for.
+  void keep_rpc(std::string_view method, std::string_view name) noexcept;
+
   // The rest is written by whoever knows it; the times are added when it is logged.
   AccessRecord record;
   void log(AccessLog& access_log, std::int64_t ended_ns);
@@ -84,6 +87,7 @@ class Turn {
   bool is_for_everyone_ = false;
   std::array<char, 48> route_{};
   std::array<char, 32> lane_{};
+  std::array<char, 96> rpc_{};
 };
 
 }  // namespace turnpike::hosts

@@ -94,6 +94,11 @@ std::optional<std::string> payment_of(const RpcRequest& request) {
   return base::base64(text_of(*payment));
 }
 
+// What an execution that was refused came to, in the words of its door.
+std::string_view refused_status(Door door) noexcept {
+  return door == Door::payment ? "x402_error" : "refused";
+}
+
 // One execution on its way: what serve() is asked, and what it answered.
 class Execution final : public exchange::BodySource,
                         public exchange::Caller,
@@ -263,11 +268,8 @@ bool Execution::refuse(const base::Error& error, const exchange::RefusalHead& he
     take_lane_headers(head.lane_headers);
   }
   const bool is_challenge = !head.body.empty() && is_json(head.body);
-  const bool is_payment = request_.door == Door::payment && head.facts.lane == "x402";
-  std::string structured = begin_structured(is_challenge ? "payment_required"
-                                            : is_payment ? "x402_error"
-                                                         : "refused",
-                                            http_status(error.code));
+  std::string structured = begin_structured(
+      is_challenge ? "payment_required" : refused_status(request_.door), http_status(error.code));
   append_facts(structured, head.facts, request_.turn.request_id());
   structured += lane_headers_;
   if (!is_challenge) append_error(structured, error, request_.turn.request_id());
@@ -289,6 +291,10 @@ bool has_authorization(const RpcRequest& request) noexcept {
 bool has_payment(const RpcRequest& request) noexcept {
   return request.meta(payment_key) != nullptr ||
          request.turn.request.find(payment_header).has_value();
+}
+
+bool is_api_key(std::string_view authorization) noexcept {
+  return authorization.find(api_key_prefix) != authorization.npos;
 }
 
 bool is_unauthorized(const std::optional<base::Error>& error) noexcept {
@@ -378,29 +384,30 @@ Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
                           "The reply broke off before its end, so nothing of it is given."));
 }
 
+std::string Executions::www_authenticate(const RpcRequest& request) const {
+  const auto authorization = request.turn.request.find("authorization");
+  if (!authorization) return challenge_.missing();
+  if (is_api_key(*authorization)) return std::string(api_key_challenge);
+  return challenge_.invalid("The credential is not valid");
+}
+
 RpcResult Executions::unauthorized(const RpcRequest& request, const base::Error& error) const {
   RpcResult result = refused_result(request, error);
   result.http_status = 401;
-  const std::string_view authorization = request.turn.request.find("authorization").value_or("");
-  if (authorization.empty()) {
-    result.www_authenticate = challenge_.missing();
-  } else if (authorization.find(api_key_prefix) != authorization.npos) {
-    result.www_authenticate = api_key_challenge;
-    return result;
-  } else {
-    result.www_authenticate = challenge_.invalid("The credential is not valid");
-  }
+  result.www_authenticate = www_authenticate(request);
+  const auto authorization = request.turn.request.find("authorization");
+  if (authorization && is_api_key(*authorization)) return result;
   result.meta = R"("mcp/www_authenticate":[)";
-  base::append_canonical_string(
-      result.meta, challenge_.invalid(authorization.empty() ? "A credential is required"
-                                                            : "The credential is not valid"));
+  base::append_canonical_string(result.meta,
+                                challenge_.invalid(!authorization ? "A credential is required"
+                                                                  : "The credential is not valid"));
   result.meta += ']';
   return result;
 }
 
 RpcResult refused_result(const RpcRequest& request, const base::Error& error) {
   request.turn.record.error = error.code;
-  std::string structured = begin_structured("refused", http_status(error.code));
+  std::string structured = begin_structured(refused_status(request.door), http_status(error.code));
   append_facts(structured, {}, request.turn.request_id());
   append_error(structured, error, request.turn.request_id());
   return tool_result(structured += '}', true);

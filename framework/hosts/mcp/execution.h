@@ -43,7 +43,9 @@ class Executions {
 
   [[nodiscard]] Answer run(const RpcRequest& request, const RouteAsk& ask) const;
 
-  // 401: a credential is missing, or the one that came is no good (mcp.md 7.2, 8).
+  // The challenge to who sent no credential, or one that is no good (mcp.md 7.2, 8).
+  [[nodiscard]] std::string www_authenticate(const RpcRequest& request) const;
+  // 401 as a tool result: some clients look for the challenge there.
   [[nodiscard]] RpcResult unauthorized(const RpcRequest& request, const base::Error& error) const;
 
  private:

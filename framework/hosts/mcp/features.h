@@ -51,8 +51,8 @@ struct ExtraMethod {
 
 struct Features {
   Toolsets& toolsets;
-  const Resources& resources;
-  const Prompts& prompts;
+  const Resources* resources = nullptr;  // null: none are offered
+  const Prompts* prompts = nullptr;
   std::vector<ExtraMethod> extra = {};
   // Of server/discover and of the handshake: objects without promises that need a stream.
   std::string capabilities = R"({"tools":{},"resources":{},"prompts":{}})";

@@ -23,13 +23,15 @@ base::Error make_error(base::ErrorCode code, std::string message) {
 
 }  // namespace
 
-McpHost::McpHost(const McpHostParts& parts, McpHostSettings settings)
+McpHost::McpHost(const McpHostParts& parts, const McpHostSettings& settings)
     : clock_(parts.clock),
       access_log_(parts.access_log),
       access_(settings.access),
       cors_(access_.origins(), cors_headers),
-      documents_(parts.backend, parts.discovery, cors_, std::move(settings.build)),
-      ids_(parts.runtime, parts.clock, parts.random) {}
+      documents_(parts.backend, parts.discovery, cors_, settings.build),
+      ids_(parts.runtime, parts.clock, parts.random),
+      messages_({parts.features, parts.executions, parts.authenticator, is_stopping_,
+                 settings.build.version}) {}
 
 void McpHost::handle(wire::Request& request, wire::Responder& responder) noexcept {
   const Endpoint endpoint = endpoint_of(request.path());
@@ -72,16 +74,14 @@ void McpHost::fail(Turn& turn) noexcept {
 
 void McpHost::dispatch(Turn& turn) {
   const Endpoint endpoint = turn.record.endpoint;
-  if (takes_messages(endpoint) && turn.request.method() == "POST") return message(turn);
-  documents_.answer(turn, endpoint);
-}
-
-void McpHost::message(Turn& turn) {
+  if (!takes_messages(endpoint) || turn.request.method() != "POST") {
+    return documents_.answer(turn, endpoint);
+  }
   if (const auto refusal = access_.refusal(turn.request.headers())) {
     turn.refuse(*refusal);
     return;
   }
-  turn.refuse(make_error(base::ErrorCode::request_not_found, "No message is answered here yet."));
+  messages_.answer(turn, endpoint == Endpoint::mcp ? Door::account : Door::payment);
 }
 
 }  // namespace turnpike::hosts::mcp

@@ -10,6 +10,7 @@
 #include "hosts/access_log.h"
 #include "hosts/mcp/access.h"
 #include "hosts/mcp/document_routes.h"
+#include "hosts/mcp/message_routes.h"
 #include "hosts/request_ids.h"
 #include "wire/server.h"
 
@@ -19,6 +20,9 @@ namespace turnpike::hosts::mcp {
 struct McpHostParts {
   Backend& backend;
   const Discovery& discovery;
+  const Features& features;
+  const Executions& executions;
+  identity::Authenticator& authenticator;
   runtime::Runtime& runtime;
   const Clock& clock;
   Random& random;
@@ -32,7 +36,7 @@ struct McpHostSettings {
 
 class McpHost final : public wire::Handler {
  public:
-  McpHost(const McpHostParts& parts, McpHostSettings settings);
+  McpHost(const McpHostParts& parts, const McpHostSettings& settings);
 
   void handle(wire::Request& request, wire::Responder& responder) noexcept override;
   void refuse(const base::Error& error, wire::Request& request,
@@ -43,7 +47,6 @@ class McpHost final : public wire::Handler {
 
  private:
   void dispatch(Turn& turn);
-  void message(Turn& turn);
   void fail(Turn& turn) noexcept;
 
   const Clock& clock_;
@@ -53,6 +56,7 @@ class McpHost final : public wire::Handler {
   const DocumentRoutes documents_;
   RequestIds ids_;
   std::atomic<bool> is_stopping_{false};
+  const MessageRoutes messages_;
 };
 
 }  // namespace turnpike::hosts::mcp

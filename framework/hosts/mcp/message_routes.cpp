@@ -55,6 +55,11 @@ Result<const std::string*, RpcError> cursor_of(const Json& params) {
   return invalid_params("params.cursor must be a string.");
 }
 
+bool is_list(std::string_view method) noexcept {
+  return method == "tools/list" || method == "resources/list" ||
+         method == "resources/templates/list" || method == "prompts/list";
+}
+
 // An object in params that may be absent; null: it is something else.
 const Json* object_or_empty(const Json& params, const char* name) {
   static const Json empty = Json::object();
@@ -67,6 +72,12 @@ const Json* object_or_empty(const Json& params, const char* name) {
 RpcError error_of(const base::Error& error) {
   const bool is_long = error.code == ErrorCode::request_body_too_large;
   return {RpcCode::invalid_request, error.message, is_long ? 413 : http_status(error.code)};
+}
+
+// What a log names beside the method: the tool or the prompt.
+std::string_view named_in(const Message& message) noexcept {
+  const std::string* const name = find_text(message.params, "name");
+  return name == nullptr ? std::string_view() : *name;
 }
 
 // Whether the credentials of a request to this method are judged by what it does.
@@ -106,7 +117,11 @@ void MessageRoutes::answer_request(Turn& turn, Door door, const Message& message
     return send_error(turn, message.id, era.error());
   }
   const RpcRequest request{message, *era, door, turn, parts_.is_stopping};
-  if (auto refused = judge_credentials(request)) return send_result(request, *refused);
+  turn.keep_rpc(message.method, named_in(message));
+  if (const auto challenged = judge_credentials(request)) {
+    turn.record.error = challenged->code;
+    return send_error(turn, message.id, challenged->error, challenged->www_authenticate);
+  }
   if (message.is_notification()) {  // nothing is done on any of them
     ReplyFields fields;
     fields.add("Cache-Control", "no-store");
@@ -123,71 +138,74 @@ void MessageRoutes::answer_request(Turn& turn, Door door, const Message& message
   send_error(turn, message.id, error);
 }
 
-std::optional<RpcResult> MessageRoutes::judge_credentials(const RpcRequest& request) const {
+std::optional<MessageRoutes::Challenged> MessageRoutes::judge_credentials(
+    const RpcRequest& request) const {
   const wire::Request& http = request.turn.request;
   const auto authorization = http.find("authorization");
   if (request.door == Door::payment) {
     if (!authorization && !http.find("x-service-api-key")) return std::nullopt;
     // Never 401: clients would answer it with an OAuth dance that leads nowhere (mcp.md 7.2).
-    RpcResult refused = refused_result(
-        request,
-        {ErrorCode::auth_credential_conflict,
-         "This endpoint takes no credentials of an account: calls are paid one by one. Send "
-         "the request without Authorization, or to the endpoint that takes API keys."});
-    refused.http_status = 403;
-    return refused;
+    return Challenged{{RpcCode::invalid_request,
+                       "This endpoint takes no credentials of an account: calls are paid one by "
+                       "one. Send the request without Authorization, or to the endpoint that takes "
+                       "API keys.",
+                       403},
+                      ErrorCode::auth_credential_conflict};
   }
   if (!authorization || judges_credentials(request.message)) return std::nullopt;
   // What needs no credential is not for one that is no good: its owner would never learn of it.
   constexpr std::string_view scheme = "bearer ";
   const bool is_bearer = authorization->size() > scheme.size() &&
                          same_header_name(authorization->substr(0, scheme.size()), scheme);
-  if (is_bearer && http.count("authorization") == 1) {
-    const auto principal = parts_.authenticator.authenticate(
-        authorization->substr(scheme.size()),
-        runtime::Deadline::after_ms(limits::authentication_timeout_ms));
-    if (principal.ok() || http_status(principal.error().code) != 401) return std::nullopt;
-    return parts_.executions.unauthorized(request, principal.error());
+  if (!is_bearer || http.count("authorization") != 1) {
+    return unauthorized(request, {ErrorCode::auth_credential_invalid,
+                                  "The credential is not a valid API key. Send it once, as "
+                                  "\"Authorization: Bearer <key>\"."});
   }
-  return parts_.executions.unauthorized(
-      request,
-      {ErrorCode::auth_credential_invalid,
-       "The credential is not a valid API key. Send it as \"Authorization: Bearer <key>\"."});
+  const auto principal = parts_.authenticator.authenticate(
+      authorization->substr(scheme.size()),
+      runtime::Deadline::after_ms(limits::authentication_timeout_ms));
+  if (principal.ok() || http_status(principal.error().code) != 401) return std::nullopt;
+  return unauthorized(request, principal.error());
+}
+
+MessageRoutes::Challenged MessageRoutes::unauthorized(const RpcRequest& request,
+                                                      const base::Error& error) const {
+  return {{RpcCode::invalid_request, error.message, 401},
+          error.code,
+          parts_.executions.www_authenticate(request)};
 }
 
 Answer MessageRoutes::dispatch(const RpcRequest& request) const {
   const std::string& method = request.message.method;
   const bool is_modern = request.era == Era::modern;
   if (method == "tools/call") return call_tool(request);
-  if (method == "resources/read") return read_resource(request);
-  if (method == "prompts/get") return get_prompt(request);
+  if (method == "resources/read" && parts_.features.resources != nullptr) {
+    return read_resource(request);
+  }
+  if (method == "prompts/get" && parts_.features.prompts != nullptr) return get_prompt(request);
   if (method == "initialize" && !is_modern) return initialize(request);
   if (method == "ping" && !is_modern) return RpcResult{};
   if (method == "server/discover" && is_modern) return discover();
-  return dispatch_lists(request);
+  return is_list(method) ? list(request) : dispatch_extra(request);
 }
 
-Answer MessageRoutes::dispatch_lists(const RpcRequest& request) const {
+Answer MessageRoutes::list(const RpcRequest& request) const {
   const std::string& method = request.message.method;
-  const auto cursor = cursor_of(request.message.params);
   const Features& features = parts_.features;
-  if (method == "tools/list") {
-    if (!cursor.ok()) return cursor.error();
-    return features.toolsets.toolset()->list(request.door, *cursor);
+  const auto cursor = cursor_of(request.message.params);
+  if (!cursor.ok()) return cursor.error();
+  if (method == "tools/list") return features.toolsets.toolset()->list(request.door, *cursor);
+  if (method == "prompts/list" && features.prompts != nullptr) {
+    return features.prompts->list(request, *cursor);
   }
-  if (method == "resources/list") {
-    if (!cursor.ok()) return cursor.error();
-    return features.resources.list(request, *cursor);
+  if (method == "resources/list" && features.resources != nullptr) {
+    return features.resources->list(request, *cursor);
   }
-  if (method == "resources/templates/list") {
-    if (!cursor.ok()) return cursor.error();
-    return features.resources.templates(request, *cursor);
+  if (method == "resources/templates/list" && features.resources != nullptr) {
+    return features.resources->templates(request, *cursor);
   }
-  if (method == "prompts/list") {
-    if (!cursor.ok()) return cursor.error();
-    return features.prompts.list(request, *cursor);
-  }
-  return dispatch_extra(request);
+  return not_found(method, request.era);
 }
 
 Answer MessageRoutes::dispatch_extra(const RpcRequest& request) const {
@@ -245,7 +263,7 @@ Answer MessageRoutes::call_tool(const RpcRequest& request) const {
 Answer MessageRoutes::read_resource(const RpcRequest& request) const {
   const std::string* const uri = find_text(request.message.params, "uri");
   if (uri == nullptr) return invalid_params("params.uri must be a string.");
-  return parts_.features.resources.read(request, *uri);
+  return parts_.features.resources->read(request, *uri);
 }
 
 Answer MessageRoutes::get_prompt(const RpcRequest& request) const {
@@ -254,20 +272,17 @@ Answer MessageRoutes::get_prompt(const RpcRequest& request) const {
   if (name == nullptr) return invalid_params("params.name must be a string.");
   const Json* const arguments = object_or_empty(params, "arguments");
   if (arguments == nullptr) return invalid_params("params.arguments must be an object.");
-  return parts_.features.prompts.get(request, *name, *arguments);
+  return parts_.features.prompts->get(request, *name, *arguments);
 }
 
 void MessageRoutes::send_result(const RpcRequest& request, const RpcResult& result) const {
-  const std::string& id = request.message.id;
   send(request.turn, result.http_status,
-       request.message.is_notification()  // refused, and there is no id to answer to
-           ? error_text({}, {RpcCode::invalid_request, "The credentials are not taken here."})
-           : result_text(id, request.era, result, server_info_),
-       result.www_authenticate);
+       result_text(request.message.id, request.era, result, server_info_), result.www_authenticate);
 }
 
-void MessageRoutes::send_error(Turn& turn, std::string_view id, const RpcError& error) {
-  send(turn, error.http_status, error_text(id, error), {});
+void MessageRoutes::send_error(Turn& turn, std::string_view id, const RpcError& error,
+                               std::string_view www_authenticate) {
+  send(turn, error.http_status, error_text(id, error), www_authenticate);
 }
 
 void MessageRoutes::send(Turn& turn, int status, std::string_view json,

@@ -39,10 +39,16 @@ class MessageRoutes {
   [[nodiscard]] Result<Message, Refused> read(Turn& turn) const;
   void answer_request(Turn& turn, Door door, const Message& message) const;
 
+  struct Challenged {
+    RpcError error;  // with 401 or 403
+    base::ErrorCode code;
+    std::string www_authenticate = {};
+  };
   // Why the credentials that came may not be at this door; none: they may.
-  [[nodiscard]] std::optional<RpcResult> judge_credentials(const RpcRequest& request) const;
+  [[nodiscard]] std::optional<Challenged> judge_credentials(const RpcRequest& request) const;
+  [[nodiscard]] Challenged unauthorized(const RpcRequest& request, const base::Error& error) const;
   [[nodiscard]] Answer dispatch(const RpcRequest& request) const;
-  [[nodiscard]] Answer dispatch_lists(const RpcRequest& request) const;
+  [[nodiscard]] Answer list(const RpcRequest& request) const;
   [[nodiscard]] Answer dispatch_extra(const RpcRequest& request) const;
   [[nodiscard]] Answer initialize(const RpcRequest& request) const;
   [[nodiscard]] Answer discover() const;
@@ -51,7 +57,8 @@ class MessageRoutes {
   [[nodiscard]] Answer get_prompt(const RpcRequest& request) const;
 
   void send_result(const RpcRequest& request, const RpcResult& result) const;
-  static void send_error(Turn& turn, std::string_view id, const RpcError& error);
+  static void send_error(Turn& turn, std::string_view id, const RpcError& error,
+                         std::string_view www_authenticate = {});
   static void send(Turn& turn, int status, std::string_view json,
                    std::string_view www_authenticate);
 

@@ -4,11 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/log.h"
-#include "base/metrics.h"
-#include "base/sources.h"
-#include "hosts/http_client.h"
-#include "hosts/mcp/mcp_host.h"
+#include "hosts/mcp/mcp_fixture.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -16,38 +12,8 @@ namespace {
 using nlohmann::json;
 using tests::HttpReply;
 
-// No program is installed, and the database is away.
-class EmptyBackend final : public Backend {
- public:
-  exchange::Served serve(const exchange::Invocation&, exchange::ReplyWriter&) override {
-    ADD_FAILURE() << "no document is a call";
-    return {};
-  }
-  std::shared_ptr<const catalog::View> view() override { return nullptr; }
-  Result<Document, base::Error> document(std::string_view) override {
-    ADD_FAILURE() << "documents of lanes are the API host's";
-    return base::Error{};
-  }
-  Health health() override { return {{{"database", false, "It does not answer."}}, {}}; }
-};
-
-class DocumentRoutesTest : public testing::Test {
+class DocumentRoutesTest : public McpHostTest {
  protected:
-  void SetUp() override {
-    ASSERT_TRUE(
-        server_->start({{.name = "mcp", .address = "127.0.0.1:0", .handler = &host_}}).ok());
-  }
-  void TearDown() override {
-    server_->drain(std::chrono::milliseconds(2'000));
-    server_.reset();
-    runtime_.stop(runtime::Deadline::after_ms(2'000), runtime::Deadline::after_ms(10'000));
-  }
-
-  HttpReply call(const std::string& method, const std::string& target,
-                 std::vector<std::string> headers = {}) {
-    return tests::http_call(address_,
-                            {.method = method, .target = target, .headers = std::move(headers)});
-  }
   HttpReply get(const std::string& target, std::vector<std::string> headers = {}) {
     return call("GET", target, std::move(headers));
   }
@@ -56,22 +22,6 @@ class DocumentRoutesTest : public testing::Test {
     if (!body.is_object() || !body.contains("error")) return "no envelope: " + reply.body;
     return body["error"]["code"];
   }
-
-  base::SystemClock clock_;
-  base::SystemRandom random_;
-  std::unique_ptr<base::Log> log_ = base::make_silent_log();
-  std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
-  std::unique_ptr<AccessLog> access_log_ = make_access_log(*log_, *metrics_);
-  EmptyBackend backend_;
-  const Discovery discovery_{{.urls = {.mcp = "https://mcp.example.com"},
-                              .release = "1.4.0",
-                              .protocol_versions = {"2026-07-28"}}};
-  runtime::Runtime runtime_{runtime::RuntimeOptions{.loops = 1}};
-  std::unique_ptr<wire::Server> server_ = wire::make_server(runtime_, {}, *log_);
-  std::string address_ = server_->reserve("mcp", "127.0.0.1:0")->address;
-  McpHost host_{{backend_, discovery_, runtime_, clock_, random_, *access_log_},
-                {.access = {.base_url = "https://mcp.example.com", .bound_address = address_},
-                 .build = {"1.4.0", "abc1234", "development"}}};
 };
 
 TEST_F(DocumentRoutesTest, HealthReadinessAndVersionAreThoseOfTheService) {

@@ -1,0 +1,36 @@
+// McpTools: the tools of the MCP host for each generation: the service's own and those that the
+// registry binds, with their rendered lists. Made when a program is installed, away from the loops.
+//
+// Owned by the gateway; toolset() is called on the fibers of all loop Threads.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/generations.h"
+#include "hosts/mcp/execution.h"
+#include "hosts/mcp/features.h"
+
+namespace turnpike::app {
+
+class McpTools final : public hosts::mcp::Toolsets {
+ public:
+  // All outlive the object.
+  McpTools(const Generations& generations, hosts::Backend& backend, const Clock& clock,
+           const hosts::mcp::Executions& executions, std::string cursor_key);
+
+  [[nodiscard]] std::shared_ptr<const hosts::mcp::Toolset> make(
+      const registry::Installed& installed) const;
+
+  std::shared_ptr<const hosts::mcp::Toolset> toolset() override;
+
+ private:
+  const Generations& generations_;
+  hosts::Backend& backend_;
+  const Clock& clock_;
+  const hosts::mcp::Executions& executions_;
+  const std::string cursor_key_;
+  const std::shared_ptr<const hosts::mcp::Toolset> without_program_;
+};
+
+}  // namespace turnpike::app

@@ -1,0 +1,540 @@
+// JSON-RPC over a real server: eras, the order of refusals, credentials at the two doors, tools,
+// and what an execution becomes of the replies and refusals of serve().
+#include "hosts/mcp/message_routes.h"
+
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "hosts/mcp/mcp_fixture.h"
+
+namespace turnpike::hosts::mcp {
+namespace {
+
+using base::ErrorCode;
+using tests::HttpReply;
+
+exchange::Served served(exchange::Ending ending, std::optional<ErrorCode> error = std::nullopt) {
+  exchange::Served result;
+  result.ending = ending;
+  result.error = error;
+  return result;
+}
+
+const std::string json_header = "Content-Type: application/json";
+
+struct Said {
+  HttpReply http;
+  Json json;
+
+  [[nodiscard]] int code() const { return json.value("/error/code"_json_pointer, 0); }
+  [[nodiscard]] Json structured() const {
+    return json.value("/result/structuredContent"_json_pointer, Json());
+  }
+};
+
+class MessageRoutesTest : public McpHostTest {
+ protected:
+  using McpHostTest::McpHostTest;
+
+  Said post(const std::string& body, std::vector<std::string> headers = {},
+            const std::string& target = "/") {
+    headers.push_back(json_header);
+    Said said{call("POST", target, std::move(headers), body), {}};
+    said.json = Json::parse(said.http.body, nullptr, false);
+    return said;
+  }
+  Said legacy(const std::string& method, const Json& params = Json::object(),
+              std::vector<std::string> headers = {}, const std::string& target = "/") {
+    return post(Json{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}}.dump(),
+                std::move(headers), target);
+  }
+  Said modern(const std::string& method, Json params = Json::object(),
+              std::vector<std::string> headers = {}) {
+    params["_meta"][version_key] = "2026-07-28";
+    params["_meta"][capabilities_key] = Json::object();
+    headers.push_back("MCP-Protocol-Version: 2026-07-28");
+    headers.push_back("Mcp-Method: " + method);
+    if (params.contains("name"))
+      headers.push_back("Mcp-Name: " + params["name"].get<std::string>());
+    return legacy(method, params, std::move(headers));
+  }
+  Said execute(const Json& arguments, std::vector<std::string> headers = {},
+               const std::string& target = "/", const Json& meta = Json::object()) {
+    return legacy("tools/call",
+                  {{"name", "service.route.execute"}, {"arguments", arguments}, {"_meta", meta}},
+                  std::move(headers), target);
+  }
+
+  // What serve() answers, and what it was asked.
+  void reply_with(int status, std::string content_type, std::string body,
+                  std::string lane = "credits", std::vector<OwnedHeader> lane_headers = {}) {
+    backend_.on_serve = [this, status, content_type, body, lane, lane_headers](
+                            const exchange::Invocation& invocation, exchange::ReplyWriter& writer) {
+      remember(invocation);
+      const HeaderField fields[] = {{"Content-Type", content_type}};
+      exchange::ReplyHead head;
+      head.status = status;
+      head.headers = fields;
+      head.lane_headers = lane_headers;
+      head.facts = {exchange::ReplyFrom::provider, "gen_1", lane, 3};
+      writer.reply(head, body);
+      return served(exchange::Ending::replied);
+    };
+  }
+  void refuse_with(const base::Error& error, std::string body = {}, std::string lane = {},
+                   std::vector<OwnedHeader> lane_headers = {}) {
+    backend_.on_serve = [this, error, body, lane, lane_headers](
+                            const exchange::Invocation& invocation, exchange::ReplyWriter& writer) {
+      remember(invocation);
+      exchange::RefusalHead head;
+      head.body = body;
+      head.content_type = "application/json";
+      head.lane_headers = lane_headers;
+      head.facts = {exchange::ReplyFrom::gateway, "gen_1", lane};
+      writer.refuse(error, head);
+      return served(exchange::Ending::refused, error.code);
+    };
+  }
+
+  std::vector<std::string> seen_headers_;
+  Json seen_;
+
+ private:
+  void remember(const exchange::Invocation& invocation) {
+    seen_headers_.clear();
+    for (const HeaderField& field : invocation.headers) {
+      seen_headers_.push_back(std::string(field.name) + ": " + std::string(field.value));
+    }
+    seen_ = {{"method", invocation.method},
+             {"path", invocation.path},
+             {"query", invocation.query},
+             {"content_type", invocation.content_type},
+             {"idempotency_key", invocation.idempotency_key},
+             {"reply_bytes_max", invocation.reply_bytes_max}};
+    if (invocation.body != nullptr) seen_["body"] = *invocation.body->read(1'000'000);
+  }
+};
+
+const std::string good_key = "Authorization: Bearer good";
+const Json get_x = {{"method", "GET"}, {"path", "/v1/gateway/x"}};
+
+// ---- envelopes
+// -----------------------------------------------------------------------------------
+
+TEST_F(MessageRoutesTest, TheHandshakeNegotiatesALegacyVersion) {
+  for (const auto& [asked, given] :
+       std::vector<std::pair<std::string, std::string>>{{"2025-11-25", "2025-11-25"},
+                                                        {"2025-06-18", "2025-06-18"},
+                                                        {"2025-03-26", "2025-11-25"},
+                                                        {"2026-07-28", "2025-11-25"},
+                                                        {"x", "2025-11-25"}}) {
+    const Said said = legacy("initialize", {{"protocolVersion", asked}});
+    EXPECT_EQ(said.json["result"]["protocolVersion"], given);
+    EXPECT_EQ(said.json["result"]["serverInfo"]["version"], "1.4.0");
+    EXPECT_EQ(said.http.header("mcp-session-id"), "");
+    EXPECT_EQ(said.http.header("cache-control"), "no-store");
+  }
+  EXPECT_EQ(legacy("initialize").code(), -32602);
+  EXPECT_EQ(legacy("ping").json["result"], Json::object());
+}
+
+TEST_F(MessageRoutesTest, DiscoveryIsOfTheModernEraAlone) {
+  const Said said = modern("server/discover");
+  EXPECT_EQ(said.http.status, 200);
+  EXPECT_EQ(said.json["result"]["supportedVersions"], Json::array({"2026-07-28"}));
+  EXPECT_EQ(said.json["result"]["resultType"], "complete");
+  EXPECT_EQ(said.json["result"]["cacheScope"], "public");
+  const Said old = legacy("server/discover");
+  EXPECT_EQ(old.http.status, 200);
+  EXPECT_EQ(old.code(), -32601);
+}
+
+TEST_F(MessageRoutesTest, RemovedMethodsAreNotFoundInTheModernEra) {
+  for (const char* method : {"initialize", "ping", "logging/setLevel", "resources/subscribe",
+                             "subscriptions/listen", "tasks/get", "nothing"}) {
+    const Said said = modern(method);
+    EXPECT_EQ(said.http.status, 404) << method;
+    EXPECT_EQ(said.code(), -32601) << method;
+    EXPECT_EQ(said.json["id"], 1);
+  }
+}
+
+TEST_F(MessageRoutesTest, NotificationsAreTakenWithoutAWord) {
+  const Said said = post(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+  EXPECT_EQ(said.http.status, 202);
+  EXPECT_EQ(said.http.body, "");
+}
+
+TEST_F(MessageRoutesTest, RefusalsComeInTheirOrder) {
+  const std::string bad_version =
+      R"({"jsonrpc":"2.0","id":1,"method":"nothing","params":{"_meta":{)"
+      R"("io.modelcontextprotocol/protocolVersion":"2030-01-01",)"
+      R"("io.modelcontextprotocol/clientCapabilities":{}}}})";
+  struct Case {
+    std::string what, body;
+    std::vector<std::string> headers;
+    int status, code;
+  };
+  const std::vector<Case> cases = {
+      {"origin", "{", {"Origin: https://evil.example.com", json_header}, 403, 0},
+      {"content type", "{", {"Content-Type: text/plain"}, 415, -32600},
+      {"size", std::string(2'097'153, ' '), {json_header}, 413, -32600},
+      {"no JSON", "{", {json_header, "Authorization: Bearer bad"}, 400, -32700},
+      {"a batch", "[]", {json_header, "Authorization: Bearer bad"}, 400, -32600},
+      {"no meta",
+       R"({"jsonrpc":"2.0","id":1,"method":"nothing"})",
+       {json_header, "Mcp-Method: x", "Authorization: Bearer bad"},
+       400,
+       -32602},
+      {"headers", bad_version, {json_header, "Authorization: Bearer bad"}, 400, -32020},
+      {"version",
+       bad_version,
+       {json_header, "Mcp-Method: nothing", "MCP-Protocol-Version: 2030-01-01",
+        "Authorization: Bearer bad"},
+       400,
+       -32022},
+      {"credential",
+       R"({"jsonrpc":"2.0","id":1,"method":"nothing"})",
+       {json_header, "Authorization: Bearer bad"},
+       401,
+       -32600},
+      {"method", R"({"jsonrpc":"2.0","id":1,"method":"nothing"})", {json_header}, 200, -32601},
+  };
+  for (const Case& one : cases) {
+    const HttpReply reply = call("POST", "/", one.headers, one.body);
+    EXPECT_EQ(reply.status, one.status) << one.what << " " << reply.body;
+    const Json json = Json::parse(reply.body, nullptr, false);
+    if (one.code == 0) continue;
+    EXPECT_EQ(json["error"]["code"], one.code) << one.what;
+  }
+}
+
+TEST_F(MessageRoutesTest, AMessageOfTheGreatestLengthIsRead) {
+  std::string body = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
+  body.resize(2'097'152, ' ');
+  EXPECT_EQ(post(body).json["result"], Json::object());
+}
+
+TEST_F(MessageRoutesTest, WhoTakesTheEventStreamAloneGetsOneEvent) {
+  const Said said = legacy("ping", Json::object(), {"Accept: text/event-stream"});
+  EXPECT_EQ(said.http.header("content-type"), "text/event-stream");
+  EXPECT_EQ(said.http.body,
+            "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n");
+  EXPECT_EQ(legacy("ping", Json::object(), {"Accept: */*"}).http.header("content-type"),
+            "application/json");
+}
+
+// ---- credentials
+// ---------------------------------------------------------------------------------
+
+TEST_F(MessageRoutesTest, ListsNeedNoCredentialButTakeNoBadOne) {
+  EXPECT_EQ(legacy("tools/list").json["result"]["tools"].size(), 3u);
+  EXPECT_EQ(legacy("tools/list", Json::object(), {good_key}).http.status, 200);
+  for (const char* bad : {"Bearer bad", "Basic Zzo=", "Bearer", "x"}) {
+    const Said said = legacy("tools/list", Json::object(), {std::string("Authorization: ") + bad});
+    EXPECT_EQ(said.http.status, 401) << bad;
+    EXPECT_EQ(said.http.header("www-authenticate"),
+              R"(Bearer error="invalid_token", error_description="The credential is not valid")");
+  }
+  EXPECT_EQ(legacy("tools/list", Json::object(), {good_key, good_key}).http.status, 401);
+  EXPECT_EQ(legacy("tools/list", Json::object(), {"Authorization: Bearer down"}).http.status, 200)
+      << "what is public is public while keys cannot be read";
+}
+
+TEST_F(MessageRoutesTest, RunningARouteNeedsACredential) {
+  const Said said = execute(get_x);
+  EXPECT_EQ(said.http.status, 401);
+  EXPECT_EQ(said.http.header("www-authenticate"), "Bearer");
+  EXPECT_EQ(said.structured()["error"]["code"], "auth.credential_required");
+  EXPECT_EQ(said.json["result"]["isError"], true);
+  EXPECT_EQ(said.json["result"]["_meta"]["mcp/www_authenticate"],
+            Json::array({R"(Bearer error="invalid_token", )"
+                         R"(error_description="A credential is required")"}));
+}
+
+TEST_F(MessageRoutesTest, ABadApiKeyStartsNoOtherDance) {
+  refuse_with({ErrorCode::auth_credential_invalid, "The API key is not valid."});
+  const Said key = execute(get_x, {"Authorization: Bearer turnpike_sk_v1_dev_x"});
+  EXPECT_EQ(key.http.status, 401);
+  EXPECT_EQ(key.http.header("www-authenticate"), R"(Bearer error="invalid_token")");
+  EXPECT_FALSE(key.json["result"].contains("_meta"));
+  EXPECT_EQ(key.structured()["error"]["code"], "auth.credential_invalid");
+  const Said token = execute(get_x, {"Authorization: Bearer other"});
+  EXPECT_TRUE(token.json["result"]["_meta"].contains("mcp/www_authenticate"));
+}
+
+TEST_F(MessageRoutesTest, TheDoorOfPaymentsTakesNoAccountsAndNeverAsksForOne) {
+  for (const char* credential :
+       {"Authorization: Bearer good", "Authorization: Basic x", "X-Service-Api-Key: x"}) {
+    for (const char* method : {"tools/list", "tools/call", "ping"}) {
+      const Said said = legacy(method, Json::object(), {credential}, "/x402");
+      EXPECT_EQ(said.http.status, 403) << credential << method;
+      EXPECT_EQ(said.http.header("www-authenticate"), "");
+      EXPECT_NE(said.json["error"]["message"].get<std::string>().find("no credentials"),
+                std::string::npos);
+    }
+  }
+  refuse_with({ErrorCode::auth_credential_required, "An API key is needed."});
+  const Said said = execute(get_x, {}, "/x402");
+  EXPECT_EQ(said.http.status, 200);
+  EXPECT_EQ(said.structured()["error"]["code"], "x402.not_payable");
+  EXPECT_EQ(said.structured()["execution_status"], "x402_error");
+}
+
+TEST_F(MessageRoutesTest, TheDoorOfAccountsTakesNoPayments) {
+  const Json payment = {{"x402/payment", {{"x402Version", 2}}}};
+  EXPECT_EQ(execute(get_x, {}, "/", payment).structured()["error"]["code"], "x402.not_payable");
+  EXPECT_EQ(execute(get_x, {"PAYMENT-SIGNATURE: e30="}).structured()["error"]["code"],
+            "x402.not_payable");
+  EXPECT_EQ(execute(get_x, {good_key}, "/", payment).structured()["error"]["code"],
+            "auth.credential_conflict");
+}
+
+// ---- executions
+// ----------------------------------------------------------------------------------
+
+TEST_F(MessageRoutesTest, ArgumentsBecomeTheCall) {
+  reply_with(200, "application/json", "{}");
+  execute({{"method", "POST"},
+           {"path", "/v1/gateway/x/a%20b"},
+           {"query", "q=1&r=%7E"},
+           {"body", "{\"a\": 1.0}"},
+           {"idempotency_key", "k-1"}},
+          {good_key, "User-Agent: a client", "traceparent: ignored"}, "/",
+          {{"traceparent", "00-abc"}});
+  EXPECT_EQ(seen_, Json({{"method", "POST"},
+                         {"path", "/v1/gateway/x/a%20b"},
+                         {"query", "q=1&r=%7E"},
+                         {"content_type", "application/json"},
+                         {"idempotency_key", "k-1"},
+                         {"reply_bytes_max", reply_bytes_max},
+                         {"body", "{\"a\": 1.0}"}}));
+  EXPECT_EQ(seen_headers_,
+            (std::vector<std::string>{"Authorization: Bearer good", "traceparent: 00-abc"}));
+  execute({{"method", "GET"}, {"path", "/v1/gateway/x"}, {"free", true}}, {good_key});
+  EXPECT_EQ(seen_["path"], "/v1/gateway/x:free");
+  execute({{"method", "POST"}, {"path", "/p"}, {"body_base64", "AP8="}, {"content_type", "a/b"}},
+          {good_key});
+  EXPECT_EQ(seen_["content_type"], "a/b");
+}
+
+TEST_F(MessageRoutesTest, ArgumentsThatAreNotRightAreToldOneByOne) {
+  const std::vector<std::pair<Json, std::string>> cases = {
+      {{{"method", "GET"}}, "/path"},
+      {{{"method", 1}, {"path", "/x"}}, "/method"},
+      {{{"method", "GET"}, {"path", "x"}}, "/path"},
+      {{{"method", "GET"}, {"path", "/x?a=1"}}, "/path"},
+      {{{"method", "GET"}, {"path", "/x"}, {"pth", 1}}, "/pth"},
+      {{{"method", "GET"}, {"path", "/x:free"}, {"free", false}}, "/free"},
+      {{{"method", "GET"}, {"path", "/x"}, {"free", "yes"}}, "/free"},
+      {{{"method", "POST"}, {"path", "/x"}, {"body", {{"a", 1}}}}, "/body"},
+      {{{"method", "POST"}, {"path", "/x"}, {"body", ""}, {"body_base64", ""}}, "/body_base64"},
+      {{{"method", "POST"}, {"path", "/x"}, {"body_base64", "a"}}, "/body_base64"},
+      {{{"method", "POST"}, {"path", "/x"}, {"body", ""}, {"content_type", "a\nb"}},
+       "/content_type"},
+      {{{"method", "GET"}, {"path", "/x"}, {"idempotency_key", "a b"}}, "/idempotency_key"}};
+  for (const auto& [arguments, location] : cases) {
+    const Said said = execute(arguments, {good_key});
+    EXPECT_EQ(said.http.status, 200);
+    EXPECT_EQ(said.json["result"]["isError"], true);
+    const Json error = said.structured()["error"];
+    EXPECT_EQ(error["code"], "request.malformed") << arguments;
+    EXPECT_EQ(error["fields"][0]["location"], location) << arguments;
+    EXPECT_FALSE(error["fields"][0]["fix"].get<std::string>().empty());
+  }
+}
+
+TEST_F(MessageRoutesTest, AReplyIsToldWithWhatItCost) {
+  reply_with(200, "application/json; charset=utf-8", "{\"big\": 12345678901234567890.5,\n\"a\":1}",
+             "credits", {{"Idempotent-Replayed", "true"}});
+  const Said said = execute(get_x, {good_key});
+  const Json expected = {{"execution_status", "registry_paid_route_executed"},
+                         {"http_status", 200},
+                         {"content_type", "application/json; charset=utf-8"},
+                         {"body", {{"big", 12345678901234567890.5}, {"a", 1}}},
+                         {"credits_charged", 3},
+                         {"request_id", said.http.header("x-request-id")},
+                         {"generation", "gen_1"},
+                         {"reply_from", "provider"},
+                         {"headers", {{"idempotent-replayed", "true"}}}};
+  EXPECT_EQ(said.structured(), expected);
+  EXPECT_EQ(said.json["result"]["isError"], false);
+  EXPECT_NE(said.http.body.find("12345678901234567890.5"), std::string::npos)
+      << "numbers keep their digits";
+  EXPECT_EQ(Json::parse(said.json["result"]["content"][0]["text"].get<std::string>()), expected);
+}
+
+TEST_F(MessageRoutesTest, BodiesAreValuesTextsOrBytes) {
+  struct Case {
+    std::string type, body;
+    Json told;
+  };
+  for (const Case& one : std::vector<Case>{{"application/json", "[1,2]", Json::array({1, 2})},
+                                           {"application/problem+json", "null", nullptr},
+                                           {"application/json", "{broken", "{broken"},
+                                           {"text/plain", "héllo", "héllo"},
+                                           {"application/json", "", ""},
+                                           {"image/png", "\xff\x01", {{"base64", "/wE="}}},
+                                           {"", "x", "x"}}) {
+    reply_with(200, one.type, one.body);
+    EXPECT_EQ(execute(get_x, {good_key}).structured()["body"], one.told) << one.type << one.body;
+  }
+}
+
+TEST_F(MessageRoutesTest, FreeAndFailedRepliesSayWhatTheyAre) {
+  reply_with(200, "text/plain", "x", "free");
+  EXPECT_EQ(execute(get_x, {good_key}).structured()["execution_status"],
+            "registry_free_route_executed");
+  reply_with(404, "text/plain", "no such item");
+  const Said said = execute(get_x, {good_key});
+  EXPECT_EQ(said.structured()["http_status"], 404);
+  EXPECT_EQ(said.json["result"]["isError"], true);
+}
+
+TEST_F(MessageRoutesTest, ARefusalIsAnErrorEnvelopeAndNoHttpError) {
+  refuse_with({ErrorCode::gateway_upstream_timeout, "The provider took too long.", 7});
+  const Said said = execute(get_x, {good_key});
+  EXPECT_EQ(said.http.status, 200);
+  EXPECT_EQ(said.structured()["execution_status"], "refused");
+  EXPECT_EQ(said.structured()["http_status"], 504);
+  EXPECT_EQ(said.structured()["error"]["retry"]["after_seconds"], 7);
+  EXPECT_EQ(said.structured()["credits_charged"], 0);
+}
+
+TEST_F(MessageRoutesTest, AReplyThatIsTooLongNamesTheWayOverHttp) {
+  refuse_with({ErrorCode::gateway_upstream_response_too_large, "Too large."});
+  const Json error =
+      execute({{"method", "GET"}, {"path", "/v1/gateway/x"}, {"query", "a=1"}}, {good_key})
+          .structured()["error"];
+  EXPECT_EQ(error["code"], "gateway.upstream_response_too_large");
+  EXPECT_NE(
+      error["message"].get<std::string>().find("GET https://api.example.com/v1/gateway/x?a=1"),
+      std::string::npos);
+}
+
+TEST_F(MessageRoutesTest, AChallengeIsTheBarePaymentRequired) {
+  const Json challenge = {{"x402Version", 2}, {"accepts", Json::array()}};
+  refuse_with({ErrorCode::x402_payment_required, "Payment required"}, challenge.dump(), "x402",
+              {{"PAYMENT-REQUIRED", base::base64(challenge.dump())}});
+  const Said said = execute(get_x, {}, "/x402");
+  EXPECT_EQ(said.structured(), challenge);
+  EXPECT_EQ(Json::parse(said.json["result"]["content"][0]["text"].get<std::string>()), challenge);
+  const Json meta = said.json["result"]["_meta"];
+  EXPECT_EQ(meta["x402/error"], challenge);
+  EXPECT_EQ(meta["turnpike/execution"]["execution_status"], "payment_required");
+  EXPECT_EQ(said.json["result"]["isError"], true);
+}
+
+TEST_F(MessageRoutesTest, APaymentInMetaIsThePaymentHeader) {
+  const Json settled = {{"success", true}, {"transaction", "0x1"}};
+  reply_with(200, "application/json", "{}", "x402",
+             {{"PAYMENT-RESPONSE", base::base64(settled.dump())}});
+  const Json payment = {{"x402Version", 2}, {"payload", {{"signature", "0x"}}}};
+  const Said said = execute(get_x, {}, "/x402", {{"x402/payment", payment}});
+  EXPECT_EQ(said.json["result"]["_meta"]["x402/payment-response"], settled);
+  EXPECT_EQ(said.structured()["execution_status"], "registry_x402_route_executed");
+  EXPECT_EQ(seen_headers_,
+            std::vector<std::string>{"payment-signature: " + base::base64(payment.dump())});
+  execute(get_x, {}, "/x402", {{"x402/payment", base::base64(payment.dump())}});
+  EXPECT_EQ(seen_headers_,
+            std::vector<std::string>{"payment-signature: " + base::base64(payment.dump())});
+  execute(get_x, {"PAYMENT-SIGNATURE: e30="}, "/x402");
+  EXPECT_EQ(seen_headers_, std::vector<std::string>{"PAYMENT-SIGNATURE: e30="});
+}
+
+// Whoever sees this as a challenge pays a second time.
+TEST_F(MessageRoutesTest, AnUnknownSettlementLooksLikeNoChallenge) {
+  refuse_with({ErrorCode::x402_settlement_unknown, "Send the same request again.", 2}, {}, "x402");
+  const Said said = execute(get_x, {}, "/x402", {{"x402/payment", Json::object()}});
+  EXPECT_EQ(said.structured()["execution_status"], "x402_error");
+  EXPECT_EQ(said.structured()["error"]["retry"]["advice"], "same_request");
+  EXPECT_FALSE(said.structured().contains("accepts"));
+  EXPECT_FALSE(said.json["result"].contains("_meta"));
+}
+
+TEST_F(MessageRoutesTest, HealthRoutesAreFreeAtBothDoors) {
+  for (const char* target : {"/", "/x402"}) {
+    for (const auto& [path, status] : std::vector<std::pair<std::string, int>>{
+             {"/healthz", 200}, {"/readyz", 503}, {"/version", 200}}) {
+      const Said said = execute({{"method", "GET"}, {"path", path}}, {}, target);
+      EXPECT_EQ(said.http.status, 200);
+      EXPECT_EQ(said.structured()["execution_status"], "free_health_executed");
+      EXPECT_EQ(said.structured()["http_status"], status);
+      EXPECT_EQ(said.structured()["credits_charged"], 0);
+    }
+  }
+  EXPECT_EQ(execute({{"method", "POST"}, {"path", "/healthz"}}).http.status, 401);
+  EXPECT_EQ(execute({{"method", "GET"}, {"path", "/healthz"}, {"query", "a"}})
+                .structured()["error"]["code"],
+            "request.malformed");
+}
+
+TEST_F(MessageRoutesTest, AReplyThatBreaksOffIsNotTold) {
+  backend_.on_serve = [](const exchange::Invocation&, exchange::ReplyWriter& writer) {
+    writer.begin({}, std::nullopt);
+    writer.write("half of it");
+    writer.cut();
+    return served(exchange::Ending::cut, ErrorCode::billing_settlement_unknown);
+  };
+  const Said said = execute(get_x, {good_key});
+  EXPECT_EQ(said.structured()["error"]["code"], "billing.settlement_unknown");
+  EXPECT_EQ(said.http.body.find("half of it"), std::string::npos);
+}
+
+TEST_F(MessageRoutesTest, AStreamedReplyIsGathered) {
+  backend_.on_serve = [](const exchange::Invocation&, exchange::ReplyWriter& writer) {
+    writer.begin({}, std::nullopt);
+    writer.write("one ");
+    writer.finish("two");
+    return served(exchange::Ending::replied);
+  };
+  EXPECT_EQ(execute(get_x, {good_key}).structured()["body"], "one two");
+}
+
+TEST_F(MessageRoutesTest, UnknownToolsAndMalformedCallsAreProtocolErrors) {
+  EXPECT_EQ(legacy("tools/call", {{"name", "nothing"}}).code(), -32602);
+  EXPECT_EQ(legacy("tools/call").code(), -32602);
+  EXPECT_EQ(legacy("tools/call", {{"name", "service.route.execute"}, {"arguments", 7}}).code(),
+            -32602);
+  EXPECT_EQ(legacy("tools/list", {{"cursor", 7}}).code(), -32602);
+  EXPECT_EQ(legacy("tools/list", {{"cursor", "x"}}).code(), -32602);
+  EXPECT_EQ(legacy("prompts/list").code(), -32601) << "none are offered here";
+}
+
+TEST_F(MessageRoutesTest, WithoutAProgramReadsSaySo) {
+  for (const Json& call : {Json{{"name", "service.capabilities.list"}},
+                           Json{{"name", "service.capabilities.get"},
+                                {"arguments", {{"capability_id", "route-1"}}}}}) {
+    const Said said = legacy("tools/call", call);
+    EXPECT_EQ(said.structured()["error"]["code"], "registry.unavailable");
+    EXPECT_EQ(said.json["result"]["isError"], true);
+  }
+}
+
+// ---- with an authorization server
+// ----------------------------------------------------------------
+
+class WithAuthorizationServer : public MessageRoutesTest {
+ protected:
+  WithAuthorizationServer() : MessageRoutesTest("https://mcp.example.com/metadata") {}
+};
+
+TEST_F(WithAuthorizationServer, ChallengesPointToIt) {
+  const std::string pointer = R"(resource_metadata="https://mcp.example.com/metadata")";
+  const Said missing = execute(get_x);
+  EXPECT_EQ(missing.http.header("www-authenticate"), "Bearer " + pointer);
+  EXPECT_EQ(
+      missing.json["result"]["_meta"]["mcp/www_authenticate"][0],
+      R"(Bearer error="invalid_token", error_description="A credential is required", )" + pointer);
+  EXPECT_EQ(legacy("tools/list", Json::object(), {"Authorization: Bearer bad"})
+                .http.header("www-authenticate"),
+            R"(Bearer error="invalid_token", error_description="The credential is not valid", )" +
+                pointer);
+  EXPECT_EQ(legacy("ping", Json::object(), {"Authorization: Bearer turnpike_sk_v1_dev_x"})
+                .http.header("www-authenticate"),
+            R"(Bearer error="invalid_token")");
+}
+
+}  // namespace
+}  // namespace turnpike::hosts::mcp
