@@ -29,10 +29,12 @@
 //   2 hold     units leave the lease's free part in memory, nothing is written (escrow.h). Refused
 //              when the call could outlive the lease or the database is out of reach.
 //   3 settle   the committer (committer.h) collects the settlements of concurrent calls into one
-//              transaction (SettlementStream::settle): batch row first, facts with their hashes,
-//              and for every lease `settled + n <= granted`, still open and of the same epoch, or
-//              the whole batch is rolled back. Time is not tested there: the fence is the lease,
-//              clocks serve liveness.
+//              transaction (SettlementStream::settle): batch row first, with what it takes from
+//              which leases, and facts with their hashes. Every lease has so many units, is open
+//              and of the same epoch, or nothing is written. Time is not tested there: a fence is,
+//              which moves before anybody else takes units of those leases; clocks serve liveness.
+//              Leases are told later, many charges at a time (storage/charges.h): `settled` above
+//              is what is posted and what is pending.
 //   4 answer   only after the commit does settle() return and the reply leave. An unknown commit is
 //              proven by the batch row before anything else is written (committer.h). Whoever was
 //              told so meanwhile ends uncharged or gets the stored reply (unknown_calls.h).

@@ -361,6 +361,7 @@ LeaseRequest Escrow::request_of(const Ask& ask, std::int64_t now_ns,
     calls_end_ns = std::max(calls_end_ns, waiter->settle_by_ns);
   }
   for (const auto& lease : payer.leases) {
+    request.known.push_back(lease->id);
     if (!lasts(*lease, now_ns)) continue;
     request.free += lease->free;
     if (now_ns >= lease->renew_at_ns || calls_end_ns > lease->settle_until_ns) {

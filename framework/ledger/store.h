@@ -53,6 +53,7 @@ struct LeaseRequest {
   Credits free = 0;            // what the node has for them already
   Credits wanted = 0;          // what the rate suggests; given as far as the balance allows
   std::vector<LeaseReturn> renews = {};  // leases of this node that need time, whatever they get
+  std::vector<std::int64_t> known = {};  // leases whose unsettled units the node knows better
   std::int64_t hold_ms = 0;              // new holds may be taken for so long
   std::int64_t settle_ms = 0;            // and settled for so long, before others may reclaim
 };
@@ -66,7 +67,7 @@ struct LeaseGrant {
   std::int64_t created_at_ms = 0;  // of the allocation
   std::int64_t expires_at_ms = 0;
   Credits units = 0;
-  Credits unsettled = 0;     // of the whole lease, these included
+  Credits unsettled = 0;     // of the whole lease, these included; about, if the lease is known
   std::int64_t hold_ms = 0;  // less than asked for where the allocation or the window ends sooner
   std::int64_t settle_ms = 0;
 };

@@ -9,9 +9,10 @@
 namespace turnpike::storage {
 
 // Of `allocation a`. What open leases have not settled is the account's still.
-#define ALLOCATION_COLUMNS                                                                      \
-  "a.id, a.account_id, a.origin, a.units, a.remaining + (SELECT CAST(COALESCE(SUM(granted -"    \
-  " settled), 0) AS BIGINT) FROM lease l WHERE l.allocation_id = a.id AND l.state = 'open') AS" \
+#define ALLOCATION_COLUMNS                                                                        \
+  "a.id, a.account_id, a.origin, a.units, a.remaining + (SELECT CAST(COALESCE(SUM(granted -"      \
+  " settled), 0) AS BIGINT) FROM lease_now l WHERE l.allocation_id = a.id AND l.state = 'open') " \
+  "AS"                                                                                            \
   " remaining, a.created_at, a.effective_at, a.expires_at, a.state, a.expired"
 inline constexpr char allocation_kinds[] = "tttiiiiiti";
 

@@ -18,7 +18,7 @@ constexpr Query lock_window{
 constexpr Query add_taken{
     "UPDATE key_window SET taken = taken + $1 WHERE key_id = $2 AND span = $3 AND starts_at = $4"};
 constexpr Query select_spent{
-    "SELECT CAST(COALESCE(SUM(settled), 0) AS BIGINT) AS spent FROM lease"
+    "SELECT CAST(COALESCE(SUM(settled), 0) AS BIGINT) AS spent FROM lease_now"
     " WHERE key_id = $1 AND day >= $2 AND day < $3",
     "i"};
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ledger/draw.h"
+#include "storage/charges.h"
 #include "storage/key_windows.h"
 
 namespace turnpike::storage {
@@ -26,7 +27,8 @@ constexpr Query select_drawable_sqlite{
     "ttiii"};
 constexpr Query select_drawable_postgres{
     "SELECT id, account_id, remaining, created_at, expires_at FROM allocation"
-    " WHERE account_id IN (SELECT json_array_elements_text($1::json))" DRAWABLE " FOR UPDATE",
+    " WHERE account_id = ANY (ARRAY(SELECT json_array_elements_text($1::json)))" DRAWABLE
+    " FOR UPDATE",
     "ttiii"};
 #undef DRAWABLE
 constexpr Query select_epoch{"SELECT value FROM counter WHERE name = 'ledger_epoch'", "i"};
@@ -44,6 +46,8 @@ constexpr Query grant_lease{
     " THEN lease.settle_until ELSE excluded.settle_until END"
     " RETURNING id, epoch, granted - settled AS unsettled",
     "iii"};
+constexpr Query select_unsettled{
+    "SELECT granted - settled AS unsettled FROM lease_now WHERE id = $1", "i"};
 constexpr Query select_renewable{
     "SELECT a.expires_at, l.day FROM lease l JOIN allocation a ON a.id = l.allocation_id"
     " WHERE l.id = $1 AND l.epoch = $2 AND l.state = 'open' AND a.state = 'open'",
@@ -60,15 +64,16 @@ constexpr Query insert_posting{
 constexpr Query select_reach{
     "SELECT CAST((SELECT COALESCE(SUM(remaining), 0) FROM allocation WHERE account_id = $1"
     " AND state = 'open' AND effective_at <= $2 AND expires_at > $2)"
-    " + (SELECT COALESCE(SUM(l.granted - l.settled), 0) FROM lease l"
+    " + (SELECT COALESCE(SUM(l.granted - l.settled), 0) FROM lease_now l"
     " JOIN allocation a ON a.id = l.allocation_id WHERE l.account_id = $1 AND l.state = 'open'"
     " AND a.state = 'open' AND a.expires_at > $2) AS BIGINT) AS reach",
     "i"};
 constexpr Query upsert_recall{
     "INSERT INTO recall (account_id, incarnation, key_id, until_ms) VALUES ($1, $2, $3, $4)"
     " ON CONFLICT (account_id, incarnation, key_id) DO UPDATE SET until_ms = excluded.until_ms"};
-constexpr Query select_allocation_of{
-    "SELECT allocation_id FROM lease WHERE id = $1 AND epoch = $2 AND state = 'open'", "t"};
+constexpr Query select_place{
+    "SELECT allocation_id, incarnation FROM lease WHERE id = $1 AND epoch = $2 AND state = 'open'",
+    "ti"};
 constexpr Query lock_allocation{
     "UPDATE allocation SET remaining = remaining WHERE id = $1 RETURNING account_id, remaining,"
     " state",
@@ -189,11 +194,16 @@ class Acquisition {
         grant_lease, {from.allocation_id, from.account_id, owner_.incarnation, owner_.purpose,
                       request.key_id, day, epoch_, units, holds, settles});
     const std::int64_t lease_id = lease.number(0, 0);
+    Credits unsettled = lease.number(0, 2);
+    if (unsettled != units &&
+        std::find(request.known.begin(), request.known.end(), lease_id) == request.known.end()) {
+      unsettled = transaction_.run(select_unsettled, {lease_id}).number(0, 0);
+    }
     transaction_.run(insert_posting, {now_ms_, from.account_id, from.allocation_id, lease_id,
                                       "available", "escrow", units});
     return {lease_id,           lease.number(0, 1), from.allocation_id,
             from.created_at_ms, from.expires_at_ms, units,
-            lease.number(0, 2), holds - now_ms_,    settles - now_ms_};
+            unsettled,          holds - now_ms_,    settles - now_ms_};
   }
 
   void renew(const LeaseRequest& request, const ledger::LeaseReturn& lease, LeaseAnswer& answer) {
@@ -230,18 +240,23 @@ class Returning {
   Returning(Transaction& transaction, std::int64_t now_ms)
       : transaction_(transaction), now_ms_(now_ms) {}
 
-  // The leases that are open under their epoch, by id, under the locks of their allocations.
+  // The leases that are open under their epoch, by id, under the locks of their allocations. Until
+  // the commit no batch charges them, and what was charged is posted.
   template <class Lease>
   std::vector<Lease> open(std::span<const Lease> leases) {
     std::vector<Lease> open;
     std::set<std::string> allocations;
+    std::set<std::int64_t> incarnations;
     for (const Lease& lease : leases) {
-      const Rows rows = transaction_.run(select_allocation_of, {lease.lease_id, lease.epoch});
+      const Rows rows = transaction_.run(select_place, {lease.lease_id, lease.epoch});
       if (rows.empty()) continue;
       open.push_back(lease);
       allocations.insert(rows.text(0, 0));
+      incarnations.insert(rows.number(0, 1));
     }
+    for (const std::int64_t id : incarnations) move_fence(transaction_, id);
     for (const std::string& id : allocations) transaction_.run(lock_allocation, {id});
+    for (const std::int64_t id : incarnations) post_charges(transaction_, id);
     std::sort(open.begin(), open.end(),
               [](const Lease& left, const Lease& right) { return left.lease_id < right.lease_id; });
     return open;

@@ -1,6 +1,7 @@
 // The lease transactions, shared by the escrow's and the committer's ports. Rows are locked in one
-// order everywhere: allocations by id, then windows of capped keys where units are taken, then
-// leases; where units come back the windows are last, under the locks of the same allocations.
+// order everywhere: fences of streams (charges.h), allocations by id, then windows of capped keys
+// where units are taken, then leases; where units come back the windows are last, under the locks
+// of the same allocations.
 //
 // Free functions inside a write transaction; they throw StoreError. Private to storage/.
 #pragma once

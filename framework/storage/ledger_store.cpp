@@ -2,6 +2,7 @@
 
 #include "base/crash_points.h"
 #include "storage/allocation_rows.h"
+#include "storage/charges.h"
 #include "storage/leases.h"
 #include "storage/replay_store.h"
 #include "storage/settlement.h"
@@ -61,7 +62,7 @@ constexpr Query select_account{"SELECT id FROM account WHERE id = $1", "t"};
 // By the invariant this is granted - charged - expired - voided, without reading every fact.
 constexpr Query select_balance{
     "SELECT CAST((SELECT COALESCE(SUM(remaining), 0) FROM allocation WHERE account_id = $1)"
-    " + (SELECT COALESCE(SUM(granted - settled), 0) FROM lease"
+    " + (SELECT COALESCE(SUM(granted - settled), 0) FROM lease_now"
     " WHERE account_id = $1 AND state = 'open') AS BIGINT) AS balance",
     "i"};
 constexpr Query select_allocations{"SELECT " ALLOCATION_COLUMNS
@@ -73,7 +74,6 @@ constexpr Query select_allocation{"SELECT " ALLOCATION_COLUMNS " FROM allocation
 
 constexpr std::int64_t time_step_ms = 5'000;  // ledger time is stored at least so often
 constexpr Credits grant_units_max = 1'000'000'000'000;
-constexpr std::int64_t streams_per_incarnation = 64;
 
 std::vector<ledger::LeaseReturn> leases_of(const Rows& rows) {
   std::vector<ledger::LeaseReturn> leases;
@@ -123,6 +123,11 @@ class SqlLeaseStore final : public ledger::LeaseStore {
       return context_.database.with([&](Connection& connection) {
         ledger::Tended tended;
         look_at_server(connection, tended);
+        if (has_pending_charges(connection, owner_.incarnation)) {
+          Transaction transaction(connection, Transaction::Kind::write, context_.database.writer());
+          post_charges(transaction, owner_.incarnation);
+          transaction.commit();
+        }
         const Rows due = connection.run(select_due, {tended.now_ms});
         const std::int64_t stored_ms = due.number(0, 1);
         tended.restored = due.number(0, 2) != epoch_;
@@ -197,6 +202,7 @@ class SqlLedgerStore final : public ledger::LedgerStore {
         epoch_ = transaction.run(select_epoch).number(0, 0);
         close_leases(transaction, leases_of(transaction.run(select_dead_leases, {node_name_, id})),
                      now_ms);
+        end_settle_streams(transaction, node_name_, id);
         return id;
       });
       streams_ = 0;
@@ -208,6 +214,10 @@ class SqlLedgerStore final : public ledger::LedgerStore {
     using Stream = std::unique_ptr<ledger::SettlementStream>;
     return stored<Stream>([&] {
       const std::int64_t stream = incarnation_ * streams_per_incarnation + streams_++;
+      context_.database.write([&](Transaction& transaction) {
+        open_settle_stream(transaction, stream);
+        return Unit{};
+      });
       return context_.database.engine() == Engine::sqlite
                  ? make_sqlite_stream(context_, incarnation_, stream)
                  : make_postgres_stream(context_, incarnation_, stream);
@@ -280,6 +290,7 @@ class SqlLedgerStore final : public ledger::LedgerStore {
         transaction.run(skip_incarnations);
         done.leases = close_leases(transaction, leases_of(transaction.run(select_open_leases)),
                                    ledger_now_ms(context_, transaction));
+        end_all_settle_streams(transaction);
         return done;
       });
     });

@@ -1,34 +1,42 @@
 #include "storage/settlement.h"
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_set>
 
+#include "base/crash_points.h"
 #include "base/ids.h"
+#include "storage/replay_store.h"
 
 namespace turnpike::storage {
+namespace {
 
-std::vector<LeaseTotal> lease_totals(std::span<const ledger::SettleEntry> entries) {
-  std::vector<LeaseTotal> totals;
-  totals.reserve(entries.size());
-  for (const ledger::SettleEntry& entry : entries) {
-    for (const ledger::LeaseShare& share : entry.shares) {
-      totals.push_back({share.lease_id, share.epoch, share.units});
-    }
+using base::CrashPoint;
+
+constexpr Query select_message{"SELECT credits_charged FROM fact WHERE message_id = $1", "i"};
+
+// Why nothing of the batch could be written: messages that were known, claims that are lost, and
+// those leases. Throws StoreError when there is no reason any more.
+ledger::SettleAnswer diagnose(Connection& connection, std::span<const ledger::SettleEntry> entries,
+                              std::vector<std::int64_t> lost_leases) {
+  ledger::SettleAnswer answer;
+  answer.lost_leases = std::move(lost_leases);
+  std::unordered_set<std::string_view> seen;
+  for (std::size_t at = 0; at < entries.size(); ++at) {
+    const std::string_view message = entries[at].fact->message_id;
+    if (!seen.insert(message).second) answer.repeated.push_back({at, -1});
+    const Rows known = connection.run(select_message, {message});
+    if (!known.empty()) answer.repeated.push_back({at, known.number(0, 0)});
+    const ledger::ReplyToKeep* const reply = entries[at].reply;
+    if (reply != nullptr && !owns_claim(connection, *reply)) answer.lost_claims.push_back(at);
   }
-  std::sort(totals.begin(), totals.end(), [](const LeaseTotal& left, const LeaseTotal& right) {
-    return left.lease_id < right.lease_id;
-  });
-  std::size_t kept = 0;
-  for (const LeaseTotal& total : totals) {
-    if (kept > 0 && totals[kept - 1].lease_id == total.lease_id) {
-      totals[kept - 1].units += total.units;
-    } else {
-      totals[kept++] = total;
-    }
+  if (answer.committed()) {
+    throw StoreError(StoreError::Kind::unavailable, "a batch was refused for a reason now gone");
   }
-  totals.resize(kept);
-  return totals;
+  return answer;
 }
+
+}  // namespace
 
 bool BatchRows::next() {
   if (entries_.empty()) return false;
@@ -70,13 +78,80 @@ bool BatchRows::next() {
   return true;
 }
 
-std::vector<ledger::RepeatedMessage> repeated_within(std::span<const ledger::SettleEntry> entries) {
-  std::unordered_set<std::string_view> seen;
-  std::vector<ledger::RepeatedMessage> repeated;
-  for (std::size_t at = 0; at < entries.size(); ++at) {
-    if (!seen.insert(entries[at].fact->message_id).second) repeated.push_back({at, -1});
-  }
-  return repeated;
+// Another session for a broken one.
+Connection& BatchStream::session() {
+  if (connection_->broken()) connection_ = context_.database.connect();
+  return *connection_;
+}
+
+ledger::Stored<ledger::SettleAnswer> BatchStream::settle(
+    std::int64_t number, std::span<const ledger::SettleEntry> entries) {
+  return stored<ledger::SettleAnswer>([&] {
+    Connection& connection = session();
+    totals_ = lease_totals(entries);
+    const bool is_charge = !totals_.empty();
+    Batch batch{number, entries, 0, charges_text(totals_)};
+    pass(is_charge ? CrashPoint::settle_before : CrashPoint::fact_before);
+    for (;;) {
+      auto lost = payable_.lost(connection, totals_);
+      if (!lost.empty()) return diagnose(connection, entries, std::move(lost));
+      batch.fence = payable_.fence();
+      BatchRows rows(chain_, entries);
+      Written written{};
+      try {
+        written = write(connection, batch, rows);
+        unproven_ = rows.chain();
+      } catch (...) {
+        unproven_ = rows.chain();
+        throw;
+      }
+      switch (written) {
+        case Written::committed:
+          accept();
+          pass(is_charge ? CrashPoint::settle_after : CrashPoint::fact_after);
+          return ledger::SettleAnswer{};
+        case Written::refused:
+          return diagnose(connection, entries, {});
+        case Written::fenced:
+          payable_.forget();
+      }
+    }
+  });
+}
+
+// Once for a batch.
+void BatchStream::accept() {
+  chain_ = unproven_;
+  payable_.charge(totals_);
+  totals_.clear();
+}
+
+ledger::Stored<bool> BatchStream::committed(std::int64_t number) {
+  return stored<bool>([&] {
+    connection_ = context_.database.connect();
+    if (!find(*connection_, chain_.stream, number)) return false;
+    accept();
+    return true;
+  });
+}
+
+ledger::Stored<std::vector<ledger::LeaseAnswer>> BatchStream::acquire(
+    std::span<const ledger::LeaseRequest> requests) {
+  return stored<std::vector<ledger::LeaseAnswer>>([&] {
+    Transaction transaction(session(), Transaction::Kind::write, context_.database.writer());
+    auto answers = acquire_leases(context_, transaction, owner_, requests);
+    transaction.commit();
+    return answers;
+  });
+}
+
+ledger::Stored<Unit> BatchStream::give_back(std::span<const ledger::LeaseShare> shares) {
+  return stored<Unit>([&] {
+    Transaction transaction(session(), Transaction::Kind::write, context_.database.writer());
+    give_back_units(transaction, shares, ledger_now_ms(context_, transaction));
+    transaction.commit();
+    return Unit{};
+  });
 }
 
 }  // namespace turnpike::storage

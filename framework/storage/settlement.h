@@ -1,6 +1,7 @@
-// The two ways to write a batch of settlements (engine differences are large here, and measured):
-// SQLite binds vectors to kept statements inside a transaction; PostgreSQL gets the whole batch as
-// JSON in one call of one function, which is a transaction of its own and a single round trip.
+// Writing batches of settlements: what both engines share, and the two ways to write one (the
+// differences are large here, and measured): SQLite binds vectors to kept statements inside a
+// transaction; PostgreSQL gets the whole batch as JSON in one call of one function, which is a
+// transaction of its own and a single round trip.
 //
 // Each stream owns its session and the chain of its facts, and is used by one committer Thread. The
 // chain is moved on only when a batch is known to have committed: one that is refused is redone
@@ -15,18 +16,11 @@
 
 #include "ledger/chain.h"
 #include "ledger/store.h"
+#include "storage/charges.h"
 #include "storage/leases.h"
 #include "storage/stores.h"
 
 namespace turnpike::storage {
-
-// What a batch takes from each lease, ordered by lease.
-struct LeaseTotal {
-  std::int64_t lease_id = 0;
-  std::int64_t epoch = 0;
-  std::int64_t units = 0;
-};
-std::vector<LeaseTotal> lease_totals(std::span<const ledger::SettleEntry> entries);
 
 // The rows that a batch becomes, one after the other.
 class BatchRows {
@@ -50,8 +44,57 @@ class BatchRows {
   std::string buffer_;
 };
 
-// Entries that repeat the message of an earlier one of the same batch; `charged` is -1.
-std::vector<ledger::RepeatedMessage> repeated_within(std::span<const ledger::SettleEntry> entries);
+// What a batch is on both engines.
+class BatchStream : public ledger::SettlementStream {
+ public:
+  BatchStream(const Context& context, std::int64_t incarnation, std::int64_t stream)
+      : context_(context),
+        owner_{incarnation, 1},
+        chain_{.stream = stream},
+        payable_(stream),
+        connection_(context.database.connect()) {}
+
+  ledger::Stored<ledger::SettleAnswer> settle(std::int64_t number,
+                                              std::span<const ledger::SettleEntry> entries) final;
+  ledger::Stored<bool> committed(std::int64_t number) final;
+  ledger::Stored<std::vector<ledger::LeaseAnswer>> acquire(
+      std::span<const ledger::LeaseRequest> requests) final;
+  ledger::Stored<Unit> give_back(std::span<const ledger::LeaseShare> shares) final;
+
+ protected:
+  enum class Written : std::uint8_t {
+    committed,
+    refused,  // a message was known, or a claim is lost
+    fenced,   // the leases must be looked at again
+  };
+  struct Batch {
+    std::int64_t number = 0;
+    std::span<const ledger::SettleEntry> entries;
+    std::int64_t fence = 0;
+    std::string charges;  // "{}": it needs no fence
+  };
+  // In one transaction: nothing stays of what was not committed. Throws StoreError.
+  virtual Written write(Connection& connection, const Batch& batch, BatchRows& rows) = 0;
+  [[nodiscard]] std::mutex& writer() const noexcept { return context_.database.writer(); }
+  // What became of a batch that is unknown; it will never commit if it had not. Throws StoreError.
+  virtual bool find(Connection& connection, std::int64_t stream, std::int64_t number) = 0;
+
+ private:
+  Connection& session();
+  void accept();
+
+  const Context& context_;
+  const LeaseOwner owner_;
+  ledger::FactChain chain_;
+  Payable payable_;
+  // Of the last batch, whose commit may be unknown.
+  ledger::FactChain unproven_;
+  std::vector<LeaseTotal> totals_;
+
+ protected:
+  // Keeps statements that are bound to members of the derived class, which ends it first.
+  std::unique_ptr<Connection> connection_;
+};
 
 std::unique_ptr<ledger::SettlementStream> make_sqlite_stream(const Context& context,
                                                              std::int64_t incarnation,

@@ -1,6 +1,3 @@
-#include <nlohmann/json.hpp>
-
-#include "base/crash_points.h"
 #include "storage/replay_store.h"
 #include "storage/row_text.h"
 #include "storage/settlement.h"
@@ -8,17 +5,9 @@
 namespace turnpike::storage {
 namespace {
 
-using base::CrashPoint;
-using ledger::SettleAnswer;
-using ledger::SettleEntry;
-
 constexpr Query call_settle{
-    "SELECT COALESCE(settle_v3($1, $2, $3, $4, $5, $6, $7::json, $8::json,"
-    " NULLIF($9::text, '')::json), '') AS answer",
-    "t"};
-constexpr Query call_settle_keyed{
-    "SELECT COALESCE(settle_keyed_v2($1, $2, $3, $4, $5, $6, $7::json, $8::json,"
-    " NULLIF($9::text, '')::json, $10::json), '') AS answer",
+    "SELECT settle_v4($1, $2, $3, $4, $5, $6, $7, $8::json, NULLIF($9::text, '')::json,"
+    " NULLIF($10::text, '')::json) AS answer",
     "t"};
 constexpr Query insert_tombstone{
     "INSERT INTO settle_batch (stream, no, first_seq, facts, head)"
@@ -39,95 +28,40 @@ void append_fact(std::string& out, const ledger::FactRow& fact, const std::strin
   row.add('h', hash);
 }
 
-class PostgresStream final : public ledger::SettlementStream {
+class PostgresStream final : public BatchStream {
  public:
-  PostgresStream(const Context& context, std::int64_t incarnation, std::int64_t stream)
-      : context_(context),
-        owner_{incarnation, 1},
-        chain_{.stream = stream},
-        connection_(context.database.connect()) {}
-
-  ledger::Stored<SettleAnswer> settle(std::int64_t number,
-                                      std::span<const SettleEntry> entries) override {
-    return stored<SettleAnswer>([&] {
-      reconnect_if_broken();
-      const std::vector<LeaseTotal> totals = lease_totals(entries);
-      BatchRows rows(chain_, entries);
-      fill(rows, totals);
-      fill_replies(entries);
-      unproven_ = rows.chain();
-      std::string text;
-      pass(totals.empty() ? CrashPoint::fact_before : CrashPoint::settle_before);
-      try {
-        const auto facts = static_cast<std::int64_t>(entries.size());
-        const auto leases = static_cast<std::int64_t>(totals.size());
-        if (replies_.empty()) {
-          text = connection_
-                     ->run(call_settle, {chain_.stream, number, chain_.next_seq, facts, leases,
-                                         rows.hash(), facts_, leases_, shares_})
-                     .text(0, 0);
-        } else {
-          text =
-              connection_
-                  ->run(call_settle_keyed, {chain_.stream, number, chain_.next_seq, facts, leases,
-                                            rows.hash(), facts_, leases_, shares_, replies_})
-                  .text(0, 0);
-        }
-      } catch (const StoreError& error) {
-        // The statement is the transaction: without an answer it may have committed.
-        if (connection_->broken()) throw StoreError(StoreError::Kind::unknown, error.what());
-        throw;
-      }
-      if (text.empty()) {
-        pass(totals.empty() ? CrashPoint::fact_after : CrashPoint::settle_after);
-        chain_ = unproven_;
-        return SettleAnswer{};
-      }
-      return read(text, entries);
-    });
-  }
-
-  ledger::Stored<bool> committed(std::int64_t number) override {
-    return stored<bool>([&] {
-      connection_ = context_.database.connect();
-      if (!connection_->run(insert_tombstone, {chain_.stream, number}).empty()) return false;
-      // A row without facts is a batch that was refused, or a tombstone: perhaps our own, of a
-      // probe whose answer was lost.
-      if (connection_->run(select_facts, {chain_.stream, number}).number(0, 0) == 0) return false;
-      chain_ = unproven_;
-      return true;
-    });
-  }
-
-  ledger::Stored<std::vector<ledger::LeaseAnswer>> acquire(
-      std::span<const ledger::LeaseRequest> requests) override {
-    return stored<std::vector<ledger::LeaseAnswer>>([&] {
-      reconnect_if_broken();
-      Transaction transaction(*connection_, Transaction::Kind::write, context_.database.writer());
-      auto answers = acquire_leases(context_, transaction, owner_, requests);
-      transaction.commit();
-      return answers;
-    });
-  }
-
-  ledger::Stored<Unit> give_back(std::span<const ledger::LeaseShare> shares) override {
-    return stored<Unit>([&] {
-      reconnect_if_broken();
-      Transaction transaction(*connection_, Transaction::Kind::write, context_.database.writer());
-      give_back_units(transaction, shares, ledger_now_ms(context_, transaction));
-      transaction.commit();
-      return Unit{};
-    });
-  }
+  using BatchStream::BatchStream;
+  ~PostgresStream() override { connection_.reset(); }
 
  private:
-  void reconnect_if_broken() {
-    if (connection_->broken()) connection_ = context_.database.connect();
+  Written write(Connection& connection, const Batch& batch, BatchRows& rows) override {
+    const ledger::FactChain before = rows.chain();
+    fill(rows);
+    fill_replies(batch.entries);
+    const auto facts = static_cast<std::int64_t>(batch.entries.size());
+    try {
+      const Rows rows_of_answer = connection.run(
+          call_settle, {before.stream, batch.number, before.next_seq, facts, rows.hash(),
+                        batch.fence, batch.charges, facts_, shares_, replies_});
+      const std::string& answer = rows_of_answer.text(0, 0);
+      return answer.empty()       ? Written::committed
+             : answer == "fenced" ? Written::fenced
+                                  : Written::refused;
+    } catch (const StoreError& error) {
+      // The statement is the transaction: without an answer it may have committed.
+      if (connection.broken()) throw StoreError(StoreError::Kind::unknown, error.what());
+      throw;
+    }
   }
 
-  void fill(BatchRows& rows, const std::vector<LeaseTotal>& totals) {
+  bool find(Connection& connection, std::int64_t stream, std::int64_t number) override {
+    if (!connection.run(insert_tombstone, {stream, number}).empty()) return false;
+    // A row without facts is a tombstone: perhaps our own, of a probe whose answer was lost.
+    return connection.run(select_facts, {stream, number}).number(0, 0) > 0;
+  }
+
+  void fill(BatchRows& rows) {
     facts_ = "[";
-    leases_ = "[";
     shares_ = "[";
     while (rows.next()) {
       append_fact(facts_, rows.fact(), rows.hash());
@@ -138,14 +72,7 @@ class PostgresStream final : public ledger::SettlementStream {
         row.add('u', share.units);
       }
     }
-    for (const LeaseTotal& total : totals) {
-      RowText row(leases_);
-      row.add('l', total.lease_id);
-      row.add('e', total.epoch);
-      row.add('u', total.units);
-    }
     close_array(facts_);
-    close_array(leases_);
     if (shares_.size() == 1) {
       shares_.clear();
     } else {
@@ -154,7 +81,7 @@ class PostgresStream final : public ledger::SettlementStream {
   }
 
   // Empty in the common case, that no call of the batch came with a key.
-  void fill_replies(std::span<const SettleEntry> entries) {
+  void fill_replies(std::span<const ledger::SettleEntry> entries) {
     replies_.clear();
     for (std::size_t at = 0; at < entries.size(); ++at) {
       const ledger::ReplyToKeep* const reply = entries[at].reply;
@@ -175,35 +102,9 @@ class PostgresStream final : public ledger::SettlementStream {
     if (!replies_.empty()) close_array(replies_);
   }
 
-  SettleAnswer read(const std::string& text, std::span<const SettleEntry> entries) const {
-    SettleAnswer answer;
-    const nlohmann::json reply = nlohmann::json::parse(text);
-    answer.repeated = repeated_within(entries);
-    for (const auto& pair : reply.at("repeated")) {
-      const auto at = static_cast<std::size_t>(pair.at(0).get<std::int64_t>() - chain_.next_seq);
-      answer.repeated.push_back({at, pair.at(1).get<std::int64_t>()});
-    }
-    for (const auto& lease : reply.at("lost")) {
-      answer.lost_leases.push_back(lease.get<std::int64_t>());
-    }
-    for (const auto& entry : reply.value("claims", nlohmann::json::array())) {
-      answer.lost_claims.push_back(entry.get<std::size_t>());
-    }
-    if (answer.committed()) {
-      throw StoreError(StoreError::Kind::unavailable, "a batch was refused for a reason now gone");
-    }
-    return answer;
-  }
-
-  const Context& context_;
-  const LeaseOwner owner_;
-  ledger::FactChain chain_;
-  ledger::FactChain unproven_;  // after the last batch, whose commit may be unknown
   std::string facts_;
-  std::string leases_;
   std::string shares_;
   std::string replies_;
-  std::unique_ptr<Connection> connection_;
 };
 
 }  // namespace

@@ -77,6 +77,9 @@ constexpr Query select_leases_again[] = {
     {LEASE_COLUMNS " WHERE id IN (SELECT value FROM json_each($1))", "itttitii"},
     {LEASE_COLUMNS " WHERE id IN (SELECT json_array_elements_text($1::json)::bigint)", "itttitii"}};
 #undef LEASE_COLUMNS
+constexpr Query select_pending{
+    "SELECT lease_id, CAST(SUM(units) AS BIGINT) AS units FROM pending_charge GROUP BY lease_id",
+    "ii"};
 constexpr Query select_windows{
     "SELECT key_id, span, starts_at, taken FROM key_window"
     " WHERE (key_id, span, starts_at) > ($1, $2, $3) ORDER BY key_id, span, starts_at LIMIT 5000",
@@ -99,11 +102,13 @@ class Reader {
     for (int round = 0; round < catch_up_rounds && read_new_facts() > rows_max; ++round) {
     }
     read_allocations();
+    for (const auto& [lease_id, units] : pending_charges()) moved_leases_.insert(lease_id);
     read_leases();
     return context_.database.with([&](Connection& connection) {
       Transaction snapshot(connection, Transaction::Kind::snapshot, context_.database.writer());
       run_ = [&](const Query& query, Values values) { return snapshot.run(query, values); };
       is_last_ = true;
+      pending_ = pending_charges();
       read_new_facts();
       read_postings(no_end);
       read_moved_allocations();
@@ -222,6 +227,16 @@ class Reader {
     }
   }
 
+  // Charges that no lease carries yet, by lease.
+  std::map<std::int64_t, ledger::Credits> pending_charges() {
+    const Rows rows = run_(select_pending, {});
+    std::map<std::int64_t, ledger::Credits> pending;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      pending[rows.number(row, 0)] = rows.number(row, 1);
+    }
+    return pending;
+  }
+
   // Two things end without a posting, and are read again for it: the voiding of an allocation, and
   // a lease that has nothing left.
   void take_allocations(const Rows& rows) {
@@ -234,10 +249,12 @@ class Reader {
   }
   void take_leases(const Rows& rows) {
     for (std::size_t row = 0; row < rows.size(); ++row) {
+      const auto pending = pending_.find(rows.number(row, 0));
+      const ledger::Credits unposted = pending == pending_.end() ? 0 : pending->second;
       const ledger::LeaseRow lease{rows.number(row, 0), rows.text(row, 1),
                                    rows.text(row, 2),   rows.text(row, 3),
                                    rows.number(row, 4), rows.text(row, 5) == "open",
-                                   rows.number(row, 6), rows.number(row, 7)};
+                                   rows.number(row, 6), rows.number(row, 7) + unposted};
       audit_.lease(lease);
       if (!is_last_ && lease.is_open && lease.granted == lease.settled) {
         moved_leases_.insert(lease.id);
@@ -310,6 +327,7 @@ class Reader {
   std::int64_t posting_ = std::numeric_limits<std::int64_t>::min();
   std::set<std::string> moved_allocations_;  // named in the snapshot
   std::set<std::int64_t> moved_leases_;
+  std::map<std::int64_t, ledger::Credits> pending_;  // in the snapshot
 };
 
 }  // namespace

@@ -239,7 +239,7 @@ TEST_P(Tampering, EveryColumnOfABatchIsComparedWithItsFacts) {
       after("UPDATE settle_batch SET facts = 0 WHERE no = 3"),
       (Problems{fact(4, "m4") + " is in no batch: it was inserted, or its batch taken away",
                 fact(5, "m5") + " is in no batch: it was inserted, or its batch taken away"}));
-  EXPECT_EQ(after("INSERT INTO settle_batch VALUES (64, 9, 6, 2, '')"),
+  EXPECT_EQ(after("INSERT INTO settle_batch VALUES (64, 9, 6, 2, '', '{}')"),
             Problems{"facts 6 to 7 of stream 64 are missing"});
 }
 

@@ -36,12 +36,12 @@ class Unknown(unittest.TestCase):
         self.before = self.balance()
 
     @contextlib.contextmanager
-    def locked_leases(self):
-        """Nothing settles meanwhile: every settlement waits for rows that another session holds."""
+    def locked_streams(self):
+        """Nothing settles meanwhile: another session holds the streams of all settlements."""
         session = subprocess.Popen(
             [self.postgres.binaries / "psql", self.url, "-Atq"], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        session.stdin.write("BEGIN; SELECT COUNT(*) FROM (SELECT id FROM lease FOR UPDATE) l;\n")
+        session.stdin.write("BEGIN; SELECT COUNT(*) FROM (SELECT 1 FROM settle_stream FOR UPDATE) s;\n")
         session.stdin.flush()
         self.assertGreater(int(session.stdout.readline()), 0)
         try:
@@ -97,7 +97,7 @@ class Unknown(unittest.TestCase):
 
     def test_the_process_undoes_a_charge_that_commits_after_all(self):
         call = self.call_held_upstream()
-        with self.locked_leases():
+        with self.locked_streams():
             message = self.until_told(call)
             self.assertFalse(self.is_charged(message))
         self.until(lambda: self.is_charged(message), "the charge did not commit")
@@ -105,7 +105,7 @@ class Unknown(unittest.TestCase):
 
     def test_the_next_process_undoes_it_when_this_one_is_killed(self):
         call = self.call_held_upstream()
-        with self.locked_leases():
+        with self.locked_streams():
             message = self.until_told(call)
             self.gateway.kill()
         self.until(lambda: self.is_charged(message), "the charge did not commit")

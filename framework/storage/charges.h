@@ -1,0 +1,78 @@
+// What batches charge leases with. A batch is one append: its row lists what it takes from which
+// leases, and touches none of them. Every heartbeat adds such lists up and posts them to the
+// leases, so a settlement writes no row for each account it charges, and never waits for who grows
+// a lease. Until then the view `lease_now` counts what is pending; nobody else may trust
+// `lease.settled`.
+//
+// That a lease can still pay is what the stream remembers of it (Payable), for as long as the fence
+// of its row in settle_stream stands: whoever takes units out of leases, other than by charging,
+// moves the fence of their node's streams first and posts what was charged, in one transaction.
+// Batches check the fence, and so are wholly before or wholly after it. Time plays no part in it.
+//
+// Lock order on PostgreSQL: fences, then allocations, then leases (leases.h). Free functions inside
+// a write transaction throw StoreError; a Payable belongs to one stream. Private to storage/.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ledger/store.h"
+#include "storage/transaction.h"
+
+namespace turnpike::storage {
+
+constexpr std::int64_t streams_per_incarnation = 64;
+
+// What a batch takes from each lease, ordered by lease.
+struct LeaseTotal {
+  std::int64_t lease_id = 0;
+  std::int64_t epoch = 0;
+  std::int64_t units = 0;
+};
+std::vector<LeaseTotal> lease_totals(std::span<const ledger::SettleEntry> entries);
+// settle_batch.charges
+std::string charges_text(std::span<const LeaseTotal> totals);
+
+void open_settle_stream(Transaction& transaction, std::int64_t stream);
+// Streams of former incarnations of that node never charge again. REQUIRES: their leases are
+// closed.
+void end_settle_streams(Transaction& transaction, std::string_view node, std::int64_t incarnation);
+void end_all_settle_streams(Transaction& transaction);
+
+[[nodiscard]] bool has_pending_charges(Connection& connection, std::int64_t incarnation);
+// From here to the commit no batch of that node commits, and its next one looks at its leases
+// again.
+void move_fence(Transaction& transaction, std::int64_t incarnation);
+void post_charges(Transaction& transaction, std::int64_t incarnation);
+
+// The leases that a stream has charged since its fence last moved.
+class Payable {
+ public:
+  explicit Payable(std::int64_t stream) : stream_(stream) {}
+
+  // The leases that cannot pay: not open under that epoch, or without so many units. Reads those
+  // that are new to it, and those that seem to lack units: they may have grown.
+  std::vector<std::int64_t> lost(Connection& connection, std::span<const LeaseTotal> totals);
+  // What a batch must find: another one proves nothing of what lost() said.
+  [[nodiscard]] std::int64_t fence() const noexcept { return fence_; }
+  void forget() noexcept { known_.clear(); }        // the fence has moved
+  void charge(std::span<const LeaseTotal> totals);  // they were charged
+
+ private:
+  struct Lease {
+    std::int64_t epoch = 0;
+    ledger::Credits granted = 0;
+    ledger::Credits settled = 0;  // with what is pending: nobody but this stream charges it
+  };
+  [[nodiscard]] bool can_pay(const LeaseTotal& total) const;
+  void read(Connection& connection, std::span<const LeaseTotal> totals);
+
+  const std::int64_t stream_;
+  std::int64_t fence_ = 0;
+  std::unordered_map<std::int64_t, Lease> known_;  // empty: the fence is not known either
+};
+
+}  // namespace turnpike::storage
