@@ -169,7 +169,7 @@ Result<Hold, base::Error> Escrow::hold(const Payer& payer, Credits units, runtim
       if (auto taken = take(escrow, units, settle_by_ns, now_ns)) {
         shard->holds.fetch_add(1, std::memory_order_relaxed);
         if (now_ns >= escrow.renew_at_ns || free_units(escrow) < escrow.low_water) {
-          ask(shard, escrow);
+          ask_early(shard, escrow);
         }
         return *std::move(taken);
       }
@@ -226,8 +226,28 @@ std::optional<Hold> Escrow::take(PayerEscrow& payer, Credits units, std::int64_t
 
 // REQUIRES: the shard's lock. Asking twice is asking once.
 bool Escrow::ask(const std::shared_ptr<Shard>& shard, PayerEscrow& payer) {
+  if (payer.is_early) {
+    payer.is_early = false;
+    return asks_.push({});
+  }
   if (!payer.is_asking) payer.is_asking = asks_.push({shard, &payer});
   return payer.is_asking;
+}
+
+// REQUIRES: the shard's lock. Before anybody has to wait: many such payers share one transaction.
+void Escrow::ask_early(const std::shared_ptr<Shard>& shard, PayerEscrow& payer) {
+  if (payer.is_asking) return;
+  payer.is_asking = payer.is_early = true;
+  const std::lock_guard lock(early_mutex_);
+  early_.push_back({shard, &payer});
+}
+
+// In the place of the empty ones.
+void Escrow::take_early(Asks& asks) {
+  std::erase_if(asks, [](const Ask& ask) { return ask.payer == nullptr; });
+  const std::lock_guard lock(early_mutex_);
+  asks.insert(asks.end(), early_.begin(), early_.end());
+  early_.clear();
 }
 
 void Escrow::spend(Hold& hold) noexcept {
@@ -289,6 +309,7 @@ void Escrow::run() {
       asks.insert(asks.end(), recalled_.begin(), recalled_.end());
       recalled_.clear();
     }
+    take_early(asks);
     if (!asks.empty()) answer(asks);
     if (next_beat.passed()) {
       beat();
@@ -301,6 +322,7 @@ void Escrow::run() {
 void Escrow::stop_asking() {
   Asks asks = std::move(recalled_);
   (void)asks_.take(asks, 1, runtime::Deadline::after_ms(0));
+  take_early(asks);
   for (const Ask& each : asks) refuse(each, stopping());
   if (!returns_leases_) return;
   std::vector<LeaseReturn> leases;
@@ -441,7 +463,7 @@ void Escrow::serve(const Ask& ask, const LeaseAnswer& answer, Waiters& served,
                    runtime::WakeBatch& wakes) {
   PayerEscrow& payer = *ask.payer;
   const std::int64_t now_ns = runtime::now_ns();
-  payer.is_asking = false;
+  payer.is_asking = payer.is_early = false;
   Waiters waiting;
   bool is_late = false;
   for (auto& waiter : payer.waiters) {
@@ -496,7 +518,7 @@ void Escrow::refuse(const Ask& ask, const base::Error& error) {
   Waiters refused;  // ends after the lock: a waiter may be the last to know its answer
   runtime::WakeBatch wakes;
   const std::lock_guard lock(ask.shard->mutex);
-  ask.payer->is_asking = false;
+  ask.payer->is_asking = ask.payer->is_early = false;
   for (auto& waiter : ask.payer->waiters) waiter->answer.set(error, wakes);
   refused = std::move(ask.payer->waiters);
   ask.payer->waiters.clear();

@@ -84,6 +84,7 @@ struct PayerEscrow {
   std::vector<std::shared_ptr<Lease>> leases;  // in the order of drawing
   std::deque<std::shared_ptr<HoldWaiter>> waiters;
   bool is_asking = false;  // queued for the escrow Thread, which then owns the next step
+  bool is_early = false;   // and nobody waits for it
   Credits call_units = 1;  // of the last hold
   Credits spent = 0;       // since the last lease
   std::int64_t spent_since_ns = 0;
@@ -161,6 +162,8 @@ class Escrow {
   std::optional<Hold> take(PayerEscrow& payer, Credits units, std::int64_t settle_by_ns,
                            std::int64_t now_ns) const;
   bool ask(const std::shared_ptr<Shard>& shard, PayerEscrow& payer);
+  void ask_early(const std::shared_ptr<Shard>& shard, PayerEscrow& payer);
+  void take_early(Asks& asks);
   void run();
   void stop_asking();
   void answer(Asks& asks);
@@ -190,7 +193,9 @@ class Escrow {
   const std::function<void(std::string_view)> restored_;
   std::unique_ptr<LeaseStore> leases_;
   std::array<std::shared_ptr<Shard>, shard_count> shards_;
-  runtime::BatchQueue<Ask> asks_;
+  runtime::BatchQueue<Ask> asks_;  // an empty one says that somebody waits for an early one
+  std::mutex early_mutex_;
+  Asks early_;  // taken along with the next of the others, or at the next heartbeat
   std::atomic<bool> is_reachable_ = false;
   std::atomic<std::int64_t> believed_until_ns_ = 0;
   std::atomic<bool> is_paused_ = false;
