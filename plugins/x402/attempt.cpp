@@ -277,7 +277,10 @@ Attempt::Decision Attempt::follow(KnownPayment known) {
   if (is_leased || resolved_ || is_fresh) return Admission(settlement_unknown());
   resolved_ = true;
   ExtendedCall call(call_, engine_.host.clock(), engine_.settle_budget_ms());
-  if (!engine_.resolve(std::move(known), call).ok()) return Admission(settlement_unknown());
+  // Only a payment that is still good for the work is waited for.
+  if (!engine_.resolve(std::move(known), checked_.ok(), call).ok()) {
+    return Admission(settlement_unknown());
+  }
   return Again{};
 }
 
@@ -326,15 +329,14 @@ Attempt::Decision Attempt::take_over(KnownPayment known) {
   return Admission(unavailable());
 }
 
-// Paid upfront, and the work was not done: within its validity it may be asked for again.
+// Paid upfront, and the work was not done.
 Attempt::Decision Attempt::go_on_paid(KnownPayment known) {
-  const std::int64_t now_ms = engine_.payments.now_ms();
-  const bool is_retried = known.record.unearned == UnearnedPayment::retry &&
-                          now_ms < known.record.valid_before_s * 1000;
-  if (!is_retried) {
+  if (!may_be_worked_for(known.record, engine_.payments.now_ms())) {
     if (resolved_) return Admission(settlement_unknown());
     resolved_ = true;
-    if (!engine_.resolve(std::move(known), call_).ok()) return Admission(settlement_unknown());
+    if (!engine_.resolve(std::move(known), false, call_).ok()) {
+      return Admission(settlement_unknown());
+    }
     return Again{};
   }
   PaymentRecord next = known.record;

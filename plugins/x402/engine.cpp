@@ -239,7 +239,7 @@ void Engine::stay_unknown(KnownPayment& payment, const Settlement& settlement,
   (void)payments.write(payment, std::move(next), {}, call);
 }
 
-Done Engine::resolve(KnownPayment payment, Call& call) {
+Done Engine::resolve(KnownPayment payment, bool is_awaited, Call& call) {
   const PaymentRecord& record = payment.record;
   if (record.state == PaymentState::settled) return resolve_unearned(payment, call);
   const auto open = payments.open_settlement(payment, call);
@@ -259,6 +259,8 @@ Done Engine::resolve(KnownPayment payment, Call& call) {
   question.transaction = payment.record.transaction;
   question.facilitator = payment.record.facilitator;
   question.attempts = payment.record.attempts - 1;
+  // What was to be paid upfront, and perhaps is not, would be collected to be owed back.
+  question.may_collect = is_awaited || payment.record.has_reply;
   const Resolution found =
       x402::resolve(question, host.clock().now_ms() / 1000, facilitators, chains, call);
   OwnCall writing(host.clock(), write_budget_ms);
@@ -286,14 +288,10 @@ Done Engine::resolve(KnownPayment payment, Call& call) {
   return Unit{};
 }
 
-// Paid upfront, and nobody works for it: as its route declared, the payer may come again while the
-// payment is valid, or is owed a refund.
+// Paid upfront, and nobody works for it: the payer may come again, or is owed a refund.
 Done Engine::resolve_unearned(KnownPayment& payment, Call& call) {
-  const PaymentRecord& record = payment.record;
-  const bool may_come_again =
-      record.unearned == UnearnedPayment::retry && payments.now_ms() < record.valid_before_s * 1000;
-  if (may_come_again) return Unit{};
-  PaymentRecord next = record;
+  if (may_be_worked_for(payment.record, payments.now_ms())) return Unit{};
+  PaymentRecord next = payment.record;
   next.state = PaymentState::owed;
   next.ended_ms = payments.now_ms();
   next.lease_until_ms = 0;
@@ -322,7 +320,7 @@ Done Engine::reconcile(Call& call) {
       }
       if (now_ms < record.retry_ms) continue;
       ExtendedCall enough(call, host.clock(), settle_budget_ms_);
-      if (auto done = resolve(**std::move(found), enough); !done.ok()) return done;
+      if (auto done = resolve(**std::move(found), false, enough); !done.ok()) return done;
     }
     if (page->keys.empty()) break;
     after = page->end;

@@ -58,8 +58,8 @@ class Engine {
                     Call& call);
 
   // Brings an open settlement on whose lease is over one step further; the caller reads again what
-  // became of it. Failure: the store did not answer.
-  Done resolve(KnownPayment payment, Call& call);
+  // became of it. `is_awaited`: the payer came again. Failure: the store did not answer.
+  Done resolve(KnownPayment payment, bool is_awaited, Call& call);
 
   // Every payment with an open settlement whose lease is over, and what may be forgotten.
   Done reconcile(Call& call);

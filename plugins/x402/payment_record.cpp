@@ -95,6 +95,12 @@ std::string_view name_of(PaymentState state) noexcept {
 }
 
 // By hand, since it is done for every step of every payment.
+bool may_be_worked_for(const PaymentRecord& record, std::int64_t now_ms) noexcept {
+  const bool was_leased = record.lease_until_ms != 0;
+  return now_ms < record.valid_before_s * 1000 &&
+         (record.unearned == UnearnedPayment::retry || !was_leased);
+}
+
 std::string to_json(const PaymentRecord& record) {
   JsonObject json;
   json.text("state", name_of(record.state));

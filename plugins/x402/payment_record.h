@@ -93,6 +93,11 @@ struct PaymentRecord {
   bool operator==(const PaymentRecord&) const = default;
 };
 
+// Paid upfront, and nobody works for it: whether the work may be begun, for its payer who came
+// again. Where a failure is owed back at once it may be begun only once, so a record that was
+// leased since it was paid tells that it perhaps was.
+bool may_be_worked_for(const PaymentRecord& record, std::int64_t now_ms) noexcept;
+
 std::string to_json(const PaymentRecord& record);
 // Nothing: not a record that this version wrote.
 std::optional<PaymentRecord> record_of_json(std::string_view text);

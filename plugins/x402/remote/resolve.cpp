@@ -27,6 +27,14 @@ std::optional<Resolution> ask_chain(const OpenPayment& payment, std::string_view
   return proof_of(chains.find_settlement(*payment.authorization, call), payment.valid_before_s);
 }
 
+// Where the chain will tell, an expired payment is left to it; else the facilitator may remember.
+bool asks_facilitator(const OpenPayment& payment, bool is_provable, std::int64_t now_s) {
+  if (!payment.may_collect) {
+    return !is_provable && now_s >= payment.valid_before_s + expired_margin_s;
+  }
+  return !is_provable || now_s + settle_margin_s <= payment.valid_before_s;
+}
+
 }  // namespace
 
 std::optional<Resolution> proof_of(const ChainAnswer& answer, std::int64_t valid_before_s) {
@@ -76,8 +84,7 @@ Resolution resolve(const OpenPayment& payment, std::int64_t now_s, Facilitators&
   open.transaction = payment.transaction;
   open.facilitator = payment.facilitator;
   const bool is_provable = payment.authorization && chains.knows(payment.request.network);
-  // Where the chain will tell, an expired payment is left to it; else the facilitator may remember.
-  if (!is_provable || now_s + settle_margin_s <= payment.valid_before_s) {
+  if (asks_facilitator(payment, is_provable, now_s)) {
     Settlement answer = facilitators.settle(payment.request, call, payment.facilitator);
     if (auto proof = proof_of(answer)) return *std::move(proof);
     if (!answer.transaction.empty()) open.transaction = std::move(answer.transaction);
@@ -86,7 +93,8 @@ Resolution resolve(const OpenPayment& payment, std::int64_t now_s, Facilitators&
       if (auto proof = ask_chain(payment, open.transaction, chains, call)) return *std::move(proof);
     }
   }
-  const std::int64_t margin_s = chains.expiry_margin_s(payment.request.network);
+  const std::int64_t margin_s =
+      is_provable ? chains.expiry_margin_s(payment.request.network) : expired_margin_s;
   open.retry_after_s =
       retry_after_s(payment.attempts, payment.valid_before_s - now_s + margin_s + 1);
   return open;

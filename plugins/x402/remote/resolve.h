@@ -1,10 +1,12 @@
 // One step of the reconciler for a payment whose settlement is open: what is now proved of it, or
 // when to look again. The chain is asked first, where one is configured; then, while the payment
 // is still valid, the facilitator once more, which settles it or remembers that it did; then the
-// chain. Only proofs are told as such: that it was paid, or that it never will be, which is the
-// chain's word that the authorization is cancelled or used up, or that it expired unused.
-// A facilitator's refusal proves nothing about an earlier attempt. Payments by Permit2 and on
-// Solana have no such proof here: only a facilitator's word that they are settled ends them.
+// chain. Where nobody waits for what it would pay for, it is not collected anew: the chain alone is
+// asked, or, where none can be, a facilitator once it can only remember. Only proofs are told as
+// such: that it was paid, or that it never will be, which is the chain's word that the
+// authorization is cancelled or used up, or that it expired unused. A facilitator's refusal proves
+// nothing about an earlier attempt. Payments by Permit2 and on Solana have no such proof here: only
+// a facilitator's word that they are settled ends them.
 //
 // Plain functions over the two clients; any Thread or fiber. resolve() waits.
 #pragma once
@@ -26,6 +28,7 @@ struct OpenPayment {
   std::string_view transaction;                // that a facilitator named, or empty
   std::string_view facilitator;                // URL of the one that was asked last, or empty
   std::uint32_t attempts = 0;                  // steps before this one
+  bool may_collect = true;  // false: if it was not paid yet, it had better never be
 };
 
 struct Resolution {
@@ -41,6 +44,8 @@ struct Resolution {
 
 // Closer to its end a payment is not sent once more: it would come too late (x402.md 4.3, rule 6).
 constexpr std::int64_t settle_margin_s = 6;
+// So long past its end it is not collected any more, whatever the clock of who would.
+constexpr std::int64_t expired_margin_s = 60;
 constexpr std::uint32_t retry_first_s = 5;
 constexpr std::uint32_t retry_max_s = 3'600;
 

@@ -459,6 +459,31 @@ TEST_F(LaneTest, ARefusedSettlementFreesItsIds) {
   EXPECT_EQ(pay(payment('2', "pay_0123456789abcdef"), "key"), "200 reply 2");
 }
 
+// Its node died when a facilitator was about to be asked.
+TEST_F(LaneTest, APaymentUpfrontIsNotCollectedWhileNobodyWaitsForTheWork) {
+  operation_.per_call.flow = PaymentFlow::upfront;
+  for (const UnearnedPayment unearned : {UnearnedPayment::retry, UnearnedPayment::refund}) {
+    operation_.per_call.unearned = unearned;
+    bind(json::array({base_term()}));
+    settlements_ = 0;
+    const std::string sent = payment(unearned == UnearnedPayment::retry ? '1' : '2');
+    int applies = 0;
+    host_.memory_store.after_apply = [this, &applies] {
+      if (++applies == 2) host_.memory_store.die();
+    };
+    (void)ask(sent);
+    host_.memory_store.after_apply = nullptr;
+    host_.memory_store.revive();
+    host_.scripted_clock.advance_ms(200'000);
+    ScriptedCall call(host_.scripted_clock, 60'000);
+    ASSERT_TRUE(bound_->run(call).ok());
+    EXPECT_EQ(settlements_, 0);
+    host_.scripted_clock.advance_ms(2'000);
+    EXPECT_EQ(pay(sent).substr(0, 9), "200 reply");
+    EXPECT_EQ(settlements_, 1);
+  }
+}
+
 TEST_F(LaneTest, AStoreThatIsAwayIsNoProofThatNothingWasCharged) {
   bind(json::array({base_term()}));
   const std::string first = payment('1');

@@ -186,6 +186,7 @@ class Coroutine {
 // A call, or a pass of the lane's own work.
 struct World::Actor {
   Node& node;
+  bool is_own_work;       // of the lane
   std::uint64_t saw = 0;  // the effect by which it last saw something of the others
   bool is_asleep = false;
   bool is_alone = false;  // everybody is asleep, it was woken
@@ -362,8 +363,8 @@ World::Node& World::node(std::size_t number) {
   return *nodes_[number];
 }
 
-void World::begin(std::size_t number, std::function<void(Actor&)> work) {
-  auto actor = std::make_unique<Actor>(Actor{node(number)});
+void World::begin(std::size_t number, bool is_own_work, std::function<void(Actor&)> work) {
+  auto actor = std::make_unique<Actor>(Actor{node(number), is_own_work});
   Actor& made = *actor;
   made.line = std::make_unique<Coroutine>([&made, work = std::move(work)] { work(made); });
   actors_.push_back(std::move(actor));
@@ -375,13 +376,13 @@ void World::call(std::size_t number, std::size_t index, std::string_view idempot
   in_play_ = index;
   facts_[index].is_sent = true;
   if (!idempotency_key.empty()) facts_[index].idempotency_key = idempotency_key;
-  begin(number, [this, index, key = std::string(idempotency_key), is_other](Actor& actor) {
+  begin(number, false, [this, index, key = std::string(idempotency_key), is_other](Actor& actor) {
     serve(actor, index, key, is_other);
   });
 }
 
 void World::reconcile(std::size_t number) {
-  begin(number, [this](Actor& actor) {
+  begin(number, true, [this](Actor& actor) {
     OwnCall call(*this, actor.node, 60'000);
     (void)actor.node.bound().run(call);
   });
@@ -440,12 +441,15 @@ std::vector<Event> World::possibilities(Events troubles) const {
   const bool has_other = std::any_of(actors_.begin(), actors_.end(), [this](const auto& actor) {
     return actor.get() != acting_ && !actor->is_over();
   });
-  if (has_other) events.push_back(Event::other_goes_on);
+  if (has_other) events.insert(events.end(), {Event::other_goes_on, Event::is_overtaken});
   return events;
 }
 
 bool World::is_interlude(Event event) {
   switch (event) {
+    case Event::is_overtaken:
+      pass_ms(lease_ms);
+      [[fallthrough]];
     case Event::other_goes_on:
       for (const auto& actor : actors_) {
         if (actor.get() != acting_ && !actor->is_over()) called_upon_ = actor.get();
@@ -530,6 +534,8 @@ void World::serve(Actor& actor, std::size_t index, std::string_view idempotency_
 void World::begin_work(Actor& actor, std::size_t index) {
   Facts& facts = facts_[index];
   if (payment(index).flow >= upfront_retry) {
+    const bool is_begun = std::exchange(facts.is_begun, true);
+    if (is_begun && payment(index).flow == upfront_refund) fault(index, "work began twice");
     if (!facts.is_moved) fault(index, "work began before it was collected");
   } else if (facts.submitted_at && *facts.submitted_at <= actor.saw) {
     fault(index, "the upstream was asked again after it may have been collected");
@@ -666,6 +672,9 @@ World::Answer World::settle(Node& node, std::size_t index, const Call& call) {
   const bool is_late = clock.monotonic_ns() >= call.deadline_ns();
   if (node.is_dead || is_late || event == is_down) return unsent;
   Facts& facts = facts_[index];
+  if (acting_->is_own_work && payment(index).flow >= upfront_retry) {
+    fault(index, "it is collected although nobody waits for the work");
+  }
   // What follows may collect it, as far as anybody but the chain can tell.
   if (event != refuses && !facts.submitted_at) facts.submitted_at = effects_;
   return event == hangs ? hang(call) : pay(index, event);

@@ -36,6 +36,7 @@ enum class Event : std::uint8_t {
   nothing,
   dies,           // the node, before the effect
   other_goes_on,  // another call, before the effect
+  is_overtaken,   // sleeps until its lease is over, and another call goes on
   lease_ends,     // time passes, and by then the effect may be too late
   validity_ends,
   payer_cancels,
@@ -64,12 +65,12 @@ enum class Event : std::uint8_t {
   at_other_node,
 };
 inline constexpr std::string_view event_names[] = {
-    "nothing",        "dies",         "other_goes_on", "lease_ends",   "validity_ends",
-    "payer_cancels",  "chain_mines",  "conflict",      "unavailable",  "unknown_applied",
-    "unknown_lost",   "refuses",      "hangs",         "answers_late", "garbles",
-    "is_down",        "loses_answer", "sends_in_vain", "delays",       "comes_second",
-    "claims_failure", "remembers",    "is_away",       "lags",         "fails",
-    "loses_caller",   "is_free",      "takes_long",    "at_other_node"};
+    "nothing",         "dies",           "other_goes_on", "is_overtaken",  "lease_ends",
+    "validity_ends",   "payer_cancels",  "chain_mines",   "conflict",      "unavailable",
+    "unknown_applied", "unknown_lost",   "refuses",       "hangs",         "answers_late",
+    "garbles",         "is_down",        "loses_answer",  "sends_in_vain", "delays",
+    "comes_second",    "claims_failure", "remembers",     "is_away",       "lags",
+    "fails",           "loses_caller",   "is_free",       "takes_long",    "at_other_node"};
 static_assert(std::size(event_names) == static_cast<std::size_t>(Event::at_other_node) + 1);
 constexpr std::string_view name_of(Event event) noexcept {
   return event_names[static_cast<std::size_t>(event)];
@@ -144,7 +145,8 @@ class World {
     std::string idempotency_key;                // that came with it
     std::optional<PaymentRecord> record;        // as it is stored
     int settled_entries = 0;
-    bool is_owed = false;  // w/<key> is there
+    bool is_begun = false;  // the work
+    bool is_owed = false;   // w/<key> is there
   };
   using Answer = http::ScriptedHost::Answer;
   using Events = std::initializer_list<Event>;
@@ -153,7 +155,7 @@ class World {
   static const SignedPayment& payment(std::size_t index);
 
   Node& node(std::size_t number);
-  void begin(std::size_t node, std::function<void(Actor&)> work);
+  void begin(std::size_t node, bool is_own_work, std::function<void(Actor&)> work);
   Actor* next_to_go();
   Event choose_of(std::vector<Event> events);
   // Before an effect of a node: what befalls it of `troubles`.

@@ -110,6 +110,7 @@ class ResolveTest : public ::testing::Test {
     payment.valid_before_s = now_s - age_s + validity_s;
     payment.transaction = hint_;
     payment.facilitator = "https://one.example";
+    payment.may_collect = may_collect_;
     return resolve(payment, now_s, *facilitators_, *chains_, call_);
   }
 
@@ -122,6 +123,7 @@ class ResolveTest : public ::testing::Test {
   OnChain on_chain_ = OnChain::not_configured;
   Says says_ = Says::lost;
   bool has_authorization_ = true;
+  bool may_collect_ = true;
   std::string hint_;
   std::string order_;  // who was asked: (c)hain, (f)acilitator
 };
@@ -196,6 +198,25 @@ TEST_F(ResolveTest, TheChainIsAskedThenTheFacilitatorThenTheChain) {
   put(OnChain::not_configured);
   says_ = Says::used;
   step(validity_s + 1'000'000);
+  EXPECT_EQ(order_, "f");
+}
+
+TEST_F(ResolveTest, WhereNobodyWaitsNobodyIsAskedWhoCouldCollect) {
+  may_collect_ = false;
+  says_ = Says::settled;
+  put(OnChain::unused);
+  EXPECT_EQ(step(60).outcome, Outcome::still_unknown);
+  EXPECT_EQ(order_, "c");
+  EXPECT_EQ(step(validity_s + expiry_margin_s).outcome, Outcome::never_paid);
+  EXPECT_EQ(order_, "c");
+  put(OnChain::paid);
+  EXPECT_EQ(step(60).outcome, Outcome::settled);
+  put(OnChain::not_configured);
+  const Resolution early = step(validity_s + expired_margin_s - 1);
+  EXPECT_EQ(early.outcome, Outcome::still_unknown);
+  EXPECT_EQ(early.retry_after_s, 2u);
+  EXPECT_EQ(order_, "");
+  EXPECT_EQ(step(validity_s + expired_margin_s).outcome, Outcome::settled);  // it remembers
   EXPECT_EQ(order_, "f");
 }
 
