@@ -40,7 +40,7 @@ Offer offer_of(std::string_view path, std::int64_t valid_until_s) {
 
 PrivateKey key_of(benchmark::State& state) {
   SeededRandom random;
-  return PrivateKey::make(static_cast<Algorithm>(state.range(0)), random);
+  return *PrivateKey::make(static_cast<Algorithm>(state.range(0)), random);
 }
 
 void name(benchmark::State& state) {
@@ -87,7 +87,7 @@ void cache_hit(benchmark::State& state) {
   static OfferCache cache(300, 16 << 20, 2);
   static const PrivateKey key = [] {
     SeededRandom random;
-    return PrivateKey::make(Algorithm::es256k, random);
+    return *PrivateKey::make(Algorithm::es256k, random);
   }();
   std::vector<std::string> paths;
   for (std::int64_t at = 0; at < state.range(0); ++at) {
@@ -112,7 +112,7 @@ BENCHMARK(cache_hit)->Arg(1)->Arg(1000)->Threads(1)->Threads(2)->UseRealTime();
 void cache_miss(benchmark::State& state) {
   OfferCache cache(300, 1 << 20, 1);
   SeededRandom random;
-  const PrivateKey key = PrivateKey::make(Algorithm::es256k, random);
+  const PrivateKey key = *PrivateKey::make(Algorithm::es256k, random);
   std::uint64_t turn = 0;
   for (auto _ : state) {
     const std::string path = "/v1/governance/daos/" + std::to_string(++turn);

@@ -151,14 +151,16 @@ std::optional<PrivateKey> PrivateKey::from_secret(Algorithm algorithm, const Sec
   return PrivateKey(std::move(parts));
 }
 
-PrivateKey PrivateKey::make(Algorithm algorithm, Random& random) {
-  Secret secret;
-  while (true) {  // about one in 2^128 is no key of secp256k1
+std::optional<PrivateKey> PrivateKey::make(Algorithm algorithm, Random& random) {
+  constexpr int draws_max = 8;  // about one in 2^128 is no key of secp256k1
+  std::optional<PrivateKey> key;
+  for (int draw = 0; draw < draws_max && !key; ++draw) {
+    Secret secret;
     random.fill(secret);
-    auto key = from_secret(algorithm, secret, random);
+    key = from_secret(algorithm, secret, random);
     Botan::secure_scrub_memory(secret.data(), secret.size());
-    if (key) return std::move(*key);
   }
+  return key;
 }
 
 const PublicKey& PrivateKey::public_key() const noexcept { return parts_->public_key; }

@@ -46,8 +46,9 @@ class PrivateKey {
  public:
   using Secret = std::array<std::uint8_t, 32>;  // EdDSA: the seed of RFC 8032
 
-  // `random` also blinds the computations on secp256k1.
-  static PrivateKey make(Algorithm algorithm, Random& random);
+  // `random` also blinds the computations on secp256k1. Nothing when what it draws, several times,
+  // is no key: then it is not random.
+  static std::optional<PrivateKey> make(Algorithm algorithm, Random& random);
   // Nothing when `secret` is no key of the curve: zero, or not below its order.
   static std::optional<PrivateKey> from_secret(Algorithm algorithm, const Secret& secret,
                                                Random& random);

@@ -324,6 +324,10 @@ struct KeyRing::Keys {
     if (!all.empty()) now_ms = std::max(now_ms, all.front().published.created_ms + 1);
     StoredKey key;
     key.private_key = PrivateKey::make(algorithm, random);
+    if (!key.private_key) {
+      return std::string(
+          "cannot make a signing key: this machine's source of randomness is broken");
+    }
     const PublicKey& point = key.private_key->public_key();
     key.published = {fragment_of(point, now_ms), point, now_ms, std::nullopt};
     auto written = folder.write(key);

@@ -60,6 +60,18 @@ TEST_F(KeyRingTest, MakesTheFirstKeyWhereThereIsNone) {
   }
 }
 
+TEST_F(KeyRingTest, RefusesAMachineThatDrawsNoKey) {
+  struct Zeros final : Random {
+    void fill(std::span<std::uint8_t> out) noexcept override {
+      std::fill(out.begin(), out.end(), std::uint8_t{0});
+    }
+  } zeros;
+  const auto ring = KeyRing::open(folder(), zeros, clock_);
+  ASSERT_FALSE(ring.ok());
+  EXPECT_NE(ring.error().find("randomness is broken"), std::string::npos);
+  EXPECT_EQ(files(), std::vector<std::string>());
+}
+
 TEST_F(KeyRingTest, KeepsTheKeyOverARestart) {
   const auto first = open();
   const auto again = open(Algorithm::eddsa);  // for a first key only

@@ -64,7 +64,7 @@ inline PrivateKey key_of_hex(Algorithm algorithm, std::string_view hex) {
 
 inline PrivateKey any_key(Algorithm algorithm, std::uint64_t seed = 1) {
   SeededRandom random(seed);
-  return PrivateKey::make(algorithm, random);
+  return *PrivateKey::make(algorithm, random);
 }
 
 }  // namespace turnpike::x402
