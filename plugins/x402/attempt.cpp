@@ -89,8 +89,14 @@ Attempt::Checked Attempt::check() const {
   const auto now_s = static_cast<std::uint64_t>(engine_.host.clock().now_ms() / 1000);
   if (const auto reason = engine_.binding.check(asked_.bound, payload_, now_s)) return *reason;
   if (!echoes(payload_, asked_.extensions)) return Reason::extension_echo_mismatch;
-  return verify(payload_, payload_.accepted, asked_.separators, now_s,
-                needed_seconds(asked_.operation));
+  auto verified = verify(payload_, payload_.accepted, asked_.separators, now_s,
+                         needed_seconds(asked_.operation));
+  // As long as it is valid its record and reply are kept, and an open outcome may stay open.
+  const std::uint64_t latest_s = now_s + engine_.settings.max_validity_seconds;
+  if (verified.ok() && verified.value().valid_before_s > latest_s) {
+    return Reason::turnpike_validity_too_long;
+  }
+  return verified;
 }
 
 // A payment that is not good any more may still be known: it was settled, or may have been. Then

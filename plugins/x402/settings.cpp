@@ -1,12 +1,14 @@
 #include "x402/settings.h"
 
+#include <tuple>
 #include <utility>
 
 namespace turnpike::x402 {
 
 Result<LaneSettings> read_settings(const Settings& settings) {
-  if (auto known = settings.only({"facilitators", "chains", "max_timeout_seconds",
-                                  "offer_window_seconds", "signing_algorithm"});
+  if (auto known =
+          settings.only({"facilitators", "chains", "max_timeout_seconds", "max_validity_seconds",
+                         "offer_window_seconds", "signing_algorithm"});
       !known.ok()) {
     return std::move(known).error();
   }
@@ -20,13 +22,17 @@ Result<LaneSettings> read_settings(const Settings& settings) {
   auto chains = read_chains(map == nullptr ? none : *map);
   if (!chains.ok()) return below("chains", std::move(chains).error());
   read.chains = *std::move(chains);
-  const std::pair<std::string_view, std::uint32_t*> numbers[] = {
-      {"max_timeout_seconds", &read.max_timeout_seconds},
-      {"offer_window_seconds", &read.offer_window_seconds}};
-  for (const auto& [key, into] : numbers) {
-    if (auto done = read_number(settings, key, *into, 30, 86'400); !done.ok()) {
+  const std::tuple<std::string_view, std::uint32_t*, std::uint32_t> numbers[] = {
+      {"max_timeout_seconds", &read.max_timeout_seconds, 86'400},
+      {"max_validity_seconds", &read.max_validity_seconds, 30 * 86'400},
+      {"offer_window_seconds", &read.offer_window_seconds, 86'400}};
+  for (const auto& [key, into, maximum] : numbers) {
+    if (auto done = read_number(settings, key, *into, 30, maximum); !done.ok()) {
       return std::move(done).error();
     }
+  }
+  if (read.max_validity_seconds < read.max_timeout_seconds) {
+    return Settings::wrong("max_validity_seconds", "max_timeout_seconds or more");
   }
   const auto name = settings.string("signing_algorithm", name_of(read.signing_algorithm));
   if (!name.ok()) return name.error();

@@ -18,8 +18,9 @@ namespace turnpike::x402 {
 struct LaneSettings {
   std::vector<FacilitatorSettings> facilitators;
   std::vector<ChainSettings> chains;
-  std::uint32_t max_timeout_seconds = 300;   // how long a payer's signature lives
-  std::uint32_t offer_window_seconds = 300;  // an offer is good for one to two of these
+  std::uint32_t max_timeout_seconds = 300;      // how long a payer's signature lives
+  std::uint32_t max_validity_seconds = 86'400;  // how far ahead one may end that is accepted
+  std::uint32_t offer_window_seconds = 300;     // an offer is good for one to two of these
   Algorithm signing_algorithm = Algorithm::es256k;
 };
 

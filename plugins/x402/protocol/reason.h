@@ -13,6 +13,8 @@ namespace turnpike::x402 {
   REASON(unsupported_payload_type)                               \
   REASON(no_matching_payment_requirements)                       \
   REASON(extension_echo_mismatch)                                \
+  /* ours: it ends too far ahead */                              \
+  REASON(turnpike_validity_too_long)                             \
   /* exact on EVM */                                             \
   REASON(invalid_exact_evm_scheme)                               \
   REASON(invalid_exact_evm_missing_eip712_domain)                \

@@ -83,9 +83,14 @@ json decoded(const std::vector<OwnedHeader>& headers, std::string_view name) {
   return nullptr;
 }
 
+constexpr std::int64_t vector_deadline_s = 1'893'456'000;  // of the published permit
+
 class LaneOffersTest : public ::testing::Test {
  protected:
   LaneOffersTest() {
+    constexpr std::int64_t begin_ms = (vector_deadline_s - 600) * 1000;
+    host_.scripted_clock.advance_ms(begin_ms);
+    call_.extend_ms(begin_ms);
     solana_kind_ = kind("solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp");
     solana_kind_["extra"] = {{"feePayer", fee_payer}};
     host_.answers = [this](const ScriptedHost::Seen& seen) { return answer(seen); };
@@ -153,6 +158,7 @@ class LaneOffersTest : public ::testing::Test {
   json permit_of_payer() {
     json permit = sample_permit2_payload()["payload"];
     permit["permit2Authorization"]["from"] = payer_address;
+    permit["permit2Authorization"]["deadline"] = std::to_string(vector_deadline_s);
     permit["permit2Authorization"]["permitted"] = {
         {"token", "0x036CbD53842c5426634e7929541eC2318f3dCF7e"}, {"amount", "10000"}};
     permit["permit2Authorization"]["witness"]["to"] = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C";

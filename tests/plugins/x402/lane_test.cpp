@@ -305,6 +305,8 @@ class LaneTest : public ::testing::Test {
     }
     payload["payload"]["authorization"]["from"] = payer_address;
     payload["payload"]["authorization"]["nonce"] = "0x" + std::string(64, nonce);
+    payload["payload"]["authorization"]["validBefore"] =
+        std::to_string(host_.scripted_clock.now_ms() / 1000 + valid_s_);
     return header_of(Payer().sign(payload));
   }
   // What the caller gets: "200 <body>", "again <body>" or a code.
@@ -341,6 +343,7 @@ class LaneTest : public ::testing::Test {
   X402Lane lane_;
   std::unique_ptr<BoundLane> bound_;
   bool settles_ = true;
+  std::int64_t valid_s_ = 600;
   int settlements_ = 0;
   int replies_ = 0;
 };
@@ -385,6 +388,16 @@ TEST_F(LaneTest, AChallengeIsSmallAndItsOfferIsSignedOnce) {
 
 TEST_F(LaneTest, AnIdempotencyKeyGivesTheReplyOfAnotherPaymentOfTheSamePayer) {
   bind(json::array({base_term()}));
+TEST_F(LaneTest, APaymentThatEndsTooFarAheadIsRefused) {
+  bind(json::array({base_term()}));
+  valid_s_ = 86'401;
+  const Admission admission = ask(payment('1'));
+  EXPECT_EQ(std::get<Refusal>(admission).code, "x402.payment_refused");
+  EXPECT_THAT(std::get<Refusal>(admission).body, HasSubstr("turnpike_validity_too_long"));
+  valid_s_ = 86'400;
+  EXPECT_EQ(pay(payment('1')), "200 reply 1");
+}
+
   EXPECT_EQ(pay(payment('1'), "key"), "200 reply 1");
   EXPECT_EQ(pay(payment('2'), "key"), "again reply 1");
   EXPECT_EQ(settlements_, 1);
