@@ -20,6 +20,8 @@
 #include "x402/offers/receipt_verify.h"
 #include "x402/payments.h"
 #include "x402/published_keys.h"
+#include "x402/remote/resolve.h"
+#include "x402/settings.h"
 
 namespace turnpike::x402 {
 namespace {
@@ -38,6 +40,8 @@ constexpr std::string_view x402_usage =
     "       turnpike x402 obligations\n"
     "       turnpike x402 refunded PAYMENT --transaction HASH\n"
     "       turnpike x402 unknown\n"
+    "       turnpike x402 resolve PAYMENT --settled TRANSACTION [--reason TEXT]\n"
+    "       turnpike x402 resolve PAYMENT --not-settled --reason TEXT\n"
     "       turnpike x402 keys\n"
     "       turnpike x402 rotate [--algorithm ES256K|EdDSA]\n"
     "All take --config, --set and --json.\n";
@@ -46,7 +50,7 @@ constexpr std::string_view receipt_usage =
     "FILE holds a receipt, an offer, or a PAYMENT-RESPONSE or PAYMENT-REQUIRED header. Without "
     "--did the\nkeys of this service are used.\n";
 
-// The words of a command: options with values, and the rest in order.
+// The words of a command: options with values, flags, and the rest in order.
 struct Words {
   std::map<std::string_view, std::string_view> options;
   std::vector<std::string_view> rest;
@@ -54,11 +58,15 @@ struct Words {
 };
 
 Words read_words(std::span<const std::string_view> words,
-                 std::initializer_list<std::string_view> options) {
+                 std::initializer_list<std::string_view> options, std::string_view flag = {}) {
   Words read;
   for (std::size_t at = 0; at < words.size(); ++at) {
     if (!words[at].starts_with("--")) {
       read.rest.push_back(words[at]);
+      continue;
+    }
+    if (words[at] == flag) {
+      read.options[flag] = "";
       continue;
     }
     const bool is_known = std::find(options.begin(), options.end(), words[at]) != options.end();
@@ -100,6 +108,11 @@ class X402Command {
   int totals();
   int list_states(std::string_view prefix, bool is_owed);
   int refunded(std::string_view key, std::string_view transaction);
+  // An operator's word on an open settlement that nobody else can end. `transaction`: it was
+  // settled; empty: it was not, and never will be.
+  int declare(std::string_view key, std::string_view transaction, std::string_view reason);
+  // Why an operator's word is not taken yet, if so.
+  std::optional<std::string> can_end_otherwise(const PaymentRecord& record) const;
   int list_keys();
   int rotate(std::string_view algorithm);
   [[nodiscard]] std::string keys_folder() const {
@@ -149,10 +162,10 @@ Json to_json(const Totals& totals) {
   return list;
 }
 
-constexpr const char* columns[] = {"entry",       "at_ms",     "payment",   "network",
-                                   "asset",       "amount",    "payer",     "pay_to",
-                                   "transaction", "operation", "route_id",  "price_version",
-                                   "offer_id",    "resource",  "request_id"};
+constexpr const char* columns[] = {"entry",       "at_ms",     "payment",    "network",
+                                   "asset",       "amount",    "payer",      "pay_to",
+                                   "transaction", "operation", "route_id",   "price_version",
+                                   "offer_id",    "resource",  "request_id", "note"};
 
 std::string csv_line(const Json& entry) {
   std::string line;
@@ -173,7 +186,10 @@ std::string csv_line(const Json& entry) {
 }
 
 int X402Command::run() {
-  const Words words = read_words(input_.words, {"--format", "--transaction", "--algorithm"});
+  constexpr std::string_view not_settled = "--not-settled";
+  const Words words = read_words(
+      input_.words, {"--format", "--transaction", "--algorithm", "--settled", "--reason"},
+      not_settled);
   const std::string_view what = words.rest.empty() ? "" : words.rest.front();
   const auto option = [&](std::string_view name, std::string_view fallback) {
     const auto found = words.options.find(name);
@@ -189,6 +205,11 @@ int X402Command::run() {
   }
   if (words.is_sound && words.rest.size() == 2 && what == "refunded") {
     return refunded(words.rest[1], option("--transaction", ""));
+  }
+  const std::string_view settled = option("--settled", "");
+  const bool is_one_outcome = settled.empty() == words.options.contains(not_settled);
+  if (words.is_sound && words.rest.size() == 2 && what == "resolve" && is_one_outcome) {
+    return declare(words.rest[1], settled, option("--reason", ""));
   }
   console_.error(std::string(x402_usage));
   return usage;
@@ -303,6 +324,73 @@ int X402Command::refunded(std::string_view key, std::string_view transaction) {
   if (step != Step::done) return fail("it could not be recorded; nothing was changed");
   print({{"ok", true}, {"payment", key}}, "recorded");
   return done;
+}
+
+std::optional<std::string> X402Command::can_end_otherwise(const PaymentRecord& record) const {
+  const auto settings = read_settings(input_.settings);
+  if (!settings.ok()) return "lanes.x402: " + settings.error().message;
+  const bool has_chain = std::any_of(
+      settings->chains.begin(), settings->chains.end(),
+      [&record](const ChainSettings& chain) { return chain.network == record.network; });
+  if (has_chain && !record.nonce.empty()) {
+    return "the chain tells what became of it: see that the node of " + record.network +
+           " in lanes.x402.chains answers";
+  }
+  const std::int64_t end_ms = certain_end_s(record.valid_before_s) * 1000;
+  if (payments_.now_ms() < end_ms) return "a facilitator may still settle it: it is valid";
+  if (record.attempted_ms < end_ms) {
+    return "no facilitator was asked since it ended: the gateway does that while it runs";
+  }
+  if (payments_.now_ms() < record.lease_until_ms) return "a node is asking about it: try again";
+  return std::nullopt;
+}
+
+int X402Command::declare(std::string_view key, std::string_view transaction,
+                         std::string_view reason) {
+  if (transaction.empty() && reason.empty()) return fail("say with --reason how you know");
+  const auto found = payments_.find(key, call_);
+  if (!found.ok()) return fail("the database cannot be read: " + found.error().message);
+  if (!*found || ((*found)->record.state != PaymentState::settling &&
+                  (*found)->record.state != PaymentState::settlement_unknown)) {
+    return fail("no outcome is open of the payment " + std::string(key) +
+                "; see turnpike x402 unknown");
+  }
+  KnownPayment payment = **found;
+  if (const auto why = can_end_otherwise(payment.record)) return fail("not taken: " + *why);
+  if (!transaction.empty() && !is_transaction(transaction, payment.record.network)) {
+    return fail(std::string(transaction) + " is no transaction of " + payment.record.network);
+  }
+  std::string note = "declared by an operator";
+  if (!reason.empty()) note.append(": ").append(reason);
+  PaymentRecord next = payment.record;
+  Beside beside{.drops_reply = transaction.empty(), .closes = true, .entry = "not_settled"};
+  beside.note = note;
+  next.lease_until_ms = 0;
+  next.ended_ms = payments_.now_ms();
+  next.state = PaymentState::never_paid;
+  next.reason = "declared_not_settled";
+  if (!transaction.empty()) {
+    // Without a reply it was paid upfront for work that was not done: the reconciler owes it back.
+    beside.closes = next.has_reply;
+    beside.entry = "settled";
+    next.state = next.has_reply ? PaymentState::answered : PaymentState::settled;
+    next.reason.clear();
+    next.transaction = transaction;
+    next.settled_ms = next.ended_ms;
+    payment.response = payment_response(next, "{}");
+  }
+  switch (payments_.write(payment, std::move(next), beside, call_)) {
+    case Step::done:
+      print({{"ok", true}, {"payment", key}}, "recorded");
+      return done;
+    case Step::lost:
+      return fail("it was changed meanwhile; nothing was recorded. Look at it again");
+    case Step::unavailable:
+      return fail("the database does not answer; nothing was recorded");
+    case Step::unknown:
+      break;
+  }
+  return fail("whether it was recorded is not known: see turnpike x402 unknown");
 }
 
 int X402Command::list_keys() {

@@ -371,14 +371,7 @@ std::string Engine::payment_response(const PaymentRecord& record) const {
   JsonObject extensions;
   extensions.raw(offer_receipt_extension,
                  receipt_extension(sign_receipt(receipt, key->key, did.kid(key->fragment))));
-  JsonObject response;
-  response.raw("success", "true");
-  response.text("payer", record.payer);
-  response.text("transaction", record.transaction);
-  response.text("network", record.network);
-  response.text("amount", record.amount);
-  response.raw("extensions", std::move(extensions).end());
-  return base64_encode(std::move(response).end());
+  return x402::payment_response(record, std::move(extensions).end());
 }
 
 }  // namespace turnpike::x402

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "x402/json_object.h"
+#include "x402/protocol/encoding.h"
 
 namespace turnpike::x402 {
 namespace {
@@ -101,7 +102,7 @@ Step Payments::write(KnownPayment& payment, PaymentRecord next, const Beside& be
   if (!beside.entry.empty()) {
     const std::int64_t at_ms = beside.entry == settled_entry ? next.settled_ms : now_ms();
     entry_key = keys::entry(at_ms, payment.key, beside.entry);
-    entry = entry_json({payment.key, next, 0, payment.response}, beside.entry, at_ms);
+    entry = entry_json({payment.key, next, 0, payment.response}, beside.entry, at_ms, beside.note);
     writes.push_back({entry_key, entry});
   }
   const StoreApplied applied = store_.apply(checks, writes, call);
@@ -207,7 +208,8 @@ bool may_be_forgotten(const PaymentRecord& record, std::int64_t now_ms) noexcept
          now_ms > record.valid_before_s * 1000 + validity_margin_ms;
 }
 
-std::string entry_json(const KnownPayment& payment, std::string_view what, std::int64_t at_ms) {
+std::string entry_json(const KnownPayment& payment, std::string_view what, std::int64_t at_ms,
+                       std::string_view note) {
   const PaymentRecord& record = payment.record;
   JsonObject json;
   json.text("entry", what);
@@ -225,8 +227,20 @@ std::string entry_json(const KnownPayment& payment, std::string_view what, std::
   json.text("offer_id", record.offer_id);
   json.text("resource", record.resource_url);
   json.text("request_id", record.request_id);
+  if (!note.empty()) json.text("note", note);
   if (what == settled_entry) json.text(response_member, payment.response);
   return std::move(json).end();
+}
+
+std::string payment_response(const PaymentRecord& record, std::string_view extensions) {
+  JsonObject response;
+  response.raw("success", "true");
+  response.text("payer", record.payer);
+  response.text("transaction", record.transaction);
+  response.text("network", record.network);
+  response.text("amount", record.amount);
+  response.raw("extensions", extensions);
+  return base64_encode(std::move(response).end());
 }
 
 }  // namespace turnpike::x402

@@ -39,8 +39,11 @@ struct Beside {
   const Replay* reply = nullptr;         // to store
   const OpenSettlement* open = nullptr;  // to store
   bool drops_reply = false;
-  bool closes = false;          // the open settlement is over
-  std::string_view entry = {};  // of the ledger: "settled", "refund_owed", "refunded"
+  bool closes = false;  // the open settlement is over
+  // Of the ledger: "settled", "refund_owed", "refunded", "not_settled". And an operator's own words
+  // in it, where it rests on them.
+  std::string_view entry = {};
+  std::string_view note = {};
   // Of callers' own ids, to bind to this payment; none may be bound yet. They are
   // freed when the payment was not collected, or paid back.
   std::span<const std::string> identifiers = {};
@@ -92,6 +95,10 @@ class Payments {
 bool may_be_forgotten(const PaymentRecord& record, std::int64_t now_ms) noexcept;
 
 // One entry of the ledger, JSON.
-std::string entry_json(const KnownPayment& payment, std::string_view what, std::int64_t at_ms);
+std::string entry_json(const KnownPayment& payment, std::string_view what, std::int64_t at_ms,
+                       std::string_view note = {});
+
+// PAYMENT-RESPONSE of a payment that is settled; `extensions` is a JSON object.
+std::string payment_response(const PaymentRecord& record, std::string_view extensions);
 
 }  // namespace turnpike::x402

@@ -30,7 +30,7 @@ std::optional<Resolution> ask_chain(const OpenPayment& payment, std::string_view
 // Where the chain will tell, an expired payment is left to it; else the facilitator may remember.
 bool asks_facilitator(const OpenPayment& payment, bool is_provable, std::int64_t now_s) {
   if (!payment.may_collect) {
-    return !is_provable && now_s >= payment.valid_before_s + expired_margin_s;
+    return !is_provable && now_s >= certain_end_s(payment.valid_before_s);
   }
   return !is_provable || now_s + settle_margin_s <= payment.valid_before_s;
 }
@@ -93,10 +93,10 @@ Resolution resolve(const OpenPayment& payment, std::int64_t now_s, Facilitators&
       if (auto proof = ask_chain(payment, open.transaction, chains, call)) return *std::move(proof);
     }
   }
-  const std::int64_t margin_s =
-      is_provable ? chains.expiry_margin_s(payment.request.network) : expired_margin_s;
-  open.retry_after_s =
-      retry_after_s(payment.attempts, payment.valid_before_s - now_s + margin_s + 1);
+  const std::int64_t provable_s =
+      is_provable ? payment.valid_before_s + chains.expiry_margin_s(payment.request.network)
+                  : certain_end_s(payment.valid_before_s);
+  open.retry_after_s = retry_after_s(payment.attempts, provable_s - now_s + 1);
   return open;
 }
 

@@ -44,14 +44,18 @@ struct Resolution {
 
 // Closer to its end a payment is not sent once more: it would come too late (x402.md 4.3, rule 6).
 constexpr std::int64_t settle_margin_s = 6;
-// So long past its end it is not collected any more, whatever the clock of who would.
-constexpr std::int64_t expired_margin_s = 60;
 constexpr std::uint32_t retry_first_s = 5;
 constexpr std::uint32_t retry_max_s = 3'600;
 
 // What one answer proves; nothing: it leaves the payment open.
 std::optional<Resolution> proof_of(const ChainAnswer& answer, std::int64_t valid_before_s);
 std::optional<Resolution> proof_of(const Settlement& answer);
+
+// When nobody can collect a payment any more that ends at `valid_before_s`, whatever their clocks:
+// who knows what became of it can only remember.
+constexpr std::int64_t certain_end_s(std::int64_t valid_before_s) noexcept {
+  return valid_before_s + 60;
+}
 
 // Doubles with each attempt; but not past the moment that the chain may prove an expiry.
 std::uint32_t retry_after_s(std::uint32_t attempts, std::int64_t until_provable_s) noexcept;

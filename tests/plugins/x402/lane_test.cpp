@@ -188,7 +188,7 @@ TEST(Sums, TheLedgerIsExportedAsCsvWithTotals) {
               HasSubstr("settled,9,key,eip155:8453," + std::string(usdc) + ",1000," +
                         payer_address + "," + std::string(pay_to) +
                         ",0x02,GET /v1/facts/{id},route,7,off_1,"
-                        "\"https://api.example.org/v1/facts/1,\"\"2\"\"\",request\n"));
+                        "\"https://api.example.org/v1/facts/1,\"\"2\"\"\",request,\n"));
   EXPECT_THAT(console.printed, HasSubstr("\"settled\":\"1000\",\"refunds_owed\":\"1000\""));
 }
 
@@ -244,6 +244,7 @@ class LaneTest : public ::testing::Test {
       if (seen.url.ends_with("/supported")) reply = supported_;
       if (seen.url.ends_with("/settle")) {
         ++settlements_;
+        if (is_lost_) return ScriptedHost::Answer{502, {}, "<html>"};
         reply = {{"success", settles_},
                  {"transaction", settles_ ? "0x" + std::string(64, '1') : ""},
                  {"network", base},
@@ -304,9 +305,9 @@ class LaneTest : public ::testing::Test {
       payload["extensions"]["payment-identifier"]["info"]["id"] = payment_id;
     }
     payload["payload"]["authorization"]["from"] = payer_address;
-    payload["payload"]["authorization"]["nonce"] = "0x" + std::string(64, nonce);
     payload["payload"]["authorization"]["validBefore"] =
         std::to_string(host_.scripted_clock.now_ms() / 1000 + valid_s_);
+    payload["payload"]["authorization"]["nonce"] = "0x" + std::string(64, nonce);
     return header_of(Payer().sign(payload));
   }
   // What the caller gets: "200 <body>", "again <body>" or a code.
@@ -342,8 +343,9 @@ class LaneTest : public ::testing::Test {
   Settings settings_;
   X402Lane lane_;
   std::unique_ptr<BoundLane> bound_;
-  bool settles_ = true;
   std::int64_t valid_s_ = 600;
+  bool settles_ = true;
+  bool is_lost_ = false;  // what the facilitator answers to a settlement
   int settlements_ = 0;
   int replies_ = 0;
 };
@@ -386,8 +388,6 @@ TEST_F(LaneTest, AChallengeIsSmallAndItsOfferIsSignedOnce) {
   EXPECT_NE(offers(challenge()), offers(first));
 }
 
-TEST_F(LaneTest, AnIdempotencyKeyGivesTheReplyOfAnotherPaymentOfTheSamePayer) {
-  bind(json::array({base_term()}));
 TEST_F(LaneTest, APaymentThatEndsTooFarAheadIsRefused) {
   bind(json::array({base_term()}));
   valid_s_ = 86'401;
@@ -398,6 +398,8 @@ TEST_F(LaneTest, APaymentThatEndsTooFarAheadIsRefused) {
   EXPECT_EQ(pay(payment('1')), "200 reply 1");
 }
 
+TEST_F(LaneTest, AnIdempotencyKeyGivesTheReplyOfAnotherPaymentOfTheSamePayer) {
+  bind(json::array({base_term()}));
   EXPECT_EQ(pay(payment('1'), "key"), "200 reply 1");
   EXPECT_EQ(pay(payment('2'), "key"), "again reply 1");
   EXPECT_EQ(settlements_, 1);
@@ -495,6 +497,94 @@ TEST_F(LaneTest, APaymentUpfrontIsNotCollectedWhileNobodyWaitsForTheWork) {
     EXPECT_EQ(pay(sent).substr(0, 9), "200 reply");
     EXPECT_EQ(settlements_, 1);
   }
+}
+
+// Of whom no chain can tell, once no facilitator could settle it any more.
+class OpenOutcomeTest : public LaneTest {
+ protected:
+  // Whose settlement nobody answered for.
+  std::string leave_open(char nonce) {
+    std::string sent = payment(nonce);
+    is_lost_ = true;
+    EXPECT_EQ(pay(sent), "x402.settlement_unknown");
+    for (const auto& [key, record] : host_.memory_store.records()) {
+      if (key.starts_with("o/")) key_ = key.substr(key.rfind('/') + 1);
+    }
+    return sent;
+  }
+  void let_it_end() {
+    host_.scripted_clock.advance_ms((valid_s_ + 61) * 1'000);
+    ScriptedCall call(host_.scripted_clock, 60'000);
+    ASSERT_TRUE(bound_->run(call).ok());
+  }
+  // Exit code, and what it said on failure.
+  std::pair<int, std::string> resolve(std::vector<std::string_view> words) {
+    words.insert(words.begin(), {"resolve", key_});
+    RecordingConsole console;
+    const int code = X402Lane().command("x402", {words, false, settings_, "", ""}, console, host_);
+    return {code, console.errors};
+  }
+  std::vector<json> entries() {
+    std::vector<json> all;
+    for (const auto& [key, record] : host_.memory_store.records()) {
+      if (key.starts_with("e/")) all.push_back(json::parse(record.value));
+    }
+    return all;
+  }
+  std::string key_;
+};
+
+TEST_F(OpenOutcomeTest, IsEndedByAnOperatorsWordThatItWasNotSettled) {
+  bind(json::array({base_term()}));
+  const std::string sent = leave_open('1');
+  EXPECT_THAT(resolve({"--not-settled", "--reason", "r"}).second, HasSubstr("may still settle it"));
+  host_.scripted_clock.advance_ms((valid_s_ + 61) * 1'000);
+  EXPECT_THAT(resolve({"--not-settled", "--reason", "r"}).second, HasSubstr("no facilitator was"));
+  let_it_end();
+  EXPECT_THAT(resolve({"--not-settled"}).second, HasSubstr("--reason"));
+  EXPECT_EQ(resolve({}).first, 2);
+  EXPECT_EQ(resolve({"--not-settled", "--settled", "0x1", "--reason", "r"}).first, 2);
+  EXPECT_THAT(entries(), ::testing::IsEmpty());
+  EXPECT_EQ(resolve({"--not-settled", "--reason", "the payer shows it unspent"}).first, 0);
+  ASSERT_EQ(entries().size(), 1u);
+  EXPECT_EQ(entries()[0]["entry"], "not_settled");
+  EXPECT_THAT(entries()[0]["note"].get<std::string>(), HasSubstr("the payer shows it unspent"));
+  EXPECT_EQ(pay(sent), "x402.payment_refused");
+  EXPECT_THAT(resolve({"--not-settled", "--reason", "r"}).second, HasSubstr("no outcome is open"));
+}
+
+TEST_F(OpenOutcomeTest, IsEndedByAnOperatorsWordThatItWasSettled) {
+  bind(json::array({base_term()}));
+  const std::string sent = leave_open('1');
+  let_it_end();
+  EXPECT_THAT(resolve({"--settled", "0x12"}).second, HasSubstr("is no transaction"));
+  const std::string transaction = "0x" + std::string(64, 'd');
+  EXPECT_EQ(resolve({"--settled", transaction}).first, 0);
+  ASSERT_EQ(entries().size(), 1u);
+  EXPECT_EQ(entries()[0]["entry"], "settled");
+  EXPECT_EQ(entries()[0]["transaction"], transaction);
+  EXPECT_EQ(pay(sent), "again reply 1");
+}
+
+TEST_F(OpenOutcomeTest, OfWorkThatWasNotDoneIsOwedBackOnceItIsSaidToBeSettled) {
+  operation_.per_call.flow = PaymentFlow::upfront;
+  bind(json::array({base_term()}));
+  const std::string sent = leave_open('1');
+  let_it_end();
+  EXPECT_EQ(resolve({"--settled", "0x" + std::string(64, 'd')}).first, 0);
+  ScriptedCall call(host_.scripted_clock, 60'000);
+  ASSERT_TRUE(bound_->run(call).ok());
+  EXPECT_EQ(pay(sent), "x402.refund_owed");
+  EXPECT_EQ(entries().size(), 2u);
+}
+
+TEST_F(OpenOutcomeTest, IsLeftToTheChainWhereOneIsConfigured) {
+  bind(json::array({base_term()}));
+  (void)leave_open('1');
+  let_it_end();
+  settings_.fields.push_back(
+      {"chains", map({{std::string(base), map({{"rpc_url", scalar("https://node.example")}})}})});
+  EXPECT_THAT(resolve({"--not-settled", "--reason", "r"}).second, HasSubstr("the chain tells"));
 }
 
 TEST_F(LaneTest, AStoreThatIsAwayIsNoProofThatNothingWasCharged) {

@@ -212,11 +212,11 @@ TEST_F(ResolveTest, WhereNobodyWaitsNobodyIsAskedWhoCouldCollect) {
   put(OnChain::paid);
   EXPECT_EQ(step(60).outcome, Outcome::settled);
   put(OnChain::not_configured);
-  const Resolution early = step(validity_s + expired_margin_s - 1);
+  const Resolution early = step(certain_end_s(validity_s) - 1);
   EXPECT_EQ(early.outcome, Outcome::still_unknown);
   EXPECT_EQ(early.retry_after_s, 2u);
   EXPECT_EQ(order_, "");
-  EXPECT_EQ(step(validity_s + expired_margin_s).outcome, Outcome::settled);  // it remembers
+  EXPECT_EQ(step(certain_end_s(validity_s)).outcome, Outcome::settled);  // it remembers
   EXPECT_EQ(order_, "f");
 }
 
