@@ -31,6 +31,8 @@
 #include "hosts/discovery.h"
 #include "hosts/mcp/envelope.h"
 #include "hosts/mcp/mcp_host.h"
+#include "hosts/mcp/service_prompts.h"
+#include "hosts/mcp/service_resources.h"
 #include "hosts/operator/operator_host.h"
 #include "hosts/status_table.h"
 #include "identity/accounts.h"
@@ -151,6 +153,8 @@ struct Gateway::Parts {
   std::unique_ptr<GatewayBackend> backend;
   std::optional<hosts::mcp::Executions> executions;
   std::optional<McpTools> mcp_tools;
+  std::optional<hosts::mcp::ServiceResources> mcp_resources;
+  const hosts::mcp::ServicePrompts mcp_prompts;
   std::optional<hosts::mcp::Features> features;
   std::unique_ptr<hosts::AccessLog> access_log;
   std::optional<hosts::Discovery> discovery;
@@ -393,7 +397,10 @@ Result<Unit, std::string> Gateway::make_generations() {
                                     .reply_bytes_max = config_.mcp_reply_bytes_max});
   parts_->mcp_tools.emplace(*parts_->generations, *parts_->backend, parts_->clock,
                             *parts_->executions, parts_->cursor_key);
-  parts_->features.emplace(hosts::mcp::Features{.toolsets = *parts_->mcp_tools});
+  parts_->mcp_resources.emplace(*parts_->backend, parts_->clock);
+  parts_->features.emplace(hosts::mcp::Features{.toolsets = *parts_->mcp_tools,
+                                                .resources = &*parts_->mcp_resources,
+                                                .prompts = &parts_->mcp_prompts});
   return Unit{};
 }
 

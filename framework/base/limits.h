@@ -16,6 +16,7 @@ inline constexpr std::uint32_t request_body_bytes_max = 1024 * 1024;
 inline constexpr std::uint32_t operator_body_bytes_max = 16 * 1024;
 // A JSON-RPC message: a request body of the longest in base64, and what is around it.
 inline constexpr std::uint32_t mcp_message_bytes_max = 2 * 1024 * 1024;
+inline constexpr std::uint32_t mcp_prompt_argument_bytes_max = 8 * 1024;
 inline constexpr std::uint32_t request_head_timeout_ms = 10'000;
 inline constexpr std::uint32_t request_body_timeout_ms = 30'000;
 inline constexpr std::uint32_t idle_connection_timeout_ms = 75'000;

@@ -151,6 +151,16 @@ Result<Document, base::Error> View::page(const PageRequest& request, std::int64_
   return made;
 }
 
+Result<RoutePage, base::Error> View::routes(const PageRequest& request) const {
+  auto selection = select(request);
+  if (!selection.ok()) return std::move(selection).error();
+  RoutePage page;
+  for (const std::uint32_t index : selection->routes)
+    page.routes.push_back(&program().routes()[index]);
+  page.next_cursor = std::move(selection->next_cursor);
+  return page;
+}
+
 Result<Document, base::Error> View::detail(std::string_view capability_id,
                                            std::int64_t now_ms) const {
   if (!is_capability_id(capability_id)) {

@@ -34,6 +34,12 @@ struct ViewOptions {
 
 using Document = std::shared_ptr<const Rendering>;
 
+// The routes of a page of the catalog, for lists that show less of them than the page does.
+struct RoutePage {
+  std::vector<const registry::Route*> routes;  // as long as the View
+  std::string next_cursor;                     // empty: the last page
+};
+
 class View {
  public:
   // `readiness` answers for the operations of installed.program.
@@ -46,6 +52,7 @@ class View {
   // Errors: catalog.cursor_invalid, catalog.cursor_stale.
   [[nodiscard]] Result<Document, base::Error> page(const PageRequest& request,
                                                    std::int64_t now_ms) const;
+  [[nodiscard]] Result<RoutePage, base::Error> routes(const PageRequest& request) const;
   // Errors: catalog.capability_id_invalid, catalog.capability_not_found.
   [[nodiscard]] Result<Document, base::Error> detail(std::string_view capability_id,
                                                      std::int64_t now_ms) const;
@@ -59,6 +66,7 @@ class View {
   [[nodiscard]] Document render_openapi() const;
   [[nodiscard]] bool has_many_operations() const noexcept;
 
+  [[nodiscard]] const registry::Program& program() const noexcept { return *installed_.program; }
   [[nodiscard]] const FreeQuotas& free_quotas() const noexcept { return free_quotas_; }
 
   [[nodiscard]] const registry::Generation& generation() const noexcept {

@@ -1,8 +1,8 @@
-#include "hosts/api/query.h"
+#include "hosts/query.h"
 
 #include <gtest/gtest.h>
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 namespace {
 
 using base::ErrorCode;
@@ -57,4 +57,4 @@ TEST(FixedQueryTest, NamesWhatItTakes) {
 }
 
 }  // namespace
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

@@ -11,7 +11,7 @@
 #include "base/ids.h"
 #include "base/limits.h"
 #include "crypto/signed_text.h"
-#include "hosts/api/query.h"
+#include "hosts/query.h"
 
 namespace turnpike::hosts::api {
 

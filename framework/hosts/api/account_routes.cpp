@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "hosts/api/account_json.h"
 #include "hosts/api/account_query.h"
-#include "hosts/api/query.h"
+#include "hosts/query.h"
 
 namespace turnpike::hosts::api {
 

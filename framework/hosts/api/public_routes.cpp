@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "hosts/api/query.h"
+#include "hosts/query.h"
 
 namespace turnpike::hosts::api {
 

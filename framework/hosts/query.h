@@ -1,5 +1,6 @@
-// The query of a fixed route: known names, each at most once, percent-decoded. Gateway routes do
-// not use it: their queries are forwarded as they came. Pure functions; any Thread.
+// The query of a fixed route or of a resource's URI: known names, each at most once,
+// percent-decoded. Gateway routes do not use it: their queries are forwarded as they came. Pure
+// functions; any Thread.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +14,7 @@
 
 #include "base/error.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 class FixedQuery {
  public:
@@ -30,4 +31,4 @@ class FixedQuery {
 Result<FixedQuery, base::Error> read_query(std::string_view query,
                                            std::initializer_list<std::string_view> known);
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

@@ -1,10 +1,10 @@
-#include "hosts/api/query.h"
+#include "hosts/query.h"
 
 #include <algorithm>
 
 #include "base/uri.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 namespace {
 
@@ -80,4 +80,4 @@ Result<FixedQuery, base::Error> read_query(std::string_view query,
   return read;
 }
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

@@ -1,0 +1,20 @@
+// The texts that the MCP host offers beside the catalog, as resources and in prompts. Those of
+// docs/ and the registry's README are compiled in; that of the errors is made from their tables, so
+// it cannot differ from them. Pure functions; any Thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace turnpike::hosts::mcp {
+
+std::string_view registry_doc() noexcept;  // registry/README.md
+std::string_view paying_doc() noexcept;    // docs/paying.md
+std::string errors_doc();
+
+// What prompts tell the model, before the arguments: docs/prompts/.
+std::string_view find_route_prompt() noexcept;
+std::string_view estimate_cost_prompt() noexcept;
+std::string_view diagnose_failed_call_prompt() noexcept;
+
+}  // namespace turnpike::hosts::mcp

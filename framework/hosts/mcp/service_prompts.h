@@ -1,0 +1,26 @@
+// The prompts of the service: three tasks that people give to a model which has these tools, each
+// as the order of calls that does it and what to watch meanwhile: money, and advice on repeating.
+//
+// Owned by app/, shared by both doors; immutable; any Thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "hosts/mcp/features.h"
+
+namespace turnpike::hosts::mcp {
+
+class ServicePrompts final : public Prompts {
+ public:
+  ServicePrompts();
+
+  Answer list(const RpcRequest& request, const std::string* cursor) const override;
+  Answer get(const RpcRequest& request, const std::string& name,
+             const Json& arguments) const override;
+
+ private:
+  const std::shared_ptr<const std::string> list_;
+};
+
+}  // namespace turnpike::hosts::mcp

@@ -1,0 +1,222 @@
+#include "hosts/mcp/service_resources.h"
+
+#include <utility>
+
+#include "base/canonical_json.h"
+#include "catalog/page_request.h"
+#include "hosts/mcp/docs.h"
+#include "hosts/query.h"
+#include "registry/program.h"
+
+namespace turnpike::hosts::mcp {
+
+namespace {
+
+constexpr std::string_view catalog_uri = "service://capabilities";
+constexpr std::string_view markdown_type = "text/markdown";
+
+constexpr std::uint32_t list_ttl_ms = 60'000;       // a reload may change it
+constexpr std::uint32_t readiness_ttl_ms = 10'000;  // what the catalog's documents show
+constexpr std::uint32_t fixed_ttl_ms = 3'600'000;   // a release may change it
+
+constexpr std::string_view templates_members =
+    R"("resourceTemplates":[{"uriTemplate":"service://capabilities/{capability_id}",)"
+    R"("name":"capability","title":"A capability","mimeType":"application/json","description":)"
+    R"("Everything about one route: parameters, price on each way to pay, limits, readiness."},)"
+    R"({"uriTemplate":"service://capabilities{?limit,cursor,provider_key,method}",)"
+    R"("name":"capabilities-page","title":"A page of the catalog","mimeType":"application/json",)"
+    R"("description":"Routes, of one provider or method if wanted; follow next_cursor to its end."}])";
+
+void append_member(std::string& out, std::string_view name, std::string_view value) {
+  out.append(out.empty() || out.back() == '{' ? "\"" : ",\"").append(name).append("\":");
+  base::append_canonical_string(out, value);
+}
+
+// Begins the next object of a list.
+void begin_entry(std::string& out) {
+  if (out.back() != '[') out += ',';
+  out += '{';
+}
+
+std::string contents_of(std::string_view uri, std::string_view type, std::string_view text) {
+  std::string members = R"("contents":[{)";
+  members.reserve(text.size() + text.size() / 8 + 128);
+  append_member(members, "uri", uri);
+  append_member(members, "mimeType", type);
+  append_member(members, "text", text);
+  return members += "}]";
+}
+
+void append_catalog(std::string& out) {
+  begin_entry(out);
+  append_member(out, "uri", catalog_uri);
+  append_member(out, "name", "capabilities");
+  append_member(out, "title", "Catalog");
+  append_member(out, "description", "The first page of the routes that can be run, with prices.");
+  append_member(out, "mimeType", json_type);
+  out += '}';
+}
+
+// "GET, POST /v1/gateway/acme/items/{item_id}"
+std::string name_of(const registry::Route& route) {
+  std::string name;
+  for (const Method method : route.methods) {
+    name += (name.empty() ? "" : ", ") + std::string(turnpike::name_of(method));
+  }
+  return name + " " + route.matcher.pattern;
+}
+
+void append_capability(std::string& out, const registry::Program& program,
+                       const registry::Route& route) {
+  begin_entry(out);
+  append_member(out, "uri", std::string(catalog_uri) + "/" + route.id);
+  append_member(out, "name", name_of(route));
+  append_member(out, "description",
+                route.summary.empty() ? "A route of " + program.providers()[route.provider].name
+                                      : route.summary);
+  append_member(out, "mimeType", json_type);
+  out += '}';
+}
+
+RpcError invalid_params(const base::Error& error) {
+  RpcError invalid{RpcCode::invalid_params, error.message};
+  for (const base::FieldProblem& field : error.fields) {
+    invalid.message += " " + field.location + ": " + field.problem + ". " + field.fix;
+  }
+  return invalid;
+}
+
+RpcError unknown(const std::string& uri) {
+  return {RpcCode::invalid_params, "There is no such resource; resources/list names them.", 200,
+          Json{{"uri", uri}}};
+}
+
+RpcError no_registry(const RpcRequest& request) {
+  request.turn.record.error = base::ErrorCode::registry_unavailable;
+  return {RpcCode::internal_error, "No valid registry is installed on this gateway."};
+}
+
+RpcError foreign_cursor() {
+  return {RpcCode::invalid_params, "The cursor is of another list; leave it out to begin."};
+}
+
+}  // namespace
+
+ServiceResources::ServiceResources(Backend& backend, const Clock& clock)
+    : backend_(backend),
+      clock_(clock),
+      texts_{
+          make_text("service://docs/paying", "How calls are paid for",
+                    "API keys, free variants, x402, repeating a call safely, and what to do when "
+                    "an outcome is not known.",
+                    paying_doc()),
+          make_text("service://docs/errors", "Errors",
+                    "Every error code with its fault, its status and what to do next.",
+                    errors_doc()),
+          make_text("service://docs/registry", "The registry language",
+                    "For operators: how routes, prices and tools are written in YAML.",
+                    registry_doc())} {}
+
+ServiceResources::Text ServiceResources::make_text(std::string_view uri, std::string_view title,
+                                                   std::string_view description,
+                                                   std::string_view markdown) {
+  std::string entry;
+  append_member(entry, "uri", uri);
+  append_member(entry, "name", uri.substr(uri.rfind('/') + 1));
+  append_member(entry, "title", title);
+  append_member(entry, "description", description);
+  append_member(entry, "mimeType", markdown_type);
+  entry += ",\"size\":";
+  base::append_canonical_integer(entry, static_cast<std::int64_t>(markdown.size()));
+  return {uri, std::move(entry),
+          std::make_shared<const std::string>(contents_of(uri, markdown_type, markdown))};
+}
+
+Answer ServiceResources::list(const RpcRequest& request, const std::string* cursor) const {
+  const auto view = backend_.view();
+  RpcResult result;
+  result.ttl_ms = list_ttl_ms;
+  result.members = R"("resources":[)";
+  if (cursor == nullptr) {
+    for (const Text& text : texts_) {
+      begin_entry(result.members);
+      result.members.append(text.entry).append("}");
+    }
+    append_catalog(result.members);
+    if (view == nullptr) {
+      result.members += ']';
+      return result;
+    }
+  } else if (view == nullptr) {
+    return no_registry(request);
+  } else if (cursor->empty()) {
+    return foreign_cursor();
+  }
+  const auto page = view->routes(
+      {.limit = page_resources_max, .cursor = cursor == nullptr ? std::string() : *cursor});
+  if (!page.ok()) return invalid_params(page.error());
+  for (const registry::Route* route : page->routes) {
+    append_capability(result.members, view->program(), *route);
+  }
+  result.members += ']';
+  if (!page->next_cursor.empty()) append_member(result.members, "nextCursor", page->next_cursor);
+  return result;
+}
+
+Answer ServiceResources::templates(const RpcRequest&, const std::string* cursor) const {
+  if (cursor != nullptr) return foreign_cursor();
+  static const auto members = std::make_shared<const std::string>(templates_members);
+  RpcResult result;
+  result.kept = members;
+  result.ttl_ms = fixed_ttl_ms;
+  return result;
+}
+
+Answer ServiceResources::read(const RpcRequest& request, const std::string& uri) const {
+  for (const Text& text : texts_) {
+    if (uri != text.uri) continue;
+    RpcResult result;
+    result.kept = text.contents;
+    result.ttl_ms = fixed_ttl_ms;
+    return result;
+  }
+  if (!uri.starts_with(catalog_uri)) return unknown(uri);
+  const std::string_view rest = std::string_view(uri).substr(catalog_uri.size());
+  if (rest.empty()) return read_page(request, uri, {});
+  if (rest.front() == '?') return read_page(request, uri, rest.substr(1));
+  if (rest.front() == '/') return read_detail(request, uri, rest.substr(1));
+  return unknown(uri);
+}
+
+Answer ServiceResources::read_page(const RpcRequest& request, const std::string& uri,
+                                   std::string_view query) const {
+  const auto fields = read_query(query, {"limit", "cursor", "provider_key", "method"});
+  if (!fields.ok()) return invalid_params(fields.error());
+  const auto page = catalog::read_page_request({.limit = fields->find("limit"),
+                                                .cursor = fields->find("cursor"),
+                                                .provider_key = fields->find("provider_key"),
+                                                .method = fields->find("method")});
+  if (!page.ok()) return invalid_params(page.error());
+  const auto view = backend_.view();
+  if (view == nullptr) return no_registry(request);
+  const auto document = view->page(*page, clock_.now_ms());
+  if (!document.ok()) return invalid_params(document.error());
+  RpcResult result;
+  result.members = contents_of(uri, json_type, (*document)->body);
+  result.ttl_ms = readiness_ttl_ms;
+  return result;
+}
+
+Answer ServiceResources::read_detail(const RpcRequest& request, const std::string& uri,
+                                     std::string_view capability_id) const {
+  const auto view = backend_.view();
+  if (view == nullptr) return no_registry(request);
+  const auto document = view->detail(capability_id, clock_.now_ms());
+  if (!document.ok()) return unknown(uri);
+  RpcResult result;
+  result.members = contents_of(uri, json_type, (*document)->body);
+  result.ttl_ms = readiness_ttl_ms;
+  return result;
+}
+
+}  // namespace turnpike::hosts::mcp

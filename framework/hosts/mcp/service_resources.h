@@ -1,0 +1,54 @@
+// The resources of the service: the catalog, a page or a capability at a time, and texts that a
+// model needs to use it well. All are public and cost nothing; each says the same as the HTTP route
+// or file that it stands for.
+//
+//   service://capabilities{?limit,cursor,provider_key,method}   a page of the catalog
+//   service://capabilities/{capability_id}                      one capability in full
+//   service://docs/registry, /paying, /errors                   Markdown
+//
+// Owned by app/, shared by both doors; called on the fibers of all loop Threads, does not wait.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <turnpike/host.h>
+
+#include "hosts/backend.h"
+#include "hosts/mcp/features.h"
+
+namespace turnpike::hosts::mcp {
+
+class ServiceResources final : public Resources {
+ public:
+  static constexpr std::uint32_t page_resources_max = 100;  // beside the texts, on the first page
+
+  // Both outlive the object.
+  ServiceResources(Backend& backend, const Clock& clock);
+
+  // The texts and the catalog first, then every capability; cursors are the catalog's.
+  Answer list(const RpcRequest& request, const std::string* cursor) const override;
+  Answer templates(const RpcRequest& request, const std::string* cursor) const override;
+  Answer read(const RpcRequest& request, const std::string& uri) const override;
+
+ private:
+  struct Text {
+    std::string_view uri;
+    std::string entry;                            // members of its object in the list
+    std::shared_ptr<const std::string> contents;  // the members of its result
+  };
+  static Text make_text(std::string_view uri, std::string_view title, std::string_view description,
+                        std::string_view markdown);
+  [[nodiscard]] Answer read_page(const RpcRequest& request, const std::string& uri,
+                                 std::string_view query) const;
+  [[nodiscard]] Answer read_detail(const RpcRequest& request, const std::string& uri,
+                                   std::string_view capability_id) const;
+
+  Backend& backend_;
+  const Clock& clock_;
+  const std::array<Text, 3> texts_;
+};
+
+}  // namespace turnpike::hosts::mcp
