@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "hosts/mcp/bound_tool.h"
 #include "hosts/mcp/service_tools.h"
 
 namespace turnpike::app {
@@ -19,9 +20,10 @@ McpTools::McpTools(const Generations& generations, hosts::Backend& backend, cons
           hosts::mcp::make_service_tools(backend_, clock_, executions_), "", cursor_key_)) {}
 
 std::shared_ptr<const Toolset> McpTools::make(const registry::Installed& installed) const {
-  return std::make_shared<const Toolset>(
-      hosts::mcp::make_service_tools(backend_, clock_, executions_), installed.generation.id,
-      cursor_key_);
+  auto tools = hosts::mcp::make_service_tools(backend_, clock_, executions_);
+  auto bound = hosts::mcp::make_bound_tools(installed.program, executions_);
+  tools.insert(tools.end(), bound.begin(), bound.end());
+  return std::make_shared<const Toolset>(std::move(tools), installed.generation.id, cursor_key_);
 }
 
 std::shared_ptr<const Toolset> McpTools::toolset() {

@@ -167,6 +167,7 @@ class Execution final : public exchange::BodySource,
   void take_credentials();
   void take_trace();
   void take_head(const exchange::ReplyHead& head);
+  bool take_content_header(std::string_view name, std::string_view value);
   bool end(std::string_view body);
   void take_lane_headers(std::span<const OwnedHeader> lane_headers);
   void keep(std::string_view name, std::string value) {
@@ -218,6 +219,7 @@ void Execution::take_trace() {
 void Execution::take_lane_headers(std::span<const OwnedHeader> lane_headers) {
   for (const OwnedHeader& field : lane_headers) {
     if (same_header_name(field.name, "payment-required")) continue;
+    if (take_content_header(field.name, field.value)) continue;  // of a stored reply
     if (same_header_name(field.name, "payment-response")) {
       const auto json = base::from_base64(field.value);
       if (!json || !is_json(*json)) continue;
@@ -233,14 +235,21 @@ void Execution::take_lane_headers(std::span<const OwnedHeader> lane_headers) {
   if (!lane_headers_.empty()) lane_headers_ += '}';
 }
 
+// Whether the header says what the body is.
+bool Execution::take_content_header(std::string_view name, std::string_view value) {
+  if (same_header_name(name, "content-type")) {
+    content_type_ = value;
+  } else if (same_header_name(name, "content-encoding")) {
+    is_encoded_ = !same_header_name(value, "identity");
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void Execution::take_head(const exchange::ReplyHead& head) {
   status_ = head.status;
-  for (const HeaderField& field : head.headers) {
-    if (same_header_name(field.name, "content-type")) content_type_ = field.value;
-    if (same_header_name(field.name, "content-encoding")) {
-      is_encoded_ = !same_header_name(field.value, "identity");
-    }
-  }
+  for (const HeaderField& field : head.headers) take_content_header(field.name, field.value);
   execution_status_ = head.facts.lane == "free"        ? "registry_free_route_executed"
                       : request_.door == Door::payment ? "registry_x402_route_executed"
                                                        : "registry_paid_route_executed";
@@ -288,6 +297,13 @@ bool has_authorization(const RpcRequest& request) noexcept {
   return request.turn.request.find("authorization").has_value();
 }
 
+// A header of the account lane, valid or not: it says which lane is meant.
+bool has_account_header(const RpcRequest& request) noexcept {
+  return std::any_of(account_headers.begin(), account_headers.end(), [&](std::string_view name) {
+    return request.turn.request.find(name).has_value();
+  });
+}
+
 bool has_payment(const RpcRequest& request) noexcept {
   return request.meta(payment_key) != nullptr ||
          request.turn.request.find(payment_header).has_value();
@@ -317,7 +333,7 @@ Answer Executions::run(const RpcRequest& request, const RouteAsk& ask) const {
                                   "This endpoint takes no payments. Send them to " +
                                       parts_.payment_url + "."));
   }
-  if (request.door == Door::account && !has_authorization(request)) {
+  if (request.door == Door::account && !has_account_header(request)) {
     return unauthorized(request,
                         make_error(ErrorCode::auth_credential_required,
                                    "Running a route needs an API key: send it as the HTTP header "

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/ids.h"
-#include "base/limits.h"
 #include "base/strict_object.h"
 #include "catalog/page_request.h"
+#include "catalog/tool_schema.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -248,7 +248,7 @@ std::string RouteExecute::card(Door door) const {
           {"free",
            {{"type", "boolean"},
             {"description", "Run the free variant of the route, within its limits."}}},
-          {"idempotency_key", idempotency_key_schema()}}},
+          {"idempotency_key", catalog::idempotency_key_schema()}}},
         {"required", {"method", "path"}},
         {"additionalProperties", false}}},
       {"outputSchema", execution_output_schema()},
@@ -328,14 +328,6 @@ void add_security(nlohmann::ordered_json& card, Admits admits) {
                            : Card::array({{{"type", "oauth2"}, {"scopes", Card::array()}}});
   card["securitySchemes"] = schemes;
   card["_meta"]["securitySchemes"] = schemes;
-}
-
-nlohmann::ordered_json idempotency_key_schema() {
-  return {{"type", "string"},
-          {"minLength", 1},
-          {"maxLength", base::limits::idempotency_key_bytes_max},
-          {"description",
-           "Makes a repeat safe: the same call with the same key is run and charged once."}};
 }
 
 }  // namespace turnpike::hosts::mcp

@@ -24,7 +24,4 @@ inline constexpr std::string_view service_tool_prefix = "service.";
 enum class Admits : std::uint8_t { anybody, accounts };
 void add_security(nlohmann::ordered_json& card, Admits admits);
 
-// Of "idempotency_key" among the arguments of a tool that runs a route.
-nlohmann::ordered_json idempotency_key_schema();
-
 }  // namespace turnpike::hosts::mcp

@@ -54,9 +54,11 @@ class FixedToolsets final : public Toolsets {
  public:
   explicit FixedToolsets(std::shared_ptr<const Toolset> tools) : tools_(std::move(tools)) {}
   std::shared_ptr<const Toolset> toolset() override { return tools_; }
+  // REQUIRES: nobody asks at the same time.
+  void set(std::shared_ptr<const Toolset> tools) { tools_ = std::move(tools); }
 
  private:
-  const std::shared_ptr<const Toolset> tools_;
+  std::shared_ptr<const Toolset> tools_;
 };
 
 class McpHostTest : public testing::Test {

@@ -1,0 +1,78 @@
+#include "hosts/mcp/bound_tool.h"
+
+#include <string>
+#include <utility>
+
+#include "catalog/tool_call.h"
+#include "catalog/tool_schema.h"
+#include "hosts/mcp/service_tools.h"
+
+namespace turnpike::hosts::mcp {
+namespace {
+
+class BoundTool final : public Tool {
+ public:
+  BoundTool(std::shared_ptr<const registry::Program> program, const registry::Tool& tool,
+            const Executions& executions)
+      : program_(std::move(program)),
+        tool_(tool),
+        operation_(program_->operations()[tool.operation]),
+        executions_(executions) {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return tool_.name; }
+  [[nodiscard]] bool is_at(Door door) const noexcept override { return door == Door::account; }
+  [[nodiscard]] std::string card(Door door) const override;
+  Answer call(const RpcRequest& request, const Json& arguments) const override;
+
+ private:
+  const std::shared_ptr<const registry::Program> program_;
+  const registry::Tool& tool_;  // of the program
+  const registry::Operation& operation_;
+  const Executions& executions_;
+};
+
+std::string BoundTool::card(Door) const {
+  nlohmann::ordered_json card = {{"name", tool_.name}};
+  if (!tool_.title.empty()) card["title"] = tool_.title;
+  card["description"] = catalog::tool_description(*program_, tool_);
+  card["inputSchema"] = catalog::tool_input_schema(*program_, tool_);
+  card["outputSchema"] = execution_output_schema();
+  // What is not known to be harmless is taken for the worst, as without a word of it (mcp.md 5.1).
+  card["annotations"] = {{"readOnlyHint", tool_.is_read_only},
+                         {"destructiveHint", !tool_.is_read_only},
+                         {"idempotentHint", tool_.is_read_only},
+                         {"openWorldHint", true}};
+  if (!tool_.title.empty()) card["annotations"]["title"] = tool_.title;
+  add_security(card, Admits::accounts);
+  // Where its price and its limits are: service.capabilities.get.
+  card["_meta"]["turnpike/capability_id"] = program_->routes()[operation_.route].id;
+  return card.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Answer BoundTool::call(const RpcRequest& request, const Json& arguments) const {
+  auto read = catalog::read_tool_call(*program_, tool_, arguments);
+  if (!read.ok()) {
+    return refused_result(
+        request, {base::ErrorCode::request_malformed, "The arguments of the tool are not right.", 0,
+                  std::move(read).error()});
+  }
+  return executions_.run(request, {.method = std::string(turnpike::name_of(operation_.method)),
+                                   .path = std::move(read->path),
+                                   .query = std::move(read->query),
+                                   .body = std::move(read->body),
+                                   .content_type = std::move(read->content_type),
+                                   .idempotency_key = std::move(read->idempotency_key)});
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const Tool>> make_bound_tools(
+    std::shared_ptr<const registry::Program> program, const Executions& executions) {
+  std::vector<std::shared_ptr<const Tool>> tools;
+  for (const registry::Tool& tool : program->tools()) {
+    tools.push_back(std::make_shared<BoundTool>(program, tool, executions));
+  }
+  return tools;
+}
+
+}  // namespace turnpike::hosts::mcp

@@ -1,0 +1,18 @@
+// The tools that a registry binds (`tools:`): each runs one operation, by arguments of its own
+// instead of a path and a query. At the door for accounts alone.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "hosts/mcp/execution.h"
+#include "hosts/mcp/tool.h"
+#include "registry/program.h"
+
+namespace turnpike::hosts::mcp {
+
+// In the order of program->tools(). `executions` outlives the tools, which keep the program.
+std::vector<std::shared_ptr<const Tool>> make_bound_tools(
+    std::shared_ptr<const registry::Program> program, const Executions& executions);
+
+}  // namespace turnpike::hosts::mcp

@@ -1,0 +1,56 @@
+"""MCP by hand, in either era: one JSON-RPC message in one POST, and nothing that a client would mend."""
+
+import json
+
+LEGACY = "2025-11-25"
+MODERN = "2026-07-28"
+META = "io.modelcontextprotocol/"
+
+
+class ToolReply:
+    """What a tools/call came to: the HTTP status and, of the result, what models see."""
+
+    def __init__(self, reply):
+        self.reply = reply
+        self.status = reply.status
+        self.message = reply.json()
+        self.result = self.message.get("result")
+        self.error = self.message.get("error")  # of JSON-RPC
+        self.said = self.result.get("structuredContent") if self.result else None
+
+    def error_code(self):
+        return self.said.get("error", {}).get("code")
+
+
+class Wire:
+    def __init__(self, gateway, *, door="/", era=LEGACY):
+        self.gateway, self.door, self.era = gateway, door, era
+
+    def send(self, method, params=None, *, key=None, headers=()):
+        params = dict(params or {})
+        headers = [("Content-Type", "application/json"),
+                   ("Accept", "application/json, text/event-stream"),
+                   ("MCP-Protocol-Version", self.era), *headers]
+        if self.era == MODERN:
+            params["_meta"] = {META + "protocolVersion": MODERN, META + "clientCapabilities": {},
+                               **params.get("_meta", {})}
+            headers.append(("Mcp-Method", method))
+            if "name" in params:
+                headers.append(("Mcp-Name", params["name"]))
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return self.gateway.call("POST", self.door, host="mcp", key=key, headers=headers,
+                                 body=json.dumps(body).encode())
+
+    def tools(self, *, key=None):
+        """All of tools/list, page after page."""
+        tools, cursor = [], {}
+        while True:
+            page = self.send("tools/list", cursor, key=key).json()["result"]
+            tools += page["tools"]
+            if "nextCursor" not in page:
+                return tools
+            cursor = {"cursor": page["nextCursor"]}
+
+    def call(self, name, arguments, *, key=None, headers=()):
+        return ToolReply(self.send("tools/call", {"name": name, "arguments": arguments}, key=key,
+                                   headers=headers))
