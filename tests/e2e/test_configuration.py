@@ -56,6 +56,35 @@ class Configuration(unittest.TestCase):
         challenge = gateway.get("/.well-known/openai-apps-challenge", host="mcp")
         self.assertEqual((challenge.status, challenge.body), (200, b"token-1"))
 
+    def list_tools(self, gateway, **headers):
+        """The status of tools/list for a caller who names these headers himself."""
+        message = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+        fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        head = (f"POST / HTTP/1.1\r\n{fields}Connection: close\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(message)}\r\n\r\n")
+        return int(gateway.raw(head.encode() + message, host="mcp").split()[1])
+
+    def test_the_mcp_host_answers_to_its_own_names_and_to_pages_of_this_machine(self):
+        gateway = self.new_gateway()
+        gateway.start()
+        own = "localhost:%d" % gateway.addresses["mcp"][1]
+        self.assertEqual(self.list_tools(gateway, Host=own), 200)
+        self.assertEqual(self.list_tools(gateway, Host="evil.example"), 403)
+        self.assertEqual(self.list_tools(gateway, Host=own, Origin="http://localhost:6274"), 200)
+        self.assertEqual(self.list_tools(gateway, Host=own, Origin="https://evil.example"), 403)
+
+    def test_the_mcp_host_answers_to_the_names_and_pages_that_were_given(self):
+        gateway = self.new_gateway("hosts.mcp.allowed_hosts=mcp.internal",
+                                   "hosts.mcp.allowed_origins=https://app.example")
+        gateway.start()
+        own = "localhost:%d" % gateway.addresses["mcp"][1]
+        self.assertEqual(self.list_tools(gateway, Host="mcp.internal"), 200)
+        self.assertEqual(self.list_tools(gateway, Host=own), 403)
+        self.assertEqual(self.list_tools(gateway, Host="mcp.internal",
+                                         Origin="https://app.example"), 200)
+        self.assertEqual(self.list_tools(gateway, Host="mcp.internal",
+                                         Origin="http://localhost:6274"), 403)
+
     def test_the_mcp_host_can_be_left_out(self):
         gateway = self.new_gateway("hosts.mcp.listen=")
         gateway.start(wanted={"api", "operator"})
