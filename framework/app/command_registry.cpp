@@ -6,6 +6,7 @@
 
 #include "app/command_line.h"
 #include "app/control.h"
+#include "app/lane_check.h"
 #include "app/paths.h"
 #include "app/stores.h"
 #include "app/version.h"
@@ -88,6 +89,8 @@ Findings check(const Config& config) {
   const auto plugins = check_plugins(config, findings);
   const auto facts = installed_facts(config, findings);
   const auto compiled = compile_directory(config.registry_path, facts, plugins);
+  const bool has_lanes = compiled.ok() && (!config.lanes.empty() || (*compiled)->x402().enabled);
+  if (has_lanes && findings.problems.empty()) findings.problems = check_lanes(config, *compiled);
   if (compiled.ok()) {
     findings.payload_hash = (*compiled)->payload_hash();
     findings.routes = (*compiled)->routes().size();

@@ -115,6 +115,16 @@ class Binder {
     return std::shared_ptr<Service>(std::move(service_));
   }
 
+  std::vector<Problem> check_lanes() {
+    service_->installed_ = input_.installed;
+    list_lanes();
+    list_route_terms();
+    list_priced_operations();
+    has_surroundings_ = false;
+    bind_lanes();
+    return std::move(problems_);
+  }
+
  private:
   [[nodiscard]] const registry::Program& program() const { return *input_.installed.program; }
 
@@ -325,11 +335,11 @@ class Binder {
       auto bound = slot.lane->bind(
           {service_->priced_, settings, generation_id(), input_.public_origin, input_.data_dir},
           *slot.host);
-      if (!bound.ok()) {
+      if (bound.ok()) {
+        service_->lanes_[at].bound = *std::move(bound);
+      } else if (has_surroundings_ || bound.error().kind == FailureKind::invalid_settings) {
         problems_.push_back(
             problem_of(settings, "lanes." + service_->lane_table_.rows[at].name, bound.error()));
-      } else {
-        service_->lanes_[at].bound = *std::move(bound);
       }
     }
   }
@@ -341,6 +351,7 @@ class Binder {
   const BindInput& input_;
   std::unique_ptr<Service> service_;
   std::vector<Problem> problems_;
+  bool has_surroundings_ = true;
 };
 
 // Lanes first: a lane may hold views of the operations.
@@ -358,6 +369,8 @@ State Service::payment_state(const registry::Operation& operation) const noexcep
   const BoundLane* bound = row == nullptr ? nullptr : lane(*row).bound.get();
   return bound == nullptr ? State{} : bound->state(operation.index);
 }
+
+std::vector<Problem> check_lanes(const BindInput& input) { return Binder(input).check_lanes(); }
 
 Bound bind_service(const BindInput& input) { return Binder(input).bind(); }
 

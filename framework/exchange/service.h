@@ -131,6 +131,10 @@ class Service {
 
 using Bound = Result<std::shared_ptr<Service>, std::vector<registry::Problem>>;
 
+// What the lanes refuse of their settings and of the operations, each with its place; nothing else
+// is bound. That their surroundings are away is no problem of theirs.
+std::vector<registry::Problem> check_lanes(const BindInput& input);
+
 // The Service, or everything that kept an upstream or a lane from being bound, each with the place
 // of the setting at fault.
 [[nodiscard]] Bound bind_service(const BindInput& input);

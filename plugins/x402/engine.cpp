@@ -90,10 +90,16 @@ FacilitatorRequest request_of(const PaymentRecord& record, const OpenSettlement&
 
 }  // namespace
 
+// The store comes first: where it is away, as in a check of the settings, nothing else is touched.
 Result<std::unique_ptr<Engine>> Engine::open(const LaneBinding& binding, LaneSettings settings,
                                              const std::string& boot, Host& host) {
   auto did = did_web(binding.public_origin);
-  if (!did.ok()) return surroundings("hosts.api.base_url: " + did.error());
+  if (!did.ok()) {
+    return Failure{FailureKind::invalid_settings, "hosts.api.base_url: " + did.error(), {}, false};
+  }
+  OwnCall call(host.clock(), bind_timeout_ms);
+  const auto binding_key = shared_key(host, call);
+  if (!binding_key.ok()) return binding_key.error();
   if (!did->is_fetchable) {
     host.report().log(
         Severity::warning,
@@ -106,9 +112,6 @@ Result<std::unique_ptr<Engine>> Engine::open(const LaneBinding& binding, LaneSet
   if (!keys.ok()) return surroundings(std::move(keys).error());
   auto node = node_name(folder, host.random());
   if (!node.ok()) return std::move(node).error();
-  OwnCall call(host.clock(), bind_timeout_ms);
-  const auto binding_key = shared_key(host, call);
-  if (!binding_key.ok()) return binding_key.error();
   std::unique_ptr<Engine> engine(new Engine(binding, host, std::move(settings), *std::move(did),
                                             *std::move(keys), *binding_key,
                                             {*std::move(node), boot}));

@@ -7,6 +7,8 @@ import base64
 import http.server
 import json
 import pathlib
+import re
+import shutil
 import tempfile
 import threading
 import time
@@ -47,7 +49,8 @@ routes:
 
 CONFIGURATION = """
 lanes:
-  x402: {{facilitators: [{{url: "{url}", allow_private_addresses: true}}]}}
+  x402:
+    facilitators: [{{url: "{url}", allow_private_addresses: true}}]
 """
 
 
@@ -191,6 +194,25 @@ class Offers(unittest.TestCase):
         self.assertEqual(decoded(reply.headers["payment-required"])["error"],
                          "permit2_insufficient_balance")
         self.assertEqual(self.upstream.requests, [])
+
+    def test_check_names_the_place_of_each_wrong_setting_of_the_lane(self):
+        listed = CONFIGURATION.format(url=self.facilitator.url)
+        for line, path, problem in (
+                ("max_timeout_secnds: 60", "max_timeout_secnds", "did you mean"),
+                ("max_timeout_seconds: 3x", "max_timeout_seconds", "expected"),
+                ("max_timeout_seconds: 40", "max_timeout_seconds", "settlement"),
+                ("chains: {\"eip155:1\": {}}", "chains.eip155:1.rpc_url", "")):
+            pathlib.Path(self.gateway.config).write_text(listed + f"    {line}\n")
+            shutil.rmtree(self.gateway.directory / "x402")  # as before the first start
+            result = self.gateway.run("check", check=False)
+            self.assertEqual(result.returncode, 1, line)
+            place = rf"turnpike\.yaml:5:\d+: lanes\.x402\.{re.escape(path)}: .*{problem}"
+            self.assertRegex(result.stderr, place)
+            self.assertFalse((self.gateway.directory / "x402").exists(), line)
+            (self.gateway.directory / "x402").mkdir()
+        pathlib.Path(self.gateway.config).write_text("lanes: {x403: {}}\n")
+        self.assertIn("lanes.x403: no lane plugin of this name",
+                      self.gateway.run("check", check=False).stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,107 @@
+#include "app/lane_check.h"
+
+#include <string>
+#include <utility>
+
+#include "app/paths.h"
+#include "app/secrets.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/sources.h"
+#include "exchange/service.h"
+#include "plugin/catalog.h"
+#include "records/stores.h"
+#include "runtime/pool.h"
+
+namespace turnpike::app {
+namespace {
+
+Failure away() { return {FailureKind::unavailable, "this is a check", {}, false}; }
+
+class NoStore final : public Store {
+ public:
+  StoreApplied apply(std::span<const StoreCheck>, std::span<const StoreWrite>,
+                     Call&) noexcept override {
+    return {};
+  }
+  Result<std::optional<StoreRecord>> get(std::string_view, Call&) noexcept override {
+    return away();
+  }
+  Result<std::vector<StoreRecord>> scan(std::string_view, std::string_view, std::uint32_t,
+                                        Call&) noexcept override {
+    return away();
+  }
+  [[nodiscard]] std::int64_t now_ms() const noexcept override { return 0; }
+};
+
+class NoStores final : public records::Stores {
+ public:
+  std::unique_ptr<Store> store_of(std::string_view) override { return std::make_unique<NoStore>(); }
+};
+
+std::vector<registry::Problem> refusals(const std::vector<plugin::LoadError>& errors) {
+  std::vector<registry::Problem> problems;
+  for (const plugin::LoadError& error : errors) {
+    problems.push_back({"plugin_refused", error.file, 0, 0, "", error.problem});
+  }
+  return problems;
+}
+
+class NoHttp final : public Http {
+ public:
+  Done call(const HttpRequest&, const HttpOptions&, HttpSink&, Call&) noexcept override {
+    return away();
+  }
+};
+
+}  // namespace
+
+std::vector<registry::Problem> check_lanes(const Config& config,
+                                           std::shared_ptr<const registry::Program> program) {
+  base::SystemClock clock;
+  base::SystemRandom random;
+  const auto log = base::make_stderr_log(clock, Severity::error);
+  const auto metrics = base::make_metrics();
+  runtime::BlockingPool pool(1, 16);
+  NoHttp http;
+  NoStores stores;
+  const plugin::HostResources resources{.log = *log,
+                                        .metrics = *metrics,
+                                        .clock = clock,
+                                        .random = random,
+                                        .http = http,
+                                        .pool = pool,
+                                        .stores = stores};
+  const std::string directory = plugin_directory(config);
+  const auto catalog = plugin::Catalog::load(
+      {.directory = directory, .pinned_sha256 = config.plugins_sha256}, resources);
+  if (!catalog.ok()) return refusals(catalog.error());
+  std::vector<exchange::LaneSlot> lanes;
+  std::vector<registry::Problem> problems;
+  for (const auto& loaded : catalog->plugins()) {
+    if (loaded->lane() == nullptr) continue;
+    const auto settings = config.lanes.find(loaded->info().name);
+    lanes.push_back({loaded->lane(), &loaded->host(),
+                     settings == config.lanes.end() ? nullptr : &settings->second});
+  }
+  for (const auto& [name, settings] : config.lanes) {
+    const plugin::LoadedPlugin* named = catalog->find(name);
+    if (named != nullptr && named->lane() != nullptr) continue;
+    problems.push_back({"plugin_missing", settings.file, settings.line, settings.column,
+                        "lanes." + name, "no lane plugin of this name is in " + directory});
+  }
+  const registry::SecretResolver secrets = &read_secret;
+  // Without one it is where the gateway will listen, which is not known yet.
+  const std::string origin = config.api.base_url.empty() ? "http://localhost" : config.api.base_url;
+  exchange::BindInput input;
+  input.installed.program = std::move(program);
+  input.lanes = lanes;
+  input.secrets = &secrets;
+  input.public_origin = origin;
+  input.data_dir = config.data_dir;
+  const auto refused = exchange::check_lanes(input);
+  problems.insert(problems.end(), refused.begin(), refused.end());
+  return problems;
+}
+
+}  // namespace turnpike::app
