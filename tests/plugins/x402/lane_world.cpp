@@ -778,6 +778,7 @@ void World::see_write(const StoreWrite& write) {
       if (write.value && !facts.record) fault(index, "its record cannot be read");
     } else if (write.key.starts_with(keys::entries)) {
       if (write.key.ends_with("/settled")) ++facts.settled_entries;
+      if (write.key.ends_with("/refund_owed")) ++facts.owed_entries;
     } else if (write.key.starts_with(keys::owed_refunds)) {
       facts.is_owed = write.value.has_value();
     }
@@ -856,6 +857,10 @@ void World::look_at_end(std::size_t index) {
     fault(index, "its outcome is still open");
   }
   if (facts.is_owed != (state == PaymentState::owed)) fault(index, "the obligation differs");
+  if (facts.owed_entries != (facts.is_owed ? 1 : 0)) fault(index, "the ledger owes otherwise");
+  const bool has_reply =
+      stored(keys::reply(facts.record->claimed_ms, payment(index).key)).has_value();
+  if (has_reply != (state == PaymentState::answered)) fault(index, "its reply is not what is left");
 }
 
 // Of all payments that came with one Idempotency-Key one was charged.

@@ -145,6 +145,7 @@ class World {
     std::string idempotency_key;                // that came with it
     std::optional<PaymentRecord> record;        // as it is stored
     int settled_entries = 0;
+    int owed_entries = 0;
     bool is_begun = false;  // the work
     bool is_owed = false;   // w/<key> is there
   };
