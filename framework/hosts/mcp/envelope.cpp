@@ -118,11 +118,12 @@ Result<Era, RpcError> read_envelope(const Message& message, Headers headers) {
 
   const auto version = header(headers, "mcp-protocol-version");
   if (!version.ok()) return version.error();
+  // A version says more than a header that legacy clients may send, too.
   const bool claims_modern =
-      (*version && **version >= modern_version) ||
-      std::any_of(headers.begin(), headers.end(), [](const HeaderField& field) {
-        return same_header_name(field.name, "mcp-method");
-      });
+      *version ? **version >= modern_version
+               : std::any_of(headers.begin(), headers.end(), [](const HeaderField& field) {
+                   return same_header_name(field.name, "mcp-method");
+                 });
   if (claims_modern && !message.is_notification()) {
     return read_modern(message, meta == nullptr ? Json::object() : *meta, headers);
   }

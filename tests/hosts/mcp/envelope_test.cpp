@@ -78,6 +78,13 @@ TEST(EnvelopeTest, AModernRequestWithoutItsMetaLacksParams) {
   expect_refused(message("tools/list", {{"_meta", 1}}), {}, RpcCode::invalid_params);
 }
 
+TEST(EnvelopeTest, ALegacyVersionIsLegacyWhateverOtherHeadersSay) {
+  const auto era = read_envelope(
+      message("initialize"), Fields{{"MCP-Protocol-Version", "2025-11-25"}, {"Mcp-Method", "x"}});
+  ASSERT_TRUE(era.ok());
+  EXPECT_EQ(*era, Era::legacy);
+}
+
 TEST(EnvelopeTest, HeadersMirrorTheBody) {
   const Message asked = modern("tools/call", {{"name", "a.b"}});
   Fields right = headers_of("tools/call");
