@@ -449,7 +449,8 @@ const Json& execution_output_schema() {
         {"generation", {{"type", "string"}}},
         {"reply_from", {{"type", "string"}, {"enum", {"gateway", "provider"}}}},
         {"headers", {{"type", "object"}}},
-        {"error", {{"type", "object"}}}}}};
+        // An object; of a challenge, whose word it is, too, a text (x402 v2).
+        {"error", {{"description", "Why the call was refused: an object with a code."}}}}}};
   return schema;
 }
 
