@@ -1,6 +1,6 @@
-"""The judges of the MCP host: the official conformance suite, the official clients, the inspector and
-the official server, each a Node process of the locked packages in tests/mcp (./dev deps installs
-them, with a Node of their own: Debian's is too old for the suite).
+"""The judges of the MCP host: the official conformance suite, the official clients, the inspector
+and the official server, each a Node process of the locked packages in tests/mcp (./dev deps
+installs them, with a Node of their own: Debian's is too old for the suite).
 """
 
 import collections
@@ -10,7 +10,7 @@ import platform
 import subprocess
 import tempfile
 
-import npm
+import parts
 
 PARTS = pathlib.Path(__file__).resolve().parents[1] / "mcp"
 PACKAGES = PARTS / "node_modules"
@@ -22,28 +22,31 @@ LEGACY = "2025-11-25"
 MODERN = "2026-07-28"
 
 
-class OfficialServer(npm.Part):
-    """Of SDK 1 or 2, in so many processes; `tools`: a file of those that it is to list."""
+class OfficialServer(parts.Part):
+    """Of SDK 1 or 2, in so many processes; `tools`: a file of those that it is to list; `upstream`:
+    what its tools fetch."""
 
-    def __init__(self, *, sdk=2, tools="", processes=1):
+    def __init__(self, *, sdk=2, tools="", upstream="", processes=1):
         super().__init__(PARTS / "sdk_server.mjs", node=NODE, sdk=sdk, tools=tools,
-                         processes=processes)
+                         upstream=upstream, processes=processes)
         self.url = self.ready["url"]
 
 
 class ClientError(Exception):
-    """What the client threw: name, message, code, data, status."""
+    """What the client threw."""
 
     def __init__(self, failed):
         super().__init__(f"{failed.get('name')}: {failed.get('message')}")
-        self.__dict__.update({"name": None, "code": None, "data": None, "status": None} | failed)
+        self.code = failed.get("code")
+        # SDK 1 has it as the code.
+        self.http_status = failed.get("status", self.code)
 
 
-class Client(npm.Part):
-    """Of SDK 1 or 2; `era`: what SDK 2 is asked to speak."""
+class Client(parts.Part):
+    """Of SDK 1 or 2; `era`: what SDK 2 is asked to speak; `payer`: the key of whom it lets pay."""
 
-    def __init__(self, *, sdk, era="legacy"):
-        super().__init__(PARTS / "client.mjs", node=NODE, sdk=sdk, era=era)
+    def __init__(self, *, sdk, era="legacy", payer=""):
+        super().__init__(PARTS / "client.mjs", node=NODE, sdk=sdk, era=era, payer=payer)
 
     def command(self, do, **rest):
         reply = self.send_command(do, **rest)
@@ -63,7 +66,7 @@ class Inspection:
     """One run of the inspector's command line: its exit code, and its result or its error."""
 
     def __init__(self, url, method, *words, era="legacy", key=None):
-        npm.require_packages(PARTS)
+        parts.require_packages(PARTS)
         # A folder of its own: it would read and keep settings and secrets in the user's home.
         with tempfile.TemporaryDirectory(prefix="turnpike-inspector-") as home:
             done = subprocess.run(
@@ -98,7 +101,7 @@ class Verdict:
 
 def judge(url, scenario, revision):
     """Runs one scenario of the suite as the wire of `revision` has it."""
-    npm.require_packages(PARTS)
+    parts.require_packages(PARTS)
     with tempfile.TemporaryDirectory(prefix="turnpike-mcp-") as output:
         done = subprocess.run(
             [NODE, PACKAGES / "@modelcontextprotocol/conformance/dist/index.js", "server",

@@ -12,7 +12,7 @@ import pathlib
 import secrets
 import urllib.parse
 
-import npm
+import parts
 
 PARTS = pathlib.Path(__file__).resolve().parent / "x402"
 
@@ -27,7 +27,7 @@ def encoded(value):
     return base64.b64encode(json.dumps(value).encode()).decode()
 
 
-class Part(npm.Part):
+class Part(parts.Part):
     """A process of x402/ that has said where it listens."""
 
     def __init__(self, script, **arguments):

@@ -1,7 +1,5 @@
-"""A Node process of a folder of locked npm packages (./dev deps installs them).
-
-It is ready when it says so in its first line, which is JSON; it may take commands, one a line. It
-ends with its standard input, so none outlives its test.
+"""Processes beside the gateway: ready when they say so in their first line, which is JSON; some
+take commands, one a line. They end with their standard input, so none outlives its test.
 """
 
 import json
@@ -14,17 +12,15 @@ def require_packages(folder):
         raise RuntimeError(f"the npm packages of {folder} are missing: run ./dev deps")
 
 
-class Part:
-    def __init__(self, script, *, node="node", **arguments):
-        require_packages(script.parent)
-        words = [f"--{name.replace('_', '-')}={value}" for name, value in arguments.items()]
-        self.process = subprocess.Popen([node, script, *words], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+class Process:
+    def __init__(self, words):
+        self.process = subprocess.Popen(words, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
         self.lock = threading.Lock()
         line = self.process.stdout.readline()
         if not line:
             self.close()
-            raise RuntimeError(f"{script.name} did not start")
+            raise RuntimeError(f"{words} did not start")
         self.ready = json.loads(line)
 
     def close(self):
@@ -43,3 +39,12 @@ class Part:
             self.process.stdin.write(json.dumps({"do": do, **rest}) + "\n")
             self.process.stdin.flush()
             return json.loads(self.process.stdout.readline())
+
+
+class Part(Process):
+    """One of a folder of locked npm packages (./dev deps installs them)."""
+
+    def __init__(self, script, *, node="node", **arguments):
+        require_packages(script.parent)
+        words = [f"--{name.replace('_', '-')}={value}" for name, value in arguments.items()]
+        super().__init__([node, script, *words])
