@@ -1,5 +1,6 @@
 // An official client, commanded by JSON lines (parts.mjs).
-// usage: client.mjs --sdk=1|2 [--era=legacy|auto|modern]     the era is a choice of SDK 2
+// usage: client.mjs --sdk=1|2 [--era=legacy|auto|modern] [--payer=0x...]
+//   the era is a choice of SDK 2; a payer is the key of an account that pays where it is asked to
 //
 //   {"do": "connect", "url", "headers"}     {version, era, server, capabilities, instructions}
 //   {"do": "tools" | "resources" | "templates" | "prompts"}     every page: their entries
@@ -16,9 +17,11 @@ import {
 import {
   Client as ClientV2, StreamableHTTPClientTransport as TransportV2,
 } from "@modelcontextprotocol/client";
+import { withX402Client } from "agents/x402";
+import { privateKeyToAccount } from "viem/accounts";
 import { argumentsOf, obey } from "./parts.mjs";
 
-const given = argumentsOf({ sdk: "2", era: "legacy" });
+const given = argumentsOf({ sdk: "2", era: "legacy", payer: "" });
 const info = { name: "turnpike-tests", version: "1.0.0" };
 const modes = { legacy: "legacy", auto: "auto", modern: { pin: "2026-07-28" } };
 
@@ -43,6 +46,10 @@ await obey({
     client = isFirst
       ? new ClientV1(info)
       : new ClientV2(info, { versionNegotiation: { mode: modes[given.era] } });
+    if (given.payer) {  // Cloudflare's client; that of the x402 project is in no registry
+      const account = privateKeyToAccount(given.payer);
+      client = withX402Client(client, { account, network: "eip155:84532" });
+    }
     await client.connect(transport);
     return {
       version: isFirst ? transport.protocolVersion : client.getNegotiatedProtocolVersion(),
@@ -57,10 +64,12 @@ await obey({
   resources: () => all((page) => client.listResources(page), "resources"),
   templates: () => all((page) => client.listResourceTemplates(page), "resourceTemplates"),
   prompts: () => all((page) => client.listPrompts(page), "prompts"),
-  call: ({ name, arguments: given, meta }) =>
-    client.callTool({ name, arguments: given, ...(meta && { _meta: meta }) }),
+  call: ({ name, arguments: values, meta }) => {
+    const params = { name, arguments: values, ...(meta && { _meta: meta }) };
+    return given.payer ? client.callTool(null, params) : client.callTool(params);
+  },
   read: ({ uri }) => client.readResource({ uri }),
-  prompt: ({ name, arguments: given }) => client.getPrompt({ name, arguments: given }),
+  prompt: ({ name, arguments: values }) => client.getPrompt({ name, arguments: values }),
   ping: () => client.ping(),
   close: () => client.close(),
 });

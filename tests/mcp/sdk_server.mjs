@@ -1,7 +1,8 @@
 // The official server, as a measure and as a known good subject of the suite: Streamable HTTP,
 // stateless, JSON answers. Its low-level class is used: it validates least and is the fastest.
-// usage: sdk_server.mjs --sdk=1|2 [--tools=FILE] [--processes=1]
-//   FILE: the tools to list, as JSON; any of them may be called and gives the same small result.
+// usage: sdk_server.mjs --sdk=1|2 [--tools=FILE] [--upstream=URL] [--processes=1]
+//   FILE: the tools to list, as JSON; any of them may be called and gives the same small result, or
+//   what is at the URL.
 import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -16,7 +17,7 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprot
 import { createMcpHandler, Server as ServerV2 } from "@modelcontextprotocol/server";
 import { argumentsOf, endWithStarter } from "./parts.mjs";
 
-const given = argumentsOf({ sdk: "2", tools: "", processes: "1" });
+const given = argumentsOf({ sdk: "2", tools: "", upstream: "", processes: "1" });
 const info = { name: "official-sdk", version: "1.0.0" };
 const options = { capabilities: { tools: {} } };
 
@@ -25,17 +26,23 @@ const tools = given.tools ? JSON.parse(readFileSync(given.tools, "utf8")) : [{
   description: "Gives one item.",
   inputSchema: { type: "object", additionalProperties: false },
 }];
-const structuredContent = { status: "executed", body: { data: "x".repeat(100) } };
-const result = {
-  content: [{ type: "text", text: JSON.stringify(structuredContent) }],
-  structuredContent,
+const resultOf = (body) => {
+  const structuredContent = { status: "executed", body };
+  return {
+    content: [{ type: "text", text: JSON.stringify(structuredContent) }],
+    structuredContent,
+  };
 };
+const fixed = resultOf({ data: "x".repeat(100) });
+const call = given.upstream
+  ? async () => resultOf(await (await fetch(given.upstream)).json())
+  : () => fixed;
 
 /** As the SDK's stateless example: a server and a transport for every request. */
 async function answerV1(request, response) {
   const server = new ServerV1(info, options);
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
-  server.setRequestHandler(CallToolRequestSchema, () => result);
+  server.setRequestHandler(CallToolRequestSchema, call);
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: undefined, enableJsonResponse: true,
   });
@@ -47,7 +54,7 @@ async function answerV1(request, response) {
 const answerV2 = toNodeHandler(createMcpHandler(() => {
   const server = new ServerV2(info, options);
   server.setRequestHandler("tools/list", () => ({ tools }));
-  server.setRequestHandler("tools/call", () => result);
+  server.setRequestHandler("tools/call", call);
   return server;
 }));
 
