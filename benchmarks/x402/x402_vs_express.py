@@ -17,10 +17,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import re
 import secrets
-import statistics
-import subprocess
 import sys
 import tempfile
 
@@ -28,11 +25,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "e2e"), str(ROOT / "benchmarks" / "gateway")]
 
 from forward_and_hold import (  # noqa: E402: the path is set above
-    ROUNDS, SECONDS_EACH, Nginx, fdatasync_p50_us, free_port)
+    SECONDS_EACH, Nginx, fdatasync_p50_us, free_port)
 from gateway import BUILD, Gateway, Postgres  # noqa: E402
+from sides import Side, compare, print_head  # noqa: E402
 from x402 import Payer, Seller, decoded  # noqa: E402
 
-CONNECTIONS = 32
 NETWORK = "eip155:84532"
 TOKEN = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 TARGET = "/v1/gateway/bench/item"
@@ -82,33 +79,10 @@ def instant(payer):
                     f"default_type application/json;\n{locations} }}"), f"127.0.0.1:{port}"
 
 
-def cpu_seconds(pid):
-    """Of a process and its children."""
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return own + sum(cpu_seconds(child) for child in children)
-
-
-class Side:
+class Shop(Side):
     def __init__(self, name, kind, url, pid):
-        self.name, self.kind, self.url, self.pid = name, kind, url, pid
-        self.rates, self.cpu_us = [], []
-
-    def wrk(self, *words, refused):
-        """One round. `refused`: every reply is to be a 402, else none."""
-        before = cpu_seconds(self.pid)
-        output = subprocess.run(
-            ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{SECONDS_EACH}s", *words],
-            capture_output=True, text=True, check=True).stdout
-        cpu = cpu_seconds(self.pid) - before
-        requests = int(re.search(r"(\d+) requests in", output).group(1))
-        other = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
-        if "Socket errors" in output or (int(other.group(1)) if other else 0) != (
-                requests if refused else 0):
-            raise RuntimeError(f"{self.name}: not what was asked for\n{output}")
-        self.rates.append(float(re.search(r"Requests/sec:\s+([\d.]+)", output).group(1)))
-        self.cpu_us.append(cpu / requests * 1e6)
+        super().__init__(name, pid)
+        self.kind, self.url = kind, url
 
     def ask_price(self):
         self.wrk(self.url, refused=True)
@@ -154,14 +128,6 @@ def start_gateway(address, postgres_url=None):
     return gateway
 
 
-def show(title, sides):
-    base = statistics.median(sides[0].rates)
-    for side in sides:
-        rate = statistics.median(side.rates)
-        print(f"{title:12} {side.name:22} {rate:11.0f} {statistics.median(side.cpu_us):9.0f} "
-              f"{rate / base:10.2f}x")
-
-
 def main():
     if not (BUILD / "plugins" / "x402.so").exists():
         print("this build has no x402 lane: nothing to measure")
@@ -176,25 +142,17 @@ def main():
     try:
         gateways.append(start_gateway(address))
         gateways.append(start_gateway(address, postgres.new_database()))
-        express = [Side(f"Express, {count} process{'es' * (count > 1)}", "express",
+        express = [Shop(f"Express, {count} process{'es' * (count > 1)}", "express",
                         seller.url + "/paid", seller.process.pid)
                    for count, seller in enumerate(sellers, 1)]
         urls = ["http://%s:%d%s" % (*gateway.addresses["api"], TARGET) for gateway in gateways]
-        ours = [Side(name, "turnpike", url, gateway.process.pid) for name, url, gateway in zip(
+        ours = [Shop(name, "turnpike", url, gateway.process.pid) for name, url, gateway in zip(
             ("turnpike, SQLite", "turnpike, PostgreSQL"), urls, gateways)]
         for side in express + ours:
             side.check(payers[0])
-        print(f"fdatasync p50 {fdatasync_p50_us(gateways[0].directory):.0f} us, {CONNECTIONS} "
-              f"connections, {ROUNDS} rounds of {SECONDS_EACH} s")
-        print(f"{'call':12} {'by':22} {'requests/s':>11} {'CPU us':>9} {'to Express':>11}")
-        for title, measure, sides in (("challenge", Side.ask_price, express + ours[:1]),
-                                      ("paid", lambda side: side.pay(payers), express + ours)):
-            for number in range(ROUNDS + 1):
-                for side in sides if number % 2 == 0 else reversed(sides):
-                    measure(side)
-                    if number == 0:
-                        side.rates, side.cpu_us = [], []
-            show(title, sides)
+        print_head(f"fdatasync p50 {fdatasync_p50_us(gateways[0].directory):.0f} us", "to Express")
+        compare("challenge", express + ours[:1], Shop.ask_price)
+        compare("paid", express + ours, lambda shop: shop.pay(payers))
     finally:
         for gateway in gateways:
             gateway.close()
