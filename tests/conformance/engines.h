@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+#include <utility>
+
 #include "support/stores.h"
 #include "support/sums.h"
 
@@ -16,12 +19,19 @@ class OnEveryEngine : public testing::TestWithParam<storage::Engine> {
     node_ = store_->open();
   }
 
+  // What a test cannot go on without; throws where the database was, say, too slow.
+  template <class Value, class Failed>
+  static Value done(Result<Value, Failed> result) {
+    if (!result.ok()) throw std::runtime_error("the database did not do it");
+    return *std::move(result);
+  }
+
   // An active account with that many Credits, expiring in a day.
   std::string account_with(std::int64_t units) {
-    const auto account = node_->accounts().create("Test");
-    const auto active = node_->accounts().activate(account->id, {0, 1});
-    if (units > 0) grant(account->id, units, day_ms);
-    return active->id;
+    const auto account = done(node_->accounts().create("Test"));
+    const auto active = done(node_->accounts().activate(account.id, {0, 1}));
+    if (units > 0) grant(account.id, units, day_ms);
+    return active.id;
   }
   std::string grant(const std::string& account_id, std::int64_t units, std::int64_t valid_ms) {
     const auto made = node_->ledger().grant(

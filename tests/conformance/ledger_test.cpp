@@ -32,9 +32,7 @@ class LedgerPorts : public OnEveryEngine {
   }
   LeaseAnswer acquire(const std::string& account, Credits needed, Credits wanted = 0) {
     const LeaseRequest requests[] = {request(account, needed, wanted)};
-    auto answers = leases_->acquire(requests);
-    EXPECT_TRUE(answers.ok());
-    return answers->front();
+    return done(leases_->acquire(requests)).front();
   }
   static UsageFact fact(const std::string& account, std::string_view message) {
     UsageFact fact;
@@ -546,9 +544,8 @@ TEST_P(LedgerPorts, UnitsThatMoveAreNeverMissed) {
   const auto other = store_->open(storage::Role::gateway, "other");
   ASSERT_TRUE(other->ledger().start().ok());
   const auto others = other->ledger().open_leases();
-  std::atomic<bool> done = false;
-  std::thread mover([&] {
-    while (!done) {
+  const std::jthread mover([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
       const LeaseRequest requests[] = {request(account, 10)};
       const auto answers = others->acquire(requests);
       if (!answers || (*answers)[0].grants.empty()) continue;
@@ -558,8 +555,6 @@ TEST_P(LedgerPorts, UnitsThatMoveAreNeverMissed) {
     }
   });
   for (int turn = 0; turn < 100; ++turn) EXPECT_EQ(acquire(account, 11).shortage->reach, 10);
-  done = true;
-  mover.join();
 }
 
 // Two direct draws of one account share a lease: what one does not use leaves the other payable.

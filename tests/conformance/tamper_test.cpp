@@ -1,5 +1,7 @@
 // What somebody does to the books behind the gateway's back, and the exact words in which verify()
 // tells of it: every table that carries money, every kind of column, changed, taken out, put in.
+#include <thread>
+
 #include "base/ids.h"
 #include "conformance/engines.h"
 #include "identity/accounts.h"
@@ -463,9 +465,8 @@ TEST_P(Tampering, OnlyStreamsFromBeforeTheChainMayHaveNoHashes) {
 // ---- beside a running gateway -------------------------------------------------------------------
 
 TEST_P(Tampering, BooksThatMoveWhileTheyAreReadAreRight) {
-  std::atomic<bool> is_over = false;
-  std::thread gateway([&] {
-    for (int turn = 0; !is_over; ++turn) {
+  const std::jthread gateway([&](const std::stop_token& stop) {
+    for (int turn = 0; !stop.stop_requested(); ++turn) {
       const LeaseRequest requests[] = {request(b_, 1)};
       const auto answers = leases_->acquire(requests);
       ASSERT_TRUE(answers.ok());
@@ -484,8 +485,6 @@ TEST_P(Tampering, BooksThatMoveWhileTheyAreReadAreRight) {
     ASSERT_TRUE(verified.ok());
     EXPECT_EQ(verified->problems, Problems{});
   }
-  is_over = true;
-  gateway.join();
 }
 
 }  // namespace
