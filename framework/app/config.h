@@ -76,6 +76,7 @@ struct Config {
   std::uint32_t calls_per_account_max = base::limits::calls_per_account_max;
   std::uint32_t calls_per_upstream_max = base::limits::calls_per_upstream_max;
   std::uint32_t mcp_reply_bytes_max = base::limits::mcp_reply_bytes_max;
+  std::uint32_t mcp_messages_bytes_max = base::limits::mcp_messages_bytes_max;
   std::uint32_t heavy_transfers_max = base::limits::heavy_transfers_max;
   std::uint32_t heavy_transfer_wait_ms = base::limits::heavy_transfer_wait_ms;
   std::uint32_t transfer_timeout_ms = base::limits::transfer_timeout_ms;

@@ -444,7 +444,8 @@ Result<Unit, std::string> Gateway::make_hosts() {
                                              .bound_address = parts_->mcp_address,
                                              .hosts = config_.mcp.allowed_hosts,
                                              .origins = config_.mcp.allowed_origins},
-                                  .build = build});
+                                  .build = build,
+                                  .messages_bytes_max = config_.mcp_messages_bytes_max});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
                             parts_->random);
   parts_->operator_host =

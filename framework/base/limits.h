@@ -16,6 +16,8 @@ inline constexpr std::uint32_t request_body_bytes_max = 1024 * 1024;
 inline constexpr std::uint32_t operator_body_bytes_max = 16 * 1024;
 // A JSON-RPC message: a request body of the longest in base64, and what is around it.
 inline constexpr std::uint32_t mcp_message_bytes_max = 2 * 1024 * 1024;
+// All that are in memory at once: they are read before their sender is known.
+inline constexpr std::uint32_t mcp_messages_bytes_max = 256 * 1024 * 1024;
 inline constexpr std::uint32_t mcp_prompt_argument_bytes_max = 8 * 1024;
 inline constexpr std::uint32_t request_head_timeout_ms = 10'000;
 inline constexpr std::uint32_t request_body_timeout_ms = 30'000;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "base/limits.h"
 #include "hosts/access_log.h"
 #include "hosts/mcp/access.h"
 #include "hosts/mcp/document_routes.h"
@@ -32,6 +33,7 @@ struct McpHostParts {
 struct McpHostSettings {
   AccessSettings access;
   BuildInfo build;
+  std::uint64_t messages_bytes_max = base::limits::mcp_messages_bytes_max;
 };
 
 class McpHost final : public wire::Handler {
@@ -56,7 +58,7 @@ class McpHost final : public wire::Handler {
   const DocumentRoutes documents_;
   RequestIds ids_;
   std::atomic<bool> is_stopping_{false};
-  const MessageRoutes messages_;
+  MessageRoutes messages_;
 };
 
 }  // namespace turnpike::hosts::mcp

@@ -86,10 +86,19 @@ bool judges_credentials(const Message& message) noexcept { return message.method
 }  // namespace
 
 MessageRoutes::MessageRoutes(const Parts& parts)
-    : parts_(parts), server_info_(server_info_member(parts.release)) {}
+    : parts_(parts),
+      server_info_(server_info_member(parts.release)),
+      budget_(parts.messages_bytes_max) {}
 
-void MessageRoutes::answer(Turn& turn, Door door) const {
-  auto message = read(turn);
+void MessageRoutes::answer(Turn& turn, Door door) {
+  const auto share = budget_.take(
+      std::min<std::uint64_t>(turn.request.body_length().value_or(limits::mcp_message_bytes_max),
+                              limits::mcp_message_bytes_max));
+  if (!share) {
+    turn.record.error = ErrorCode::gateway_overloaded;
+    return send_error(turn, {}, {RpcCode::internal_error, "The gateway reads too much now.", 503});
+  }
+  const auto message = read(turn);
   if (!message.ok()) {
     turn.record.error = message.error().code.value_or(ErrorCode::request_malformed);
     return send_error(turn, {}, message.error().error);
@@ -97,7 +106,7 @@ void MessageRoutes::answer(Turn& turn, Door door) const {
   answer_request(turn, door, *message);
 }
 
-Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn) const {
+Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn) {
   if (!turn.header_problem().empty() || !is_json_type(turn.content_type())) {
     return Refused{{RpcCode::invalid_request, "Content-Type must be application/json.", 415},
                    ErrorCode::request_media_type_rejected};
@@ -293,6 +302,7 @@ void MessageRoutes::send(Turn& turn, int status, std::string_view json,
   fields.add("Cache-Control", "no-store");
   if (!www_authenticate.empty()) fields.add("WWW-Authenticate", www_authenticate);
   if (!is_whole) fields.add("X-Accel-Buffering", "no");
+  if (status == 503) fields.add("Retry-After", "1");
   turn.send(status, fields, is_whole ? json : std::string_view(as_event(json)));
 }
 

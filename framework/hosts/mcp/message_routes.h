@@ -9,6 +9,7 @@
 #include <string>
 
 #include "hosts/mcp/answer.h"
+#include "hosts/mcp/byte_budget.h"
 #include "hosts/mcp/execution.h"
 #include "hosts/mcp/features.h"
 #include "hosts/mcp/tool.h"
@@ -26,17 +27,18 @@ class MessageRoutes {
     identity::Authenticator& authenticator;
     const std::atomic<bool>& is_stopping;
     std::string release;  // "0.1.0"
+    std::uint64_t messages_bytes_max;
   };
   explicit MessageRoutes(const Parts& parts);
 
-  void answer(Turn& turn, Door door) const;
+  void answer(Turn& turn, Door door);
 
  private:
   struct Refused {  // before the message could be read
     RpcError error;
     std::optional<base::ErrorCode> code = {};
   };
-  [[nodiscard]] Result<Message, Refused> read(Turn& turn) const;
+  [[nodiscard]] static Result<Message, Refused> read(Turn& turn);
   void answer_request(Turn& turn, Door door, const Message& message) const;
 
   struct Challenged {
@@ -64,6 +66,7 @@ class MessageRoutes {
 
   const Parts parts_;
   const std::string server_info_;
+  ByteBudget budget_;
 };
 
 }  // namespace turnpike::hosts::mcp

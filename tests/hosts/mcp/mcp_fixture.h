@@ -64,6 +64,7 @@ class FixedToolsets final : public Toolsets {
 class McpHostTest : public testing::Test {
  protected:
   static constexpr std::uint64_t reply_bytes_max = 1'000;
+  static constexpr std::uint64_t messages_bytes_max = 3'000'000;
 
   // `resource_metadata` is there when an authorization server is.
   explicit McpHostTest(std::string resource_metadata = "")
@@ -109,7 +110,8 @@ class McpHostTest : public testing::Test {
   McpHost host_{{backend_, discovery_, features_, executions_, authenticator_, runtime_, clock_,
                  random_, *access_log_},
                 {.access = {.base_url = "https://mcp.example.com", .bound_address = address_},
-                 .build = build_}};
+                 .build = build_,
+                 .messages_bytes_max = messages_bytes_max}};
 };
 
 }  // namespace turnpike::hosts::mcp

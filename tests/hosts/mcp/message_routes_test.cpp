@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "hosts/mcp/mcp_fixture.h"
+#include "wire/raw_socket.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -214,6 +215,30 @@ TEST_F(MessageRoutesTest, AMessageOfTheGreatestLengthIsRead) {
   std::string body = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
   body.resize(2'097'152, ' ');
   EXPECT_EQ(post(body).json["result"], Json::object());
+}
+
+// They are read before anybody is known, so many large ones at once would be all of the memory.
+TEST_F(MessageRoutesTest, MessagesInMemoryAreBoundedTogether) {
+  const std::string ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
+  const auto padded = [&](std::size_t bytes) {
+    return ping + std::string(bytes - ping.size(), ' ');
+  };
+  auto first = wire::RawSocket::connect(address_);
+  first.send("POST / HTTP/1.1\r\nHost: " + address_ +
+             "\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+             "Content-Length: 2000000\r\n\r\n");
+  ASSERT_TRUE(first.read_past("100 Continue\r\n\r\n")) << "it is being read, and counts";
+  EXPECT_EQ(post(padded(1'000'000)).http.status, 200);
+  const Said refused = post(padded(1'000'001));
+  EXPECT_EQ(refused.http.status, 503);
+  EXPECT_EQ(refused.http.header("retry-after"), "1");
+  EXPECT_EQ(refused.code(), -32603);
+  first.send(padded(2'000'000));
+  EXPECT_EQ(first.read_reply().status, 200);
+  // The next request of the connection is read when the first one has ended.
+  first.send("GET /healthz HTTP/1.1\r\nHost: " + address_ + "\r\n\r\n");
+  EXPECT_EQ(first.read_reply().status, 200);
+  EXPECT_EQ(post(padded(1'000'001)).http.status, 200) << "what was answered does not count";
 }
 
 TEST_F(MessageRoutesTest, WhoTakesTheEventStreamAloneGetsOneEvent) {
