@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/thread_name.h"
+#include "base/thread_turn.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -180,6 +181,7 @@ void Committer::record(const UsageFact& fact) noexcept {
 
 void Committer::run() {
   base::name_this_thread("committer");
+  base::take_short_turns();  // calls wait for it, and it waits for the disk
   Jobs jobs;
   while (!is_abandoned_) {
     jobs.clear();
