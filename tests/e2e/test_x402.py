@@ -305,6 +305,7 @@ class Offers(Lane):
 
         challenge = self.challenge()
         old = self.pay(self.payer.sign(challenge))
+        self.assertEqual(old.status, 200, old.body)
         [first] = did()["assertionMethod"]
         self.gateway.run("x402", "rotate")
         self.until(lambda: did()["assertionMethod"] != [first], "the new key is not published")
@@ -314,6 +315,7 @@ class Offers(Lane):
         new = self.challenge()
         self.payer.verify_offers(new)
         reply = self.pay(self.payer.sign(new))
+        self.assertEqual(reply.status, 200, reply.body)
         self.assertTrue(self.payer.verify_receipt(reply.headers["payment-response"], new)["fits"])
 
     def test_a_preflight_is_free(self):
@@ -322,7 +324,6 @@ class Offers(Lane):
             ("Access-Control-Request-Headers", "payment-signature")])
         self.assertLess(reply.status, 300)
         self.assertIn("payment-signature", reply.headers["access-control-allow-headers"].lower())
-
 
     def test_the_documents_and_the_inventory_are_there(self):
         listed = self.gateway.get("/.well-known/x402").json()
