@@ -81,8 +81,12 @@ Result<Era, RpcError> read_modern(const Message& message, const Json& meta, Head
   return Era::modern;
 }
 
-// Header text of a number as its JSON has it: 42, 42.0 and 4.2e1 are the same.
+// Header text of a number as its JSON has it: 42, 42.0 and 4.2e1 are the same. Digits are compared
+// as digits, since a double does not tell all integers apart.
 bool is_same_number(const Json& number, std::string_view text) {
+  if (number.is_number_integer() && text.find_first_of(".eE") == text.npos) {
+    return text_of(number) == text;
+  }
   double value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   return fault == std::errc{} && end == text.data() + text.size() && value == number.get<double>();

@@ -151,6 +151,9 @@ TEST(EnvelopeTest, MirroredArgumentsAreComparedAsWhatTheyAre) {
     EXPECT_EQ(check_mirrored(mirrored, arguments, other)->code, RpcCode::header_mismatch);
   }
   EXPECT_TRUE(check_mirrored(mirrored, Json::object(), right)) << "a header without its argument";
+  const Json large = {{"page", {{"limit", 9007199254740993}}}};
+  EXPECT_FALSE(check_mirrored(mirrored, large, Fields{{"Mcp-Param-Limit", "9007199254740993"}}));
+  EXPECT_TRUE(check_mirrored(mirrored, large, Fields{{"Mcp-Param-Limit", "9007199254740992"}}));
   EXPECT_FALSE(check_mirrored(mirrored, {{"region", nullptr}}, Fields{}));
 }
 
