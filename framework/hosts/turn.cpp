@@ -159,6 +159,20 @@ void Turn::keep_rpc(std::string_view method, std::string_view name) noexcept {
   record.rpc = {rpc_.data(), length};
 }
 
+void Turn::fail() noexcept {
+  record.error = base::ErrorCode::gateway_internal;
+  if (responder.begun()) {
+    record.is_whole = false;
+    responder.cut();
+    return;
+  }
+  try {
+    refuse({base::ErrorCode::gateway_internal, "The gateway failed."});
+  } catch (...) {
+    responder.cut();
+  }
+}
+
 void Turn::log(AccessLog& access_log, std::int64_t ended_ns) {
   record.peer = request.peer_address();
   record.reply_bytes = responder.body_bytes_sent();

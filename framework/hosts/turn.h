@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include <turnpike/host.h>
+
 #include "base/error.h"
 #include "base/ids.h"
 #include "hosts/access_log.h"
@@ -71,6 +73,9 @@ class Turn {
   // The rest is written by whoever knows it; the times are added when it is logged.
   AccessRecord record;
   void log(AccessLog& access_log, std::int64_t ended_ns);
+  // The answer of a handler that threw: memory exhaustion or a defect, of which the caller learns
+  // no more than that.
+  void fail() noexcept;
 
  private:
   void read_headers();
@@ -89,5 +94,16 @@ class Turn {
   std::array<char, 32> lane_{};
   std::array<char, 96> rpc_{};
 };
+
+// The whole of a request: `answer()` sends its reply, and it is logged whatever happens.
+template <class Answer>
+void run_turn(Turn& turn, const Clock& clock, AccessLog& access_log, Answer answer) noexcept {
+  try {
+    answer();
+  } catch (...) {
+    turn.fail();
+  }
+  turn.log(access_log, clock.monotonic_ns());
+}
 
 }  // namespace turnpike::hosts

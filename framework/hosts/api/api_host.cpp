@@ -46,38 +46,13 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
 void ApiHost::handle(wire::Request& request, wire::Responder& responder) noexcept {
   Turn turn(request, responder, cors_, ids_.next(), clock_.monotonic_ns());
   if (auto* fiber = runtime::Fiber::current()) fiber->set_name(turn.request_id());
-  try {
-    dispatch(turn);
-  } catch (...) {
-    fail(turn);
-  }
-  turn.log(access_log_, clock_.monotonic_ns());
+  run_turn(turn, clock_, access_log_, [&] { dispatch(turn); });
 }
 
 void ApiHost::refuse(const base::Error& error, wire::Request& request,
                      wire::Responder& responder) noexcept {
   Turn turn(request, responder, cors_, ids_.next(), clock_.monotonic_ns());
-  try {
-    turn.refuse(error);
-  } catch (...) {
-    fail(turn);
-  }
-  turn.log(access_log_, clock_.monotonic_ns());
-}
-
-// What was thrown here is memory exhaustion or a defect; the caller learns no more than that.
-void ApiHost::fail(Turn& turn) noexcept {
-  turn.record.error = base::ErrorCode::gateway_internal;
-  if (turn.responder.begun()) {
-    turn.record.is_whole = false;
-    turn.responder.cut();
-    return;
-  }
-  try {
-    turn.refuse(make_error(base::ErrorCode::gateway_internal, "The gateway failed."));
-  } catch (...) {
-    turn.responder.cut();
-  }
+  run_turn(turn, clock_, access_log_, [&] { turn.refuse(error); });
 }
 
 void ApiHost::dispatch(Turn& turn) {

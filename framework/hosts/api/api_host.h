@@ -58,7 +58,6 @@ class ApiHost final : public wire::Handler {
   void dispatch_fixed(Turn& turn, Endpoint endpoint, const std::string& parameter);
   void preflight(Turn& turn, Endpoint endpoint);
   void call(Turn& turn);
-  void fail(Turn& turn) noexcept;
 
   Backend& backend_;
   const Clock& clock_;

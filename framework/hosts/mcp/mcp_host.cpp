@@ -14,13 +14,6 @@ constexpr CorsHeaders cors_headers = {
         "Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, "
         "MCP-Protocol-Version, Mcp-Session-Id, X-Request-Id, *"};
 
-base::Error make_error(base::ErrorCode code, std::string message) {
-  base::Error error;
-  error.code = code;
-  error.message = std::move(message);
-  return error;
-}
-
 }  // namespace
 
 McpHost::McpHost(const McpHostParts& parts, const McpHostSettings& settings)
@@ -38,38 +31,13 @@ void McpHost::handle(wire::Request& request, wire::Responder& responder) noexcep
   Turn turn(request, responder, documents_.cors_of(endpoint), ids_.next(), clock_.monotonic_ns());
   turn.record.endpoint = endpoint;
   if (auto* fiber = runtime::Fiber::current()) fiber->set_name(turn.request_id());
-  try {
-    dispatch(turn);
-  } catch (...) {
-    fail(turn);
-  }
-  turn.log(access_log_, clock_.monotonic_ns());
+  run_turn(turn, clock_, access_log_, [&] { dispatch(turn); });
 }
 
 void McpHost::refuse(const base::Error& error, wire::Request& request,
                      wire::Responder& responder) noexcept {
   Turn turn(request, responder, cors_, ids_.next(), clock_.monotonic_ns());
-  try {
-    turn.refuse(error);
-  } catch (...) {
-    fail(turn);
-  }
-  turn.log(access_log_, clock_.monotonic_ns());
-}
-
-// What was thrown here is memory exhaustion or a defect; the caller learns no more than that.
-void McpHost::fail(Turn& turn) noexcept {
-  turn.record.error = base::ErrorCode::gateway_internal;
-  if (turn.responder.begun()) {
-    turn.record.is_whole = false;
-    turn.responder.cut();
-    return;
-  }
-  try {
-    turn.refuse(make_error(base::ErrorCode::gateway_internal, "The gateway failed."));
-  } catch (...) {
-    turn.responder.cut();
-  }
+  run_turn(turn, clock_, access_log_, [&] { turn.refuse(error); });
 }
 
 void McpHost::dispatch(Turn& turn) {

@@ -49,7 +49,6 @@ class McpHost final : public wire::Handler {
 
  private:
   void dispatch(Turn& turn);
-  void fail(Turn& turn) noexcept;
 
   const Clock& clock_;
   AccessLog& access_log_;
