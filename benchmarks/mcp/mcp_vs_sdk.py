@@ -2,10 +2,10 @@
 """The MCP host beside the official TypeScript SDK's server, in one run on this machine's loopback.
 
 1. tools/list: the same tools on both sides.
-2. tools/call: the gateway runs a free route, which asks its upstream (nginx with a fixed body) and is
-   counted against the caller's limits; the SDK's tool gives a constant, and then, as a gateway's
-   would, what it fetches from the same nginx. Beside them the gateway's call charged durably, and
-   the same calls over HTTP: what MCP itself costs.
+2. tools/call: the gateway runs a free route, which asks its upstream (nginx with a fixed body) and
+   is counted against the caller's limits, and one of its own, which asks nobody; the SDK's tool
+   gives what it fetches from the same nginx, and a constant. Beside them the gateway's call
+   charged durably, and the same calls over HTTP: what MCP itself costs.
 
 Each in the legacy era (SDK 1) and in the modern one (SDK 2), the SDK's low-level server, stateless,
 with JSON answers, in one process and in one for each of two cores. CPU is that of the server's
@@ -119,6 +119,10 @@ def holds_item(reply):
     return not result.get("isError") and result["structuredContent"]["body"] == json.loads(BODY)
 
 
+def holds_version(reply):
+    return "generation" in reply["result"]["structuredContent"]["body"]
+
+
 def measure(gateway, key, upstream_url, started):
     """`started`: takes the official servers, for the caller to close."""
     url = "http://%s:%d/" % gateway.addresses["mcp"]
@@ -147,6 +151,7 @@ def measure(gateway, key, upstream_url, started):
     print_head(f"fdatasync p50 {fdatasync_p50_us(gateway.directory):.0f} us", "to the SDK")
     for sdk, revision in ((1, LEGACY), (2, MODERN)):
         call = {"name": EXECUTE, "arguments": {"method": "GET", "path": TARGET}}
+        own = {"name": EXECUTE, "arguments": {"method": "GET", "path": "/version"}}
         free = {"name": EXECUTE, "arguments": {"method": "GET", "path": TARGET + ":free"}}
         compare(f"tools/list {revision}",
                 [*theirs(servers[sdk], "", is_list, revision, "tools/list"),
@@ -154,6 +159,7 @@ def measure(gateway, key, upstream_url, started):
         compare(f"tools/call {revision}",
                 [*theirs(servers[sdk], "", holds_item, revision, "tools/call", **free),
                  *theirs(fetching[sdk], ", fetch", holds_item, revision, "tools/call", **free),
+                 ours(", own", holds_version, revision, "tools/call", **own),
                  ours(", free", holds_item, revision, "tools/call", **free),
                  ours(", paid", holds_item, revision, "tools/call", **call)], Answering.measure)
     over_http = [Answering("turnpike, " + name, gateway.process.pid,
