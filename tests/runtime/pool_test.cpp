@@ -218,10 +218,10 @@ TEST_P(Pool, PostedWorkBeginsBeforeTheUsersOtherWork) {
 }
 
 TEST(PoolOnFibers, CancellationLeavesTheWorkBehindButNotRunToEnd) {
-  BlockingPool pool(2, 8);
+  Runtime runtime({});
+  BlockingPool pool(2, 8);  // ends first: its threads wake fibers
   const PoolUser user = pool.add_user("user", 2, 8);
   const auto unblock = std::make_shared<Event>();
-  Runtime runtime({});
   on_fiber(runtime, [&] {
     Fiber::current()->handle().cancel();
     const auto reply = pool.call(
