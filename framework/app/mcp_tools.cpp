@@ -12,15 +12,13 @@ using hosts::mcp::Toolset;
 McpTools::McpTools(const Generations& generations, hosts::Backend& backend, const Clock& clock,
                    const hosts::mcp::Executions& executions, std::string cursor_key)
     : generations_(generations),
-      backend_(backend),
-      clock_(clock),
       executions_(executions),
       cursor_key_(std::move(cursor_key)),
-      without_program_(std::make_shared<const Toolset>(
-          hosts::mcp::make_service_tools(backend_, clock_, executions_), "", cursor_key_)) {}
+      service_tools_(hosts::mcp::make_service_tools(backend, clock, executions)),
+      without_program_(std::make_shared<const Toolset>(service_tools_, "", cursor_key_)) {}
 
 std::shared_ptr<const Toolset> McpTools::make(const registry::Installed& installed) const {
-  auto tools = hosts::mcp::make_service_tools(backend_, clock_, executions_);
+  auto tools = service_tools_;
   auto bound = hosts::mcp::make_bound_tools(installed.program, executions_);
   tools.insert(tools.end(), bound.begin(), bound.end());
   return std::make_shared<const Toolset>(std::move(tools), installed.generation.id, cursor_key_);

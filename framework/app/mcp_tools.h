@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/generations.h"
 #include "hosts/mcp/execution.h"
@@ -26,10 +27,9 @@ class McpTools final : public hosts::mcp::Toolsets {
 
  private:
   const Generations& generations_;
-  hosts::Backend& backend_;
-  const Clock& clock_;
   const hosts::mcp::Executions& executions_;
   const std::string cursor_key_;
+  const std::vector<std::shared_ptr<const hosts::mcp::Tool>> service_tools_;
   const std::shared_ptr<const hosts::mcp::Toolset> without_program_;
 };
 

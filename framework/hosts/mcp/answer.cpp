@@ -27,11 +27,10 @@ bool is_refused(std::string_view parameters) noexcept {
 
 }  // namespace
 
-std::string server_info_member(std::string_view version) {
-  std::string member = R"("io.modelcontextprotocol/serverInfo":{"name":"turnpike",)"
-                       R"("title":"Turnpike","version":)";
-  base::append_canonical_string(member, version);
-  return member += '}';
+std::string server_info_object(std::string_view version) {
+  std::string object = R"({"name":"turnpike","title":"Turnpike","version":)";
+  base::append_canonical_string(object, version);
+  return object += '}';
 }
 
 std::string result_text(std::string_view id, Era era, const RpcResult& result,
@@ -63,7 +62,9 @@ std::string result_text(std::string_view id, Era era, const RpcResult& result,
   if (shows_server || !result.meta.empty()) {
     next();
     out += R"("_meta":{)";
-    if (shows_server) out += server_info;
+    if (shows_server) {
+      out.append(R"("io.modelcontextprotocol/serverInfo":)").append(server_info);
+    }
     if (shows_server && !result.meta.empty()) out += ',';
     out.append(result.meta).append("}");
   }

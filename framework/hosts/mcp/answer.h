@@ -30,8 +30,8 @@ struct RpcResult {
 
 using Answer = Result<RpcResult, RpcError>;
 
-// "name": {"name", "title", "version"} of the server, the one member that modern results share.
-std::string server_info_member(std::string_view version);
+// {"name", "title", "version"} of the server: of the handshake, and of every modern result.
+std::string server_info_object(std::string_view version);
 
 // The whole JSON-RPC answer to `id`.
 std::string result_text(std::string_view id, Era era, const RpcResult& result,

@@ -17,16 +17,14 @@ namespace limits = base::limits;
 constexpr std::uint32_t discovery_ttl_ms = 3'600'000;
 
 constexpr std::string_view instructions =
-    "Turnpike runs operations of third-party data providers and charges each call. Find one with "
-    "service.capabilities.list, read its price and parameters with service.capabilities.get, run "
-    "it "
-    "with service.route.execute. Calls cost what their billing says; those with a free variant can "
-    "be run for nothing, within limits, with free: true. Give an idempotency_key to a call that "
-    "you "
-    "may have to repeat: it is charged once.";
+    "Turnpike runs operations of third-party data providers and charges each call. Find one "
+    "with service.capabilities.list, read its price and parameters with "
+    "service.capabilities.get, run it with service.route.execute. Calls cost what their billing "
+    "says; those with a free variant can be run for nothing, within limits, with free: true. "
+    "Give an idempotency_key to a call that you may have to repeat: it is charged once.";
 
 // "application/json", with or without parameters.
-bool is_json_type(std::string_view content_type) noexcept {
+bool is_message_type(std::string_view content_type) noexcept {
   const std::string_view type = content_type.substr(0, content_type.find_first_of("; \t"));
   return same_header_name(type, json_type);
 }
@@ -87,7 +85,7 @@ bool judges_credentials(const Message& message) noexcept { return message.method
 
 MessageRoutes::MessageRoutes(const Parts& parts)
     : parts_(parts),
-      server_info_(server_info_member(parts.release)),
+      server_info_(server_info_object(parts.release)),
       budget_(parts.messages_bytes_max) {}
 
 void MessageRoutes::answer(Turn& turn, Door door) {
@@ -107,7 +105,7 @@ void MessageRoutes::answer(Turn& turn, Door door) {
 }
 
 Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn) {
-  if (!turn.header_problem().empty() || !is_json_type(turn.content_type())) {
+  if (!turn.header_problem().empty() || !is_message_type(turn.content_type())) {
     return Refused{{RpcCode::invalid_request, "Content-Type must be application/json.", 415},
                    ErrorCode::request_media_type_rejected};
   }
@@ -234,9 +232,8 @@ Answer MessageRoutes::initialize(const RpcRequest& request) const {
   result.members = R"("protocolVersion":")";
   result.members += known == legacy_versions.end() ? legacy_versions.front() : *known;
   result.members.append(R"(","capabilities":)").append(parts_.features.legacy_capabilities);
-  result.members += R"(,"serverInfo":{"name":"turnpike","title":"Turnpike","version":)";
-  base::append_canonical_string(result.members, parts_.release);
-  result.members += R"(},"instructions":)";
+  result.members.append(R"(,"serverInfo":)").append(server_info_);
+  result.members += R"(,"instructions":)";
   base::append_canonical_string(result.members, instructions);
   return result;
 }

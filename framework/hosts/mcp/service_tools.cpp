@@ -228,8 +228,7 @@ std::string RouteExecute::card(Door door) const {
           ? "It is charged to the account of the API key, unless free is true or its billing says "
             "otherwise."
           : "Each call is paid by itself: without a payment the result says what to pay; send it "
-            "in "
-            "_meta[\"x402/payment\"] with the same arguments.";
+            "in _meta[\"x402/payment\"] with the same arguments.";
   Card card = {
       {"name", name()},
       {"title", "Run a route"},
