@@ -182,6 +182,7 @@ class LaneGuardTest : public ::testing::TestWithParam<Execution> {
 
   Script script_;
   ScriptedLane plain_lane_{script_};
+  std::optional<runtime::Runtime> runtime_;  // ends after the pool, which wakes its fibers
   Surroundings surroundings_{2};
   Guard guard_;
   std::unique_ptr<Lane> lane_;
@@ -259,13 +260,13 @@ TEST_P(LaneGuardTest, ATicketThatNobodyEndedIsReleased) {
 }
 
 TEST_P(LaneGuardTest, ASettlementIsNotCancelledWithItsFiber) {
-  runtime::Runtime runtime({});
+  runtime_.emplace(runtime::RuntimeOptions{});
   const auto held = ticket();
   script_.waits_in_settle = true;
   script_.inside.reset();
   std::optional<Finish> finish;
   runtime::Event ended;
-  auto fiber = runtime.loops().front()->spawn([&] {
+  auto fiber = runtime_->loops().front()->spawn([&] {
     finish.emplace(settle(*held));
     ended.set();
   });
@@ -303,11 +304,11 @@ TEST_P(LaneGuardTest, ALaneOutlivedByATicketKeepsItsOwnCopyOfTheBinding) {
 }
 
 TEST_P(LaneGuardTest, ABoundLaneThatALoopLetsGoOfLastDiesElsewhere) {
-  runtime::Runtime runtime({});
+  runtime_.emplace(runtime::RuntimeOptions{});
   runtime::Event ended;
   auto held = ticket();
   bound_.reset();
-  runtime.loops().front()->spawn([&] {
+  runtime_->loops().front()->spawn([&] {
     settle(*held);
     EXPECT_EQ(script_.died_on_a_loop, !guard_.uses_pool());  // the ticket, on its own fiber
     script_.died_on_a_loop = false;
