@@ -383,19 +383,19 @@ TEST_F(FiberGuardTest, ACancelledCallerLeavesAStuckPluginAtOnce) {
 }
 
 TEST_F(FiberGuardTest, AStallIsLaidAtThePluginsDoorAndTooManyMoveItToThePool) {
-  std::atomic<std::uint32_t> tag{0};
+  Guard& faulty = guard("faulty");
+  std::atomic<int> laid_at_its_door{0};
   runtime::Event stalled;
   runtime::RuntimeOptions options;
   options.stall_threshold_ms = 5;
   options.on_stall = [&](const runtime::Stall& stall) {
+    if (stall.tag == faulty.number()) ++laid_at_its_door;
     catalog_->note_stall(stall.tag);
-    tag = stall.tag;
     stalled.set();
   };
   start(std::move(options));
-  Guard& faulty = guard("faulty");
-  ASSERT_FALSE(faulty.uses_pool());
-  for (int stall = 0; stall < 4; ++stall) {
+  // On a busy machine a turn of the loop may have stalled before the plugin, and is told of once.
+  for (int call = 0; call < 100 && !faulty.uses_pool(); ++call) {
     Gate gate;
     const auto upstream =
         bind("faulty", map({{"fault", scalar("stuck")}}), map({{"gate", scalar(gate.path())}}));
@@ -404,10 +404,10 @@ TEST_F(FiberGuardTest, AStallIsLaidAtThePluginsDoorAndTooManyMoveItToThePool) {
     gate.wait_for_plugin();  // the loop stands still now
     ASSERT_EQ(stalled.wait(Deadline::after_ms(30'000)), runtime::Wake::ready);
     stalled.reset();
-    EXPECT_EQ(tag, faulty.number());
     gate.open();
     wait_for_fiber();
   }
+  EXPECT_EQ(laid_at_its_door, static_cast<int>(GuardOptions{}.stalls_max) + 1);
   EXPECT_TRUE(faulty.uses_pool());
   EXPECT_THAT(surroundings_.log.lines(), HasSubstr("plugin_moved_to_pool"));
 
@@ -422,6 +422,7 @@ TEST_F(FiberGuardTest, AStallIsLaidAtThePluginsDoorAndTooManyMoveItToThePool) {
   gate.wait_for_plugin();
   gate.open();
   EXPECT_TRUE(surroundings_.pool.stop(Deadline::after_ms(30'000)));
+  runtime_.reset();  // before what its watchdog tells
 }
 
 }  // namespace
