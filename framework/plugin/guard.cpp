@@ -53,14 +53,13 @@ class GuardedUpstream final : public Upstream {
       guard_.pool().end(guard_.pool_user(), work, Deadline::never());
       return work->take_result();
     }
-    work->leave();
+    const bool has_begun = work->leave();
     const PoolOutcome outcome = guard_.pool().end(guard_.pool_user(), work, Deadline{0});
     if (outcome == PoolOutcome::refused) return no_room();  // the pool stopped
     if (wake == Wake::cancelled) {
-      return Failure{FailureKind::cancelled, "the caller took no more", {}, work->has_begun()};
+      return Failure{FailureKind::cancelled, "the caller took no more", {}, has_begun};
     }
-    return Failure{
-        FailureKind::timeout, "it had not replied at the deadline", {}, work->has_begun()};
+    return Failure{FailureKind::timeout, "it had not replied at the deadline", {}, has_begun};
   }
 
   Done probe_on_pool(Call& call) {

@@ -49,7 +49,11 @@ PoolCall::PoolCall(std::shared_ptr<Upstream> upstream, const UpstreamRequest& re
     : upstream_(std::move(upstream)), request_(request), circumstances_(call) {}
 
 void PoolCall::run() noexcept {
-  has_begun_.store(true, std::memory_order_release);
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_left_) return;  // its caller has told that nothing was sent
+    has_begun_ = true;
+  }
   CheckedSink sink(*this, request_.view(), circumstances_);
   Done result = sink.verdict(
       contained([&] { return upstream_->execute(request_.view(), sink, circumstances_); }));
@@ -120,12 +124,13 @@ Wake PoolCall::forward(ReplySink& sink, const Call& call) {
   }
 }
 
-void PoolCall::leave() noexcept {
+bool PoolCall::leave() noexcept {
   circumstances_.stop();
   WakeBatch batch;
   const std::lock_guard lock(mutex_);
   is_left_ = true;
   if (!writer_.empty()) writer_.grant_first(batch);
+  return has_begun_;
 }
 
 }  // namespace turnpike::plugin

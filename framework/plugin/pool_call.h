@@ -71,12 +71,9 @@ class PoolCall final : public runtime::PoolWork, private ReplySink {
   // Passes the reply on as it comes, on the caller's fiber. Ends `ready` when the plugin returned,
   // `cancelled` also when the sink takes no more.
   runtime::Wake forward(ReplySink& sink, const Call& call);
-  // The plugin gets nothing through any more: its sink says stop, its call is cancelled.
-  // REQUIRES: forward() did not end ready.
-  void leave() noexcept;
-  [[nodiscard]] bool has_begun() const noexcept {
-    return has_begun_.load(std::memory_order_acquire);
-  }
+  // The plugin gets nothing through any more: its sink says stop, its call is cancelled. False when
+  // it has not been called, and never will be. REQUIRES: forward() did not end ready.
+  [[nodiscard]] bool leave() noexcept;
   // REQUIRES: forward() ended ready; once.
   [[nodiscard]] Done take_result() { return *std::move(result_); }
 
@@ -96,9 +93,9 @@ class PoolCall final : public runtime::PoolWork, private ReplySink {
   const std::shared_ptr<Upstream> upstream_;
   const OwnedRequest request_;
   PoolCircumstances circumstances_;
-  std::atomic<bool> has_begun_{false};
 
   std::mutex mutex_;  // all below
+  bool has_begun_ = false;
   runtime::WaitList taker_;
   runtime::WaitList writer_;
   std::optional<Head> head_;
