@@ -45,6 +45,7 @@ struct PoolCore {
   std::deque<User> turns;  // users with work to begin and a free share, one place each
   std::vector<std::weak_ptr<PoolUser::State>> users;
   std::uint32_t running = 0;
+  std::uint32_t held = 0;    // running, or ended and not yet let go of by its Thread
   std::uint32_t queued = 0;  // without what was posted, which is bounded elsewhere
   std::uint32_t posted = 0;
   bool is_stopping = false;
@@ -66,8 +67,8 @@ bool PoolCore::enqueue(const User& user, std::shared_ptr<PoolWork> work) {
 
 bool PoolCore::post(const User& user, std::shared_ptr<PoolWork> work) {
   const std::lock_guard lock(mutex);
-  // Threads that still run something look for more when they are done; idle ones have gone.
-  if (is_stopping && running == 0) return false;
+  // Threads that still hold something look for more when they are done; idle ones have gone.
+  if (is_stopping && held == 0) return false;
   user->posted.push_back(std::move(work));
   ++user->counts.queued;
   ++posted;
@@ -108,6 +109,7 @@ std::shared_ptr<PoolWork> PoolCore::take_from(PoolUser::State& user) {
   --(is_posted ? posted : queued);
   ++user.counts.running;
   ++running;
+  ++held;
   work->phase_ = PoolWork::Phase::running;
   return work;
 }
@@ -131,11 +133,12 @@ void PoolCore::serve() {
     --user->counts.running;
     --running;
     offer(user);
-    if (is_stopping) has_ended.notify_all();
     lock.unlock();
     work->done_.set();
-    work.reset();
+    work.reset();  // what it kept may end with it: stop() waits for that, too
     lock.lock();
+    --held;
+    if (is_stopping) has_ended.notify_all();
   }
 }
 
@@ -215,7 +218,7 @@ bool BlockingPool::stop(Deadline deadline) {
   lock.unlock();
   for (const auto& work : dropped) work->done_.set();
   lock.lock();
-  while (core_->running > 0 || core_->posted > 0) {
+  while (core_->held > 0 || core_->posted > 0) {
     if (deadline.ns == Deadline::never().ns) {
       core_->has_ended.wait(lock);
       continue;

@@ -135,7 +135,8 @@ class BlockingPool {
   }
 
   // Refuses new work, drops what has not begun (its callers get `refused`) and waits for the rest
-  // and for what was posted. False when some of it has not ended at the deadline.
+  // and for what was posted, destructors included. False when some of it has not ended at the
+  // deadline.
   bool stop(Deadline deadline);
 
   [[nodiscard]] std::uint32_t threads() const noexcept;

@@ -199,6 +199,23 @@ TEST_P(Pool, PostedWorkIsNeitherRefusedNorDropped) {
   EXPECT_FALSE(pool.post(narrow, queued));
 }
 
+// Work may be the last that keeps what others gave it, whose destructors may then be at work.
+TEST_P(Pool, StopWaitsUntilWhatWorkKeptIsGone) {
+  struct Kept {
+    Event ending;
+    Event unblock;
+  } kept;
+  std::shared_ptr<void> last(nullptr, [&kept](std::nullptr_t) {
+    kept.ending.set();
+    kept.unblock.wait(Deadline::never());
+  });
+  ASSERT_TRUE(pool_.post(ours_, std::make_shared<FunctionWork>([last = std::move(last)] {})));
+  kept.ending.wait(Deadline::never());
+  EXPECT_FALSE(pool_.stop(Deadline{0}));
+  kept.unblock.set();
+  EXPECT_TRUE(pool_.stop(Deadline::never()));
+}
+
 TEST_P(Pool, PostedWorkBeginsBeforeTheUsersOtherWork) {
   const PoolUser narrow = pool_.add_user("narrow", 1, 8);
   Event begun;
