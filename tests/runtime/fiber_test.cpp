@@ -24,8 +24,8 @@ std::uint32_t calls_of(Runtime& runtime) {
 }
 
 TEST(Fiber, StaysOnItsLoopWhereverItIsWokenFrom) {
-  Lines lines(true, 3);
   Semaphore turns{0};
+  Lines lines(true, 3);
   for (int count = 0; count < 60; ++count) {
     lines.start([&] {
       const auto home = std::this_thread::get_id();
@@ -208,8 +208,8 @@ TEST(Fiber, AStaleWakeIsDropped) {
 
 // Rule (d): a fiber that is always ready does not keep the loop from its timers and posts.
 TEST(Fiber, ReadyFibersShareTheLoopWithTimersAndPosts) {
-  Lines lines(true, 1);
   std::atomic<bool> stop = false;
+  Lines lines(true, 1);
   for (int count = 0; count < 200; ++count) {
     lines.start([&] {
       while (!stop) yield();
@@ -301,15 +301,17 @@ TEST(Cancel, AHandleOfAnEndedFiberCancelsNobodyElse) {
       EXPECT_TRUE(handles.back().ended());
     }
     // Reuses the memory of those that ended.
-    Semaphore slept{0};
+    Event go_on;
+    Event ended;
     const FiberHandle alive = Loop::current()->spawn([&] {
-      EXPECT_EQ(sleep_until(Deadline::after_ms(5)), Wake::deadline);
-      slept.release();
+      EXPECT_EQ(go_on.wait(Deadline::never()), Wake::ready);
+      ended.set();
     });
     yield();
     for (const FiberHandle& handle : handles) handle.cancel();
     EXPECT_FALSE(alive.ended());
-    EXPECT_EQ(slept.acquire(Deadline::never()), Wake::ready);
+    go_on.set();
+    EXPECT_EQ(ended.wait(Deadline::never()), Wake::ready);
   });
 }
 
