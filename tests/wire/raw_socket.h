@@ -4,8 +4,10 @@
 #pragma once
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "runtime/deadline.h"
@@ -88,6 +91,16 @@ class RawSocket {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
     return true;
+  }
+
+  // Waits until all that was sent is in the peer's hands; false at the end of the patience.
+  [[nodiscard]] bool has_been_taken() const {
+    int left = 0;
+    while (::ioctl(socket_, SIOCOUTQ, &left) == 0 && left > 0) {
+      if (deadline_.passed()) return false;
+      std::this_thread::yield();
+    }
+    return left == 0;
   }
 
   // Reads until `bytes` are buffered; false at the end of the stream or of the patience.

@@ -8,6 +8,7 @@
 #include "plugin/surroundings.h"
 #include "raw_upstream.h"
 #include "runtime/runtime.h"
+#include "support/deaf_socket.h"
 #include "support/paths.h"
 #include "wire/client.h"
 
@@ -139,11 +140,9 @@ TEST_F(OverSocketsTest, PrivateAddressesAreRefusedUnlessAllowed) {
 }
 
 TEST_F(OverSocketsTest, ADeadUpstreamIsRetriedThenOpensTheBreaker) {
-  RawUpstream server{std::string(ok_reply)};
-  const std::string url = server.url();
-  server.close();
-  bind(url, {{"breaker", map({{"failures", scalar("2")}})},
-             {"retry", map({{"backoff_ms", scalar("1")}})}});
+  const support::DeafSocket deaf;
+  bind(deaf.url(), {{"breaker", map({{"failures", scalar("2")}})},
+                    {"retry", map({{"backoff_ms", scalar("1")}})}});
   for (int round = 0; round < 2; ++round) {
     const Done done = execute();
     ASSERT_FALSE(done.ok());
@@ -172,11 +171,15 @@ TEST_F(OverSocketsTest, ARedirectIsPassedOnAndNotFollowed) {
 TEST_F(OverSocketsTest, ASilentUpstreamEndsAtTheDeadline) {
   RawUpstream server{""};
   bind(server.url());
-  const Done done = execute(Deadline::after_ms(100));
-  ASSERT_FALSE(done.ok());
-  EXPECT_EQ(done.error().kind, FailureKind::timeout);
-  EXPECT_TRUE(done.error().maybe_sent);
-  EXPECT_EQ(reply_.heads, 0);
+  // A busy machine may take longer than a call has to send anything.
+  for (int timeout_ms = 100;; timeout_ms *= 2) {
+    ASSERT_LT(timeout_ms, 30'000);
+    const Done done = execute(Deadline::after_ms(timeout_ms));
+    ASSERT_FALSE(done.ok());
+    EXPECT_EQ(done.error().kind, FailureKind::timeout);
+    EXPECT_EQ(reply_.heads, 0);
+    if (done.error().maybe_sent) break;
+  }
 }
 
 TEST_F(OverSocketsTest, ABodyThatEndsEarlyIsAFailureAfterTheHead) {

@@ -32,18 +32,15 @@ class RawUpstream {
     port_ = ntohs(address.sin_port);
     thread_ = std::thread([this] { serve(); });
   }
-  ~RawUpstream() { close(); }
-  RawUpstream(const RawUpstream&) = delete;
-  RawUpstream& operator=(const RawUpstream&) = delete;
-
-  // Nobody listens there afterwards.
-  void close() {
-    if (!thread_.joinable()) return;
+  ~RawUpstream() {
     ::shutdown(listener_, SHUT_RDWR);
     thread_.join();
     for (const int connection : silent_) ::close(connection);
     ::close(listener_);
   }
+  RawUpstream(const RawUpstream&) = delete;
+  RawUpstream& operator=(const RawUpstream&) = delete;
+
   [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
   [[nodiscard]] std::vector<std::string> requests() const {
     const std::lock_guard lock(mutex_);
