@@ -87,7 +87,7 @@ class OnLedger : public testing::TestWithParam<storage::Engine> {
   std::string grant(const std::string& account, Credits units, std::int64_t valid_ms);
 
   Result<Hold, base::Error> hold(const std::string& account, Credits units,
-                                 std::int64_t call_ms = 1'000) {
+                                 std::int64_t call_ms = 10'000) {
     return ledger_->hold({account}, units, runtime::Deadline::after_ms(call_ms));
   }
   // What another node asks the store for.
@@ -108,7 +108,10 @@ class OnLedger : public testing::TestWithParam<storage::Engine> {
     const auto answer = hold(account, units);
     return answer ? base::ErrorCode::gateway_internal : answer.error().code;
   }
-  // Polls until `done`, without a fixed pause being relied upon; false after ten seconds.
+  static runtime::Deadline soon() { return runtime::Deadline::after_ms(10'000); }
+  // How long the quickest of several refusals with that code takes: a busy machine delays some.
+  std::int64_t quickest_refusal_ns(const std::string& account, base::ErrorCode code);
+  // Polls until `done`, without a fixed pause being relied upon; false after a minute.
   static bool eventually(const std::function<bool()>& done);
   static UsageFact fact_of(const std::string& account, const std::string& message, bool charged);
 

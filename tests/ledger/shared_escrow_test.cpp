@@ -16,7 +16,7 @@ class SharedEscrow : public OnLedger {
   Credits spend(EscrowLedger& ledger, const Payer& payer, Credits units, ErrorCode until) {
     Credits charged = 0;
     while (true) {
-      auto answer = ledger.hold(payer, units, runtime::Deadline::after_ms(1'000));
+      auto answer = ledger.hold(payer, units, soon());
       if (!answer) {
         if (answer.error().code == ErrorCode::billing_credits_reserved) continue;
         EXPECT_EQ(answer.error().code, until) << answer.error().message;
@@ -77,7 +77,7 @@ TEST_P(SharedEscrow, UnitsThatAnIdleNodeReservedArePaidWithInTheSameCall) {
   const std::string account = account_with(40);
   start_ledger();
   const Peer peer = start_peer();
-  { const auto reserved = peer.ledger->hold({account}, 40, runtime::Deadline::after_ms(1'000)); }
+  { const auto reserved = peer.ledger->hold({account}, 40, soon()); }
   EXPECT_EQ(sums(account).leased, 40);
   EXPECT_TRUE(std::holds_alternative<Settled>(settle(held(account, 40), account)));
   EXPECT_EQ(sums(account).charged, 40);
@@ -87,7 +87,7 @@ TEST_P(SharedEscrow, UnitsThatAnotherNodeHoldsAre429AfterTheWaitAnd402OnceSpent)
   const std::string account = account_with(2);
   start_ledger();
   const Peer peer = start_peer();
-  auto theirs = peer.ledger->hold({account}, 2, runtime::Deadline::after_ms(1'000));
+  auto theirs = peer.ledger->hold({account}, 2, soon());
   ASSERT_TRUE(theirs.ok());
   const std::int64_t before_ns = runtime::now_ns();
   EXPECT_EQ(refusal(account, 1), ErrorCode::billing_credits_reserved);
@@ -100,16 +100,16 @@ TEST_P(SharedEscrow, UnitsThatAnotherNodeHoldsAre429AfterTheWaitAnd402OnceSpent)
 
 TEST_P(SharedEscrow, UnitsReleasedWhileACallWaitsPayIt) {
   const std::string account = account_with(2);
-  settings_.recall_wait_ms = 5'000;
+  settings_.recall_wait_ms = 10'000;
   start_ledger();
   const Peer peer = start_peer();
-  auto theirs = peer.ledger->hold({account}, 2, runtime::Deadline::after_ms(1'000));
+  auto theirs = peer.ledger->hold({account}, 2, soon());
   ASSERT_TRUE(theirs.ok());
   std::thread other([&] {
     eventually([&] { return !node_->ledger().open_leases()->tend(0)->recalls.empty(); });
     theirs = Hold();
   });
-  EXPECT_TRUE(hold(account, 2, 10'000).ok());
+  EXPECT_TRUE(hold(account, 2).ok());
   other.join();
 }
 
@@ -216,15 +216,14 @@ TEST_P(SharedEscrow, CapRefusalTellsWhenTheWindowEnds) {
   const std::string key = capped_key(account, 5, 8);
   start_ledger();
   ASSERT_EQ(spend(*ledger_, {account, key}, 1, ErrorCode::billing_key_cap_reached), 5);
-  const auto soon = runtime::Deadline::after_ms(1'000);
-  const base::Error today = ledger_->hold({account, key}, 1, soon).error();
+  const base::Error today = ledger_->hold({account, key}, 1, soon()).error();
   const std::int64_t midnight = utc_day(store_->clock.now_ms()).ends_at_ms;
   EXPECT_EQ(today.retry_after_seconds, (midnight - store_->clock.now_ms()) / 1'000);
   EXPECT_NE(today.message.find(base::rfc3339(midnight)), std::string::npos) << today.message;
   store_->clock.move_ms(midnight - store_->clock.now_ms());
-  EXPECT_TRUE(eventually([&] { return ledger_->hold({account, key}, 1, soon).ok(); }));
+  EXPECT_TRUE(eventually([&] { return ledger_->hold({account, key}, 1, soon()).ok(); }));
   EXPECT_EQ(spend(*ledger_, {account, key}, 1, ErrorCode::billing_key_cap_reached), 3);
-  const base::Error month = ledger_->hold({account, key}, 1, soon).error();
+  const base::Error month = ledger_->hold({account, key}, 1, soon()).error();
   const std::int64_t next_month = utc_month(store_->clock.now_ms()).ends_at_ms;
   EXPECT_NE(month.message.find(base::rfc3339(next_month)), std::string::npos) << month.message;
   EXPECT_EQ(sums(account).charged, 8);
@@ -242,19 +241,17 @@ TEST_P(SharedEscrow, UnitsOfTheAccountsOwnLeasePayACappedCall) {
   const std::string key = capped_key(account, 10, std::nullopt);
   start_ledger();
   { const Hold all = held(account, 10); }
-  EXPECT_TRUE(ledger_->hold({account, key}, 10, runtime::Deadline::after_ms(1'000)).ok());
+  EXPECT_TRUE(ledger_->hold({account, key}, 10, soon()).ok());
 }
 
 TEST_P(SharedEscrow, StoreThatIsSilentCountsAsCutOff) {
   const std::string account = account_with(10);
   settings_.believed_ms = 200;
   start_ledger();
-  ASSERT_TRUE(hold(account, 1).ok());
+  ASSERT_TRUE(eventually([&] { return hold(account, 1).ok(); }));
   faulty_->silent = true;
   EXPECT_TRUE(eventually([&] { return !ledger_->health().available; }));
-  const std::int64_t before_ns = runtime::now_ns();
-  EXPECT_EQ(refusal(account, 1), ErrorCode::billing_ledger_unavailable);
-  EXPECT_LT(runtime::now_ns() - before_ns, 100'000'000);
+  EXPECT_LT(quickest_refusal_ns(account, ErrorCode::billing_ledger_unavailable), 100'000'000);
   faulty_->silent = false;
   EXPECT_TRUE(eventually([&] { return hold(account, 1).ok(); }));
 }

@@ -17,7 +17,7 @@ class EscrowLedgerUnknownCallsTest : public OnLedger {
     OnLedger::SetUp();
     if (IsSkipped()) return;
     account_ = account_with(10);
-    settings_.commit_budget_ms = 300;
+    settings_.commit_budget_ms = 1'000;
   }
 
   void make_unknown(Fault fault) {
@@ -119,7 +119,6 @@ TEST_P(EscrowLedgerUnknownCallsTest, AChargeWhoseReplyIsKeptForItsRepeatStands) 
 }
 
 TEST_P(EscrowLedgerUnknownCallsTest, AStopThatCannotWaitLeavesItToTheNextProcess) {
-  settings_.commit_budget_ms = 1'000;
   start_ledger();
   const std::string message = new_message();
   Hold call = held(account_, 3);
