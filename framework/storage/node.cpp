@@ -1,5 +1,6 @@
 #include "storage/node.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "storage/checkpointer.h"
@@ -9,6 +10,16 @@
 
 namespace turnpike::storage {
 namespace {
+
+// A gateway that commits without a pause leaves the file free for moments only, and SQLite does not
+// queue for it: an operator's command tries for longer, since nobody's call waits for it.
+Settings settings_for(Role role, Settings settings) {
+  constexpr std::uint32_t tool_busy_timeout_ms = 30'000;
+  if (role == Role::tool) {
+    settings.busy_timeout_ms = std::max(settings.busy_timeout_ms, tool_busy_timeout_ms);
+  }
+  return settings;
+}
 
 bool has_checkpointer(const Settings& settings, Role role) {
   return role == Role::gateway && settings.engine == Engine::sqlite;
@@ -26,7 +37,7 @@ class OpenNode final : public Node {
       : data_dir_(role == Role::gateway
                       ? std::make_unique<DataDir>(settings.data_dir, sources.random)
                       : nullptr),
-        database_(settings, prelude_of(settings, role)),
+        database_(settings_for(role, settings), prelude_of(settings, role)),
         context_{database_, sources.clock, sources.random, sources.time, sources.log},
         accounts_(make_account_store(context_)),
         keys_(make_key_store(context_)),

@@ -60,13 +60,10 @@ constexpr int account_count = 2;
 constexpr std::int64_t patience_ms = 60'000;  // a slow machine is not an outage
 constexpr int tries_max = 250;  // of a call whose units another node has to give back first
 
-// Processes die here, machines do not: nothing waits for the disk. Nor is a slow machine an outage.
+// Processes die here, machines do not: nothing waits for the disk.
 storage::Settings bed_settings() {
-  storage::Settings settings;
+  storage::Settings settings = support::patient_settings(1);
   settings.is_durability_relaxed = true;
-  settings.sessions = 1;
-  settings.session_wait_ms = settings.statement_timeout_ms = settings.busy_timeout_ms = patience_ms;
-  settings.connect_timeout_s = patience_ms / 1'000;
   return settings;
 }
 

@@ -33,8 +33,7 @@ class Pitfall : public testing::TestWithParam<Engine> {
     settings_.engine = GetParam();
     settings_.data_dir = directory_.path();
     settings_.sessions = 2;
-    settings_.session_wait_ms = 200;
-    settings_.busy_timeout_ms = 300;
+    settings_.session_wait_ms = settings_.busy_timeout_ms = 20'000;
     if (GetParam() == Engine::postgres) {
       settings_.postgres_url = support::shared_postgres()->new_schema();
     }
@@ -46,6 +45,13 @@ class Pitfall : public testing::TestWithParam<Engine> {
   std::int64_t rows() {
     return database_->with(
         [](Connection& connection) { return connection.run(count_rows).number(0, 0); });
+  }
+  // With little patience of its own.
+  Settings hurried() const {
+    Settings hurried = settings_;
+    hurried.session_wait_ms = 200;
+    hurried.busy_timeout_ms = 300;
+    return hurried;
   }
   std::unique_ptr<Transaction> begin(Connection& connection) {
     return std::make_unique<Transaction>(connection, Transaction::Kind::write, database_->writer());
@@ -113,10 +119,11 @@ TEST_P(Pitfall, SumsAreExactBeyondADouble) {
 
 TEST_P(Pitfall, ExhaustedPoolWaitsAndThenSaysSo) {
   std::atomic<bool> is_free = false;
-  database_->with([&](Connection&) {
-    database_->with([&](Connection&) {
+  Database hurried_database(hurried());
+  hurried_database.with([&](Connection&) {
+    hurried_database.with([&](Connection&) {
       const auto began = std::chrono::steady_clock::now();
-      EXPECT_THROW(database_->with([](Connection&) { return 0; }), StoreError);
+      EXPECT_THROW(hurried_database.with([](Connection&) { return 0; }), StoreError);
       EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(190));
     });
   });
@@ -147,7 +154,7 @@ TEST_P(SqlitePitfall, SessionsAreDurableAndPatientForAShortTime) {
   EXPECT_EQ(connection->query_once("PRAGMA journal_mode", "t").text(0, 0), "wal");
   EXPECT_EQ(connection->query_once("PRAGMA synchronous", "i").number(0, 0), 2);  // FULL
   EXPECT_EQ(connection->query_once("PRAGMA foreign_keys", "i").number(0, 0), 1);
-  EXPECT_EQ(connection->query_once("PRAGMA busy_timeout", "i").number(0, 0), 300);
+  EXPECT_EQ(connection->query_once("PRAGMA busy_timeout", "i").number(0, 0), 20'000);
 }
 
 TEST_P(SqlitePitfall, RelaxedSessionsDoNotWaitForTheDisk) {
@@ -161,12 +168,9 @@ TEST_P(SqlitePitfall, RelaxedSessionsDoNotWaitForTheDisk) {
 
 // A deferred transaction that read first would fail at once here.
 TEST_P(SqlitePitfall, WriteTransactionThatReadsFirstMeetsNoUpgradeFailure) {
-  Settings patient = settings_;
-  patient.busy_timeout_ms = 20'000;
-  const Database shared(patient);
   std::atomic<int> failures = 0;
   const auto add = [&](std::int64_t from) {
-    const auto connection = shared.connect();
+    const auto connection = database_->connect();
     std::mutex not_shared;  // as another process, which does not queue at our writer lock
     for (std::int64_t turn = 0; turn < 100; ++turn) {
       try {
@@ -191,11 +195,25 @@ TEST_P(SqlitePitfall, WriterInAnotherProcessIsWaitedForOnlyShortly) {
   const auto blocker = database_->connect();
   std::mutex not_shared;
   Transaction open(*blocker, Transaction::Kind::write, not_shared);
+  Database hurried_database(hurried());
   const auto began = std::chrono::steady_clock::now();
-  EXPECT_THROW(
-      database_->write([](Transaction& transaction) { return transaction.run(count_rows).size(); }),
-      StoreError);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  EXPECT_THROW(hurried_database.write(
+                   [](Transaction& transaction) { return transaction.run(count_rows).size(); }),
+               StoreError);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15));
+}
+
+TEST_P(SqlitePitfall, ToolsWaitForTheFileThatAGatewayKeepsBusy) {
+  const support::TestStore store(Engine::sqlite, hurried());
+  const auto gateway = store.open();
+  const auto tool = store.open(Role::tool);
+  Database direct(store.settings());
+  const auto blocker = direct.connect();
+  auto open = std::make_unique<Transaction>(*blocker, Transaction::Kind::write, direct.writer());
+  std::thread command([&] { EXPECT_TRUE(tool->accounts().create("by the tool").ok()); });
+  EXPECT_FALSE(gateway->accounts().create("by the gateway").ok());
+  open.reset();
+  command.join();
 }
 
 TEST_P(SqlitePitfall, StatementPreparedOnceFollowsTheSchema) {
@@ -338,8 +356,8 @@ class PostgresRestart : public testing::Test {
       GTEST_SKIP() << why;
     }
     server_ = std::make_unique<support::Postgres>();
+    settings_ = support::patient_settings(4);
     settings_.engine = Engine::postgres;
-    settings_.sessions = 4;
     settings_.postgres_url = server_->new_schema();
     database_ = std::make_unique<Database>(settings_);
     database_->with([](Connection& connection) {

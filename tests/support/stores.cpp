@@ -5,8 +5,17 @@
 
 namespace turnpike::support {
 
+storage::Settings patient_settings(std::uint32_t sessions) {
+  constexpr std::uint32_t patience_ms = 60'000;
+  storage::Settings settings;
+  settings.sessions = sessions;
+  settings.session_wait_ms = settings.statement_timeout_ms = settings.busy_timeout_ms = patience_ms;
+  settings.connect_timeout_s = patience_ms / 1'000;
+  return settings;
+}
+
 TestStore::TestStore(storage::Engine engine, std::uint32_t sessions)
-    : TestStore(engine, storage::Settings{.sessions = sessions}) {}
+    : TestStore(engine, patient_settings(sessions)) {}
 
 TestStore::TestStore(storage::Engine engine, const storage::Settings& settings)
     : settings_(settings) {

@@ -46,9 +46,13 @@ class SeededRandom final : public Random {
   std::mt19937_64 engine_;
 };
 
+// Settings under which a slow machine is not an outage.
+storage::Settings patient_settings(std::uint32_t sessions);
+
 class TestStore {
  public:
-  // Throws std::runtime_error. REQUIRES: shared_postgres() for Engine::postgres.
+  // patient_settings(). Throws std::runtime_error. REQUIRES: shared_postgres() for
+  // Engine::postgres.
   explicit TestStore(storage::Engine engine, std::uint32_t sessions = 2);
   // With settings of the test's own, except where the database is.
   TestStore(storage::Engine engine, const storage::Settings& settings);
