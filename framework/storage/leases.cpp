@@ -8,6 +8,7 @@
 #include "ledger/draw.h"
 #include "storage/charges.h"
 #include "storage/key_windows.h"
+#include "storage/row_text.h"
 
 namespace turnpike::storage {
 namespace {
@@ -45,6 +46,10 @@ constexpr Query grant_lease{
     " settle_until = CASE WHEN lease.settle_until > excluded.settle_until"
     " THEN lease.settle_until ELSE excluded.settle_until END"
     " RETURNING id, epoch, granted - settled AS unsettled",
+    "iii"};
+// The three steps of every draw in one round trip.
+constexpr Query call_grant_leases{
+    "SELECT lease_id, lease_epoch, unsettled FROM grant_leases_v1($1, $2, $3, $4, $5::json)",
     "iii"};
 constexpr Query select_unsettled{
     "SELECT granted - settled AS unsettled FROM lease_now WHERE id = $1", "i"};
@@ -155,13 +160,49 @@ class Acquisition {
   Acquisition(const Context& context, Transaction& transaction, const LeaseOwner& owner,
               std::span<const LeaseRequest> requests)
       : transaction_(transaction),
+        engine_(context.database.engine()),
         owner_(owner),
         now_ms_(ledger_now_ms(context, transaction)),
         epoch_(transaction.run(select_epoch).number(0, 0)),
-        drawables_(drawables(transaction, context.database.engine(), requests, now_ms_)),
+        drawables_(drawables(transaction, engine_, requests, now_ms_)),
         windows_(transaction, requests, now_ms_) {}
 
-  LeaseAnswer answer(const LeaseRequest& request) {
+  std::vector<LeaseAnswer> answer(std::span<const LeaseRequest> requests) {
+    std::vector<bool> is_short;
+    for (const LeaseRequest& request : requests) is_short.push_back(!plan(request));
+    std::vector<LeaseAnswer> answers(requests.size());
+    const std::vector<Booked> booked = engine_ == Engine::sqlite ? book_each() : book_all();
+    for (std::size_t at = 0; at < draws_.size(); ++at) {
+      const std::size_t request = static_cast<std::size_t>(draws_[at].request - requests.data());
+      answers[request].grants.push_back(grant(draws_[at], booked[at]));
+    }
+    for (std::size_t at = 0; at < requests.size(); ++at) {
+      for (const ledger::LeaseReturn& lease : requests[at].renews) {
+        renew(requests[at], lease, answers[at]);
+      }
+      if (is_short[at]) answers[at].shortage = shortage(requests[at]);
+    }
+    return answers;
+  }
+
+ private:
+  // Units of an allocation that become a lease, or part of one.
+  struct LeaseDraw {
+    const LeaseRequest* request = nullptr;
+    const Drawable* from = nullptr;
+    Credits units = 0;
+    std::int64_t day = 0;
+    std::int64_t hold_until_ms = 0;
+    std::int64_t settle_until_ms = 0;
+  };
+  struct Booked {
+    std::int64_t lease_id = 0;
+    std::int64_t epoch = 0;
+    Credits unsettled = 0;
+  };
+
+  // False: not all its calls are paid.
+  bool plan(const LeaseRequest& request) {
     const std::span<Drawable> from = of_account(drawables_, request.account_id);
     Credits untaken = 0;
     for (const Drawable& each : from) untaken += each.remaining;
@@ -171,39 +212,75 @@ class Acquisition {
     // While calls wait for others to give units back, nobody takes more than it needs.
     const Credits units = ledger::lease_units(std::max<Credits>(0, paid - request.free),
                                               paid < asked ? 0 : request.wanted, untaken);
-    LeaseAnswer answer;
+    const std::int64_t day = windows_.day(request.key_id);
     for (const ledger::Draw& draw : ledger::plan_draws(from, units)) {
-      answer.grants.push_back(grant(request, from[draw.index], draw.units));
-      from[draw.index].remaining -= draw.units;  // for a second request of the same account
+      Drawable& allocation = from[draw.index];
+      allocation.remaining -= draw.units;  // for a second request of the same account
+      draws_.push_back({&request, &allocation, draw.units, day,
+                        hold_until(request, allocation.expires_at_ms, day, now_ms_),
+                        now_ms_ + request.settle_ms});
     }
     windows_.take(request.key_id, units);
-    for (const ledger::LeaseReturn& lease : request.renews) renew(request, lease, answer);
-    if (paid < asked) answer.shortage = shortage(request);
-    return answer;
+    return paid == asked;
   }
 
- private:
-  LeaseGrant grant(const LeaseRequest& request, const Drawable& from, Credits units) {
-    if (transaction_.run(take_units, {units, from.allocation_id}).empty()) {
-      throw StoreError(StoreError::Kind::unavailable, "an allocation changed while it was locked");
+  std::vector<Booked> book_each() {
+    std::vector<Booked> booked;
+    for (const LeaseDraw& draw : draws_) {
+      const Drawable& from = *draw.from;
+      if (transaction_.run(take_units, {draw.units, from.allocation_id}).empty()) {
+        throw StoreError(StoreError::Kind::unavailable,
+                         "an allocation changed while it was locked");
+      }
+      const Rows lease =
+          transaction_.run(grant_lease, {from.allocation_id, from.account_id, owner_.incarnation,
+                                         owner_.purpose, draw.request->key_id, draw.day, epoch_,
+                                         draw.units, draw.hold_until_ms, draw.settle_until_ms});
+      transaction_.run(insert_posting, {now_ms_, from.account_id, from.allocation_id,
+                                        lease.number(0, 0), "available", "escrow", draw.units});
+      booked.push_back({lease.number(0, 0), lease.number(0, 1), lease.number(0, 2)});
     }
-    const std::int64_t day = windows_.day(request.key_id);
-    const std::int64_t holds = hold_until(request, from.expires_at_ms, day, now_ms_);
-    const std::int64_t settles = now_ms_ + request.settle_ms;
-    const Rows lease = transaction_.run(
-        grant_lease, {from.allocation_id, from.account_id, owner_.incarnation, owner_.purpose,
-                      request.key_id, day, epoch_, units, holds, settles});
-    const std::int64_t lease_id = lease.number(0, 0);
-    Credits unsettled = lease.number(0, 2);
-    if (unsettled != units &&
-        std::find(request.known.begin(), request.known.end(), lease_id) == request.known.end()) {
-      unsettled = transaction_.run(select_unsettled, {lease_id}).number(0, 0);
+    return booked;
+  }
+
+  std::vector<Booked> book_all() {
+    if (draws_.empty()) return {};
+    std::string text = "[";
+    for (const LeaseDraw& draw : draws_) {
+      RowText row(text);
+      row.add('a', draw.from->allocation_id);
+      row.add('c', draw.from->account_id);
+      row.add('k', draw.request->key_id);
+      row.add('d', draw.day);
+      row.add('u', draw.units);
+      row.add('h', draw.hold_until_ms);
+      row.add('s', draw.settle_until_ms);
     }
-    transaction_.run(insert_posting, {now_ms_, from.account_id, from.allocation_id, lease_id,
-                                      "available", "escrow", units});
-    return {lease_id,           lease.number(0, 1), from.allocation_id,
-            from.created_at_ms, from.expires_at_ms, units,
-            unsettled,          holds - now_ms_,    settles - now_ms_};
+    close_array(text);
+    const Rows leases = transaction_.run(
+        call_grant_leases, {now_ms_, owner_.incarnation, owner_.purpose, epoch_, text});
+    std::vector<Booked> booked;
+    for (std::size_t row = 0; row < leases.size(); ++row) {
+      booked.push_back({leases.number(row, 0), leases.number(row, 1), leases.number(row, 2)});
+    }
+    return booked;
+  }
+
+  LeaseGrant grant(const LeaseDraw& draw, Booked booked) {
+    const std::vector<std::int64_t>& known = draw.request->known;
+    if (booked.unsettled != draw.units &&
+        std::find(known.begin(), known.end(), booked.lease_id) == known.end()) {
+      booked.unsettled = transaction_.run(select_unsettled, {booked.lease_id}).number(0, 0);
+    }
+    return {booked.lease_id,
+            booked.epoch,
+            draw.from->allocation_id,
+            draw.from->created_at_ms,
+            draw.from->expires_at_ms,
+            draw.units,
+            booked.unsettled,
+            draw.hold_until_ms - now_ms_,
+            draw.settle_until_ms - now_ms_};
   }
 
   void renew(const LeaseRequest& request, const ledger::LeaseReturn& lease, LeaseAnswer& answer) {
@@ -227,11 +304,13 @@ class Acquisition {
   }
 
   Transaction& transaction_;
+  const Engine engine_;
   const LeaseOwner& owner_;
   const std::int64_t now_ms_;
   const std::int64_t epoch_;
   std::vector<Drawable> drawables_;
   KeyWindows windows_;
+  std::vector<LeaseDraw> draws_;
 };
 
 // Units that come back from leases: to their allocation, or to `voided` when it is withdrawn.
@@ -287,11 +366,7 @@ class Returning {
 std::vector<LeaseAnswer> acquire_leases(const Context& context, Transaction& transaction,
                                         const LeaseOwner& owner,
                                         std::span<const LeaseRequest> requests) {
-  Acquisition acquisition(context, transaction, owner, requests);
-  std::vector<LeaseAnswer> answers;
-  answers.reserve(requests.size());
-  for (const LeaseRequest& request : requests) answers.push_back(acquisition.answer(request));
-  return answers;
+  return Acquisition(context, transaction, owner, requests).answer(requests);
 }
 
 std::uint32_t close_leases(Transaction& transaction, std::span<const ledger::LeaseReturn> leases,

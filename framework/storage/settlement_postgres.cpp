@@ -6,7 +6,7 @@ namespace turnpike::storage {
 namespace {
 
 constexpr Query call_settle{
-    "SELECT settle_v4($1, $2, $3, $4, $5, $6, $7, $8::json, NULLIF($9::text, '')::json,"
+    "SELECT settle_v5($1, $2, $3, $4, $5, $6, $7, $8::json, NULLIF($9::text, '')::json,"
     " NULLIF($10::text, '')::json) AS answer",
     "t"};
 constexpr Query insert_tombstone{

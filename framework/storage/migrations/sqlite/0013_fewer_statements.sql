@@ -1,0 +1,2 @@
+-- min_reader: 12
+-- Nothing: SQLite is asked without round trips.
