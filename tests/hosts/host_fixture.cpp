@@ -258,7 +258,7 @@ void HostFixture::TearDown() {
   if (server_) server_->drain(std::chrono::milliseconds(2'000));
   server_.reset();
   if (runtime_) {
-    runtime_->stop(runtime::Deadline::after_ms(2'000), runtime::Deadline::after_ms(10'000));
+    runtime_->stop(runtime::Deadline::after_ms(2'000), runtime::Deadline::never());
   }
   host_.reset();
   runtime_.reset();

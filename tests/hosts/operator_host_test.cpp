@@ -58,7 +58,7 @@ class OperatorHostTest : public testing::Test {
   void TearDown() override {
     if (server_) server_->drain(std::chrono::milliseconds(2'000));
     server_.reset();
-    runtime_->stop(runtime::Deadline::after_ms(2'000), runtime::Deadline::after_ms(10'000));
+    runtime_->stop(runtime::Deadline::after_ms(2'000), runtime::Deadline::never());
   }
 
   void charge(const std::string& message, ledger::Credits units) {

@@ -21,7 +21,7 @@ namespace turnpike::records {
 
 class TestCall final : public Call {
  public:
-  explicit TestCall(std::int64_t wait_ms = 30'000)
+  explicit TestCall(std::int64_t wait_ms = 120'000)
       : deadline_ns_(runtime::Deadline::after_ms(wait_ms).ns) {}
   [[nodiscard]] std::string_view request_id() const noexcept override { return "request"; }
   [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return deadline_ns_; }
