@@ -101,12 +101,14 @@ class Postgres:
 
 
 class Redis:
-    """A throw-away Redis on a port that was free, without a file."""
+    """A throw-away Redis on a free port, without a file."""
 
     def __init__(self):
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            port = listener.getsockname()[1]
+        # Bound by both, which is allowed where neither listens yet, so that nobody else is given it.
+        self.reserved = socket.socket()
+        self.reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.reserved.bind(("127.0.0.1", 0))
+        port = self.reserved.getsockname()[1]
         self.url = f"redis://127.0.0.1:{port}"
         self.process = subprocess.Popen(
             ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "",
@@ -120,6 +122,7 @@ class Redis:
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
+        self.reserved.close()
 
 
 class Gateway:

@@ -250,6 +250,15 @@ class GatewaySemantics:
 
     def begin_large_call(self, path="/brief/12000000"):
         """A connection on which a reply has begun that fits into no socket's buffers."""
+        for _ in range(20):
+            connection, head, body = self.try_large_call(path)
+            if not head.startswith(b"HTTP/1.1 504"):  # a busy machine was late, which costs nothing
+                break
+            connection.close()
+        self.assertTrue(head.startswith(b"HTTP/1.1 200"), head)
+        return connection, len(body)
+
+    def try_large_call(self, path):
         connection = socket.socket()
         connection.settimeout(60)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 131072)
@@ -260,8 +269,7 @@ class GatewaySemantics:
         while b"\r\n\r\n" not in received:
             received += connection.recv(4096)
         head, _, body = received.partition(b"\r\n\r\n")
-        self.assertTrue(head.startswith(b"HTTP/1.1 200"), head)
-        return connection, len(body)
+        return connection, head, body
 
     def test_a_slow_reader_gets_a_large_reply_whole_long_after_the_deadline(self):
         before = self.balance()
