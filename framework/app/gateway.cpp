@@ -390,6 +390,7 @@ Result<Unit, std::string> Gateway::make_generations() {
                            config_.heavy_transfer_wait_ms});
   parts_->executions.emplace(
       hosts::mcp::Executions::Parts{.backend = *parts_->backend,
+                                    .authenticator = *parts_->authenticator,
                                     .build = build_info(config_),
                                     .api_url = parts_->urls.api,
                                     .payment_url = parts_->urls.mcp + "/x402",
@@ -438,8 +439,8 @@ Result<Unit, std::string> Gateway::make_hosts() {
                                   .cursor_key = parts_->cursor_key});
   parts_->mcp = std::make_unique<hosts::mcp::McpHost>(
       hosts::mcp::McpHostParts{*parts_->backend, *parts_->discovery, *parts_->features,
-                               *parts_->executions, *parts_->authenticator, *parts_->runtime,
-                               parts_->clock, parts_->random, *parts_->access_log},
+                               *parts_->executions, *parts_->runtime, parts_->clock, parts_->random,
+                               *parts_->access_log},
       hosts::mcp::McpHostSettings{.access = {.base_url = parts_->urls.mcp,
                                              .bound_address = parts_->mcp_address,
                                              .hosts = config_.mcp.allowed_hosts,

@@ -72,16 +72,17 @@ int run(std::int64_t lifetime_ms) {
   const tests::RequestState state(clock, std::string(32, 'k'), lifetime_ms);
   const tests::SuiteFeatures suite(state);
   const hosts::mcp::Executions executions({.backend = backend,
+                                           .authenticator = authenticator,
                                            .build = {},
                                            .api_url = url,
                                            .payment_url = url + "/x402",
                                            .resource_metadata = "",
                                            .reply_bytes_max = 1024});
   const hosts::Discovery discovery({.urls = {.mcp = url}, .release = "0.0.0"});
-  hosts::mcp::McpHost host({backend, discovery, suite.features(), executions, authenticator,
-                            runtime, clock, random, access_log},
-                           {.access = {.base_url = url, .bound_address = bound->address},
-                            .build = {"0.0.0", "unknown", "test"}});
+  hosts::mcp::McpHost host(
+      {backend, discovery, suite.features(), executions, runtime, clock, random, access_log},
+      {.access = {.base_url = url, .bound_address = bound->address},
+       .build = {"0.0.0", "unknown", "test"}});
   const auto started = server->start({{.name = "mcp", .address = "127.0.0.1:0", .handler = &host}});
   if (!started.ok()) {
     std::cerr << started.error() << '\n';

@@ -22,13 +22,6 @@ constexpr CorsHeaders cors_headers = {
         "Access-Control-Expose-Headers, Authorization, Content-Type, Idempotency-Key, "
         "If-None-Match, PAYMENT-SIGNATURE, X-Request-Id"};
 
-base::Error make_error(base::ErrorCode code, std::string message) {
-  base::Error error;
-  error.code = code;
-  error.message = std::move(message);
-  return error;
-}
-
 }  // namespace
 
 ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
@@ -61,37 +54,36 @@ void ApiHost::dispatch(Turn& turn) {
   const std::string_view method = turn.request.method();
   if (method == "OPTIONS") return preflight(turn, routed.endpoint);
   if (!turn.header_problem().empty()) {
-    base::Error error = make_error(base::ErrorCode::request_malformed,
-                                   "A header field is not in its form, or comes twice.");
-    error.fields.push_back({"header." + turn.header_problem(), "it is not valid, or comes twice",
-                            "Send it once; an Idempotency-Key has 1 to 255 visible characters."});
-    turn.refuse(error);
+    turn.refuse({base::ErrorCode::request_malformed,
+                 "A header field is not in its form, or comes twice.",
+                 0,
+                 {{"header." + turn.header_problem(), "it is not valid, or comes twice",
+                   "Send it once; an Idempotency-Key has 1 to 255 visible characters."}}});
     return;
   }
   if (routed.endpoint == Endpoint::gateway) return call(turn);
   if (routed.endpoint == Endpoint::none) {
-    turn.refuse(make_error(base::ErrorCode::request_not_found,
-                           "There is nothing at this path; /openapi.json lists what there is."));
+    turn.refuse({base::ErrorCode::request_not_found,
+                 "There is nothing at this path; /openapi.json lists what there is."});
     return;
   }
   const std::string_view allowed = allowed_methods(routed.endpoint);
   const bool answers_head = allowed.find("HEAD") != allowed.npos;
   if (method != "GET" && !(method == "HEAD" && answers_head)) {
-    turn.refuse(make_error(base::ErrorCode::request_method_not_allowed,
-                           "This route does not answer this method."),
-                {.allow = allowed});
+    turn.refuse(
+        {base::ErrorCode::request_method_not_allowed, "This route does not answer this method."},
+        {.allow = allowed});
     return;
   }
   if (turn.request.has_body()) {
-    turn.refuse(
-        make_error(base::ErrorCode::request_body_not_allowed, "This route takes no request body."));
+    turn.refuse({base::ErrorCode::request_body_not_allowed, "This route takes no request body."});
     return;
   }
   std::string parameter(routed.parameter.size(), '\0');
   const auto length = registry::decode_segment(routed.parameter, parameter.data());
   if (!length) {
-    turn.refuse(make_error(base::ErrorCode::request_path_malformed,
-                           "The path holds an escape that is none."));
+    turn.refuse(
+        {base::ErrorCode::request_path_malformed, "The path holds an escape that is none."});
     return;
   }
   parameter.resize(*length);

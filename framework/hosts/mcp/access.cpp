@@ -34,14 +34,6 @@ bool is_same_host(std::string_view one, std::string_view other) noexcept {
   return same_header_name(one, other);  // both are compared as ASCII without case
 }
 
-base::Error refuse(base::ErrorCode code, std::string message, base::FieldProblem problem) {
-  base::Error error;
-  error.code = code;
-  error.message = std::move(message);
-  error.fields.push_back(std::move(problem));
-  return error;
-}
-
 }  // namespace
 
 Access::Access(const AccessSettings& settings)
@@ -69,16 +61,19 @@ std::optional<base::Error> Access::refusal(Headers headers) const {
     }
   }
   if (!is_host_allowed) {
-    return refuse(base::ErrorCode::mcp_host_not_allowed,
-                  "This server does not answer to the name in Host.",
-                  {"header.host", "it is none of this server's names",
-                   "Use its public URL; its operator adds names in hosts.mcp.allowed_hosts."});
+    return base::Error{
+        base::ErrorCode::mcp_host_not_allowed,
+        "This server does not answer to the name in Host.",
+        0,
+        {{"header.host", "it is none of this server's names",
+          "Use its public URL; its operator adds names in hosts.mcp.allowed_hosts."}}};
   }
   if (!is_origin_allowed) {
-    return refuse(base::ErrorCode::mcp_origin_not_allowed,
-                  "This server does not answer to pages of this origin.",
-                  {"header.origin", "it is not allowed here",
-                   "Its operator adds origins in hosts.mcp.allowed_origins."});
+    return base::Error{base::ErrorCode::mcp_origin_not_allowed,
+                       "This server does not answer to pages of this origin.",
+                       0,
+                       {{"header.origin", "it is not allowed here",
+                         "Its operator adds origins in hosts.mcp.allowed_origins."}}};
   }
   return std::nullopt;
 }

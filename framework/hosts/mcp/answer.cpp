@@ -13,6 +13,11 @@ std::string_view trimmed(std::string_view text) noexcept {
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
+// Media types are compared as ASCII without case, as the names of headers are.
+bool is_same_type(std::string_view one, std::string_view other) noexcept {
+  return same_header_name(one, other);
+}
+
 // "q=0", "q=0.000": not acceptable (RFC 9110 section 12.4.2).
 bool is_refused(std::string_view parameters) noexcept {
   while (!parameters.empty()) {
@@ -23,6 +28,26 @@ bool is_refused(std::string_view parameters) noexcept {
     return one.substr(2).find_first_not_of("0.") == one.npos;
   }
   return false;
+}
+
+struct Accepted {
+  bool json = false;
+  bool stream = false;
+};
+
+// One field; several are one list (RFC 9110 section 5.2).
+void read_accept(std::string_view accept, Accepted& accepted) noexcept {
+  while (!accept.empty()) {
+    const std::size_t end = std::min(accept.find(','), accept.size());
+    const std::string_view one = accept.substr(0, end);
+    accept.remove_prefix(std::min(end + 1, accept.size()));
+    const std::size_t type_end = std::min(one.find(';'), one.size());
+    const std::string_view type = trimmed(one.substr(0, type_end));
+    if (is_refused(one.substr(type_end))) continue;
+    accepted.json |= is_same_type(type, "application/json") ||
+                     is_same_type(type, "application/*") || type == "*/*";
+    accepted.stream |= is_same_type(type, "text/event-stream");
+  }
 }
 
 }  // namespace
@@ -81,19 +106,12 @@ std::string as_event(std::string_view json) {
   return event += "\n\n";
 }
 
-bool wants_event_stream(std::string_view accept) noexcept {
-  bool takes_stream = false;
-  while (!accept.empty()) {
-    const std::size_t end = std::min(accept.find(','), accept.size());
-    const std::string_view one = accept.substr(0, end);
-    accept.remove_prefix(std::min(end + 1, accept.size()));
-    const std::size_t type_end = std::min(one.find(';'), one.size());
-    const std::string_view type = trimmed(one.substr(0, type_end));
-    if (is_refused(one.substr(type_end))) continue;
-    if (type == "application/json" || type == "application/*" || type == "*/*") return false;
-    takes_stream = takes_stream || type == "text/event-stream";
+bool wants_event_stream(Headers headers) noexcept {
+  Accepted accepted;
+  for (const HeaderField& field : headers) {
+    if (same_header_name(field.name, "accept")) read_accept(field.value, accepted);
   }
-  return takes_stream;
+  return accepted.stream && !accepted.json;
 }
 
 RpcResult tool_result(std::string_view structured, bool is_error) {

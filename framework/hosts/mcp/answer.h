@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include <turnpike/message.h>
 #include <turnpike/result.h>
 
 #include "hosts/mcp/envelope.h"
@@ -40,8 +41,8 @@ std::string result_text(std::string_view id, Era era, const RpcResult& result,
 // `json` as the one event of a server-sent stream, for clients that take nothing else.
 std::string as_event(std::string_view json);
 
-// What an Accept header wants: JSON, unless it names the event stream and nothing that JSON is.
-bool wants_event_stream(std::string_view accept) noexcept;
+// What the Accept fields want: JSON, unless they name the event stream and nothing that JSON is.
+bool wants_event_stream(Headers headers) noexcept;
 
 // A tool result that says one thing: as structured content, and the same as text for clients that
 // read text alone. `structured` is a JSON object's text.

@@ -13,13 +13,6 @@ constexpr std::string_view allowed_methods(Endpoint endpoint) noexcept {
   return takes_messages(endpoint) ? "POST, OPTIONS" : "GET, HEAD, OPTIONS";
 }
 
-base::Error make_error(base::ErrorCode code, std::string message) {
-  base::Error error;
-  error.code = code;
-  error.message = std::move(message);
-  return error;
-}
-
 void send(Turn& turn, const ServiceDocument& document) {
   turn.send_json(document.status, document.body, "no-store");
 }
@@ -49,11 +42,11 @@ void DocumentRoutes::answer(Turn& turn, Endpoint endpoint) const {
   if (method == "OPTIONS") return preflight(turn, endpoint);
   const bool is_read = method == "GET" || method == "HEAD";
   if (endpoint != Endpoint::none && (takes_messages(endpoint) || !is_read)) {
-    turn.refuse(make_error(base::ErrorCode::request_method_not_allowed,
-                           takes_messages(endpoint)
-                               ? "This endpoint takes MCP messages by POST; it opens no streams."
-                               : "This route does not answer this method."),
-                {.allow = allowed_methods(endpoint)});
+    turn.refuse(
+        {base::ErrorCode::request_method_not_allowed,
+         takes_messages(endpoint) ? "This endpoint takes MCP messages by POST; it opens no streams."
+                                  : "This route does not answer this method."},
+        {.allow = allowed_methods(endpoint)});
     return;
   }
   switch (endpoint) {
@@ -66,8 +59,8 @@ void DocumentRoutes::answer(Turn& turn, Endpoint endpoint) const {
     case Endpoint::well_known:
       return document(turn);
     default:
-      turn.refuse(make_error(base::ErrorCode::request_not_found,
-                             "There is nothing at this path; MCP messages go to /."));
+      turn.refuse({base::ErrorCode::request_not_found,
+                   "There is nothing at this path; MCP messages go to /."});
   }
 }
 
@@ -87,7 +80,7 @@ void DocumentRoutes::document(Turn& turn) const {
     turn.send_public(*found);
     return;
   }
-  turn.refuse(make_error(base::ErrorCode::request_not_found, "There is no such document here."));
+  turn.refuse({base::ErrorCode::request_not_found, "There is no such document here."});
 }
 
 }  // namespace turnpike::hosts::mcp

@@ -114,6 +114,9 @@ std::optional<std::string> decode_header_value(std::string_view value) {
 }
 
 Result<Era, RpcError> read_envelope(const Message& message, Headers headers) {
+  if (!message.params.is_object()) {
+    return refused(RpcCode::invalid_params, R"("params" must be an object.)");
+  }
   const Json* const meta = find(message.params, "_meta");
   if (meta != nullptr && !meta->is_object()) {
     return refused(RpcCode::invalid_params, "params._meta must be an object.");

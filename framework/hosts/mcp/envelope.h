@@ -27,8 +27,9 @@ inline constexpr std::array<std::string_view, 2> legacy_versions = {"2025-11-25"
 inline constexpr const char* version_key = "io.modelcontextprotocol/protocolVersion";
 inline constexpr const char* capabilities_key = "io.modelcontextprotocol/clientCapabilities";
 
-// Errors, all with 400: -32602 (a modern request lacks a member of `_meta`), -32020 (a header is
-// missing, malformed or says something else than the body), -32022 (the version).
+// Errors, all with 400: -32602 (params are no object, or those of a modern request lack a member of
+// `_meta`), -32020 (a header is missing, malformed or says something else than the body), -32022
+// (the version).
 Result<Era, RpcError> read_envelope(const Message& message, Headers headers);
 
 // An argument that a tool wants mirrored as `Mcp-Param-<name>`.

@@ -9,6 +9,7 @@
 #include "base/error_envelope.h"
 #include "base/ids.h"
 #include "base/json_pointer.h"
+#include "base/limits.h"
 #include "exchange/invocation.h"
 #include "exchange/reply.h"
 #include "hosts/status_table.h"
@@ -84,8 +85,6 @@ std::string lower(std::string_view name) {
   return out;
 }
 
-base::Error make_error(ErrorCode code, std::string message) { return {code, std::move(message)}; }
-
 // The header of a payment that came as `_meta` has it: the object itself, or its base64.
 std::optional<std::string> payment_of(const RpcRequest& request) {
   const Json* const payment = request.meta(payment_key);
@@ -133,7 +132,7 @@ class Execution final : public exchange::BodySource,
   }
   [[nodiscard]] Result<std::string_view, base::Error> read(std::uint64_t bytes_max) override {
     if (ask_.body->size() <= bytes_max) return std::string_view(*ask_.body);
-    return make_error(ErrorCode::request_body_too_large, "The body is too long.");
+    return base::Error{ErrorCode::request_body_too_large, "The body is too long."};
   }
 
   // Caller
@@ -324,20 +323,11 @@ Executions::Executions(Parts parts)
 
 Answer Executions::run(const RpcRequest& request, const RouteAsk& ask) const {
   if (auto document = run_service_document(request, ask)) return *std::move(document);
-  if (request.door == Door::account && has_payment(request)) {
-    return refused_result(
-        request, has_authorization(request)
-                     ? make_error(ErrorCode::auth_credential_conflict,
-                                  "The request carries an API key and a payment. Send one of them.")
-                     : make_error(ErrorCode::x402_not_payable,
-                                  "This endpoint takes no payments. Send them to " +
-                                      parts_.payment_url + "."));
-  }
+  if (auto refused = refuse_payment(request)) return *std::move(refused);
   if (request.door == Door::account && !has_account_header(request)) {
-    return unauthorized(request,
-                        make_error(ErrorCode::auth_credential_required,
-                                   "Running a route needs an API key: send it as the HTTP header "
-                                   "\"Authorization: Bearer <key>\"."));
+    return unauthorized(request, {ErrorCode::auth_credential_required,
+                                  "Running a route needs an API key: send it as the HTTP header "
+                                  "\"Authorization: Bearer <key>\"."});
   }
   return serve(request, ask);
 }
@@ -355,9 +345,10 @@ std::optional<RpcResult> Executions::run_service_document(const RpcRequest& requ
   } else {
     return std::nullopt;
   }
+  if (auto refused = refuse_public(request)) return refused;
   if (!ask.query.empty() || ask.body) {
-    return refused_result(request, make_error(ErrorCode::request_malformed,
-                                              "This route takes neither a query nor a body."));
+    return refused_result(
+        request, {ErrorCode::request_malformed, "This route takes neither a query nor a body."});
   }
   std::string structured = begin_structured("free_health_executed", document.status);
   append_text(structured, "content_type", json_type);
@@ -379,10 +370,9 @@ Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
   const auto& refusal = execution.refusal();
   if (is_unauthorized(refusal)) {
     if (request.door == Door::account) return unauthorized(request, *refusal);
-    return refused_result(request,
-                          make_error(ErrorCode::x402_not_payable,
-                                     "This call cannot be paid for per call. Run it at the "
-                                     "endpoint that takes API keys."));
+    return refused_result(request, {ErrorCode::x402_not_payable,
+                                    "This call cannot be paid for per call. Run it at the endpoint "
+                                    "that takes API keys."});
   }
   if (refusal && refusal->code == ErrorCode::gateway_upstream_response_too_large) {
     base::Error too_large = *refusal;
@@ -395,9 +385,53 @@ Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
   }
   if (auto result = execution.take_result()) return *std::move(result);
   turn.record.is_whole = false;
+  RpcResult broken =
+      refused_result(request, {served.error.value_or(ErrorCode::gateway_internal),
+                               "The reply broke off before its end, so nothing of it is given."});
+  turn.record.error = served.error;  // a caller who left is no error
+  return broken;
+}
+
+std::optional<RpcResult> Executions::refuse_payment(const RpcRequest& request) const {
+  if (request.door == Door::payment || !has_payment(request)) return std::nullopt;
+  if (has_authorization(request)) {
+    return refused_result(request,
+                          {ErrorCode::auth_credential_conflict,
+                           "The request carries an API key and a payment. Send one of them."});
+  }
   return refused_result(
-      request, make_error(served.error.value_or(ErrorCode::gateway_internal),
-                          "The reply broke off before its end, so nothing of it is given."));
+      request, {ErrorCode::x402_not_payable,
+                "This endpoint takes no payments. Send them to " + parts_.payment_url + "."});
+}
+
+std::optional<base::Error> Executions::credential_problem(const RpcRequest& request) const {
+  constexpr std::string_view scheme = "bearer ";
+  const wire::Request& http = request.turn.request;
+  const auto authorization = http.find("authorization");
+  if (!authorization) return std::nullopt;
+  if (http.count("authorization") != 1) {
+    return base::Error{ErrorCode::auth_credential_conflict,
+                       "Authorization comes more than once. Send exactly one credential."};
+  }
+  if (authorization->size() <= scheme.size() ||
+      !same_header_name(authorization->substr(0, scheme.size()), scheme)) {
+    return base::Error{ErrorCode::auth_credential_invalid,
+                       "The credential is not a valid API key. Send it as \"Authorization: Bearer "
+                       "<key>\"."};
+  }
+  auto principal = parts_.authenticator.authenticate(
+      authorization->substr(scheme.size()),
+      runtime::Deadline::after_ms(base::limits::authentication_timeout_ms));
+  if (principal.ok() || http_status(principal.error().code) != 401) return std::nullopt;
+  return std::move(principal).error();
+}
+
+std::optional<RpcResult> Executions::refuse_public(const RpcRequest& request) const {
+  if (auto refused = refuse_payment(request)) return refused;
+  const auto problem = credential_problem(request);
+  if (!problem) return std::nullopt;
+  return is_unauthorized(problem) ? unauthorized(request, *problem)
+                                  : refused_result(request, *problem);
 }
 
 std::string Executions::www_authenticate(const RpcRequest& request) const {

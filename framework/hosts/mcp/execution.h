@@ -16,6 +16,7 @@
 #include "hosts/mcp/challenge.h"
 #include "hosts/mcp/tool.h"
 #include "hosts/service_documents.h"
+#include "identity/authenticator.h"
 
 namespace turnpike::hosts::mcp {
 
@@ -33,6 +34,7 @@ class Executions {
  public:
   struct Parts {
     Backend& backend;
+    identity::Authenticator& authenticator;
     BuildInfo build;
     std::string api_url;      // of the API host, without a final '/'
     std::string payment_url;  // of the payment door
@@ -43,6 +45,12 @@ class Executions {
 
   [[nodiscard]] Answer run(const RpcRequest& request, const RouteAsk& ask) const;
 
+  // What is wrong with the credential that came where none is needed: what is public is not for one
+  // that is no good, since its owner would never learn of it. None while keys cannot be read.
+  [[nodiscard]] std::optional<base::Error> credential_problem(const RpcRequest& request) const;
+  // Why a tool that runs no route may not answer, for the credentials that came; none: it may.
+  [[nodiscard]] std::optional<RpcResult> refuse_public(const RpcRequest& request) const;
+
   // The challenge to who sent no credential, or one that is no good (mcp.md 7.2, 8).
   [[nodiscard]] std::string www_authenticate(const RpcRequest& request) const;
   // 401 as a tool result: some clients look for the challenge there.
@@ -51,6 +59,7 @@ class Executions {
  private:
   [[nodiscard]] std::optional<RpcResult> run_service_document(const RpcRequest& request,
                                                               const RouteAsk& ask) const;
+  [[nodiscard]] std::optional<RpcResult> refuse_payment(const RpcRequest& request) const;
   [[nodiscard]] Answer serve(const RpcRequest& request, const RouteAsk& ask) const;
 
   const Parts parts_;

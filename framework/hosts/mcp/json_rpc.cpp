@@ -106,15 +106,12 @@ Result<Message, RpcError> read_message(std::string_view body) {
   message.method = *method;
   if (const Json* const id = find(*json, "id")) {
     if (!id->is_string() && !id->is_number_integer()) {
-      return invalid(R"("id" must be a string or an integer.)");
+      return invalid(R"("id" must be a string or an integer of 64 bits.)");
     }
     message.id = text_of(*id);
   }
   message.params = Json::object();
   if (const auto params = json->find("params"); params != json->end()) {
-    if (!params->is_object()) {
-      return error(RpcCode::invalid_params, R"("params" must be an object.)");
-    }
     message.params = std::move(*params);
   }
   return message;

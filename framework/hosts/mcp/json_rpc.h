@@ -43,13 +43,13 @@ struct RpcError {
 struct Message {
   std::string id;  // JSON text, as it is sent back; empty: a notification
   std::string method;
-  Json params;  // an object; empty when there were none
+  Json params;  // as they came, empty when there were none; an object once read_envelope() let pass
 
   [[nodiscard]] bool is_notification() const noexcept { return id.empty(); }
 };
 
-// Errors: not JSON or beyond the bounds (-32700), not one request or notification (-32600), params
-// that are no object (-32602); all with 400.
+// Errors, all with 400: not JSON or beyond the bounds (-32700), not one request or notification
+// (-32600).
 Result<Message, RpcError> read_message(std::string_view body);
 
 // The same bounds, for JSON inside of a message's strings.

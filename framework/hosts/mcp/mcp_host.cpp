@@ -23,8 +23,8 @@ McpHost::McpHost(const McpHostParts& parts, const McpHostSettings& settings)
       cors_(access_.origins(), cors_headers),
       documents_(parts.backend, parts.discovery, cors_, settings.build),
       ids_(parts.runtime, parts.clock, parts.random),
-      messages_({parts.features, parts.executions, parts.authenticator, is_stopping_,
-                 settings.build.version, settings.messages_bytes_max}) {}
+      messages_({parts.features, parts.executions, is_stopping_, settings.build.version,
+                 settings.messages_bytes_max}) {}
 
 void McpHost::handle(wire::Request& request, wire::Responder& responder) noexcept {
   const Endpoint endpoint = endpoint_of(request.path());

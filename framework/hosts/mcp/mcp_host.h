@@ -23,7 +23,6 @@ struct McpHostParts {
   const Discovery& discovery;
   const Features& features;
   const Executions& executions;
-  identity::Authenticator& authenticator;
   runtime::Runtime& runtime;
   const Clock& clock;
   Random& random;

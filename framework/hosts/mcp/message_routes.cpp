@@ -29,13 +29,6 @@ bool is_message_type(std::string_view content_type) noexcept {
   return same_header_name(type, json_type);
 }
 
-bool takes_whole_answer(const wire::Request& request) noexcept {
-  for (const HeaderField& field : request.headers()) {
-    if (same_header_name(field.name, "accept")) return !wants_event_stream(field.value);
-  }
-  return true;
-}
-
 RpcError invalid_params(std::string message) {
   return {RpcCode::invalid_params, std::move(message)};
 }
@@ -78,9 +71,6 @@ std::string_view named_in(const Message& message) noexcept {
   return name == nullptr ? std::string_view() : *name;
 }
 
-// Whether the credentials of a request to this method are judged by what it does.
-bool judges_credentials(const Message& message) noexcept { return message.method == "tools/call"; }
-
 }  // namespace
 
 MessageRoutes::MessageRoutes(const Parts& parts)
@@ -105,7 +95,8 @@ void MessageRoutes::answer(Turn& turn, Door door) {
 }
 
 Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn) {
-  if (!turn.header_problem().empty() || !is_message_type(turn.content_type())) {
+  // An Idempotency-Key is none of ours: here the key is an argument of the call.
+  if (turn.header_problem() == "content-type" || !is_message_type(turn.content_type())) {
     return Refused{{RpcCode::invalid_request, "Content-Type must be application/json.", 415},
                    ErrorCode::request_media_type_rejected};
   }
@@ -148,9 +139,8 @@ void MessageRoutes::answer_request(Turn& turn, Door door, const Message& message
 std::optional<MessageRoutes::Challenged> MessageRoutes::judge_credentials(
     const RpcRequest& request) const {
   const wire::Request& http = request.turn.request;
-  const auto authorization = http.find("authorization");
   if (request.door == Door::payment) {
-    if (!authorization && !http.find("x-service-api-key")) return std::nullopt;
+    if (!http.find("authorization") && !http.find("x-service-api-key")) return std::nullopt;
     // Never 401: clients would answer it with an OAuth dance that leads nowhere (mcp.md 7.2).
     return Challenged{{RpcCode::invalid_request,
                        "This endpoint takes no credentials of an account: calls are paid one by "
@@ -159,28 +149,14 @@ std::optional<MessageRoutes::Challenged> MessageRoutes::judge_credentials(
                        403},
                       ErrorCode::auth_credential_conflict};
   }
-  if (!authorization || judges_credentials(request.message)) return std::nullopt;
-  // What needs no credential is not for one that is no good: its owner would never learn of it.
-  constexpr std::string_view scheme = "bearer ";
-  const bool is_bearer = authorization->size() > scheme.size() &&
-                         same_header_name(authorization->substr(0, scheme.size()), scheme);
-  if (!is_bearer || http.count("authorization") != 1) {
-    return unauthorized(request, {ErrorCode::auth_credential_invalid,
-                                  "The credential is not a valid API key. Send it once, as "
-                                  "\"Authorization: Bearer <key>\"."});
-  }
-  const auto principal = parts_.authenticator.authenticate(
-      authorization->substr(scheme.size()),
-      runtime::Deadline::after_ms(limits::authentication_timeout_ms));
-  if (principal.ok() || http_status(principal.error().code) != 401) return std::nullopt;
-  return unauthorized(request, principal.error());
-}
-
-MessageRoutes::Challenged MessageRoutes::unauthorized(const RpcRequest& request,
-                                                      const base::Error& error) const {
-  return {{RpcCode::invalid_request, error.message, 401},
-          error.code,
-          parts_.executions.www_authenticate(request)};
+  // A tool says so in its result.
+  if (request.message.method == "tools/call") return std::nullopt;
+  const auto problem = parts_.executions.credential_problem(request);
+  if (!problem) return std::nullopt;
+  const int status = http_status(problem->code);
+  return Challenged{{RpcCode::invalid_request, problem->message, status},
+                    problem->code,
+                    status == 401 ? parts_.executions.www_authenticate(request) : ""};
 }
 
 Answer MessageRoutes::dispatch(const RpcRequest& request) const {
@@ -293,7 +269,7 @@ void MessageRoutes::send_error(Turn& turn, std::string_view id, const RpcError& 
 
 void MessageRoutes::send(Turn& turn, int status, std::string_view json,
                          std::string_view www_authenticate) {
-  const bool is_whole = takes_whole_answer(turn.request);
+  const bool is_whole = !wants_event_stream(turn.request.headers());
   ReplyFields fields;
   fields.add("Content-Type", is_whole ? json_type : "text/event-stream");
   fields.add("Cache-Control", "no-store");

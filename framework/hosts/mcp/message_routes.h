@@ -14,7 +14,6 @@
 #include "hosts/mcp/features.h"
 #include "hosts/mcp/tool.h"
 #include "hosts/turn.h"
-#include "identity/authenticator.h"
 
 namespace turnpike::hosts::mcp {
 
@@ -24,7 +23,6 @@ class MessageRoutes {
   struct Parts {
     const Features& features;
     const Executions& executions;
-    identity::Authenticator& authenticator;
     const std::atomic<bool>& is_stopping;
     std::string release;  // "0.1.0"
     std::uint64_t messages_bytes_max;
@@ -42,13 +40,12 @@ class MessageRoutes {
   void answer_request(Turn& turn, Door door, const Message& message) const;
 
   struct Challenged {
-    RpcError error;  // with 401 or 403
+    RpcError error;  // with 400, 401 or 403
     base::ErrorCode code;
     std::string www_authenticate = {};
   };
   // Why the credentials that came may not be at this door; none: they may.
   [[nodiscard]] std::optional<Challenged> judge_credentials(const RpcRequest& request) const;
-  [[nodiscard]] Challenged unauthorized(const RpcRequest& request, const base::Error& error) const;
   [[nodiscard]] Answer dispatch(const RpcRequest& request) const;
   [[nodiscard]] Answer list(const RpcRequest& request) const;
   [[nodiscard]] Answer dispatch_extra(const RpcRequest& request) const;

@@ -6,7 +6,9 @@
 #include "base/ids.h"
 #include "base/strict_object.h"
 #include "catalog/page_request.h"
+#include "catalog/tool_call.h"
 #include "catalog/tool_schema.h"
+#include "wire/target.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -37,6 +39,7 @@ class Arguments {
       : arguments_(arguments) {
     for (const auto& [name, value] : arguments.items()) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      if (problems_.size() == catalog::tool_problems_max) break;
       std::string names;
       for (const std::string_view one : known) names.append(names.empty() ? "" : ", ").append(one);
       report(name, "it is not known", "Leave it out; known are: " + names + ".");
@@ -64,14 +67,18 @@ class Arguments {
     return std::nullopt;
   }
   // An integer, or its digits.
-  [[nodiscard]] std::optional<std::string> number(const char* name) {
+  [[nodiscard]] std::optional<std::string> integer(const char* name) {
     const Json* const value = given(name);
     if (value == nullptr) return std::nullopt;
     if (value->is_number_integer()) return text_of(*value);
-    return text(name);
+    if (const auto* digits = value->get_ptr<const std::string*>()) return *digits;
+    report(name, "it is not an integer", "Send an integer.");
+    return std::nullopt;
   }
 
+  // Bounded, since anybody may send as many names as a message holds.
   void report(std::string_view name, std::string problem, std::string fix) {
+    if (problems_.size() == catalog::tool_problems_max) return;
     problems_.push_back({base::pointer_to(name), std::move(problem), std::move(fix)});
   }
   [[nodiscard]] std::optional<base::Error> error() {
@@ -103,7 +110,8 @@ base::Error no_registry() {
 
 class CapabilityList final : public Tool {
  public:
-  CapabilityList(Backend& backend, const Clock& clock) : backend_(backend), clock_(clock) {}
+  CapabilityList(Backend& backend, const Clock& clock, const Executions& executions)
+      : backend_(backend), clock_(clock), executions_(executions) {}
 
   [[nodiscard]] std::string_view name() const noexcept override {
     return "service.capabilities.list";
@@ -143,8 +151,9 @@ class CapabilityList final : public Tool {
     return text_of_card(card);
   }
   Answer call(const RpcRequest& request, const Json& given) const override {
+    if (auto refused = executions_.refuse_public(request)) return *std::move(refused);
     Arguments arguments(given, {"limit", "cursor", "provider_key", "method"});
-    const catalog::PageParameters parameters = {.limit = arguments.number("limit"),
+    const catalog::PageParameters parameters = {.limit = arguments.integer("limit"),
                                                 .cursor = arguments.text("cursor"),
                                                 .provider_key = arguments.text("provider_key"),
                                                 .method = arguments.text("method")};
@@ -159,11 +168,13 @@ class CapabilityList final : public Tool {
  private:
   Backend& backend_;
   const Clock& clock_;
+  const Executions& executions_;
 };
 
 class CapabilityGet final : public Tool {
  public:
-  CapabilityGet(Backend& backend, const Clock& clock) : backend_(backend), clock_(clock) {}
+  CapabilityGet(Backend& backend, const Clock& clock, const Executions& executions)
+      : backend_(backend), clock_(clock), executions_(executions) {}
 
   [[nodiscard]] std::string_view name() const noexcept override {
     return "service.capabilities.get";
@@ -192,6 +203,7 @@ class CapabilityGet final : public Tool {
     return text_of_card(card);
   }
   Answer call(const RpcRequest& request, const Json& given) const override {
+    if (auto refused = executions_.refuse_public(request)) return *std::move(refused);
     Arguments arguments(given, {"capability_id"});
     const std::string id = arguments.required(
         "capability_id", "Send the capability_id of an entry of service.capabilities.list.");
@@ -204,6 +216,7 @@ class CapabilityGet final : public Tool {
  private:
   Backend& backend_;
   const Clock& clock_;
+  const Executions& executions_;
 };
 
 class RouteExecute final : public Tool {
@@ -289,6 +302,9 @@ RouteAsk RouteExecute::read(Arguments& arguments) {
                      "Send the path alone, without scheme and host.");
   } else if (ask.path.find_first_of("?#") != ask.path.npos) {
     arguments.report("path", "it holds a query or a fragment", "Send the query as query.");
+  } else if (!ask.path.empty() && !wire::is_valid_path(ask.path)) {
+    arguments.report("path", "it holds what may not stand in a path by RFC 3986",
+                     "Percent-encode its parameters: %20 for a blank.");
   }
   const auto free = arguments.flag("free");
   const bool has_suffix = ask.path.ends_with(free_suffix);
@@ -316,8 +332,8 @@ Answer RouteExecute::call(const RpcRequest& request, const Json& given) const {
 
 std::vector<std::shared_ptr<const Tool>> make_service_tools(Backend& backend, const Clock& clock,
                                                             const Executions& executions) {
-  return {std::make_shared<CapabilityList>(backend, clock),
-          std::make_shared<CapabilityGet>(backend, clock),
+  return {std::make_shared<CapabilityList>(backend, clock, executions),
+          std::make_shared<CapabilityGet>(backend, clock, executions),
           std::make_shared<RouteExecute>(executions)};
 }
 

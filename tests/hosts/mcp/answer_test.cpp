@@ -1,5 +1,9 @@
 #include "hosts/mcp/answer.h"
 
+#include <array>
+#include <span>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 namespace turnpike::hosts::mcp {
@@ -48,17 +52,24 @@ TEST(AnswerTest, StructuredContentIsRepeatedAsText) {
   EXPECT_EQ(Json::parse("{" + text_result("x", false).members + "}")["isError"], false);
 }
 
+std::array<HeaderField, 1> one_field(std::string_view accept) { return {{{"Accept", accept}}}; }
+
 TEST(AnswerTest, TheEventStreamIsForWhoTakesNothingElse) {
-  for (const char* accept : {"", "*/*", "application/json", "application/json, text/event-stream",
-                             "text/event-stream;q=0.5, */*;q=0.1", "application/*", "text/html",
-                             "text/event-stream;q=0", "text/event-stream; q=0.000"}) {
-    EXPECT_FALSE(wants_event_stream(accept)) << accept;
-  }
   for (const char* accept :
-       {"text/event-stream", " text/event-stream ; charset=utf-8",
-        "text/event-stream, application/json;q=0", "text/html,text/event-stream"}) {
-    EXPECT_TRUE(wants_event_stream(accept)) << accept;
+       {"", "*/*", "application/json", "application/json, text/event-stream",
+        "text/event-stream;q=0.5, */*;q=0.1", "application/*", "text/html", "text/event-stream;q=0",
+        "text/event-stream; q=0.000", "text/event-stream, Application/JSON"}) {
+    EXPECT_FALSE(wants_event_stream(one_field(accept))) << accept;
   }
+  for (const char* accept : {"text/event-stream", " text/event-stream ; charset=utf-8",
+                             "text/event-stream, application/json;q=0",
+                             "text/html,text/event-stream", "Text/Event-Stream"}) {
+    EXPECT_TRUE(wants_event_stream(one_field(accept))) << accept;
+  }
+  const HeaderField several[] = {{"accept", "text/event-stream"}, {"Accept", "application/json"}};
+  EXPECT_FALSE(wants_event_stream(several)) << "they are one list";
+  EXPECT_TRUE(wants_event_stream(std::span(several).first(1)));
+  EXPECT_FALSE(wants_event_stream({})) << "nothing is said";
 }
 
 // A line would end the event; between the tokens of JSON it is a blank like another.

@@ -40,6 +40,13 @@ TEST(EnvelopeTest, MetaDecidesTheEra) {
   EXPECT_EQ(*era, Era::modern);
 }
 
+TEST(EnvelopeTest, ParamsAreAnObject) {
+  for (const Json& params : {Json::array(), Json(nullptr), Json(1), Json("x")}) {
+    expect_refused(message("ping", params), {}, RpcCode::invalid_params);
+    expect_refused(message("ping", params), headers_of("ping"), RpcCode::invalid_params);
+  }
+}
+
 TEST(EnvelopeTest, WithoutAnyClaimItIsLegacy) {
   for (const Fields& fields : {Fields{}, Fields{{"MCP-Protocol-Version", "2025-11-25"}},
                                Fields{{"mcp-protocol-version", "2025-06-18"}}}) {

@@ -57,18 +57,11 @@ TEST(JsonRpcTest, WhatIsNoMessageIsAnInvalidRequest) {
         R"({"id":1,"method":"m"})", R"({"jsonrpc":"1.0","id":1,"method":"m"})",
         R"({"jsonrpc":2.0,"id":1,"method":"m"})", R"({"jsonrpc":"2.0","id":1})",
         R"({"jsonrpc":"2.0","id":1,"method":7})", R"({"jsonrpc":"2.0","id":null,"method":"m"})",
-        R"({"jsonrpc":"2.0","id":1.5,"method":"m"})", R"({"jsonrpc":"2.0","id":[],"method":"m"})",
-        R"({"jsonrpc":"2.0","id":true,"method":"m"})", R"({"jsonrpc":"2.0","id":1,"result":{}})"}) {
+        R"({"jsonrpc":"2.0","id":1.5,"method":"m"})",
+        R"({"jsonrpc":"2.0","id":18446744073709551616,"method":"m"})",
+        R"({"jsonrpc":"2.0","id":[],"method":"m"})", R"({"jsonrpc":"2.0","id":true,"method":"m"})",
+        R"({"jsonrpc":"2.0","id":1,"result":{}})"}) {
     EXPECT_EQ(code_of(body), RpcCode::invalid_request) << body;
-  }
-}
-
-TEST(JsonRpcTest, ParamsAreAnObject) {
-  for (const char* params : {"[]", "null", "1", "\"x\""}) {
-    EXPECT_EQ(
-        code_of(R"({"jsonrpc":"2.0","id":1,"method":"m","params":)" + std::string(params) + "}"),
-        RpcCode::invalid_params)
-        << params;
   }
 }
 

@@ -68,8 +68,9 @@ class McpHostTest : public testing::Test {
 
   // `resource_metadata` is there when an authorization server is.
   explicit McpHostTest(std::string resource_metadata = "")
-      : executions_({backend_, build_, "https://api.example.com", "https://mcp.example.com/x402",
-                     std::move(resource_metadata), reply_bytes_max}) {}
+      : executions_({backend_, authenticator_, build_, "https://api.example.com",
+                     "https://mcp.example.com/x402", std::move(resource_metadata),
+                     reply_bytes_max}) {}
 
   void SetUp() override {
     ASSERT_TRUE(
@@ -107,11 +108,11 @@ class McpHostTest : public testing::Test {
   runtime::Runtime runtime_{runtime::RuntimeOptions{.loops = 1}};
   std::unique_ptr<wire::Server> server_ = wire::make_server(runtime_, {}, *log_);
   std::string address_ = server_->reserve("mcp", "127.0.0.1:0")->address;
-  McpHost host_{{backend_, discovery_, features_, executions_, authenticator_, runtime_, clock_,
-                 random_, *access_log_},
-                {.access = {.base_url = "https://mcp.example.com", .bound_address = address_},
-                 .build = build_,
-                 .messages_bytes_max = messages_bytes_max}};
+  McpHost host_{
+      {backend_, discovery_, features_, executions_, runtime_, clock_, random_, *access_log_},
+      {.access = {.base_url = "https://mcp.example.com", .bound_address = address_},
+       .build = build_,
+       .messages_bytes_max = messages_bytes_max}};
 };
 
 }  // namespace turnpike::hosts::mcp

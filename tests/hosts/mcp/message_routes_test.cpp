@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "catalog/tool_call.h"
 #include "hosts/mcp/mcp_fixture.h"
 #include "wire/raw_socket.h"
 
@@ -182,6 +183,11 @@ TEST_F(MessageRoutesTest, RefusalsComeInTheirOrder) {
       {"content type", "{", {"Content-Type: text/plain"}, 415, -32600},
       {"size", std::string(2'097'153, ' '), {json_header}, 413, -32600},
       {"no JSON", "{", {json_header, "Authorization: Bearer bad"}, 400, -32700},
+      {"params",
+       R"({"jsonrpc":"2.0","id":1,"method":"nothing","params":[]})",
+       {json_header, "Mcp-Method: x", "Authorization: Bearer bad"},
+       400,
+       -32602},
       {"a batch", "[]", {json_header, "Authorization: Bearer bad"}, 400, -32600},
       {"no meta",
        R"({"jsonrpc":"2.0","id":1,"method":"nothing"})",
@@ -209,6 +215,26 @@ TEST_F(MessageRoutesTest, RefusalsComeInTheirOrder) {
     if (one.code == 0) continue;
     EXPECT_EQ(json["error"]["code"], one.code) << one.what;
   }
+}
+
+// Who can be told which of his requests it was is told.
+TEST_F(MessageRoutesTest, ARefusalNamesTheIdThatCouldBeRead) {
+  const std::string wrong = R"({"jsonrpc":"2.0","id":"a","method":"ping","params":[]})";
+  EXPECT_EQ(post(wrong).json["id"], "a");
+  EXPECT_FALSE(post(R"({"jsonrpc":"2.0","id":null,"method":"ping"})").json.contains("id"));
+}
+
+// Of all headers that may come once this one alone has a meaning here.
+TEST_F(MessageRoutesTest, AnIdempotencyKeyInAHeaderIsNotRead) {
+  for (const char* key : {"", "k", "two words"}) {
+    EXPECT_EQ(legacy("ping", Json::object(), {std::string("Idempotency-Key: ") + key}).http.status,
+              200)
+        << key;
+  }
+  reply_with(200, "application/json", "{}");
+  execute(get_x, {good_key, "Idempotency-Key: k"});
+  EXPECT_EQ(seen_["idempotency_key"], "");
+  EXPECT_EQ(legacy("ping", Json::object(), {json_header}).http.status, 415) << "it came twice";
 }
 
 TEST_F(MessageRoutesTest, AMessageOfTheGreatestLengthIsRead) {
@@ -262,9 +288,32 @@ TEST_F(MessageRoutesTest, ListsNeedNoCredentialButTakeNoBadOne) {
     EXPECT_EQ(said.http.header("www-authenticate"),
               R"(Bearer error="invalid_token", error_description="The credential is not valid")");
   }
-  EXPECT_EQ(legacy("tools/list", Json::object(), {good_key, good_key}).http.status, 401);
+  const Said doubled = legacy("tools/list", Json::object(), {good_key, good_key});
+  EXPECT_EQ(doubled.http.status, 400);
+  EXPECT_EQ(doubled.http.header("www-authenticate"), "");
   EXPECT_EQ(legacy("tools/list", Json::object(), {"Authorization: Bearer down"}).http.status, 200)
       << "what is public is public while keys cannot be read";
+}
+
+const std::vector<Json> public_calls = {
+    {{"name", "service.capabilities.list"}},
+    {{"name", "service.capabilities.get"}, {"arguments", {{"capability_id", "route-1"}}}},
+    {{"name", "service.route.execute"}, {"arguments", {{"method", "GET"}, {"path", "/healthz"}}}}};
+
+// An expired key must not hide behind what needs none.
+TEST_F(MessageRoutesTest, ToolsThatNeedNoCredentialTakeNoBadOne) {
+  for (const Json& call : public_calls) {
+    EXPECT_EQ(legacy("tools/call", call).http.status, 200) << call;
+    EXPECT_EQ(legacy("tools/call", call, {good_key}).http.status, 200) << call;
+    EXPECT_EQ(legacy("tools/call", call, {"Authorization: Bearer down"}).http.status, 200) << call;
+    const Said bad = legacy("tools/call", call, {"Authorization: Bearer bad"});
+    EXPECT_EQ(bad.http.status, 401) << call;
+    EXPECT_EQ(bad.structured()["error"]["code"], "auth.credential_invalid");
+    EXPECT_TRUE(bad.json["result"]["_meta"].contains("mcp/www_authenticate"));
+    EXPECT_NE(bad.http.header("www-authenticate"), "");
+    const Said doubled = legacy("tools/call", call, {good_key, good_key});
+    EXPECT_EQ(doubled.structured()["error"]["code"], "auth.credential_conflict") << call;
+  }
 }
 
 TEST_F(MessageRoutesTest, RunningARouteNeedsACredential) {
@@ -314,6 +363,13 @@ TEST_F(MessageRoutesTest, TheDoorOfAccountsTakesNoPayments) {
             "x402.not_payable");
   EXPECT_EQ(execute(get_x, {good_key}, "/", payment).structured()["error"]["code"],
             "auth.credential_conflict");
+  for (Json call : public_calls) {
+    call["_meta"] = payment;
+    EXPECT_EQ(legacy("tools/call", call).structured()["error"]["code"], "x402.not_payable") << call;
+    EXPECT_NE(legacy("tools/call", call, {}, "/x402").structured()["error"]["code"],
+              "x402.not_payable")
+        << call;
+  }
 }
 
 // ---- executions
@@ -350,6 +406,10 @@ TEST_F(MessageRoutesTest, ArgumentsThatAreNotRightAreToldOneByOne) {
       {{{"method", 1}, {"path", "/x"}}, "/method"},
       {{{"method", "GET"}, {"path", "x"}}, "/path"},
       {{{"method", "GET"}, {"path", "/x?a=1"}}, "/path"},
+      {{{"method", "GET"}, {"path", "/a b"}}, "/path"},
+      {{{"method", "GET"}, {"path", "/a\r\nX: y"}}, "/path"},
+      {{{"method", "GET"}, {"path", "/\u00fc"}}, "/path"},
+      {{{"method", "GET"}, {"path", "/%zz"}}, "/path"},
       {{{"method", "GET"}, {"path", "/x"}, {"pth", 1}}, "/pth"},
       {{{"method", "GET"}, {"path", "/x:free"}, {"free", false}}, "/free"},
       {{{"method", "GET"}, {"path", "/x"}, {"free", "yes"}}, "/free"},
@@ -367,6 +427,23 @@ TEST_F(MessageRoutesTest, ArgumentsThatAreNotRightAreToldOneByOne) {
     EXPECT_EQ(error["code"], "request.malformed") << arguments;
     EXPECT_EQ(error["fields"][0]["location"], location) << arguments;
     EXPECT_FALSE(error["fields"][0]["fix"].get<std::string>().empty());
+  }
+}
+
+TEST_F(MessageRoutesTest, NoMoreProblemsAreToldThanAReaderNeeds) {
+  Json arguments = get_x;
+  for (int at = 0; at < 1'000; ++at) arguments["unknown" + std::to_string(at)] = at;
+  const Said said = execute(arguments, {good_key});
+  EXPECT_EQ(said.structured()["error"]["fields"].size(), catalog::tool_problems_max);
+}
+
+TEST_F(MessageRoutesTest, ALimitIsAnInteger) {
+  for (const Json& limit : {Json(5.5), Json(true), Json::array()}) {
+    const Json field = legacy("tools/call", {{"name", "service.capabilities.list"},
+                                             {"arguments", {{"limit", limit}}}})
+                           .structured()["error"]["fields"][0];
+    EXPECT_EQ(field["location"], "/limit");
+    EXPECT_EQ(field["problem"], "it is not an integer") << limit;
   }
 }
 
