@@ -176,10 +176,21 @@ void read_host(Section& hosts, const std::string& name, HostConfig& host,
   section.string("base_url", host.base_url);
 }
 
+// What documents are built from and requests are matched with; without a final slash.
+void read_public_url(const Settings* node, Section& section, const std::string& path,
+                     std::string& url) {
+  section.string("base_url", url);
+  while (url.ends_with('/')) url.pop_back();
+  if (url.empty()) return;
+  const bool has_more = url.find_first_of("?#") != url.npos || !base::is_visible_ascii(url);
+  if (!has_more && !hosts::origin_of(url).empty()) return;
+  section.report(*node, path, "expected a URL such as https://api.example.com");
+}
+
 void read_api_host(const Settings* node, Config& config, std::vector<Problem>& problems) {
   Section api(node, "hosts.api", problems);
   api.string("listen", config.api.listen);
-  api.string("base_url", config.api.base_url);
+  read_public_url(node, api, "hosts.api.base_url", config.api.base_url);
   api.path("reference_directory", config.reference_directory);
   const Settings* origins = api.child("cors_origins");
   if (origins == nullptr) return;
@@ -199,14 +210,11 @@ bool listens_everywhere(std::string_view address) {
 void read_mcp_host(const Settings* node, McpConfig& mcp, std::vector<Problem>& problems) {
   Section section(node, "hosts.mcp", problems);
   section.string("listen", mcp.listen);
-  section.string("base_url", mcp.base_url);
+  read_public_url(node, section, "hosts.mcp.base_url", mcp.base_url);
   section.texts("allowed_hosts", mcp.allowed_hosts);
   section.texts("allowed_origins", mcp.allowed_origins);
   section.string("openai_apps_challenge", mcp.openai_apps_challenge);
   const Settings& at = node == nullptr ? Settings{} : *node;
-  if (!mcp.base_url.empty() && hosts::origin_of(mcp.base_url).empty()) {
-    section.report(at, "hosts.mcp.base_url", "expected a URL such as https://mcp.example.com");
-  }
   if (listens_everywhere(mcp.listen) && mcp.base_url.empty()) {
     section.report(at, "hosts.mcp.base_url",
                    "a host that listens on all addresses needs the URL that its callers use");
@@ -221,9 +229,6 @@ void read_hosts(const Settings* node, Config& config, std::vector<Problem>& prob
   read_api_host(hosts.child("api"), config, problems);
   read_host(hosts, "operator", config.operator_host, problems);
   read_mcp_host(hosts.child("mcp"), config.mcp, problems);
-  for (std::string* url : {&config.api.base_url, &config.mcp.base_url}) {
-    while (url->ends_with('/')) url->pop_back();
-  }
   HostConfig not_built;
   read_host(hosts, "web", not_built, problems);
   if (hosts.child("web") != nullptr) config.hosts_not_built.emplace_back("web");

@@ -126,6 +126,12 @@ TEST_F(ConfigTest, PublicUrlIsWithoutAFinalSlashAndEmptyUnlessGiven) {
   ASSERT_TRUE(follows.ok() && given.ok());
   EXPECT_EQ(follows->api.base_url, "");
   EXPECT_EQ(given->api.base_url, "https://api.example.com");
+  for (const char* wrong : {"api.example.com", "ftp://api.example.com", "https://", "https://a b",
+                            "https://me@api.example.com", "https://a.example?x", "https://a#b"}) {
+    const auto problems = problems_of("hosts: {api: {base_url: \"" + std::string(wrong) + "\"}}");
+    ASSERT_EQ(problems.size(), 1u) << wrong;
+    EXPECT_NE(problems[0].find("hosts.api.base_url"), std::string::npos) << problems[0];
+  }
 }
 
 TEST_F(ConfigTest, HostsThatAreNotBuiltAreReadAndNamed) {
