@@ -48,8 +48,10 @@ bool may_be_collected(PaymentState state) noexcept {
   return true;
 }
 
-bool collects_first(const PricedOperation& operation) noexcept {
-  return operation.per_call.flow == PaymentFlow::upfront;
+// The flow that the payer agreed to: the route may have another one by now.
+PaymentFlow flow_of(const PaymentRequirements& accepted) noexcept {
+  using enum PaymentFlow;
+  return accepted.extra.payment_flow == name_of(upfront) ? upfront : authorization;
 }
 
 }  // namespace
@@ -60,8 +62,11 @@ Refusal refusal(std::string_view code, std::string message, std::uint32_t retry_
 
 Refusal challenge(Engine& engine, const Asked& asked, std::string_view code,
                   std::string_view error) {
-  Challenge made = engine.challenges.make(asked.operation, asked.request.operation, asked.offered,
-                                          asked.bound, error, engine.host.clock().now_ms() / 1000);
+  BindingNonce nonce;
+  engine.host.random().fill(nonce);
+  Challenge made =
+      engine.challenges.make(asked.operation, asked.request.operation, asked.offered, asked.bound,
+                             error, engine.host.clock().now_ms() / 1000, nonce);
   Refusal answer = refusal(code, std::string(error), 0);
   answer.headers.push_back({"PAYMENT-REQUIRED", std::move(made.header)});
   answer.body = std::move(made.body);
@@ -83,6 +88,7 @@ Attempt::Attempt(Engine& engine, const Asked& asked, PaymentPayload payload, Cal
           digits_of(sha256({asked.bound.route_id, "\n", asked.bound.method, "\n", asked.bound.path,
                             "\n", asked.bound.query, "\n", bytes_of(asked.bound.body_sha256)}))),
       payload_digest_(digits_of(payload_.sha256())),
+      flow_(flow_of(payload_.accepted)),
       checked_(check()) {}
 
 Attempt::Checked Attempt::check() const {
@@ -134,9 +140,7 @@ Refusal Attempt::refused(std::string_view reason) const {
 Attempt::Decision Attempt::begin() {
   KnownPayment payment{key_, {}, 0};
   const auto own = identifiers();
-  const PaymentState state =
-      collects_first(asked_.operation) ? PaymentState::claimed : PaymentState::working;
-  switch (engine_.payments.write(payment, claim_record(state), {.identifiers = own}, call_)) {
+  switch (engine_.payments.write(payment, claim_record(), {.identifiers = own}, call_)) {
     case Step::done:
       return proceed(std::move(payment));
     case Step::lost:
@@ -148,10 +152,10 @@ Attempt::Decision Attempt::begin() {
   return unavailable();
 }
 
-PaymentRecord Attempt::claim_record(PaymentState state) const {
+PaymentRecord Attempt::claim_record() const {
   const PaymentRequirements& terms = payload_.accepted;
   PaymentRecord record;
-  record.state = state;
+  record.state = collects_first() ? PaymentState::claimed : PaymentState::working;
   record.request_digest = request_digest_;
   record.payload_digest = payload_digest_;
   record.operation = std::string(name_of(asked_.operation.method)) + " ";
@@ -164,7 +168,7 @@ PaymentRecord Attempt::claim_record(PaymentState state) const {
   }
   record.resource_url = engine_.challenges.resource_url(asked_.request.path);
   record.request_id = asked_.request.request_id;
-  record.flow = asked_.operation.per_call.flow;
+  record.flow = flow_;
   record.unearned = asked_.operation.per_call.unearned;
   record.scheme = terms.scheme;
   record.network = terms.network;
@@ -244,8 +248,10 @@ Attempt::Decision Attempt::follow(KnownPayment known) {
   if (record.request_digest != request_digest_) {
     return Admission(refused(code_of(Reason::turnpike_binding_mismatch)));
   }
-  // What cannot be verified now is believed if it is byte for byte what was verified then.
-  if (!checked_.ok() && record.payload_digest != payload_digest_) {
+  // What was paid for is his who sent these very bytes: once it is settled, all of a payment but
+  // its binding's nonce is on the chain, its signature included, for everybody to send. They need
+  // not be verified again.
+  if (record.payload_digest != payload_digest_) {
     // Without a challenge where money has moved: its reader would pay again.
     if (may_be_collected(record.state)) {
       return Admission(refusal("idempotency.conflict",
@@ -253,7 +259,7 @@ Attempt::Decision Attempt::follow(KnownPayment known) {
                                "it was sent then.",
                                0));
     }
-    return Admission(refused(code_of(checked_.error())));
+    if (!checked_.ok()) return Admission(refused(code_of(checked_.error())));
   }
   const bool is_leased = engine_.is_leased(record);
   switch (record.state) {
@@ -316,8 +322,7 @@ Attempt::Decision Attempt::wait_for(const KnownPayment&) {
 // It was released, or its node died before money could move.
 Attempt::Decision Attempt::take_over(KnownPayment known) {
   if (!checked_.ok()) return Admission(refused(code_of(checked_.error())));
-  PaymentRecord next = claim_record(collects_first(asked_.operation) ? PaymentState::claimed
-                                                                     : PaymentState::working);
+  PaymentRecord next = claim_record();
   next.identifiers = known.record.identifiers;
   auto own = identifiers();
   std::erase_if(own, [&next](const std::string& identifier) {
@@ -373,13 +378,23 @@ FacilitatorRequest Attempt::facilitator_request(const OpenSettlement& open) cons
 
 // The payment is ours.
 Admission Attempt::proceed(KnownPayment payment) {
-  if (auto refusal = verify_remotely(payment)) {
+  auto refusal = verify_remotely(payment);
+  if (!refusal) refusal = check_time(payment.record);
+  if (refusal) {
     const Step step = engine_.release(payment, "not_verified", call_);
     const bool is_unpaid = step == Step::done || engine_.is_still_ours(step, payment.record);
     return is_unpaid ? *std::move(refusal) : settlement_unknown();
   }
-  return collects_first(asked_.operation) ? collect_first(std::move(payment))
-                                          : ticket(std::move(payment));
+  return collects_first() ? collect_first(std::move(payment)) : ticket(std::move(payment));
+}
+
+// Waiting for others and for the facilitator took time that the work may need.
+std::optional<Refusal> Attempt::check_time(const PaymentRecord& record) {
+  const std::int64_t left_s = record.valid_before_s - engine_.host.clock().now_ms() / 1000;
+  if (left_s >= static_cast<std::int64_t>(needed_seconds(asked_.operation))) return std::nullopt;
+  checked_ = check();
+  if (checked_.ok()) return std::nullopt;
+  return refused(code_of(checked_.error()));
 }
 
 std::optional<Refusal> Attempt::verify_remotely(KnownPayment& payment) {

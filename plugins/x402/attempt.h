@@ -60,15 +60,17 @@ class Attempt {
   [[nodiscard]] Decision go_on_paid(KnownPayment known);
   [[nodiscard]] Decision give_again(KnownPayment known);
   [[nodiscard]] Decision follow_identifier();
+  [[nodiscard]] bool collects_first() const noexcept { return flow_ == PaymentFlow::upfront; }
   [[nodiscard]] bool is_abandoned(const PaymentRecord& record) const noexcept;
   [[nodiscard]] Decision free_identifiers(KnownPayment abandoned);
 
   [[nodiscard]] Admission proceed(KnownPayment payment);
   [[nodiscard]] Admission collect_first(KnownPayment payment);
   [[nodiscard]] std::optional<Refusal> verify_remotely(KnownPayment& payment);
+  [[nodiscard]] std::optional<Refusal> check_time(const PaymentRecord& record);
   [[nodiscard]] Admission ticket(KnownPayment payment);
 
-  [[nodiscard]] PaymentRecord claim_record(PaymentState state) const;
+  [[nodiscard]] PaymentRecord claim_record() const;
   [[nodiscard]] OpenSettlement open_settlement() const;
   [[nodiscard]] FacilitatorRequest facilitator_request(const OpenSettlement& open) const;
   [[nodiscard]] std::vector<std::string> identifiers() const;
@@ -81,6 +83,7 @@ class Attempt {
   const std::string key_;
   const std::string request_digest_;
   const std::string payload_digest_;
+  const PaymentFlow flow_;
   Checked checked_;
   bool resolved_ = false;  // an open settlement was looked into by this call
   std::uint32_t waited_ms_ = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t cache_bytes_max = 32 * 1024 * 1024;
 constexpr std::size_t cache_parts = 8;
-constexpr std::size_t binding_bytes = 250;  // of a challenge beside its common part, and
+constexpr std::size_t binding_bytes = 300;  // of a challenge beside its common part, and
 constexpr std::size_t mac_bytes = 46;       // of each entry's MAC
 
 constexpr std::string_view payment_identifier_schema =
@@ -102,7 +102,7 @@ std::string Challenges::common_json(const PricedOperation& operation, const Offe
 
 Challenge Challenges::make(const PricedOperation& operation, std::uint32_t index,
                            const Offered& offered, const BoundRequest& request,
-                           std::string_view error, std::int64_t now_s) {
+                           std::string_view error, std::int64_t now_s, const BindingNonce& nonce) {
   const auto key = keys_.active();
   std::uint64_t terms = offered.digest;
   for (const char c : key->fragment) terms = terms * 31 + static_cast<unsigned char>(c);
@@ -112,7 +112,7 @@ Challenge Challenges::make(const PricedOperation& operation, std::uint32_t index
   const std::size_t line = common->find('\n');
   std::vector<std::string_view> entries(offered.canonical.begin(), offered.canonical.end());
   std::string own = binding_.extension_json(
-      request, entries, static_cast<std::uint64_t>(cache_.valid_until_s(now_s)));
+      request, entries, static_cast<std::uint64_t>(cache_.valid_until_s(now_s)), nonce);
   own += "},\"error\":";
   append_json_string(own, error);
   own += '}';

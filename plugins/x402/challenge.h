@@ -36,10 +36,11 @@ class Challenges {
   Challenges(const Binding& binding, const KeyRing& keys, DidWeb did, std::string public_origin,
              std::uint32_t offer_window_s);
 
-  // `path` and `request` as the caller sent them; `error` says why, in words or as a code.
+  // `request` as the caller sent it; `error` says why, in words or as a code.
   [[nodiscard]] Challenge make(const PricedOperation& operation, std::uint32_t index,
                                const Offered& offered, const BoundRequest& request,
-                               std::string_view error, std::int64_t now_s);
+                               std::string_view error, std::int64_t now_s,
+                               const BindingNonce& nonce);
 
   // A path may hold bytes that are no ASCII; a URL does not.
   [[nodiscard]] std::string resource_url(std::string_view path) const;

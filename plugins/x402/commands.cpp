@@ -92,13 +92,13 @@ class X402Command {
   int run();
 
  private:
-  using Each = std::function<bool(const StoreRecord&)>;  // false: stop
+  using Each = std::function<bool(const StoreRecord&)>;  // false: it cannot be read
 
   int fail(const std::string& message) {
     console_.error(message);
     return failed;
   }
-  // Every record below `prefix`; false after its problem was told.
+  // Every record below `prefix`; false after it was told which could not be read.
   bool each(std::string_view prefix, const Each& visit);
   void print(const Json& value, const std::string& text) {
     console_.out((input_.json ? value.dump() : text) + "\n");
@@ -217,6 +217,7 @@ int X402Command::run() {
 
 bool X402Command::each(std::string_view prefix, const Each& visit) {
   std::string after;
+  bool all_read = true;
   for (;;) {
     OwnCall call(host_.clock(), command_timeout_ms);
     const auto page = host_.store().scan(prefix, after, page_records, call);
@@ -225,9 +226,11 @@ bool X402Command::each(std::string_view prefix, const Each& visit) {
       return false;
     }
     for (const StoreRecord& record : *page) {
-      if (!visit(record)) return true;
+      if (visit(record)) continue;
+      console_.error("the record " + record.key + " cannot be read");
+      all_read = false;
     }
-    if (page->empty()) return true;
+    if (page->empty()) return all_read;
     after = page->back().key;
   }
 }
@@ -243,7 +246,7 @@ int X402Command::list_payments(std::string_view format) {
   }
   const bool is_read = each(keys::entries, [&](const StoreRecord& record) {
     const Json entry = Json::parse(record.value, nullptr, false);
-    if (!entry.is_object()) return true;
+    if (!entry.is_object()) return false;
     add(sums, entry);
     console_.out(is_csv ? csv_line(entry) : record.value + "\n");
     return true;
@@ -259,7 +262,7 @@ int X402Command::totals() {
   const bool is_read = each(keys::entries, [&](const StoreRecord& record) {
     const Json entry = Json::parse(record.value, nullptr, false);
     if (entry.is_object()) add(sums, entry);
-    return true;
+    return entry.is_object();
   });
   if (!is_read) return failed;
   std::string text;
@@ -280,8 +283,10 @@ int X402Command::list_states(std::string_view prefix, bool is_owed) {
   std::string text;
   const bool is_read = each(prefix, [&](const StoreRecord& record) {
     const std::string key = record.key.substr(record.key.rfind('/') + 1);
-    const auto payment = payments_.find(key, call_);
-    if (!payment.ok() || !*payment) return true;
+    OwnCall call(host_.clock(), command_timeout_ms);
+    const auto payment = payments_.find(key, call);
+    if (!payment.ok()) return false;
+    if (!*payment) return true;  // ended meanwhile
     const PaymentRecord& known = (*payment)->record;
     if (!is_owed && known.state != PaymentState::settling &&
         known.state != PaymentState::settlement_unknown) {
@@ -301,11 +306,11 @@ int X402Command::list_states(std::string_view prefix, bool is_owed) {
             (is_owed ? " to " : " from ") + known.payer + "  " + known.operation + "\n";
     return true;
   });
-  if (!is_read) return failed;
+  if (!is_read && list.empty()) return failed;
   if (text.empty()) text = is_owed ? "no refunds are owed\n" : "no outcome is open\n";
   text.pop_back();
   print(list, text);
-  return done;
+  return is_read ? done : failed;
 }
 
 int X402Command::refunded(std::string_view key, std::string_view transaction) {

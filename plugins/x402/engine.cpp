@@ -21,6 +21,7 @@ constexpr std::int64_t write_budget_ms = 5'000;   // of the durable step after a
 constexpr std::int64_t refresh_ms = 300'000;      // of what facilitators support
 constexpr std::int64_t refresh_soon_ms = 10'000;  // after one did not answer
 constexpr std::int64_t refresh_keys_ms = 5'000;
+constexpr std::int64_t reconcile_ms_max = 20'000;  // of one pass; then other work has its turn
 constexpr std::uint32_t page_records = 200;
 constexpr std::uint32_t passes_to_forget = 10;
 constexpr std::string_view binding_key_name = "s/binding";
@@ -118,7 +119,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const LaneBinding& binding, LaneSet
   if (auto published = publish_keys(*engine->keys, host.store(), call); !published.ok()) {
     return std::move(published).error();
   }
-  engine->refresh(call);
+  (void)engine->refresh(call);
   return engine;
 }
 
@@ -246,6 +247,11 @@ Done Engine::resolve(KnownPayment payment, bool is_awaited, Call& call) {
   const PaymentRecord& record = payment.record;
   if (record.state == PaymentState::settled) return resolve_unearned(payment, call);
   const auto open = payments.open_settlement(payment, call);
+  if (!open.ok() && open.error().kind == FailureKind::contract) {
+    host.report().log(Severity::error, open.error().message);
+    stay_unknown(payment, {}, std::int64_t{retry_max_s} * 1000, call);
+    return Unit{};
+  }
   if (!open.ok()) return open.error();
   if (!*open) return Unit{};  // ended meanwhile
   PaymentRecord taken = record;
@@ -304,32 +310,56 @@ Done Engine::resolve_unearned(KnownPayment& payment, Call& call) {
   return surroundings("the store does not answer");
 }
 
-Done Engine::reconcile(Call& call) {
-  std::string after;
+// Those on which somebody may work now, whoever has waited longest first. What is open is counted
+// before anybody is asked: that a facilitator hangs is to be seen while it does.
+Result<std::vector<std::string>> Engine::look_at_open(Call& call) {
+  std::vector<std::pair<std::int64_t, std::string>> due;  // since when
   std::int64_t oldest_ms = 0;
   std::uint64_t unknown = 0;
-  for (;;) {
-    const auto page = payments.open_after(after, page_records, call);
-    if (!page.ok()) return page.error();
-    for (const std::string& key : page->keys) {
-      if (call.cancelled()) return Unit{};
-      auto found = payments.find(key, call);
-      if (!found.ok() || !*found || is_leased((*found)->record)) continue;
+  for (Payments::OpenPage page;;) {
+    auto next = payments.open_after(page.end, page_records, call);
+    if (!next.ok()) return std::move(next).error();
+    page = *std::move(next);
+    if (page.keys.empty()) break;
+    for (std::string& key : page.keys) {
+      const auto found = payments.find(key, call);
+      if (!found.ok() || !*found) continue;
       const PaymentRecord& record = (*found)->record;
       const std::int64_t now_ms = payments.now_ms();
-      if (record.state != PaymentState::settled) {
+      const bool has_worker = is_leased(record);
+      if (record.state == PaymentState::settlement_unknown ||
+          (record.state != PaymentState::settled && !has_worker)) {
         oldest_ms = std::max(oldest_ms, now_ms - record.settling_ms);
         ++unknown;
       }
-      if (now_ms < record.retry_ms) continue;
-      ExtendedCall enough(call, host.clock(), settle_budget_ms_);
-      if (auto done = resolve(**std::move(found), false, enough); !done.ok()) return done;
+      if (!has_worker && now_ms >= record.retry_ms)
+        due.emplace_back(record.retry_ms, std::move(key));
     }
-    if (page->keys.empty()) break;
-    after = page->end;
   }
   host.report().set("settlements_open", static_cast<double>(unknown));
   host.report().set("settlements_open_oldest_seconds", static_cast<double>(oldest_ms) / 1000);
+  std::sort(due.begin(), due.end());
+  std::vector<std::string> in_order;
+  for (auto& [since_ms, key] : due) in_order.push_back(std::move(key));
+  return in_order;
+}
+
+Done Engine::reconcile(Call& call) {
+  const auto due = look_at_open(call);
+  if (!due.ok()) return due.error();
+  const std::int64_t end_ns = host.clock().monotonic_ns() + reconcile_ms_max * 1'000'000;
+  for (const std::string& key : *due) {
+    if (call.cancelled()) return Unit{};
+    if (host.clock().monotonic_ns() > end_ns) break;
+    auto found = payments.find(key, call);
+    if (!found.ok() || !*found || is_leased((*found)->record)) continue;
+    ExtendedCall enough(call, host.clock(), settle_budget_ms_);
+    if (auto done = resolve(**std::move(found), false, enough); !done.ok()) return done;
+  }
+  return forget_some(call);
+}
+
+Done Engine::forget_some(Call& call) {
   if (++passes_ < forget_pass_) return Unit{};
   auto forgotten = payments.forget(forget_after_, page_records, call);
   if (!forgotten.ok()) return std::move(forgotten).error();
@@ -339,15 +369,16 @@ Done Engine::reconcile(Call& call) {
   return Unit{};
 }
 
-void Engine::refresh(Call& call) {
+bool Engine::refresh(Call& call) {
   const std::int64_t now_ms = host.clock().monotonic_ns() / 1'000'000;
   if (now_ms >= keys_at_ms_) {
     keys_at_ms_ = now_ms + refresh_keys_ms;
     refresh_keys(call);
   }
-  if (now_ms < refresh_at_ms_) return;
+  if (now_ms < refresh_at_ms_) return false;
   const bool all_answered = facilitators.refresh_supported(call);
   refresh_at_ms_ = now_ms + (all_answered ? refresh_ms : refresh_soon_ms);
+  return true;
 }
 
 // A command may have rotated them.

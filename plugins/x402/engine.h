@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include <turnpike/lane.h>
 
@@ -63,8 +64,8 @@ class Engine {
 
   // Every payment with an open settlement whose lease is over, and what may be forgotten.
   Done reconcile(Call& call);
-  // Keys of all nodes, facilitators' kinds: what is looked at again now and then.
-  void refresh(Call& call);
+  // Keys of all nodes, facilitators' kinds: what is looked at again now and then. True: the kinds.
+  bool refresh(Call& call);
 
   // What one settlement may take, durable writes included.
   [[nodiscard]] std::int64_t settle_budget_ms() const noexcept { return settle_budget_ms_; }
@@ -99,6 +100,8 @@ class Engine {
   void stay_unknown(KnownPayment& payment, const Settlement& settlement, std::int64_t pause_ms,
                     Call& call);
   Done resolve_unearned(KnownPayment& payment, Call& call);
+  Result<std::vector<std::string>> look_at_open(Call& call);
+  Done forget_some(Call& call);
   void refresh_keys(Call& call);
 
   const Identity identity_;

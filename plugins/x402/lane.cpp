@@ -211,8 +211,7 @@ std::string X402BoundLane::payable_resources() const {
 }
 
 Result<std::uint32_t> X402BoundLane::run(Call& call) {
-  engine_->refresh(call);
-  offer_what_is_supported();
+  if (engine_->refresh(call)) offer_what_is_supported();
   auto reconciled = engine_->reconcile(call);
   if (!reconciled.ok()) return std::move(reconciled).error();
   return run_pause_ms;

@@ -28,7 +28,7 @@ struct PaidCall {
     nlohmann::json payload = signed_payload();
     payload["extensions"] = {
         {"turnpike-binding",
-         nlohmann::json::parse(binding.extension_json(request(), entries, now_s + 300))},
+         nlohmann::json::parse(binding.extension_json(request(), entries, now_s + 300, {}))},
         {"payment-identifier",
          {{"info", {{"required", false}, {"id", "pay_0123456789abcdef0123456789abcdef"}}},
           {"schema", {{"type", "object"}, {"properties", {{"id", {{"type", "string"}}}}}}}}},
@@ -161,7 +161,7 @@ void BM_BindAChallengeOfTwoEntries(benchmark::State& state) {
   const std::string entry = canonical_json(call.requirements);
   const std::array<std::string_view, 2> entries{entry, entry};
   measure(state, [&] {
-    return call.binding.extension_json(PaidCall::request(), entries, now_s + 300).size();
+    return call.binding.extension_json(PaidCall::request(), entries, now_s + 300, {}).size();
   });
 }
 BENCHMARK(BM_BindAChallengeOfTwoEntries);

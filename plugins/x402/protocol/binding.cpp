@@ -8,7 +8,7 @@
 namespace turnpike::x402 {
 namespace {
 
-constexpr std::string_view version_tag = "turnpike-binding/1";
+constexpr std::string_view version_tag = "turnpike-binding/2";
 
 // With its length before it, no part can pass for the end of another and the beginning of the next.
 void append_sized(std::string& out, std::string_view part) {
@@ -17,7 +17,8 @@ void append_sized(std::string& out, std::string_view part) {
 }
 
 // All that is bound but the entry, which comes last.
-std::string bound_text(const BoundRequest& request, std::uint64_t expires_s) {
+std::string bound_text(const BoundRequest& request, std::uint64_t expires_s,
+                       std::string_view nonce) {
   std::string text;
   text.reserve(256 + request.route_id.size() + request.path.size() + request.query.size());
   append_sized(text, version_tag);
@@ -27,6 +28,7 @@ std::string bound_text(const BoundRequest& request, std::uint64_t expires_s) {
   append_sized(text, request.query);
   append_sized(text, bytes_of(request.body_sha256));
   append_sized(text, bytes_of(word_of(expires_s)));
+  append_sized(text, nonce);
   return text;
 }
 
@@ -41,14 +43,16 @@ Binding::~Binding() { Botan::secure_scrub_memory(key_.data(), key_.size()); }
 
 std::string Binding::extension_json(const BoundRequest& request,
                                     std::span<const std::string_view> entries,
-                                    std::uint64_t expires_s) const {
-  const std::string bound = bound_text(request, expires_s);
-  std::string out = R"({"info":{"expires":)" + std::to_string(expires_s) + R"(,"macs":[)";
+                                    std::uint64_t expires_s, const BindingNonce& nonce) const {
+  const std::string nonce_text = base64url_encode(bytes_of(nonce));
+  const std::string bound = bound_text(request, expires_s, nonce_text);
+  std::string out = R"({"info":{"expires":)" + std::to_string(expires_s);
+  out.append(R"(,"nonce":")").append(nonce_text).append(R"(","macs":[)");
   for (const std::string_view entry : entries) {
     if (out.back() != '[') out += ',';
     out.append("\"").append(mac_of(bytes_of(key_), bound, entry)).append("\"");
   }
-  out += R"(]},"schema":{"type":"object","required":["expires","macs"]}})";
+  out += R"(]},"schema":{"type":"object","required":["expires","nonce","macs"]}})";
   return out;
 }
 
@@ -57,11 +61,15 @@ std::optional<Reason> Binding::check(const BoundRequest& request, const PaymentP
   const JsonValue extension = payload.extension(binding_extension);
   if (extension.is_missing()) return Reason::turnpike_binding_missing;
   const JsonValue macs = extension["info"]["macs"];
+  const JsonValue nonce = extension["info"]["nonce"];
   const auto expires_s = extension["info"]["expires"].natural();
-  if (!expires_s || !macs.is(JsonKind::array)) return Reason::turnpike_binding_malformed;
+  if (!expires_s || !nonce.is(JsonKind::string) || !macs.is(JsonKind::array)) {
+    return Reason::turnpike_binding_malformed;
+  }
   if (*expires_s <= now_s) return Reason::turnpike_binding_expired;
   const std::string expected =
-      mac_of(bytes_of(key_), bound_text(request, *expires_s), canonical_json(payload.accepted));
+      mac_of(bytes_of(key_), bound_text(request, *expires_s, nonce.plain()),
+             canonical_json(payload.accepted));
   for (const auto mac : macs) {
     const bool is_ours = equal_in_constant_time(mac.value.plain(), expected);
     if (is_ours && !payload.accepted_has_more) return std::nullopt;

@@ -1,8 +1,10 @@
 // Binding of a challenge to one request. Nothing in a payment binds it to what it pays for
 // (x402.md 10.2), so each challenge carries an extension of ours, `turnpike-binding`, with a MAC
-// per entry of `accepts` over the entry, the request and an expiry. A caller echoes it; whoever
-// holds the key then knows that exactly these terms were offered for exactly this request, also
-// after a reload, a change of price or a restart, and on any node. Immutable; safe on any thread.
+// per entry of `accepts` over the entry, the request, an expiry and a nonce. A caller echoes it;
+// whoever holds the key then knows that exactly these terms were offered for exactly this request,
+// also after a reload, a change of price or a restart, and on any node. The nonce is in the payload
+// but not on the chain, where everybody can read the rest of a payment once it is settled: so only
+// its sender can send the same bytes again. Immutable; safe on any thread.
 #pragma once
 
 #include <array>
@@ -29,6 +31,8 @@ struct BoundRequest {
   Word body_sha256;
 };
 
+using BindingNonce = std::array<std::uint8_t, 16>;
+
 class Binding {
  public:
   explicit Binding(const std::array<std::uint8_t, 32>& key) : key_(key) {}
@@ -36,11 +40,12 @@ class Binding {
   Binding(const Binding&) = delete;
   Binding& operator=(const Binding&) = delete;
 
-  // The extension's JSON, {"info":{"expires":...,"macs":[...]},"schema":{...}}. `entries` are those
-  // of `accepts`, as canonical_json writes them.
+  // The extension's JSON, {"info":{"expires":...,"nonce":"...","macs":[...]},"schema":{...}}.
+  // `entries` are those of `accepts`, as canonical_json writes them; `nonce` is random.
   [[nodiscard]] std::string extension_json(const BoundRequest& request,
                                            std::span<const std::string_view> entries,
-                                           std::uint64_t expires_s) const;
+                                           std::uint64_t expires_s,
+                                           const BindingNonce& nonce) const;
 
   // Nothing when what the payment accepted was offered for this request and its time is not over;
   // else turnpike_binding_{missing,malformed,expired,mismatch}. Then, and only then,

@@ -73,7 +73,7 @@ class ScriptedHost final : public Host {
 
   [[nodiscard]] Report& report() noexcept override { return report_; }
   [[nodiscard]] Clock& clock() noexcept override { return scripted_clock; }
-  [[nodiscard]] Random& random() noexcept override { return random_; }
+  [[nodiscard]] Random& random() noexcept override { return *randomness; }
   [[nodiscard]] Http& http() noexcept override { return http_; }
   [[nodiscard]] Offload& offload() noexcept override { return offload_; }
   [[nodiscard]] Store& store() noexcept override { return memory_store; }
@@ -86,6 +86,7 @@ class ScriptedHost final : public Host {
   std::map<std::string, std::uint64_t> counted;
   std::map<std::string, double> gauges;
   support::MemoryStore memory_store{[this] { return scripted_clock.now_ms(); }};
+  Random* randomness = &zeros_;
 
  private:
   class ScriptedReport final : public Report {
@@ -153,7 +154,7 @@ class ScriptedHost final : public Host {
   };
 
   ScriptedReport report_{*this};
-  ZeroRandom random_;
+  ZeroRandom zeros_;
   ScriptedHttp http_{*this};
   InlineOffload offload_;
 };

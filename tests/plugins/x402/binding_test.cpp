@@ -14,6 +14,7 @@ using nlohmann::json;
 constexpr std::uint64_t expires_s = 1'800'000'300;
 constexpr std::uint64_t now_s = 1'800'000'000;
 constexpr std::array<std::uint8_t, 32> key{7, 7, 7};
+constexpr BindingNonce nonce{9, 9, 9};
 
 BoundRequest request() { return {"rt_facts", "POST", "/v1/facts", "limit=3", sha256("the body")}; }
 
@@ -23,12 +24,12 @@ PaymentPayload read(const json& payload) {
   return std::move(*result);
 }
 
-json challenge(const BoundRequest& for_request = request()) {
+json challenge(const BoundRequest& for_request = request(), const BindingNonce& its_nonce = nonce) {
   PaymentRequirements other = sample_requirements();
   other.network = "eip155:84532";
   const std::string first = canonical_json(other), second = canonical_json(sample_requirements());
   const std::array<std::string_view, 2> entries{first, second};
-  return json::parse(Binding(key).extension_json(for_request, entries, expires_s));
+  return json::parse(Binding(key).extension_json(for_request, entries, expires_s, its_nonce));
 }
 
 json echoing(const json& extension) {
@@ -120,6 +121,15 @@ TEST(Binding, RefusesOtherKeysAndChangedTimes) {
   EXPECT_EQ(check(echoing(changed)), mismatch);
 }
 
+// What a settled payment shows on the chain does not tell how its sender spelled it.
+TEST(Binding, CannotBeEchoedByWhoHasNotSeenItsNonce) {
+  const json mine = challenge(), theirs = challenge(request(), {8});
+  EXPECT_NE(mine["info"]["macs"], theirs["info"]["macs"]);
+  json guessed = mine;
+  guessed["info"]["nonce"] = theirs["info"]["nonce"];
+  EXPECT_EQ(check(echoing(guessed)), mismatch);
+}
+
 TEST(Binding, IsOverWhenItExpires) {
   EXPECT_EQ(check(echoing(challenge()), request(), expires_s - 1), "bound");
   EXPECT_EQ(check(echoing(challenge()), request(), expires_s), "turnpike_binding_expired");
@@ -129,11 +139,13 @@ TEST(Binding, SaysWhatIsWrongWithAnEcho) {
   EXPECT_EQ(check(sample_payload()), "turnpike_binding_missing");
   EXPECT_EQ(check(echoing(nullptr)), "turnpike_binding_missing");
   json no_macs = challenge(), no_expiry = challenge(), odd_expiry = challenge();
+  json no_nonce = challenge();
+  no_nonce["info"].erase("nonce");
   no_macs["info"].erase("macs");
   no_expiry["info"].erase("expires");
   odd_expiry["info"]["expires"] = "soon";
-  for (const json& extension :
-       {json::object(), json("text"), json{{"info", "text"}}, no_macs, no_expiry, odd_expiry}) {
+  for (const json& extension : {json::object(), json("text"), json{{"info", "text"}}, no_macs,
+                                no_expiry, odd_expiry, no_nonce}) {
     EXPECT_EQ(check(echoing(extension)), "turnpike_binding_malformed") << extension;
   }
   json no_texts = challenge();
@@ -150,13 +162,14 @@ TEST(Binding, IsTheMacThatItsDescriptionSays) {
     return out.append(part);
   };
   const Word expiry = word_of(expires_s);
+  const std::string nonce_text = base64url_encode(bytes_of(nonce));
   std::string text;
-  for (const std::string_view part : {std::string_view("turnpike-binding/1"), request().route_id,
+  for (const std::string_view part : {std::string_view("turnpike-binding/2"), request().route_id,
                                       request().method, request().path, request().query}) {
     text += sized(part);
   }
   const Word body = sha256("the body");
-  text += sized(bytes_of(body)) + sized(bytes_of(expiry));
+  text += sized(bytes_of(body)) + sized(bytes_of(expiry)) + sized(nonce_text);
   text += sized(canonical_json(sample_requirements()));
   EXPECT_EQ(challenge()["info"]["macs"][1],
             base64url_encode(bytes_of(hmac_sha256(bytes_of(key), {text}))));

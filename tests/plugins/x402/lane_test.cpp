@@ -192,6 +192,24 @@ TEST(Sums, TheLedgerIsExportedAsCsvWithTotals) {
   EXPECT_THAT(console.printed, HasSubstr("\"settled\":\"1000\",\"refunds_owed\":\"1000\""));
 }
 
+TEST(Sums, AreNotGivenWhereARecordCannotBeRead) {
+  ScriptedHost host;
+  ScriptedCall call(host.scripted_clock, 1'000);
+  const std::string entry = keys::entry(9, "key", "settled");
+  const std::string owed = keys::owed("key"), payment = keys::payment("key");
+  const StoreWrite writes[] = {{entry, "?"}, {owed, "{}"}, {payment, "?"}};
+  ASSERT_EQ(host.store().apply({}, writes, call).outcome, StoreOutcome::applied);
+  const Settings settings;
+  for (const auto& [word, damaged] :
+       {std::pair{"payments", entry}, {"totals", entry}, {"obligations", owed}}) {
+    const std::string_view words[] = {word};
+    RecordingConsole console;
+    EXPECT_EQ(X402Lane().command("x402", {words, true, settings, "", ""}, console, host), 1);
+    EXPECT_EQ(console.printed, "") << word;
+    EXPECT_THAT(console.errors, HasSubstr(damaged)) << word;
+  }
+}
+
 std::string terms_problem(const json& term) {
   const std::string text = json::array({term}).dump();
   PricedOperation operation;
@@ -234,16 +252,18 @@ class LaneTest : public ::testing::Test {
  protected:
   LaneTest() {
     host_.scripted_clock.advance_ms(1'800'000'000'000 - host_.scripted_clock.now_ms());
-    // No key comes of the zeros that the host draws.
-    CountingRandom random;
+    // No key comes of zeros, and no two nonces.
+    host_.randomness = &random_;
     std::filesystem::create_directory(folder_.path() + "/x402");
-    const auto keys = KeyRing::open(folder_.path() + "/x402/keys", random, host_.scripted_clock);
+    const auto keys = KeyRing::open(folder_.path() + "/x402/keys", random_, host_.scripted_clock);
     if (!keys.ok()) throw std::runtime_error(keys.error());
     host_.answers = [this](const ScriptedHost::Seen& seen) {
       json reply = {{"isValid", true}, {"payer", payer_address}};
+      if (seen.url.ends_with("/verify")) host_.scripted_clock.advance_ms(verify_takes_ms_);
       if (seen.url.ends_with("/supported")) reply = supported_;
       if (seen.url.ends_with("/settle")) {
         ++settlements_;
+        host_.scripted_clock.advance_ms(settle_takes_ms_);
         if (is_lost_) return ScriptedHost::Answer{502, {}, "<html>"};
         reply = {{"success", settles_},
                  {"transaction", settles_ ? "0x" + std::string(64, '1') : ""},
@@ -337,6 +357,7 @@ class LaneTest : public ::testing::Test {
                         {"extra", {{"feePayer", fee_payer}}}}}},
                      {"signers", json::object()}};
   support::TemporaryDirectory folder_;
+  CountingRandom random_;
   ScriptedHost host_;
   PricedOperation operation_;
   std::string terms_;
@@ -344,6 +365,8 @@ class LaneTest : public ::testing::Test {
   X402Lane lane_;
   std::unique_ptr<BoundLane> bound_;
   std::int64_t valid_s_ = 600;
+  std::int64_t verify_takes_ms_ = 0;
+  std::int64_t settle_takes_ms_ = 0;
   bool settles_ = true;
   bool is_lost_ = false;  // what the facilitator answers to a settlement
   int settlements_ = 0;
@@ -453,6 +476,69 @@ TEST_F(LaneTest, ASettledPaymentIsNeverAnsweredWithAChallenge) {
   json payload = json::parse(*base64_decode(first, first.size()));
   payload["note"] = "other bytes";
   EXPECT_EQ(pay(header_of(payload)), "idempotency.conflict");
+  EXPECT_EQ(settlements_, 1);
+}
+
+// Once it is settled everybody reads it on the chain, signature and all.
+TEST_F(LaneTest, WhatWasPaidForIsHisAloneWhoSentTheVeryPayment) {
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  EXPECT_EQ(pay(sent), "200 reply 1");
+  // The same authorization in an echo of another's own challenge for the same request.
+  const std::string copied = payment('1');
+  EXPECT_EQ(pay(copied), "idempotency.conflict");
+  // Or with a signature that might be a contract wallet's.
+  json payload = json::parse(*base64_decode(copied, copied.size()));
+  payload["payload"]["signature"] = "0x" + std::string(200, '7');
+  EXPECT_EQ(pay(header_of(payload)), "idempotency.conflict");
+  EXPECT_EQ(pay(sent), "again reply 1");
+  EXPECT_EQ(settlements_, 1);
+}
+
+TEST_F(LaneTest, WorkThatWasPaidUpfrontIsNotDoneForAnother) {
+  operation_.per_call.flow = PaymentFlow::upfront;
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  EXPECT_EQ(pay(sent, {}, false), "failed");
+  EXPECT_EQ(pay(payment('1')), "idempotency.conflict");
+  EXPECT_EQ(pay(sent), "200 reply 1");
+  EXPECT_EQ(settlements_, 1);
+}
+
+TEST_F(LaneTest, WhatChargedNothingMayComeAgainInAnotherForm) {
+  bind(json::array({base_term()}));
+  EXPECT_EQ(pay(payment('1'), {}, false), "failed");
+  EXPECT_EQ(pay(payment('1')), "200 reply 1");
+}
+
+TEST_F(LaneTest, AFlowThatWasAgreedToHoldsThoughTheRouteHasAnotherByNow) {
+  using enum PaymentFlow;
+  for (const PaymentFlow agreed : {authorization, upfront}) {
+    operation_.per_call.flow = agreed;
+    bind(json::array({base_term()}));
+    const std::string sent = payment(agreed == upfront ? '1' : '2');
+    operation_.per_call.flow = agreed == upfront ? authorization : upfront;
+    bind(json::array({base_term()}));
+    settlements_ = 0;
+    EXPECT_EQ(pay(sent, {}, false), "failed");
+    EXPECT_EQ(settlements_, agreed == upfront ? 1 : 0);
+    EXPECT_EQ(pay(sent).substr(0, 9), "200 reply");
+    EXPECT_EQ(settlements_, 1);
+  }
+}
+
+TEST_F(LaneTest, TimeThatTheFacilitatorTookIsMissingForTheWork) {
+  bind(json::array({base_term()}));
+  valid_s_ = 45;  // the work may take 30, its settlement 10
+  const std::string sent = payment('1');
+  verify_takes_ms_ = 5'000;
+  EXPECT_EQ(pay(sent), "200 reply 1");
+  const std::string late = payment('2');
+  verify_takes_ms_ = 6'000;
+  const Admission admission = ask(late);
+  ASSERT_TRUE(std::holds_alternative<Refusal>(admission));
+  EXPECT_THAT(std::get<Refusal>(admission).body,
+              HasSubstr("invalid_exact_evm_payload_authorization_valid_before"));
   EXPECT_EQ(settlements_, 1);
 }
 
@@ -576,6 +662,47 @@ TEST_F(OpenOutcomeTest, OfWorkThatWasNotDoneIsOwedBackOnceItIsSaidToBeSettled) {
   ASSERT_TRUE(bound_->run(call).ok());
   EXPECT_EQ(pay(sent), "x402.refund_owed");
   EXPECT_EQ(entries().size(), 2u);
+}
+
+// A facilitator that hangs is not to hide what is open, nor that others wait, too.
+TEST_F(OpenOutcomeTest, IsCountedBeforeAnybodyIsAskedAndAllHaveTheirTurn) {
+  bind(json::array({base_term()}));
+  valid_s_ = 3'600;
+  for (const char nonce : {'1', '2', '3'}) (void)leave_open(nonce);
+  settle_takes_ms_ = 90'000;
+  for (int pass = 1; pass <= 3; ++pass) {
+    settlements_ = 0;
+    ScriptedCall call(host_.scripted_clock, 60'000);
+    ASSERT_TRUE(bound_->run(call).ok());
+    EXPECT_EQ(host_.gauges["settlements_open"], 3);
+    EXPECT_EQ(settlements_, 1);
+  }
+  for (const auto& [key, record] : host_.memory_store.records()) {
+    if (!key.starts_with("p/")) continue;
+    EXPECT_EQ(record_of_json(record.value)->attempts, 1u) << key;
+  }
+}
+
+TEST_F(OpenOutcomeTest, OfADamagedRecordKeepsNobodyElseWaiting) {
+  bind(json::array({base_term()}));
+  const std::string damaged = leave_open('1');
+  const std::string sound = leave_open('2');
+  is_lost_ = false;
+  ScriptedCall call(host_.scripted_clock, 60'000);
+  for (const auto& [key, record] : host_.memory_store.records()) {
+    const auto known = key.starts_with("p/") ? record_of_json(record.value) : std::nullopt;
+    if (!known || known->nonce != "0x" + std::string(64, '1')) continue;
+    const std::string name = keys::open_settlement(known->claimed_ms, key.substr(2));
+    const StoreWrite damage[] = {{name, "?"}};
+    ASSERT_EQ(host_.memory_store.apply({}, damage, call).outcome, StoreOutcome::applied);
+  }
+  host_.scripted_clock.advance_ms(10'000);
+  ASSERT_TRUE(bound_->run(call).ok());
+  EXPECT_THAT(host_.logged.back(), HasSubstr("is unreadable"));
+  EXPECT_EQ(pay(sound), "again reply 2");
+  EXPECT_EQ(pay(damaged), "x402.settlement_unknown");
+  ASSERT_TRUE(bound_->run(call).ok());
+  EXPECT_EQ(host_.gauges["settlements_open"], 1);
 }
 
 TEST_F(OpenOutcomeTest, IsLeftToTheChainWhereOneIsConfigured) {
