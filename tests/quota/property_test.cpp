@@ -169,7 +169,7 @@ void play(World& world, const std::string& account_prefix, std::uint32_t permit_
         const auto& bucket = world.store().bucket("b" + std::to_string(step.bucket));
         auto decided = world.store().take(account_prefix + std::to_string(step.account), bucket,
                                           limits_of(step.bucket, permit_ttl_seconds),
-                                          runtime::Deadline::after_ms(10'000));
+                                          runtime::Deadline::after_ms(60'000));
         RC_ASSERT(decided.ok());
         const auto expected = model.take(step.account, step.bucket, world.now_ms(), world.now_ns());
         RC_ASSERT(decided->refused_by == expected);

@@ -52,7 +52,7 @@ class QuotaStoreConformance : public testing::TestWithParam<std::pair<std::strin
     EXPECT_TRUE(standing.ok());
     return standing.ok() ? *standing : Standing{};
   }
-  static runtime::Deadline soon() { return runtime::Deadline::after_ms(10'000); }
+  static runtime::Deadline soon() { return runtime::Deadline::after_ms(60'000); }
 
   std::unique_ptr<StoreUnderTest> made_;
 };

@@ -35,7 +35,7 @@ class RedisTest : public testing::Test {
     return limits;
   }
   static Result<Decision, base::Error> take(QuotaStore& store, const Limits& of) {
-    return store.take("acc_1", store.bucket("b"), of, runtime::Deadline::after_ms(10'000));
+    return store.take("acc_1", store.bucket("b"), of, runtime::Deadline::after_ms(60'000));
   }
 
   base::SystemRandom random_;
@@ -52,10 +52,10 @@ TEST_F(RedisTest, RefusesWhileTheServerIsAwayAndComesBackByItself) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, base::ErrorCode::gateway_free_unavailable);
   EXPECT_FALSE(
-      store_->read("acc_1", store_->bucket("b"), limits(5), runtime::Deadline::after_ms(10'000))
+      store_->read("acc_1", store_->bucket("b"), limits(5), runtime::Deadline::after_ms(60'000))
           .ok());
   server_->start();
-  const auto until = runtime::Deadline::after_ms(20'000);
+  const auto until = runtime::Deadline::after_ms(60'000);
   while (!take(*store_, limits(5)).ok() && !until.passed()) std::this_thread::yield();
   EXPECT_TRUE(take(*store_, limits(5)).ok());
 }
@@ -65,7 +65,7 @@ TEST_F(RedisTest, StartsWithoutItsServer) {
   const auto store = open();
   EXPECT_FALSE(take(*store, limits(5)).ok());
   server_->start();
-  const auto until = runtime::Deadline::after_ms(20'000);
+  const auto until = runtime::Deadline::after_ms(60'000);
   while (!take(*store, limits(5)).ok() && !until.passed()) std::this_thread::yield();
   EXPECT_TRUE(take(*store, limits(5)).ok());
 }
@@ -79,7 +79,7 @@ TEST_F(RedisTest, APermitOfADeadProcessEndsByItsTime) {
   ASSERT_TRUE(refused.ok());
   EXPECT_EQ((*refused).refused_by, Limit::concurrency);
   EXPECT_EQ(retry_after_seconds(one, (*refused).standing, Limit::concurrency), 1u);
-  const auto until = runtime::Deadline::after_ms(10'000);
+  const auto until = runtime::Deadline::after_ms(60'000);
   while ((*take(*store_, one)).refused_by && !until.passed()) std::this_thread::yield();
   EXPECT_FALSE(until.passed());
   delete lost;

@@ -26,18 +26,6 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
-std::uint16_t free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = loopback(0);
-  socklen_t size = sizeof address;
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(socket, generic, size) != 0 || ::getsockname(socket, generic, &size) != 0) {
-    throw std::runtime_error("no free port");
-  }
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
-
 // The first line of the answer, "" when there is none.
 std::string ask(std::uint16_t port, const std::string& command) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -55,9 +43,25 @@ std::string ask(std::uint16_t port, const std::string& command) {
 
 }  // namespace
 
-Redis::Redis() : port_(free_port()) { start(); }
+Redis::Redis() : reserved_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  // The server may bind a port that another socket has bound as long as that does not listen and
+  // both say so; nobody else is given it, also while the server is stopped.
+  const int yes = 1;
+  sockaddr_in address = loopback(0);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (::setsockopt(reserved_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+      ::bind(reserved_, generic, size) != 0 || ::getsockname(reserved_, generic, &size) != 0) {
+    throw std::runtime_error("no free port");
+  }
+  port_ = ntohs(address.sin_port);
+  start();
+}
 
-Redis::~Redis() { stop(); }
+Redis::~Redis() {
+  stop();
+  ::close(reserved_);
+}
 
 std::string Redis::run(const std::string& command) const { return ask(port_, command); }
 

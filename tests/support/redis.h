@@ -1,4 +1,4 @@
-// Redis: a server of the test's own on a loopback port that was free, without a file. It is stopped
+// Redis: a server of the test's own on a free loopback port, without a file. It is stopped
 // by its process id when the object ends, and by the kernel when the test dies. Thread: the test's
 // own.
 #pragma once
@@ -27,6 +27,7 @@ class Redis {
 
  private:
   TemporaryDirectory directory_;
+  const int reserved_;  // bound to the port from first to last
   std::uint16_t port_ = 0;
   pid_t server_ = -1;
 };
