@@ -35,6 +35,8 @@ namespace turnpike::base {
   X(reply_ended, "the last byte of the reply is sent")                     \
   X(fact_before, "the record of an uncharged call is about to be written") \
   X(fact_after, "that record is durable")                                  \
+  X(post_before, "what was charged is about to be posted to its lease")    \
+  X(post_after, "that posting is durable")                                 \
   X(record_before, "records of a plugin are about to be written")          \
   X(record_after, "those records are durable")
 

@@ -124,9 +124,11 @@ class SqlLeaseStore final : public ledger::LeaseStore {
         ledger::Tended tended;
         look_at_server(connection, tended);
         if (has_pending_charges(connection, owner_.incarnation)) {
+          pass(base::CrashPoint::post_before);
           Transaction transaction(connection, Transaction::Kind::write, context_.database.writer());
           post_charges(transaction, owner_.incarnation);
           transaction.commit();
+          pass(base::CrashPoint::post_after);
         }
         const Rows due = connection.run(select_due, {tended.now_ms});
         const std::int64_t stored_ms = due.number(0, 1);

@@ -24,8 +24,11 @@ POINTS = dict(re.findall(r'X\((\w+),\s+"([^"]+)"\)',
                          (ROOT / "framework" / "base" / "crash_points.h").read_text()))
 # Of the records of plugins, which calls for Credits write none of: test_x402_crash.py is theirs.
 OF_RECORDS = {"record_before", "record_after"}
-# An uncharged call is recorded at leisure, so these come after its reply.
-AT_LEISURE = ["fact_before", "fact_after"]
+# Come after the reply: an uncharged call is recorded at leisure, and what was charged is posted to
+# its lease by a heartbeat.
+UNCHARGED = ["fact_before", "fact_after"]
+CHARGED = ["post_before", "post_after"]
+AT_LEISURE = UNCHARGED + CHARGED
 LEASING = ["lease_before", "lease_after"]  # of a node that has no lease yet
 CRASHING = BUILD / "tests" / "turnpike_crash"
 CREDITS = 2  # of one call
@@ -156,7 +159,7 @@ class Crashes:
         reply, passed = self.undisturbed(call, key)
         is_charged = reply.headers["turnpike-credits-charged"] != "0"
         return ([point for point in passed if point not in AT_LEISURE] +
-                ([] if is_charged else AT_LEISURE))
+                (CHARGED if is_charged else UNCHARGED))
 
     def crash(self, point, call):
         row = self.crash_once(point, call)
