@@ -19,6 +19,8 @@ constexpr std::uint32_t list_ttl_ms = 60'000;       // a reload may change it
 constexpr std::uint32_t readiness_ttl_ms = 10'000;  // what the catalog's documents show
 constexpr std::uint32_t fixed_ttl_ms = 3'600'000;   // a release may change it
 
+constexpr std::size_t lists_kept = 64;  // pages, of 30 kB or so
+
 constexpr std::string_view templates_members =
     R"("resourceTemplates":[{"uriTemplate":"service://capabilities/{capability_id}",)"
     R"("name":"capability","title":"A capability","mimeType":"application/json","description":)"
@@ -115,7 +117,8 @@ ServiceResources::ServiceResources(Backend& backend, const Clock& clock)
                     errors_doc()),
           make_text("service://docs/registry", "The registry language",
                     "For operators: how routes, prices and tools are written in YAML.",
-                    registry_doc())} {}
+                    registry_doc())},
+      lists_(lists_kept) {}
 
 ServiceResources::Text ServiceResources::make_text(std::string_view uri, std::string_view title,
                                                    std::string_view description,
@@ -132,35 +135,47 @@ ServiceResources::Text ServiceResources::make_text(std::string_view uri, std::st
           std::make_shared<const std::string>(contents_of(uri, markdown_type, markdown))};
 }
 
+// What a list shows is of the program alone, so it holds as long as its installation.
 Answer ServiceResources::list(const RpcRequest& request, const std::string* cursor) const {
   const auto view = backend_.view();
+  if (cursor != nullptr && view == nullptr) return no_registry(request);
+  if (cursor != nullptr && cursor->empty()) return foreign_cursor();
+  std::string key = view == nullptr ? "none" : std::to_string(view->generation().manifest_sequence);
+  key.append("\n").append(view == nullptr ? "" : view->generation().id);
+  if (cursor != nullptr) key.append("\n").append(*cursor);
+  auto rendering = lists_.find(key, {}, 0);
+  if (rendering == nullptr) {
+    auto members = render(view.get(), cursor);
+    if (!members.ok()) return std::move(members).error();
+    rendering = catalog::make_rendering(*std::move(members), {}, std::nullopt);
+    lists_.store(std::move(key), rendering);
+  }
   RpcResult result;
   result.ttl_ms = list_ttl_ms;
-  result.members = R"("resources":[)";
+  result.kept = {rendering, &rendering->body};
+  return result;
+}
+
+Result<std::string, RpcError> ServiceResources::render(const catalog::View* view,
+                                                       const std::string* cursor) const {
+  std::string members = R"("resources":[)";
   if (cursor == nullptr) {
     for (const Text& text : texts_) {
-      begin_entry(result.members);
-      result.members.append(text.entry).append("}");
+      begin_entry(members);
+      members.append(text.entry).append("}");
     }
-    append_catalog(result.members);
-    if (view == nullptr) {
-      result.members += ']';
-      return result;
-    }
-  } else if (view == nullptr) {
-    return no_registry(request);
-  } else if (cursor->empty()) {
-    return foreign_cursor();
+    append_catalog(members);
   }
+  if (view == nullptr) return members += ']';
   const auto page = view->routes(
       {.limit = page_resources_max, .cursor = cursor == nullptr ? std::string() : *cursor});
   if (!page.ok()) return invalid_params(page.error());
   for (const registry::Route* route : page->routes) {
-    append_capability(result.members, view->program(), *route);
+    append_capability(members, view->program(), *route);
   }
-  result.members += ']';
-  if (!page->next_cursor.empty()) append_member(result.members, "nextCursor", page->next_cursor);
-  return result;
+  members += ']';
+  if (!page->next_cursor.empty()) append_member(members, "nextCursor", page->next_cursor);
+  return members;
 }
 
 Answer ServiceResources::templates(const RpcRequest&, const std::string* cursor) const {

@@ -16,6 +16,7 @@
 
 #include <turnpike/host.h>
 
+#include "catalog/rendering.h"
 #include "hosts/backend.h"
 #include "hosts/mcp/features.h"
 
@@ -28,7 +29,8 @@ class ServiceResources final : public Resources {
   // Both outlive the object.
   ServiceResources(Backend& backend, const Clock& clock);
 
-  // The texts and the catalog first, then every capability; cursors are the catalog's.
+  // The texts and the catalog first, then every capability; cursors are the catalog's. A page is
+  // rendered once for each installation.
   Answer list(const RpcRequest& request, const std::string* cursor) const override;
   Answer templates(const RpcRequest& request, const std::string* cursor) const override;
   Answer read(const RpcRequest& request, const std::string& uri) const override;
@@ -41,6 +43,9 @@ class ServiceResources final : public Resources {
   };
   static Text make_text(std::string_view uri, std::string_view title, std::string_view description,
                         std::string_view markdown);
+  // The members of a list's page; `view` may be null.
+  [[nodiscard]] Result<std::string, RpcError> render(const catalog::View* view,
+                                                     const std::string* cursor) const;
   [[nodiscard]] Answer read_page(const RpcRequest& request, const std::string& uri,
                                  std::string_view query) const;
   [[nodiscard]] Answer read_detail(const RpcRequest& request, const std::string& uri,
@@ -49,6 +54,7 @@ class ServiceResources final : public Resources {
   Backend& backend_;
   const Clock& clock_;
   const std::array<Text, 3> texts_;
+  mutable catalog::RenderingCache lists_;  // pages of the list, of the generations they are of
 };
 
 }  // namespace turnpike::hosts::mcp

@@ -96,6 +96,20 @@ TEST_F(ServiceResourcesTest, PagesLeadThroughEveryCapabilityOnce) {
   EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), seen.size());
 }
 
+TEST_F(ServiceResourcesTest, APageIsRenderedOnceForEachGeneration) {
+  const Answer without = list();
+  install(catalog::tests::bulk_yaml(150));
+  const Answer first = list();
+  EXPECT_NE(first->kept, without->kept);
+  EXPECT_EQ(list()->kept, first->kept);
+  const std::string cursor = result_of(first)["nextCursor"];
+  const Answer second = list(&cursor);
+  EXPECT_NE(second->kept, first->kept);
+  EXPECT_EQ(list(&cursor)->kept, second->kept);
+  install(catalog::tests::bulk_yaml(3), "gen_2");
+  EXPECT_EQ(result_of(list())["resources"].size(), resources_before_capabilities + 3);
+}
+
 TEST_F(ServiceResourcesTest, AListThatFitsOnItsPageEndsThere) {
   install(catalog::tests::bulk_yaml(static_cast<int>(ServiceResources::page_resources_max)));
   EXPECT_FALSE(result_of(list()).contains("nextCursor"));
