@@ -1,6 +1,7 @@
 #include "hosts/turn.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/error_envelope.h"
 #include "base/limits.h"
@@ -35,6 +36,16 @@ bool names_etag(std::string_view if_none_match, std::string_view etag) noexcept 
     if (one == etag || one == "*") return true;
   }
   return false;
+}
+
+// As many whole characters of UTF-8 as there is room for: a log line stays text. Their bytes.
+std::size_t copy_characters(std::string_view text, std::span<char> out) noexcept {
+  const auto is_inside = [&](std::size_t at) {
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+  };
+  std::size_t length = std::min(text.size(), out.size());
+  while (length > 0 && is_inside(length)) --length;
+  return text.copy(out.data(), length);
 }
 
 }  // namespace
@@ -151,10 +162,10 @@ void Turn::keep_served(std::string_view route, std::string_view lane) noexcept {
 }
 
 void Turn::keep_rpc(std::string_view method, std::string_view name) noexcept {
-  std::size_t length = method.copy(rpc_.data(), rpc_.size());
+  std::size_t length = copy_characters(method, rpc_);
   if (!name.empty() && length < rpc_.size()) {
     rpc_[length++] = ' ';
-    length += name.copy(rpc_.data() + length, rpc_.size() - length);
+    length += copy_characters(name, std::span(rpc_).subspan(length));
   }
   record.rpc = {rpc_.data(), length};
 }
