@@ -167,14 +167,15 @@ Result<Document, base::Error> View::detail(std::string_view capability_id,
     base::Error error = refuse(base::ErrorCode::catalog_capability_id_invalid,
                                "The capability id is not well formed.");
     error.fields.push_back({"path.capability_id", "it is not route- and 32 lower-case hex digits",
-                            "Copy capability_id from the list at /v1/capabilities."});
+                            "Copy capability_id from an entry of the catalog."});
     return error;
   }
   const registry::Program& program = *installed_.program;
   const registry::Route* route = program.find_route(capability_id);
   if (route == nullptr) {
     return refuse(base::ErrorCode::catalog_capability_not_found,
-                  "No capability with this id is installed; the list is at /v1/capabilities.");
+                  "No capability with this id is installed. Copy one from the catalog: "
+                  "/v1/capabilities over HTTP, service.capabilities.list over MCP.");
   }
   const ShownReadiness shown = route_readiness(*route, *readiness_);
   std::string signature;

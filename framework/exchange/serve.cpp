@@ -67,8 +67,8 @@ std::string_view message_of(ErrorCode code) noexcept {
     case ErrorCode::request_path_malformed:
       return "The path holds a bad percent escape or a dot segment.";
     case ErrorCode::gateway_route_not_found:
-      return "No operation of the installed registry has this path. Copy an exact path from "
-             "/v1/capabilities.";
+      return "No operation of the installed registry has this path. Copy an exact path from the "
+             "catalog: /v1/capabilities over HTTP, service.capabilities.list over MCP.";
     case ErrorCode::gateway_method_not_allowed:
       return "This path has no operation with this method. See the Allow header.";
     case ErrorCode::auth_credential_required:

@@ -37,7 +37,7 @@ std::string BoundTool::card(Door) const {
   card["description"] = catalog::tool_description(*program_, tool_);
   card["inputSchema"] = catalog::tool_input_schema(*program_, tool_);
   card["outputSchema"] = execution_output_schema();
-  // What is not known to be harmless is taken for the worst, as without a word of it (mcp.md 5.1).
+  // As of the tool that runs any route: what is not known to be harmless is taken for the worst.
   card["annotations"] = {{"readOnlyHint", tool_.is_read_only},
                          {"destructiveHint", !tool_.is_read_only},
                          {"idempotentHint", tool_.is_read_only},

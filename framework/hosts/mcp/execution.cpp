@@ -292,10 +292,6 @@ bool Execution::refuse(const base::Error& error, const exchange::RefusalHead& he
   return standing() != exchange::Standing::gone;
 }
 
-bool has_authorization(const RpcRequest& request) noexcept {
-  return request.turn.request.find("authorization").has_value();
-}
-
 // A header of the account lane, valid or not: it says which lane is meant.
 bool has_account_header(const RpcRequest& request) noexcept {
   return std::any_of(account_headers.begin(), account_headers.end(), [&](std::string_view name) {
@@ -394,7 +390,7 @@ Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
 
 std::optional<RpcResult> Executions::refuse_payment(const RpcRequest& request) const {
   if (request.door == Door::payment || !has_payment(request)) return std::nullopt;
-  if (has_authorization(request)) {
+  if (has_account_header(request)) {
     return refused_result(request,
                           {ErrorCode::auth_credential_conflict,
                            "The request carries an API key and a payment. Send one of them."});

@@ -16,12 +16,25 @@ namespace limits = base::limits;
 
 constexpr std::uint32_t discovery_ttl_ms = 3'600'000;
 
-constexpr std::string_view instructions =
+constexpr std::string_view instructions_for_all =
     "Turnpike runs operations of third-party data providers and charges each call. Find one "
     "with service.capabilities.list, read its price and parameters with "
-    "service.capabilities.get, run it with service.route.execute. Calls cost what their billing "
-    "says; those with a free variant can be run for nothing, within limits, with free: true. "
-    "Give an idempotency_key to a call that you may have to repeat: it is charged once.";
+    "service.capabilities.get, run it with service.route.execute. ";
+
+constexpr std::string_view instructions_for_accounts =
+    "Calls cost what their billing says; those with a free variant can be run for nothing, within "
+    "limits, with free: true. Give an idempotency_key to a call that you may have to repeat: it is "
+    "charged once.";
+
+constexpr std::string_view instructions_for_payers =
+    "Each call is paid by itself: without a payment the result is a PaymentRequired that says what "
+    "to pay; send the same call again with the signed payment in _meta[\"x402/payment\"]. It is "
+    "charged once, however often it is sent.";
+
+std::string instructions(Door door) {
+  return std::string(instructions_for_all)
+      .append(door == Door::account ? instructions_for_accounts : instructions_for_payers);
+}
 
 // "application/json", with or without parameters.
 bool is_message_type(std::string_view content_type) noexcept {
@@ -169,7 +182,7 @@ Answer MessageRoutes::dispatch(const RpcRequest& request) const {
   if (method == "prompts/get" && parts_.features.prompts != nullptr) return get_prompt(request);
   if (method == "initialize" && !is_modern) return initialize(request);
   if (method == "ping" && !is_modern) return RpcResult{};
-  if (method == "server/discover" && is_modern) return discover();
+  if (method == "server/discover" && is_modern) return discover(request);
   return is_list(method) ? list(request) : dispatch_extra(request);
 }
 
@@ -210,16 +223,16 @@ Answer MessageRoutes::initialize(const RpcRequest& request) const {
   result.members.append(R"(","capabilities":)").append(parts_.features.legacy_capabilities);
   result.members.append(R"(,"serverInfo":)").append(server_info_);
   result.members += R"(,"instructions":)";
-  base::append_canonical_string(result.members, instructions);
+  base::append_canonical_string(result.members, instructions(request.door));
   return result;
 }
 
-Answer MessageRoutes::discover() const {
+Answer MessageRoutes::discover(const RpcRequest& request) const {
   RpcResult result;
   result.members = R"("supportedVersions":[")";
   result.members.append(modern_version).append(R"("],"capabilities":)");
   result.members.append(parts_.features.capabilities).append(R"(,"instructions":)");
-  base::append_canonical_string(result.members, instructions);
+  base::append_canonical_string(result.members, instructions(request.door));
   result.ttl_ms = discovery_ttl_ms;
   return result;
 }
@@ -233,6 +246,7 @@ Answer MessageRoutes::call_tool(const RpcRequest& request) const {
   const auto toolset = parts_.features.toolsets.toolset();
   const Tool* const tool = toolset->find(*name, request.door);
   if (tool == nullptr) {
+    if (auto refused = parts_.executions.refuse_public(request)) return *std::move(refused);
     return invalid_params("There is no tool " + *name + " here; tools/list names those there are.");
   }
   if (request.era == Era::modern) {

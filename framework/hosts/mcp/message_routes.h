@@ -50,7 +50,7 @@ class MessageRoutes {
   [[nodiscard]] Answer list(const RpcRequest& request) const;
   [[nodiscard]] Answer dispatch_extra(const RpcRequest& request) const;
   [[nodiscard]] Answer initialize(const RpcRequest& request) const;
-  [[nodiscard]] Answer discover() const;
+  [[nodiscard]] Answer discover(const RpcRequest& request) const;
   [[nodiscard]] Answer call_tool(const RpcRequest& request) const;
   [[nodiscard]] Answer read_resource(const RpcRequest& request) const;
   [[nodiscard]] Answer get_prompt(const RpcRequest& request) const;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "base/limits.h"
 #include "base/strict_object.h"
 #include "catalog/page_request.h"
 #include "catalog/tool_call.h"
@@ -24,10 +25,11 @@ Card text_schema(std::string_view description) {
   return {{"type", "string"}, {"description", description}};
 }
 
+// What is not known to be harmless is taken for the worst (mcp.md 5.1).
 Card annotations(std::string_view title, bool is_read, bool is_open_world) {
   return {{"title", title},
           {"readOnlyHint", is_read},
-          {"destructiveHint", false},
+          {"destructiveHint", !is_read},
           {"idempotentHint", is_read},
           {"openWorldHint", is_open_world}};
 }
@@ -97,10 +99,18 @@ class Arguments {
   std::vector<base::FieldProblem> problems_;
 };
 
+// A refusal of the catalog, which says "query.limit" where an argument was.
+Answer refused_by_catalog(const RpcRequest& request, base::Error error) {
+  for (base::FieldProblem& field : error.fields) {
+    field.location = base::pointer_to(field.location.substr(field.location.find('.') + 1));
+  }
+  return refused_result(request, error);
+}
+
 // What the catalog's own documents become.
 Answer document_result(const RpcRequest& request,
                        const Result<catalog::Document, base::Error>& document) {
-  if (!document.ok()) return refused_result(request, document.error());
+  if (!document.ok()) return refused_by_catalog(request, document.error());
   return tool_result((*document)->body, false);
 }
 
@@ -159,7 +169,7 @@ class CapabilityList final : public Tool {
                                                 .method = arguments.text("method")};
     if (const auto error = arguments.error()) return refused_result(request, *error);
     const auto page = catalog::read_page_request(parameters);
-    if (!page.ok()) return refused_result(request, page.error());
+    if (!page.ok()) return refused_by_catalog(request, page.error());
     const auto view = backend_.view();
     if (view == nullptr) return refused_result(request, no_registry());
     return document_result(request, view->page(*page, clock_.now_ms()));
@@ -257,14 +267,16 @@ std::string RouteExecute::card(Door door) const {
           {"body", text_schema("Request body, sent as it is.")},
           {"body_base64", text_schema("Request body as base64, for bytes that are no text.")},
           {"content_type", text_schema("Of the body; application/json without it.")},
-          {"free",
-           {{"type", "boolean"},
-            {"description", "Run the free variant of the route, within its limits."}}},
           {"idempotency_key", catalog::idempotency_key_schema()}}},
         {"required", {"method", "path"}},
         {"additionalProperties", false}}},
       {"outputSchema", execution_output_schema()},
       {"annotations", annotations("Run a route", false, true)}};
+  if (door == Door::account) {
+    card["inputSchema"]["properties"]["free"] = {
+        {"type", "boolean"},
+        {"description", "Run the free variant of the route, within its limits."}};
+  }
   add_security(card, door == Door::account ? Admits::accounts : Admits::anybody);
   return text_of_card(card);
 }
@@ -283,7 +295,8 @@ void RouteExecute::read_body(Arguments& arguments, RouteAsk& ask) {
   }
   ask.content_type = arguments.text("content_type").value_or("");
   if (ask.body && ask.content_type.empty()) ask.content_type = json_type;
-  const bool is_field = std::all_of(ask.content_type.begin(), ask.content_type.end(),
+  const bool is_field = ask.content_type.size() <= base::limits::request_header_bytes_max &&
+                        std::all_of(ask.content_type.begin(), ask.content_type.end(),
                                     [](char c) { return c >= ' ' && c < 0x7F; });
   if (!is_field) {
     arguments.report("content_type", "it is no header value", "Send one like application/json.");

@@ -147,6 +147,8 @@ TEST_F(MessageRoutesTest, DiscoveryIsOfTheModernEraAlone) {
   EXPECT_EQ(said.json["result"]["supportedVersions"], Json::array({"2026-07-28"}));
   EXPECT_EQ(said.json["result"]["resultType"], "complete");
   EXPECT_EQ(said.json["result"]["cacheScope"], "public");
+  EXPECT_NE(said.json["result"]["instructions"].get<std::string>().find("free: true"),
+            std::string::npos);
   const Said old = legacy("server/discover");
   EXPECT_EQ(old.http.status, 200);
   EXPECT_EQ(old.code(), -32601);
@@ -300,6 +302,21 @@ const std::vector<Json> public_calls = {
     {{"name", "service.capabilities.get"}, {"arguments", {{"capability_id", "route-1"}}}},
     {{"name", "service.route.execute"}, {"arguments", {{"method", "GET"}, {"path", "/healthz"}}}}};
 
+TEST_F(MessageRoutesTest, TheDoorOfPaymentsTellsHowToPayAndNothingOfFreeVariants) {
+  const Json hello = {{"protocolVersion", "2025-11-25"}};
+  const Said paid = legacy("initialize", hello, {}, "/x402");
+  const std::string text = paid.json["result"]["instructions"];
+  EXPECT_NE(text.find("x402/payment"), std::string::npos);
+  EXPECT_EQ(text.find("free: true"), std::string::npos);
+  for (const bool is_account : {true, false}) {
+    const Said said = legacy("tools/list", Json::object(), {}, is_account ? "/" : "/x402");
+    const Json run = said.json["result"]["tools"][2];
+    EXPECT_EQ(run["name"], "service.route.execute");
+    EXPECT_EQ(run["inputSchema"]["properties"].contains("free"), is_account);
+    EXPECT_EQ(run["annotations"]["destructiveHint"], true) << "it may be any route";
+  }
+}
+
 // An expired key must not hide behind what needs none.
 TEST_F(MessageRoutesTest, ToolsThatNeedNoCredentialTakeNoBadOne) {
   for (const Json& call : public_calls) {
@@ -314,6 +331,8 @@ TEST_F(MessageRoutesTest, ToolsThatNeedNoCredentialTakeNoBadOne) {
     const Said doubled = legacy("tools/call", call, {good_key, good_key});
     EXPECT_EQ(doubled.structured()["error"]["code"], "auth.credential_conflict") << call;
   }
+  const Said unknown = legacy("tools/call", {{"name", "nothing"}}, {"Authorization: Bearer bad"});
+  EXPECT_EQ(unknown.http.status, 401) << "the key may be why it is not known";
 }
 
 TEST_F(MessageRoutesTest, RunningARouteNeedsACredential) {
@@ -361,8 +380,10 @@ TEST_F(MessageRoutesTest, TheDoorOfAccountsTakesNoPayments) {
   EXPECT_EQ(execute(get_x, {}, "/", payment).structured()["error"]["code"], "x402.not_payable");
   EXPECT_EQ(execute(get_x, {"PAYMENT-SIGNATURE: e30="}).structured()["error"]["code"],
             "x402.not_payable");
-  EXPECT_EQ(execute(get_x, {good_key}, "/", payment).structured()["error"]["code"],
-            "auth.credential_conflict");
+  for (const std::string& account : {good_key, std::string("X-Service-Api-Key: k")}) {
+    EXPECT_EQ(execute(get_x, {account}, "/", payment).structured()["error"]["code"],
+              "auth.credential_conflict");
+  }
   for (Json call : public_calls) {
     call["_meta"] = payment;
     EXPECT_EQ(legacy("tools/call", call).structured()["error"]["code"], "x402.not_payable") << call;
@@ -418,6 +439,8 @@ TEST_F(MessageRoutesTest, ArgumentsThatAreNotRightAreToldOneByOne) {
       {{{"method", "POST"}, {"path", "/x"}, {"body_base64", "a"}}, "/body_base64"},
       {{{"method", "POST"}, {"path", "/x"}, {"body", ""}, {"content_type", "a\nb"}},
        "/content_type"},
+      {{{"method", "POST"}, {"path", "/x"}, {"content_type", std::string(32'769, 'a')}},
+       "/content_type"},
       {{{"method", "GET"}, {"path", "/x"}, {"idempotency_key", "a b"}}, "/idempotency_key"}};
   for (const auto& [arguments, location] : cases) {
     const Said said = execute(arguments, {good_key});
@@ -435,6 +458,17 @@ TEST_F(MessageRoutesTest, NoMoreProblemsAreToldThanAReaderNeeds) {
   for (int at = 0; at < 1'000; ++at) arguments["unknown" + std::to_string(at)] = at;
   const Said said = execute(arguments, {good_key});
   EXPECT_EQ(said.structured()["error"]["fields"].size(), catalog::tool_problems_max);
+}
+
+// A tool that stands on the catalog names its own arguments, not parts of a URL.
+TEST_F(MessageRoutesTest, WhatTheCatalogRefusesIsToldOfTheArgument) {
+  const auto field = [&](const Json& arguments) -> Json {
+    return legacy("tools/call", {{"name", "service.capabilities.list"}, {"arguments", arguments}})
+        .structured()["error"]["fields"][0]["location"];
+  };
+  EXPECT_EQ(field({{"limit", 0}}), "/limit");
+  EXPECT_EQ(field({{"method", "PUT"}}), "/method");
+  EXPECT_EQ(field({{"cursor", ""}}), "/cursor");
 }
 
 TEST_F(MessageRoutesTest, ALimitIsAnInteger) {
