@@ -13,7 +13,7 @@ void call_for_ever(ledger::EscrowLedger& books, const support::VictimSide& side)
   base::SystemRandom random;
   base::UuidSource uuids(side.clock, random);
   while (true) {
-    auto hold = books.hold({account}, 1, runtime::Deadline::after_ms(5'000));
+    auto hold = books.hold({account}, 1, runtime::Deadline::after_ms(60'000));
     if (!hold) continue;
     const base::UuidText message = uuids.next();
     ledger::UsageFact fact;

@@ -10,6 +10,7 @@
 #include "plugin/catalog.h"
 #include "plugin/fixture_files.h"
 #include "plugin/gate.h"
+#include "plugin/pool_call.h"
 #include "plugin/surroundings.h"
 #include "runtime/runtime.h"
 
@@ -311,6 +312,30 @@ TEST_F(GuardTest, AStuckCallIsLeftAtTheDeadlineAndFindsItsMemoryWhenItWakes) {
   EXPECT_TRUE(surroundings_.pool.stop(Deadline::after_ms(30'000)));
   EXPECT_EQ(guard("faulty_blocking").pool_counts().running, 0u);
   EXPECT_EQ(reply.heads, 0);
+}
+
+// The pool may count a call as running that has not come to the plugin yet.
+TEST(PoolCallTest, IsNotMadeOnceItsCallerLeftAndToldSo) {
+  class Counting final : public Upstream {
+   public:
+    Done execute(const UpstreamRequest&, ReplySink&, Call&) override {
+      ++calls;
+      return Unit{};
+    }
+    [[nodiscard]] State state(std::uint32_t) const noexcept override { return {}; }
+    Done probe(Call&) override { return Unit{}; }
+    int calls = 0;
+  };
+  const auto upstream = std::make_shared<Counting>();
+  const CallByHand call;
+  PoolCall left(upstream, {}, call);
+  EXPECT_FALSE(left.leave());
+  left.run();
+  EXPECT_EQ(upstream->calls, 0);
+  PoolCall begun(upstream, {}, call);
+  begun.run();
+  EXPECT_TRUE(begun.leave());
+  EXPECT_EQ(upstream->calls, 1);
 }
 
 TEST_F(GuardTest, AStuckPluginTakesItsShareOfThePoolAndNoMore) {

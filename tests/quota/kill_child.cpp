@@ -15,7 +15,7 @@ void call_for_ever(quota::NodeStore& store, const support::VictimSide& side) {
   limits.permit_ttl_seconds = 60;
   const quota::Bucket& bucket = store.bucket("b");
   while (true) {
-    const auto deadline = runtime::Deadline::after_ms(5'000);
+    const auto deadline = runtime::Deadline::after_ms(60'000);
     const auto decided = store.take("acc_1", bucket, limits, deadline);
     if (!decided.ok() || decided->permit == nullptr) continue;
     if (decided->permit->confirm(deadline).ok() && !side.promised()) return;
