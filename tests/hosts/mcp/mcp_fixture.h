@@ -79,7 +79,7 @@ class McpHostTest : public testing::Test {
   void TearDown() override {
     server_->drain(std::chrono::milliseconds(2'000));
     server_.reset();
-    runtime_.stop(runtime::Deadline::after_ms(2'000), runtime::Deadline::after_ms(10'000));
+    runtime_.stop(runtime::Deadline::after_ms(2'000), runtime::Deadline::never());
   }
 
   tests::HttpReply call(const std::string& method, const std::string& target,
