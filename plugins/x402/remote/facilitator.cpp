@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr int supported_attempts_max = 3;
 constexpr std::size_t facilitators_max = 16;
+constexpr std::string_view authorization_header = "Authorization";
 
 std::string body_of(const FacilitatorRequest& request) {
   std::string body;
@@ -53,9 +54,28 @@ Done read_headers_of(const Settings& settings, std::string_view endpoint,
   return Unit{};
 }
 
+Done read_cdp_key(const Settings& settings, FacilitatorSettings& into) {
+  const Settings* const map = settings.find("cdp_key");
+  if (map == nullptr) return Unit{};
+  auto key = CdpKey::read(*map);
+  if (!key.ok()) return below("cdp_key", std::move(key).error());
+  into.cdp_key = *std::move(key);
+  if (into.cdp_key == nullptr) into.lacks_secret = true;
+  for (const auto* headers :
+       {&into.verify_headers, &into.settle_headers, &into.supported_headers}) {
+    if (std::any_of(headers->begin(), headers->end(), [](const OwnedHeader& header) {
+          return same_header_name(header.name, authorization_header);
+        })) {
+      return Failure{FailureKind::invalid_settings, "makes Authorization; remove it from `headers`",
+                     "cdp_key", false};
+    }
+  }
+  return Unit{};
+}
+
 Result<FacilitatorSettings> read_facilitator(const Settings& settings) {
-  Done done = settings.only({"url", "networks", "headers", "verify_timeout_ms", "settle_timeout_ms",
-                             "allow_private_addresses"});
+  Done done = settings.only({"url", "networks", "headers", "cdp_key", "verify_timeout_ms",
+                             "settle_timeout_ms", "allow_private_addresses"});
   if (!done.ok()) return std::move(done).error();
   FacilitatorSettings read;
   auto url = read_url(settings, "url", false);
@@ -67,6 +87,7 @@ Result<FacilitatorSettings> read_facilitator(const Settings& settings) {
   if (done.ok()) {
     done = read_headers_of(settings, "supported", read.supported_headers, read.lacks_secret);
   }
+  if (done.ok()) done = read_cdp_key(settings, read);
   if (done.ok()) {
     done = read_number(settings, "verify_timeout_ms", read.verify_timeout_ms, 1, 60'000);
   }
@@ -151,6 +172,18 @@ struct Facilitators::Facilitator {
   [[nodiscard]] bool is_behind(std::int64_t now_ns) const noexcept {
     return now_ns < behind_until_ns.load(std::memory_order_relaxed);
   }
+  // The fixed ones of an endpoint, and its token for one request.
+  [[nodiscard]] std::vector<OwnedHeader> headers_for(const std::vector<OwnedHeader>& fixed,
+                                                     std::string_view method, std::string_view url,
+                                                     Host& host) const {
+    std::vector<OwnedHeader> all = fixed;
+    if (settings.cdp_key != nullptr) {
+      all.push_back(
+          {std::string(authorization_header),
+           settings.cdp_key->bearer(method, url, host.clock().now_ms() / 1000, host.random())});
+    }
+    return all;
+  }
   [[nodiscard]] JsonRequest request(std::string_view url, std::span<const OwnedHeader> headers,
                                     std::uint32_t timeout_ms) const noexcept {
     JsonRequest to_send;
@@ -216,11 +249,13 @@ bool Facilitators::refresh_supported(Call& call) noexcept {
 
 bool Facilitators::refresh(Facilitator& facilitator, Call& call) {
   JsonRequest request =
-      facilitator.request(facilitator.supported_url, facilitator.settings.supported_headers,
-                          facilitator.settings.verify_timeout_ms);
+      facilitator.request(facilitator.supported_url, {}, facilitator.settings.verify_timeout_ms);
   request.method = Method::get;
   request.fresh_connection = true;  // it is asked too seldom for a pooled one to be alive
   for (int attempt = 0;; ++attempt) {
+    const auto headers = facilitator.headers_for(facilitator.settings.supported_headers, "GET",
+                                                 facilitator.supported_url, host_);
+    request.headers = headers;
     const auto reply = exchange_json(host_, request, call);
     if (!reply.ok()) {
       if (reply.error().kind != FailureKind::cancelled) {
@@ -329,13 +364,17 @@ Verification Facilitators::verify(const FacilitatorRequest& request, Call& call)
 Verification Facilitators::verify_in_order(const FacilitatorRequest& request, Call& call) {
   const std::string body = body_of(request);
   for (Facilitator* const facilitator : order_for(request, {})) {
-    JsonRequest to_send =
-        facilitator->request(facilitator->verify_url, facilitator->settings.verify_headers,
-                             facilitator->settings.verify_timeout_ms);
+    auto headers = facilitator->headers_for(facilitator->settings.verify_headers, "POST",
+                                            facilitator->verify_url, host_);
+    JsonRequest to_send = facilitator->request(facilitator->verify_url, headers,
+                                               facilitator->settings.verify_timeout_ms);
     to_send.body = body;
     auto reply = exchange_json(host_, to_send, call);
     if (!reply.ok() && reply.error().kind == FailureKind::transport && reply.error().maybe_sent) {
       to_send.fresh_connection = true;  // the pooled one may have been closed while it was idle
+      headers = facilitator->headers_for(facilitator->settings.verify_headers, "POST",
+                                         facilitator->verify_url, host_);
+      to_send.headers = headers;
       reply = exchange_json(host_, to_send, call);
     }
     if (!reply.ok()) {
@@ -396,9 +435,10 @@ std::optional<Settlement> Facilitators::settle_once(Facilitator& facilitator,
   const std::int64_t passed_ms = (host_.clock().monotonic_ns() - begin_ns) / ns_per_ms;
   const std::int64_t left_ms = facilitator.settings.settle_timeout_ms - passed_ms;
   if (left_ms <= 0) return std::nullopt;
+  const auto headers = facilitator.headers_for(facilitator.settings.settle_headers, "POST",
+                                               facilitator.settle_url, host_);
   JsonRequest to_send =
-      facilitator.request(facilitator.settle_url, facilitator.settings.settle_headers,
-                          static_cast<std::uint32_t>(left_ms));
+      facilitator.request(facilitator.settle_url, headers, static_cast<std::uint32_t>(left_ms));
   to_send.body = body;
   to_send.fresh_connection = true;
   to_send.is_cancellable = false;

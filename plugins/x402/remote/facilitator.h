@@ -17,6 +17,7 @@
 #include <turnpike/host.h>
 #include <turnpike/settings.h>
 
+#include "x402/remote/cdp_key.h"
 #include "x402/remote/endpoint.h"
 #include "x402/remote/facilitator_reply.h"
 
@@ -28,7 +29,8 @@ struct FacilitatorSettings {
   std::vector<OwnedHeader> verify_headers;
   std::vector<OwnedHeader> settle_headers;
   std::vector<OwnedHeader> supported_headers;
-  bool lacks_secret = false;  // then it is never asked
+  std::shared_ptr<const CdpKey> cdp_key;  // or null: signs a token for each request
+  bool lacks_secret = false;              // then it is never asked
   bool allow_private_addresses = false;
   std::uint32_t verify_timeout_ms = 10'000;
   // Of one settlement with all that is asked for it. Longer than a facilitator waits for a
@@ -40,6 +42,7 @@ struct FacilitatorSettings {
 //   - url: https://x402.example
 //     networks: ["eip155:8453"]
 //     headers: {all: {Authorization: {secret: {env: NAME}}}, settle: {...}}
+//     cdp_key: {id: ..., secret: {secret: {env: NAME}}}
 // Failures have their place below the list: "[0].url". No facilitator at all is one, too.
 Result<std::vector<FacilitatorSettings>> read_facilitators(const Settings& list);
 

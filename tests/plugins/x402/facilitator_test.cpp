@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "plugins/http/scripted_host.h"
+#include "x402/protocol/encoding.h"
 #include "x402/remote/json_http.h"
 
 namespace turnpike::x402 {
@@ -191,6 +193,98 @@ TEST_F(FacilitatorsTest, OneWithoutItsSecretIsNeverAsked) {
   EXPECT_EQ(settle("https://one.example").outcome, Outcome::settled);
   EXPECT_THAT(asked(), Each(HasSubstr("two.example")));
   EXPECT_TRUE(facilitators_->state()[0].lacks_secret);
+}
+
+// --- tokens for each request ---
+
+// The seed and public key of RFC 8032, section 7.1, test 1.
+constexpr std::string_view cdp_secret =
+    "nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2DXWpgBgrEKt9VL/tPJZAc6DuFy89qmIyWvAhpo9wdRGg==";
+constexpr std::string_view cdp_id = "12345678-1234-1234-1234-123456789abc";
+
+class CountingRandom final : public Random {
+ public:
+  void fill(std::span<std::uint8_t> out) noexcept override {
+    for (std::uint8_t& byte : out) byte = ++last_;
+  }
+
+ private:
+  std::uint8_t last_ = 0;
+};
+
+Settings cdp_key(std::string secret_text = std::string(cdp_secret)) {
+  return map({{"id", scalar(std::string(cdp_id))}, {"secret", secret(std::move(secret_text))}});
+}
+
+TEST(CdpKeys, MakeTheTokensOfTheirMakersOwnLibrary) {
+  CountingRandom random;
+  const auto key = CdpKey::read(cdp_key(std::string(cdp_secret) + "\n"));
+  ASSERT_TRUE(key.ok());
+  const std::string bearer = (*key)->bearer(
+      "POST", "https://api.cdp.coinbase.com/platform/v2/x402/settle", 1'800'000'000, random);
+  // generateJwt of @coinbase/cdp-sdk 1.57.0 at that time, with the nonce 01 02 ... 10.
+  EXPECT_EQ(
+      bearer,
+      "Bearer "
+      "eyJhbGciOiJFZERTQSIsImtpZCI6IjEyMzQ1Njc4LTEyMzQtMTIzNC0xMjM0LTEyMzQ1Njc4OWFiYyIsInR5cCI6"
+      "IkpXVCIsIm5vbmNlIjoiMDEwMjAzMDQwNTA2MDcwODA5MGEwYjBjMGQwZTBmMTAifQ.eyJzdWIiOiIxMjM0NTY3O"
+      "C0xMjM0LTEyMzQtMTIzNC0xMjM0NTY3ODlhYmMiLCJpc3MiOiJjZHAiLCJ1cmlzIjpbIlBPU1QgYXBpLmNkcC5jb"
+      "2luYmFzZS5jb20vcGxhdGZvcm0vdjIveDQwMi9zZXR0bGUiXSwiaWF0IjoxODAwMDAwMDAwLCJuYmYiOjE4MDAwM"
+      "DAwMDAsImV4cCI6MTgwMDAwMDEyMH0.xChqiqOyFaYAIDbIgUqPZdyOl1bDDEPIEPB_BITnFOe8LhAMJl7EKymBo"
+      "1G480BYfojBYYbHEgC9PSFwnoLUAQ");
+}
+
+TEST_F(FacilitatorsTest, EachRequestHasATokenOfItsOwn) {
+  CountingRandom random;
+  host_.randomness = &random;
+  facilitators_.emplace(
+      settings_of(list({map({{"url", scalar("https://one.example/base")},
+                             {"headers", map({{"all", map({{"A", scalar("b")}})}})},
+                             {"cdp_key", cdp_key()}})})),
+      host_);
+  host_.script = {answer(200, supported({kind("exact", network)})),
+                  failed(FailureKind::transport, true), answer(200, {{"isValid", true}}),
+                  answer(200, settled_body())};
+  EXPECT_TRUE(facilitators_->refresh_supported(call_));
+  EXPECT_EQ(verify().outcome, Verification::Outcome::valid);
+  EXPECT_EQ(settle().outcome, Outcome::settled);
+  std::vector<std::string> named;
+  std::set<std::string> tokens;
+  for (const auto& seen : host_.seen) {
+    EXPECT_THAT(seen.values_of("a"), ElementsAre("b"));
+    const auto values = seen.values_of("Authorization");
+    ASSERT_THAT(values, SizeIs(1));
+    tokens.insert(values[0]);
+    const std::size_t begin = values[0].find('.') + 1;
+    const std::string claims = values[0].substr(begin, values[0].rfind('.') - begin);
+    named.push_back(json::parse(*base64url_decode(claims, claims.size()))["uris"][0]);
+  }
+  EXPECT_THAT(named, ElementsAre("GET one.example/base/supported", "POST one.example/base/verify",
+                                 "POST one.example/base/verify", "POST one.example/base/settle"));
+  EXPECT_THAT(tokens, SizeIs(4));
+}
+
+TEST_F(FacilitatorsTest, AKeyThatIsMissingOrWrongSignsNothing) {
+  const auto with = [](Settings key, Settings headers) {
+    return read_facilitators(list({map({{"url", scalar("https://a")},
+                                        {"headers", std::move(headers)},
+                                        {"cdp_key", std::move(key)}})}));
+  };
+  const auto missing = with(cdp_key(""), map({}));
+  ASSERT_TRUE(missing.ok());
+  EXPECT_TRUE(missing.value()[0].lacks_secret);
+  std::string of_another(cdp_secret);
+  of_another[80] = 'A';
+  for (const std::string& wrong : {std::string("hush"), of_another}) {
+    const auto read = with(cdp_key(wrong), map({}));
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.error().where, "[0].cdp_key.secret");
+    EXPECT_THAT(read.error().message, Not(HasSubstr(wrong)));
+  }
+  EXPECT_FALSE(with(map({{"id", scalar("x")}, {"secret", scalar("y")}}), map({})).ok());
+  const auto twice = with(cdp_key(), map({{"verify", map({{"authorization", scalar("x")}})}}));
+  ASSERT_FALSE(twice.ok());
+  EXPECT_EQ(twice.error().where, "[0].cdp_key");
 }
 
 // --- one exchange ---

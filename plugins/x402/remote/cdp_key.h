@@ -1,0 +1,38 @@
+// CdpKey: an API key of Coinbase's facilitator, which wants of each request a token of its own: a
+// JWT by Ed25519 that names the key, the method, the host and the path and is good for two minutes
+// (x402.md 7.4; byte for byte what @coinbase/cdp-sdk 1.57 makes).
+//
+// Immutable; any Thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <turnpike/host.h>
+#include <turnpike/result.h>
+#include <turnpike/settings.h>
+
+namespace turnpike::x402 {
+
+class CdpKey {
+ public:
+  // The map `cdp_key`: {id: ..., secret: {secret: {env: NAME}}}, the secret being the base64 of
+  // seed and public key as Coinbase gives it out. Null when it is not available.
+  static Result<std::shared_ptr<const CdpKey>> read(const Settings& settings);
+  ~CdpKey();
+
+  // "Bearer ..." for one request. `url`: without a query.
+  [[nodiscard]] std::string bearer(std::string_view method, std::string_view url,
+                                   std::int64_t now_s, Random& random) const;
+
+ private:
+  struct Seed;
+  CdpKey(std::string id, std::unique_ptr<const Seed> seed);
+
+  const std::string id_;
+  const std::unique_ptr<const Seed> seed_;
+};
+
+}  // namespace turnpike::x402
