@@ -189,7 +189,10 @@ Passage::Refused Passage::check_ready() const {
     return error(ErrorCode::billing_pricing_unavailable, "This operation has no price at present.");
   }
   State state = context_.service->state(*operation_);
-  if (state.condition == Condition::ready && lane_->role == LaneRole::payment) {
+  // Who brings a payment may want no more than what it has bought already: the lane knows.
+  if (state.condition == Condition::ready && lane_->role == LaneRole::payment &&
+      credentials_.lanes[static_cast<std::size_t>(lane_ - context_.service->lanes().rows.data())] ==
+          Presence::absent) {
     state = context_.service->payment_state(*operation_);
     if (state.condition != Condition::ready) {
       return error(ErrorCode::x402_unavailable, state.reason, 5);

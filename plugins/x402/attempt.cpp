@@ -108,7 +108,7 @@ Attempt::Checked Attempt::check() const {
 // A payment that is not good any more may still be known: it was settled, or may have been. Then
 // its very sender is told what became of it.
 Admission Attempt::run() {
-  bool is_first = checked_.ok();
+  bool is_first = checked_.ok() && is_supported();
   for (;;) {
     Decision decision = Again{};
     if (is_first) {
@@ -124,6 +124,7 @@ Admission Attempt::run() {
       } else {
         decision = follow_identifier();
         is_first = std::holds_alternative<Again>(decision);
+        if (is_first && !is_supported()) return unavailable();
       }
     }
     if (auto* admission = std::get_if<Admission>(&decision)) return std::move(*admission);
@@ -150,6 +151,11 @@ Attempt::Decision Attempt::begin() {
       break;
   }
   return unavailable();
+}
+
+// Whether anybody could settle it now.
+bool Attempt::is_supported() const noexcept {
+  return engine_.facilitators.supports(payload_.accepted.scheme, payload_.accepted.network);
 }
 
 PaymentRecord Attempt::claim_record() const {
@@ -322,6 +328,7 @@ Attempt::Decision Attempt::wait_for(const KnownPayment&) {
 // It was released, or its node died before money could move.
 Attempt::Decision Attempt::take_over(KnownPayment known) {
   if (!checked_.ok()) return Admission(refused(code_of(checked_.error())));
+  if (!is_supported()) return Admission(unavailable());
   PaymentRecord next = claim_record();
   next.identifiers = known.record.identifiers;
   auto own = identifiers();

@@ -70,6 +70,7 @@ class Attempt {
   [[nodiscard]] std::optional<Refusal> check_time(const PaymentRecord& record);
   [[nodiscard]] Admission ticket(KnownPayment payment);
 
+  [[nodiscard]] bool is_supported() const noexcept;
   [[nodiscard]] PaymentRecord claim_record() const;
   [[nodiscard]] OpenSettlement open_settlement() const;
   [[nodiscard]] FacilitatorRequest facilitator_request(const OpenSettlement& open) const;

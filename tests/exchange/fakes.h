@@ -352,6 +352,7 @@ class ScriptedLane final : public Lane {
   std::span<const PricedOperation> operations;
   std::vector<std::pair<std::string, std::string>> seen_credentials;
   std::optional<Refusal> answer_to_release;
+  State state;
 
  private:
   class OneTicket final : public Ticket {
@@ -372,6 +373,7 @@ class ScriptedLane final : public Lane {
   class Bound final : public BoundLane {
    public:
     explicit Bound(ScriptedLane& owner) : owner_(owner) {}
+    [[nodiscard]] State state(std::uint32_t) const noexcept override { return owner_.state; }
     Admission admit(const LaneRequest& request, Call&) override {
       owner_.seen_credentials.clear();
       for (const HeaderField& field : request.credentials) {

@@ -644,6 +644,18 @@ TEST_F(ServeTest, ServesAPaymentLaneAsAPluginBringsIt) {
   EXPECT_EQ(refusal(paying), "gateway.upstream_response_too_large");
 }
 
+TEST_F(ServeTest, AsksNobodyToPayWhatCannotBePaidForButHearsWhoHasPaid) {
+  ScriptedLane& lane = install_payment_lane();
+  lane.state = {Condition::blocked, "No facilitator."};
+  lane.admission = [](const LaneRequest& request) -> Admission {
+    EXPECT_FALSE(request.credentials.empty());
+    return Replay{200, {}, "what was paid for"};
+  };
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/payable", "", {}}), "x402.unavailable");
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/payable", "", {{"Payment-Signature", "s"}}}), "");
+  EXPECT_EQ(writer->body, "what was paid for");
+}
+
 TEST_F(ServeTest, GivesAStoredReplyAgain) {
   bench.admission = [](const LaneRequest&) -> Admission {
     return Replay{200, {{"Idempotent-Replayed", "true"}, {"Content-Type", "text/plain"}}, "again"};

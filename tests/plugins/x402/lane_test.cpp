@@ -390,6 +390,22 @@ TEST_F(LaneTest, OffersNothingThatNoFacilitatorSupports) {
   EXPECT_EQ(std::get<Refusal>(admission).code, "x402.unavailable");
 }
 
+TEST_F(LaneTest, WhatNoFacilitatorSupportsAnyMoreIsNotBegunButWhatWasPaidForIsGiven) {
+  operation_.per_call.verifies_first = false;
+  bind(json::array({base_term()}));
+  const std::string paid = payment('1'), late = payment('2');
+  EXPECT_EQ(pay(paid, "key"), "200 reply 1");
+  supported_["kinds"].erase(0);
+  host_.scripted_clock.advance_ms(300'000);
+  ScriptedCall call(host_.scripted_clock, 60'000);
+  ASSERT_TRUE(bound_->run(call).ok());
+  EXPECT_EQ(bound_->state(0).condition, Condition::blocked);
+  EXPECT_EQ(pay(late), "x402.unavailable");
+  EXPECT_EQ(pay(late, "key"), "again reply 1");
+  EXPECT_EQ(pay(paid), "again reply 1");
+  EXPECT_EQ(replies_, 1);
+}
+
 TEST_F(LaneTest, AChallengeIsSmallAndItsOfferIsSignedOnce) {
   json terms = json::array();
   for (int amount = 1000; amount < 1003; ++amount) {

@@ -881,6 +881,8 @@ void World::pay_late() {
   if (facts.idempotency_key.empty()) return;
   const std::size_t late = payment(in_play_).flow * payments_of_a_flow + payments_of_a_flow - 1;
   pass_ms(late_s * 1000 - clock.now_ms());
+  reconcile(0);  // never long ago: it asks what is supported
+  go();
   const bool is_owed =
       std::any_of(facts_.begin(), facts_.end(), [](const Facts& other) { return other.is_owed; });
   call(0, late, facts.idempotency_key);
