@@ -1,7 +1,5 @@
 #include "hosts/api/gateway_call.h"
 
-#include <string>
-
 #include "base/crash_points.h"
 #include "base/error_envelope.h"
 #include "hosts/status_table.h"
@@ -9,6 +7,12 @@
 namespace turnpike::hosts::api {
 
 using base::CrashPoint;
+
+namespace {
+
+constexpr std::string_view cache_control = "Cache-Control";
+
+}  // namespace
 
 exchange::Invocation GatewayCall::invocation() noexcept {
   exchange::Invocation invocation;
@@ -54,9 +58,21 @@ void GatewayCall::add_facts(const exchange::ReplyFacts& facts, ReplyFields& fiel
 }
 
 void GatewayCall::add_head(const exchange::ReplyHead& head, ReplyFields& fields) {
-  for (const HeaderField& field : head.headers) fields.add(field.name, field.value);
-  for (const OwnedHeader& field : head.lane_headers) fields.add(field.name, field.value);
-  if (!fields.has("Cache-Control")) fields.add("Cache-Control", "private, no-store");
+  const auto add_all = [&](const auto& of_one) {
+    for (const auto& field : of_one) {
+      if (same_header_name(field.name, cache_control)) {
+        caching_.append(caching_.empty() ? "" : ", ").append(field.value);
+      } else {
+        fields.add(field.name, field.value);
+      }
+    }
+  };
+  add_all(head.headers);
+  add_all(head.lane_headers);  // with those of the upstream, in a stored reply
+  // A shared cache would hand to everybody what one has paid for.
+  if (caching_.empty()) caching_ = "no-store";
+  if (!caching_.starts_with("private")) caching_.insert(0, "private, ");
+  fields.add(cache_control, caching_);
   add_facts(head.facts, fields);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 
 #include "exchange/invocation.h"
 #include "exchange/reply.h"
@@ -41,6 +42,7 @@ class GatewayCall final : public exchange::BodySource,
 
   Turn& turn_;
   const std::atomic<bool>& is_stopping_;
+  std::string caching_;  // Cache-Control of the reply
 };
 
 }  // namespace turnpike::hosts::api
