@@ -391,6 +391,17 @@ class Payments(Lane):
         self.assertEqual((len(self.upstream.requests), self.new_calls("settle")), (1, 1))
         self.assert_charged(1)
 
+    def test_who_reads_a_payment_on_the_chain_is_not_given_what_it_bought(self):
+        payment = self.payment()
+        first = self.pay(payment)
+        self.assert_paid(first)
+        copied = decoded(payment)
+        copied["extensions"] = decoded(self.challenge())["extensions"]
+        self.assertNotEqual(copied, decoded(payment))
+        self.assert_refused(self.pay(encoded(copied)), 409, "idempotency.conflict")
+        self.assertEqual(self.pay(payment).body, first.body)
+        self.assert_charged(1)
+
     def test_the_same_header_eight_times_at_once_is_one_call_and_one_charge(self):
         payment = self.payment("/upstream/slow")
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
