@@ -17,6 +17,7 @@ constexpr Query select_pending{
     " (SELECT 1 FROM settle_batch b WHERE b.stream = s.stream AND b.no > s.posted_no)",
     "i"};
 constexpr Query advance_fence{"UPDATE settle_stream SET fence = fence + 1 WHERE" STREAMS_OF_NODE};
+constexpr Query lock_mark{"UPDATE settle_stream SET next_no = next_no WHERE" STREAMS_OF_NODE};
 // First the mark, whose lock orders those who post; then what it covers.
 constexpr Query plan_posting{
     "UPDATE settle_stream SET next_no = (SELECT COALESCE(MAX(b.no), 0) FROM settle_batch b"
@@ -98,6 +99,11 @@ void post_charges(Transaction& transaction, std::int64_t incarnation) {
     transaction.run(*step, {incarnation * streams_per_incarnation,
                             (incarnation + 1) * streams_per_incarnation});
   }
+}
+
+void hold_postings(Transaction& transaction, std::int64_t incarnation) {
+  transaction.run(lock_mark, {incarnation * streams_per_incarnation,
+                              (incarnation + 1) * streams_per_incarnation});
 }
 
 bool Payable::can_pay(const LeaseTotal& total) const {

@@ -47,6 +47,9 @@ void end_all_settle_streams(Transaction& transaction);
 // again.
 void move_fence(Transaction& transaction, std::int64_t incarnation);
 void post_charges(Transaction& transaction, std::int64_t incarnation);
+// Until the commit nobody else does either: for whoever changes several leases of that node beside
+// its own postings.
+void hold_postings(Transaction& transaction, std::int64_t incarnation);
 
 // The leases that a stream has charged since its fence last moved.
 class Payable {

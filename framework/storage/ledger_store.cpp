@@ -43,7 +43,9 @@ constexpr Query select_withdrawn{
     " JOIN lease l ON l.allocation_id = a.id AND l.state = 'open'"
     " WHERE a.state = 'voiding' AND l.incarnation = $1 AND l.purpose = 0",
     "ttii"};
-constexpr Query delete_recalls{"DELETE FROM recall WHERE until_ms < $1"};
+// Those of other nodes only once nobody can be renewing them: two nodes never wait for each other.
+constexpr Query delete_recalls{
+    "DELETE FROM recall WHERE until_ms < $1 AND (incarnation = $2 OR until_ms < $1 - 60000)"};
 constexpr Query next_epoch{
     "UPDATE counter SET value = value + 1 WHERE name = 'ledger_epoch' RETURNING value", "i"};
 // More starts than there can have been since the backup: their streams are never written again.
@@ -157,15 +159,24 @@ class SqlLeaseStore final : public ledger::LeaseStore {
   }
 
   void write_due(Connection& connection, ledger::Tended& tended) const {
+    tended.reclaimed = reclaim_due(connection, tended.now_ms);
     Transaction transaction(connection, Transaction::Kind::write, context_.database.writer());
-    transaction.run(advance_time, {tended.now_ms});
     const std::int64_t ledger_ms = ledger_now_ms(context_, transaction);
-    const auto due = leases_of(transaction.run(select_due_leases, {ledger_ms}));
-    tended.reclaimed = close_leases(transaction, due, ledger_ms);
     tended.expired = expire_allocations(transaction, ledger_ms);
-    transaction.run(delete_recalls, {ledger_ms});
+    transaction.run(delete_recalls, {ledger_ms, owner_.incarnation});
     tended.forgotten = forget_old_replies(transaction, ledger_ms);
     transaction.commit();
+  }
+
+  // Apart from what expires, whose allocations would be locked after leases of others (leases.h).
+  std::uint32_t reclaim_due(Connection& connection, std::int64_t now_ms) const {
+    Transaction transaction(connection, Transaction::Kind::write, context_.database.writer());
+    transaction.run(advance_time, {now_ms});
+    const std::int64_t ledger_ms = ledger_now_ms(context_, transaction);
+    const auto due = leases_of(transaction.run(select_due_leases, {ledger_ms}));
+    const std::uint32_t reclaimed = close_leases(transaction, due, ledger_ms);
+    transaction.commit();
+    return reclaimed;
   }
 
   void read_wishes(Connection& connection, std::int64_t ledger_ms, ledger::Tended& tended) const {

@@ -139,6 +139,7 @@ ledger::Stored<std::vector<ledger::LeaseAnswer>> BatchStream::acquire(
     std::span<const ledger::LeaseRequest> requests) {
   return stored<std::vector<ledger::LeaseAnswer>>([&] {
     Transaction transaction(session(), Transaction::Kind::write, context_.database.writer());
+    hold_postings(transaction, owner_.incarnation);  // the escrow's, on a Thread of its own
     auto answers = acquire_leases(context_, transaction, owner_, requests);
     transaction.commit();
     return answers;

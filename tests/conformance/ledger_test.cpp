@@ -1,9 +1,13 @@
 // Conformance of LedgerStore, LeaseStore and SettlementStream.
+#include <atomic>
+#include <functional>
+#include <optional>
 #include <thread>
 
 #include "conformance/engines.h"
 #include "identity/accounts.h"
 #include "storage/database.h"
+#include "storage/transaction.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -49,6 +53,38 @@ class LedgerPorts : public OnEveryEngine {
   Stored<SettleAnswer> settle(const UsageFact& fact, std::vector<LeaseShare> shares) {
     const SettleEntry entries[] = {{&fact, shares}};
     return stream_->settle(++number_, entries);
+  }
+  // Beside a session that has done `first`; once `work` waits for it, `then` must not wait for
+  // `work`.
+  void beside(const std::string& first, const std::string& then,
+              const std::function<void()>& work) {
+    storage::Database database(store_->settings());
+    const auto watching = database.connect();
+    const auto session = database.connect();
+    std::atomic<bool> is_over = false;
+    std::thread node;
+    {
+      storage::Transaction transaction(*session, storage::TransactionKind::write,
+                                       database.writer());
+      transaction.run_once(first);
+      node = std::thread([&] {
+        work();
+        is_over = true;
+      });
+      const auto waits = [&] {
+        return watching
+                   ->query_once(
+                       "SELECT COUNT(*) AS n FROM pg_stat_activity WHERE"
+                       " datname = current_database() AND wait_event_type = 'Lock'",
+                       "i")
+                   .number(0, 0) > 0;
+      };
+      while (!is_over && !waits()) {
+      }
+      EXPECT_FALSE(is_over);
+      EXPECT_NO_THROW(transaction.run_once(then));
+    }
+    node.join();
   }
   static LeaseShare share(const LeaseGrant& grant, Credits units) {
     return {grant.lease_id, grant.epoch, units};
@@ -331,6 +367,37 @@ TEST_P(LedgerPorts, LeaseWhoseTimeIsOverIsReclaimedByAnyNode) {
   EXPECT_EQ(others->tend(store_->clock.now_ms())->reclaimed, 1u);
   EXPECT_EQ(sums(account).remaining, 10);
   EXPECT_FALSE(settle(fact(account, "m1"), {share(lease.grants[0], 1)})->committed());
+}
+
+// Otherwise nodes could wait for each other in a ring (storage/leases.h), as in the next.
+TEST_P(LedgerPorts, WhatExpiresIsLockedUnderNoLockOfWhatIsReclaimed) {
+  if (GetParam() == storage::Engine::sqlite) GTEST_SKIP() << "SQLite has one writer";
+  const std::string account = account_with(0);
+  const std::string leased = grant(account, 10, day_ms);
+  ASSERT_EQ(acquire(account, 10).grants.size(), 1u);
+  const std::string expiring = grant(account, 10, 60'000);
+  store_->clock.move_ms(91'000);
+  std::optional<Stored<Tended>> tended;
+  beside("SELECT id FROM allocation WHERE id = '" + expiring + "' FOR UPDATE",
+         "SELECT id FROM allocation WHERE id = '" + leased + "' FOR UPDATE NOWAIT",
+         [&] { tended.emplace(leases_->tend(store_->clock.now_ms())); });
+  ASSERT_TRUE(tended->ok());
+  EXPECT_EQ((*tended)->reclaimed, 1u);
+  EXPECT_EQ((*tended)->expired, 1u);
+  EXPECT_EQ(node_->ledger().balance(account)->credits, 10);
+}
+
+// Whoever posts the node's charges has its stream, and wants all the leases that it charged.
+TEST_P(LedgerPorts, DirectDrawsWaitForPostingsBeforeTheyLockAnything) {
+  if (GetParam() == storage::Engine::sqlite) GTEST_SKIP() << "SQLite has one writer";
+  const std::string account = account_with(10);
+  const LeaseRequest requests[] = {request(account, 3)};
+  std::optional<Stored<std::vector<LeaseAnswer>>> drawn;
+  beside("UPDATE settle_stream SET next_no = next_no",
+         "SELECT id FROM allocation WHERE account_id = '" + account + "' FOR UPDATE NOWAIT",
+         [&] { drawn.emplace(stream_->acquire(requests)); });
+  ASSERT_TRUE(drawn->ok());
+  EXPECT_EQ((*drawn)->at(0).grants.at(0).units, 3);
 }
 
 TEST_P(LedgerPorts, ReclaimThatRacesSettlementsLeavesTheExactRemainder) {
