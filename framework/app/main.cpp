@@ -108,9 +108,11 @@ void add_key_commands(CLI::App& app, CommonOptions& options, Words& words, int& 
   CLI::App* cap = add(*key, "cap", "Set what a key may spend; without a number, no cap", options,
                       code, [&] { return run_key_cap(options, words.id, words.caps); });
   cap->add_option("--id", words.id, "Key id")->required();
-  cap->add_option("--per-day", words.caps.per_day, "Whole Credits in a UTC day")
+  cap->add_option("--per-day", words.caps.per_day,
+                  "Whole Credits in a UTC day, of what it spends under a cap")
       ->check(CLI::Range(std::int64_t{0}, credits_max));
-  cap->add_option("--per-month", words.caps.per_month, "Whole Credits in a UTC month")
+  cap->add_option("--per-month", words.caps.per_month,
+                  "Whole Credits in a UTC month, of what it spends under a cap")
       ->check(CLI::Range(std::int64_t{0}, credits_max));
 }
 

@@ -39,8 +39,9 @@ base::Error error_of(ClaimAnswer::Kind kind) {
               "The call that came first under this Idempotency-Key has not ended yet.", 1};
     case ClaimAnswer::Kind::not_stored:
       return {ErrorCode::idempotency_reply_not_stored,
-              "The call under this Idempotency-Key was charged and answered; its reply was too "
-              "large to be stored. Nothing was charged now. To call again, use a new key."};
+              "The call under this Idempotency-Key was charged, and its reply was too large to be "
+              "stored. If that call was told that its settlement is unknown, its charge is given "
+              "back. Nothing was charged now. To call again, use a new key."};
     case ClaimAnswer::Kind::outcome_unknown:
       return {ErrorCode::idempotency_outcome_unknown,
               "The call under this Idempotency-Key was cut off by a failure of the gateway. It was "
