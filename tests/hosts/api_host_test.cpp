@@ -287,6 +287,7 @@ TEST_F(ApiHostTest, ACallTellsItsOutcomeToItsOwnAccountAlone) {
             R"("route_revision":0,"lane":"credits","generation":"gen_1","api_key_id":null,)"
             R"("upstream_status":200,"upstream_ms":0,"ledger_entry":{"stream":65,"seq":7,)"
             R"("message_id":"019a0000-0000-7000-8000-00000000000a"}})");
+  EXPECT_EQ(call("019A0000-0000-7000-8000-00000000000A").body, charged.body);
   EXPECT_EQ(call(ScriptedCalls::pending).body,
             R"({"request_id":"019a0000-0000-7000-8000-00000000000b","status":"pending"})");
   for (const std::string_view id :

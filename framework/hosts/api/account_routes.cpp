@@ -1,11 +1,13 @@
 #include "hosts/api/account_routes.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <utility>
 
 #include "base/ids.h"
 #include "base/limits.h"
+#include "exchange/ascii.h"
 #include "hosts/api/account_json.h"
 #include "hosts/api/account_query.h"
 #include "hosts/query.h"
@@ -174,7 +176,9 @@ void AccountRoutes::usage(Turn& turn, std::string_view account) const {
   });
 }
 
-void AccountRoutes::call(Turn& turn, std::string_view request_id) const {
+void AccountRoutes::call(Turn& turn, std::string_view asked_id) const {
+  std::string request_id(asked_id);  // read in either case, as RFC 9562 (section 4) says
+  std::transform(request_id.begin(), request_id.end(), request_id.begin(), exchange::to_lower);
   answer(turn, std::nullopt, [&](const std::string& account_id) -> Body {
     if (auto query = read_query(turn.request.query(), {}); !query.ok()) {
       return std::move(query).error();

@@ -43,7 +43,7 @@ class AccountRoutes {
   void billing(Turn& turn, std::string_view account) const;
   void usage(Turn& turn, std::string_view account) const;
   // What became of a call of the key's own account; any other id is 404.
-  void call(Turn& turn, std::string_view request_id) const;
+  void call(Turn& turn, std::string_view asked_id) const;
   void free_quotas(Turn& turn, std::string_view account) const;
 
  private:
