@@ -241,8 +241,9 @@ void read_limits(const Settings* node, Config& config, std::vector<Problem>& pro
   limits.integer("connections_max", config.connections_max, 1, 1'000'000);
   limits.integer("calls_per_account_max", config.calls_per_account_max, 1, 1'000'000);
   limits.integer("calls_per_upstream_max", config.calls_per_upstream_max, 1, 1'000'000);
+  // The longest message takes three quarters of it at most (hosts/mcp/byte_budget.h).
   limits.integer("mcp_messages_bytes_max", config.mcp_messages_bytes_max,
-                 base::limits::mcp_message_bytes_max, 2'000'000'000);
+                 2 * base::limits::mcp_message_bytes_max, 2'000'000'000);
   limits.integer("mcp_reply_bytes_max", config.mcp_reply_bytes_max, 1'024,
                  base::limits::response_whole_bytes_max);
   limits.integer("heavy_transfers_max", config.heavy_transfers_max, 1, 10'000);

@@ -1,5 +1,6 @@
 // ByteBudget: how many bytes of messages may be in memory at once. Messages are read before anybody
-// is asked who sent them, so their number alone bounds nothing.
+// is asked who sent them, so their number alone bounds nothing. The last quarter is for short ones:
+// a few callers who send long ones slowly do not keep everybody else out.
 //
 // Owned by the host; any Thread.
 #pragma once
@@ -13,7 +14,11 @@ namespace turnpike::hosts::mcp {
 
 class ByteBudget {
  public:
-  explicit ByteBudget(std::uint64_t bytes_max) : left_(static_cast<std::int64_t>(bytes_max)) {}
+  static constexpr std::uint64_t short_bytes_max = 64 * 1024;  // nearly every message is
+
+  explicit ByteBudget(std::uint64_t bytes_max)
+      : kept_for_short_(static_cast<std::int64_t>(bytes_max / 4)),
+        left_(static_cast<std::int64_t>(bytes_max)) {}
 
   // Given back when it is destroyed; the budget outlives it.
   class Share {
@@ -34,12 +39,16 @@ class ByteBudget {
   // Nothing when that much is not left.
   [[nodiscard]] std::optional<Share> take(std::uint64_t bytes) noexcept {
     const auto wanted = static_cast<std::int64_t>(bytes);
-    if (left_.fetch_sub(wanted, std::memory_order_relaxed) >= wanted) return Share(left_, wanted);
-    left_.fetch_add(wanted, std::memory_order_relaxed);
-    return std::nullopt;
+    const std::int64_t kept = bytes <= short_bytes_max ? 0 : kept_for_short_;
+    std::int64_t left = left_.load(std::memory_order_relaxed);
+    do {
+      if (left - wanted < kept) return std::nullopt;
+    } while (!left_.compare_exchange_weak(left, left - wanted, std::memory_order_relaxed));
+    return Share(left_, wanted);
   }
 
  private:
+  const std::int64_t kept_for_short_;
   std::atomic<std::int64_t> left_;
 };
 

@@ -64,7 +64,7 @@ class FixedToolsets final : public Toolsets {
 class McpHostTest : public testing::Test {
  protected:
   static constexpr std::uint64_t reply_bytes_max = 1'000;
-  static constexpr std::uint64_t messages_bytes_max = 3'000'000;
+  static constexpr std::uint64_t messages_bytes_max = 4'000'000;
 
   // `resource_metadata` is there when an authorization server is.
   explicit McpHostTest(std::string resource_metadata = "")
