@@ -70,9 +70,8 @@ void GatewayCall::add_head(const exchange::ReplyHead& head, ReplyFields& fields)
   add_all(head.headers);
   add_all(head.lane_headers);  // with those of the upstream, in a stored reply
   // A shared cache would hand to everybody what one has paid for.
-  if (caching_.empty()) caching_ = "no-store";
-  if (!caching_.starts_with("private")) caching_.insert(0, "private, ");
-  fields.add(cache_control, caching_);
+  if (!caching_.empty() && !caching_.starts_with("private")) caching_.insert(0, "private, ");
+  fields.add(cache_control, caching_.empty() ? "private, no-store" : std::string_view(caching_));
   add_facts(head.facts, fields);
 }
 
