@@ -1,6 +1,12 @@
 """MCP by hand, in either era: one JSON-RPC message in one POST, and nothing that a client would mend."""
 
 import json
+import pathlib
+import tempfile
+import unittest
+
+from gateway import Gateway
+from upstream import Upstream
 
 LEGACY = "2025-11-25"
 MODERN = "2026-07-28"
@@ -54,3 +60,38 @@ class Wire:
     def call(self, name, arguments, *, key=None, headers=()):
         return ToolReply(self.send("tools/call", {"name": name, "arguments": arguments}, key=key,
                                    headers=headers))
+
+
+class WithTools(unittest.TestCase):
+    """A gateway with a registry, tools of it, and an account."""
+
+    registry_yaml, tools_yaml = None, None
+    settings = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.upstream = Upstream()
+        cls.addClassCleanup(cls.upstream.close)
+
+    def setUp(self):
+        registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
+        self.addCleanup(registry.cleanup)
+        self.registry = pathlib.Path(registry.name)
+        (self.registry / "tools").mkdir()
+        (self.registry / "test.yaml").write_text(
+            self.registry_yaml.format(address=self.upstream.address))
+        (self.registry / "tools" / "test.yaml").write_text(self.tools_yaml)
+        self.gateway = Gateway(registry=registry.name, settings=[*self.settings])
+        self.addCleanup(self.gateway.close)
+        self.account, self.key = self.gateway.new_key()
+        self.gateway.start()
+        self.wire = Wire(self.gateway)
+        self.upstream.requests.clear()
+        self.granted = self.balance()
+
+    def balance(self):
+        return int(self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
+                                    key=self.key).json()["creditBalance"])
+
+    def charged(self):
+        return self.granted - self.balance()

@@ -2,13 +2,10 @@
 of what the route declares, charged like the route."""
 
 import json
-import pathlib
-import tempfile
 import unittest
 
-from gateway import ONE_UPSTREAM, Gateway
-from mcp_wire import LEGACY, MODERN, Wire
-from upstream import Upstream
+from gateway import ONE_UPSTREAM
+from mcp_wire import LEGACY, MODERN, Wire, WithTools
 
 TEST = "/v1/gateway/test"
 GENERAL = ["service.capabilities.list", "service.capabilities.get", "service.route.execute"]
@@ -54,33 +51,8 @@ tools:
 """
 
 
-class BoundTools(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.upstream = Upstream()
-        cls.addClassCleanup(cls.upstream.close)
-
-    def setUp(self):
-        registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
-        self.addCleanup(registry.cleanup)
-        self.registry = pathlib.Path(registry.name)
-        (self.registry / "tools").mkdir()
-        (self.registry / "test.yaml").write_text(REGISTRY.format(address=self.upstream.address))
-        (self.registry / "tools" / "test.yaml").write_text(TOOLS)
-        self.gateway = Gateway(registry=registry.name)
-        self.addCleanup(self.gateway.close)
-        self.account, self.key = self.gateway.new_key()
-        self.gateway.start()
-        self.wire = Wire(self.gateway)
-        self.upstream.requests.clear()
-        self.granted = self.balance()
-
-    def balance(self):
-        return int(self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
-                                    key=self.key).json()["creditBalance"])
-
-    def charged(self):
-        return self.granted - self.balance()
+class BoundTools(WithTools):
+    registry_yaml, tools_yaml = REGISTRY, TOOLS
 
     def call(self, name, **arguments):
         return self.wire.call(name, arguments, key=self.key)
