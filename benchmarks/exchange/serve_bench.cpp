@@ -35,12 +35,12 @@ class InstantLedger final : public ledger::Ledger {
                                          runtime::Deadline) override {
     return ledger::Hold();
   }
-  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact& fact,
+  ledger::Settlement settle(ledger::Hold, ledger::OwnedFact fact,
                             std::unique_ptr<const ledger::ReplyToKeep>) override {
-    benchmark::DoNotOptimize(&fact);
+    benchmark::DoNotOptimize(&fact.view());
     return ledger::Settled{1, 999};
   }
-  void release(ledger::Hold, const ledger::UsageFact&) noexcept override {}
+  void release(ledger::Hold, ledger::OwnedFact) noexcept override {}
   Result<ledger::Balance, base::Error> balance(std::string_view, runtime::Deadline) override {
     return ledger::Balance{};
   }

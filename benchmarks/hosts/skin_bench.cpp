@@ -60,12 +60,12 @@ class UncommittedLedger final : public ledger::Ledger {
                                          runtime::Deadline until) override {
     return escrow_.hold(payer, units, until);
   }
-  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact& fact,
+  ledger::Settlement settle(ledger::Hold, ledger::OwnedFact fact,
                             std::unique_ptr<const ledger::ReplyToKeep>) override {
-    benchmark::DoNotOptimize(&fact);
+    benchmark::DoNotOptimize(&fact.view());
     return ledger::Settled{1, 999};
   }
-  void release(ledger::Hold, const ledger::UsageFact&) noexcept override {}
+  void release(ledger::Hold, ledger::OwnedFact) noexcept override {}
   Result<ledger::Balance, base::Error> balance(std::string_view account_id,
                                                runtime::Deadline deadline) override {
     return escrow_.balance(account_id, deadline);

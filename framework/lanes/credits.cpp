@@ -29,72 +29,26 @@ std::string_view key_of(const LaneRequest& request) noexcept {
   return key;
 }
 
-// Copies of what the request said, in one place: its views end with admit().
-class FactTexts {
- public:
-  explicit FactTexts(const LaneRequest& request) {
-    const std::string_view key = key_of(request);
-    texts_.reserve(request.request_id.size() + request.client_request_id.size() +
-                   request.account_id.size() + key.size());
-    request_id_ = keep(request.request_id);
-    client_request_id_ = keep(request.client_request_id);
-    account_id_ = keep(request.account_id);
-    api_key_id_ = keep(key);
-  }
-  FactTexts(const FactTexts&) = delete;
-  FactTexts& operator=(const FactTexts&) = delete;
-
-  void name(ledger::UsageFact& fact) const noexcept {
-    // One call is one message, so the message bears the call's UUIDv7: either finds the other.
-    fact.message_id = request_id_;
-    fact.request_id = request_id_;
-    fact.client_request_id = client_request_id_;
-    fact.account_id = account_id_;
-    fact.api_key_id = api_key_id_;
-  }
-
- private:
-  std::string_view keep(std::string_view text) {
-    texts_.append(text);
-    return std::string_view(texts_).substr(texts_.size() - text.size());
-  }
-
-  std::string texts_;
-  std::string_view request_id_;
-  std::string_view client_request_id_;
-  std::string_view account_id_;
-  std::string_view api_key_id_;
-};
-
 class BoundCreditsLane;
 
 class CreditsTicket final : public Ticket {
  public:
   // `claim` is null for a call without a key.
-  CreditsTicket(const BoundCreditsLane& lane, const PricedOperation& operation,
-                const LaneRequest& request, ledger::Hold hold, std::int64_t occurred_at_ms,
+  CreditsTicket(const BoundCreditsLane& lane, ledger::OwnedFact fact, ledger::Hold hold,
                 std::unique_ptr<const ledger::Claim> claim)
-      : lane_(lane),
-        operation_(operation),
-        texts_(request),
-        hold_(std::move(hold)),
-        occurred_at_ms_(occurred_at_ms),
-        claim_(std::move(claim)) {}
+      : lane_(lane), fact_(std::move(fact)), hold_(std::move(hold)), claim_(std::move(claim)) {}
 
   Finish settle(const ReplyView& reply, Call& call) override;
   std::optional<Refusal> release(Outcome outcome, int upstream_status, Call& call) override;
 
  private:
-  [[nodiscard]] ledger::UsageFact fact() const noexcept;
   using Reply = std::unique_ptr<const ledger::ReplyToKeep>;
   [[nodiscard]] Result<Reply, base::Error> reply_to_keep(const ReplyView& reply) const;
   Finish withhold(const base::Error& why);
 
   const BoundCreditsLane& lane_;
-  const PricedOperation& operation_;
-  const FactTexts texts_;
+  ledger::OwnedFact fact_;  // what the request said: its views end with admit()
   ledger::Hold hold_;
-  const std::int64_t occurred_at_ms_;
   const std::unique_ptr<const ledger::Claim> claim_;
 };
 
@@ -130,15 +84,15 @@ class BoundCreditsLane final : public BoundLane {
       return refusal_of(hold.error());
     }
     return std::unique_ptr<Ticket>(std::make_unique<CreditsTicket>(
-        *this, operation, request, *std::move(hold), clock_.now_ms(), std::move(claim)));
+        *this, fact_of(operation, request), *std::move(hold), std::move(claim)));
   }
 
   [[nodiscard]] ledger::Ledger& ledger() const noexcept { return ledger_; }
   [[nodiscard]] ledger::Replays& replays() const noexcept { return replays_; }
-  // What the operation and the generation say about a call.
-  [[nodiscard]] ledger::UsageFact fact_of(const PricedOperation& operation) const noexcept;
 
  private:
+  [[nodiscard]] ledger::UsageFact fact_of(const PricedOperation& operation,
+                                          const LaneRequest& request) const noexcept;
   [[nodiscard]] ledger::Claim claim_of(const PricedOperation& operation, const LaneRequest& request,
                                        runtime::Deadline until) const;
   [[nodiscard]] Replay replay(const PricedOperation& operation, const LaneRequest& request,
@@ -152,8 +106,17 @@ class BoundCreditsLane final : public BoundLane {
   Clock& clock_;
 };
 
-ledger::UsageFact BoundCreditsLane::fact_of(const PricedOperation& operation) const noexcept {
+// All but how the call ends.
+ledger::UsageFact BoundCreditsLane::fact_of(const PricedOperation& operation,
+                                            const LaneRequest& request) const noexcept {
   ledger::UsageFact fact;
+  // One call is one message, so the message bears the call's UUIDv7: either finds the other.
+  fact.message_id = request.request_id;
+  fact.request_id = request.request_id;
+  fact.client_request_id = request.client_request_id;
+  fact.account_id = request.account_id;
+  fact.api_key_id = key_of(request);
+  fact.occurred_at_ms = clock_.now_ms();
   fact.route_id = operation.route_id;
   fact.route_revision = operation.route_revision;
   fact.method = turnpike::name_of(operation.method);
@@ -182,10 +145,7 @@ ledger::Claim BoundCreditsLane::claim_of(const PricedOperation& operation,
 // The repeat is a call of its own in the usage, and costs nothing.
 Replay BoundCreditsLane::replay(const PricedOperation& operation, const LaneRequest& request,
                                 ledger::KeptReply reply) const {
-  const FactTexts texts(request);
-  ledger::UsageFact fact = fact_of(operation);
-  texts.name(fact);
-  fact.occurred_at_ms = clock_.now_ms();
+  ledger::UsageFact fact = fact_of(operation, request);
   fact.outcome_reason = ledger::replayed;
   fact.upstream_status = reply.status;
   ledger_.release({}, fact);
@@ -193,28 +153,16 @@ Replay BoundCreditsLane::replay(const PricedOperation& operation, const LaneRequ
   return {reply.status, std::move(reply.headers), std::move(reply.body)};
 }
 
-ledger::UsageFact CreditsTicket::fact() const noexcept {
-  ledger::UsageFact fact = lane_.fact_of(operation_);
-  texts_.name(fact);
-  fact.occurred_at_ms = occurred_at_ms_;
-  return fact;
-}
-
 Finish CreditsTicket::settle(const ReplyView& reply, Call&) {
-  ledger::UsageFact settled = fact();
-  settled.charged = true;
-  settled.outcome_reason = "success";
-  settled.upstream_status = reply.status;
-  settled.upstream_ms = reply.upstream_ms;
   auto kept = reply_to_keep(reply);
   if (!kept.ok()) {
-    settled.charged = false;
-    settled.outcome_reason = ledger::settlement_failed;
-    lane_.ledger().release(std::move(hold_), settled);
+    fact_.end(false, ledger::settlement_failed, reply.status, reply.upstream_ms);
+    lane_.ledger().release(std::move(hold_), std::move(fact_));
     return withhold(kept.error());
   }
+  fact_.end(true, "success", reply.status, reply.upstream_ms);
   const ledger::Settlement settlement =
-      lane_.ledger().settle(std::move(hold_), settled, *std::move(kept));
+      lane_.ledger().settle(std::move(hold_), std::move(fact_), *std::move(kept));
   if (const auto* charged = std::get_if<ledger::Settled>(&settlement)) {
     return Charged{{}, static_cast<std::uint64_t>(charged->charged), charged->remaining};
   }
@@ -261,11 +209,9 @@ Finish CreditsTicket::withhold(const base::Error& why) {
 
 // The key is free before the caller is answered: it may repeat the call at once.
 std::optional<Refusal> CreditsTicket::release(Outcome outcome, int upstream_status, Call&) {
-  ledger::UsageFact released = fact();
-  released.outcome_reason = name_of(outcome);
-  released.upstream_status = upstream_status;
   if (claim_ != nullptr) lane_.replays().free(*claim_);
-  lane_.ledger().release(std::move(hold_), released);
+  fact_.end(false, name_of(outcome), upstream_status, 0);
+  lane_.ledger().release(std::move(hold_), std::move(fact_));
   return std::nullopt;
 }
 

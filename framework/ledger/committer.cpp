@@ -1,8 +1,6 @@
 #include "ledger/committer.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <unordered_set>
 
 #include "base/thread_name.h"
@@ -33,36 +31,14 @@ UsageFact uncharged(UsageFact fact) {
   return fact;
 }
 
-// The views of a fact, in one list.
-template <class Fact>
-auto texts_of(Fact& fact) {
-  return std::array{&fact.message_id,    &fact.request_id, &fact.client_request_id,
-                    &fact.account_id,    &fact.api_key_id, &fact.route_id,
-                    &fact.method,        &fact.lane,       &fact.generation,
-                    &fact.outcome_reason};
-}
-
 }  // namespace
-
-OwnedFact::OwnedFact(const UsageFact& fact) : fact_(fact) {
-  std::size_t size = 0;
-  for (const std::string_view* text : texts_of(fact_)) size += text->size();
-  bytes_ = std::make_unique_for_overwrite<char[]>(size);
-  char* at = bytes_.get();
-  for (std::string_view* text : texts_of(fact_)) {
-    if (!text->empty()) std::memcpy(at, text->data(), text->size());
-    *text = {at, text->size()};
-    at += text->size();
-  }
-}
 
 // One call's settlement, shared by the call and the committer, since either may leave first.
 struct Committer::Job {
-  Job(Hold held, const UsageFact& usage, std::unique_ptr<const ReplyToKeep> kept)
+  Job(Hold held, OwnedFact usage, std::unique_ptr<const ReplyToKeep> kept)
       : hold(std::move(held)),
         units(hold.units()),
-        shares(Escrow::shares(hold)),
-        fact(usage),
+        fact(std::move(usage)),
         reply(std::move(kept)) {}
 
   // queued -> taken -> queued ... -> answered; the caller leaves by queued -> withdrawn or
@@ -77,12 +53,24 @@ struct Committer::Job {
     return {std::string(fact.view().account_id), std::string(fact.view().message_id), units};
   }
 
+  // What pays.
+  [[nodiscard]] std::size_t share_count() const noexcept {
+    return draws_directly ? drawn.size() : Escrow::share_count(hold);
+  }
+  void append_shares(std::vector<LeaseShare>& to) const {
+    if (draws_directly) {
+      to.insert(to.end(), drawn.begin(), drawn.end());
+    } else {
+      Escrow::append_shares(hold, to);
+    }
+  }
+
   Hold hold;
   const Credits units;
-  std::vector<LeaseShare> shares;
   const OwnedFact fact;
   const std::unique_ptr<const ReplyToKeep> reply;  // null: the call came without a key
-  bool draws_directly = false;                     // its lease was lost once
+  bool draws_directly = false;                     // its lease was lost once: `drawn` pays
+  std::vector<LeaseShare> drawn;
   std::atomic<State> state{State::queued};
   runtime::OneShot<Settlement> answer;
 };
@@ -134,14 +122,13 @@ void Committer::stop() noexcept {
   if (thread_.joinable()) thread_.join();
 }
 
-Settlement Committer::settle(Hold hold, const UsageFact& fact,
-                             std::unique_ptr<const ReplyToKeep> reply) {
+Settlement Committer::settle(Hold hold, OwnedFact fact, std::unique_ptr<const ReplyToKeep> reply) {
   const runtime::CancelMask mask;  // from here the call is charged or told why not
+  const auto job = std::make_shared<Job>(std::move(hold), std::move(fact), std::move(reply));
   const auto refused = [&](const SettlementRefused& why) {
-    record(uncharged(fact));
+    record(uncharged(job->fact.view()));
     return why;
   };
-  const auto job = std::make_shared<Job>(std::move(hold), fact, std::move(reply));
   if (!queue_.push(job)) return refused({unavailable()});
   const auto budget = runtime::Deadline::after_ms(settings_.commit_budget_ms);
   while (job->answer.wait(budget) != runtime::Wake::ready) {
@@ -150,7 +137,7 @@ Settlement Committer::settle(Hold hold, const UsageFact& fact,
     }
     unknown_calls_.open(job->call());  // before the committer can know that we left
     if (job->move(Job::State::taken, Job::State::left)) return leave(*job);
-    unknown_calls_.close(fact.message_id);
+    unknown_calls_.close(job->fact.view().message_id);
     // It was put back, taken again or answered between the two looks.
   }
   Settlement answer = job->answer.take();
@@ -168,13 +155,13 @@ SettlementUnknown Committer::leave(const Job& job) {
   return {};
 }
 
-void Committer::record(const UsageFact& fact) noexcept {
+void Committer::record(OwnedFact fact) noexcept {
   const std::lock_guard lock(facts_mutex_);
   if (facts_.size() >= settings_.released_facts_max) {
     dropped_.add();
     return;
   }
-  facts_.emplace_back(fact);
+  facts_.push_back(std::move(fact));
 }
 
 // ---- the committer Thread -----------------------------------------------------------------------
@@ -304,6 +291,34 @@ void Committer::commit(Jobs& jobs) {
   } while (from < jobs.size() && !is_broken_);
 }
 
+// What one transaction writes, with the bytes that its entries refer to.
+struct Committer::Batch {
+  std::vector<SettleEntry> entries;  // of the calls, the facts, the disowned, in this order
+  std::vector<LeaseShare> shares;    // of all calls, one after the other
+  std::vector<UsageFact> failed;     // of the disowned
+};
+
+Committer::Batch Committer::batch_of(const Jobs& jobs, const std::vector<OwnedFact>& facts) const {
+  Batch batch;
+  std::size_t share_count = 0;
+  for (const auto& job : jobs) share_count += job->share_count();
+  batch.shares.reserve(share_count);  // entries refer to them, as to the next
+  batch.failed.reserve(disowned_.size());
+  batch.entries.reserve(jobs.size() + facts.size() + disowned_.size());
+  for (const auto& job : jobs) {
+    const std::size_t first = batch.shares.size();
+    job->append_shares(batch.shares);
+    batch.entries.push_back(
+        {&job->fact.view(), std::span(batch.shares).subspan(first), job->reply.get()});
+  }
+  for (const OwnedFact& fact : facts) batch.entries.push_back({&fact.view(), {}, nullptr});
+  for (const auto& job : disowned_) {
+    batch.failed.push_back(uncharged(job->fact.view()));
+    batch.entries.push_back({&batch.failed.back(), {}, nullptr});
+  }
+  return batch;
+}
+
 Committer::Next Committer::attempt(Jobs& jobs, std::vector<OwnedFact>& facts) {
   std::erase_if(jobs, [&](const auto& job) {
     if (job->move(Job::State::queued, Job::State::taken)) return false;
@@ -315,20 +330,9 @@ Committer::Next Committer::attempt(Jobs& jobs, std::vector<OwnedFact>& facts) {
     return Next::done;
   }
   draw_directly(jobs);
-  std::vector<SettleEntry> entries;
-  entries.reserve(jobs.size() + facts.size() + disowned_.size());
-  for (const auto& job : jobs) {
-    entries.push_back({&job->fact.view(), job->shares, job->reply.get()});
-  }
-  for (const OwnedFact& fact : facts) entries.push_back({&fact.view(), {}, nullptr});
-  std::vector<UsageFact> failed;
-  failed.reserve(disowned_.size());
-  for (const auto& job : disowned_) {
-    failed.push_back(uncharged(job->fact.view()));
-    entries.push_back({&failed.back(), {}, nullptr});
-  }
+  const Batch batch = batch_of(jobs, facts);
   const std::int64_t number = ++number_;
-  const auto answer = stream_->settle(number, entries);
+  const auto answer = stream_->settle(number, batch.entries);
   if (answer) {
     is_writing_ = true;
     if (!answer->committed()) {
@@ -441,7 +445,9 @@ void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAn
   for (std::size_t at = 0; at < jobs.size(); ++at) {
     if (is_gone[at]) continue;
     Job& job = *jobs[at];
-    const bool is_lost = std::any_of(job.shares.begin(), job.shares.end(), [&](const auto& share) {
+    std::vector<LeaseShare> shares;
+    job.append_shares(shares);
+    const bool is_lost = std::any_of(shares.begin(), shares.end(), [&](const auto& share) {
       return lost.contains(share.lease_id);
     });
     if (is_lost && job.draws_directly) {
@@ -451,7 +457,7 @@ void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAn
     if (is_lost) {
       for (const std::int64_t lease_id : lost) Escrow::lose(job.hold, lease_id);
       job.draws_directly = true;
-      job.shares.clear();
+      job.drawn.clear();
     }
     if (put_back(jobs[at])) kept.push_back(jobs[at]);
   }
@@ -472,7 +478,7 @@ void Committer::draw_directly(Jobs& jobs) {
   std::vector<LeaseRequest> requests;
   Jobs drawing;
   for (const auto& job : jobs) {
-    if (!job->draws_directly || !job->shares.empty()) continue;
+    if (!job->draws_directly || !job->drawn.empty()) continue;
     drawing.push_back(job);
     LeaseRequest request;
     request.account_id = job->fact.view().account_id;
@@ -485,12 +491,12 @@ void Committer::draw_directly(Jobs& jobs) {
   const auto answers = stream_->acquire(requests);
   for (std::size_t at = 0; answers && at < drawing.size(); ++at) {
     for (const LeaseGrant& grant : (*answers)[at].grants) {  // the whole call's, or none
-      drawing[at]->shares.push_back({grant.lease_id, grant.epoch, grant.units});
+      drawing[at]->drawn.push_back({grant.lease_id, grant.epoch, grant.units});
     }
   }
   runtime::WakeBatch wakes;
   std::erase_if(jobs, [&](const std::shared_ptr<Job>& job) {
-    if (!job->draws_directly || !job->shares.empty()) return false;
+    if (!job->draws_directly || !job->drawn.empty()) return false;
     refuse(job, lease_lost(), wakes);
     return true;
   });
@@ -499,7 +505,7 @@ void Committer::draw_directly(Jobs& jobs) {
 // What was drawn for a call that does not pay goes back by its units: other calls may have drawn
 // from the same lease. If that fails, the lease ends by its own time.
 void Committer::return_drawn(const Job& job) {
-  if (job.draws_directly && !job.shares.empty()) (void)stream_->give_back(job.shares);
+  if (job.draws_directly && !job.drawn.empty()) (void)stream_->give_back(job.drawn);
 }
 
 void Committer::give_up(Jobs& jobs, const StoreFailure& failure) {

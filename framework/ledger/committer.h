@@ -35,17 +35,6 @@
 
 namespace turnpike::ledger {
 
-// A UsageFact with the bytes it refers to; one allocation.
-class OwnedFact {
- public:
-  explicit OwnedFact(const UsageFact& fact);
-  [[nodiscard]] const UsageFact& view() const noexcept { return fact_; }
-
- private:
-  std::unique_ptr<char[]> bytes_;
-  UsageFact fact_;
-};
-
 class Committer {
  public:
   Committer(LedgerStore& store, Escrow& escrow, const LedgerSettings& settings,
@@ -57,8 +46,8 @@ class Committer {
   [[nodiscard]] Stored<Unit> start();
   void stop() noexcept;  // writes what is queued, within the commit budget
 
-  Settlement settle(Hold hold, const UsageFact& fact, std::unique_ptr<const ReplyToKeep> reply);
-  void record(const UsageFact& fact) noexcept;
+  Settlement settle(Hold hold, OwnedFact fact, std::unique_ptr<const ReplyToKeep> reply);
+  void record(OwnedFact fact) noexcept;
   // That settlement was told as unknown, and still is.
   [[nodiscard]] bool is_settling(std::string_view account_id, std::string_view message_id) const {
     return unknown_calls_.is_open(account_id, message_id);
@@ -68,12 +57,14 @@ class Committer {
 
  private:
   struct Job;
+  struct Batch;
   using Jobs = std::vector<std::shared_ptr<Job>>;
 
   void run();
   void take(Jobs& jobs, runtime::Deadline until);
   void commit(Jobs& jobs);
   enum class Next : std::uint8_t { done, again, give_up };
+  [[nodiscard]] Batch batch_of(const Jobs& jobs, const std::vector<OwnedFact>& facts) const;
   Next attempt(Jobs& jobs, std::vector<OwnedFact>& facts);
   Next prove(Jobs& jobs, std::vector<OwnedFact>& facts, std::int64_t number);
   void answer_all(Jobs& jobs);

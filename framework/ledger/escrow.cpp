@@ -260,15 +260,16 @@ void Escrow::spend(Hold& hold) noexcept {
   hold.forget();
 }
 
-std::vector<LeaseShare> Escrow::shares(const Hold& hold) {
-  std::vector<LeaseShare> shares;
-  if (hold.lease_ == nullptr) return shares;
-  shares.reserve(1 + hold.more_.size());
-  shares.push_back({hold.lease_->id, hold.lease_->epoch, hold.units_});
+std::size_t Escrow::share_count(const Hold& hold) noexcept {
+  return hold.lease_ == nullptr ? 0 : 1 + hold.more_.size();
+}
+
+void Escrow::append_shares(const Hold& hold, std::vector<LeaseShare>& to) {
+  if (hold.lease_ == nullptr) return;
+  to.push_back({hold.lease_->id, hold.lease_->epoch, hold.units_});
   for (const Hold::Part& part : hold.more_) {
-    shares.push_back({part.lease->id, part.lease->epoch, part.units});
+    to.push_back({part.lease->id, part.lease->epoch, part.units});
   }
-  return shares;
 }
 
 std::string Escrow::capped_key(const Hold& hold) {

@@ -129,7 +129,9 @@ class Escrow {
   Result<Hold, base::Error> hold(const Payer& payer, Credits units, runtime::Deadline until);
   // The units of the hold are charged: they do not return to the lease.
   static void spend(Hold& hold) noexcept;
-  static std::vector<LeaseShare> shares(const Hold& hold);
+  // How many leases pay, and which.
+  static std::size_t share_count(const Hold& hold) noexcept;
+  static void append_shares(const Hold& hold, std::vector<LeaseShare>& to);
   // The capped key that pays; empty: none.
   static std::string capped_key(const Hold& hold);
   // The store says that the lease is no longer ours.

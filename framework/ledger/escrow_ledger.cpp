@@ -81,9 +81,9 @@ Result<Hold, base::Error> EscrowLedger::hold(const Payer& payer, Credits units,
   return machine_->escrow.hold(payer, units, until);
 }
 
-Settlement EscrowLedger::settle(Hold hold, const UsageFact& fact,
+Settlement EscrowLedger::settle(Hold hold, OwnedFact fact,
                                 std::unique_ptr<const ReplyToKeep> reply) {
-  return machine_->committer.settle(std::move(hold), fact, std::move(reply));
+  return machine_->committer.settle(std::move(hold), std::move(fact), std::move(reply));
 }
 
 bool EscrowLedger::is_settling(std::string_view account_id,
@@ -119,8 +119,8 @@ void EscrowLedger::free(const Claim& claim) noexcept {
 }
 
 // The hold gives its units back when it ends here.
-void EscrowLedger::release([[maybe_unused]] Hold hold, const UsageFact& fact) noexcept {
-  machine_->committer.record(fact);
+void EscrowLedger::release([[maybe_unused]] Hold hold, OwnedFact fact) noexcept {
+  machine_->committer.record(std::move(fact));
 }
 
 Result<Balance, base::Error> EscrowLedger::balance(std::string_view account_id,

@@ -73,9 +73,9 @@ class EscrowLedger final : public Ledger, public Replays, public Unsettled {
 
   Result<Hold, base::Error> hold(const Payer& payer, Credits units,
                                  runtime::Deadline until) override;
-  Settlement settle(Hold hold, const UsageFact& fact,
+  Settlement settle(Hold hold, OwnedFact fact,
                     std::unique_ptr<const ReplyToKeep> reply = nullptr) override;
-  void release(Hold hold, const UsageFact& fact) noexcept override;
+  void release(Hold hold, OwnedFact fact) noexcept override;
   Result<Balance, base::Error> balance(std::string_view account_id,
                                        runtime::Deadline deadline) override;
 

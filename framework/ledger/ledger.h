@@ -21,37 +21,10 @@
 #include "base/error.h"
 #include "ledger/books.h"
 #include "ledger/replay.h"
+#include "ledger/usage_fact.h"
 #include "runtime/deadline.h"
 
 namespace turnpike::ledger {
-
-// Everything the books record about one paid call (decisions.md, Usage row). Views are valid during
-// the call they are passed to.
-struct UsageFact {
-  std::string_view message_id;  // UUIDv7, unique: the same message is never charged twice
-  std::string_view request_id;
-  std::string_view client_request_id;
-  std::string_view account_id;
-  std::string_view api_key_id;
-  std::int64_t occurred_at_ms = 0;
-  std::string_view route_id;
-  std::uint32_t route_revision = 0;
-  std::string_view method;
-  std::string_view lane;
-  std::uint32_t credit_cost = 0;
-  std::uint32_t price_version = 0;
-  std::string_view generation;
-  bool charged = false;
-  std::string_view outcome_reason;  // "success", "upstream_status", ...
-  std::int32_t upstream_status = 0;
-  std::uint32_t upstream_ms = 0;
-};
-
-// The reason of a call whose provider did its work, and which could not be charged: its reply was
-// withheld.
-inline constexpr std::string_view settlement_failed = "settlement_failed";
-// The reason of a call that was answered with the stored reply of another (replay.h).
-inline constexpr std::string_view replayed = "replayed";
 
 class Lease;  // the node's escrow on one allocation; see escrow.h
 
@@ -136,10 +109,10 @@ class Ledger {
   // Idempotency-Key, that is stored with the charge; refused with idempotency.in_progress when the
   // claim has gone to another call. An unknown settlement that turns out not to be charged frees
   // the key by itself; a refused one leaves it to the caller.
-  [[nodiscard]] virtual Settlement settle(Hold hold, const UsageFact& fact,
+  [[nodiscard]] virtual Settlement settle(Hold hold, OwnedFact fact,
                                           std::unique_ptr<const ReplyToKeep> reply = nullptr) = 0;
   // Gives the units back and records the uncharged fact, lazily: its loss in a crash is harmless.
-  virtual void release(Hold hold, const UsageFact& fact) noexcept = 0;
+  virtual void release(Hold hold, OwnedFact fact) noexcept = 0;
   // The authoritative balance, read now.
   [[nodiscard]] virtual Result<Balance, base::Error> balance(std::string_view account_id,
                                                              runtime::Deadline deadline) = 0;

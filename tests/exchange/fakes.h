@@ -158,17 +158,17 @@ class RecordingLedger final : public ledger::Ledger {
     held_until = until;
     return ledger::Hold();
   }
-  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact& fact,
+  ledger::Settlement settle(ledger::Hold, ledger::OwnedFact fact,
                             std::unique_ptr<const ledger::ReplyToKeep> reply) override {
-    record("settle:", fact);
+    record("settle:", fact.view());
     if (while_settling) while_settling();
     if (reply != nullptr && std::holds_alternative<ledger::Settled>(settlement)) {
       replays.charge(*reply);
     }
     return settlement;
   }
-  void release(ledger::Hold, const ledger::UsageFact& fact) noexcept override {
-    record("release:", fact);
+  void release(ledger::Hold, ledger::OwnedFact fact) noexcept override {
+    record("release:", fact.view());
   }
   Result<ledger::Balance, base::Error> balance(std::string_view, runtime::Deadline) override {
     return ledger::Balance{};

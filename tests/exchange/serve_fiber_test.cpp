@@ -86,13 +86,13 @@ class CountingLedger final : public ledger::Ledger {
     runtime::yield();
     return ledger::Hold();
   }
-  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact&,
+  ledger::Settlement settle(ledger::Hold, ledger::OwnedFact,
                             std::unique_ptr<const ledger::ReplyToKeep>) override {
     runtime::yield();
     ++settled;
     return ledger::Settled{1, -1};
   }
-  void release(ledger::Hold, const ledger::UsageFact&) noexcept override { ++released; }
+  void release(ledger::Hold, ledger::OwnedFact) noexcept override { ++released; }
   Result<ledger::Balance, base::Error> balance(std::string_view, runtime::Deadline) override {
     return ledger::Balance{};
   }

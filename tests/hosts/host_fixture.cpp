@@ -179,12 +179,12 @@ Result<ledger::CallState, base::Error> ScriptedCalls::call(std::string_view acco
   return state;
 }
 
-ledger::Settlement ScriptedLedger::settle(ledger::Hold, const ledger::UsageFact&,
+ledger::Settlement ScriptedLedger::settle(ledger::Hold, ledger::OwnedFact,
                                           std::unique_ptr<const ledger::ReplyToKeep>) {
   return ledger::SettlementUnknown{};
 }
 
-void ScriptedLedger::release(ledger::Hold, const ledger::UsageFact&) noexcept {}
+void ScriptedLedger::release(ledger::Hold, ledger::OwnedFact) noexcept {}
 
 Result<ledger::Balance, base::Error> ScriptedLedger::balance(std::string_view, runtime::Deadline) {
   if (error >= 0) return make_error(static_cast<ErrorCode>(error.load()));

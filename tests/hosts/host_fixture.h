@@ -68,9 +68,9 @@ class ScriptedLedger final : public ledger::Ledger {
  public:
   Result<ledger::Hold, base::Error> hold(const ledger::Payer&, ledger::Credits,
                                          runtime::Deadline) override;
-  ledger::Settlement settle(ledger::Hold hold, const ledger::UsageFact& fact,
+  ledger::Settlement settle(ledger::Hold hold, ledger::OwnedFact fact,
                             std::unique_ptr<const ledger::ReplyToKeep> reply) override;
-  void release(ledger::Hold hold, const ledger::UsageFact& fact) noexcept override;
+  void release(ledger::Hold hold, ledger::OwnedFact fact) noexcept override;
   Result<ledger::Balance, base::Error> balance(std::string_view account_id,
                                                runtime::Deadline deadline) override;
   std::atomic<int> error{-1};  // a base::ErrorCode to fail with

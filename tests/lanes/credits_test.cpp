@@ -64,18 +64,18 @@ class RecordingLedger final : public ledger::Ledger {
     if (hold_error.has_value()) return *hold_error;
     return ledger::Hold(nullptr, units);
   }
-  ledger::Settlement settle(ledger::Hold hold, const ledger::UsageFact& fact,
+  ledger::Settlement settle(ledger::Hold hold, ledger::OwnedFact fact,
                             std::unique_ptr<const ledger::ReplyToKeep> reply) override {
     if (reply != nullptr && std::holds_alternative<ledger::Settled>(settlement)) {
       replays.charge(*reply);
     }
     kept = std::move(reply);
-    settled.push_back(copy(fact));
+    settled.push_back(copy(fact.view()));
     settled_units = hold.units();
     return settlement;
   }
-  void release(ledger::Hold hold, const ledger::UsageFact& fact) noexcept override {
-    released.push_back(copy(fact));
+  void release(ledger::Hold hold, ledger::OwnedFact fact) noexcept override {
+    released.push_back(copy(fact.view()));
     released_units = hold.units();
   }
   Result<ledger::Balance, base::Error> balance(std::string_view, runtime::Deadline) override {
@@ -258,11 +258,11 @@ class ThriftyLedger final : public ledger::Ledger {
                                          runtime::Deadline) override {
     return ledger::Hold(nullptr, units);
   }
-  ledger::Settlement settle(ledger::Hold, const ledger::UsageFact&,
+  ledger::Settlement settle(ledger::Hold, ledger::OwnedFact,
                             std::unique_ptr<const ledger::ReplyToKeep>) override {
     return ledger::Settled{3, 97};
   }
-  void release(ledger::Hold, const ledger::UsageFact&) noexcept override {}
+  void release(ledger::Hold, ledger::OwnedFact) noexcept override {}
   Result<ledger::Balance, base::Error> balance(std::string_view, runtime::Deadline) override {
     return ledger::Balance{};
   }
