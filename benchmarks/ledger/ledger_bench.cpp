@@ -58,10 +58,15 @@ class Bench {
     auto hold = ledger_->hold({account(caller)}, 1, runtime::Deadline::after_ms(30'000));
     if (!hold.ok()) return false;
     const base::UuidText id = ids.next();
+    return std::holds_alternative<Settled>(
+        ledger_->settle(*std::move(hold), fact(base::view(id), caller)));
+  }
+
+  UsageFact fact(std::string_view message_id, int caller) const {
     UsageFact fact;
-    fact.message_id = fact.request_id = base::view(id);
+    fact.message_id = fact.request_id = message_id;
     fact.account_id = account(caller);
-    fact.api_key_id = "key_bench";
+    fact.api_key_id = "key_00000000000000000000000000";
     fact.occurred_at_ms = system_clock_.now_ms();
     fact.route_id = "route-00000000000000000000000000000000";
     fact.route_revision = 1;
@@ -72,7 +77,7 @@ class Bench {
     fact.charged = true;
     fact.outcome_reason = "success";
     fact.upstream_status = 200;
-    return std::holds_alternative<Settled>(ledger_->settle(*std::move(hold), fact));
+    return fact;
   }
 
  private:
@@ -116,6 +121,47 @@ BENCHMARK(settle)
                    {1, 64, 256}})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
+
+// What one fact costs the committer's Thread, and the disk, in a batch of so many.
+void settle_batch(benchmark::State& state) {
+  const auto engine = static_cast<storage::Engine>(state.range(0));
+  const auto size = static_cast<std::size_t>(state.range(1));
+  Bench bench(engine);
+  const auto stream = *bench.node().ledger().open_stream();
+  std::vector<LeaseRequest> requests(accounts_count);
+  for (int at = 0; at < accounts_count; ++at) {
+    requests[at].account_id = bench.account(at);
+    requests[at].calls = {granted / 2};
+    requests[at].hold_ms = requests[at].settle_ms = 3'600'000;
+  }
+  const auto leases = *stream->acquire(requests);
+  const base::SystemClock clock;
+  base::SystemRandom random;
+  base::UuidSource ids(clock, random);
+  std::vector<base::UuidText> names(size);
+  std::vector<LeaseShare> shares(size);
+  std::vector<UsageFact> facts(size);
+  std::vector<SettleEntry> entries(size);
+  std::int64_t number = 0;
+  for (auto _ : state) {
+    for (std::size_t at = 0; at < size; ++at) {
+      const LeaseGrant& lease = leases[at % accounts_count].grants.back();
+      names[at] = ids.next();
+      facts[at] = bench.fact(base::view(names[at]), static_cast<int>(at));
+      shares[at] = {lease.lease_id, lease.epoch, 1};
+      entries[at] = {&facts[at], {&shares[at], 1}};
+    }
+    const auto answer = stream->settle(++number, entries);
+    if (!answer.ok() || !answer->committed()) return state.SkipWithError("not committed");
+  }
+  state.SetItemsProcessed(number * static_cast<std::int64_t>(size));
+  state.SetLabel(support::name_of(engine) + ", " + std::to_string(size) + " facts");
+}
+BENCHMARK(settle_batch)
+    ->ArgsProduct({{static_cast<int>(storage::Engine::sqlite),
+                    static_cast<int>(storage::Engine::postgres)},
+                   {25, 100, 250}})
+    ->Unit(benchmark::kMicrosecond);
 
 void hold_and_release(benchmark::State& state) {
   Bench bench(storage::Engine::sqlite);
