@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -32,6 +33,21 @@ class StoreError : public std::runtime_error {
 
  private:
   Kind kind_;
+};
+
+// What PostgreSQL refused a script with; nothing of it stays.
+class ScriptRefused : public StoreError {
+ public:
+  ScriptRefused(const std::string& text, std::string sqlstate, std::string constraint)
+      : StoreError(Kind::unavailable, text),
+        sqlstate_(std::move(sqlstate)),
+        constraint_(std::move(constraint)) {}
+  [[nodiscard]] const std::string& sqlstate() const noexcept { return sqlstate_; }
+  [[nodiscard]] const std::string& constraint() const noexcept { return constraint_; }
+
+ private:
+  std::string sqlstate_;
+  std::string constraint_;  // empty: it was none
 };
 
 // SQL with parameters $1, $2, ... first used in that order (so the text fits both engines), and the
@@ -62,21 +78,29 @@ class Rows {
 };
 
 // Rows of parameters for one statement, by column: SQLite runs it once for each row in one call.
+// Texts keep their buffers from batch to batch.
 class Bulk {
  public:
   explicit Bulk(const char* columns);
   void clear() noexcept;
-  void add(std::size_t column, std::int64_t value) {
-    std::get<0>(columns_[column]).push_back(value);
-  }
-  void add(std::size_t column, std::string_view value) {
-    std::get<1>(columns_[column]).emplace_back(value);
-  }
+  void add(std::size_t column, std::int64_t value) { put<0>(columns_[column], value); }
+  void add(std::size_t column, std::string_view value) { put<1>(columns_[column], value); }
   [[nodiscard]] std::size_t size() const noexcept;
 
  private:
   friend class Connection;
-  std::vector<Rows::Column> columns_;
+  struct Column {
+    Rows::Column cells;  // those from `filled` on are of an earlier batch
+    std::size_t filled = 0;
+  };
+  template <std::size_t kind, class Cell>
+  static void put(Column& column, Cell value) {
+    auto& cells = std::get<kind>(column.cells);
+    if (column.filled == cells.size()) cells.emplace_back();
+    cells[column.filled++] = value;
+  }
+  void trim();  // to what is filled
+  std::vector<Column> columns_;
 };
 
 enum class TransactionKind : std::uint8_t {
@@ -102,6 +126,11 @@ class Connection {
   // SQLite only: one execution for each row of `bulk`, which is the same object every time; returns
   // the number of rows changed.
   std::size_t run_bulk(const Query& query, Bulk& bulk);
+  // PostgreSQL only: statements that are one transaction, in one message to the server. Each COPY
+  // ... FROM STDIN among them gets the next of `copies`, whole. Throws StoreError.
+  void run_script(const std::string& sql, std::initializer_list<std::string_view> copies);
+  // PostgreSQL only: the text as a literal of its SQL.
+  std::string literal(std::string_view text);
   // A one-off statement without parameters, for migrations and session settings.
   void run_once(const std::string& sql);
   Rows query_once(const std::string& sql, const char* columns);

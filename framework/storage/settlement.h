@@ -1,7 +1,7 @@
 // Writing batches of settlements: what both engines share, and the two ways to write one (the
 // differences are large here, and measured): SQLite binds vectors to kept statements inside a
-// transaction; PostgreSQL gets the whole batch as JSON in one call of one function, which is a
-// transaction of its own and a single round trip.
+// transaction; PostgreSQL gets the whole batch as one script, whose facts follow it in the binary
+// format of COPY: a third less of its CPU than one JSON parameter takes.
 //
 // Each stream owns its session and the chain of its facts, and is used by one committer Thread. The
 // chain is moved on only when a batch is known to have committed: one that is refused is redone

@@ -1,3 +1,4 @@
+#include "storage/copy_rows.h"
 #include "storage/replay_store.h"
 #include "storage/row_text.h"
 #include "storage/settlement.h"
@@ -5,28 +6,26 @@
 namespace turnpike::storage {
 namespace {
 
-constexpr Query call_settle{
-    "SELECT settle_v5($1, $2, $3, $4, $5, $6, $7, $8::json, NULLIF($9::text, '')::json,"
-    " NULLIF($10::text, '')::json) AS answer",
-    "t"};
 constexpr Query insert_tombstone{
     "INSERT INTO settle_batch (stream, no, first_seq, facts, head)"
     " VALUES ($1, $2, 0, 0, 'tombstone') ON CONFLICT DO NOTHING RETURNING no",
     "i"};
 constexpr Query select_facts{"SELECT facts FROM settle_batch WHERE stream = $1 AND no = $2", "i"};
 
-// The keys of a fact's columns, in the order of the table; the stream is a parameter of its own.
-constexpr std::string_view fact_keys = ".qmrcaktovdnxupgwsfl";
+constexpr std::uint16_t fact_columns = 21;
+constexpr std::uint16_t share_columns = 4;
+constexpr std::string_view copy_facts =
+    "COPY fact (stream, seq, message_id, request_id, client_request_id, account_id, api_key_id,"
+    " occurred_at, route_id, route_revision, method, lane, credit_cost, credits_charged,"
+    " price_version, generation, outcome_reason, upstream_status, upstream_ms, lease_id, hash)"
+    " FROM STDIN (FORMAT binary);";
+constexpr std::string_view copy_shares =
+    "COPY fact_share (stream, seq, lease_id, units) FROM STDIN (FORMAT binary);";
 
-void append_fact(std::string& out, const ledger::FactRow& fact, const std::string& hash) {
-  RowText row(out);
-  std::size_t at = 0;
-  ledger::each_column(fact, [&](auto value) {
-    if (at > 0) row.add(fact_keys[at], value);
-    ++at;
-  });
-  row.add('h', hash);
-}
+// What settle_open_v1 and settle_replies_v1 raise.
+constexpr std::string_view lost_claim = "TP001";
+constexpr std::string_view moved_fence = "TP002";
+constexpr std::string_view unique_violation = "23505";
 
 class PostgresStream final : public BatchStream {
  public:
@@ -37,21 +36,32 @@ class PostgresStream final : public BatchStream {
   Written write(Connection& connection, const Batch& batch, BatchRows& rows) override {
     const ledger::FactChain before = rows.chain();
     fill(rows);
-    fill_replies(batch.entries);
-    const auto facts = static_cast<std::int64_t>(batch.entries.size());
+    // Without parameters, which a message of several statements cannot have: numbers and digits.
+    script_ = "SELECT settle_open_v1(" + std::to_string(before.stream) + "," +
+              std::to_string(batch.number) + "," + std::to_string(before.next_seq) + "," +
+              std::to_string(batch.entries.size()) + ",'" + rows.hash() + "'," +
+              std::to_string(batch.fence) + ",'" + batch.charges + "');";
+    script_ += copy_facts;
+    if (!shares_.empty()) script_ += copy_shares;
+    add_replies(connection, batch.entries);
     try {
-      const Rows rows_of_answer = connection.run(
-          call_settle, {before.stream, batch.number, before.next_seq, facts, rows.hash(),
-                        batch.fence, batch.charges, facts_, shares_, replies_});
-      const std::string& answer = rows_of_answer.text(0, 0);
-      return answer.empty()       ? Written::committed
-             : answer == "fenced" ? Written::fenced
-                                  : Written::refused;
+      connection.run_script(script_, {facts_.bytes(), shares_.bytes()});
+      return Written::committed;
+    } catch (const ScriptRefused& refused) {
+      if (refused.sqlstate() == moved_fence) return Written::fenced;
+      if (refused.sqlstate() == lost_claim || (refused.sqlstate() == unique_violation &&
+                                               refused.constraint() == "fact_message_id_key")) {
+        return Written::refused;
+      }
+      throw unanswered(connection, refused);
     } catch (const StoreError& error) {
-      // The statement is the transaction: without an answer it may have committed.
-      if (connection.broken()) throw StoreError(StoreError::Kind::unknown, error.what());
-      throw;
+      throw unanswered(connection, error);
     }
+  }
+
+  // The script is the transaction: without an answer it may have committed.
+  static StoreError unanswered(const Connection& connection, const StoreError& error) {
+    return connection.broken() ? StoreError(StoreError::Kind::unknown, error.what()) : error;
   }
 
   bool find(Connection& connection, std::int64_t stream, std::int64_t number) override {
@@ -61,50 +71,48 @@ class PostgresStream final : public BatchStream {
   }
 
   void fill(BatchRows& rows) {
-    facts_ = "[";
-    shares_ = "[";
+    facts_.clear();
+    shares_.clear();
     while (rows.next()) {
-      append_fact(facts_, rows.fact(), rows.hash());
+      facts_.begin_row();
+      ledger::each_column(rows.fact(), [&](auto value) { facts_.add(value); });
+      facts_.add(rows.hash());
       for (const ledger::FactShare& share : rows.shares()) {
-        RowText row(shares_);
-        row.add('q', rows.fact().seq);
-        row.add('l', share.lease_id);
-        row.add('u', share.units);
+        shares_.begin_row();
+        shares_.add(rows.fact().stream);
+        shares_.add(rows.fact().seq);
+        shares_.add(share.lease_id);
+        shares_.add(share.units);
       }
     }
-    close_array(facts_);
-    if (shares_.size() == 1) {
-      shares_.clear();
-    } else {
-      close_array(shares_);
-    }
+    facts_.end();
+    shares_.end();
   }
 
-  // Empty in the common case, that no call of the batch came with a key.
-  void fill_replies(std::span<const ledger::SettleEntry> entries) {
-    replies_.clear();
-    for (std::size_t at = 0; at < entries.size(); ++at) {
-      const ledger::ReplyToKeep* const reply = entries[at].reply;
-      if (reply == nullptr) continue;
-      if (replies_.empty()) replies_ = "[";
-      const ReplyColumns columns = columns_of(*reply);
-      const bool is_kept = reply->how == ledger::ReplyToKeep::How::kept_before;
-      RowText row(replies_);
-      row.add('n', static_cast<std::int64_t>(at));
-      row.add('k', reply->key_digest);
-      row.add('r', reply->request_id);
+  // Nothing in the common case, that no call of the batch came with a key.
+  void add_replies(Connection& connection, std::span<const ledger::SettleEntry> entries) {
+    std::string replies = "[";
+    for (const ledger::SettleEntry& entry : entries) {
+      if (entry.reply == nullptr) continue;
+      const ReplyColumns columns = columns_of(*entry.reply);
+      const bool is_kept = entry.reply->how == ledger::ReplyToKeep::How::kept_before;
+      RowText row(replies);
+      row.add('k', entry.reply->key_digest);
+      row.add('r', entry.reply->request_id);
       row.add('s', columns.state);
       row.add('w', std::string_view(is_kept ? "true" : "false"));
       row.add('c', columns.status);
       row.add('h', columns.headers);
       row.add('b', columns.body);
     }
-    if (!replies_.empty()) close_array(replies_);
+    if (replies.size() == 1) return;
+    close_array(replies);
+    script_ += "SELECT settle_replies_v1(" + connection.literal(replies) + ");";
   }
 
-  std::string facts_;
-  std::string shares_;
-  std::string replies_;
+  CopyRows facts_{fact_columns};
+  CopyRows shares_{share_columns};
+  std::string script_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/checkpointer.h"
+#include "storage/copy_rows.h"
 #include "storage/database.h"
 #include "support/stores.h"
 
@@ -517,6 +518,63 @@ TEST_P(PostgresPitfall, ProberWaitsForTheTransactionItAsksAbout) {
     open.reset();
     prober.join();
     EXPECT_EQ(was_committed, commits);
+  }
+}
+
+CopyRows rows_of(std::initializer_list<std::int64_t> ids) {
+  CopyRows rows(1);
+  for (const std::int64_t id : ids) {
+    rows.begin_row();
+    rows.add(id);
+  }
+  rows.end();
+  return rows;
+}
+
+TEST_P(PostgresPitfall, RefusedScriptLeavesNothingAndItsSessionGoesOn) {
+  const support::TestStore store(Engine::postgres);
+  Database database(store.settings());
+  const auto session = database.connect();
+  session->run_once("CREATE TABLE thing (id BIGINT PRIMARY KEY)");
+  const std::string script = "INSERT INTO thing VALUES (7); COPY thing FROM STDIN (FORMAT binary);";
+  try {
+    session->run_script(script, {rows_of({1, 1}).bytes()});
+    FAIL() << "the same key twice";
+  } catch (const ScriptRefused& refused) {
+    EXPECT_EQ(refused.sqlstate(), "23505");
+    EXPECT_EQ(refused.constraint(), "thing_pkey");
+  }
+  EXPECT_FALSE(session->broken());
+  EXPECT_THROW(session->run_script("COPY thing FROM STDIN; nonsense", {"1\n"}), ScriptRefused);
+  EXPECT_EQ(session->query_once("SELECT COUNT(*) FROM thing", "i").number(0, 0), 0);
+  session->run_script(script, {rows_of({1, 2}).bytes()});
+  EXPECT_EQ(session->query_once("SELECT SUM(id) FROM thing", "i").number(0, 0), 10);
+}
+
+TEST_P(PostgresPitfall, ScriptWithoutItsRowsOrItsServerBreaksTheSession) {
+  const support::TestStore store(Engine::postgres);
+  Database database(store.settings());
+  const auto admin = database.connect();
+  admin->run_once("CREATE TABLE thing (id BIGINT PRIMARY KEY)");
+  const auto incomplete = database.connect();
+  EXPECT_THROW(incomplete->run_script("COPY thing FROM STDIN", {}), StoreError);
+  EXPECT_TRUE(incomplete->broken());
+  const auto ended = database.connect();
+  EXPECT_THROW(ended->run_script("INSERT INTO thing VALUES (1);"
+                                 "SELECT pg_terminate_backend(pg_backend_pid());",
+                                 {}),
+               StoreError);
+  EXPECT_TRUE(ended->broken());
+  EXPECT_EQ(admin->query_once("SELECT COUNT(*) FROM thing", "i").number(0, 0), 0);
+}
+
+TEST_P(PostgresPitfall, LiteralIsReadBackAsItWas) {
+  const support::TestStore store(Engine::postgres);
+  Database database(store.settings());
+  const auto session = database.connect();
+  for (const char* text :
+       {"", "plain", "it's", "a\\b", "\"q\"\n'; DROP TABLE fact; --", "\u00e9"}) {
+    EXPECT_EQ(session->query_once("SELECT " + session->literal(text), "t").text(0, 0), text);
   }
 }
 

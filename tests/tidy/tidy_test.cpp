@@ -134,7 +134,7 @@ TEST(Quarantine, ThirdPartyLibrariesStayInTheirFolders) {
       {"spdlog/", {"framework/base"}},
       {"prometheus/", {"framework/base"}},
       {"CLI/", {"framework/app", "plugins/govdata"}},
-      {"sqlite3.h", {"plugins/govdata"}},
+      {"sqlite3.h", {"framework/storage", "plugins/govdata"}},
       {"libpq-fe.h", {"framework/storage"}},
       {"gelf.h", {"framework/plugin"}},
   };

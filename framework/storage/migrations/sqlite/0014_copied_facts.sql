@@ -1,0 +1,2 @@
+-- min_reader: 12
+-- Nothing: SQLite has no COPY and needs none.
