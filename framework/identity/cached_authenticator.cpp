@@ -8,11 +8,13 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "base/flat_map.h"
 #include "base/thread_name.h"
 #include "crypto/digest.h"
 #include "identity/token.h"
@@ -27,6 +29,7 @@ constexpr std::uint32_t lookup_queue_max = 1'024;
 constexpr std::int64_t ns_per_ms = 1'000'000;
 
 struct DigestHash {
+  using is_avalanching = void;
   std::size_t operator()(const crypto::Sha256& digest) const noexcept {
     std::size_t value = 0;  // the digest is uniform already
     std::memcpy(&value, digest.data(), sizeof value);
@@ -34,15 +37,20 @@ struct DigestHash {
   }
 };
 
+constexpr std::string_view key_prefix = "key:";
+
 struct Entry {
   std::shared_ptr<const Principal> principal;  // this slot's own, so its count is not shared
-  std::string key_id;
-  bool used = false;  // since the heartbeat looked last
+  bool used = false;                           // since the heartbeat looked last
+
+  [[nodiscard]] std::string_view key_id() const noexcept {
+    return std::string_view(principal->principal_id).substr(key_prefix.size());
+  }
 };
 
 struct alignas(64) Slot {
   std::mutex mutex;
-  std::unordered_map<crypto::Sha256, Entry, DigestHash> known;
+  base::FlatMap<crypto::Sha256, Entry, DigestHash> known;
   std::unordered_set<crypto::Sha256, DigestHash> unknown;
 };
 
@@ -77,7 +85,7 @@ struct CachedAuthenticator::Machine {
     changes.fetch_add(1);
     for (Slot& slot : slots) {
       const std::lock_guard lock(slot.mutex);
-      std::erase_if(slot.known, [&](const auto& item) {
+      erase_if(slot.known, [&](const auto& item) {
         if (!matches(item)) return false;
         keep_use(item.second);
         return true;
@@ -89,7 +97,7 @@ struct CachedAuthenticator::Machine {
   void keep_use(const Entry& entry) {
     if (!entry.used) return;
     const std::lock_guard lock(uses_mutex);
-    uses[entry.key_id] = sources.clock.now_ms();
+    uses[std::string(entry.key_id())] = sources.clock.now_ms();
   }
 
   void apply(const KeyChange& change) {
@@ -221,8 +229,8 @@ Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::Machi
   std::shared_ptr<const Principal> principal;
   if (record) {
     principal = std::make_shared<const Principal>(
-        Principal{"key:" + record->key.id, record->key.account_id, record->account_status,
-                  record->key.caps.any()});
+        Principal{std::string(key_prefix) + record->key.id, record->key.account_id,
+                  record->account_status, record->key.caps.any()});
   }
   keep(digest, record, principal, seen);
   if (principal == nullptr) return invalid();
@@ -245,11 +253,11 @@ void CachedAuthenticator::Machine::keep(const crypto::Sha256& digest,
     keep_use(slot.known.begin()->second);
     slot.known.erase(slot.known.begin());
   }
-  slot.known.insert_or_assign(digest, Entry{principal, record->key.id, true});
+  slot.known.insert_or_assign(digest, Entry{principal, true});
 }
 
 void CachedAuthenticator::forget(std::string_view key_id) noexcept {
-  machine_->drop([&](const auto& item) { return item.second.key_id == key_id; });
+  machine_->drop([&](const auto& item) { return item.second.key_id() == key_id; });
 }
 
 bool CachedAuthenticator::beat() {
@@ -277,7 +285,7 @@ void CachedAuthenticator::Machine::write_uses() {
     const std::lock_guard lock(slot.mutex);
     const std::lock_guard uses_lock(uses_mutex);
     for (auto& [digest, entry] : slot.known) {
-      if (std::exchange(entry.used, false)) uses[entry.key_id] = now_ms;
+      if (std::exchange(entry.used, false)) uses[std::string(entry.key_id())] = now_ms;
     }
   }
   std::vector<KeyUse> taken;

@@ -127,6 +127,7 @@ TEST(Quarantine, ThirdPartyLibrariesStayInTheirFolders) {
       {"boost/dll", {"framework/plugin"}},
       {"boost/beast", {"framework/wire"}},
       {"boost/context", {"framework/runtime"}},
+      {"boost/unordered", {"framework/base"}},
       {"openssl/", {"framework/crypto", "framework/wire"}},
       {"sodium", {"framework/crypto"}},
       {"botan/", {"plugins/x402"}},
