@@ -129,27 +129,37 @@ void Escrow::stop() noexcept {
 }
 
 const std::shared_ptr<Shard>& Escrow::shard_of(std::string_view account_id) const noexcept {
-  return shards_[Shard::Hash{}(account_id) % shard_count];
+  // By other bits than those that find it in the shard.
+  return shards_[(Shard::Hash{}(account_id) >> 16) % shard_count];
 }
 
 // REQUIRES: the shard's lock, as the next.
 PayerEscrow* Escrow::find_payer(Shard& shard, const Payer& payer) {
-  const auto account = shard.accounts.find(payer.account_id);
-  if (account == shard.accounts.end()) return nullptr;
-  if (payer.capped_key_id.empty()) return &account->second.own;
-  const auto key = account->second.keys.find(payer.capped_key_id);
-  return key == account->second.keys.end() ? nullptr : &key->second;
+  const auto found = shard.accounts.find(payer.account_id);
+  if (found == shard.accounts.end()) return nullptr;
+  AccountEscrow& account = *found->second;
+  if (payer.capped_key_id.empty()) return &account.own;
+  const auto key = account.keys.find(payer.capped_key_id);
+  return key == account.keys.end() ? nullptr : &key->second;
 }
 
 PayerEscrow& Escrow::payer_in(Shard& shard, const Payer& payer, std::int64_t now_ns) {
   if (PayerEscrow* known = find_payer(shard, payer)) return *known;
-  AccountEscrow& account = shard.accounts[std::string(payer.account_id)];
-  PayerEscrow& made =
-      payer.capped_key_id.empty() ? account.own : account.keys[std::string(payer.capped_key_id)];
-  account.own.account_id = made.account_id = payer.account_id;
-  made.key_id = payer.capped_key_id;
-  made.spent_since_ns = now_ns;
-  return made;
+  auto account = shard.accounts.find(payer.account_id);
+  if (account == shard.accounts.end()) {
+    auto escrow = std::make_unique<AccountEscrow>();
+    escrow->own.account_id = payer.account_id;
+    const std::string_view id = escrow->own.account_id;
+    account = shard.accounts.emplace(id, std::move(escrow)).first;
+  }
+  PayerEscrow* made = &account->second->own;
+  if (!payer.capped_key_id.empty()) {
+    made = &account->second->keys[std::string(payer.capped_key_id)];
+    made->account_id = payer.account_id;
+    made->key_id = payer.capped_key_id;
+  }
+  made->spent_since_ns = now_ns;
+  return *made;
 }
 
 Result<Hold, base::Error> Escrow::hold(const Payer& payer, Credits units, runtime::Deadline until) {
@@ -584,8 +594,8 @@ void Escrow::heed(const Tended& tended, std::int64_t now_ns) {
       payer.low_water = 0;
       for (const auto& lease : payer.leases) empty(lease);
     };
-    yield(found->second.own);
-    for (auto& [id, key] : found->second.keys) yield(key);
+    yield(found->second->own);
+    for (auto& [id, key] : found->second->keys) yield(key);
   }
   std::vector<LeaseReturn> unknown;
   for (const Withdrawal& withdrawal : tended.withdrawals) {
@@ -610,14 +620,13 @@ void Escrow::heed(const Tended& tended, std::int64_t now_ns) {
 void Escrow::collect_idle(std::size_t index, std::int64_t now_ns, std::vector<LeaseReturn>& idle) {
   Shard& shard = *shards_[index];
   const std::lock_guard lock(shard.mutex);
-  for (auto entry = shard.accounts.begin(); entry != shard.accounts.end();) {
-    AccountEscrow& account = entry->second;
+  erase_if(shard.accounts, [&](auto& entry) {
+    AccountEscrow& account = *entry.second;
     for (auto key = account.keys.begin(); key != account.keys.end();) {
       key = collect_idle(key->second, now_ns, idle) ? account.keys.erase(key) : std::next(key);
     }
-    const bool is_empty = collect_idle(account.own, now_ns, idle) && account.keys.empty();
-    entry = is_empty ? shard.accounts.erase(entry) : std::next(entry);
-  }
+    return collect_idle(account.own, now_ns, idle) && account.keys.empty();
+  });
 }
 
 // Whether the payer may be forgotten.

@@ -18,7 +18,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,10 +25,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
+#include "base/flat_map.h"
 #include "base/log.h"
 #include "ledger/escrow_ledger.h"
 #include "ledger/store.h"
@@ -51,21 +51,22 @@ class Lease {
         allocation_id(grant.allocation_id),
         key_id(std::move(key)) {}
 
+  // First what every call touches, side by side.
+  Credits free = 0;                // may be held
+  Credits held = 0;                // of calls in flight
+  std::int64_t hold_until_ns = 0;  // on CLOCK_BOOTTIME, as the next
+  std::int64_t settle_until_ns = 0;
+  bool is_withdrawn = false;  // its allocation is being voided
+  bool is_doubtful = false;   // the books may know of more units: closed as soon as none is held
+  bool is_lost = false;       // no longer ours: what comes back is not counted
   const std::shared_ptr<Shard> shard;  // keeps the mutex as long as a hold lives
   const std::int64_t id;
   const std::int64_t epoch;
   const std::int64_t expires_at_ms;  // of the allocation; with the next two: the order of drawing
   const std::int64_t created_at_ms;
   const std::string allocation_id;
-  const std::string key_id;        // of a capped key; empty: the account's
-  Credits free = 0;                // may be held
-  Credits held = 0;                // of calls in flight
-  std::int64_t hold_until_ns = 0;  // on CLOCK_BOOTTIME, as the next
-  std::int64_t settle_until_ns = 0;
+  const std::string key_id;      // of a capped key; empty: the account's
   std::int64_t renew_at_ns = 0;  // from then on more time is asked for; never, when there is none
-  bool is_withdrawn = false;     // its allocation is being voided
-  bool is_doubtful = false;      // the books may know of more units: closed as soon as none is held
-  bool is_lost = false;          // no longer ours: what comes back is not counted
 };
 
 // A call that waits for units.
@@ -79,18 +80,19 @@ struct HoldWaiter {
 
 // What the node has for one payer: an account, or a capped key of it.
 struct PayerEscrow {
-  std::string account_id;
-  std::string key_id;
+  // First what every call touches, side by side.
   std::vector<std::shared_ptr<Lease>> leases;  // in the order of drawing
-  std::deque<std::shared_ptr<HoldWaiter>> waiters;
-  bool is_asking = false;  // queued for the escrow Thread, which then owns the next step
-  bool is_early = false;   // and nobody waits for it
+  std::vector<std::shared_ptr<HoldWaiter>> waiters;
   Credits call_units = 1;  // of the last hold
   Credits spent = 0;       // since the last lease
-  std::int64_t spent_since_ns = 0;
   std::int64_t last_hold_ns = 0;
-  Credits low_water = 0;              // below this a lease is asked for before a call has to wait
-  std::int64_t renew_at_ns = 0;       // and from then on; the earliest of the leases
+  Credits low_water = 0;         // below this a lease is asked for before a call has to wait
+  std::int64_t renew_at_ns = 0;  // and from then on; the earliest of the leases
+  bool is_asking = false;        // queued for the escrow Thread, which then owns the next step
+  bool is_early = false;         // and nobody waits for it
+  std::string account_id;
+  std::string key_id;
+  std::int64_t spent_since_ns = 0;
   std::int64_t scarce_until_ns = 0;   // units were recalled: no more than calls need is leased
   std::int64_t refused_until_ns = 0;  // a refusal is not asked for again before
   Credits refused_units = 0;
@@ -104,13 +106,14 @@ struct AccountEscrow {
 
 struct Shard {
   struct Hash {
-    using is_transparent = void;
+    using is_avalanching = void;
     std::size_t operator()(std::string_view text) const noexcept {
       return std::hash<std::string_view>{}(text);
     }
   };
   std::mutex mutex;
-  std::unordered_map<std::string, AccountEscrow, Hash, std::equal_to<>> accounts;
+  // By the id in them. By pointer, since asks refer to their payers.
+  base::FlatMap<std::string_view, std::unique_ptr<AccountEscrow>, Hash> accounts;
   std::atomic<std::int64_t> holds = 0;  // in flight; written under the mutex
 };
 
@@ -146,7 +149,7 @@ class Escrow {
   [[nodiscard]] bool is_alone() const noexcept { return is_alone_.load(); }
 
  private:
-  using Waiters = std::deque<std::shared_ptr<HoldWaiter>>;
+  using Waiters = std::vector<std::shared_ptr<HoldWaiter>>;
   struct Ask {
     std::shared_ptr<Shard> shard;
     PayerEscrow* payer = nullptr;  // stays while is_asking
