@@ -1,7 +1,7 @@
 // What reading usage costs on both databases: a billing page of an account with 1,000,000 facts
 // against one of an account with 1,000; a summary of 30 days against adding up the facts one by
-// one; and what giving a fact its position costs off the commit path, of a million and of a
-// thousand that came after them.
+// one; and what giving a fact its position costs off the commit path: of a million, of a thousand
+// that came after them, and of what a thousand busy accounts left within seconds.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -25,6 +25,8 @@ constexpr int many = 1'000'000;
 constexpr int few = 1'000;
 constexpr int batch = 1'000;
 constexpr int days = 30;
+constexpr int busy_accounts = 1'000;
+constexpr int busy_batches = 131;  // 131,000 facts
 
 // A database with two accounts, made once for each engine: their calls are spread over 30 days, 10
 // operations and 5 keys.
@@ -42,6 +44,8 @@ class Books {
     position_s_ = catch_up() / (many + few);
     fill(batch);
     late_position_s_ = catch_up() / batch;
+    fill_busy();
+    busy_position_s_ = catch_up() / (busy_accounts * busy_batches);
   }
   ~Books() {
     stream_.reset();
@@ -51,8 +55,10 @@ class Books {
   UsageStore& usage() { return node_->usage(); }
   const std::string& account(bool is_large) const { return is_large ? large_ : small_; }
   std::int64_t to_ms() const { return (store_.clock.now_ms() / day_ms + 1) * day_ms; }
-  // Of one fact: of all of them at once, and of a few behind them.
-  double position_s(bool is_late) const { return is_late ? late_position_s_ : position_s_; }
+  // Of one fact: of all of them at once, of a few behind them, of many accounts.
+  double position_s() const { return position_s_; }
+  double late_position_s() const { return late_position_s_; }
+  double busy_position_s() const { return busy_position_s_; }
   storage::Settings settings() const { return store_.settings(); }
 
  private:
@@ -78,27 +84,73 @@ class Books {
     const LeaseGrant& lease = (*leases)[0].grants.at(0);
     const std::vector<LeaseShare> shares{{lease.lease_id, lease.epoch, 1}};
     std::vector<std::string> ids;
-    for (int at = 0; at < batch; ++at) ids.push_back(account + std::to_string(from + at));
-    std::vector<UsageFact> rows(batch);
-    std::vector<SettleEntry> entries;
-    for (int at = 0; at < batch; ++at) {
-      UsageFact& fact = rows[at];
-      const std::int64_t number = from + at;
-      fact.message_id = fact.request_id = ids[at];
-      fact.account_id = account;
-      fact.api_key_id = keys_[number % 5];
-      fact.route_id = routes_[number % 10];
-      fact.occurred_at_ms = to_ms() - days * day_ms + number * (days * day_ms / facts);
-      fact.method = "GET";
-      fact.lane = "credits";
-      fact.credit_cost = fact.price_version = 1;
-      fact.generation = "gen_0000000000000000";
-      fact.outcome_reason = "success";
-      fact.upstream_status = 200;
-      entries.push_back({&fact, shares});
+    for (int at = from; at < from + batch; ++at) ids.push_back(account + std::to_string(at));
+    std::vector<UsageFact> rows;
+    for (int at = from; at < from + batch; ++at) {
+      const std::int64_t at_ms = to_ms() - days * day_ms + at * (days * day_ms / facts);
+      rows.push_back(fact_of(ids[at - from], account, at, at_ms));
     }
+    std::vector<SettleEntry> entries;
+    for (const UsageFact& fact : rows) entries.push_back({&fact, shares});
+    settle(entries);
+  }
+  void settle(const std::vector<SettleEntry>& entries) {
     const auto settled = stream_->settle(++number_, entries);
     if (!settled.ok() || !settled->committed()) std::abort();
+  }
+
+  // Keeps views of both texts.
+  UsageFact fact_of(const std::string& id, const std::string& account, std::int64_t number,
+                    std::int64_t at_ms) const {
+    UsageFact fact;
+    fact.message_id = fact.request_id = id;
+    fact.account_id = account;
+    fact.api_key_id = keys_[number % 5];
+    fact.route_id = routes_[number % 10];
+    fact.occurred_at_ms = at_ms;
+    fact.method = "GET";
+    fact.lane = "credits";
+    fact.credit_cost = fact.price_version = 1;
+    fact.generation = "gen_0000000000000000";
+    fact.outcome_reason = "success";
+    fact.upstream_status = 200;
+    return fact;
+  }
+
+  // One call of every account in each batch, each by one key to one operation.
+  void fill_busy() {
+    std::vector<std::string> accounts;
+    std::vector<LeaseRequest> requests;
+    for (int at = 0; at < busy_accounts; ++at) {
+      const auto account = node_->accounts().create("bench");
+      if (!node_->accounts().activate(account->id, {busy_batches, day_ms}).ok()) std::abort();
+      accounts.push_back(account->id);
+      requests.push_back({.account_id = account->id,
+                          .calls = std::vector<Credits>(busy_batches, 1),
+                          .hold_ms = 30'000,
+                          .settle_ms = 90'000});
+    }
+    const auto leases = leases_->acquire(requests);
+    std::vector<LeaseShare> shares;
+    for (const auto& answer : *leases) {
+      const LeaseGrant& lease = answer.grants.at(0);
+      shares.push_back({lease.lease_id, lease.epoch, 1});
+    }
+    for (int number = 0; number < busy_batches; ++number) {
+      std::vector<std::string> ids;
+      for (const std::string& account : accounts) ids.push_back(account + std::to_string(number));
+      std::vector<UsageFact> rows;
+      std::vector<SettleEntry> entries;
+      for (int at = 0; at < busy_accounts; ++at) {
+        rows.push_back(fact_of(ids[at], accounts[at], number, to_ms() - day_ms + number * 50));
+        rows.back().api_key_id = keys_[0];
+        rows.back().route_id = routes_[0];
+      }
+      for (int at = 0; at < busy_accounts; ++at) {
+        entries.push_back({&rows[at], {&shares[at], 1}});
+      }
+      settle(entries);
+    }
   }
 
   support::TestStore store_;
@@ -112,6 +164,7 @@ class Books {
   std::string large_;
   double position_s_ = 0;
   double late_position_s_ = 0;
+  double busy_position_s_ = 0;
 };
 
 Books& books(storage::Engine engine) {
@@ -121,9 +174,9 @@ Books& books(storage::Engine engine) {
   return *slot;
 }
 
-void position(benchmark::State& state, storage::Engine engine, bool is_late) {
+void position(benchmark::State& state, storage::Engine engine, double (Books::*cost_s)() const) {
   const Books& with = books(engine);
-  for (auto _ : state) state.SetIterationTime(with.position_s(is_late));
+  for (auto _ : state) state.SetIterationTime((with.*cost_s)());
 }
 
 // Pages from the newest to wherever the walk is, so deep ones are among them.
@@ -177,13 +230,15 @@ benchmark::internal::Benchmark* add(storage::Engine engine, const std::string& w
 void add_all(storage::Engine engine) {
   constexpr auto us = benchmark::kMicrosecond;
   constexpr auto ms = benchmark::kMillisecond;
-  for (const bool is_late : {false, true}) {
-    add(engine, is_late ? "position of a fact, 1,000 more" : "position of a fact, of 1,000,000",
-        position, is_late)
+  const auto add_position = [&](const std::string& of, double (Books::*cost_s)() const) {
+    add(engine, "position of a fact, " + of, position, cost_s)
         ->UseManualTime()
         ->Iterations(1)
         ->Unit(us);
-  }
+  };
+  add_position("of 1,000,000", &Books::position_s);
+  add_position("1,000 more", &Books::late_position_s);
+  add_position("of 1,000 accounts", &Books::busy_position_s);
   add(engine, "page of 50, among 1,000 facts", page, false)->UseRealTime()->Unit(us);
   add(engine, "page of 50, among 1,000,000 facts", page, true)->UseRealTime()->Unit(us);
   add(engine, "baseline: adding up 1,000,000 facts", sum_of_facts)->UseRealTime()->Unit(ms);
