@@ -13,7 +13,9 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds round_pause{1'000};
-constexpr int rounds_between_resumes = 5;
+// Each so many rounds accounts are resumed, and usage is indexed however little it is: what fills a
+// whole step need not wait, and many small ones cost more than few large ones.
+constexpr int rounds_between_sweeps = 5;
 // Far behind, it works for a quarter of the time of one core, so calls do not feel it.
 constexpr int pause_for_work = 3;
 constexpr int low_priority = 10;
@@ -42,10 +44,11 @@ void Chores::run() {
   while (!stop_wanted_.wait_for(lock, pause, [this] { return is_stopping_; })) {
     lock.unlock();
     const Clock::time_point began = Clock::now();
-    const auto more = usage_.catch_up();
+    const bool sweeps = ++rounds % rounds_between_sweeps == 0;
+    const auto more = usage_.catch_up(sweeps ? ledger::Step::any : ledger::Step::full);
     pause = more.ok() && *more ? (Clock::now() - began) * pause_for_work : round_pause;
     bool failed = !more.ok();
-    if (++rounds % rounds_between_resumes == 0) failed = !accounts_.resume().ok() || failed;
+    if (sweeps) failed = !accounts_.resume().ok() || failed;
     if (failed && !is_failing) log_.write(Severity::warning, "chores_failing");
     is_failing = failed;
     lock.lock();

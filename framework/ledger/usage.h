@@ -127,13 +127,18 @@ struct PartOfHour {
   std::optional<std::int64_t> next;  // where to go on; nothing: that was all
 };
 
+// How much catch_up() bothers about: any fact, or only a whole step's worth of them, which cost the
+// least each.
+enum class Step : std::uint8_t { any, full };
+
 class UsageStore {
  public:
   virtual ~UsageStore() = default;
 
-  // Gives positions to facts that have none, a bounded number of them. True: there may be more;
-  // false: every fact that was committed before the call has its position.
-  [[nodiscard]] virtual Result<bool, base::Error> catch_up() = 0;
+  // Gives positions to facts that have none, a bounded number of them. True: there is another such
+  // step to make. False with Step::any: every fact that was committed before the call has its
+  // position.
+  [[nodiscard]] virtual Result<bool, base::Error> catch_up(Step step = Step::any) = 0;
   // Forgets all positions and sums; catch_up() makes them again.
   [[nodiscard]] virtual Result<Unit, base::Error> forget_index() = 0;
 

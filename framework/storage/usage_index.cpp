@@ -8,7 +8,7 @@ namespace turnpike::storage {
 namespace {
 
 constexpr std::uint32_t index_sessions = 4;
-constexpr std::int64_t index_version = 1;  // another one: the file is emptied and made again
+constexpr std::int64_t index_version = 2;  // another one: the file is emptied and made again
 
 // As in migrations/postgres, which has them beside the books.
 constexpr const char* index_tables[] = {
@@ -16,9 +16,11 @@ constexpr const char* index_tables[] = {
     "INSERT INTO usage_head (position) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM usage_head)",
     "CREATE TABLE IF NOT EXISTS usage_mark (stream BIGINT PRIMARY KEY NOT NULL, seq BIGINT NOT "
     "NULL, next_seq BIGINT NOT NULL, message_id TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS usage_row (account_id TEXT NOT NULL, position BIGINT NOT NULL,"
-    " stream BIGINT NOT NULL, seq BIGINT NOT NULL, PRIMARY KEY (account_id, position))"
-    " WITHOUT ROWID",
+    "DROP TABLE IF EXISTS usage_row",  // of version 1
+    // With row ids: a run is too long for the inner pages of a tree.
+    "CREATE TABLE IF NOT EXISTS usage_run (account_id TEXT NOT NULL, first_position BIGINT NOT"
+    " NULL, last_position BIGINT NOT NULL, places BLOB NOT NULL,"
+    " PRIMARY KEY (account_id, first_position))",
     "CREATE TABLE IF NOT EXISTS usage_hour (account_id TEXT NOT NULL, hour BIGINT NOT NULL,"
     " route_id TEXT NOT NULL, method TEXT NOT NULL, api_key_id TEXT NOT NULL,"
     " requests BIGINT NOT NULL, charged BIGINT NOT NULL, released BIGINT NOT NULL,"
@@ -53,7 +55,7 @@ void empty(Database& database) {
   database.write([&](Transaction& transaction) {
     transaction.run(lock_head);
     const bool truncates = database.engine() == Engine::postgres;  // DELETE would take too long
-    for (const char* table : {"usage_mark", "usage_row", "usage_hour"}) {
+    for (const char* table : {"usage_mark", "usage_run", "usage_hour"}) {
       transaction.run_once((truncates ? "TRUNCATE " : "DELETE FROM ") + std::string(table));
     }
     return Unit{};
@@ -95,8 +97,10 @@ std::unique_ptr<Database> UsageIndex::open_file() const {
   settings.sessions = index_sessions;
   // What a power failure takes from the index is found and indexed again.
   auto database = std::make_unique<Database>(
-      settings, std::vector<std::string>{"PRAGMA synchronous = NORMAL",
-                                         "ATTACH DATABASE '" + uri_of(books) + "' AS books"});
+      settings,
+      std::vector<std::string>{"PRAGMA synchronous = NORMAL",
+                               "PRAGMA cache_size = -8192",  // kB: a chunk is sorted in it
+                               "ATTACH DATABASE '" + uri_of(books) + "' AS books"});
   prepare(*database);
   return database;
 }

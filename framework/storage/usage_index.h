@@ -1,7 +1,7 @@
 // Where the index of usage lives (ledger/usage.h says what it is). PostgreSQL: tables beside the
 // books, made by a migration. SQLite: a second file beside the database, since an index in the same
 // file would multiply the pages that every settlement dirties, and wait for its writer; the books
-// are attached to it read-only, so both engines run the same statements. That file may be deleted
+// are attached to it read-only, so both engines join them with it alike. That file may be deleted
 // while nothing runs: it is made again, as it is when the books turn out to be others than those it
 // was made from (a restored backup).
 //

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <span>
 
 #include "ledger/corrections.h"
 #include "storage/allocation_rows.h"
+#include "storage/row_text.h"
 #include "storage/stores.h"
 #include "storage/usage_index.h"
 
@@ -19,88 +21,108 @@ using ledger::PartOfHour;
 using ledger::UsageFilter;
 using ledger::UsageRow;
 
-#define CHUNK "8192"  // facts that one transaction indexes
-constexpr std::int64_t chunk = 8'192;
-constexpr std::int64_t part_rows = 16'384;  // facts that one statement sums
+constexpr std::int64_t chunk = 32'768;  // facts that one transaction indexes
+constexpr std::int64_t part_runs = 64;  // that one statement sums
 constexpr std::int64_t hour_ms = 3'600'000;
 
 // ---- the index ----------------------------------------------------------------------------------
 
-// Every stream, found by one step into the primary key each, with how far it is indexed and how
-// many facts wait. A stream's facts commit in the order of their seq, so what is there is a prefix.
-// Both ends of what is read are given: PostgreSQL would rather sort all that waits than believe the
-// LIMIT. Where the books have a gap it goes on from what is behind it.
-#define FIRST_WAITING(stream_is, seq_from) \
-  "(SELECT MIN(w.seq) FROM fact w WHERE w.stream = " stream_is " AND w.seq > " seq_from ")"
+// The streams that have news, with the first and the last seq of what waits there, each found by
+// one step into the primary key: nothing is counted, for a stream has no gaps, and where the books
+// were harmed a position too many is given to nobody. A stream's facts commit in the order of their
+// seq, so what is there is a prefix.
 constexpr Query select_news{
     "WITH RECURSIVE each(stream) AS (SELECT MIN(stream) FROM fact UNION ALL"
     " SELECT (SELECT MIN(f.stream) FROM fact f WHERE f.stream > each.stream) FROM each"
     " WHERE each.stream IS NOT NULL)"
-    " SELECT e.stream, COALESCE(m.seq, 0) AS seq, (SELECT COUNT(*) FROM (SELECT 1 FROM fact f"
-    " WHERE f.stream = e.stream AND f.seq > COALESCE(m.seq, 0) AND f.seq < " CHUNK
-    " + " FIRST_WAITING("e.stream",
-                        "COALESCE(m.seq, 0)") " LIMIT " CHUNK
-                                              ") AS waiting) AS news"
-                                              " FROM each e LEFT JOIN usage_mark m ON m.stream = "
-                                              "e.stream WHERE e.stream IS NOT NULL"
-                                              " ORDER BY e.stream",
+    " SELECT n.stream, n.first_seq, n.last_seq FROM (SELECT e.stream,"
+    " (SELECT MIN(f.seq) FROM fact f WHERE f.stream = e.stream AND f.seq > COALESCE(m.seq, 0))"
+    " AS first_seq, (SELECT MAX(f.seq) FROM fact f WHERE f.stream = e.stream) AS last_seq"
+    " FROM each e LEFT JOIN usage_mark m ON m.stream = e.stream WHERE e.stream IS NOT NULL) AS n"
+    " WHERE n.first_seq IS NOT NULL",
     "iii"};
 // Taken first: whoever holds this row gives positions.
 constexpr Query lock_head{"UPDATE usage_head SET position = position RETURNING position", "i"};
-constexpr Query insert_mark{
-    "INSERT INTO usage_mark (stream, seq, next_seq, message_id) VALUES ($1, 0, 0, '')"
-    " ON CONFLICT DO NOTHING"};
 constexpr Query plan_mark{
-    "UPDATE usage_mark SET next_seq = (SELECT MAX(n.seq) FROM (SELECT seq FROM fact"
-    " WHERE fact.stream = $1 AND fact.seq > $2 AND fact.seq < " CHUNK
-    " + " FIRST_WAITING("$1", "$2") " ORDER BY seq LIMIT $3) AS n) WHERE stream = $1"};
-#undef FIRST_WAITING
-// Both engines would rather read every fact there is and look for its mark: CROSS keeps SQLite from
-// it, and ORDER BY with LIMIT leaves PostgreSQL, which has no statistics yet, but the primary key.
-#define FACTS_IN_SQLITE                                                                   \
-  " FROM usage_mark m CROSS JOIN fact f WHERE m.next_seq > m.seq AND f.stream = m.stream" \
-  " AND f.seq > m.seq AND f.seq <= m.next_seq"
-#define FACTS_IN_POSTGRES                                                                  \
-  " FROM usage_mark m CROSS JOIN LATERAL (SELECT * FROM fact WHERE fact.stream = m.stream" \
-  " AND fact.seq > m.seq AND fact.seq <= m.next_seq ORDER BY fact.seq LIMIT " CHUNK        \
-  ") AS f WHERE m.next_seq > m.seq"
-#define INSERT_ROWS(planned_facts)                                                     \
-  "INSERT INTO usage_row (account_id, position, stream, seq) SELECT f.account_id,"     \
-  " CAST($1 AS BIGINT) + ROW_NUMBER() OVER (ORDER BY f.occurred_at, f.stream, f.seq)," \
-  " f.stream, f.seq" planned_facts
-#define INSERT_HOURS(planned_facts)                                                            \
+    "INSERT INTO usage_mark (stream, seq, next_seq, message_id) VALUES ($1, 0,"
+    " (SELECT MAX(f.seq) FROM fact f WHERE f.stream = $1 AND f.seq <= $2), '')"
+    " ON CONFLICT (stream) DO UPDATE SET next_seq = excluded.next_seq"};
+constexpr Query move_marks{
+    "UPDATE usage_mark SET seq = next_seq, message_id = (SELECT f.message_id FROM fact f"
+    " WHERE f.stream = usage_mark.stream AND f.seq = usage_mark.next_seq) WHERE next_seq > seq"};
+constexpr Query move_head{"UPDATE usage_head SET position = $1"};
+
+// The planned facts. Both engines would rather read every fact there is and look for its mark:
+// CROSS keeps SQLite from it, and ORDER BY with LIMIT leaves PostgreSQL, which has no statistics
+// yet, but the primary key.
+#define FACTS_IN_SQLITE(columns)                                  \
+  "(SELECT " columns                                              \
+  " FROM usage_mark m CROSS JOIN fact f WHERE m.next_seq > m.seq" \
+  " AND f.stream = m.stream AND f.seq > m.seq AND f.seq <= m.next_seq"
+#define FACTS_IN_POSTGRES(columns)                                       \
+  "(SELECT f.* FROM usage_mark m CROSS JOIN LATERAL (SELECT " columns    \
+  " FROM fact f"                                                         \
+  " WHERE f.stream = m.stream AND f.seq > m.seq AND f.seq <= m.next_seq" \
+  " ORDER BY f.seq LIMIT 32768) AS f WHERE m.next_seq > m.seq"
+#define PLACE_COLUMNS "f.account_id, f.occurred_at, f.stream, f.seq"
+#define C_PLACE_COLUMNS "f.account_id COLLATE \"C\" AS account_id, f.occurred_at, f.stream, f.seq"
+#define HOUR_COLUMNS                                                     \
+  "f.account_id, f.occurred_at / 3600000 AS hour, f.route_id, f.method," \
+  " f.api_key_id, f.outcome_reason, f.credits_charged"
+
+// An account's facts of one chunk, oldest first, in runs of bounded length: their places, packed to
+// the same number of bytes each, so that a run is a piece of that text.
+#define INSERT_RUNS(places, run_places, run_bytes, facts)                            \
+  "WITH RECURSIVE taken AS (SELECT f.account_id, COUNT(*) AS facts, " places         \
+  " AS places FROM " facts                                                           \
+  " GROUP BY f.account_id), piece(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM piece" \
+  " WHERE (k + 1) * " run_places                                                     \
+  " < (SELECT MAX(facts) FROM taken))"                                               \
+  " INSERT INTO usage_run (account_id, first_position, last_position, places)"       \
+  " SELECT t.account_id, CAST($1 AS BIGINT) + p.k * " run_places                     \
+  " + 1, CAST($1 AS BIGINT)"                                                         \
+  " + CASE WHEN (p.k + 1) * " run_places " < t.facts THEN (p.k + 1) * " run_places   \
+  " ELSE t.facts END, SUBSTR(t.places, p.k * " run_bytes " + 1, " run_bytes          \
+  ") FROM taken t JOIN piece p ON p.k * " run_places " < t.facts"
+#define INSERT_HOURS(facts)                                                                    \
   "INSERT INTO usage_hour (account_id, hour, route_id, method, api_key_id, requests, charged," \
-  " released, credits, first_position, last_position) SELECT f.account_id,"                    \
-  " f.occurred_at / 3600000, f.route_id, f.method, f.api_key_id, COUNT(*),"                    \
-  " SUM(CASE WHEN f.outcome_reason = 'success' THEN 1 ELSE 0 END),"                            \
-  " SUM(CASE WHEN f.outcome_reason IN ('success', 'replayed') THEN 0 ELSE 1 END),"             \
-  " SUM(f.credits_charged), CAST($1 AS BIGINT) + 1, CAST($2 AS BIGINT)" planned_facts          \
-  " GROUP BY f.account_id, f.occurred_at / 3600000, f.route_id, f.method, f.api_key_id"        \
+  " released, credits, first_position, last_position) SELECT f.account_id, f.hour,"            \
+  " f.route_id, f.method, f.api_key_id, COUNT(*),"                                             \
+  " COUNT(*) FILTER (WHERE f.outcome_reason = 'success'),"                                     \
+  " COUNT(*) FILTER (WHERE f.outcome_reason NOT IN ('success', 'replayed')),"                  \
+  " SUM(f.credits_charged), CAST($1 AS BIGINT) + 1, CAST($2 AS BIGINT) FROM " facts            \
+  " GROUP BY f.account_id, f.hour, f.route_id, f.method, f.api_key_id"                         \
   " ON CONFLICT (account_id, hour, route_id, method, api_key_id) DO UPDATE SET"                \
   " requests = usage_hour.requests + excluded.requests,"                                       \
   " charged = usage_hour.charged + excluded.charged,"                                          \
   " released = usage_hour.released + excluded.released,"                                       \
   " credits = usage_hour.credits + excluded.credits, last_position = excluded.last_position"
 
-// What differs between the engines.
-struct IndexPlan {
-  Query insert_rows;
-  Query insert_hours;
-};
-constexpr IndexPlan sqlite_plan{{INSERT_ROWS(FACTS_IN_SQLITE)}, {INSERT_HOURS(FACTS_IN_SQLITE)}};
-constexpr IndexPlan postgres_plan{{INSERT_ROWS(FACTS_IN_POSTGRES)},
-                                  {INSERT_HOURS(FACTS_IN_POSTGRES)}};
-#undef INSERT_HOURS
-#undef INSERT_ROWS
-#undef FACTS_IN_POSTGRES
-#undef FACTS_IN_SQLITE
-#undef CHUNK
-constexpr Query move_marks{
-    "UPDATE usage_mark SET seq = next_seq, message_id = (SELECT f.message_id FROM fact f"
-    " WHERE f.stream = usage_mark.stream AND f.seq = usage_mark.next_seq) WHERE next_seq > seq"};
-constexpr Query move_head{"UPDATE usage_head SET position = $1"};
-
 // ---- reading ------------------------------------------------------------------------------------
+
+// The newest runs that hold $3 facts up to position $2. Their places are read when it is known
+// which runs these are.
+#define NEWEST_RUNS(places)                                                                       \
+  "SELECT r.first_position, r.last_position, " places                                             \
+  " AS places FROM (SELECT n.account_id, n.first_position,"                                       \
+  " SUM(CASE WHEN n.last_position < n.top THEN n.last_position ELSE n.top END - n.first_position" \
+  " + 1) OVER (ORDER BY n.first_position DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"  \
+  " AS newer FROM (SELECT CAST($1 AS TEXT) AS account_id, first_position, last_position,"         \
+  " CAST($2 AS BIGINT) AS top FROM usage_run WHERE account_id = $1 AND first_position <= $2"      \
+  " ORDER BY first_position DESC LIMIT $3) AS n) AS w CROSS JOIN usage_run r"                     \
+  " WHERE COALESCE(w.newer, 0) < $3 AND r.account_id = w.account_id"                              \
+  " AND r.first_position = w.first_position ORDER BY r.first_position DESC"
+#define RUNS_OF_PART(places)                            \
+  "SELECT r.first_position, r.last_position, " places   \
+  " AS places FROM usage_run r WHERE r.account_id = $1" \
+  " AND r.first_position > $2 AND r.first_position <= $3 ORDER BY r.first_position LIMIT 64"
+// Facts j at the places that a JSON text gives.
+#define GIVEN_IN_SQLITE                                                      \
+  " FROM json_each($1) AS j CROSS JOIN fact f ON f.stream = j.value ->> 's'" \
+  " AND f.seq = j.value ->> 'q'"
+#define GIVEN_IN_POSTGRES                                                        \
+  " FROM json_to_recordset(CAST($1 AS JSON)) AS j(p BIGINT, s BIGINT, q BIGINT)" \
+  " JOIN fact f ON f.stream = j.s AND f.seq = j.q"
 
 #define USAGE_COLUMNS                                                                            \
   " f.message_id, f.request_id, f.client_request_id, f.account_id, f.api_key_id, f.occurred_at," \
@@ -109,33 +131,78 @@ constexpr Query move_head{"UPDATE usage_head SET position = $1"};
 #define USAGE_KINDS \
   "tttttititti"     \
   "iittii"
-constexpr Query select_usage{
-    "SELECT r.position," USAGE_COLUMNS
-    " FROM (SELECT position, stream, seq FROM usage_row WHERE account_id = $1"
-    " AND position <= $2 ORDER BY position DESC LIMIT $3) AS r"
-    " JOIN fact f ON f.stream = r.stream AND f.seq = r.seq ORDER BY r.position DESC",
-    "i" USAGE_KINDS};
+#define CORRECTION_COLUMNS " c.message_id, c.id, c.kind, c.units, c.recorded_at"
+#define SUM_PART(given)                                                                \
+  "SELECT f.route_id, f.method, f.api_key_id, COUNT(*) AS a,"                          \
+  " COUNT(*) FILTER (WHERE f.outcome_reason = 'success') AS b,"                        \
+  " COUNT(*) FILTER (WHERE f.outcome_reason NOT IN ('success', 'replayed')) AS c,"     \
+  " CAST(SUM(f.credits_charged) AS BIGINT) AS d" given                                 \
+  " WHERE f.occurred_at >= $2 AND f.occurred_at < $3 AND ($4 = '' OR f.route_id = $4)" \
+  " AND ($5 = '' OR f.api_key_id = $5) GROUP BY f.route_id, f.method, f.api_key_id"
+
+// What differs between the engines: how facts are found by a list of places, and how a run
+// packs its own. PostgreSQL: 16 bytes each, as many as stay inside a row. SQLite: 32
+// hexadecimal digits, and longer runs, since it copies all that an account has in the chunk for
+// every piece of it.
+struct Dialect {
+  Query insert_runs;
+  Query insert_hours;
+  Query newest_runs;
+  Query runs_of_part;
+  Query select_facts;
+  Query select_corrections;
+  Query sum_part;
+};
+constexpr Dialect in_sqlite{
+    {INSERT_RUNS("CAST(GROUP_CONCAT(PRINTF('%016x%016x', f.stream, f.seq), '') AS BLOB)", "512",
+                 "16384",
+                 FACTS_IN_SQLITE(PLACE_COLUMNS) " ORDER BY f.occurred_at, f.stream, f.seq) AS f")},
+    {INSERT_HOURS(FACTS_IN_SQLITE(HOUR_COLUMNS) ") AS f")},
+    {NEWEST_RUNS("CAST(r.places AS TEXT)"), "iit"},
+    {RUNS_OF_PART("CAST(r.places AS TEXT)"), "iit"},
+    {"SELECT j.value ->> 'p'," USAGE_COLUMNS GIVEN_IN_SQLITE " ORDER BY j.value ->> 'p' DESC",
+     "i" USAGE_KINDS},
+    {"SELECT" CORRECTION_COLUMNS GIVEN_IN_SQLITE
+     " JOIN correction c ON c.message_id = f.message_id ORDER BY c.recorded_at, c.id",
+     "tttii"},
+    {SUM_PART(GIVEN_IN_SQLITE), "tttiiii"}};
+constexpr Dialect in_postgres{
+    {INSERT_RUNS("STRING_AGG(INT8SEND(f.stream) || INT8SEND(f.seq), ''"
+                 " ORDER BY f.occurred_at, f.stream, f.seq)",
+                 "100", "1600", FACTS_IN_POSTGRES(C_PLACE_COLUMNS) ") AS f")},
+    {INSERT_HOURS(FACTS_IN_POSTGRES(HOUR_COLUMNS) ") AS f")},
+    {NEWEST_RUNS("ENCODE(r.places, 'hex')"), "iit"},
+    {RUNS_OF_PART("ENCODE(r.places, 'hex')"), "iit"},
+    {"SELECT j.p," USAGE_COLUMNS GIVEN_IN_POSTGRES " ORDER BY j.p DESC", "i" USAGE_KINDS},
+    {"SELECT" CORRECTION_COLUMNS GIVEN_IN_POSTGRES
+     " JOIN correction c ON c.message_id = f.message_id ORDER BY c.recorded_at, c.id",
+     "tttii"},
+    {SUM_PART(GIVEN_IN_POSTGRES), "tttiiii"}};
+
 // One call is one message under the call's own id, so no index on request_id is needed.
 constexpr Query select_call{"SELECT f.stream, f.seq," USAGE_COLUMNS
                             " FROM fact f WHERE f.message_id = $1 AND f.account_id = $2",
                             "ii" USAGE_KINDS};
+constexpr Query select_call_corrections{
+    "SELECT" CORRECTION_COLUMNS
+    " FROM correction c WHERE c.message_id = $1 ORDER BY c.recorded_at, c.id",
+    "tttii"};
+#undef SUM_PART
+#undef CORRECTION_COLUMNS
 #undef USAGE_COLUMNS
 #undef USAGE_KINDS
-constexpr Query select_call_corrections{
-    "SELECT message_id, id, kind, units, recorded_at FROM correction WHERE message_id = $1"
-    " ORDER BY recorded_at, id",
-    "tttii"};
-constexpr Query count_usage{
-    "SELECT COUNT(*) AS n FROM (SELECT 1 FROM usage_row WHERE account_id = $1 AND position <= $2"
-    " ORDER BY position DESC LIMIT $3) AS r",
-    "i"};
-constexpr Query select_corrections{
-    "SELECT c.message_id, c.id, c.kind, c.units, c.recorded_at FROM usage_row r"
-    " JOIN fact f ON f.stream = r.stream AND f.seq = r.seq"
-    " JOIN correction c ON c.message_id = f.message_id"
-    " WHERE r.account_id = $1 AND r.position <= $2 AND r.position >= $3"
-    " ORDER BY c.recorded_at, c.id",
-    "tttii"};
+#undef GIVEN_IN_POSTGRES
+#undef GIVEN_IN_SQLITE
+#undef RUNS_OF_PART
+#undef NEWEST_RUNS
+#undef INSERT_HOURS
+#undef INSERT_RUNS
+#undef HOUR_COLUMNS
+#undef C_PLACE_COLUMNS
+#undef PLACE_COLUMNS
+#undef FACTS_IN_POSTGRES
+#undef FACTS_IN_SQLITE
+
 constexpr Query select_issued{
     "SELECT p.id AS number, " ALLOCATION_COLUMNS
     " FROM (SELECT id, allocation_id FROM posting WHERE account_id = $1 AND from_book = 'issued'"
@@ -165,20 +232,49 @@ constexpr Query select_span{
     "SELECT COALESCE(MIN(first_position), 0) AS a, COALESCE(MAX(last_position), -1) AS b"
     " FROM usage_hour WHERE account_id = $1 AND hour = $2",
     "ii"};
-constexpr Query select_part_end{
-    "SELECT COALESCE(MAX(r.position), 0) AS a, COUNT(*) AS n FROM (SELECT position FROM usage_row"
-    " WHERE account_id = $1 AND position > $2 AND position <= $3 ORDER BY position LIMIT $4) AS r",
-    "ii"};
-constexpr Query sum_part{
-    "SELECT f.route_id, f.method, f.api_key_id, COUNT(*) AS a,"
-    " CAST(SUM(CASE WHEN f.outcome_reason = 'success' THEN 1 ELSE 0 END) AS BIGINT) AS b,"
-    " CAST(SUM(CASE WHEN f.outcome_reason IN ('success', 'replayed') THEN 0 ELSE 1 END) AS BIGINT)"
-    " AS c, CAST(SUM(f.credits_charged) AS BIGINT) AS d FROM usage_row r"
-    " JOIN fact f ON f.stream = r.stream AND f.seq = r.seq WHERE r.account_id = $1"
-    " AND r.position > $2 AND r.position <= $3 AND f.occurred_at >= $4 AND f.occurred_at < $5"
-    " AND ($6 = '' OR f.route_id = $6) AND ($7 = '' OR f.api_key_id = $7)"
-    " GROUP BY f.route_id, f.method, f.api_key_id",
-    "tttiiii"};
+
+// A fact in the order of its account, and in the books.
+struct Spot {
+  std::int64_t position = 0;
+  std::int64_t stream = 0;
+  std::int64_t seq = 0;
+};
+
+// The spots of a run, oldest first.
+std::vector<Spot> spots_of(const Rows& runs, std::size_t row) {
+  constexpr std::size_t digits = 16;  // of one number in hexadecimal
+  const std::string& places = runs.text(row, 2);
+  const std::int64_t first = runs.number(row, 0);
+  const std::int64_t end = runs.number(row, 1) + 1;
+  if (places.size() != 2 * digits * static_cast<std::size_t>(end - first)) {
+    throw StoreError(StoreError::Kind::fatal, "a run of usage has lost places");
+  }
+  std::vector<Spot> spots;
+  const char* at = places.data();
+  const auto number = [&] {
+    std::int64_t value = 0;
+    std::from_chars(at, at + digits, value, 16);
+    at += digits;
+    return value;
+  };
+  for (std::int64_t position = first; position < end; ++position) {
+    const std::int64_t stream = number();
+    spots.push_back({position, stream, number()});
+  }
+  return spots;
+}
+
+std::string text_of(const std::vector<Spot>& spots) {
+  std::string text = "[";
+  for (const Spot& spot : spots) {
+    RowText row(text);
+    row.add('p', spot.position);
+    row.add('s', spot.stream);
+    row.add('q', spot.seq);
+  }
+  close_array(text);
+  return text;
+}
 
 // The row whose columns begin at `at`.
 UsageRow usage_at(const Rows& rows, std::size_t row, std::size_t at) {
@@ -261,19 +357,15 @@ class SqlUsageStore final : public ledger::UsageStore {
  public:
   explicit SqlUsageStore(const Context& context) : context_(context), index_(context) {}
 
-  Result<bool, base::Error> catch_up() override {
+  Result<bool, base::Error> catch_up(ledger::Step step) override {
     return read_answered<bool>(context_, "index usage", [&] {
       Database& database = index_.open();
-      const bool has_news = database.with([](Connection& connection) {
-        const Rows rows = connection.run(select_news);
-        for (std::size_t row = 0; row < rows.size(); ++row) {
-          if (rows.number(row, 2) > 0) return true;
-        }
-        return false;
-      });
-      return has_news && database.write([&](Transaction& transaction) {
-        return take(transaction, database.engine() == Engine::sqlite ? sqlite_plan : postgres_plan);
-      });
+      const std::int64_t waiting =
+          database.with([](Connection& connection) { return count_of(news_in(connection)); });
+      if (waiting < (step == ledger::Step::full ? chunk : 1)) return false;
+      const std::int64_t left = database.write(
+          [&](Transaction& transaction) { return take(transaction, dialect_of(database)); });
+      return left >= (step == ledger::Step::full ? chunk : 1);
     });
   }
 
@@ -287,22 +379,19 @@ class SqlUsageStore final : public ledger::UsageStore {
   Result<std::optional<Page<UsageRow>>, base::Error> usage(const PageQuery& query) override {
     using Answer = std::optional<Page<UsageRow>>;
     return read_answered<Answer>(context_, "read usage", [&] {
-      return index_.open().with([&](Connection& connection) {
-        const std::int64_t first = first_number(query);
-        const std::int64_t wanted = rows_wanted(query);
-        const Rows rows = connection.run(select_usage, {query.account_id, first, wanted});
-        if (static_cast<std::int64_t>(rows.size()) < wanted) {
-          const Rows known = connection.run(count_usage, {query.account_id, first, wanted});
-          if (known.number(0, 0) > static_cast<std::int64_t>(rows.size())) {
-            throw StoreError(StoreError::Kind::fatal, "a fact that was indexed is gone");
-          }
+      Database& database = index_.open();
+      return database.with([&](Connection& connection) {
+        const Dialect& dialect = dialect_of(database);
+        const std::vector<Spot> spots = newest_spots(connection, dialect, query);
+        const std::string places = text_of(spots);
+        const Rows rows = connection.run(dialect.select_facts, {places});
+        if (rows.size() < spots.size()) {
+          throw StoreError(StoreError::Kind::fatal, "a fact that was indexed is gone");
         }
         Answer page = page_of<UsageRow>(query, rows, context_.clock.now_ms(),
                                         [&](std::size_t row) { return usage_at(rows, row, 1); });
         if (page && !page->items.empty()) {
-          add_corrections(connection.run(select_corrections, {query.account_id, rows.number(0, 0),
-                                                              rows.number(rows.size() - 1, 0)}),
-                          page->items);
+          add_corrections(connection.run(dialect.select_corrections, {places}), page->items);
         }
         return page;
       });
@@ -360,18 +449,24 @@ class SqlUsageStore final : public ledger::UsageStore {
   Result<PartOfHour, base::Error> part_of_hour(const UsageFilter& filter, std::int64_t from_ms,
                                                std::int64_t to_ms, std::int64_t after) override {
     return read_answered<PartOfHour>(context_, "sum usage", [&] {
-      return index_.open().with([&](Connection& connection) {
+      Database& database = index_.open();
+      return database.with([&](Connection& connection) {
         PartOfHour part;
         const std::int64_t hour = from_ms / hour_ms;
         const Rows span = connection.run(select_span, {filter.account_id, hour});
         const std::int64_t from = std::max(after, span.number(0, 0) - 1);
         const std::int64_t last = span.number(0, 1);
-        const Rows end =
-            connection.run(select_part_end, {filter.account_id, from, last, part_rows});
-        if (end.number(0, 1) == 0) return part;
-        const std::int64_t to = end.number(0, 0);
-        const Rows rows = connection.run(sum_part, {filter.account_id, from, to, from_ms, to_ms,
-                                                    filter.route_id, filter.api_key_id});
+        const Dialect& dialect = dialect_of(database);
+        const Rows runs = connection.run(dialect.runs_of_part, {filter.account_id, from, last});
+        if (runs.empty()) return part;
+        std::vector<Spot> spots;
+        for (std::size_t row = 0; row < runs.size(); ++row) {
+          const std::vector<Spot> more = spots_of(runs, row);
+          spots.insert(spots.end(), more.begin(), more.end());
+        }
+        const std::string places = text_of(spots);
+        const Rows rows = connection.run(
+            dialect.sum_part, {places, from_ms, to_ms, filter.route_id, filter.api_key_id});
         for (std::size_t row = 0; row < rows.size(); ++row) {
           part.sums.push_back({hour,
                                rows.text(row, 0),
@@ -380,39 +475,79 @@ class SqlUsageStore final : public ledger::UsageStore {
                                {rows.number(row, 3), rows.number(row, 4), rows.number(row, 5),
                                 rows.number(row, 6)}});
         }
-        if (end.number(0, 1) == part_rows) part.next = to;
+        if (runs.size() == part_runs) part.next = spots.back().position;
         return part;
       });
     });
   }
 
  private:
-  // Indexes up to a chunk, in equal parts from the streams that have news: none waits for another.
-  // True: there are more.
-  static bool take(Transaction& transaction, const IndexPlan& plan) {
-    const std::int64_t position = transaction.run(lock_head).number(0, 0);
-    const Rows news = transaction.run(select_news);
-    std::int64_t streams = 0;
-    for (std::size_t row = 0; row < news.size(); ++row) streams += news.number(row, 2) > 0 ? 1 : 0;
-    if (streams == 0) return false;
-    const std::int64_t share = std::max<std::int64_t>(1, chunk / streams);
-    std::int64_t end = position;
-    bool has_more = false;
-    for (std::size_t row = 0; row < news.size(); ++row) {
-      const std::int64_t waiting = news.number(row, 2);
-      if (waiting == 0) continue;
-      const std::int64_t taken = std::min(waiting, share);
-      transaction.run(insert_mark, {news.number(row, 0)});
-      transaction.run(plan_mark, {news.number(row, 0), news.number(row, 1), taken});
-      end += taken;
-      // A full share: what waits behind it was not counted.
-      has_more = has_more || taken < waiting || waiting == chunk;
+  // What waits in one stream.
+  struct News {
+    std::int64_t stream = 0;
+    std::int64_t first_seq = 0;
+    std::int64_t facts = 0;
+  };
+  template <class Session>
+  static std::vector<News> news_in(Session& session) {
+    const Rows rows = session.run(select_news);
+    std::vector<News> all;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const std::int64_t first = rows.number(row, 1);
+      all.push_back({rows.number(row, 0), first, rows.number(row, 2) - first + 1});
     }
-    transaction.run(plan.insert_rows, {position});
-    transaction.run(plan.insert_hours, {position, end});
+    return all;
+  }
+  static std::int64_t count_of(const std::vector<News>& all) {
+    std::int64_t facts = 0;
+    for (const News& news : all) facts += news.facts;
+    return facts;
+  }
+
+  // Indexes up to a chunk, in equal parts from the streams that have as much: none waits for
+  // another. How many are left.
+  static std::int64_t take(Transaction& transaction, const Dialect& dialect) {
+    const std::int64_t position = transaction.run(lock_head).number(0, 0);
+    std::vector<News> all = news_in(transaction);
+    if (all.empty()) return 0;
+    std::sort(all.begin(), all.end(),
+              [](const News& a, const News& b) { return a.facts < b.facts; });
+    std::int64_t room = chunk;
+    auto streams = static_cast<std::int64_t>(all.size());
+    std::int64_t end = position;
+    for (const News& news : all) {
+      const std::int64_t share = std::max<std::int64_t>(1, room / streams--);
+      const std::int64_t taken = std::min(news.facts, share);
+      transaction.run(plan_mark, {news.stream, news.first_seq + taken - 1});
+      room -= taken;
+      end += taken;
+    }
+    transaction.run(dialect.insert_runs, {position});
+    transaction.run(dialect.insert_hours, {position, end});
     transaction.run(move_marks);
     transaction.run(move_head, {end});
-    return has_more;
+    return position + count_of(all) - end;
+  }
+
+  // The newest spots of a page's account, newest first: as many as its query wants rows.
+  static std::vector<Spot> newest_spots(Connection& connection, const Dialect& dialect,
+                                        const PageQuery& query) {
+    const std::int64_t first = first_number(query);
+    const auto wanted = static_cast<std::size_t>(rows_wanted(query));
+    const Rows runs =
+        connection.run(dialect.newest_runs, {query.account_id, first, rows_wanted(query)});
+    std::vector<Spot> newest;
+    for (std::size_t row = 0; row < runs.size(); ++row) {
+      const std::vector<Spot> spots = spots_of(runs, row);
+      for (auto spot = spots.rbegin(); spot != spots.rend() && newest.size() < wanted; ++spot) {
+        if (spot->position <= first) newest.push_back(*spot);
+      }
+    }
+    return newest;
+  }
+
+  static const Dialect& dialect_of(const Database& database) {
+    return database.engine() == Engine::sqlite ? in_sqlite : in_postgres;
   }
 
   const Context& context_;

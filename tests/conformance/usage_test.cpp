@@ -105,6 +105,11 @@ class UsagePort : public OnEveryEngine {
       query.after = read.next;
     }
   }
+  static std::vector<std::string> names(const std::string& prefix, int count) {
+    std::vector<std::string> all;
+    for (int at = 0; at < count; ++at) all.push_back(prefix + std::to_string(at));
+    return all;
+  }
   UsageSummary sum(UsageFilter filter, std::int64_t from_ms, std::int64_t to_ms,
                    Granularity granularity = Granularity::hour) {
     catch_up(node_->usage());
@@ -286,16 +291,93 @@ TEST_P(UsagePort, NodesThatIndexAtOnceGiveEachFactOnePosition) {
 TEST_P(UsagePort, CatchUpIsBoundedAndSaysWhenThereIsMore) {
   const std::string account = account_with(100'000);
   Writer writer(*node_, account);
-  for (int batch = 0; batch < 9; ++batch) {
-    std::vector<std::string> messages;
-    for (int at = 0; at < 1'000; ++at) {
-      messages.push_back(std::to_string(batch) + "-" + std::to_string(at));
-    }
-    writer.charge(messages, now_ms());
+  for (int batch = 0; batch < 33; ++batch) {
+    EXPECT_FALSE(*node_->usage().catch_up(Step::full)) << batch;
+    EXPECT_TRUE(walk(node_->usage(), account, 1).empty()) << "no step was full";
+    writer.charge(names(std::to_string(batch) + "-", 1'000), now_ms());
   }
+  EXPECT_FALSE(*node_->usage().catch_up(Step::full)) << "what is left is no full one";
+  EXPECT_EQ(walk(node_->usage(), account, 10'000).size(), 32'768u);
+  EXPECT_FALSE(*node_->usage().catch_up());
+  EXPECT_EQ(walk(node_->usage(), account, 10'000).size(), 33'000u);
+  ASSERT_TRUE(node_->usage().forget_index().ok());
   EXPECT_TRUE(*node_->usage().catch_up());
   EXPECT_FALSE(*node_->usage().catch_up());
-  EXPECT_EQ(walk(node_->usage(), account, 100).size(), 9'000u);
+  EXPECT_EQ(walk(node_->usage(), account, 10'000).size(), 33'000u);
+}
+
+// What one step indexes stands in runs of bounded length: pages begin and end wherever they like.
+TEST_P(UsagePort, PagesBeginAndEndInsideRuns) {
+  const std::string account = account_with(10'000);
+  Writer writer(*node_, account);
+  std::vector<std::string> expected;
+  const auto charge = [&](const std::string& prefix, int count) {
+    const std::vector<std::string> messages = names(prefix, count);
+    writer.charge(messages, now_ms());
+    expected.insert(expected.begin(), messages.rbegin(), messages.rend());
+  };
+  charge("old-", 3);
+  catch_up(node_->usage());
+  charge("many-", 700);  // several runs on either engine, the last of them short
+  charge("and-", 600);
+  catch_up(node_->usage());
+  for (int at = 0; at < 12; ++at) {
+    charge("few" + std::to_string(at) + "-", 1 + at % 2);
+    catch_up(node_->usage());
+  }
+  for (const std::uint32_t limit : {1u, 7u, 99u, 100u, 101u, 511u, 512u, 513u, 5'000u}) {
+    EXPECT_EQ(walk(node_->usage(), account, limit), expected) << limit;
+  }
+}
+
+TEST_P(UsagePort, FactsOfOneStepStandInTheOrderOfTheirTimes) {
+  const std::string account = account_with(1'000);
+  const auto node = store_->open(storage::Role::gateway, "other");
+  Writer writer(*node_, account);
+  Writer other(*node, account);
+  std::vector<std::string> expected;
+  for (int at = 0; at < 150; ++at) {
+    const int when = at * 67 % 150;
+    (GetParam() == storage::Engine::postgres && at % 2 == 0 ? other : writer)
+        .charge({"m" + std::to_string(when)}, now_ms() + when);
+    expected.insert(expected.begin(), "m" + std::to_string(at));
+  }
+  catch_up(node_->usage());
+  EXPECT_EQ(walk(node_->usage(), account, 20), expected);
+}
+
+// One step indexes calls on both sides of an hour, in the same runs.
+TEST_P(UsagePort, ARunThatSpansAnHoursBorderCountsInBothHours) {
+  const std::string account = account_with(1'000);
+  const std::int64_t border = (now_ms() / hour_ms + 2) * hour_ms;
+  constexpr std::int64_t step_ms = 10'000;
+  Writer writer(*node_, account);
+  for (int at = -150; at < 150; ++at) {
+    writer.charge({"m" + std::to_string(at)}, border + at * step_ms);
+  }
+  for (const int before : {0, 1, 49, 150}) {
+    for (const int behind : {0, 1, 50, 150}) {
+      if (before + behind == 0) continue;
+      const auto sums = sum({account}, border - before * step_ms, border + behind * step_ms);
+      EXPECT_EQ(sums.totals.requests, before + behind) << before << " and " << behind;
+    }
+  }
+}
+
+// More runs than one statement sums.
+TEST_P(UsagePort, StepsThroughPartsOfAnHourMeetWithoutGapOrOverlap) {
+  const std::string account = account_with(1'000);
+  const std::int64_t start = now_ms() / hour_ms * hour_ms;
+  Writer writer(*node_, account);
+  for (int at = 0; at < 130; ++at) {
+    writer.charge({"m" + std::to_string(at)}, start + 1'000 + at);
+    catch_up(node_->usage());
+  }
+  EXPECT_EQ(sum({account}, start + 1'000, start + 2'000).totals.requests, 130);
+  EXPECT_EQ(sum({account}, start + 1'001, start + 1'129).totals.requests, 128);
+  const auto first = node_->usage().part_of_hour({account}, start, start + 5'000, 0);
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(first->next.has_value());
 }
 
 TEST_P(UsagePort, SumsAreSplitByTimeOperationAndKey) {

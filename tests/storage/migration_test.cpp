@@ -170,6 +170,71 @@ TEST_P(NodeTest, SecretsAreMadeOnceAndShared) {
   EXPECT_NE(*right->secrets().get_or_create("other", 32), *made);
 }
 
+// Version 15 packs what earlier ones kept by the row: nothing is lost, and the order stays.
+TEST(UsageRuns, CarryOverWhatWasIndexedByRows) {
+  if (const std::string why = support::missing(Engine::postgres); !why.empty()) GTEST_SKIP() << why;
+  constexpr int facts = 18'000;
+  constexpr std::int64_t hour_ms = 3'600'000;
+  Settings settings = support::patient_settings(2);
+  const support::TemporaryDirectory directory;
+  settings.engine = Engine::postgres;
+  settings.data_dir = directory.path() + "/data";
+  settings.postgres_url = support::shared_postgres()->new_schema();
+  {
+    Database database(settings);
+    const auto connection = database.connect();
+    std::vector<Migration> before = shipped_migrations(Engine::postgres);
+    before.resize(14);
+    apply_migrations(*connection, database.writer(), before, 1, false);
+    const std::string all = "generate_series(1, " + std::to_string(facts) + ") AS i";
+    // Two accounts by turns; a step of 5,000 calls in hour 10, and one of 13,000 in hour 11.
+    connection->run_once(
+        "INSERT INTO fact SELECT 64, i, 'm' || i, 'm' || i, '', 'acc_' || i % 2, 'key_1',"
+        " CASE WHEN i <= 5000 THEN 36000000 ELSE 39600000 END + i, 'route', 1, 'GET', 'credits',"
+        " 1, 1, 1, 'gen_1', 'success', 200, 1, 0 FROM " +
+        all);
+    connection->run_once("INSERT INTO usage_row SELECT 'acc_' || i % 2, i, 64, i FROM " + all);
+    connection->run_once(
+        "INSERT INTO usage_hour SELECT 'acc_' || a, 10 + h, 'route', 'GET', 'key_1', n, n, 0, n,"
+        " first, last FROM (VALUES (0, 2500, 1, 5000), (1, 6500, 5001, 18000)) AS s(h, n, first,"
+        " last), generate_series(0, 1) AS a");
+    connection->run_once("INSERT INTO usage_mark VALUES (64, 18000, 18000, 'm18000')");
+    connection->run_once("UPDATE usage_head SET position = 18000");
+  }
+  const support::ManualClock clock;
+  support::SeededRandom random(1);
+  ASSERT_TRUE(migrate(settings, clock, false).ok());
+  const auto node = *Node::open(settings, Role::tool, {clock, random});
+  EXPECT_FALSE(*node->usage().catch_up());
+  for (const int account : {0, 1}) {
+    const std::string id = "acc_" + std::to_string(account);
+    ledger::PageQuery query{id, std::nullopt, 77};
+    int number = account == 0 ? facts : facts - 1;
+    do {
+      const auto page = node->usage().usage(query);
+      ASSERT_TRUE(page.ok() && page->has_value());
+      for (const auto& row : (*page)->items) {
+        ASSERT_EQ(row.message_id, "m" + std::to_string(number));
+        number -= 2;
+      }
+      query.after = (*page)->next;
+    } while (query.after);
+    EXPECT_LE(number, 0);
+    for (const auto& [hour, requests] : {std::pair{10, 2'500}, std::pair{11, 6'500}}) {
+      std::int64_t sum = 0;
+      std::optional<std::int64_t> after = 0;
+      while (after) {
+        const auto part =
+            node->usage().part_of_hour({id}, hour * hour_ms, (hour + 1) * hour_ms, *after);
+        ASSERT_TRUE(part.ok());
+        for (const auto& each : part->sums) sum += each.sums.requests;
+        after = part->next;
+      }
+      EXPECT_EQ(sum, requests) << id << ", hour " << hour;
+    }
+  }
+}
+
 TEST(DryRun, CreatesNoSqliteFile) {
   const support::TemporaryDirectory directory;
   Settings settings;

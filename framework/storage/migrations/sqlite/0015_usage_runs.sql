@@ -1,0 +1,2 @@
+-- min_reader: 12
+-- Nothing: the index of usage is a file of its own on this engine (storage/usage_index.h).
