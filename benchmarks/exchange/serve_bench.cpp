@@ -55,9 +55,8 @@ class OneKey final : public identity::Authenticator {
 
  private:
   std::shared_ptr<const identity::Principal> principal_ =
-      std::make_shared<const identity::Principal>(
-          identity::Principal{"key:key_01hz0000000000000000", "acct_01hz0000000000000000",
-                              identity::AccountStatus::active});
+      identity::make_principal({"key:key_01hz0000000000000000", "acct_01hz0000000000000000",
+                                identity::AccountStatus::active});
 };
 
 class DroppingWriter final : public ReplyWriter {

@@ -44,7 +44,7 @@ struct Entry {
   bool used = false;                           // since the heartbeat looked last
 
   [[nodiscard]] std::string_view key_id() const noexcept {
-    return std::string_view(principal->principal_id).substr(key_prefix.size());
+    return principal->principal_id.substr(key_prefix.size());
   }
 };
 
@@ -228,9 +228,9 @@ Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::Machi
   if (record && record->key.environment != settings.environment) record.reset();
   std::shared_ptr<const Principal> principal;
   if (record) {
-    principal = std::make_shared<const Principal>(
-        Principal{std::string(key_prefix) + record->key.id, record->key.account_id,
-                  record->account_status, record->key.caps.any()});
+    const std::string id = std::string(key_prefix) + record->key.id;
+    principal = make_principal(
+        {id, record->key.account_id, record->account_status, record->key.caps.any()});
   }
   keep(digest, record, principal, seen);
   if (principal == nullptr) return invalid();

@@ -41,8 +41,8 @@ class ServeTest : public ::testing::Test {
   }
 
   void add_key(const std::string& token, identity::AccountStatus status) {
-    authenticator.principals[token] = std::make_shared<const identity::Principal>(
-        identity::Principal{"key:key_" + token, "acct_" + token, status});
+    authenticator.principals[token] =
+        identity::make_principal({"key:key_" + token, "acct_" + token, status});
   }
 
   Bound bind(const Service* previous, registry::SecretResolver* secrets = nullptr) {

@@ -143,11 +143,8 @@ Result<std::shared_ptr<const identity::Principal>, base::Error> ScriptedAuthenti
   if (token == "staging") return make_error(ErrorCode::auth_wrong_environment);
   const auto found = known.find(token);
   if (found == known.end()) return make_error(ErrorCode::auth_credential_invalid);
-  identity::Principal principal;
-  principal.principal_id = "key:key_" + std::string(token);
-  principal.account_id = "acc_" + std::string(token);
-  principal.account_status = found->second;
-  return std::make_shared<const identity::Principal>(principal);
+  return identity::make_principal(
+      {"key:key_" + std::string(token), "acc_" + std::string(token), found->second});
 }
 
 Result<ledger::Hold, base::Error> ScriptedLedger::hold(const ledger::Payer&, ledger::Credits,

@@ -124,7 +124,7 @@ void AccountRoutes::answer(Turn& turn, std::optional<std::string_view> account,
                               "An API key reads its own billing account alone."));
   }
   if (const auto problem = account_problem(principal.account_status)) return refuse_with(*problem);
-  const Body body = read(principal.account_id);
+  const Body body = read(std::string(principal.account_id));
   if (!body.ok()) return refuse_with(body.error());
   turn.send_json(200, *body, cache_control);
 }
