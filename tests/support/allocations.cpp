@@ -20,6 +20,11 @@ void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
+// Those of the library come here by the ones above; those of a sanitizer would not.
+void* operator new[](std::size_t bytes) { return operator new(bytes); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
 namespace turnpike {
 
 std::uint64_t allocations_so_far() noexcept { return allocations.load(std::memory_order_relaxed); }
