@@ -5,16 +5,18 @@
    connections), of the gateway unpaid (a test-only lane that charges and counts nothing), of its
    `:free` variant counted on SQLite and in Redis, and of the gateway paid with Credits on SQLite
    and on PostgreSQL, by 1,000 accounts over 64, 256 and 512 connections, rounds alternating,
-   medians, ratios; fdatasync p50 of the disk beside them. PostgreSQL has been running for a while:
-   its log is written over old segments, where a new server fills each with zeros first.
+   medians, ratios, and the CPU that each kind of thread took; fdatasync p50 of the disk beside
+   them. PostgreSQL has been running for a while: its log is written over old segments, where a
+   new server fills each with zeros first.
 2. Hold: memory and threads of the gateway with 10,000 idle connections, and with 10,000 calls in
    flight on an upstream that takes a second.
 
-Load is bounded: SECONDS_EACH (3) seconds a cell, after one that is not counted (leases grow with the
-rate of their account, and end where it rests), ROUNDS (3) rounds. Needs nginx and wrk.
+Load is bounded: SECONDS_EACH (3) seconds a cell, after one that is not counted (leases grow with
+the rate of their account, and end where it rests), ROUNDS (3) rounds. Needs nginx and wrk.
 """
 
 import asyncio
+import collections
 import os
 import pathlib
 import re
@@ -103,14 +105,61 @@ def bench_gateway(address, *, connections, postgres_url=None, credits=0, account
     return gateway.start(), keys
 
 
-def wrk(connections, url, script):
-    for seconds in WARMING_SECONDS, SECONDS_EACH:
-        output = subprocess.run(
-            ["wrk", "-t2", f"-c{connections}", f"-d{seconds}s", "-s", script, url],
-            capture_output=True, text=True, check=True).stdout
+def wrk(connections, url, script, seconds):
+    output = subprocess.run(
+        ["wrk", "-t2", f"-c{connections}", f"-d{seconds}s", "-s", script, url],
+        capture_output=True, text=True, check=True).stdout
     if "Non-2xx" in output or "Socket errors" in output:
         print(output, file=sys.stderr)
     return float(re.search(r"Requests/sec:\s+([\d.]+)", output).group(1))
+
+
+def cpu_us(process, name=None):
+    """What each kind of thread of the process has used, or all of its children together."""
+    ticks = collections.Counter()
+    pids = [process.pid]
+    if name:
+        pids = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    for pid in pids:
+        for stat in pathlib.Path(f"/proc/{pid}").glob("task/*/stat"):
+            try:
+                thread, _, fields = stat.read_text().partition("(")[2].rpartition(") ")
+            except OSError:  # it has ended
+                continue
+            user, system = fields.split()[11:13]
+            ticks[name or thread.rstrip("-0123456789")] += int(user) + int(system)
+    return collections.Counter({key: value * 1e6 / os.sysconf("SC_CLK_TCK")
+                                for key, value in ticks.items()})
+
+
+class Side:
+    """One side, what it is asked and by whom, and what it has shown so far."""
+
+    def __init__(self, url, script, gateway=None, postgres=None):
+        self.url, self.script, self.gateway, self.postgres = url, script, gateway, postgres
+
+    def cpu_us(self):
+        used = cpu_us(self.gateway.process) if self.gateway else collections.Counter()
+        return used + cpu_us(self.postgres.process, "PostgreSQL") if self.postgres else used
+
+    def begin(self, connections):
+        self.connections = connections
+        self.rates = []
+        self.used_us = collections.Counter()
+
+    def run(self):
+        wrk(self.connections, self.url, self.script, WARMING_SECONDS)
+        before = self.cpu_us()
+        self.rates.append(wrk(self.connections, self.url, self.script, SECONDS_EACH))
+        self.used_us += self.cpu_us() - before
+
+    def rate(self):
+        return statistics.median(self.rates)
+
+    def profile(self):
+        calls = sum(self.rates) * SECONDS_EACH
+        return ", ".join(f"{thread} {used / calls:.1f}" for thread, used
+                         in self.used_us.most_common() if used / calls >= 0.05)
 
 
 def fdatasync_p50_us(directory):
@@ -177,30 +226,27 @@ def forward():
         _, postgres_paid = scripts(other.directory, postgres_keys)
         _, redis_free = scripts(counted.directory, counted_keys)
         sides = {
-            "nginx proxy_pass": (f"http://127.0.0.1:{proxy_port}{target}", unpaid),
-            "unpaid forward": (url[sqlite], unpaid),
-            "free, SQLite": (url[sqlite] + ":free", sqlite_paid),
-            "free, Redis": (url[counted] + ":free", redis_free),
-            "paid, SQLite": (url[sqlite], sqlite_paid),
-            "paid, PostgreSQL": (url[other], postgres_paid),
+            "nginx proxy_pass": Side(f"http://127.0.0.1:{proxy_port}{target}", unpaid),
+            "unpaid forward": Side(url[sqlite], unpaid, sqlite),
+            "free, SQLite": Side(url[sqlite] + ":free", sqlite_paid, sqlite),
+            "free, Redis": Side(url[counted] + ":free", redis_free, counted),
+            "paid, SQLite": Side(url[sqlite], sqlite_paid, sqlite),
+            "paid, PostgreSQL": Side(url[other], postgres_paid, other, postgres),
         }
         print(f"fdatasync p50 {fdatasync_p50_us(sqlite.directory):.0f} us, {ACCOUNTS} accounts, "
               f"{ROUNDS} rounds of {SECONDS_EACH} s")
-        print(f"{'path':18} {'connections':>11} {'requests/s':>11} {'to nginx':>9} {'to unpaid':>9} "
-              f"{'to :free':>9}")
+        print(f"{'path':18} {'connections':>11} {'requests/s':>11} {'to nginx':>9} "
+              f"{'to unpaid':>9} {'to :free':>9}   us of CPU a request, by thread")
         for connections in CONNECTIONS:
-            rates = {side: [] for side in sides}
+            for side in sides.values():
+                side.begin(connections)
             for round_number in range(ROUNDS):
-                order = list(sides) if round_number % 2 == 0 else list(reversed(sides))
-                for side in order:
-                    side_url, script = sides[side]
-                    rates[side].append(wrk(connections, side_url, script))
-            medians = {side: statistics.median(values) for side, values in rates.items()}
-            for side, rate in medians.items():
-                print(f"{side:18} {connections:11} {rate:11.0f} "
-                      f"{rate / medians['nginx proxy_pass']:8.2f}x "
-                      f"{rate / medians['unpaid forward']:8.2f}x "
-                      f"{rate / medians['free, SQLite']:8.2f}x")
+                for side in list(sides.values())[::1 if round_number % 2 == 0 else -1]:
+                    side.run()
+            for name, side in sides.items():
+                ratios = " ".join(f"{side.rate() / sides[to].rate():8.2f}x" for to in (
+                    "nginx proxy_pass", "unpaid forward", "free, SQLite"))
+                print(f"{name:18} {connections:11} {side.rate():11.0f} {ratios}   {side.profile()}")
     finally:
         for gateway in gateways:
             gateway.close()
