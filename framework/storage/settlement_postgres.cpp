@@ -1,4 +1,5 @@
 #include "storage/copy_rows.h"
+#include "storage/fact_columns.h"
 #include "storage/replay_store.h"
 #include "storage/row_text.h"
 #include "storage/settlement.h"
@@ -14,13 +15,9 @@ constexpr Query select_facts{"SELECT facts FROM settle_batch WHERE stream = $1 A
 
 constexpr std::uint16_t fact_columns = 21;
 constexpr std::uint16_t share_columns = 4;
-constexpr std::string_view copy_facts =
-    "COPY fact (stream, seq, message_id, request_id, client_request_id, account_id, api_key_id,"
-    " occurred_at, route_id, route_revision, method, lane, credit_cost, credits_charged,"
-    " price_version, generation, outcome_reason, upstream_status, upstream_ms, lease_id, hash)"
-    " FROM STDIN (FORMAT binary);";
+constexpr std::string_view copy_facts = "COPY fact (" FACT_COLUMNS ") FROM STDIN (FORMAT binary);";
 constexpr std::string_view copy_shares =
-    "COPY fact_share (stream, seq, lease_id, units) FROM STDIN (FORMAT binary);";
+    "COPY fact_share (" SHARE_COLUMNS ") FROM STDIN (FORMAT binary);";
 
 // What settle_open_v1 and settle_replies_v1 raise.
 constexpr std::string_view lost_claim = "TP001";

@@ -1,3 +1,4 @@
+#include "storage/fact_columns.h"
 #include "storage/replay_store.h"
 #include "storage/settlement.h"
 
@@ -8,10 +9,8 @@ constexpr Query insert_batch{
     "INSERT INTO settle_batch (stream, no, first_seq, facts, head, charges)"
     " VALUES ($1, $2, $3, $4, $5, $6)"};
 constexpr Query insert_facts{
-    "INSERT INTO fact (stream, seq, message_id, request_id, client_request_id, account_id,"
-    " api_key_id, occurred_at, route_id, route_revision, method, lane, credit_cost,"
-    " credits_charged, price_version, generation, outcome_reason, upstream_status, upstream_ms,"
-    " lease_id, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO fact (" FACT_COLUMNS
+    ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (message_id) DO NOTHING"};
 constexpr char fact_kinds[] =
     "iittttt"
@@ -20,8 +19,7 @@ constexpr char fact_kinds[] =
     "iii"
     "tt"
     "iiit";
-constexpr Query insert_shares{
-    "INSERT INTO fact_share (stream, seq, lease_id, units) VALUES (?, ?, ?, ?)"};
+constexpr Query insert_shares{"INSERT INTO fact_share (" SHARE_COLUMNS ") VALUES (?, ?, ?, ?)"};
 constexpr Query select_fence{"SELECT fence FROM settle_stream WHERE stream = $1", "i"};
 constexpr Query select_batch{"SELECT facts FROM settle_batch WHERE stream = $1 AND no = $2", "i"};
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "ledger/audit.h"
+#include "storage/fact_columns.h"
 
 namespace turnpike::storage {
 namespace {
@@ -43,9 +44,7 @@ constexpr Query select_batches{
     " ORDER BY no LIMIT 5000",
     "iiit"};
 constexpr Query select_facts{
-    "SELECT stream, seq, message_id, request_id, client_request_id, account_id, api_key_id,"
-    " occurred_at, route_id, route_revision, method, lane, credit_cost, credits_charged,"
-    " price_version, generation, outcome_reason, upstream_status, upstream_ms, lease_id, hash"
+    "SELECT " FACT_COLUMNS
     " FROM fact WHERE stream = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT 5000",
     "iitttttititt"
     "iiittiiit"};
