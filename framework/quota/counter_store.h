@@ -40,7 +40,8 @@ class CounterStore {
                                           std::int64_t now_ms) = 0;
   virtual Result<std::optional<Counts>, base::Error> find(std::string_view account_id,
                                                           std::string_view bucket) = 0;
-  // Removes at most `rows_max` rows that have ended, and tells how many; none after our term.
+  // Removes at most `rows_max` rows that have ended, remembering the time, and tells how many; none
+  // after our term.
   virtual Result<std::uint64_t, base::Error> drop_ended(std::int64_t now_ms,
                                                         std::uint32_t rows_max) = 0;
 };

@@ -106,7 +106,11 @@ class SqlFreeCounts final : public quota::CounterStore {
     return answered<std::uint64_t>("drop free counts", [&] {
       return context_.database.write([&](Transaction& transaction) -> std::uint64_t {
         if (transaction.run(hold_term, {term_.load()}).empty()) return 0;
-        return transaction.run(delete_ended, {now_ms, std::int64_t{rows_max}}).size();
+        const std::size_t dropped =
+            transaction.run(delete_ended, {now_ms, std::int64_t{rows_max}}).size();
+        // Without the row, that its windows are over is known by the time alone.
+        if (dropped > 0) transaction.run(raise_time, {now_ms});
+        return dropped;
       });
     });
   }

@@ -154,6 +154,19 @@ TEST_P(NodeStoreTest, RowsThatHaveEndedAreDropped) {
   EXPECT_EQ(*rows.drop_ended(store_->clock.now_ms() + 3'600'000, 100), 1u);
 }
 
+// A dropped row is known to have ended by the time alone, so that has to be remembered with it.
+TEST_P(NodeStoreTest, AClockThatStepsBackFindsNoDroppedRowsWindowAgain) {
+  const Limits of = limits(5);
+  const std::int64_t first = take(of).standing.counts.quota_start_s;
+  free_.reset();
+  const std::int64_t later_ms = store_->clock.now_ms() + 3'600'000;
+  CounterStore& counts = node_->free_counts();
+  ASSERT_TRUE(counts.begin_term().ok());
+  ASSERT_EQ(*counts.drop_ended(later_ms, 100), 1u);
+  start();  // on a clock that is an hour behind the one by which the row was dropped
+  EXPECT_GT(take(of).standing.counts.quota_start_s, first);
+}
+
 TEST_P(NodeStoreTest, AnotherGatewayTakesTheCountingOverAndNothingIsGrantedTwice) {
   const Limits of = limits(100, 1'000);
   EXPECT_EQ(granted(of, 30), 30);
