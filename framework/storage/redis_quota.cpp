@@ -29,7 +29,8 @@ using quota::Standing;
 
 // KEYS: counts, permits, clock. ARGV: the permit's number, or "" to read; limit and seconds of the
 // window, and of the quota (0: none); the cumulative limit (0: none); permits; their time in ms.
-// The clock key may be a second late, so counts outlive their windows by more than that.
+// The clock key may be late by a second and a node's pause; counts outlive their windows by more,
+// so that a clock which steps back never finds them gone. Permits live as long as the last of them.
 constexpr std::string_view script = R"lua(
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -66,17 +67,28 @@ if ARGV[1] ~= '' and refused == 0 then
   redis.call('HSET', KEYS[1], 'ws', text[1], 'wu', text[2], 'qs', text[3], 'qu', text[4],
              'cu', text[5])
   if arg[6] > 0 then redis.call('PERSIST', KEYS[1])
-  else redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ends - now + 3000)) end
+  else redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ends - now + 10000)) end
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now))
   redis.call('ZADD', KEYS[2], string.format('%.0f', now + arg[8]), ARGV[1])
-  redis.call('PEXPIRE', KEYS[2], string.format('%.0f', arg[8] + 3000))
-  if now > latest + 1000 then redis.call('SET', KEYS[3], string.format('%.0f', now)) end
+  local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2]
+  redis.call('PEXPIRE', KEYS[2], string.format('%.0f', last - now + 3000))
 end
+if now > latest + 1000 then redis.call('SET', KEYS[3], string.format('%.0f', now)) end
 local first = redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. string.format('%.0f', now), '+inf',
                          'WITHSCORES', 'LIMIT', 0, 1)
 return {refused, now, counts[1], counts[2], counts[3], counts[4], counts[5], used,
         tonumber(first[2] or '0')}
 )lua";
+
+// KEYS: clock. So that it goes on while nobody asks.
+constexpr std::string_view clock_script = R"lua(
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if now > tonumber(redis.call('GET', KEYS[1]) or '0') then
+  redis.call('SET', KEYS[1], string.format('%.0f', now))
+end
+)lua";
+constexpr std::int64_t clock_interval_ms = 1'000;
 
 constexpr std::string_view prefix = "turnpike:free:";
 constexpr std::string_view clock_key = "turnpike:free:clock";
@@ -116,10 +128,18 @@ Result<Server, std::string> read_url(const std::string& url) {
   }
 }
 
-std::optional<std::array<std::int64_t, answer_size>> numbers_of(const Array& replies,
-                                                                std::size_t at) {
-  const Array reply = replies.get<Array>(at);  // throws when the server answered with an error
-  if (reply.isNull() || reply.size() != answer_size) return std::nullopt;
+// What the server says instead of answering; empty: it answers.
+std::string error_at(const Array& replies, std::size_t at) {
+  using Poco::Redis::Error;
+  if (replies.getType(at) != Poco::Redis::RedisTypeTraits<Error>::TypeId) return {};
+  return replies.get<Error>(at).getMessage();
+}
+
+std::array<std::int64_t, answer_size> numbers_of(const Array& replies, std::size_t at) {
+  const Array reply = replies.get<Array>(at);
+  if (reply.isNull() || reply.size() != answer_size) {
+    throw Poco::DataFormatException("the script answered something else");
+  }
   std::array<std::int64_t, answer_size> numbers{};
   for (std::size_t each = 0; each < answer_size; ++each) {
     numbers[each] = reply.get<Poco::Int64>(each);
@@ -215,8 +235,11 @@ class RedisQuota final : public quota::QuotaStore {
   void talk() {
     while (true) {
       std::vector<Ask> asks;
-      const auto wake = queue_.take(asks, 1, runtime::Deadline::never());
-      if (asks.empty() && wake == runtime::Wake::ready) return;  // closed
+      const auto wake = queue_.take(asks, 1, runtime::Deadline::after_ms(clock_interval_ms));
+      if (asks.empty()) {
+        if (wake == runtime::Wake::ready) return;  // closed
+        asks.push_back({{"EVAL", std::string(clock_script), "1", std::string(clock_key)}, nullptr});
+      }
       if (client_ == nullptr && runtime::now_ns() < retry_at_ns_.load()) {
         refuse(asks);
         continue;
@@ -244,12 +267,16 @@ class RedisQuota final : public quota::QuotaStore {
     if (!server_.database.empty()) {
       client->execute<std::string>(Array() << "SELECT" << server_.database);
     }
-    script_sha_ = client
-                      ->execute<Poco::Redis::BulkString>(Array() << "SCRIPT"
-                                                                 << "LOAD" << std::string(script))
-                      .value();
     client_ = std::move(client);
+    load_script();
     if (is_down_.exchange(false)) log_.write(Severity::info, "free_store_reached");
+  }
+
+  void load_script() {
+    Array load;
+    load << "SCRIPT"
+         << "LOAD" << std::string(script);
+    script_sha_ = client_->execute<Poco::Redis::BulkString>(load).value();
   }
 
   Array send(const std::vector<Ask>& asks) {
@@ -266,25 +293,37 @@ class RedisQuota final : public quota::QuotaStore {
   void answer(std::vector<Ask>& asks, const Array& replies) {
     for (std::size_t at = 0; at < asks.size(); ++at) {
       if (asks[at].answer == nullptr) continue;
-      const auto numbers = numbers_of(replies, at);
-      if (!numbers) throw Poco::DataFormatException("the script answered something else");
-      Decision decision;
-      const auto& [refused, now_ms, window_start, window, quota_start, quota, cumulative, in_use,
-                   permit_end_ms] = *numbers;
-      decision.standing.now_ms = now_ms;
-      decision.standing.counts = {window_start, quota_start, static_cast<std::uint64_t>(cumulative),
-                                  static_cast<std::uint32_t>(window),
-                                  static_cast<std::uint32_t>(quota)};
-      decision.standing.in_use = static_cast<std::uint32_t>(in_use);
-      decision.standing.permit_end_ms = permit_end_ms;
-      if (refused != 0) {
-        decision.refused_by = static_cast<Limit>(refused - 1);
-      } else if (auto& words = asks[at].words; !words[permit_word].empty()) {
-        decision.permit = std::make_unique<RedisPermit>(*this, std::move(words[permits_key_word]),
-                                                        std::move(words[permit_word]));
+      if (const std::string error = error_at(replies, at); error.empty()) {
+        Decision decision = decision_of(asks[at], numbers_of(replies, at));
+        std::exchange(asks[at].answer, nullptr)->set(std::move(decision));
+      } else if (!error.starts_with("NOSCRIPT")) {
+        throw Poco::Redis::RedisException(error);
       }
-      std::exchange(asks[at].answer, nullptr)->set(std::move(decision));
     }
+    // What is left was not run: somebody had the server forget its scripts.
+    std::erase_if(asks, [](const Ask& ask) { return ask.answer == nullptr; });
+    if (asks.empty()) return;
+    load_script();
+    answer(asks, send(asks));
+  }
+
+  Decision decision_of(Ask& ask, const std::array<std::int64_t, answer_size>& numbers) {
+    Decision decision;
+    const auto& [refused, now_ms, window_start, window, quota_start, quota, cumulative, in_use,
+                 permit_end_ms] = numbers;
+    decision.standing.now_ms = now_ms;
+    decision.standing.counts = {window_start, quota_start, static_cast<std::uint64_t>(cumulative),
+                                static_cast<std::uint32_t>(window),
+                                static_cast<std::uint32_t>(quota)};
+    decision.standing.in_use = static_cast<std::uint32_t>(in_use);
+    decision.standing.permit_end_ms = permit_end_ms;
+    if (refused != 0) {
+      decision.refused_by = static_cast<Limit>(refused - 1);
+    } else if (!ask.words[permit_word].empty()) {
+      decision.permit = std::make_unique<RedisPermit>(*this, std::move(ask.words[permits_key_word]),
+                                                      std::move(ask.words[permit_word]));
+    }
+    return decision;
   }
 
   void fail(std::vector<Ask>& asks, const std::exception& error) {

@@ -5,7 +5,8 @@
 //
 // Keys: turnpike:free:<account>:<bucket>:counts (a hash) and :permits (a sorted set by the time
 // they end), which the server forgets when they say nothing any more; turnpike:free:clock, the
-// latest time seen, so that a clock that steps back begins no window anew. One server, not a
+// latest time seen, kept by every node also while nobody asks, so that a clock that steps back
+// begins no window anew. One server, not a
 // cluster: the script touches keys of several slots. How durable counts are is that server's
 // configuration.
 //
