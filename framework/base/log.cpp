@@ -5,6 +5,9 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <optional>
+
+#include "base/canonical_json.h"
 #include "base/ids.h"
 
 namespace turnpike::base {
@@ -17,18 +20,26 @@ std::string_view name_of(Severity severity) noexcept {
   return names[static_cast<std::size_t>(severity)];
 }
 
-// RFC 8259 section 7; bytes that are not UTF-8 are kept, since a log line must never be lost.
+// RFC 8259 section 7. Callers choose bytes of paths: those of a text that is not UTF-8 are escaped
+// one by one, since a line that is no JSON is lost to whoever reads the log.
 void append_json_string(std::string& line, std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
+  std::optional<bool> is_valid;  // looked at once there is a byte beyond ASCII
+  const auto is_plain = [&](unsigned char byte) {
+    if (byte < 0x80) return byte >= 0x20;
+    if (!is_valid) is_valid = is_utf8(text);
+    return *is_valid;
+  };
   line += '"';
   for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       line += '\\';
       line += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+    } else if (!is_plain(byte)) {
       line += "\\u00";
-      line += digits[c >> 4];
-      line += digits[c & 15];
+      line += digits[byte >> 4];
+      line += digits[byte & 15];
     } else {
       line += c;
     }
