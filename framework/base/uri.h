@@ -11,4 +11,7 @@ namespace turnpike::base {
 // a raw '<' or a byte over 0x7F; npos when all of it is one.
 [[nodiscard]] std::size_t query_fault(std::string_view query) noexcept;
 
+// The same for a path by section 3.3, with its slashes.
+[[nodiscard]] std::size_t path_fault(std::string_view path) noexcept;
+
 }  // namespace turnpike::base

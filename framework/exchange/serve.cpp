@@ -65,7 +65,8 @@ std::string_view message_of(ErrorCode code) noexcept {
       return "The request carries credentials of more than one kind, or one of them twice. Send "
              "exactly one credential.";
     case ErrorCode::request_path_malformed:
-      return "The path holds a bad percent escape or a dot segment.";
+      return "The path holds a byte that must be percent-encoded (RFC 3986), a bad escape, or an "
+             "encoded slash or dot segment where none may stand.";
     case ErrorCode::gateway_route_not_found:
       return "No operation of the installed registry has this path. Copy an exact path from the "
              "catalog: /v1/capabilities over HTTP, service.capabilities.list over MCP.";
@@ -135,7 +136,8 @@ Passage::Refused Passage::choose() {
     path_.remove_suffix(free_suffix.size());
   }
   match_ = service.program().match(path_);
-  if (match_.status == registry::MatchStatus::path_malformed) {
+  if (match_.status == registry::MatchStatus::path_malformed ||
+      base::path_fault(path_) != path_.npos) {
     asked.target = Target::path_malformed;
   } else if (match_.status == registry::MatchStatus::found) {
     const registry::Route& route = *match_.route;

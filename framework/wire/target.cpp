@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "base/uri.h"
-
 namespace turnpike::wire {
 namespace {
 
-enum : std::uint8_t { path_character = 1, host_character = 2, hex_digit = 4 };
+enum : std::uint8_t { host_character = 1, hex_digit = 2 };
 
 constexpr std::array<std::uint8_t, 256> make_table() {
   std::array<std::uint8_t, 256> table{};
@@ -18,12 +16,8 @@ constexpr std::array<std::uint8_t, 256> make_table() {
       entry = static_cast<std::uint8_t>(entry | classes);
     }
   };
-  constexpr std::string_view unreserved =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-  constexpr std::string_view sub_delimiters = "!$&'()*+,;=";
-  add(unreserved, path_character | host_character);
-  add(sub_delimiters, path_character | host_character);
-  add(":@/", path_character);
+  add("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=",
+      host_character);
   add("0123456789abcdefABCDEF", hex_digit);
   return table;
 }
@@ -34,11 +28,12 @@ bool is_of(char c, std::uint8_t character_class) noexcept {
   return (table[static_cast<unsigned char>(c)] & character_class) != 0;
 }
 
-bool consists_of(std::string_view text, std::uint8_t character_class) noexcept {
+// reg-name of RFC 3986.
+bool is_registered_name(std::string_view text) noexcept {
   const std::size_t size = text.size();
   std::size_t at = 0;
   while (at < size) {
-    if (is_of(text[at], character_class)) {
+    if (is_of(text[at], host_character)) {
       ++at;
       continue;
     }
@@ -118,14 +113,6 @@ std::optional<Target> split_target(std::string_view text) noexcept {
   return target;
 }
 
-bool is_valid_path(std::string_view path) noexcept {
-  return !path.empty() && path.front() == '/' && consists_of(path, path_character);
-}
-
-bool is_valid_query(std::string_view query) noexcept {
-  return base::query_fault(query) == std::string_view::npos;
-}
-
 bool is_valid_authority(std::string_view authority) noexcept {
   if (!authority.empty() && authority.front() == '[') {
     const std::size_t end = authority.find(']');
@@ -138,7 +125,7 @@ bool is_valid_authority(std::string_view authority) noexcept {
   }
   const std::size_t colon = std::min(authority.find(':'), authority.size());
   if (colon < authority.size() && !is_port(authority.substr(colon + 1))) return false;
-  return consists_of(authority.substr(0, colon), host_character);
+  return is_registered_name(authority.substr(0, colon));
 }
 
 }  // namespace turnpike::wire

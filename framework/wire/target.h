@@ -1,6 +1,5 @@
-// The request target (RFC 9112 section 3.2) and the characters that a path and a query may hold
-// (RFC 3986 sections 3.3 and 3.4). Nothing is decoded or copied: every view points into the text
-// that was given. Pure functions over one table; safe on any Thread, no allocation.
+// The request target (RFC 9112 section 3.2). Nothing is decoded or copied: every view points into
+// the text that was given. Pure functions; safe on any Thread, no allocation.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +20,9 @@ struct Target {
   bool has_query = false;
 };
 
-// None when the text is in none of the four forms. Characters of path and query are not checked.
+// None when the text is in none of the four forms. Characters of path and query are not checked
+// (base/uri.h does).
 std::optional<Target> split_target(std::string_view text) noexcept;
-
-// path-abempty: segments of pchar after slashes; an escape is '%' and two hex digits.
-bool is_valid_path(std::string_view path) noexcept;
-
-// *( pchar / "/" / "?" ); the empty query is valid.
-bool is_valid_query(std::string_view query) noexcept;
 
 // host [ ":" port ] as a Host field or an authority may hold it; no user information.
 bool is_valid_authority(std::string_view authority) noexcept;

@@ -8,13 +8,13 @@ namespace turnpike::base {
 namespace {
 
 // The grammar again, the slow and obvious way.
-bool is_query_by_grammar(std::string_view text) {
+bool is_by_grammar(std::string_view text, std::string_view also) {
   const std::string_view alphabet =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/?";
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/";
   const std::string_view hex = "0123456789abcdefABCDEF";
   std::string_view rest = text;
   while (!rest.empty()) {
-    if (alphabet.find(rest[0]) != alphabet.npos) {
+    if (alphabet.find(rest[0]) != alphabet.npos || also.find(rest[0]) != also.npos) {
       rest.remove_prefix(1);
     } else if (rest.size() >= 3 && rest[0] == '%' && hex.find(rest[1]) != hex.npos &&
                hex.find(rest[2]) != hex.npos) {
@@ -29,11 +29,13 @@ bool is_query_by_grammar(std::string_view text) {
 TEST(Uri, JudgesEveryByteAndEveryPairAfterAPercentSign) {
   for (int first = 0; first < 256; ++first) {
     const std::string one(1, static_cast<char>(first));
-    EXPECT_EQ(query_fault(one) == std::string::npos, is_query_by_grammar(one)) << first;
+    EXPECT_EQ(query_fault(one) == std::string::npos, is_by_grammar(one, "?")) << first;
+    EXPECT_EQ(path_fault(one) == std::string::npos, is_by_grammar(one, "")) << first;
     for (int second = 0; second < 256; ++second) {
       const std::string escape = {'%', static_cast<char>(first), static_cast<char>(second)};
-      ASSERT_EQ(query_fault(escape) == std::string::npos, is_query_by_grammar(escape))
-          << first << ' ' << second;
+      const bool expected = is_by_grammar(escape, "");
+      ASSERT_EQ(query_fault(escape) == std::string::npos, expected) << first << ' ' << second;
+      ASSERT_EQ(path_fault(escape) == std::string::npos, expected) << first << ' ' << second;
     }
   }
 }
@@ -49,6 +51,9 @@ TEST(Uri, NamesTheFirstFault) {
   EXPECT_EQ(query_fault("a[]=1"), 1u);
   EXPECT_EQ(query_fault("\xC3\xA4"), 0u);
   EXPECT_EQ(query_fault(std::string_view("a\0b", 3)), 1u);
+  EXPECT_EQ(path_fault("/a/b%2Fc:@;=/..//"), std::string::npos);
+  EXPECT_EQ(path_fault("/a?b"), 2u);
+  EXPECT_EQ(path_fault("/a%4"), 2u);
 }
 
 }  // namespace

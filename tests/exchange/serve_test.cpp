@@ -216,6 +216,10 @@ TEST_F(ServeTest, KnowsItsRoutesAndMethods) {
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/nothing"}), "gateway.route_not_found");
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/items/"}), "gateway.route_not_found");
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/items/%zz"}), "request.path_malformed");
+  for (const char* path : {"/v1/gateway/acme/items/\xC3\xA9", "/v1/gateway/acme/items/a\"b",
+                           "/v1/gateway/acme/items/a#b", "/v1/gateway/acme/items/{id}"}) {
+    EXPECT_EQ(refusal({"GET", path}), "request.path_malformed") << path;
+  }
   EXPECT_EQ(refusal({"HEAD", "/v1/gateway/acme/items"}), "gateway.method_not_allowed");
   EXPECT_EQ(writer->allow, "GET");
   EXPECT_EQ(refusal({"DELETE", "/v1/gateway/acme/both"}), "gateway.method_not_allowed");

@@ -7,41 +7,6 @@
 namespace turnpike::wire {
 namespace {
 
-// The grammar of RFC 3986 once more, as slow and obvious as it gets.
-bool is_pchar(unsigned char c, bool in_query) {
-  if (c > 0x7F) return false;
-  if (std::isalnum(c)) return true;
-  const std::string rest = in_query ? "-._~!$&'()*+,;=:@/?" : "-._~!$&'()*+,;=:@/";
-  return rest.find(static_cast<char>(c)) != std::string::npos;
-}
-
-TEST(Target, EveryByteIsJudgedAsTheGrammarSays) {
-  for (int value = 0; value < 256; ++value) {
-    const std::string text(1, static_cast<char>(value));
-    EXPECT_EQ(is_valid_query("a=" + text), is_pchar(static_cast<unsigned char>(value), true))
-        << value;
-    EXPECT_EQ(is_valid_path("/a" + text), is_pchar(static_cast<unsigned char>(value), false))
-        << value;
-  }
-}
-
-TEST(Target, EscapesNeedTwoHexDigits) {
-  for (int first = 0; first < 256; ++first) {
-    for (int second = 0; second < 256; ++second) {
-      const bool expected = std::isxdigit(first) && std::isxdigit(second);
-      const std::string text = {'%', static_cast<char>(first), static_cast<char>(second)};
-      ASSERT_EQ(is_valid_query(text), expected) << first << ' ' << second;
-      ASSERT_EQ(is_valid_path("/" + text), expected) << first << ' ' << second;
-    }
-  }
-  EXPECT_FALSE(is_valid_query("%"));
-  EXPECT_FALSE(is_valid_query("a=%4"));
-  EXPECT_FALSE(is_valid_query("a=%zz"));
-  EXPECT_TRUE(is_valid_query(""));
-  EXPECT_FALSE(is_valid_path(""));
-  EXPECT_FALSE(is_valid_path("a"));
-}
-
 TEST(Target, OriginFormIsSplitAtTheFirstQuestionMark) {
   const auto target = split_target("/a/b%2Fc?x=1?y=2");
   ASSERT_TRUE(target);

@@ -6,10 +6,10 @@
 #include "base/ids.h"
 #include "base/limits.h"
 #include "base/strict_object.h"
+#include "base/uri.h"
 #include "catalog/page_request.h"
 #include "catalog/tool_call.h"
 #include "catalog/tool_schema.h"
-#include "wire/target.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -315,7 +315,7 @@ RouteAsk RouteExecute::read(Arguments& arguments) {
                      "Send the path alone, without scheme and host.");
   } else if (ask.path.find_first_of("?#") != ask.path.npos) {
     arguments.report("path", "it holds a query or a fragment", "Send the query as query.");
-  } else if (!ask.path.empty() && !wire::is_valid_path(ask.path)) {
+  } else if (base::path_fault(ask.path) != ask.path.npos) {
     arguments.report("path", "it holds what may not stand in a path by RFC 3986",
                      "Percent-encode its parameters: %20 for a blank.");
   }
