@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "exchange/ascii.h"
+#include "exchange/connection_options.h"
 #include "exchange/microseconds.h"
 
 namespace turnpike::exchange {
@@ -61,14 +62,16 @@ std::uint32_t retry_after_of(Headers headers) noexcept {
   return problem == std::errc{} ? std::min(seconds, retry_after_seconds_max) : 0;
 }
 
-bool is_passed_back(const HeaderField& field, const RouteTerms& route) noexcept {
+bool is_passed_back(const HeaderField& field, Headers headers, const RouteTerms& route) noexcept {
   if (equals_ignoring_case(field.name, "content-type") ||
       equals_ignoring_case(field.name, "content-encoding")) {
     return true;
   }
-  return std::any_of(
-      route.passed_back_headers.begin(), route.passed_back_headers.end(),
-      [&](const std::string& name) { return equals_ignoring_case(field.name, name); });
+  return std::any_of(route.passed_back_headers.begin(), route.passed_back_headers.end(),
+                     [&](const std::string& name) {
+                       return equals_ignoring_case(field.name, name) &&
+                              !is_connection_option(headers, name);
+                     });
 }
 
 Verdict failed(ErrorCode code, std::string_view message, Outcome outcome) {
@@ -141,7 +144,7 @@ bool Delivery::take_headers(Headers headers) {
   std::size_t text_bytes = 0;
   const HeaderField* content_type = nullptr;
   for (const HeaderField& field : headers) {
-    if (!is_passed_back(field, terms_.route)) continue;
+    if (!is_passed_back(field, headers, terms_.route)) continue;
     text_bytes += field.name.size() + field.value.size();
     scratch_.reply_headers.push_back(field);
     if (equals_ignoring_case(field.name, "content-type")) {

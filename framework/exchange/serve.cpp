@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/uri.h"
 #include "exchange/ascii.h"
+#include "exchange/connection_options.h"
 #include "exchange/live_call.h"
 #include "exchange/microseconds.h"
 #include "exchange/passage.h"
@@ -528,7 +529,9 @@ void Passage::collect_forwarded_headers() {
   if (terms_->forwarded_headers.empty()) return;
   for (const HeaderField& field : invocation_.headers) {
     for (const std::string& name : terms_->forwarded_headers) {
-      if (equals_ignoring_case(field.name, name)) seat_.scratch().forwarded.push_back(field);
+      if (!equals_ignoring_case(field.name, name)) continue;
+      if (is_connection_option(invocation_.headers, name)) continue;
+      seat_.scratch().forwarded.push_back(field);
     }
   }
 }

@@ -102,6 +102,28 @@ TEST_F(ServeTest, ForwardsListedHeadersAndNoCredential) {
   EXPECT_EQ(provider.asked->headers, expected);
 }
 
+TEST_F(ServeTest, PassesOnNoFieldThatItsConnectionNames) {
+  provider.script = [](ReplySink& sink, Call&) -> Done {
+    const HeaderField headers[] = {{"Content-Type", "application/json"},
+                                   {"ETag", "\"1\""},
+                                   {"Connection", "keep-alive ,\teTag, content-type"}};
+    sink.head(200, headers, std::nullopt);
+    sink.body("[]");
+    return Unit{};
+  };
+  run({"GET",
+       "/v1/gateway/acme/items",
+       "",
+       {{"X-Bench-Lane", "1"},
+        {"Accept-Language", "de"},
+        {"Connection", "close"},
+        {"connection", "Accept-Language"}}});
+  ASSERT_TRUE(provider.asked.has_value());
+  EXPECT_TRUE(provider.asked->headers.empty());
+  const std::map<std::string, std::string> expected = {{"Content-Type", "application/json"}};
+  EXPECT_EQ(writer->headers, expected);
+}
+
 TEST_F(ServeTest, PassesBackListedHeadersOnly) {
   provider.script = [](ReplySink& sink, Call&) -> Done {
     const HeaderField headers[] = {{"Content-Type", "application/json; charset=utf-8"},
