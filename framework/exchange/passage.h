@@ -38,8 +38,12 @@ class Passage {
   [[nodiscard]] Refused check_account() const;
   [[nodiscard]] Refused check_ready() const;
   [[nodiscard]] Refused check_query() const;
+  [[nodiscard]] Refused check_body() const;
   [[nodiscard]] Refused read_body();
-  [[nodiscard]] Refused enter_caps();
+  [[nodiscard]] Refused enter_account();
+  [[nodiscard]] Refused enter_upstream();
+  [[nodiscard]] std::uint64_t body_bytes_max() const noexcept;
+  [[nodiscard]] base::Error body_too_large() const;
 
   // From the hold on.
   void admit_and_forward();

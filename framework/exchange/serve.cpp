@@ -118,9 +118,12 @@ Passage::Refused Passage::check() {
   if (Refused refused = check_account()) return refused;
   if (Refused refused = check_ready()) return refused;
   if (Refused refused = check_query()) return refused;
+  if (Refused refused = check_body()) return refused;
+  // Before the body is read: what bounds the calls of an account bounds its bodies in memory.
+  if (Refused refused = enter_account()) return refused;
   if (Refused refused = read_body()) return refused;
   pass(base::CrashPoint::request_read);
-  return enter_caps();
+  return enter_upstream();
 }
 
 // Lane, route and operation: steps 2 to 4 but for the look-up of the key.
@@ -236,34 +239,46 @@ Passage::Refused Passage::check_query() const {
                      std::move(problems)};
 }
 
+// 0: the operation takes none.
+std::uint64_t Passage::body_bytes_max() const noexcept {
+  const registry::BodyPolicy& policy = *match_.route->body;
+  if (operation_->method == Method::get || policy.forbidden) return 0;
+  return std::min<std::uint64_t>(policy.max_bytes, limits::request_body_bytes_max);
+}
+
+base::Error Passage::body_too_large() const {
+  const std::uint64_t bytes_max = body_bytes_max();
+  if (bytes_max == 0) {
+    return error(ErrorCode::request_body_not_allowed, "This operation takes no request body.");
+  }
+  return error(ErrorCode::request_body_too_large,
+               "The body is longer than " + std::to_string(bytes_max) + " bytes.");
+}
+
+// What its announcement says of it.
+Passage::Refused Passage::check_body() const {
+  if (invocation_.body == nullptr) return std::nullopt;
+  const std::uint64_t declared = invocation_.body->declared_length().value_or(0);
+  if (declared == 0) return std::nullopt;
+  if (declared > body_bytes_max()) return body_too_large();
+  const registry::BodyPolicy& policy = *match_.route->body;
+  if (is_allowed_media_type(policy, invocation_.content_type)) return std::nullopt;
+  return media_type_error(policy);
+}
+
 Passage::Refused Passage::read_body() {
   if (invocation_.body == nullptr) return std::nullopt;
-  const auto declared = invocation_.body->declared_length();
-  if (declared == std::uint64_t{0}) return std::nullopt;
-  const registry::BodyPolicy& policy = *match_.route->body;
-  const bool is_forbidden = operation_->method == Method::get || policy.forbidden;
-  const std::uint64_t bytes_max =
-      is_forbidden ? 0 : std::min(policy.max_bytes, limits::request_body_bytes_max);
-  const auto too_large = [&] {
-    if (is_forbidden) {
-      return error(ErrorCode::request_body_not_allowed, "This operation takes no request body.");
-    }
-    return error(ErrorCode::request_body_too_large,
-                 "The body is longer than " + std::to_string(bytes_max) + " bytes.");
-  };
-  if (declared.has_value() && *declared > bytes_max) return too_large();
-  const bool is_type_allowed = is_allowed_media_type(policy, invocation_.content_type);
-  if (declared.has_value() && !is_type_allowed) return media_type_error(policy);
-
-  auto body = invocation_.body->read(bytes_max);
+  if (invocation_.body->declared_length() == std::uint64_t{0}) return std::nullopt;
+  auto body = invocation_.body->read(body_bytes_max());
   if (!body.ok()) {
-    if (body.error().code == ErrorCode::request_body_too_large) return too_large();
+    if (body.error().code == ErrorCode::request_body_too_large) return body_too_large();
     return std::move(body).error();
   }
   body_ = *body;
   served_.request_bytes = body_.size();
   if (body_.empty()) return std::nullopt;
-  if (!is_type_allowed) return media_type_error(policy);
+  const registry::BodyPolicy& policy = *match_.route->body;
+  if (!is_allowed_media_type(policy, invocation_.content_type)) return media_type_error(policy);
   if (!match_.route->enforce_declared) return std::nullopt;
   auto problems = registry::check_body(policy, invocation_.content_type, body_.size());
   if (problems.empty()) return std::nullopt;
@@ -272,11 +287,13 @@ Passage::Refused Passage::read_body() {
                      std::move(problems)};
 }
 
-Passage::Refused Passage::enter_caps() {
-  if (principal_ != nullptr && !seat_.enter_account(principal_->account_id)) {
-    return error(ErrorCode::gateway_account_concurrency,
-                 "This account has too many calls in flight.", 1);
-  }
+Passage::Refused Passage::enter_account() {
+  if (principal_ == nullptr || seat_.enter_account(principal_->account_id)) return std::nullopt;
+  return error(ErrorCode::gateway_account_concurrency, "This account has too many calls in flight.",
+               1);
+}
+
+Passage::Refused Passage::enter_upstream() {
   upstream_seat_ = context_.service->upstream(match_.route->upstream).in_flight.try_enter();
   if (upstream_seat_) return std::nullopt;
   return error(ErrorCode::gateway_overloaded, "The provider has too many calls in flight.", 1);

@@ -371,6 +371,16 @@ TEST_F(ServeTest, TurnsCallsAwayPastTheCapOfAnAccount) {
   EXPECT_EQ(refusal({}), "gateway.account_concurrency_limited");
   EXPECT_EQ(writer->refusal->retry_after_seconds, 1u);
   EXPECT_EQ(count_of(journal, "hold"), 0u);
+  // Bodies in memory are bounded by it, too; what a head alone gives away is told before.
+  TextBody body(std::string(search_body_bytes_max, 'x'), true);
+  const TestRequest post = {"POST",     "/v1/gateway/acme/search", "",
+                            {good_key}, "application/json",        &body};
+  EXPECT_EQ(refusal(post), "gateway.account_concurrency_limited");
+  TextBody longer(std::string(search_body_bytes_max + 1, 'x'), true);
+  TestRequest post_longer = post;
+  post_longer.body = &longer;
+  EXPECT_EQ(refusal(post_longer), "request.body_too_large");
+  EXPECT_EQ(body.reads + longer.reads, 0);
 }
 
 TEST_F(ServeTest, TurnsCallsAwayPastTheCapOfTheLoop) {
