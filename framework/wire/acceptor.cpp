@@ -85,16 +85,19 @@ void Acceptor::run() noexcept {
   polled.push_back({stop_event_, POLLIN, 0});
   for (;;) {
     if (::poll(polled.data(), polled.size(), -1) < 0) continue;
-    if (polled.back().revents != 0) return;
+    // Whoever waits at the stop is still taken in: closing the listener would reset him.
+    const bool is_last_turn = polled.back().revents != 0;
     for (std::size_t at = 0; at < listeners_.size(); ++at) {
-      if (polled[at].revents != 0) accept_from(listeners_[at]);
+      if (polled[at].revents == 0) continue;
+      accept_from(listeners_[at], is_last_turn ? backlog : accepts_per_turn);
     }
+    if (is_last_turn) return;
   }
 }
 
-void Acceptor::accept_from(Listener& listener) noexcept {
+void Acceptor::accept_from(Listener& listener, int connections_max) noexcept {
   const int descriptor = listener.socket.impl()->sockfd();
-  for (int accepted = 0; accepted < accepts_per_turn; ++accepted) {
+  for (int accepted = 0; accepted < connections_max; ++accepted) {
     PeerAddress peer{};
     socklen_t size = sizeof(peer);
     // Not Poco's accept: it takes two more system calls for the flags, and throws without memory.

@@ -38,7 +38,7 @@ class Acceptor {
   };
 
   void run() noexcept;
-  void accept_from(Listener& listener) noexcept;
+  void accept_from(Listener& listener, int connections_max) noexcept;
   void accept_one(int socket, const PeerAddress& peer, Handler& handler) noexcept;
   void shed(int listener) noexcept;
   void pause() noexcept;

@@ -113,7 +113,7 @@ void Connection::linger() noexcept {
   if (::shutdown(socket_, SHUT_WR) != 0) return;
   const Deadline deadline = Deadline::after_ms(linger_ms);
   std::uint64_t received_bytes = 0;
-  while (received_bytes < linger_bytes_max && !home_.shared().is_draining.load()) {
+  while (received_bytes < linger_bytes_max) {
     char unread[4096];
     const ssize_t received = ::recv(socket_, unread, sizeof(unread), MSG_DONTWAIT);
     if (received == 0) return;

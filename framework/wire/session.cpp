@@ -192,8 +192,9 @@ Persistence Session::persistence() noexcept {
   if (is_refusing_ || !keeps_alive_ || !can_drain() ||
       connection_->home().shared().is_draining.load(std::memory_order_relaxed)) {
     closes_ = true;
-    // Closing with unread bytes resets the connection, and the reply with it.
-    lingers_ = is_refusing_ || !can_drain() || body_state_ == Body::unread;
+    // Closing with unread bytes resets the connection, and the reply with it; and a client who was
+    // not to know that this is the last one may have sent his next request already.
+    lingers_ = is_refusing_ || keeps_alive_ || !can_drain() || body_state_ == Body::unread;
     return Persistence::close;
   }
   return version_minor_ == 0 ? Persistence::keep_alive : Persistence::implied;

@@ -412,8 +412,57 @@ TEST(ServerDrain, CutsNoCallInFlightAndClosesTheIdle) {
   const RawReply reply = busy.read_reply();
   EXPECT_EQ(reply.body, "late");
   EXPECT_TRUE(reply.has("Connection: close\r\n"));
+  busy.close();
   stopping.join();
   EXPECT_EQ(server.server().connections_open(), 0u);
+}
+
+// A socket that is closed with unread bytes takes with it what it has not sent yet.
+TEST(ServerDrain, WhatIsPipelinedBehindACallInFlightDoesNotCutItsReply) {
+  TestServer server;
+  RawSocket idle = server.connect();
+  idle.send(get("/echo"));
+  EXPECT_EQ(idle.read_reply().status, 200);
+  RawSocket busy = server.connect(4096);
+  busy.send(get("/gate-large"));
+  ASSERT_EQ(server.handler.entered.acquire(runtime::Deadline::after_ms(patience_ms)),
+            runtime::Wake::ready);
+  busy.send(get("/echo"));
+  ASSERT_TRUE(busy.has_been_taken());
+  std::thread stopping(
+      [&server] { EXPECT_TRUE(server.server().drain(std::chrono::milliseconds(patience_ms))); });
+  EXPECT_TRUE(idle.is_closed_by_peer());
+  server.handler.gate.set();
+  const RawReply reply = busy.read_reply();
+  EXPECT_TRUE(reply.has("Connection: close\r\n"));
+  EXPECT_TRUE(reply.is_whole) << reply.body.size();
+  EXPECT_TRUE(busy.is_closed_by_peer());
+  busy.close();
+  stopping.join();
+  EXPECT_EQ(server.handler.handled, 2);
+}
+
+// Whoever was connected before the stop gets an answer, not a reset.
+TEST(ServerDrain, ServesWhatWaitedToBeAccepted) {
+  runtime::Runtime runtime({});
+  const auto log = base::make_silent_log();
+  TestHandler handler;
+  const auto server = make_server(runtime, {}, *log);
+  const auto reserved = server->reserve("api", "127.0.0.1:0");
+  ASSERT_TRUE(reserved.ok());
+  std::vector<RawSocket> waiting;
+  for (int at = 0; at < 200; ++at) {
+    waiting.push_back(RawSocket::connect(reserved->address));
+    waiting.back().send(get("/echo"));
+  }
+  ASSERT_TRUE(server->start({{"api", "127.0.0.1:0", &handler}}).ok());
+  std::thread stopping(
+      [&server] { EXPECT_TRUE(server->drain(std::chrono::milliseconds(patience_ms))); });
+  for (RawSocket& client : waiting) {
+    EXPECT_EQ(client.read_reply().status, 200);
+    client.close();
+  }
+  stopping.join();
 }
 
 TEST(ServerDrain, BreaksOffWhatOutlivesTheDrainTime) {

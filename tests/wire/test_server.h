@@ -41,6 +41,7 @@ inline int status_of(base::ErrorCode code) {
   }
 }
 
+inline constexpr std::size_t large_bytes = 8 * 1024 * 1024;
 inline constexpr std::size_t large_half_bytes = 300 * 1024;
 
 class TestHandler final : public Handler {
@@ -54,10 +55,10 @@ class TestHandler final : public Handler {
       return;
     }
     if (path == "/wait") return wait(request, responder);
-    if (path == "/gate") {
+    if (path == "/gate" || path == "/gate-large") {
       entered.release();
       gate.wait(runtime::Deadline::after_ms(patience_ms));
-      responder.send(200, {}, "late");
+      responder.send(200, {}, path == "/gate" ? "late" : std::string(large_bytes, 'x'));
       return;
     }
     if (path == "/throw") throw std::runtime_error("on purpose");
@@ -116,7 +117,7 @@ class TestHandler final : public Handler {
     const std::string_view path = request.path();
     const bool is_sized = request.query() == "sized";
     if (path == "/large") {
-      const std::string body(8 * 1024 * 1024, 'x');
+      const std::string body(large_bytes, 'x');
       responder.send(200, {}, body);
     } else if (path == "/pause") {  // for so many milliseconds, between two writes that end a turn
       const std::string half(large_half_bytes, 'x');
