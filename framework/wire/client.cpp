@@ -233,6 +233,8 @@ Failure OutboundCall::failure_of(Io io, std::string_view doing) const {
       return failure(FailureKind::cancelled, text + " was cancelled");
     case Io::end:
       return failure(FailureKind::transport, text + ": the upstream closed");
+    case Io::lacking:
+      return failure(FailureKind::unavailable, text + ": " + connection_->problem());
     default:
       return failure(FailureKind::transport, text + ": " + connection_->problem());
   }

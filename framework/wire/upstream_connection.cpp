@@ -36,12 +36,12 @@ UpstreamConnection::~UpstreamConnection() {
   if (socket_ >= 0) ::close(socket_);
 }
 
-Io UpstreamConnection::broken(int error) noexcept {
+Io UpstreamConnection::failed(int error, Io as) noexcept {
   try {
     problem_ = std::generic_category().message(error);
   } catch (...) {  // out of memory: fails without words
   }
-  return Io::broken;
+  return as;
 }
 
 Io UpstreamConnection::wait(bool for_reading, const Patience& patience) noexcept {
@@ -58,26 +58,26 @@ Io UpstreamConnection::wait(bool for_reading, const Patience& patience) noexcept
 
 Io UpstreamConnection::connect(const Address& address, const Patience& patience) {
   socket_ = ::socket(address.value.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (socket_ < 0) return broken(errno);
+  if (socket_ < 0) return failed(errno, Io::lacking);
   const int on = 1;
   ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   if (::connect(socket_, &address.value.any, address.size()) != 0 && errno != EINPROGRESS) {
-    return broken(errno);
+    return failed(errno);
   }
   is_watched_ = runtime::Loop::current() != nullptr;
   fd_ = is_watched_ ? runtime::Fd(socket_, this) : runtime::Fd(socket_);
-  if (!fd_.ok()) return broken(ENOMEM);
+  if (!fd_.ok()) return failed(ENOMEM, Io::lacking);
   for (;;) {
     const Io waited = wait(false, patience);
     if (waited != Io::done) return waited;
     int error = 0;
     socklen_t size = sizeof(error);
     ::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) return broken(error);
+    if (error != 0) return failed(error);
     Address peer;
     size = sizeof(peer.value);
     if (::getpeername(socket_, &peer.value.any, &size) == 0) return Io::done;
-    if (errno != ENOTCONN) return broken(errno);  // else woken too early
+    if (errno != ENOTCONN) return failed(errno);  // else woken too early
   }
 }
 
@@ -102,7 +102,7 @@ Io UpstreamConnection::wait_for(TlsStep step, const Patience& patience) noexcept
 Io UpstreamConnection::handshake(TlsContext& context, const std::string& host,
                                  const Patience& patience) {
   tls_ = context.open(socket_, host);
-  if (tls_ == nullptr) return broken(ENOMEM);
+  if (tls_ == nullptr) return failed(ENOMEM, Io::lacking);
   for (;;) {
     const TlsStep step = tls_->handshake();
     if (step == TlsStep::done) return Io::done;
@@ -144,7 +144,7 @@ Io UpstreamConnection::send_plain(iovec* pieces, int count, const Patience& pati
                                   bool& is_begun, bool& is_whole) noexcept {
   while (count > 0) {
     const ssize_t sent = send_pieces(socket_, pieces, count);
-    if (sent < 0 && errno != EAGAIN && errno != EINTR) return broken(errno);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) return failed(errno);
     if (sent >= 0) {
       is_begun = true;
       continue;
@@ -197,7 +197,7 @@ Io UpstreamConnection::receive_some(char* to, std::size_t room, std::size_t& rec
       return Io::done;
     }
     if (got == 0) return Io::end;
-    if (errno != EAGAIN && errno != EINTR) return broken(errno);
+    if (errno != EAGAIN && errno != EINTR) return failed(errno);
   }
 }
 

@@ -26,7 +26,14 @@ namespace turnpike::wire {
 class OriginPool;
 struct Origin;
 
-enum class Io : std::uint8_t { done, end, deadline, cancelled, broken };
+enum class Io : std::uint8_t {
+  done,
+  end,
+  deadline,
+  cancelled,
+  broken,
+  lacking,  // a descriptor or memory of ours, before anything was sent
+};
 
 // How long and for whom a call waits. On a fiber cancellation ends a wait; on a plain Thread the
 // call is asked several times a second.
@@ -54,7 +61,7 @@ class UpstreamConnection final : private runtime::FdWatcher {
           bool& is_whole) noexcept;
   // At least one byte, or why not.
   Io receive(char* to, std::size_t room, std::size_t& received, const Patience& patience) noexcept;
-  // Why the last operation was broken; for operators.
+  // Why the last operation was broken, or what it lacked; for operators.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
   [[nodiscard]] Origin& origin() noexcept { return origin_; }
@@ -82,7 +89,7 @@ class UpstreamConnection final : private runtime::FdWatcher {
   Io send_plain(iovec* pieces, int count, const Patience& patience, bool& is_begun,
                 bool& is_whole) noexcept;
   Io send_tls(std::string_view bytes, const Patience& patience, bool& is_begun) noexcept;
-  Io broken(int error) noexcept;
+  Io failed(int error, Io as = Io::broken) noexcept;
 
   OriginPool& pool_;
   Origin& origin_;

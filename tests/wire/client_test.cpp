@@ -3,6 +3,8 @@
 #include "wire/client.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <turnpike/call.h>
 
@@ -597,7 +599,9 @@ TEST_P(ClientTest, NothingIsSentToAddressesThatAreNotAllowed) {
   const ScriptedUpstream upstream(always(hello));
   const std::string port = std::to_string(upstream.port());
   for (const std::string host : {"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]",
-                                 "10.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1"}) {
+                                 "10.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1",
+                                 // Numbers that the resolver takes for addresses.
+                                 "2130706433", "0x7f.1", "127.1", "017700000001"}) {
     TestSink sink;
     const std::string url = "http://" + host + ":" + port + "/";
     const Done done = call({Method::get, url, {}, {}}, {}, sink);
@@ -640,6 +644,23 @@ TEST_P(ClientTest, ConnectionRefusedIsTransportAndNotSent) {
   const Done done = get(deaf.url() + "/", sink);
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().kind, FailureKind::transport);
+  EXPECT_FALSE(done.error().maybe_sent);
+}
+
+// It is the gateway that lacks something then: no upstream is to blame.
+TEST_P(ClientTest, WithoutADescriptorTheUpstreamIsUnavailableAndNothingWasSent) {
+  const ScriptedUpstream upstream(always(hello));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::dup(0);
+  ::close(next);
+  const rlimit none_left{static_cast<rlim_t>(next), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  TestSink sink;
+  const Done done = get(upstream.url(), sink);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().kind, FailureKind::unavailable) << done.error().message;
   EXPECT_FALSE(done.error().maybe_sent);
 }
 
