@@ -134,8 +134,14 @@ void Acceptor::accept_one(int socket, const PeerAddress& peer, Handler& handler)
 
 // No descriptor is left: the spare one serves to take a connection and close it.
 void Acceptor::shed(int listener) noexcept {
-  shared_.log.write(Severity::warning, "descriptors_exhausted",
-                    {{"connections", shared_.connections.load()}});
+  // Not a line for each: whoever floods the listener would flood the log.
+  ++turned_away_;
+  if (const std::int64_t now = runtime::now_ns(); now - told_of_it_ns_ >= 1'000'000'000) {
+    shared_.log.write(Severity::warning, "descriptors_exhausted",
+                      {{"connections", shared_.connections.load()}, {"turned_away", turned_away_}});
+    turned_away_ = 0;
+    told_of_it_ns_ = now;
+  }
   if (spare_ >= 0) ::close(spare_);
   const int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
   if (socket >= 0) ::close(socket);

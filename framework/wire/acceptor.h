@@ -50,6 +50,8 @@ class Acceptor {
   std::thread thread_;
   int stop_event_ = -1;
   int spare_ = -1;
+  std::uint64_t turned_away_ = 0;   // since the last line about it
+  std::int64_t told_of_it_ns_ = 0;  // when that was
 };
 
 }  // namespace turnpike::wire

@@ -91,6 +91,8 @@ std::string_view reason_of(int status) noexcept {
       return "Gone";
     case 411:
       return "Length Required";
+    case 412:
+      return "Precondition Failed";
     case 413:
       return "Content Too Large";
     case 414:
