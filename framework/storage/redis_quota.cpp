@@ -95,6 +95,7 @@ constexpr std::string_view clock_key = "turnpike:free:clock";
 constexpr std::size_t answer_size = 9;
 constexpr std::size_t permits_key_word = 1;  // in Ask::words of the script
 constexpr std::size_t permit_word = 3;
+constexpr std::string_view return_word = "ZREM";
 
 base::Error unavailable() {
   return {base::ErrorCode::gateway_free_unavailable,
@@ -120,6 +121,7 @@ Result<Server, std::string> read_url(const std::string& url) {
     const std::size_t colon = user.find(':');
     server.user = user.substr(0, colon);
     if (colon != std::string::npos) server.password = user.substr(colon + 1);
+    if (!user.empty() && server.password.empty()) throw Poco::SyntaxException();
     server.database = uri.getPath().empty() ? "" : uri.getPath().substr(1);
     if (!server.database.empty()) (void)Poco::NumberParser::parseUnsigned(server.database);
     return server;
@@ -187,6 +189,10 @@ class RedisQuota final : public quota::QuotaStore {
     std::shared_ptr<runtime::OneShot<Answer>> answer;  // of the script; null: another command
   };
 
+  static Ask return_of(std::string key, std::string permit) {
+    return {{std::string(return_word), std::move(key), std::move(permit)}, nullptr};
+  }
+
   // What the server holds for a caller. It is given back when it ends, also in an answer that
   // nobody waits for any more.
   class RedisPermit final : public quota::Permit {
@@ -195,7 +201,7 @@ class RedisQuota final : public quota::QuotaStore {
         : store_(store), key_(std::move(key)), permit_(std::move(permit)) {}
     ~RedisPermit() override {
       // Where it cannot be sent the permit ends by its time.
-      (void)store_.queue_.push({{"ZREM", key_, permit_}, nullptr});
+      (void)store_.queue_.push(return_of(key_, permit_));
     }
     Result<Unit, base::Error> confirm(runtime::Deadline) override { return Unit{}; }
 
@@ -240,15 +246,21 @@ class RedisQuota final : public quota::QuotaStore {
         if (wake == runtime::Wake::ready) return;  // closed
         asks.push_back({{"EVAL", std::string(clock_script), "1", std::string(clock_key)}, nullptr});
       }
-      if (client_ == nullptr && runtime::now_ns() < retry_at_ns_.load()) {
-        refuse(asks);
-        continue;
-      }
+      bool is_sent = false;
       try {
+        if (client_ == nullptr && runtime::now_ns() < retry_at_ns_.load()) {
+          refuse(asks, is_sent);
+          continue;
+        }
         if (client_ == nullptr) connect();
+        asks.insert(asks.begin(), std::move_iterator(owed_.begin()),
+                    std::move_iterator(owed_.end()));
+        owed_.clear();
+        is_sent = true;
         answer(asks, send(asks));
       } catch (const std::exception& error) {  // of Poco, and of a reply that is no answer
-        fail(asks, error);
+        fail(error);
+        refuse(asks, is_sent);
       }
     }
   }
@@ -326,7 +338,7 @@ class RedisQuota final : public quota::QuotaStore {
     return decision;
   }
 
-  void fail(std::vector<Ask>& asks, const std::exception& error) {
+  void fail(const std::exception& error) {
     client_.reset();
     if (!is_down_.exchange(true)) {
       const auto* poco = dynamic_cast<const Poco::Exception*>(&error);
@@ -334,13 +346,24 @@ class RedisQuota final : public quota::QuotaStore {
                  {{"reason", poco != nullptr ? poco->displayText() : error.what()}});
     }
     retry_at_ns_.store(runtime::now_ns() + std::int64_t{settings_.retry_ms} * 1'000'000);
-    refuse(asks);
   }
 
-  static void refuse(std::vector<Ask>& asks) {
+  // Of what was sent a permit may have been given, and only the answer lost.
+  void refuse(std::vector<Ask>& asks, bool is_sent) {
     for (Ask& ask : asks) {
-      if (ask.answer != nullptr) ask.answer->set(unavailable());
+      if (ask.answer == nullptr) {
+        if (ask.words.front() == return_word) owe(std::move(ask));
+        continue;
+      }
+      ask.answer->set(unavailable());
+      if (is_sent && !ask.words[permit_word].empty()) {
+        owe(return_of(std::move(ask.words[permits_key_word]), std::move(ask.words[permit_word])));
+      }
     }
+  }
+
+  void owe(Ask permit) {
+    if (owed_.size() < settings_.asks_max) owed_.push_back(std::move(permit));
   }
 
   const Server server_;
@@ -356,7 +379,8 @@ class RedisQuota final : public quota::QuotaStore {
   // The Thread's own.
   std::unique_ptr<Poco::Redis::Client> client_;
   std::string script_sha_;
-  std::thread thread_;  // last: it uses all of the above
+  std::vector<Ask> owed_;  // permits to give back when the server is reached again
+  std::thread thread_;     // last: it uses all of the above
 };
 
 }  // namespace

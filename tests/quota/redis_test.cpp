@@ -142,16 +142,25 @@ TEST_F(RedisTest, AServerThatForgetsItsScriptsRefusesNobody) {
   EXPECT_EQ((*second).standing.counts.window, 2u) << "and counts once";
 }
 
-TEST_F(RedisTest, ASilentServerIsNotWaitedForLongAndComesBackByItself) {
-  ASSERT_TRUE(take(*store_, limits(5)).ok());
-  ASSERT_EQ(server_->run("CLIENT PAUSE 600000 ALL"), "+OK");
+// What it was sent meanwhile it does when it goes on, also for callers that were refused by then.
+TEST_F(RedisTest, PermitsComeBackFromAServerThatWasSilent) {
+  Limits of = limits(1'000'000, 3'600);
+  of.concurrency = 2;
+  auto held = take(*store_, of);
+  ASSERT_TRUE(held.ok());
+  server_->pause();
   const std::int64_t began_ns = runtime::now_ns();
-  EXPECT_FALSE(take(*store_, limits(5)).ok());
+  EXPECT_FALSE(take(*store_, of).ok());
   EXPECT_LT(runtime::now_ns() - began_ns, 20'000'000'000) << "of a deadline of 60 s";
-  server_->stop();
-  server_->start();
+  (*held).permit.reset();
+  EXPECT_FALSE(take(*store_, of).ok());
+  server_->resume();
   const auto until = runtime::Deadline::after_ms(60'000);
-  while (!take(*store_, limits(5)).ok() && !until.passed()) std::this_thread::yield();
+  const auto in_use = [&] {
+    const auto seen = store_->read("acc_1", store_->bucket("b"), of, until);
+    return seen.ok() ? (*seen).in_use : 9;
+  };
+  while (in_use() > 0 && !until.passed()) std::this_thread::yield();
   EXPECT_FALSE(until.passed());
 }
 
@@ -210,7 +219,8 @@ TEST_F(RedisTest, EachNodeEnforcesItsShareWhileTheServerIsAway) {
 }
 
 TEST_F(RedisTest, RefusesUrlsItCannotRead) {
-  for (const char* url : {"", "127.0.0.1:6379", "http://h", "redis://", "redis://h/x"}) {
+  for (const char* url : {"", "127.0.0.1:6379", "http://h", "redis://", "redis://h/x",
+                          "redis://user@h", "redis://user:@h"}) {
     EXPECT_FALSE(storage::make_redis_quota({.url = url}, random_, *log_).ok()) << url;
   }
 }

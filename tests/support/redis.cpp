@@ -72,6 +72,13 @@ void Redis::stop() {
   server_ = -1;
 }
 
+void Redis::pause() {
+  ::kill(server_, SIGSTOP);
+  ::waitpid(server_, nullptr, WUNTRACED);
+}
+
+void Redis::resume() { ::kill(server_, SIGCONT); }
+
 void Redis::start() {
   const std::string port = std::to_string(port_);
   const pid_t parent = ::getpid();

@@ -24,6 +24,8 @@ class Redis {
   std::string run(const std::string& command) const;
   void stop();   // at once, and what it held is gone
   void start();  // again, on the same port
+  void pause();  // takes what it is sent and does not look at it, until resume()
+  void resume();
 
  private:
   TemporaryDirectory directory_;
