@@ -61,9 +61,9 @@ class FreeTicket final : public Ticket {
     return Charged{};
   }
 
-  // An upstream's failure gives nothing back but the permit.
+  // An upstream's failure gives nothing back but the permit, and is an answer that is counted.
   std::optional<Refusal> release(Outcome, int, Call& call) override {
-    (void)end(call);
+    if (const auto counted = end(call); !counted.ok()) return refusal_of(counted.error());
     return std::nullopt;
   }
 

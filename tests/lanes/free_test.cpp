@@ -259,6 +259,9 @@ TEST_F(FreeLaneTest, AReplyThatCouldNotBeCountedIsWithheld) {
   const Finish finish = ticket()->settle({}, call);
   ASSERT_TRUE(std::holds_alternative<NotCharged>(finish));
   EXPECT_EQ(std::get<NotCharged>(finish).refusal.code, "gateway.free_unavailable");
+  const auto instead = ticket()->release(Outcome::upstream_status, 404, call);
+  ASSERT_TRUE(instead.has_value()) << "what the upstream says of its failure is a reply, too";
+  EXPECT_EQ(instead->code, "gateway.free_unavailable");
   EXPECT_EQ(store.permits_out, 0);
 }
 
