@@ -1,5 +1,5 @@
-// The names that people give to accounts, keys and operators: 1 to 200 bytes without control
-// characters. A pure function; safe on any Thread.
+// The names that people give to accounts, keys and operators: 1 to 200 bytes of UTF-8 without
+// control characters. A pure function; safe on any Thread.
 #pragma once
 
 #include <optional>

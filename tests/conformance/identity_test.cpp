@@ -192,6 +192,19 @@ TEST_P(IdentityStore, NamesAreStoredByteForByte) {
   EXPECT_EQ((*node_->accounts().find(account->id))->name, name);
 }
 
+TEST_P(IdentityStore, NamesThatAreNoTextAreRefused) {
+  Accounts accounts(node_->accounts(), {});
+  ApiKeys keys(node_->keys(), Environment::development, store_->random);
+  const std::string key = keys.create(account_with(0), std::string(200, 'x'))->key.id;
+  for (const std::string& name :
+       {std::string(), std::string(201, 'x'), std::string("a\nb"), std::string("a\0b", 3),
+        std::string("\x7F"), std::string("\xFF"), std::string("\xC3"), std::string("\xC0\x80")}) {
+    const auto malformed = base::ErrorCode::request_malformed;
+    EXPECT_EQ(accounts.create(name).error().code, malformed) << name;
+    EXPECT_EQ(keys.rename(key, name).error().code, malformed) << name;
+  }
+}
+
 TEST_P(IdentityStore, KeysAreFoundByDigestAlone) {
   const std::string account = account_with(0);
   ApiKeys keys(node_->keys(), Environment::development, store_->random);

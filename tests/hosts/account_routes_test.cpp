@@ -216,6 +216,7 @@ TEST_F(AccountRoutesTest, SummaryQueriesAreJudged) {
   expect_rejected("/usage?from=2026-01-03T00:00:00Z&to=2026-01-02T00:00:00Z", "query.from");
   expect_rejected("/usage?route_id=", "query.route_id");
   expect_rejected("/usage?api_key_id=" + std::string(129, 'k'), "query.api_key_id");
+  expect_rejected("/usage?route_id=route-1%00", "query.route_id");
   EXPECT_EQ(read("/usage?api_key_id=" + std::string(128, 'k')).status, 200);
 }
 

@@ -96,7 +96,8 @@ Result<std::string, base::Error> read_filter(const FixedQuery& fields, std::stri
                                              std::string_view example) {
   const auto text = fields.find(name);
   if (!text) return std::string();
-  if (!text->empty() && text->size() <= filter_bytes_max && base::is_utf8(*text)) return *text;
+  const bool is_text = base::is_utf8(*text) && text->find('\0') == std::string::npos;
+  if (!text->empty() && text->size() <= filter_bytes_max && is_text) return *text;
   return rejected(
       name, "it is empty or no id",
       "Pass " + std::string(name) + " as " + std::string(example) + " shows it, or leave it out.");
