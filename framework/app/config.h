@@ -28,8 +28,8 @@ enum class FreeUnreachable : std::uint8_t { refuse, local };
 
 struct HostConfig {
   std::string listen;  // "address:port"; port 0 takes a free one; empty: not served
-  // Public URL that documents are built from, without a final '/'; empty: http:// and the address
-  // that was bound.
+  // Public URL that documents are built from, scheme and authority alone, since a host answers at
+  // the root of its name; empty: http:// and the address that was bound.
   std::string base_url;
 };
 
@@ -62,7 +62,7 @@ struct Config {
 
   HostConfig api{"127.0.0.1:8402", ""};
   McpConfig mcp{{"127.0.0.1:8403", ""}};
-  HostConfig operator_host{"127.0.0.1:8405", ""};
+  std::string operator_listen = "127.0.0.1:8405";
   std::vector<std::string> hosts_not_built;  // configured, but not part of this build
   std::vector<std::string> cors_origins = {"*"};
   std::string reference_directory;  // the bundle of the API reference UI; empty: not served
@@ -99,5 +99,8 @@ std::string not_built(const std::string& host);
 // `path` empty: defaults and `settings` alone. `settings` are the texts of --set.
 Result<Config, std::vector<registry::Problem>> read_config(
     const std::string& path, const std::vector<std::string>& settings);
+
+// Every key that a configuration may have, such as "hosts.api.listen".
+std::vector<std::string> config_keys();
 
 }  // namespace turnpike::app

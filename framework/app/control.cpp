@@ -26,7 +26,8 @@ constexpr int client_timeout_ms = 5'000;
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
+  static_assert(control_path_bytes_max + 1 == sizeof address.sun_path);
+  if (path.size() > control_path_bytes_max) {
     errno = ENAMETOOLONG;
     fail("control socket '" + path + "'");
   }

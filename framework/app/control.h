@@ -4,6 +4,7 @@
 // the command.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <thread>
@@ -11,6 +12,9 @@
 #include "runtime/wait.h"
 
 namespace turnpike::app {
+
+// Of the socket's path: what a Unix socket's address holds.
+inline constexpr std::size_t control_path_bytes_max = 107;
 
 class ControlServer {
  public:

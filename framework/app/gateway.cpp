@@ -464,15 +464,19 @@ Result<Unit, std::string> Gateway::listen() {
   if (!config_.mcp.listen.empty()) {
     listeners.push_back({"mcp", config_.mcp.listen, parts_->mcp.get()});
   }
-  if (!config_.operator_host.listen.empty()) {
-    listeners.push_back({"operator", config_.operator_host.listen, parts_->operator_host.get()});
+  if (!config_.operator_listen.empty()) {
+    listeners.push_back({"operator", config_.operator_listen, parts_->operator_host.get()});
   }
   auto bound = parts_->server->start(std::move(listeners));
   if (!bound.ok()) return std::move(bound).error();
-  parts_->control =
-      std::make_unique<ControlServer>(control_socket(config_), [this](const std::string& line) {
-        return answer_control(line, [this] { return reload(); });
-      });
+  try {
+    parts_->control =
+        std::make_unique<ControlServer>(control_socket(config_), [this](const std::string& line) {
+          return answer_control(line, [this] { return reload(); });
+        });
+  } catch (const std::system_error& error) {
+    return std::string(error.what()) + ": its place is data_dir";
+  }
   for (const auto& listener : *bound) {
     std::cout << nlohmann::json{{"event", "listening"},
                                 {"host", listener.name},

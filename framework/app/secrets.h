@@ -8,7 +8,7 @@
 
 namespace turnpike::app {
 
-// Nothing: it is not there. One final newline of a file is not part of it.
+// Nothing: it is not there, or empty. One final newline of a file is not part of it.
 std::optional<std::string> read_secret(const registry::SecretReference& reference);
 
 }  // namespace turnpike::app

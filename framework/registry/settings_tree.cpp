@@ -1,5 +1,6 @@
 #include "registry/settings_tree.h"
 
+#include <filesystem>
 #include <utility>
 
 namespace turnpike::registry {
@@ -13,8 +14,17 @@ std::optional<SecretReference> secret_reference(const Settings& node) {
   const auto& [kind, name] = origin.fields.front();
   if (name.kind != Settings::Kind::scalar || name.text.empty()) return std::nullopt;
   if (kind == "env") return SecretReference{SecretReference::Origin::environment, name.text};
-  if (kind == "file") return SecretReference{SecretReference::Origin::file, name.text};
-  return std::nullopt;
+  if (kind != "file") return std::nullopt;
+  namespace fs = std::filesystem;
+  const fs::path path = fs::path(name.file).parent_path() / name.text;
+  return SecretReference{SecretReference::Origin::file, path.lexically_normal().string()};
+}
+
+std::string why_missing(const SecretReference& reference) {
+  if (reference.origin == SecretReference::Origin::environment) {
+    return "the environment variable " + reference.name + " is unset or empty";
+  }
+  return "the file " + reference.name + " cannot be read, is empty, or holds more than 64 KiB";
 }
 
 Settings resolve_secrets(const Settings& settings, const SecretResolver& resolver) {

@@ -20,11 +20,14 @@ namespace turnpike::registry {
 struct SecretReference {
   enum class Origin : std::uint8_t { environment, file };
   Origin origin = Origin::environment;
-  std::string name;  // of the variable, or the file's path
+  std::string name;  // of the variable, or the file's path; a relative one is the YAML file's
 };
 
 // The reference that `node` is, if it is one.
 std::optional<SecretReference> secret_reference(const Settings& node);
+
+// Why a secret is not there, as a sentence for the operator.
+std::string why_missing(const SecretReference& reference);
 
 // The value of a secret, or nothing when it is not available.
 using SecretResolver = std::function<std::optional<std::string>(const SecretReference&)>;

@@ -25,8 +25,11 @@ void prepare_session(Connection& connection, const Settings& settings) {
                       (settings.is_durability_relaxed ? "off" : "on"));
 }
 
+constexpr std::string_view url_form =
+    "expected a URL such as postgresql://user@host:5432/database, or libpq's keyword=value";
+
 [[noreturn]] void refuse_url(const std::string& why) {
-  throw StoreError(StoreError::Kind::unavailable, "storage.postgres.url: " + why);
+  throw StoreError(StoreError::Kind::unavailable, why);
 }
 
 int hex_value(char digit) {
@@ -98,7 +101,7 @@ Keywords read_keywords(std::string_view text) {
     text.remove_prefix(std::min(text.size(), pair.size() + 1));
     if (pair.empty()) continue;
     const std::size_t equals = pair.find('=');
-    if (equals == std::string_view::npos) refuse_url("expected keyword=value");
+    if (equals == std::string_view::npos) refuse_url(std::string(url_form));
     keywords[std::string(pair.substr(0, equals))] = std::string(pair.substr(equals + 1));
   }
   return keywords;
@@ -125,8 +128,9 @@ std::string sqlite_file(const Settings& settings) {
 std::string connection_target(const Settings& settings) {
   if (settings.engine == Engine::sqlite) return sqlite_file(settings);
   const std::string& url = settings.postgres_url;
-  if (url.empty()) refuse_url("is required with storage.engine: postgres");
   const bool is_url = url.starts_with("postgres://") || url.starts_with("postgresql://");
+  const bool is_other_url = !is_url && url.find("://") != url.npos;
+  if (url.empty() || is_other_url) refuse_url(std::string(url_form));
   Keywords keywords = is_url ? read_url(url) : read_keywords(url);
   // Ours are defaults: what the operator wrote stays.
   keywords.try_emplace("connect_timeout", std::to_string(settings.connect_timeout_s));
@@ -139,6 +143,18 @@ std::string connection_target(const Settings& settings) {
     target += (target.empty() ? "" : " ") + key + "=" + value;
   }
   return target;
+}
+
+std::string postgres_url_fault(const std::string& url) {
+  Settings settings;
+  settings.engine = Engine::postgres;
+  settings.postgres_url = url;
+  try {
+    (void)connection_target(settings);
+    return "";
+  } catch (const StoreError& error) {
+    return error.what();
+  }
 }
 
 Database::Database(const Settings& settings, std::vector<std::string> prelude)

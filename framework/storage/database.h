@@ -74,6 +74,9 @@ class Database {
 // a URL that cannot be read.
 std::string connection_target(const Settings& settings);
 
+// What is wrong with the form of `storage.postgres.url`; empty: nothing.
+std::string postgres_url_fault(const std::string& url);
+
 // The SQLite file's path, below data_dir unless absolute.
 std::string sqlite_file(const Settings& settings);
 

@@ -126,7 +126,8 @@ Result<Server, std::string> read_url(const std::string& url) {
     if (!server.database.empty()) (void)Poco::NumberParser::parseUnsigned(server.database);
     return server;
   } catch (const Poco::Exception&) {
-    return std::string("expected redis://[[user]:password@]host[:port][/database]");
+    return std::string(
+        "expected redis://[[user]:password@]host[:port][/database], such as redis://host:6379/0");
   }
 }
 
@@ -384,6 +385,11 @@ class RedisQuota final : public quota::QuotaStore {
 };
 
 }  // namespace
+
+std::string redis_url_fault(const std::string& url) {
+  const auto server = read_url(url);
+  return server.ok() ? std::string() : server.error();
+}
 
 Result<std::unique_ptr<quota::QuotaStore>, std::string> make_redis_quota(
     const RedisSettings& settings, Random& random, base::Log& log) {

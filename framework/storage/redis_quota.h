@@ -32,6 +32,9 @@ struct RedisSettings {
   std::uint32_t asks_max = 16'384;  // that wait
 };
 
+// What is wrong with the form of a URL, without the password; empty: nothing.
+std::string redis_url_fault(const std::string& url);
+
 // The error is a sentence for the operator, without the password. An unreachable server is none:
 // it may come up later.
 Result<std::unique_ptr<quota::QuotaStore>, std::string> make_redis_quota(

@@ -51,12 +51,36 @@ TEST_F(ConfigTest, DevelopmentFileShowsTheDefaults) {
   EXPECT_EQ(shipped->mcp.base_url, defaults->mcp.base_url);
   EXPECT_EQ(shipped->mcp.allowed_hosts, defaults->mcp.allowed_hosts);
   EXPECT_EQ(shipped->mcp.allowed_origins, defaults->mcp.allowed_origins);
-  EXPECT_EQ(shipped->operator_host.listen, defaults->operator_host.listen);
+  EXPECT_EQ(shipped->operator_listen, defaults->operator_listen);
   EXPECT_EQ(shipped->cors_origins, defaults->cors_origins);
   EXPECT_EQ(shipped->sqlite_path, defaults->sqlite_path);
   EXPECT_EQ(shipped->starter_grant_credits, defaults->starter_grant_credits);
   EXPECT_EQ(shipped->starter_grant_days, defaults->starter_grant_days);
   EXPECT_EQ(shipped->log_level, defaults->log_level);
+  EXPECT_EQ(shipped->is_durability_relaxed, defaults->is_durability_relaxed);
+  EXPECT_EQ(shipped->migrate_at_start, defaults->migrate_at_start);
+  for (const auto number :
+       {&Config::loops, &Config::pool_threads, &Config::probe_interval_ms,
+        &Config::drain_timeout_ms, &Config::give_up_timeout_ms, &Config::connections_max,
+        &Config::calls_per_account_max, &Config::calls_per_upstream_max,
+        &Config::mcp_reply_bytes_max, &Config::mcp_messages_bytes_max, &Config::heavy_transfers_max,
+        &Config::heavy_transfer_wait_ms, &Config::transfer_timeout_ms,
+        &Config::transfer_bytes_per_second_min, &Config::lease_hold_ms,
+        &Config::lease_settle_margin_ms}) {
+    EXPECT_EQ((*shipped).*number, (*defaults).*number);
+  }
+}
+
+TEST_F(ConfigTest, DevelopmentFileDocumentsEveryKey) {
+  std::ifstream file(support::source_path("config/turnpike.yaml"));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto keys = config_keys();
+  EXPECT_GT(keys.size(), 50u);
+  for (const std::string& key : keys) {
+    if (key.starts_with("hosts.web")) continue;  // not built
+    const std::string name = key.substr(key.rfind('.') + 1);
+    EXPECT_NE(text.find(name + ":"), std::string::npos) << key << " is not documented";
+  }
 }
 
 TEST_F(ConfigTest, EveryProblemIsReportedAtOnceWithItsPlace) {
@@ -126,8 +150,11 @@ TEST_F(ConfigTest, PublicUrlIsWithoutAFinalSlashAndEmptyUnlessGiven) {
   ASSERT_TRUE(follows.ok() && given.ok());
   EXPECT_EQ(follows->api.base_url, "");
   EXPECT_EQ(given->api.base_url, "https://api.example.com");
+  EXPECT_EQ(read_config("", {"hosts.api.base_url=HTTPS://API.example.com:443"})->api.base_url,
+            "https://api.example.com");
   for (const char* wrong : {"api.example.com", "ftp://api.example.com", "https://", "https://a b",
-                            "https://me@api.example.com", "https://a.example?x", "https://a#b"}) {
+                            "https://me@api.example.com", "https://a.example?x", "https://a#b",
+                            "https://example.com/api", "https://a//"}) {
     const auto problems = problems_of("hosts: {api: {base_url: \"" + std::string(wrong) + "\"}}");
     ASSERT_EQ(problems.size(), 1u) << wrong;
     EXPECT_NE(problems[0].find("hosts.api.base_url"), std::string::npos) << problems[0];
@@ -191,7 +218,7 @@ TEST_F(ConfigTest, TheMcpHostRefusesWhatItCouldNotServe) {
 TEST_F(ConfigTest, PostgresNeedsItsUrl) {
   const auto config = read_config("", {"storage.engine=postgres"});
   ASSERT_FALSE(config.ok());
-  EXPECT_NE(config.error().front().message.find("needs a url"), std::string::npos);
+  EXPECT_EQ(config.error().size(), 1u);
 }
 
 TEST_F(ConfigTest, CountingFreeRequestsNeedsWhatItsChoicesNeed) {
@@ -215,6 +242,97 @@ TEST_F(ConfigTest, AMissingFileSaysSo) {
   const auto config = read_config(path(), {});
   ASSERT_FALSE(config.ok());
   EXPECT_EQ(config.error().front().text(), path() + ": cannot be read; name another with --config");
+}
+
+TEST_F(ConfigTest, ADirectoryIsNoFile) {
+  const auto config = read_config(directory_, {});
+  ASSERT_FALSE(config.ok()) << "the defaults were taken for its content";
+  EXPECT_EQ(config.error().front().text(),
+            std::string(directory_) + ": cannot be read; name another with --config");
+}
+
+// Each of these would otherwise show at the start, or never.
+TEST_F(ConfigTest, ValuesThatCannotWorkAreRefusedWithTheirPlace) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"hosts: {api: {listen: 127.0.0.1}}", ":1:23: hosts.api.listen: expected an address"},
+      {"hosts: {api: {listen: \"127.0.0.1:99999\"}}", ":1:23: hosts.api.listen: expected an"},
+      {"hosts: {api: {listen: \"127.0.0.1:http\"}}", ":1:23: hosts.api.listen: expected an"},
+      {"hosts: {mcp: {listen: \"0:8403\"}}", ":1:23: hosts.mcp.listen: expected an address"},
+      {"hosts: {operator: {listen: \"::1:8405\"}}", ":1:28: hosts.operator.listen: expected"},
+      {"hosts: {operator: {base_url: \"http://x\"}}", ":1:30: hosts.operator.base_url: unknown"},
+      {"hosts: {api: {cors_origins: [app.example.com]}}",
+       ":1:29: hosts.api.cors_origins: expected"},
+      {"hosts: {api: {cors_origins: [\"https://a.example/\"]}}", ":1:29: hosts.api.cors_origins: "},
+      {"hosts: {api: {cors_origins: [{a: b}]}}", ":1:29: hosts.api.cors_origins: expected a list"},
+      {"storage: {engine: postgres, postgres: {url: \"mysql://h/d\"}}",
+       ":1:45: storage.postgres.url: expected a URL such as postgresql://user@host:5432/database"},
+      {"storage:\n  engine: postgres\n", ":2:3: storage.postgres.url: expected a URL such as "},
+      {"free: {store: redis, redis: {url: \"http://h\"}}",
+       ":1:35: free.redis.url: expected redis:"},
+      {"free: {store: redis}", ":1:7: free.redis.url: expected redis://"},
+      {"data_dir: \"\"", ":1:11: data_dir: expected the path of a directory"},
+      {"data_dir: {secret: {env: X}}", ":1:11: data_dir: expected text"},
+      {"environment: prod", ":1:14: environment: expected one of development, staging, production"},
+  };
+  for (const auto& [text, expected] : wrong) {
+    const auto problems = problems_of(text);
+    ASSERT_EQ(problems.size(), 1u) << text;
+    EXPECT_TRUE(problems[0].starts_with(path() + expected)) << problems[0];
+  }
+  const auto too_long = read_config("", {"data_dir=/tmp/" + std::string(100, 'x')});
+  ASSERT_FALSE(too_long.ok());
+  EXPECT_NE(too_long.error().front().text().find("data_dir: is too long"), std::string::npos);
+}
+
+TEST_F(ConfigTest, ProblemsWithSettingsSayThatTheyAreInSettings) {
+  for (const char* wrong : {"data_dir.x=1", "a..b=1", "hosts.api.lisen=x",
+                            "hosts.mcp.listen=0.0.0.0:8403", "storage.engine=postgres"}) {
+    const auto config = read_config("", {"log.level=info", wrong});
+    ASSERT_FALSE(config.ok()) << wrong;
+    EXPECT_TRUE(config.error().front().text().starts_with("--set:2:1: "))
+        << config.error().front().text();
+  }
+}
+
+// A list of pins that cannot be read must not mean that nothing is pinned.
+TEST_F(ConfigTest, PinsAreDigestsOfFilesOrRefused) {
+  const std::string digest(64, 'A');
+  for (const std::string& wrong :
+       {std::string("abc"), std::string("[abc]"), std::string("{}"), "{http.so: " + digest + "0}",
+        std::string("{http.so: }"), "{http.so: " + std::string(64, 'x') + "}"}) {
+    const auto problems = problems_of("plugins: {sha256: " + wrong + "}");
+    ASSERT_EQ(problems.size(), 1u) << wrong;
+    EXPECT_NE(problems[0].find("plugins.sha256: expected a map"), std::string::npos);
+  }
+  write("plugins: {sha256: {http.so: " + digest + "}}");
+  const auto config = read_config(path(), {});
+  ASSERT_TRUE(config.ok()) << config.error().front().text();
+  EXPECT_EQ(config->plugins_sha256.at("http.so"), std::string(64, 'a'));
+}
+
+TEST_F(ConfigTest, PagesAreNamedByTheirOrigins) {
+  const auto origins = [&](const std::string& text) {
+    return read_config("", {"hosts.api.cors_origins=" + text})->cors_origins.front();
+  };
+  EXPECT_EQ(origins("*"), "*");
+  EXPECT_EQ(origins("https://App.example:443"), "https://app.example");
+  EXPECT_EQ(origins("chrome-extension://abcdef"), "chrome-extension://abcdef");
+}
+
+TEST_F(ConfigTest, UrlsWithPasswordsMayBeSecrets) {
+  write("storage: {engine: postgres, postgres: {url: {secret: {file: turnpike.url}}}}\n");
+  const std::string file = std::string(directory_) + "/turnpike.url";
+  const auto missing = read_config(path(), {});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().front().text(), path() + ":1:45: storage.postgres.url: the file " +
+                                                file +
+                                                " cannot be read, is empty, or holds more "
+                                                "than 64 KiB");
+  std::ofstream(file) << "postgresql://u:pw@h/d\n";
+  const auto config = read_config(path(), {});
+  std::remove(file.c_str());
+  ASSERT_TRUE(config.ok()) << config.error().front().text();
+  EXPECT_EQ(config->postgres_url, "postgresql://u:pw@h/d");
 }
 
 }  // namespace

@@ -1,0 +1,89 @@
+// Section: reads the keys of one map of the configuration, remembers which it was asked for, and
+// reports what is wrong with its place. A key that nobody asked for by the section's end is
+// unknown. Lives within read_config(); used by one Thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <turnpike/settings.h>
+
+#include "registry/compile.h"
+
+namespace turnpike::app {
+
+// What reading a configuration found out beside its values.
+struct Reading {
+  std::vector<registry::Problem> problems;
+  std::vector<std::string> keys;  // all that were asked for, there or not: "hosts.api.listen"
+};
+
+class Section {
+ public:
+  Section(const Settings& tree, Reading& reading);
+  Section(Section& parent, const std::string& key);
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+  ~Section();
+
+  // The value under `key`; null where there is none or it is left empty.
+  [[nodiscard]] const Settings* child(const std::string& key);
+  // The keys that are there, asked for or not.
+  [[nodiscard]] std::vector<std::string> keys() const;
+
+  void text(const std::string& key, std::string& out);
+  void text_or_secret(const std::string& key, std::string& out);
+  void boolean(const std::string& key, bool& out);
+  void integer(const std::string& key, std::uint32_t& out, std::int64_t minimum,
+               std::int64_t maximum);
+  // A list of texts; one text is a list of one.
+  void texts(const std::string& key, std::optional<std::vector<std::string>>& out);
+  // A path: relative ones are relative to the file the value stands in.
+  void path(const std::string& key, std::string& out);
+  // Where to listen, as "address:port"; empty: nowhere.
+  void listener(const std::string& key, std::string& out);
+  // The URL of a host as callers reach it; given back without what goes without saying.
+  void public_url(const std::string& key, std::string& out);
+  // Origins of pages, as browsers write them, and "*".
+  void origins(const std::string& key, std::optional<std::vector<std::string>>& out);
+
+  template <class Value>
+  void choice(const std::string& key, Value& out,
+              std::initializer_list<std::pair<std::string_view, Value>> choices) {
+    const Settings* value = child(key);
+    if (value == nullptr) return;
+    std::string names;
+    for (const auto& [name, chosen] : choices) {
+      if (value->kind == Settings::Kind::scalar && value->text == name) {
+        out = chosen;
+        return;
+      }
+      names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    report(key, "expected one of " + names);
+  }
+
+  // At the value of `key`, or at the nearest section around it that is there.
+  void report(const std::string& key, const std::string& message);
+
+ private:
+  [[nodiscard]] std::string join(const std::string& key) const;
+  [[nodiscard]] const Settings* find(const std::string& key) const;
+
+  Reading& reading_;
+  const std::string path_;
+  const Settings* node_;  // null: the section is not there
+  const Settings& place_;
+  std::vector<std::string> known_;
+};
+
+// Whether an address that listener() let pass is that of every interface.
+bool listens_everywhere(std::string_view address) noexcept;
+
+}  // namespace turnpike::app
