@@ -105,10 +105,29 @@ Json header_reference(std::string_view name) {
   return {{"$ref", "#/components/headers/" + std::string(name)}};
 }
 
-Json error_headers(int status) {
-  Json headers = {{"X-Request-Id", header_reference("X-Request-Id")}};
+Json header_references(std::initializer_list<std::string_view> names) {
+  Json headers = Json::object();
+  for (const std::string_view name : names) headers[std::string(name)] = header_reference(name);
+  return headers;
+}
+
+Json payment_header(std::string_view text) {
+  return {{"description", text}, {"schema", {{"type", "string"}}}};
+}
+
+Json error_headers(const Group& group, int status, Features features) {
+  Json headers = header_references({"X-Request-Id"});
   if (status == 401) headers["WWW-Authenticate"] = header_reference("WWW-Authenticate");
   if (status == 429 || status == 503) headers["Retry-After"] = header_reference("Retry-After");
+  if (group.name == "Gateway") {
+    headers.update(header_references({"Turnpike-Reply-From", "Turnpike-Generation", "Turnpike-Lane",
+                                      "Turnpike-Credits-Charged", "Server-Timing"}));
+    if (status == 429) headers.update(header_references({"RateLimit", "RateLimit-Policy"}));
+    if (status == 402 && features.x402) {
+      headers["PAYMENT-REQUIRED"] = payment_header(
+          "To a call without a credential: what pays for it, base64 of an x402 V2 challenge.");
+    }
+  }
   return headers;
 }
 
@@ -134,10 +153,8 @@ Json error_response(const Group& group, int status, const OpenApiInput& input) {
     const Json provider = {{"description", "The provider's answer."}};
     schema = codes.empty() ? provider : Json{{"anyOf", Json::array({schema, provider})}};
   }
-  Json headers = error_headers(status);
-  if (is_gateway) headers["Turnpike-Reply-From"] = header_reference("Turnpike-Reply-From");
   return {{"description", text},
-          {"headers", headers},
+          {"headers", error_headers(group, status, input.features)},
           {"content", {{"application/json", {{"schema", schema}}}}}};
 }
 
@@ -286,16 +303,10 @@ std::string curl_line(const OpenApiInput& input, const registry::Route& route, M
 }
 
 Json success_responses(const registry::Route& route) {
-  constexpr std::array<std::string_view, 8> names = {"X-Request-Id",
-                                                     "Idempotent-Replayed",
-                                                     "Turnpike-Generation",
-                                                     "Turnpike-Lane",
-                                                     "Turnpike-Credits-Charged",
-                                                     "Turnpike-Credits-Remaining",
-                                                     "Turnpike-Reply-From",
-                                                     "Server-Timing"};
-  Json headers = Json::object();
-  for (const std::string_view name : names) headers[std::string(name)] = header_reference(name);
+  const Json headers =
+      header_references({"X-Request-Id", "Idempotent-Replayed", "Turnpike-Generation",
+                         "Turnpike-Lane", "Turnpike-Credits-Charged", "Turnpike-Credits-Remaining",
+                         "Turnpike-Reply-From", "Server-Timing"});
   Json content = Json::object();
   for (const std::string& type : route.response->allowed_content_types) {
     content[type] = {{"schema", {{"description", "The provider's answer, unchanged."}}}};
@@ -411,6 +422,13 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
     document["requestBody"] = request_body_json(route);
   }
   document["responses"] = responses_json(route);
+  for (const std::uint16_t status : route.response->success_statuses) {
+    Json& headers = document["responses"][std::to_string(status)]["headers"];
+    if (route.free_policy) headers.update(header_references({"RateLimit", "RateLimit-Policy"}));
+    if (!pays_per_call) continue;
+    headers["PAYMENT-RESPONSE"] =
+        payment_header("Of a call that was paid for: its settlement, base64 of x402 V2's.");
+  }
   if (pays_per_call && may_be_paid_by_permit2(program.prices()[*operation.price])) {
     document["responses"]["412"] = {{"$ref", "#/components/responses/Gateway412"}};
   }
@@ -453,6 +471,31 @@ void add_program(const OpenApiInput& input, Json& document) {
   document["tags"] = std::move(all);
 }
 
+// What is true of every reply: each has its id, one that says "unchanged" repeats the ETag, and a
+// request that is no HTTP as it is spoken here is refused wherever it is for.
+void complete_responses(Json& paths) {
+  for (Json& item : paths) {
+    for (Json& operation : item) {
+      Json& responses = operation["responses"];
+      for (auto& [status, response] : responses.items()) {
+        if (response.contains("$ref")) continue;
+        response["headers"]["X-Request-Id"] = header_reference("X-Request-Id");
+        if (status == "304") response["headers"]["ETag"] = header_reference("ETag");
+      }
+      responses["default"] = {{"$ref", "#/components/responses/Default"}};
+    }
+  }
+}
+
+Json default_response() {
+  return {{"description",
+           "Any other error, such as a request that is not HTTP/1.1 as it is spoken here: 405, "
+           "408, 411, 414, 431, 501, 505."},
+          {"headers", header_references({"X-Request-Id"})},
+          {"content",
+           {{"application/json", {{"schema", {{"$ref", "#/components/schemas/ErrorEnvelope"}}}}}}}};
+}
+
 }  // namespace
 
 std::string openapi_text(const OpenApiInput& input) {
@@ -464,9 +507,11 @@ std::string openapi_text(const OpenApiInput& input) {
   document["servers"].push_back({{"url", input.base_url}});
   document["components"]["schemas"]["ErrorCode"] = error_code_schema(input);
   add_program(input, document);
+  complete_responses(document["paths"]);
   std::set<std::string> names;
   collect_responses(document["paths"], names);
   document["components"]["responses"] = responses_for(names, input);
+  document["components"]["responses"]["Default"] = default_response();
   return text_of(document);
 }
 

@@ -457,6 +457,34 @@ TEST_F(OpenApiTest, DerivesSchemasFromDeclaredPolicies) {
   EXPECT_FALSE(document["paths"]["/v1/gateway/alpha/v1/reports"]["get"].contains("requestBody"));
 }
 
+TEST_F(OpenApiTest, DescribesTheHeadersOfEveryReplyAndAnyOtherError) {
+  const json document = openapi({.free_lane = true, .x402 = true});
+  std::size_t replies = 0;
+  for (const auto& [path, item] : document["paths"].items()) {
+    for (const auto& [method, operation] : item.items()) {
+      EXPECT_TRUE(operation["responses"].contains("default")) << path;
+      for (const auto& [status, reference] : operation["responses"].items()) {
+        const json& response =
+            reference.contains("$ref")
+                ? document.at(json::json_pointer(reference["$ref"].get<std::string>().substr(1)))
+                : reference;
+        EXPECT_TRUE(response["headers"].contains("X-Request-Id")) << path << " " << status;
+        EXPECT_TRUE(status != "304" || response["headers"].contains("ETag")) << path;
+        ++replies;
+      }
+    }
+  }
+  EXPECT_GT(replies, 100u);
+  const json& paid = document["paths"]["/v1/gateway/alpha/v1/things"]["get"]["responses"];
+  for (const char* name : {"PAYMENT-RESPONSE", "RateLimit", "Turnpike-Credits-Charged"}) {
+    EXPECT_TRUE(paid["200"]["headers"].contains(name)) << name;
+  }
+  const json& errors = document["components"]["responses"];
+  EXPECT_TRUE(errors["Gateway402"]["headers"].contains("PAYMENT-REQUIRED"));
+  EXPECT_TRUE(errors["Gateway429"]["headers"].contains("RateLimit-Policy"));
+  EXPECT_TRUE(errors["Gateway401"]["headers"].contains("Turnpike-Lane"));
+}
+
 TEST_F(OpenApiTest, ListsEveryErrorCode) {
   const json document = openapi();
   std::set<std::string> listed;

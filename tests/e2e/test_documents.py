@@ -1,0 +1,83 @@
+"""What the gateway answers is what its OpenAPI document says it may answer, headers included."""
+
+import subprocess
+import unittest
+
+from gateway import GOVDATA_IMPORT, Gateway
+
+# Of the protocol, not of one operation.
+HTTP_FIELDS = {"cache-control", "connection", "content-length", "content-type", "date", "vary",
+               "access-control-allow-origin", "access-control-expose-headers", "allow"}
+BAD_KEY = "turnpike_sk_v1_dev_" + "0" * 49
+
+
+class Documents(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway()
+        self.addCleanup(self.gateway.close)
+        subprocess.run([GOVDATA_IMPORT, "sample", "--database",
+                        self.gateway.directory / "govdata.db"], check=True, capture_output=True)
+        self.account, self.key = self.gateway.new_key()
+        self.gateway.start()
+        self.document = self.gateway.get("/openapi.json").json()
+
+    def resolve(self, node):
+        while "$ref" in node:
+            target = self.document
+            for word in node["$ref"].removeprefix("#/").split("/"):
+                target = target[word]
+            node = target
+        return node
+
+    def check(self, operation, what, reply):
+        """The status is listed for the operation, or named by what may happen to any."""
+        response = operation["responses"].get(str(reply.status))
+        if response is None:
+            self.assertIn(str(reply.status),
+                          self.resolve(operation["responses"]["default"])["description"], what)
+            return
+        response = self.resolve(response)
+        described = {name.lower() for name in response.get("headers", {})}
+        self.assertLessEqual(set(reply.headers) - HTTP_FIELDS, described, (what, reply.status))
+        media_type = reply.headers.get("content-type", "").split(";")[0]
+        if reply.status != 304:
+            self.assertIn(media_type, response["content"], what)
+
+    def targets(self, path):
+        values = {"billing_account_id": [self.account, "acc_other"], "request_id": ["nope"],
+                  "capability_id": [next(iter(self.capabilities)), "route-" + "0" * 32, "x"],
+                  "kind": ["proposal"], "dao_id": ["sample-harbor-dao", "nope", "a%2Fb", "%zz"],
+                  "external_id": ["x", "a" * 9000]}
+        found = [path]
+        for name, choices in values.items():
+            field = "{" + name + "}"
+            found = [target.replace(field, choice) for target in found
+                     for choice in (choices if field in target else [""])]
+        return found
+
+    def test_every_reply_is_described(self):
+        self.capabilities = [entry["capability_id"] for entry in
+                             self.gateway.get("/v1/capabilities").json()["capabilities"]]
+        statuses = set()
+        for path, item in self.document["paths"].items():
+            operation = item["get"]
+            for target in self.targets(path):
+                for query in ("", "?unknown=1", "?%zz", "?limit=0", "?cursor=x",
+                              "?collection=usage", "?url=http://x", "?" + "a" * 65_537):
+                    for key in (self.key, None, BAD_KEY):
+                        for headers in ([], [("PAYMENT-SIGNATURE", "x")],
+                                        [("Transfer-Encoding", "gzip")]):
+                            reply = self.gateway.get(target + query, key=key, headers=headers)
+                            what = (target[:100], query[:30], bool(key), headers)
+                            self.check(operation, what, reply)
+                            statuses.add(reply.status)
+                reply = self.gateway.get(target, key=self.key)
+                if etag := reply.headers.get("etag"):
+                    again = self.gateway.get(target, headers=[("If-None-Match", etag)])
+                    self.check(operation, target, again)
+                    statuses.add(again.status)
+        self.assertLessEqual({200, 304, 400, 401, 403, 404, 414, 501}, statuses)
+
+
+if __name__ == "__main__":
+    unittest.main()
