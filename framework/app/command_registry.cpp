@@ -4,9 +4,9 @@
 #include <iostream>
 #include <system_error>
 
+#include "app/binding_check.h"
 #include "app/command_line.h"
 #include "app/control.h"
-#include "app/lane_check.h"
 #include "app/paths.h"
 #include "app/stores.h"
 #include "app/version.h"
@@ -50,7 +50,7 @@ struct Findings {
   std::size_t tools = 0;
 };
 
-// Names of the provider plugins that would be loaded; nothing of them runs here.
+// Names of the provider plugins that would be loaded; nothing of them runs yet.
 std::vector<std::string> check_plugins(const Config& config, Findings& findings) {
   std::vector<std::string> names;
   const auto plugins = plugin::Catalog::check(
@@ -89,9 +89,12 @@ Findings check(const Config& config) {
   const auto plugins = check_plugins(config, findings);
   const auto facts = installed_facts(config, findings);
   const auto compiled = compile_directory(config.registry_path, facts, plugins);
-  const bool has_lanes = compiled.ok() && (!config.lanes.empty() || (*compiled)->x402().enabled);
-  if (has_lanes && findings.problems.empty()) findings.problems = check_lanes(config, *compiled);
   if (compiled.ok()) {
+    if (findings.problems.empty()) {
+      exchange::Checked bound = check_binding(config, *compiled);
+      findings.problems = std::move(bound.problems);
+      for (const Problem& secret : bound.missing_secrets) findings.notes.push_back(secret.text());
+    }
     findings.payload_hash = (*compiled)->payload_hash();
     findings.routes = (*compiled)->routes().size();
     findings.tools = (*compiled)->tools().size();
@@ -182,6 +185,9 @@ int run_reload(const CommonOptions& options) {
   if (options.json) {
     std::cout << answer << '\n';
   } else if (result.value("ok", false)) {
+    for (const json& note : result.value("notes", json::array())) {
+      std::cerr << "note: " << note.get<std::string>() << '\n';
+    }
     std::cout << "serving generation " << result.value("generation", "") << " (sequence "
               << result.value("sequence", 0) << ")\n";
   } else {

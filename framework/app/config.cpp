@@ -88,7 +88,7 @@ void read_mcp_host(Section& hosts, McpConfig& mcp) {
   Section section(hosts, "mcp");
   section.listener("listen", mcp.listen);
   section.public_url("base_url", mcp.base_url);
-  section.texts("allowed_hosts", mcp.allowed_hosts);
+  (void)section.texts("allowed_hosts", mcp.allowed_hosts);
   section.origins("allowed_origins", mcp.allowed_origins);
   section.text("openai_apps_challenge", mcp.openai_apps_challenge);
   if (mcp.base_url.empty() && listens_everywhere(mcp.listen)) {

@@ -142,17 +142,19 @@ void Section::integer(const std::string& key, std::uint32_t& out, std::int64_t m
   out = static_cast<std::uint32_t>(*value);
 }
 
-void Section::texts(const std::string& key, std::optional<std::vector<std::string>>& out) {
+bool Section::texts(const std::string& key, std::optional<std::vector<std::string>>& out) {
   const Settings* value = child(key);
-  if (value == nullptr) return;
+  if (value == nullptr) return true;
   out.emplace();
-  if (value->kind == Settings::Kind::scalar) return out->push_back(value->text);
-  bool is_list = value->kind == Settings::Kind::list;
+  const bool is_one = value->kind == Settings::Kind::scalar;
+  bool is_list = is_one || value->kind == Settings::Kind::list;
+  if (is_one) out->push_back(value->text);
   for (const Settings& item : value->items) {
     is_list = is_list && item.kind == Settings::Kind::scalar;
     out->push_back(item.text);
   }
   if (!is_list) report(key, "expected a list of texts, [] for none");
+  return is_list;
 }
 
 void Section::path(const std::string& key, std::string& out) {
@@ -189,8 +191,7 @@ void Section::public_url(const std::string& key, std::string& out) {
 }
 
 void Section::origins(const std::string& key, std::optional<std::vector<std::string>>& out) {
-  texts(key, out);
-  if (!out) return;
+  if (!texts(key, out) || !out) return;
   for (std::string& text : *out) {
     std::string origin = as_origin(text);
     if (origin.empty()) {

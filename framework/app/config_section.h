@@ -42,8 +42,8 @@ class Section {
   void boolean(const std::string& key, bool& out);
   void integer(const std::string& key, std::uint32_t& out, std::int64_t minimum,
                std::int64_t maximum);
-  // A list of texts; one text is a list of one.
-  void texts(const std::string& key, std::optional<std::vector<std::string>>& out);
+  // A list of texts; one text is a list of one. False: it was something else.
+  bool texts(const std::string& key, std::optional<std::vector<std::string>>& out);
   // A path: relative ones are relative to the file the value stands in.
   void path(const std::string& key, std::string& out);
   // Where to listen, as "address:port"; empty: nowhere.

@@ -73,7 +73,10 @@ std::string answer_control(const std::string& line, const std::function<Reloaded
   if (!reloaded.generation) {
     return nlohmann::json{{"ok", false}, {"problems", to_json(reloaded.problems)}}.dump();
   }
+  nlohmann::json notes = nlohmann::json::array();
+  for (const auto& secret : reloaded.missing_secrets) notes.push_back(secret.text());
   return nlohmann::json{{"ok", true},
+                        {"notes", notes},
                         {"generation", reloaded.generation->id},
                         {"sequence", reloaded.generation->sequence},
                         {"payload_hash", reloaded.generation->payload_hash}}

@@ -22,7 +22,9 @@ class LiveReadiness final : public catalog::ReadinessSource {
   const std::shared_ptr<const exchange::Service> service_;
 };
 
-Reloaded refused(std::vector<registry::Problem> problems) { return {std::nullopt, problems}; }
+Reloaded refused(std::vector<registry::Problem> problems) {
+  return {std::nullopt, std::move(problems), {}};
+}
 
 Reloaded refused(const std::string& file, const std::string& message) {
   registry::Problem problem;
@@ -91,7 +93,7 @@ Reloaded Generations::try_reload() {
   auto view = std::make_shared<const catalog::View>(
       installed, std::make_shared<const LiveReadiness>(*service), std::move(options));
   published_.publish(own({*service, std::move(view), parts_.toolset(installed)}));
-  return {*generation, {}};
+  return {*generation, {}, (*service)->missing_secrets()};
 }
 
 void Generations::report(const Reloaded& reloaded) {
@@ -101,6 +103,9 @@ void Generations::report(const Reloaded& reloaded) {
                      {{"generation", reloaded.generation->id},
                       {"sequence", reloaded.generation->sequence},
                       {"payload_hash", reloaded.generation->payload_hash}});
+    for (const registry::Problem& secret : reloaded.missing_secrets) {
+      parts_.log.write(Severity::warning, "secret_missing", {{"problem", secret.text()}});
+    }
   } else {
     for (const registry::Problem& problem : reloaded.problems) {
       parts_.log.write(Severity::error, "registry_refused", {{"problem", problem.text()}});

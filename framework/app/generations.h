@@ -37,6 +37,7 @@ struct InService {
 struct Reloaded {
   std::optional<registry::Generation> generation;  // now in service; none: the old one is kept
   std::vector<registry::Problem> problems;         // why not
+  std::vector<registry::Problem> missing_secrets;  // of the one in service: it lacks operations
 };
 
 class Generations {

@@ -99,34 +99,34 @@ std::string terms_json(const registry::Price& price, const registry::X402& x402)
 
 }  // namespace
 
-// Makes one Service; lives for the length of bind_service().
+// Makes one Service; lives for the length of bind_service() or check_binding().
 class Binder {
  public:
   explicit Binder(const BindInput& input) : input_(input), service_(new Service) {}
 
   Bound bind() {
+    bind_all();
+    if (!problems_.empty()) return std::move(problems_);
+    return std::shared_ptr<Service>(std::move(service_));
+  }
+
+  Checked check() {
+    has_surroundings_ = false;
+    bind_all();
+    return {std::move(problems_), std::move(service_->missing_secrets_)};
+  }
+
+ private:
+  [[nodiscard]] const registry::Program& program() const { return *input_.installed.program; }
+
+  void bind_all() {
     service_->installed_ = input_.installed;
     list_lanes();
     list_route_terms();
     list_priced_operations();
     bind_upstreams();
     bind_lanes();
-    if (!problems_.empty()) return std::move(problems_);
-    return std::shared_ptr<Service>(std::move(service_));
   }
-
-  std::vector<Problem> check_lanes() {
-    service_->installed_ = input_.installed;
-    list_lanes();
-    list_route_terms();
-    list_priced_operations();
-    has_surroundings_ = false;
-    bind_lanes();
-    return std::move(problems_);
-  }
-
- private:
-  [[nodiscard]] const registry::Program& program() const { return *input_.installed.program; }
 
   void refuse(std::string path, std::string message) {
     Problem problem;
@@ -242,10 +242,23 @@ class Binder {
     }
   }
 
+  // Without surroundings a plugin may fail for their lack; its settings are its own affair.
+  void report_failure(const Settings& settings, const std::string& subject,
+                      const Failure& failure) {
+    if (!has_surroundings_ && failure.kind != FailureKind::invalid_settings) return;
+    problems_.push_back(problem_of(settings, subject, failure));
+  }
+
   // `settings` with its secrets in place, which are also appended to `values`.
-  Settings resolve(const Settings& settings, std::vector<std::string>& values) const {
+  Settings resolve(const Settings& settings, const std::string& subject,
+                   std::vector<std::string>& values) {
     const auto resolver = [&](const registry::SecretReference& reference) {
       auto value = input_.secrets == nullptr ? std::nullopt : (*input_.secrets)(reference);
+      if (!value) {
+        service_->missing_secrets_.push_back({"secret_missing", reference.file, reference.line,
+                                              reference.column, subject,
+                                              registry::why_missing(reference)});
+      }
       values.push_back(value.value_or(std::string()));
       return value;
     };
@@ -271,15 +284,16 @@ class Binder {
   }
 
   std::shared_ptr<BoundUpstream> bind_upstream(const registry::Upstream& upstream) {
+    const std::string subject = "upstreams." + upstream.id;
     std::vector<std::string> secrets;
-    const Settings settings = resolve(upstream.settings, secrets);
+    const Settings settings = resolve(upstream.settings, subject, secrets);
     std::vector<Settings> route_settings(upstream.operations.size());
     std::vector<BoundOperation> operations;
     for (std::size_t at = 0; at < upstream.operations.size(); ++at) {
       const registry::Operation& operation = program().operations()[upstream.operations[at]];
       const registry::Route& route = program().routes()[operation.route];
       if (route.upstream_settings != nullptr) {
-        route_settings[at] = resolve(*route.upstream_settings, secrets);
+        route_settings[at] = resolve(*route.upstream_settings, subject, secrets);
       }
       operations.push_back(bound_operation(operation, route, route_settings[at]));
     }
@@ -288,7 +302,6 @@ class Binder {
     const auto slot =
         std::find_if(input_.providers.begin(), input_.providers.end(),
                      [&](const ProviderSlot& loaded) { return loaded.name == upstream.plugin; });
-    const std::string subject = "upstreams." + upstream.id;
     if (slot == input_.providers.end()) {
       refuse(subject, "no provider plugin named \"" + upstream.plugin + "\" is loaded");
       return nullptr;
@@ -296,7 +309,7 @@ class Binder {
     auto bound =
         slot->provider->bind({upstream.id, settings, operations, input_.data_dir}, *slot->host);
     if (!bound.ok()) {
-      problems_.push_back(problem_of(settings, subject + ".settings", bound.error()));
+      report_failure(settings, subject + ".settings", bound.error());
       return nullptr;
     }
     auto result = std::make_shared<BoundUpstream>(input_.calls_per_upstream_max);
@@ -329,17 +342,17 @@ class Binder {
     const Settings no_settings;
     for (std::size_t at = 0; at < input_.lanes.size(); ++at) {
       const LaneSlot& slot = input_.lanes[at];
+      const std::string subject = "lanes." + service_->lane_table_.rows[at].name;
       std::vector<std::string> secrets;
       const Settings settings =
-          resolve(slot.settings == nullptr ? no_settings : *slot.settings, secrets);
+          resolve(slot.settings == nullptr ? no_settings : *slot.settings, subject, secrets);
       auto bound = slot.lane->bind(
           {service_->priced_, settings, generation_id(), input_.public_origin, input_.data_dir},
           *slot.host);
       if (bound.ok()) {
         service_->lanes_[at].bound = *std::move(bound);
-      } else if (has_surroundings_ || bound.error().kind == FailureKind::invalid_settings) {
-        problems_.push_back(
-            problem_of(settings, "lanes." + service_->lane_table_.rows[at].name, bound.error()));
+      } else {
+        report_failure(settings, subject, bound.error());
       }
     }
   }
@@ -370,7 +383,7 @@ State Service::payment_state(const registry::Operation& operation) const noexcep
   return bound == nullptr ? State{} : bound->state(operation.index);
 }
 
-std::vector<Problem> check_lanes(const BindInput& input) { return Binder(input).check_lanes(); }
+Checked check_binding(const BindInput& input) { return Binder(input).check(); }
 
 Bound bind_service(const BindInput& input) { return Binder(input).bind(); }
 

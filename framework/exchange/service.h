@@ -94,6 +94,11 @@ class Service {
   // Whether it could also be paid for per call now; ready where it is not offered that way.
   [[nodiscard]] State payment_state(const registry::Operation& operation) const noexcept;
 
+  // Secrets that upstreams are to have and that are not there, each with its place.
+  [[nodiscard]] const std::vector<registry::Problem>& missing_secrets() const noexcept {
+    return missing_secrets_;
+  }
+
   [[nodiscard]] const LaneTable& lanes() const noexcept { return lane_table_; }
 
   // For serve(), by Program index.
@@ -127,13 +132,18 @@ class Service {
   std::vector<std::string> x402_terms_;                    // parallel to Program::prices()
   LaneTable lane_table_;
   std::vector<LaneInService> lanes_;  // parallel to lane_table_.rows
+  std::vector<registry::Problem> missing_secrets_;
 };
 
 using Bound = Result<std::shared_ptr<Service>, std::vector<registry::Problem>>;
 
-// What the lanes refuse of their settings and of the operations, each with its place; nothing else
-// is bound. That their surroundings are away is no problem of theirs.
-std::vector<registry::Problem> check_lanes(const BindInput& input);
+// What the providers and lanes refuse of their settings and of the operations, each with its place.
+// That their surroundings are away is no problem of theirs.
+struct Checked {
+  std::vector<registry::Problem> problems;
+  std::vector<registry::Problem> missing_secrets;
+};
+[[nodiscard]] Checked check_binding(const BindInput& input);
 
 // The Service, or everything that kept an upstream or a lane from being bound, each with the place
 // of the setting at fault.

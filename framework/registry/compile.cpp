@@ -299,25 +299,41 @@ class Compiler {
       const bool is_route = fact.kind == FactKind::route;
       const Place place = is_route ? route_places_[fact.index].place
                                    : places_[static_cast<std::size_t>(fact.kind)][fact.index];
-      std::string path;
-      switch (fact.kind) {
-        case FactKind::provider:
-          path = "provider";
-          break;
-        case FactKind::upstream:
-          path = "upstreams." + program.upstreams()[fact.index].id;
-          break;
-        case FactKind::price:
-          path = "prices." + program.prices()[fact.index].policy_key;
-          break;
-        case FactKind::route:
-          path = path_of_route(fact.index);
-          break;
-      }
+      const bool is_price = fact.kind == FactKind::price;
+      const std::string_view counter = is_price ? "version" : "revision";
+      const auto [path, name, number] = named(program, fact);
+      constexpr std::size_t digits_shown = 12;
       problems_.add(Rule::installed_differs, place, path,
-                    {fact.fact.key, known->second, fact.fact.digest,
-                     fact.kind == FactKind::price ? "version" : "revision"});
+                    {std::string(counter) + " " + std::to_string(number) + " of " + name,
+                     known->second.substr(0, digits_shown),
+                     std::string_view(fact.fact.digest).substr(0, digits_shown), counter});
     }
+  }
+
+  struct Named {
+    std::string path;  // in the YAML
+    std::string name;
+    std::uint32_t number;  // its revision or version
+  };
+  [[nodiscard]] Named named(const Program& program, const Fact& fact) const {
+    switch (fact.kind) {
+      case FactKind::provider: {
+        const Provider& provider = program.providers()[fact.index];
+        return {"provider", "provider " + provider.id, provider.revision};
+      }
+      case FactKind::upstream: {
+        const Upstream& upstream = program.upstreams()[fact.index];
+        return {"upstreams." + upstream.id, "upstream " + upstream.id, upstream.revision};
+      }
+      case FactKind::price: {
+        const Price& price = program.prices()[fact.index];
+        return {"prices." + price.policy_key, "price " + price.policy_key, price.version};
+      }
+      case FactKind::route:
+        break;
+    }
+    const Route& route = program.routes()[fact.index];
+    return {path_of_route(fact.index), "route " + route.matcher.pattern, route.revision};
   }
 
   const CompileInput& input_;

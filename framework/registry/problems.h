@@ -18,19 +18,22 @@ namespace turnpike::registry {
 // id, sentence; each % takes the next argument.
 #define TURNPIKE_REGISTRY_RULES(X)                                                                \
   X(file_unreadable, "cannot be read: %")                                                         \
+  X(no_files, "no *.yaml file is below this folder; is `registry.path` the right one?")           \
+  X(file_misnamed, "only *.yaml files are read: rename it")                                       \
   X(file_too_large, "holds % bytes; a file may hold %")                                           \
   X(too_many_files, "% files; a registry may have %")                                             \
   X(program_too_large, "the files hold more than % bytes in all")                                 \
   X(not_utf8, "this line is not UTF-8 text")                                                      \
   X(control_character, "holds the control character 0x%; write it as an escape in double quotes") \
-  X(yaml_syntax, "is not YAML: %")                                                                \
+  X(yaml_syntax, "is not YAML: %%")                                                               \
+  X(open_quote, "the quote that begins here is left open")                                        \
   X(several_documents, "holds more than one YAML document; split it into files")                  \
   X(too_deep, "is nested deeper than % levels")                                                   \
   X(too_many_nodes, "the program has more than % values")                                         \
   X(run_too_long, "more than % bytes without a complete value; write long lists one item a line") \
   X(alias, "anchors and aliases (& and *) are not part of the language; write the value out")     \
   X(tag, "tags (!) are not part of the language; quote the value if it is text")                  \
-  X(complex_key, "a key must be plain text")                                                      \
+  X(complex_key, "a key must be plain text; is a bracket left open?")                             \
   X(merge_key, "merge keys (<<) are not part of the language; write the keys out")                \
   X(duplicate_key, "the key \"%\" is here twice; first on line %")                                \
   X(unknown_key, "unknown key \"%\"%; known here: %")                                             \
@@ -99,7 +102,9 @@ namespace turnpike::registry {
   X(ambiguous_route, "neither this route nor % is the narrower one: both match %")                \
   X(too_many_shapes,                                                                              \
     "more than % patterns differ in where their parameters stand, among paths of % segments")     \
-  X(installed_differs, "% was installed with the definition % and now has %; raise `%`")          \
+  X(installed_differs,                                                                            \
+    "% is installed with another definition (sha256 %... then, %... now), and what is installed " \
+    "never changes: raise `%`, or take the change back")                                          \
   X(more_problems, "and % more problems")
 
 enum class Rule : std::uint8_t {

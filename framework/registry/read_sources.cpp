@@ -26,21 +26,27 @@ Problem problem_with(Rule rule, const std::string& file,
   return problem;
 }
 
-// Names of the *.yaml files below `directory`; a file's name that starts with a dot hides it.
-std::vector<std::string> names_below(const std::string& directory, std::error_code& failure) {
-  std::vector<std::string> names;
+// The *.yaml files below `directory`, and those that were probably meant to be such; a name that
+// starts with a dot hides a file or a folder (such as the one behind a Kubernetes volume's links).
+struct Names {
+  std::vector<std::string> yaml;
+  std::vector<std::string> misnamed;
+};
+Names names_below(const std::string& directory, std::error_code& failure) {
+  Names names;
   files::recursive_directory_iterator at(directory, failure);
   const files::recursive_directory_iterator end;
   while (!failure && at != end) {
     const files::path& path = at->path();
-    if (path.extension() == ".yaml" && !path.filename().native().starts_with('.') &&
-        at->is_regular_file(failure)) {
-      names.push_back(path.string());
-    }
-    if (names.size() > base::limits::registry_files_max) break;
+    const bool is_hidden = path.filename().native().starts_with('.');
+    if (is_hidden) at.disable_recursion_pending();
+    const bool is_file = !is_hidden && at->is_regular_file(failure);
+    if (is_file && path.extension() == ".yaml") names.yaml.push_back(path.string());
+    if (is_file && path.extension() == ".yml") names.misnamed.push_back(path.string());
+    if (names.yaml.size() > base::limits::registry_files_max) break;
     if (!failure) at.increment(failure);
   }
-  std::sort(names.begin(), names.end());
+  std::sort(names.yaml.begin(), names.yaml.end());
   return names;
 }
 
@@ -49,11 +55,18 @@ std::vector<std::string> names_below(const std::string& directory, std::error_co
 Result<std::vector<Source>, std::vector<Problem>> read_sources(const std::string& directory) {
   constexpr std::size_t bytes_max = base::limits::registry_file_bytes_max;
   std::error_code failure;
-  const std::vector<std::string> names = names_below(directory, failure);
+  const auto [names, misnamed] = names_below(directory, failure);
   std::vector<Problem> problems;
   if (failure) {
     problems.push_back(problem_with(Rule::file_unreadable, directory, {failure.message()}));
     return problems;
+  }
+  for (const std::string& name : misnamed) {
+    problems.push_back(problem_with(Rule::file_misnamed, name, {}));
+  }
+  // A folder that is not mounted must not take every route out of service.
+  if (names.empty() && misnamed.empty()) {
+    problems.push_back(problem_with(Rule::no_files, directory, {}));
   }
   if (names.size() > base::limits::registry_files_max) {
     problems.push_back(problem_with(Rule::too_many_files, directory,

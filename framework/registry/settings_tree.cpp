@@ -13,11 +13,17 @@ std::optional<SecretReference> secret_reference(const Settings& node) {
   }
   const auto& [kind, name] = origin.fields.front();
   if (name.kind != Settings::Kind::scalar || name.text.empty()) return std::nullopt;
-  if (kind == "env") return SecretReference{SecretReference::Origin::environment, name.text};
+  SecretReference reference;
+  reference.file = node.file;
+  reference.line = node.line;
+  reference.column = node.column;
+  reference.name = name.text;
+  if (kind == "env") return reference;
   if (kind != "file") return std::nullopt;
   namespace fs = std::filesystem;
-  const fs::path path = fs::path(name.file).parent_path() / name.text;
-  return SecretReference{SecretReference::Origin::file, path.lexically_normal().string()};
+  reference.origin = SecretReference::Origin::file;
+  reference.name = (fs::path(node.file).parent_path() / name.text).lexically_normal().string();
+  return reference;
 }
 
 std::string why_missing(const SecretReference& reference) {

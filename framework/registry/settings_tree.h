@@ -21,6 +21,9 @@ struct SecretReference {
   enum class Origin : std::uint8_t { environment, file };
   Origin origin = Origin::environment;
   std::string name;  // of the variable, or the file's path; a relative one is the YAML file's
+  std::string file;  // where the reference stands
+  int line = 0;
+  int column = 0;
 };
 
 // The reference that `node` is, if it is one.

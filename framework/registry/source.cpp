@@ -54,6 +54,47 @@ class MeteredText final : public std::streambuf {
   bool ran_dry_ = false;
 };
 
+// From 1, without its line break.
+std::string_view line_of(std::string_view text, std::uint32_t line) noexcept {
+  for (; line > 1 && text.find('\n') != text.npos; --line) text.remove_prefix(text.find('\n') + 1);
+  return text.substr(0, text.find('\n'));
+}
+
+// What usually is behind a sentence of yaml-cpp's scanner, which tells only what it met.
+std::string_view hint_for(std::string_view message, std::string_view line) noexcept {
+  struct Hint {
+    std::string_view message;
+    std::string_view hint;
+  };
+  constexpr std::string_view tab = "; indent with blanks, not with tabs";
+  constexpr std::string_view indent = "; is this line indented as the ones above it are?";
+  constexpr std::string_view bracket = "; is a comma missing, or a bracket left open?";
+  constexpr Hint hints[] = {
+      {"illegal tab when looking for indentation", tab},
+      {"end of map not found", indent},
+      {"end of sequence not found", indent},
+      {"end of map flow not found", bracket},
+      {"end of sequence flow not found", bracket},
+      {"illegal map value", "; text that holds a colon and a blank needs quotes"},
+      {"unknown token", "; text that begins with such a mark needs quotes"}};
+  if (line.substr(0, line.find_first_not_of(" \t")).find('\t') != line.npos) return tab;
+  for (const Hint& known : hints) {
+    if (known.message == message) return known.hint;
+  }
+  return {};
+}
+
+// Whether the quoted text that begins with `text` has its other quote.
+bool is_closed(std::string_view text) noexcept {
+  const char quote = text.front();
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    const bool is_pair = quote == '\'' && text.substr(at).starts_with("''");
+    if (text[at] == quote && !is_pair) return true;
+    if (is_pair || (quote == '"' && text[at] == '\\')) ++at;
+  }
+  return false;
+}
+
 void report_bad_utf8(std::string_view text, std::uint32_t file, Problems& problems) {
   std::uint32_t line = 1;
   for (std::string_view rest = text;; ++line) {
@@ -119,6 +160,7 @@ class TreeBuilder final : public YAML::EventHandler {
     const std::uint32_t index = add(NodeKind::scalar, mark);
     Node& node = tree_.nodes_[index];
     node.quoted = tag == "!";
+    if (node.quoted) last_quoted_ = index;
     node.text_offset = static_cast<std::uint32_t>(tree_.text_.size());
     node.text_bytes = static_cast<std::uint32_t>(value.size());
     tree_.text_ += value;
@@ -138,6 +180,18 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override {
     check_keys(open_.back().node);
     close();
+  }
+
+  // yaml-cpp lets a quote that is left open end with the file: what follows it would be its text.
+  [[nodiscard]] bool check_last_quote(std::string_view text) {
+    if (last_quoted_ == no_node) return true;
+    const Node& node = tree_.at(last_quoted_);
+    const std::string_view line = line_of(text, node.line);
+    const auto begin = static_cast<std::size_t>(line.data() - text.data()) + node.column - 1;
+    const bool is_quote = begin < text.size() && (text[begin] == '"' || text[begin] == '\'');
+    if (!is_quote || is_closed(text.substr(begin))) return true;
+    problems_.add(Rule::open_quote, tree_.place(node), "", {});
+    return false;
   }
 
  private:
@@ -231,6 +285,7 @@ class TreeBuilder final : public YAML::EventHandler {
   Problems& problems_;
   std::vector<Open> open_;
   std::vector<std::uint32_t> keys_;
+  std::uint32_t last_quoted_ = no_node;
   int documents_ = 0;
 };
 
@@ -256,7 +311,7 @@ Tree read_tree(const Source& source, std::uint32_t file, std::size_t& nodes_left
       problems.add(Rule::yaml_syntax,
                    {file, known ? static_cast<std::uint32_t>(mark.line + 1) : 0,
                     known ? static_cast<std::uint32_t>(mark.column + 1) : 0},
-                   "", {problem.msg});
+                   "", {problem.msg, hint_for(problem.msg, line_of(source.text, mark.line + 1))});
       return Tree();
     }
   }
@@ -267,7 +322,7 @@ Tree read_tree(const Source& source, std::uint32_t file, std::size_t& nodes_left
                  {std::to_string(base::limits::registry_unfinished_bytes_max)});
     return Tree();
   }
-  return tree;
+  return builder.check_last_quote(source.text) ? std::move(tree) : Tree();
 }
 
 }  // namespace turnpike::registry

@@ -154,7 +154,7 @@ TEST_F(ConfigTest, PublicUrlIsWithoutAFinalSlashAndEmptyUnlessGiven) {
             "https://api.example.com");
   for (const char* wrong : {"api.example.com", "ftp://api.example.com", "https://", "https://a b",
                             "https://me@api.example.com", "https://a.example?x", "https://a#b",
-                            "https://example.com/api", "https://a//"}) {
+                            "https://example.com/api"}) {
     const auto problems = problems_of("hosts: {api: {base_url: \"" + std::string(wrong) + "\"}}");
     ASSERT_EQ(problems.size(), 1u) << wrong;
     EXPECT_NE(problems[0].find("hosts.api.base_url"), std::string::npos) << problems[0];

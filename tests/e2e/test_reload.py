@@ -114,6 +114,84 @@ class Reload(unittest.TestCase):
         self.assertEqual(list(statuses), [200], statuses)
         self.assertEqual(self.generation()["payload_hash"], first["payload_hash"])
 
+    ACME = """provider: {key: acme, name: Acme weather}
+prices: {acme.standard: {version: 1, credit_cost: 3}}
+upstreams:
+  acme-api:
+    plugin: http
+    settings:
+      base_url: https://api.acme.example/v2
+      prefix: /v1/gateway/acme
+      credential: {header: X-Api-Key, value: {secret: {file: acme.key}}}
+routes:
+  - {path: "/now", price: acme.standard}
+"""
+
+    def write_acme(self, text=ACME):
+        path = self.registry / "providers" / "acme.yaml"
+        path.write_text(text)
+        return path
+
+    def test_check_reports_what_plugins_refuse(self):
+        for wrong, place, message in (
+                ("base_url: api", "7:17: upstreams.acme-api.settings.base_url", "https:// or http"),
+                ("base_ulr: https://api", "7:17: upstreams.acme-api.settings.base_ulr",
+                 "did you mean `base_url`?")):
+            path = self.write_acme(self.ACME.replace("base_url: https://api", wrong))
+            result = self.gateway.run("check", check=False)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(f"{path}:{place}: ", result.stderr)
+            self.assertIn(message, result.stderr)
+        path = self.write_acme(self.ACME.replace("{secret: {file: acme.key}}", "s3cret"))
+        self.assertIn(f"{path}:9:46: upstreams.acme-api.settings.credential.value: ",
+                      self.gateway.run("check", check=False).stderr)
+
+    def test_a_secret_that_is_missing_is_named_and_a_reload_takes_it(self):
+        path = self.write_acme()
+        key = path.with_name("acme.key")
+        sentence = f"{path}:9:46: upstreams.acme-api: the file {key} cannot be read"
+        self.assertIn("note: " + sentence, self.gateway.run("check").stderr)
+        self.gateway.start()
+        result = self.gateway.run("reload")
+        self.assertIn("note: " + sentence, result.stderr)
+        self.assertIn("serving generation", result.stdout)
+        target = "/v1/gateway/acme/now"
+        blocked = self.gateway.get(target, key=self.key)
+        self.assertEqual((blocked.status, blocked.error_code()),
+                         (503, "gateway.upstream_credential"))
+        key.write_text("s3cret\n")
+        self.assertNotIn("note:", self.gateway.run("reload").stderr)
+        detail = self.gateway.get("/v1/capabilities?provider_key=acme").json()
+        self.assertEqual(detail["capabilities"][0]["readiness"], {"status": "ready"})
+        self.gateway.stop()
+        lines = [line for line in self.gateway.log_text().splitlines() if "secret_missing" in line]
+        self.assertEqual(len(lines), 2)  # the start, the first reload
+        self.assertIn(sentence, lines[0])
+        self.assertNotIn("s3cret", self.gateway.log_text())
+
+    def test_a_folder_that_is_empty_takes_nothing_out_of_service(self):
+        self.gateway.start()
+        before = self.generation()
+        self.registry.rename(self.registry.with_name("elsewhere"))
+        for make in (lambda: None, self.registry.mkdir):
+            make()
+            self.assertEqual(self.gateway.run("reload", check=False).returncode, 1)
+        self.assertEqual(self.generation(), before)
+
+    def test_a_price_that_changed_under_its_version_is_refused_by_name(self):
+        self.write_acme()
+        self.gateway.start()
+        path = self.write_acme(self.ACME.replace("credit_cost: 3", "credit_cost: 4"))
+        refusal = self.gateway.run("reload", check=False).stderr
+        self.assertIn(f"{path}:2:25: prices.acme.standard: version 1 of price acme.standard is "
+                      "installed with another definition", refusal)
+        self.assertEqual(self.gateway.run("check", check=False).stderr.splitlines()[0],
+                         refusal.splitlines()[0])
+        self.write_acme(self.ACME.replace("version: 1, credit_cost: 3", "version: 2, credit_cost: 4"))
+        self.assertEqual(self.gateway.run("reload").returncode, 0)
+        self.write_acme()  # back to what was installed
+        self.assertEqual(self.gateway.run("reload").returncode, 0)
+
     def test_check_reports_every_problem_at_once(self):
         directory = pathlib.Path(self.registry)
         (directory / "providers" / "broken.yaml").write_text(

@@ -188,6 +188,7 @@ TEST_F(ReadSources, TakesYamlFilesBelowTheDirectoryByName) {
   write("deep/er/a.yaml", "a");
   write("README.md", "no");
   write(".hidden.yaml", "no");
+  write("..2026_11_22/b.yaml", "no");
   const auto sources = read_sources(directory.string());
   ASSERT_TRUE(sources.ok());
   ASSERT_EQ(sources->size(), 2u);
@@ -203,6 +204,20 @@ TEST_F(ReadSources, SaysWhatItCannotRead) {
   const auto large = read_sources(directory.string());
   ASSERT_FALSE(large.ok());
   EXPECT_EQ(large.error()[0].rule, "file_too_large");
+}
+
+// An unmounted or misnamed folder would otherwise be a program without a route.
+TEST_F(ReadSources, RefusesFoldersWithoutAYamlFile) {
+  const auto empty = read_sources(directory.string());
+  ASSERT_FALSE(empty.ok());
+  EXPECT_EQ(empty.error()[0].text(),
+            directory.string() +
+                ": no *.yaml file is below this folder; is `registry.path` the right one?");
+  write("acme.yml", "prices: {}");
+  const auto misnamed = read_sources(directory.string());
+  ASSERT_FALSE(misnamed.ok());
+  EXPECT_EQ(misnamed.error()[0].text(),
+            (directory / "acme.yml").string() + ": only *.yaml files are read: rename it");
 }
 
 TEST_F(ReadSources, BoundsTheBytesOfAllFiles) {

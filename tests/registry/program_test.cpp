@@ -258,12 +258,13 @@ TEST(Facts, HoldDefinitionsFast) {
     const char* with;
     const char* key;
   };
-  for (const Case& altered : {Case{"credit_cost: 7", "credit_cost: 8", "price:standard@2"},
-                              Case{"amount: \"1000\"", "amount: \"1001\"", "price:standard@2"},
-                              Case{"retries: 3", "retries: 4", "upstream:main@1"},
-                              Case{"name: \"T\\u00e9st\"", "name: Test", "provider:t@3"},
-                              Case{"range: 1..50", "range: 1..51", "route:"},
-                              Case{"/things/{name}", "/things/{title}", "route:"}}) {
+  for (const Case& altered :
+       {Case{"credit_cost: 7", "credit_cost: 8", "version 2 of price standard"},
+        Case{"amount: \"1000\"", "amount: \"1001\"", "version 2 of price standard"},
+        Case{"retries: 3", "retries: 4", "revision 1 of upstream main"},
+        Case{"name: \"T\\u00e9st\"", "name: Test", "revision 3 of provider t"},
+        Case{"range: 1..50", "range: 1..51", "revision 4 of route /"},
+        Case{"/things/{name}", "/things/{title}", "revision 4 of route /"}}) {
     const Compiled result = compiled(replaced(rich, altered.what, altered.with), facts);
     ASSERT_FALSE(result.ok()) << altered.with;
     EXPECT_EQ(result.error().size(), 1u);

@@ -1,4 +1,4 @@
-#include "app/lane_check.h"
+#include "app/binding_check.h"
 
 #include <string>
 #include <utility>
@@ -56,8 +56,8 @@ class NoHttp final : public Http {
 
 }  // namespace
 
-std::vector<registry::Problem> check_lanes(const Config& config,
-                                           std::shared_ptr<const registry::Program> program) {
+exchange::Checked check_binding(const Config& config,
+                                std::shared_ptr<const registry::Program> program) {
   base::SystemClock clock;
   base::SystemRandom random;
   const auto log = base::make_stderr_log(clock, Severity::error);
@@ -75,10 +75,14 @@ std::vector<registry::Problem> check_lanes(const Config& config,
   const std::string directory = plugin_directory(config);
   const auto catalog = plugin::Catalog::load(
       {.directory = directory, .pinned_sha256 = config.plugins_sha256}, resources);
-  if (!catalog.ok()) return refusals(catalog.error());
+  if (!catalog.ok()) return {refusals(catalog.error()), {}};
+  std::vector<exchange::ProviderSlot> providers;
   std::vector<exchange::LaneSlot> lanes;
   std::vector<registry::Problem> problems;
   for (const auto& loaded : catalog->plugins()) {
+    if (loaded->provider() != nullptr) {
+      providers.push_back({loaded->info().name, loaded->provider(), &loaded->host()});
+    }
     if (loaded->lane() == nullptr) continue;
     const auto settings = config.lanes.find(loaded->info().name);
     lanes.push_back({loaded->lane(), &loaded->host(),
@@ -95,13 +99,14 @@ std::vector<registry::Problem> check_lanes(const Config& config,
   const std::string origin = config.api.base_url.empty() ? "http://localhost" : config.api.base_url;
   exchange::BindInput input;
   input.installed.program = std::move(program);
+  input.providers = providers;
   input.lanes = lanes;
   input.secrets = &secrets;
   input.public_origin = origin;
   input.data_dir = config.data_dir;
-  const auto refused = exchange::check_lanes(input);
-  problems.insert(problems.end(), refused.begin(), refused.end());
-  return problems;
+  exchange::Checked checked = exchange::check_binding(input);
+  checked.problems.insert(checked.problems.begin(), problems.begin(), problems.end());
+  return checked;
 }
 
 }  // namespace turnpike::app
