@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <ctime>
 
@@ -22,6 +23,7 @@ std::int64_t SystemClock::monotonic_ns() const noexcept {
 void SystemRandom::fill(std::span<std::uint8_t> out) noexcept {
   while (!out.empty()) {
     const ssize_t got = getrandom(out.data(), out.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
     if (got < 0) std::abort();
     out = out.subspan(static_cast<std::size_t>(got));
   }
