@@ -142,7 +142,18 @@ struct CachedAuthenticator::Machine {
                                                                 runtime::Deadline deadline);
   void keep(const crypto::Sha256& digest, const std::optional<KeyRecord>& record,
             const std::shared_ptr<const Principal>& principal, std::uint64_t seen);
-  void write_uses();
+
+  // Does `work` every `pause_ms` until the end.
+  template <class F>
+  void repeat(std::int64_t pause_ms, F&& work) {
+    const auto pause = std::chrono::milliseconds(pause_ms);
+    std::unique_lock lock(stop_mutex);
+    while (!stop_wanted.wait_for(lock, pause, [this] { return is_stopping; })) {
+      lock.unlock();
+      work();
+      lock.lock();
+    }
+  }
 
   KeyStore& store;
   const AuthenticatorSettings settings;
@@ -153,33 +164,28 @@ struct CachedAuthenticator::Machine {
   std::atomic<std::int64_t> believed_until_ns{0};
   std::mutex uses_mutex;                               // taken under a slot's
   std::unordered_map<std::string, std::int64_t> uses;  // when keys were used; not written yet
-  std::mutex beat_mutex;                               // guards the next two
+  std::mutex beat_mutex;                               // guards the next
   std::int64_t last_change = -1;
-  std::int64_t uses_written_ns = 0;
   std::mutex stop_mutex;
   std::condition_variable stop_wanted;
   bool is_stopping = false;
-  std::thread thread;
+  std::thread heart;
+  std::thread recorder;
 };
 
 CachedAuthenticator::CachedAuthenticator(KeyStore& store, const AuthenticatorSettings& settings,
                                          Sources sources)
     : machine_(std::make_unique<Machine>(store, settings, sources)) {
-  machine_->uses_written_ns = sources.clock.monotonic_ns();
   beat();
-  if (settings.heartbeat_ms > 0) {
-    machine_->thread = std::thread([this] {
-      base::name_this_thread("key-heartbeat");
-      std::unique_lock lock(machine_->stop_mutex);
-      const auto pause = std::chrono::milliseconds(machine_->settings.heartbeat_ms);
-      while (
-          !machine_->stop_wanted.wait_for(lock, pause, [this] { return machine_->is_stopping; })) {
-        lock.unlock();
-        beat();
-        lock.lock();
-      }
-    });
-  }
+  if (settings.heartbeat_ms == 0) return;
+  machine_->heart = std::thread([this] {
+    base::name_this_thread("key-heartbeat");
+    machine_->repeat(machine_->settings.heartbeat_ms, [this] { beat(); });
+  });
+  machine_->recorder = std::thread([this] {
+    base::name_this_thread("key-uses");
+    machine_->repeat(machine_->settings.record_uses_ms, [this] { record_uses(); });
+  });
 }
 
 CachedAuthenticator::~CachedAuthenticator() {
@@ -188,8 +194,10 @@ CachedAuthenticator::~CachedAuthenticator() {
     machine_->is_stopping = true;
   }
   machine_->stop_wanted.notify_all();
-  if (machine_->thread.joinable()) machine_->thread.join();
-  machine_->write_uses();
+  for (std::thread* thread : {&machine_->heart, &machine_->recorder}) {
+    if (thread->joinable()) thread->join();
+  }
+  record_uses();
 }
 
 Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::authenticate(
@@ -272,36 +280,33 @@ bool CachedAuthenticator::beat() {
   if (!machine.catch_up()) return false;
   machine.believed_until_ns.store(began_ns + machine.settings.believed_ms * ns_per_ms,
                                   std::memory_order_release);
-  if (began_ns - machine.uses_written_ns >= machine.settings.record_uses_ms * ns_per_ms) {
-    machine.uses_written_ns = began_ns;
-    machine.write_uses();
-  }
   return true;
 }
 
-void CachedAuthenticator::Machine::write_uses() {
-  const std::int64_t now_ms = sources.clock.now_ms();
-  for (Slot& slot : slots) {
+void CachedAuthenticator::record_uses() {
+  Machine& machine = *machine_;
+  const std::int64_t now_ms = machine.sources.clock.now_ms();
+  for (Slot& slot : machine.slots) {
     const std::lock_guard lock(slot.mutex);
-    const std::lock_guard uses_lock(uses_mutex);
+    const std::lock_guard uses_lock(machine.uses_mutex);
     for (auto& [digest, entry] : slot.known) {
-      if (std::exchange(entry.used, false)) uses[std::string(entry.key_id())] = now_ms;
+      if (std::exchange(entry.used, false)) machine.uses[std::string(entry.key_id())] = now_ms;
     }
   }
   std::vector<KeyUse> taken;
   {
-    const std::lock_guard lock(uses_mutex);
-    for (const auto& [key_id, at_ms] : uses) taken.push_back({key_id, at_ms});
+    const std::lock_guard lock(machine.uses_mutex);
+    for (const auto& [key_id, at_ms] : machine.uses) taken.push_back({key_id, at_ms});
   }
   if (taken.empty()) return;
-  if (!store.record_uses(taken)) {
-    sources.log.write(Severity::warning, "key_uses_not_recorded");
+  if (!machine.store.record_uses(taken)) {
+    machine.sources.log.write(Severity::warning, "key_uses_not_recorded");
     return;  // they wait for the next time
   }
-  const std::lock_guard lock(uses_mutex);
+  const std::lock_guard lock(machine.uses_mutex);
   for (const KeyUse& use : taken) {
-    const auto found = uses.find(use.key_id);
-    if (found != uses.end() && found->second == use.at_ms) uses.erase(found);
+    const auto found = machine.uses.find(use.key_id);
+    if (found != machine.uses.end() && found->second == use.at_ms) machine.uses.erase(found);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "storage/stores.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/ids.h"
 #include "storage/leases.h"
@@ -47,8 +48,17 @@ constexpr Query select_changes{
     " ORDER BY sequence LIMIT 1000",
     "itt"};
 constexpr Query select_last_change{"SELECT value FROM counter WHERE name = 'identity_change'", "i"};
-constexpr Query record_use{
-    "UPDATE api_key SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1"};
+// The uses in one parameter, as an array of arrays. Rows are locked in one order by all nodes, so
+// their transactions cannot wait for each other in a ring.
+constexpr Query record_uses_sqlite{
+    "UPDATE api_key SET last_used_at = j.value ->> 1 FROM json_each($1) AS j"
+    " WHERE api_key.id = j.value ->> 0 AND api_key.last_used_at < j.value ->> 1"};
+constexpr Query record_uses_postgres{
+    "UPDATE api_key SET last_used_at = used.at FROM (SELECT k.id, (j.value ->> 1)::bigint AS at"
+    " FROM json_array_elements($1::json) AS j JOIN api_key k ON k.id = j.value ->> 0"
+    " WHERE k.last_used_at < (j.value ->> 1)::bigint ORDER BY k.id FOR UPDATE OF k) AS used"
+    " WHERE api_key.id = used.id AND api_key.last_used_at < used.at"};
+constexpr std::size_t uses_at_once = 1'000;  // settlements wait for a longer transaction of SQLite
 #undef KEY_COLUMNS
 
 std::optional<std::int64_t> number_or_none(std::int64_t number) {
@@ -202,18 +212,18 @@ class SqlKeyStore final : public identity::KeyStore {
 
   Result<Unit, base::Error> record_uses(std::span<const identity::KeyUse> uses) override {
     return answered<Unit>(context_, ErrorCode::auth_unavailable, "record key uses", [&] {
-      if (uses.empty()) return Unit{};
-      // One order of rows for all nodes, so their transactions cannot wait for each other in a
-      // ring.
-      std::vector<identity::KeyUse> sorted(uses.begin(), uses.end());
-      std::sort(sorted.begin(), sorted.end(),
-                [](const auto& left, const auto& right) { return left.key_id < right.key_id; });
-      return context_.database.write([&](Transaction& transaction) {
-        for (const identity::KeyUse& use : sorted) {
-          transaction.run(record_use, {use.at_ms, use.key_id});
-        }
-        return Unit{};
-      });
+      const bool is_sqlite = context_.database.engine() == Engine::sqlite;
+      while (!uses.empty()) {
+        const auto some = uses.first(std::min(uses.size(), uses_at_once));
+        uses = uses.subspan(some.size());
+        nlohmann::json values = nlohmann::json::array();
+        for (const identity::KeyUse& use : some) values.push_back({use.key_id, use.at_ms});
+        context_.database.write([&](Transaction& transaction) {
+          transaction.run(is_sqlite ? record_uses_sqlite : record_uses_postgres, {values.dump()});
+          return Unit{};
+        });
+      }
+      return Unit{};
     });
   }
 

@@ -1,4 +1,6 @@
 // Conformance of AccountStore and KeyStore.
+#include <algorithm>
+#include <set>
 #include <thread>
 
 #include "base/log.h"
@@ -277,6 +279,24 @@ TEST_P(IdentityStore, UsesMoveForwardOnly) {
   ASSERT_TRUE(node_->keys().record_uses(later).ok());
   ASSERT_TRUE(node_->keys().record_uses(earlier).ok());
   EXPECT_EQ(keys.list(account)->front().last_used_at_ms, 2'000);
+}
+
+TEST_P(IdentityStore, UsesOfManyKeysAreRecorded) {
+  const std::string account = account_with(0);
+  ApiKeys keys(node_->keys(), Environment::development, store_->random);
+  std::vector<KeyUse> uses;
+  for (int at = 0; at < 20; ++at) uses.push_back({keys.create(account, "ci")->key.id, 1'000 + at});
+  // More than go into one transaction, most of them of keys that are gone.
+  for (int at = 0; at < 2'500; ++at) uses.push_back({"key_gone_" + std::to_string(at), 1});
+  std::reverse(uses.begin(), uses.begin() + 15);
+  std::rotate(uses.begin(), uses.begin() + 10, uses.end());
+  ASSERT_TRUE(node_->keys().record_uses(uses).ok());
+  std::set<std::int64_t> recorded;
+  const auto all = keys.list(account);
+  for (const ApiKey& key : *all) recorded.insert(key.last_used_at_ms.value_or(0));
+  EXPECT_EQ(recorded.size(), 20u);
+  EXPECT_EQ(*recorded.begin(), 1'000);
+  EXPECT_EQ(*recorded.rbegin(), 1'019);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "identity/accounts.h"
 #include "identity/token.h"
+#include "runtime/wait.h"
 #include "support/stores.h"
 
 namespace turnpike::identity {
@@ -22,6 +23,7 @@ class WatchedKeys final : public KeyStore {
   std::atomic<bool> unreachable = false;
   std::atomic<bool> unwritable = false;
   std::function<void()> after_find;  // between the look-up and its answer
+  std::function<void()> before_record_uses;
 
   Result<ApiKey, base::Error> add(const NewKey& key) override { return real_.add(key); }
   Result<std::optional<KeyRecord>, base::Error> find(const crypto::Sha256& digest) override {
@@ -55,6 +57,7 @@ class WatchedKeys final : public KeyStore {
   }
   Result<Unit, base::Error> record_uses(std::span<const KeyUse> uses) override {
     if (unwritable) return base::Error{ErrorCode::auth_unavailable, "down"};
+    if (before_record_uses) before_record_uses();
     return real_.record_uses(uses);
   }
 
@@ -256,8 +259,7 @@ TEST_F(CachedAuthenticatorTest, KnownKeysAreBounded) {
 TEST_F(CachedAuthenticatorTest, LastUseIsWrittenLazily) {
   ASSERT_TRUE(authenticate(token_).ok());
   EXPECT_FALSE(keys_.list(account_)->front().last_used_at_ms.has_value());
-  store_.clock.move_ms(settings_.record_uses_ms);
-  ASSERT_TRUE(authenticator_->beat());
+  authenticator_->record_uses();
   EXPECT_EQ(keys_.list(account_)->front().last_used_at_ms, store_.clock.now_ms());
 }
 
@@ -272,22 +274,42 @@ TEST_F(CachedAuthenticatorTest, LastUseOfARevokedKeyIsWritten) {
   ASSERT_TRUE(other_->keys().revoke(key_).ok());
   ASSERT_TRUE(authenticator_->beat());
   const std::int64_t dropped_ms = store_.clock.now_ms();
-  store_.clock.move_ms(settings_.record_uses_ms);
-  ASSERT_TRUE(authenticator_->beat());
+  store_.clock.move_ms(5'000);
+  authenticator_->record_uses();
   EXPECT_EQ(keys_.list(account_)->front().last_used_at_ms, dropped_ms);
 }
 
 TEST_F(CachedAuthenticatorTest, LastUseThatCouldNotBeWrittenIsWrittenLater) {
   ASSERT_TRUE(authenticate(token_).ok());
-  store_.clock.move_ms(settings_.record_uses_ms);
   const std::int64_t noted_ms = store_.clock.now_ms();
   watched_.unwritable = true;
-  ASSERT_TRUE(authenticator_->beat());
+  authenticator_->record_uses();
   EXPECT_FALSE(keys_.list(account_)->front().last_used_at_ms.has_value());
   watched_.unwritable = false;
-  store_.clock.move_ms(settings_.record_uses_ms);
-  ASSERT_TRUE(authenticator_->beat());
+  store_.clock.move_ms(5'000);
+  authenticator_->record_uses();
   EXPECT_EQ(keys_.list(account_)->front().last_used_at_ms, noted_ms);
+}
+
+// As when somebody has locked the rows of keys for long.
+TEST_F(CachedAuthenticatorTest, AHeartbeatDoesNotWaitUntilUsesAreRecorded) {
+  settings_.heartbeat_ms = settings_.record_uses_ms = 1;
+  runtime::Event entered, released;
+  watched_.before_record_uses = [&] {
+    entered.set();
+    released.wait(runtime::Deadline::after_ms(60'000));
+  };
+  authenticator_ = std::make_unique<CachedAuthenticator>(
+      watched_, settings_, CachedAuthenticator::Sources{store_.clock, *log_, pool_});
+  ASSERT_TRUE(authenticate(token_).ok());
+  ASSERT_EQ(entered.wait(runtime::Deadline::after_ms(60'000)), runtime::Wake::ready);
+  ASSERT_TRUE(authenticate(token_).ok());
+  ASSERT_TRUE(other_->keys().revoke(key_).ok());
+  const auto until = runtime::Deadline::after_ms(30'000);
+  while (authenticate(token_).ok() && !until.passed()) std::this_thread::yield();
+  EXPECT_FALSE(until.passed());
+  released.set();
+  authenticator_.reset();
 }
 
 TEST_F(CachedAuthenticatorTest, ManyThreadsAndRevocationsDoNotCollide) {
