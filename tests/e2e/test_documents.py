@@ -7,7 +7,8 @@ from gateway import GOVDATA_IMPORT, Gateway
 
 # Of the protocol, not of one operation.
 HTTP_FIELDS = {"cache-control", "connection", "content-length", "content-type", "date", "vary",
-               "access-control-allow-origin", "access-control-expose-headers", "allow"}
+               "access-control-allow-origin", "access-control-expose-headers", "allow",
+               "content-security-policy", "referrer-policy", "x-content-type-options"}
 BAD_KEY = "turnpike_sk_v1_dev_" + "0" * 49
 
 

@@ -60,7 +60,7 @@ class MemorySource final : public ByteSource {
 std::unique_ptr<ByteSource> open_file(const std::string& path) {
   if (path == "-") return std::make_unique<FileSource>(stdin, false);
   std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) throw ImportError("cannot open the input: " + std::string(strerror(errno)));
+  if (file == nullptr) throw ImportError("cannot open " + path + ": " + strerror(errno));
   return std::make_unique<FileSource>(file, true);
 }
 

@@ -114,7 +114,11 @@ class RecordSax final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception& problem) override {
-    problem_ = "no JSON at byte " + std::to_string(position) + ": " + problem.what();
+    // "[json.exception...] parse error at line 1, column 1: " and then what it is about.
+    const std::string_view text = problem.what();
+    const std::size_t colon = text.find(": ");
+    problem_ = "no JSON at byte " + std::to_string(position) + ": ";
+    problem_ += colon == text.npos ? text : text.substr(colon + 2);
     return false;
   }
   [[nodiscard]] const std::string& problem() const { return problem_; }

@@ -20,6 +20,7 @@ constexpr int exit_done = 0;
 constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
 constexpr std::size_t rejections_kept = 1000;
+constexpr const char* formats = "snapshot-graphql, governor-logs, discourse and sample";
 
 struct Arguments {
   std::string format, input, database, as_of, now, sample_directory;
@@ -29,9 +30,7 @@ struct Arguments {
 
 void declare(CLI::App& app, Arguments& arguments) {
   ImportOptions& options = arguments.options;
-  app.add_option("format", arguments.format,
-                 "snapshot-graphql, governor-logs, discourse, or sample")
-      ->required();
+  app.add_option("format", arguments.format, formats)->required();
   app.add_option("input", arguments.input, "the file, or - for standard input; may be gzipped");
   app.add_option("--database", arguments.database, "the store; made when missing")->required();
   app.add_option("--dao", options.dao.dao_id, "id of the DAO the records belong to");
@@ -167,8 +166,10 @@ int import_sample(const Arguments& arguments, Database& database) {
 int import_file(Arguments& arguments, Database& database) {
   const auto format = format_of(arguments.format);
   if (!format || arguments.input.empty()) {
-    std::fprintf(stderr, "govdata-import: %s\n",
-                 format ? "no input file (- for standard input)" : "no such format");
+    const std::string problem =
+        format ? "no input file is named; - is standard input"
+               : "no format is named \"" + arguments.format + "\": there are " + formats;
+    std::fprintf(stderr, "govdata-import: %s\n", problem.c_str());
     return exit_usage;
   }
   arguments.options.format = *format;
@@ -200,6 +201,14 @@ int import_file(Arguments& arguments, Database& database) {
   return summary.status == "failed" ? exit_failed : exit_done;
 }
 
+auto open_store(const std::string& path) {
+  try {
+    return open_for_import(path);
+  } catch (const std::exception& error) {
+    throw ImportError(path + ": " + error.what());
+  }
+}
+
 int run(int count, char** values) {
   CLI::App app{"Brings saved governance data into the govdata provider's store."};
   Arguments arguments;
@@ -227,7 +236,7 @@ int run(int count, char** values) {
   }
   // A dry run must not leave a file behind where there was none.
   const bool in_memory = arguments.options.dry_run && !std::filesystem::exists(arguments.database);
-  const auto database = open_for_import(in_memory ? ":memory:" : arguments.database);
+  const auto database = open_store(in_memory ? ":memory:" : arguments.database);
   return arguments.format == "sample" ? import_sample(arguments, *database)
                                       : import_file(arguments, *database);
 }
