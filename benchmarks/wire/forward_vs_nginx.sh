@@ -22,7 +22,10 @@ cleanup() {
 trap cleanup EXIT
 
 free_port() {
-  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+  python3 -c 'import socket
+bound = socket.socket()
+bound.bind(("127.0.0.1", 0))
+print(bound.getsockname()[1])'
 }
 body=$(printf '{"data":"%01010d"}' 0 | tr 0 x)
 
@@ -55,7 +58,11 @@ start_nginx upstream 1 "server {
     listen 127.0.0.1:$upstream reuseport backlog=4096;
     location / { default_type application/json; return 200 '$body'; }
   }"
-start_nginx proxy 2 "upstream origin { server 127.0.0.1:$upstream; keepalive 512; keepalive_requests 100000000; }
+start_nginx proxy 2 "upstream origin {
+    server 127.0.0.1:$upstream;
+    keepalive 512;
+    keepalive_requests 100000000;
+  }
   server {
     listen 127.0.0.1:$proxy reuseport backlog=4096;
     location /fixed { default_type application/json; return 200 '$body'; }

@@ -4,10 +4,10 @@
 #     a static library of every *.cpp in the calling folder. LINKS are seen by users of the layer,
 #     PRIVATE_LINKS are the third-party libraries that are quarantined in it.
 #   turnpike_test(registry LINKS Turnpike::registry)
-#     one GoogleTest binary `registry_test` of every *_test.cpp in the calling folder. LABELS sanitize:
-#     it reads untrusted bytes, so `./dev test` runs it under ASan and UBSan too; LABELS threads: it
-#     is concurrent, so it runs under TSan too (those that THREADS_FILTER names, where given: TSan slows
-#     some too much, and follows no fork).
+#     one GoogleTest binary `registry_test` of every *_test.cpp in the calling folder. LABELS
+#     sanitize: it reads untrusted bytes, so `./dev test` runs it under ASan and UBSan too; LABELS
+#     threads: it is concurrent, so it runs under TSan too (those that THREADS_FILTER names, where
+#     given: TSan slows some too much, and follows no fork).
 #   turnpike_benchmark(match LINKS Turnpike::registry)
 #     one Google Benchmark binary `match_bench` of match_bench.cpp in the calling folder.
 
@@ -91,9 +91,9 @@ function(turnpike_test name)
   endif()
 endfunction()
 
-# turnpike_fuzz(http_head LINKS Turnpike::wire): http_head_fuzz.cpp with LLVMFuzzerTestOneInput, seeds
-# in http_head_seeds/. In a normal build a driver feeds it the seeds, as a test; with TURNPIKE_FUZZ
-# (clang) it is a libFuzzer binary for `./dev fuzz`.
+# turnpike_fuzz(http_head LINKS Turnpike::wire): http_head_fuzz.cpp with LLVMFuzzerTestOneInput,
+# seeds in http_head_seeds/. In a normal build a driver feeds it the seeds, as a test; with
+# TURNPIKE_FUZZ (clang) it is a libFuzzer binary for `./dev fuzz`.
 function(turnpike_fuzz name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name}_fuzz ${CMAKE_CURRENT_SOURCE_DIR}/${name}_fuzz.cpp ${ARG_SOURCES})

@@ -104,7 +104,7 @@ class Redis:
     """A throw-away Redis on a free port, without a file."""
 
     def __init__(self):
-        # Bound by both, which is allowed where neither listens yet, so that nobody else is given it.
+        # Bound by both, which is allowed where neither listens yet: nobody else is given it.
         self.reserved = socket.socket()
         self.reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.reserved.bind(("127.0.0.1", 0))
@@ -123,6 +123,20 @@ class Redis:
         self.process.wait()
         self.process.stdout.close()
         self.reserved.close()
+
+
+def new_directory(test):
+    """Gone with the test, or with the last one of a class."""
+    directory = tempfile.TemporaryDirectory(prefix="turnpike-test-")
+    (test.addClassCleanup if isinstance(test, type) else test.addCleanup)(directory.cleanup)
+    return pathlib.Path(directory.name)
+
+
+def new_registry(test, text):
+    """The directory of a registry that is one file."""
+    directory = new_directory(test)
+    (directory / "test.yaml").write_text(text)
+    return directory
 
 
 class Gateway:
@@ -210,6 +224,11 @@ class Gateway:
             self.run_json("grant", "--account", account, "--credits", str(credits))
         return account, self.run_json("key", "create", "--account", account, "--name",
                                       "e2e")["secret"]
+
+    def balance(self, account, key):
+        reply = self.get(f"/v1/billing-accounts/{account}/credit-balance", key=key)
+        assert reply.status == 200, reply.body
+        return int(reply.json()["creditBalance"])
 
     def call(self, method, target, *, key=None, headers=(), body=None, host="api", timeout=60):
         """One request on a connection of its own; header names may repeat."""

@@ -1,11 +1,9 @@
-"""MCP by hand, in either era: one JSON-RPC message in one POST, and nothing that a client would mend."""
+"""MCP by hand, in either era: one JSON-RPC message in one POST, as no client would mend it."""
 
 import json
-import pathlib
-import tempfile
 import unittest
 
-from gateway import Gateway
+from gateway import Gateway, new_registry
 from upstream import Upstream
 
 LEGACY = "2025-11-25"
@@ -74,14 +72,11 @@ class WithTools(unittest.TestCase):
         cls.addClassCleanup(cls.upstream.close)
 
     def setUp(self):
-        registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
-        self.addCleanup(registry.cleanup)
-        self.registry = pathlib.Path(registry.name)
+        self.registry = new_registry(
+            self, self.registry_yaml.format(address=self.upstream.address))
         (self.registry / "tools").mkdir()
-        (self.registry / "test.yaml").write_text(
-            self.registry_yaml.format(address=self.upstream.address))
         (self.registry / "tools" / "test.yaml").write_text(self.tools_yaml)
-        self.gateway = Gateway(registry=registry.name, settings=[*self.settings])
+        self.gateway = Gateway(registry=self.registry, settings=[*self.settings])
         self.addCleanup(self.gateway.close)
         self.account, self.key = self.gateway.new_key()
         self.gateway.start()
@@ -90,8 +85,7 @@ class WithTools(unittest.TestCase):
         self.granted = self.balance()
 
     def balance(self):
-        return int(self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
-                                    key=self.key).json()["creditBalance"])
+        return self.gateway.balance(self.account, self.key)
 
     def charged(self):
         return self.granted - self.balance()

@@ -319,7 +319,8 @@ class OnPostgres(Account, unittest.TestCase):
         """The ledger finds out by itself that the books are back, reads or not. A new account's
         call needs a new lease and a batch: once it is paid, no call meets the outage any more."""
         _, key = self.gateway.new_key()
-        self.wait_for(200, BASE + "/meta/pricing", read=lambda path: self.gateway.get(path, key=key))
+        self.wait_for(200, BASE + "/meta/pricing",
+                      read=lambda path: self.gateway.get(path, key=key))
 
     def test_books_out_of_reach_are_503_until_they_are_back(self):
         self.spend(1)

@@ -9,16 +9,14 @@ caller; what is about connections (bodies that break off, callers who leave) is 
 import dataclasses
 import json
 import os
-import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 import urllib.parse
 
 import test_free
 import test_gateway
-from gateway import GOVDATA_IMPORT, Gateway, Postgres
+from gateway import GOVDATA_IMPORT, Gateway, Postgres, new_registry
 from mcp_wire import LEGACY, MODERN, Wire
 from upstream import Upstream, json_of_size
 
@@ -192,7 +190,7 @@ class Account:
         return self.gateway.get(f"/v1/billing-accounts/{self.id}/{what}", key=self.key).json()
 
     def balance(self):
-        return int(self.read("credit-balance")["creditBalance"])
+        return self.gateway.balance(self.id, self.key)
 
     def facts(self):
         """All usage rows by the client's id of the call, without what no two calls share."""
@@ -312,12 +310,9 @@ class BothHosts:
     def make(self, registry, *, credits=0, **options):
         upstream = Upstream()
         self.addCleanup(upstream.close)
-        directory = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
-        self.addCleanup(directory.cleanup)
-        (pathlib.Path(directory.name) / "test.yaml").write_text(
-            registry.format(address=upstream.address))
         os.environ["TEST_UPSTREAM_KEY"] = test_gateway.UPSTREAM_KEY
-        gateway = self.start(registry=directory.name, **options)
+        directory = new_registry(self, registry.format(address=upstream.address))
+        gateway = self.start(registry=directory, **options)
         return gateway, upstream, Account(gateway, credits), Account(gateway, credits)
 
     def start(self, **options):

@@ -4,14 +4,12 @@ import concurrent.futures
 import contextlib
 import json
 import os
-import pathlib
 import sqlite3
 import subprocess
-import tempfile
 import time
 import unittest
 
-from gateway import Gateway, Postgres
+from gateway import Gateway, Postgres, new_registry
 from test_gateway import REGISTRY, TEST, UPSTREAM_KEY
 from upstream import Upstream
 
@@ -24,12 +22,9 @@ class Corrections:
     def setUpClass(cls):
         cls.upstream = Upstream()
         cls.addClassCleanup(cls.upstream.close)
-        cls.registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
-        cls.addClassCleanup(cls.registry.cleanup)
-        (pathlib.Path(cls.registry.name) / "test.yaml").write_text(
-            REGISTRY.format(address=cls.upstream.address))
+        cls.registry = new_registry(cls, REGISTRY.format(address=cls.upstream.address))
         os.environ["TEST_UPSTREAM_KEY"] = UPSTREAM_KEY
-        cls.gateway = Gateway(registry=cls.registry.name, postgres_url=cls.postgres_url())
+        cls.gateway = Gateway(registry=cls.registry, postgres_url=cls.postgres_url())
         cls.addClassCleanup(cls.gateway.close)
         cls.account, cls.key = cls.gateway.new_key(credits=1_000)
         cls.gateway.start()
@@ -45,8 +40,7 @@ class Corrections:
                                      "usage.correct")
 
     def balance(self):
-        return int(self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
-                                    key=self.key).json()["creditBalance"])
+        return self.gateway.balance(self.account, self.key)
 
     def correct(self, message, key, token, host="operator", **body):
         return self.gateway.call(

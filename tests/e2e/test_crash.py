@@ -8,14 +8,12 @@ TURNPIKE_UPDATE=1 writes it instead.
 import collections
 import http.client
 import os
-import pathlib
 import re
-import tempfile
 import time
 import unittest
 
 import gateway as gateway_module
-from gateway import BUILD, ROOT, Gateway, Postgres
+from gateway import BUILD, ROOT, Gateway, Postgres, new_directory, new_registry
 from test_replay import REGISTRY, TEST
 from upstream import Upstream
 
@@ -52,16 +50,18 @@ INTRODUCTION = """\
 
 A gateway is one process; this is what remains when it dies at any point of a call that is paid in
 Credits, on SQLite and on PostgreSQL alike. `tests/e2e/test_crash.py` kills a real gateway at every
-point of `base/crash_points.h` that such a call comes by, starts it again on the same data, and writes
-this table; it fails when the table is not this one. Payments per call: `plugins/x402/CRASHES.md`.
+point of `base/crash_points.h` that such a call comes by, starts it again on the same data, and
+writes this table; it fails when the table is not this one. Payments per call:
+`plugins/x402/CRASHES.md`.
 
 - **Caller saw**: nothing, a part (a broken connection, which no client takes for a reply), or all.
 - **Charged**: Credits that the call has cost once the gateway is up again.
-- **Repeat**: what the same request under the same key gets then, and **in all** what both have cost.
+- **Repeat**: what the same request under the same key gets then, and **in all** what both have
+  cost.
 
-In every row: a caller who saw all of a successful reply was charged, call and repeat under a key were
-charged once at most, and what was charged can be had again under its key, up to the 1 MiB of a reply
-that is stored. Without a key, what a broken call was charged is in the account's usage.
+In every row: a caller who saw all of a successful reply was charged, call and repeat under a key
+were charged once at most, and what was charged can be had again under its key, up to the 1 MiB of a
+reply that is stored. Without a key, what a broken call was charged is in the account's usage.
 """
 
 
@@ -105,13 +105,9 @@ class Crashes:
         self.test = test
         upstream = Upstream()
         test.addCleanup(upstream.close)
-        directory = tempfile.TemporaryDirectory(prefix="turnpike-crash-")
-        test.addCleanup(directory.cleanup)
-        self.at = pathlib.Path(directory.name) / "at"
-        self.log = pathlib.Path(directory.name) / "log"
-        registry = pathlib.Path(directory.name) / "registry"
-        registry.mkdir()
-        (registry / "test.yaml").write_text(REGISTRY.format(address=upstream.address))
+        directory = new_directory(test)
+        self.at, self.log = directory / "at", directory / "log"
+        registry = new_registry(test, REGISTRY.format(address=upstream.address))
         for name, path in (("TURNPIKE_CRASH_AT", self.at), ("TURNPIKE_CRASH_LOG", self.log)):
             os.environ[name] = str(path)
             test.addCleanup(os.environ.pop, name)
@@ -123,8 +119,7 @@ class Crashes:
         self.keys = 0
 
     def balance(self):
-        return int(self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
-                                    key=self.key).json()["creditBalance"])
+        return self.gateway.balance(self.account, self.key)
 
     def restart(self):
         """After which no lease is open: the next call draws one."""

@@ -1,5 +1,5 @@
-"""What a deployment does without shows at /readyz: durability that its operator relaxed, a PostgreSQL
-that waits for no standby, and expiry while the clock is not believed."""
+"""What a deployment does without shows at /readyz: durability that its operator relaxed, a
+PostgreSQL that waits for no standby, and expiry while the clock is not believed."""
 
 import contextlib
 import signal
@@ -88,10 +88,9 @@ class OnPostgres(Durability):
         account, key = self.gateway.new_key()
         with self.standby():
             self.wait_for([])
-            balance = f"/v1/billing-accounts/{account}/credit-balance"
-            self.assertEqual(self.gateway.get(balance, key=key).json()["creditBalance"], "1000")
+            self.assertEqual(self.gateway.balance(account, key), 1000)
             self.gateway.run("grant", "--account", account, "--credits", "1")
-            self.assertEqual(self.gateway.get(balance, key=key).json()["creditBalance"], "1001")
+            self.assertEqual(self.gateway.balance(account, key), 1001)
 
     def test_readyz_says_that_durability_is_relaxed(self):
         self.start("storage.durability=relaxed")

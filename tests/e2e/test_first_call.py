@@ -27,10 +27,7 @@ class FirstCall:
         cls.gateway.close()
 
     def balance(self, account=None, key=None):
-        reply = self.gateway.get(
-            f"/v1/billing-accounts/{account or self.account}/credit-balance", key=key or self.key)
-        self.assertEqual(reply.status, 200, reply.body)
-        return int(reply.json()["creditBalance"])
+        return self.gateway.balance(account or self.account, key or self.key)
 
     def assert_refused(self, reply, status, code):
         self.assertEqual((reply.status, reply.error_code()), (status, code), reply.body)
@@ -44,7 +41,8 @@ class FirstCall:
         activity = self.gateway.get(BASE + "/activity?hours=168", key=self.key).json()
         ref = activity["data"]["items"][0]["itemRef"]
         before = self.balance()
-        paths = ["/meta/pricing", "/daos", "/system/freshness", f"/daos/{dao}/brief?activity_limit=3",
+        paths = ["/meta/pricing", "/daos", "/system/freshness",
+                 f"/daos/{dao}/brief?activity_limit=3",
                  f"/items/{ref['kind']}/{ref['externalId']}", "/activity?hours=168&limit=5",
                  "/proposals/lookup?title=proposal&limit=5"]
         for path in paths:
@@ -136,7 +134,8 @@ class FirstCall:
         self.assertIsNone(context.json()["actor_subject_id"])
         other, _ = self.gateway.new_key()
         for stranger in (other, "no-such-account"):
-            reply = self.gateway.get(f"/v1/billing-accounts/{stranger}/credit-balance", key=self.key)
+            reply = self.gateway.get(f"/v1/billing-accounts/{stranger}/credit-balance",
+                                     key=self.key)
             self.assert_refused(reply, 403, "account.forbidden")
 
     def test_public_documents_agree_with_each_other(self):

@@ -1,18 +1,17 @@
 """The free lane over real sockets, on both databases: what it grants and refuses, what it says
-about it, that it never costs anything, and that neither a restart nor a kill gives anything back."""
+about it, that it never costs anything, and that neither a restart nor a kill gives anything
+back."""
 
 import http.client
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
 import threading
 import unittest
 
-from gateway import BUILD, GOVDATA_IMPORT, ONE_UPSTREAM, Gateway, Postgres, Redis
+from gateway import BUILD, GOVDATA_IMPORT, ONE_UPSTREAM, Gateway, Postgres, Redis, new_registry
 from upstream import Upstream
 
 REGISTRY = ONE_UPSTREAM + """
@@ -89,11 +88,8 @@ class FreeLane:
     def setUpClass(cls):
         cls.upstream = Upstream()
         cls.addClassCleanup(cls.upstream.close)
-        cls.registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
-        cls.addClassCleanup(cls.registry.cleanup)
-        (pathlib.Path(cls.registry.name) / "test.yaml").write_text(
-            REGISTRY.format(address=cls.upstream.address))
-        cls.gateway = Gateway(registry=cls.registry.name, postgres_url=cls.postgres_url())
+        cls.registry = new_registry(cls, REGISTRY.format(address=cls.upstream.address))
+        cls.gateway = Gateway(registry=cls.registry, postgres_url=cls.postgres_url())
         cls.addClassCleanup(cls.gateway.close)
         cls.gateway.run("check")
         cls.gateway.start()
@@ -102,8 +98,7 @@ class FreeLane:
         self.account, self.key = self.gateway.new_key()
 
     def balance(self):
-        return int(self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
-                                    key=self.key).json()["creditBalance"])
+        return self.gateway.balance(self.account, self.key)
 
     def free(self, path, **options):
         return self.gateway.get(TEST + path, key=self.key, **options)
@@ -278,7 +273,7 @@ class FreeLane:
         self.assertEqual(sorted(statuses), [200] * 5 + [429] * 27)
 
     def test_neither_a_restart_nor_a_kill_gives_anything_back(self):
-        gateway = Gateway(registry=self.registry.name, postgres_url=self.postgres_url())
+        gateway = Gateway(registry=self.registry, postgres_url=self.postgres_url())
         self.addCleanup(gateway.close)
         _, key = gateway.new_key()
 
@@ -335,10 +330,7 @@ class ShippedRegistry(unittest.TestCase):
 
 class BrokenPlugin(unittest.TestCase):
     def test_permits_come_back_however_a_plugin_breaks(self):
-        registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
-        self.addCleanup(registry.cleanup)
-        (pathlib.Path(registry.name) / "test.yaml").write_text(BROKEN_PLUGIN)
-        gateway = Gateway(registry=registry.name,
+        gateway = Gateway(registry=new_registry(self, BROKEN_PLUGIN),
                           plugins=BUILD / "tests" / "fixtures" / "plugins" / "good")
         self.addCleanup(gateway.close)
         _, key = gateway.new_key()
@@ -376,11 +368,8 @@ class FreeLaneOfSeveralNodes(unittest.TestCase):
         cls.addClassCleanup(cls.postgres.close)
         cls.upstream = Upstream()
         cls.addClassCleanup(cls.upstream.close)
-        cls.registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
-        cls.addClassCleanup(cls.registry.cleanup)
-        (pathlib.Path(cls.registry.name) / "test.yaml").write_text(REGISTRY.format(
-            address=cls.upstream.address).replace("limit: 5,", "limit: 150,").replace(
-                "concurrency: 5,", "concurrency: 1000,"))
+        cls.registry = new_registry(cls, REGISTRY.format(address=cls.upstream.address).replace(
+            "limit: 5,", "limit: 150,").replace("concurrency: 5,", "concurrency: 1000,"))
 
     def start(self, *settings):
         self.redis = Redis()
@@ -388,7 +377,7 @@ class FreeLaneOfSeveralNodes(unittest.TestCase):
         url = self.postgres.new_database()
         self.nodes = []
         for _ in range(self.NODES):
-            node = Gateway(registry=self.registry.name, postgres_url=url,
+            node = Gateway(registry=self.registry, postgres_url=url,
                            settings=["free.store=redis", *settings,
                                      f"free.redis.url={self.redis.url}"])
             self.addCleanup(node.close)

@@ -3,16 +3,14 @@ what the caller is charged, on both databases."""
 
 import json
 import os
-import pathlib
 import shutil
 import socket
-import tempfile
 import threading
 import time
 import unittest
 import urllib.parse
 
-from gateway import BUILD, Gateway, Postgres
+from gateway import BUILD, Gateway, Postgres, new_directory, new_registry
 from upstream import Upstream, json_of_size
 
 UPSTREAM_KEY = "upstream-secret-7531"
@@ -90,12 +88,9 @@ class GatewaySemantics:
     def setUpClass(cls):
         cls.upstream = Upstream()
         cls.addClassCleanup(cls.upstream.close)
-        cls.registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
-        cls.addClassCleanup(cls.registry.cleanup)
-        (pathlib.Path(cls.registry.name) / "test.yaml").write_text(
-            REGISTRY.format(address=cls.upstream.address))
+        cls.registry = new_registry(cls, REGISTRY.format(address=cls.upstream.address))
         os.environ["TEST_UPSTREAM_KEY"] = UPSTREAM_KEY
-        cls.gateway = Gateway(registry=cls.registry.name, postgres_url=cls.postgres_url(),
+        cls.gateway = Gateway(registry=cls.registry, postgres_url=cls.postgres_url(),
                               settings=["log.level=debug"])
         cls.addClassCleanup(cls.gateway.close)
         cls.gateway.run("check")
@@ -103,8 +98,7 @@ class GatewaySemantics:
         cls.gateway.start()
 
     def balance(self):
-        return int(self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
-                                    key=self.key).json()["creditBalance"])
+        return self.gateway.balance(self.account, self.key)
 
     def call(self, method, path, **options):
         """A call and what it charged."""
@@ -119,7 +113,7 @@ class GatewaySemantics:
                          (status, code, charged), reply[0].body)
         return reply[0].json()["error"]
 
-    # ---- what reaches the upstream ----------------------------------------------------------------
+    # ---- what reaches the upstream ---------------------------------------------------------------
 
     def test_query_bytes_pass_unchanged(self):
         query = "limit=99&limit=x&undeclared=%C3%A9&empty=&flag&a+b=c%20d&q=/?:@!$'()*,;~"
@@ -179,7 +173,7 @@ class GatewaySemantics:
         self.assertNotIn(UPSTREAM_KEY, self.gateway.log_text())
         self.assertNotIn(self.key, self.gateway.log_text())
 
-    # ---- what becomes of its answers ---------------------------------------------------------------
+    # ---- what becomes of its answers -------------------------------------------------------------
 
     def test_uncharged_statuses_are_delivered_unchanged(self):
         for status in (400, 404, 409, 410, 422):
@@ -299,7 +293,7 @@ class GatewaySemantics:
     def pause(seconds):
         threading.Event().wait(seconds)
 
-    # ---- order of refusal, readiness ---------------------------------------------------------------
+    # ---- order of refusal, readiness -------------------------------------------------------------
 
     def test_blocked_unpriced_and_keyless_operations(self):
         error = self.refused(self.call("GET", "/blocked/echo"), 503, "gateway.route_blocked")
@@ -420,27 +414,25 @@ class Drain(unittest.TestCase):
     def test_calls_in_flight_end_whole_while_the_gateway_stops(self):
         upstream = Upstream()
         self.addCleanup(upstream.close)
-        with tempfile.TemporaryDirectory() as registry:
-            (pathlib.Path(registry) / "test.yaml").write_text(
-                REGISTRY.format(address=upstream.address))
-            os.environ["TEST_UPSTREAM_KEY"] = UPSTREAM_KEY
-            gateway = Gateway(registry=registry)
-            self.addCleanup(gateway.close)
-            account, key = gateway.new_key()
-            gateway.start()
-            replies = []
-            callers = [threading.Thread(target=lambda: replies.append(
-                gateway.get(TEST + "/upstream/slow", key=key))) for _ in range(8)]
-            for caller in callers:
-                caller.start()
-            for _ in callers:
-                upstream.arrived.acquire()
-            gateway.process.terminate()
-            upstream.release()
-            for caller in callers:
-                caller.join()
-            self.assertEqual([reply.status for reply in replies], [200] * 8)
-            self.assertEqual(gateway.process.wait(timeout=30), 0, gateway.log_text())
+        registry = new_registry(self, REGISTRY.format(address=upstream.address))
+        os.environ["TEST_UPSTREAM_KEY"] = UPSTREAM_KEY
+        gateway = Gateway(registry=registry)
+        self.addCleanup(gateway.close)
+        account, key = gateway.new_key()
+        gateway.start()
+        replies = []
+        callers = [threading.Thread(target=lambda: replies.append(
+            gateway.get(TEST + "/upstream/slow", key=key))) for _ in range(8)]
+        for caller in callers:
+            caller.start()
+        for _ in callers:
+            upstream.arrived.acquire()
+        gateway.process.terminate()
+        upstream.release()
+        for caller in callers:
+            caller.join()
+        self.assertEqual([reply.status for reply in replies], [200] * 8)
+        self.assertEqual(gateway.process.wait(timeout=30), 0, gateway.log_text())
 
 
 class OneGateway(unittest.TestCase):
@@ -450,14 +442,8 @@ class OneGateway(unittest.TestCase):
         self.upstream = Upstream()
         self.addCleanup(self.upstream.close)
 
-    def directory(self):
-        directory = tempfile.TemporaryDirectory(prefix="turnpike-one-")
-        self.addCleanup(directory.cleanup)
-        return pathlib.Path(directory.name)
-
     def start(self, registry, **options):
-        directory = self.directory()
-        (directory / "test.yaml").write_text(registry)
+        directory = new_registry(self, registry)
         os.environ["TEST_UPSTREAM_KEY"] = UPSTREAM_KEY
         self.gateway = Gateway(registry=directory, **options)
         self.addCleanup(self.gateway.close)
@@ -465,8 +451,7 @@ class OneGateway(unittest.TestCase):
         self.gateway.start()
 
     def balance(self):
-        return int(self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
-                                    key=self.key).json()["creditBalance"])
+        return self.gateway.balance(self.account, self.key)
 
     def begin_heavy_call(self):
         connection = socket.create_connection(self.gateway.addresses["api"])
@@ -498,7 +483,7 @@ class OneGateway(unittest.TestCase):
         self.assertEqual(heavy.status, 200)
 
     def test_conditions_of_a_provider_block_its_operations_before_anything_is_held(self):
-        plugins = self.directory()
+        plugins = new_directory(self)
         plugins.chmod(0o755)
         shutil.copy(BUILD / "tests/fixtures/plugins/good/echo.so", plugins)
         self.start("""

@@ -81,10 +81,10 @@ class Kill:
         callers = asyncio.run(call_and_kill(gateway, key))
         gateway.kill()
         gateway.start()
-        reply = gateway.get(f"/v1/billing-accounts/{account}/credit-balance", key=key)
-        charged = GRANTED - int(reply.json()["creditBalance"])
-        print(f"\n{type(self).__name__}: {callers.complete} complete 200 replies, {charged} charged, "
-              f"{callers.cut} calls cut by the kill, other statuses {callers.other_statuses}")
+        charged = GRANTED - gateway.balance(account, key)
+        print(f"\n{type(self).__name__}: {callers.complete} complete 200 replies, "
+              f"{charged} charged, {callers.cut} calls cut by the kill, "
+              f"other statuses {callers.other_statuses}")
         self.assertGreaterEqual(callers.complete, REPLIES_BEFORE_KILL)
         self.assertGreaterEqual(charged, callers.complete)
         self.assertLessEqual(charged, callers.complete + callers.cut)

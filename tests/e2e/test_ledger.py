@@ -52,9 +52,8 @@ class Ledger:
         account, = verified["accounts"]
         self.assertEqual(account["accountId"], self.account)
         self.assertTrue(account["balanced"])
-        reply = self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
-                                 key=self.key)
-        self.assertEqual(1000 - int(account["charged"]), int(reply.json()["creditBalance"]))
+        self.assertEqual(1000 - int(account["charged"]),
+                         self.gateway.balance(self.account, self.key))
         text = self.gateway.run("ledger", "verify").stdout
         self.assertIn("granted 1000 = ", text)
         self.assertIn(f"facts {CALLS}, accounts 1: the books are right", text)

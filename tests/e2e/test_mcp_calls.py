@@ -1,5 +1,5 @@
-"""Calls over MCP beside calls over HTTP, on one gateway and one account: what the two hosts share, what
-becomes of a caller who leaves, and of what was told by a generation that is no more."""
+"""Calls over MCP beside calls over HTTP, on one gateway and one account: what the two hosts share,
+what becomes of a caller who leaves, and of what was told by a generation that is no more."""
 
 import http.client
 import json

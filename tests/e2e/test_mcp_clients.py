@@ -4,12 +4,10 @@ the handshake to a paid call.
 
 import functools
 import json
-import pathlib
 import secrets
-import tempfile
 import unittest
 
-from gateway import BUILD, ONE_UPSTREAM, Gateway
+from gateway import BUILD, ONE_UPSTREAM, Gateway, new_directory, new_registry
 from mcp import LEGACY, MODERN, Client, ClientError, Inspection
 from upstream import Upstream
 from x402 import Chain, Facilitator, Payer, decoded, encoded
@@ -78,18 +76,14 @@ class Callers(unittest.TestCase):
         cls.addClassCleanup(cls.chain.close)
         cls.facilitator = Facilitator(cls.chain)
         cls.addClassCleanup(cls.facilitator.close)
-        directory = tempfile.TemporaryDirectory(prefix="turnpike-mcp-")
-        cls.addClassCleanup(directory.cleanup)
-        folder = pathlib.Path(directory.name)
-        (folder / "registry").mkdir()
-        (folder / "registry" / "test.yaml").write_text(REGISTRY.format(
+        registry = new_registry(cls, REGISTRY.format(
             address=cls.upstream.address, network=cls.chain.network, token=cls.chain.token,
             pay_to="0x" + secrets.token_hex(20), payments=str(cls.has_payments).lower()))
-        (folder / "turnpike.yaml").write_text(CONFIGURATION.format(
+        config = new_directory(cls) / "turnpike.yaml"
+        config.write_text(CONFIGURATION.format(
             facilitator=cls.facilitator.url, network=cls.chain.network, chain=cls.chain.url)
             if cls.has_payments else "")
-        cls.gateway = Gateway(registry=folder / "registry", config=folder / "turnpike.yaml",
-                              plugins=BUILD / "plugins")
+        cls.gateway = Gateway(registry=registry, config=config, plugins=BUILD / "plugins")
         cls.addClassCleanup(cls.gateway.close)
         cls.gateway.start()
         cls.url = "http://%s:%d" % cls.gateway.addresses["mcp"]
@@ -156,7 +150,7 @@ class Accounts(Callers):
                          ("registry_paid_route_executed", 200, 2, "provider"))
         self.assertEqual(told["body"], "x" * 98)
         self.assertEqual(json.loads(result["content"][0]["text"]), told)
-        self.assertEqual(self.balance(account, key), STARTER_CREDITS - 2)
+        self.assertEqual(self.gateway.balance(account, key), STARTER_CREDITS - 2)
 
     @with_each_client
     def test_every_client_runs_a_free_variant_and_is_charged_nothing(self, client, version):
@@ -167,7 +161,7 @@ class Accounts(Callers):
                                **how)["structuredContent"]
             self.assertEqual((told["execution_status"], told["credits_charged"]),
                              ("registry_free_route_executed", 0))
-        self.assertEqual(self.balance(account, key), STARTER_CREDITS)
+        self.assertEqual(self.gateway.balance(account, key), STARTER_CREDITS)
 
     @with_each_client
     def test_every_client_asks_for_the_health_of_the_service(self, client, version):
@@ -207,9 +201,6 @@ class Accounts(Callers):
             client.call("service.none")
         self.assertIn("-32602", f"{refused.exception.code} {refused.exception}")
 
-    def balance(self, account, key):
-        return int(self.gateway.get(f"/v1/billing-accounts/{account}/credit-balance",
-                                    key=key).json()["creditBalance"])
 
 
 class Inspector(Callers):

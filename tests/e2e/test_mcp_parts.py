@@ -56,7 +56,8 @@ class Judges(unittest.TestCase):
                 self.assertEqual([tool["name"] for tool in seen.result["tools"]], ["item"])
 
     def test_the_inspector_says_what_it_was_refused(self):
-        seen = Inspection(self.servers[2].url, "resources/read", "--uri", "test://none", era="modern")
+        seen = Inspection(self.servers[2].url, "resources/read", "--uri", "test://none",
+                          era="modern")
         self.assertNotEqual(seen.code, 0)
         self.assertIn("-32601", seen.error)
 

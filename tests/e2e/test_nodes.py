@@ -1,18 +1,16 @@
-"""Several gateways on one PostgreSQL: one account is spent to exactly zero by all of them, also when
-one of them is killed midway; caps of keys hold across them; and a node whose link to the database is
-cut answers 503 at once while the others go on, and recovers by itself."""
+"""Several gateways on one PostgreSQL: one account is spent to exactly zero by all of them, also
+when one of them is killed midway; caps of keys hold across them; and a node whose link to the
+database is cut answers 503 at once while the others go on, and recovers by itself."""
 
 import http.client
 import json
-import pathlib
 import selectors
 import socket
-import tempfile
 import threading
 import time
 import unittest
 
-from gateway import ONE_UPSTREAM, Gateway, Postgres
+from gateway import ONE_UPSTREAM, Gateway, Postgres, new_registry
 from upstream import Upstream
 
 TARGET = "/v1/gateway/test/upstream/echo"
@@ -116,7 +114,8 @@ class Caller(threading.Thread):
     def run(self):
         while True:
             try:
-                self.connection.request("GET", TARGET, headers={"Authorization": "Bearer " + self.key})
+                self.connection.request("GET", TARGET,
+                                        headers={"Authorization": "Bearer " + self.key})
                 response = self.connection.getresponse()
                 body = response.read()
             except (OSError, http.client.HTTPException):
@@ -152,15 +151,12 @@ class Nodes(unittest.TestCase):
     def setUpClass(cls):
         cls.upstream = Upstream()
         cls.addClassCleanup(cls.upstream.close)
-        cls.registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
-        cls.addClassCleanup(cls.registry.cleanup)
-        (pathlib.Path(cls.registry.name) / "test.yaml").write_text(
-            REGISTRY.format(address=cls.upstream.address))
+        cls.registry = new_registry(cls, REGISTRY.format(address=cls.upstream.address))
         cls.postgres = Postgres()
         cls.addClassCleanup(cls.postgres.close)
 
     def start(self, *urls):
-        nodes = [Gateway(registry=self.registry.name, postgres_url=url,
+        nodes = [Gateway(registry=self.registry, postgres_url=url,
                          settings=SHORT_LEASES)
                  for url in urls]
         for node in nodes:
@@ -168,11 +164,6 @@ class Nodes(unittest.TestCase):
         accounts = nodes[0]
         accounts.run("migrate")
         return nodes
-
-    def balance(self, node, account, key):
-        reply = node.get(f"/v1/billing-accounts/{account}/credit-balance", key=key)
-        self.assertEqual(reply.status, 200, reply.body)
-        return int(reply.json()["creditBalance"])
 
     def until(self, seconds, done):
         """Asks again until `done` or the time is over; the calls themselves take the time."""
@@ -199,7 +190,7 @@ class Nodes(unittest.TestCase):
         for caller in callers:
             caller.join(timeout=120)
         complete = tally["200"] + doomed["200"]
-        charged = granted - self.balance(nodes[0], account, key)
+        charged = granted - nodes[0].balance(account, key)
         print(f"\n{complete} complete 200 replies, {charged} charged of {granted}, "
               f"{doomed['cut']} cut by the kill, {tally['billing.credits_reserved']} times 429, "
               f"spent {time.monotonic() - killed:.1f} s after the kill")
@@ -230,10 +221,10 @@ class Nodes(unittest.TestCase):
         for (account, key), tally, credits in zip(payers, tallies, (61, 90, 45)):
             self.assertEqual(tally["200"], credits, tally.counts)
             self.assertEqual(tally["billing.credits_exhausted"], 6, tally.counts)
-            self.assertEqual(self.balance(nodes[1], account, key), 0)
+            self.assertEqual(nodes[1].balance(account, key), 0)
         self.assertEqual(tallies[3]["200"], 37, tallies[3].counts)
         self.assertEqual(tallies[3]["billing.key_cap_reached"], 6, tallies[3].counts)
-        self.assertEqual(self.balance(nodes[1], capped_account, capped_key), 1000 - 37)
+        self.assertEqual(nodes[1].balance(capped_account, capped_key), 1000 - 37)
         refused = nodes[2].get(TARGET, key=capped_key)
         self.assertEqual(refused.status, 429)
         self.assertLessEqual(int(refused.headers["retry-after"]), 24 * 60 * 60)
@@ -274,7 +265,7 @@ class Nodes(unittest.TestCase):
         complete = sum(reply.status == 200 for reply in replies)
         unknown = sum(reply.status == 503 and
                       reply.error_code() == "billing.settlement_unknown" for reply in replies)
-        charged = 1000 - self.balance(far, account, key)
+        charged = 1000 - far.balance(account, key)
         self.assertGreaterEqual(charged, complete)
         self.assertLessEqual(charged, complete + unknown)
 

@@ -1,5 +1,5 @@
-"""The whole PostgreSQL goes away under load and comes back: nobody waits for it, nobody gets a reply
-for nothing, and the gateway recovers by itself."""
+"""The whole PostgreSQL goes away under load and comes back: nobody waits for it, nobody gets a
+reply for nothing, and the gateway recovers by itself."""
 
 import asyncio
 import json
@@ -13,10 +13,11 @@ TARGET = "/v1/gateway/govdata/global/v1/daos"
 GRANTED = 1_000_000
 CALLERS = 32
 AT_ONCE_SECONDS = 1.0  # a timeout takes five
-# Nothing can be settled; and without the database a key is believed for less than a second, since it
-# may have been revoked elsewhere.
+# Nothing can be settled; and without the database a key is believed for less than a second, since
+# it may have been revoked elsewhere.
 REFUSALS = {"billing.ledger_unavailable", "auth.unavailable"}
-UNPAID = ("/healthz", "/v1/capabilities?limit=3", "/openapi.json", "/v1/operation-pricing-inventory")
+UNPAID = ("/healthz", "/v1/capabilities?limit=3", "/openapi.json",
+          "/v1/operation-pricing-inventory")
 
 
 class Load:
@@ -124,11 +125,10 @@ class Outage(unittest.TestCase):
               f"back {back - started:.3f} s after the start; {kinds}")
 
     def check_charges(self, load, key):
-        """Every complete reply is charged; of the others at most those whose outcome was unknown."""
+        """Every complete reply is charged; of the others at most those told as unknown."""
         complete = sum(call[2] == 200 for call in load.calls)
         unknown = sum(call[3] == "billing.settlement_unknown" for call in load.calls)
-        reply = self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance", key=key)
-        charged = GRANTED - int(reply.json()["creditBalance"])
+        charged = GRANTED - self.gateway.balance(self.account, key)
         self.assertGreaterEqual(charged, complete)
         self.assertLessEqual(charged, complete + unknown)
 

@@ -1,13 +1,11 @@
 """A plugin that an outside author built against the installed package, called through the gateway;
 and plugin files that are none, refused at start with words that help."""
 
-import pathlib
 import shutil
 import subprocess
-import tempfile
 import unittest
 
-from gateway import BUILD, TURNPIKE, Gateway
+from gateway import BUILD, TURNPIKE, Gateway, new_directory, new_registry
 
 ACME = BUILD / "tests" / "package" / "plugins" / "acme.so"
 BROKEN = BUILD / "tests" / "fixtures" / "plugins" / "broken"
@@ -22,18 +20,12 @@ routes: [{path: /greeting}]
 
 
 class Package(unittest.TestCase):
-    def directory(self):
-        directory = tempfile.TemporaryDirectory(prefix="turnpike-plugins-")
-        self.addCleanup(directory.cleanup)
-        return pathlib.Path(directory.name)
-
     def gateway(self, *plugin_files):
-        plugins, registry = self.directory(), self.directory()
+        plugins = new_directory(self)
         plugins.chmod(0o755)
         for file in plugin_files:
             shutil.copy(file, plugins / file.name)
-        (registry / "acme.yaml").write_text(REGISTRY)
-        gateway = Gateway(registry=registry, plugins=plugins)
+        gateway = Gateway(registry=new_registry(self, REGISTRY), plugins=plugins)
         self.addCleanup(gateway.close)
         return gateway
 

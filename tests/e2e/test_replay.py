@@ -2,11 +2,9 @@
 number of callers, and a stored reply that outlives the process."""
 
 import concurrent.futures
-import pathlib
-import tempfile
 import unittest
 
-from gateway import ONE_UPSTREAM, Gateway, Postgres
+from gateway import ONE_UPSTREAM, Gateway, Postgres, new_registry
 from upstream import Upstream
 
 REGISTRY = ONE_UPSTREAM + """
@@ -28,11 +26,7 @@ class Replay:
     def setUp(self):
         self.upstream = Upstream()
         self.addCleanup(self.upstream.close)
-        registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
-        self.addCleanup(registry.cleanup)
-        (pathlib.Path(registry.name) / "test.yaml").write_text(
-            REGISTRY.format(address=self.upstream.address))
-        self.registry = registry.name
+        self.registry = new_registry(self, REGISTRY.format(address=self.upstream.address))
         self.url = self.postgres_url()
         self.gateway = self.new_gateway()
         self.gateway.run("check")
@@ -46,8 +40,7 @@ class Replay:
         return gateway
 
     def balance(self):
-        return int(self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
-                                    key=self.key).json()["creditBalance"])
+        return self.gateway.balance(self.account, self.key)
 
     def charged(self):
         return self.granted - self.balance()

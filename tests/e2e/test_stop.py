@@ -2,15 +2,13 @@
 
 import http.client
 import os
-import pathlib
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 import unittest
 
-from gateway import BUILD, Gateway
+from gateway import BUILD, Gateway, new_directory
 
 PLUGINS = BUILD / "tests" / "fixtures" / "plugins" / "good"
 DRAIN_MS = 300
@@ -40,18 +38,14 @@ class Stop(unittest.TestCase):
     """Each plugin stands at a FIFO that the test holds open, for ever."""
 
     def setUp(self):
-        directory = tempfile.TemporaryDirectory(prefix="turnpike-stop-")
-        self.addCleanup(directory.cleanup)
-        self.directory = pathlib.Path(directory.name)
-        self.gate = self.directory / "gate"
+        self.registry = new_directory(self)
+        self.gate = new_directory(self) / "gate"
         os.mkfifo(self.gate)
 
     def write_registry(self, plugin, stuck_in):
-        registry = self.directory / "registry"
-        registry.mkdir(exist_ok=True)
-        (registry / "test.yaml").write_text(
+        (self.registry / "test.yaml").write_text(
             REGISTRY.format(plugin=plugin, gate=self.gate, stuck_in=stuck_in))
-        return registry
+        return self.registry
 
     def start(self, plugin, stuck_in=""):
         gateway = Gateway(
@@ -118,7 +112,7 @@ class Stop(unittest.TestCase):
         for by_signal in (False, True):
             with self.subTest(by_signal=by_signal):
                 gateway = self.start("faulty")
-                (self.directory / "registry" / "more.yaml").write_text(MORE.format(gate=self.gate))
+                (self.registry / "more.yaml").write_text(MORE.format(gate=self.gate))
                 if by_signal:
                     gateway.process.send_signal(signal.SIGHUP)
                 else:
@@ -127,7 +121,7 @@ class Stop(unittest.TestCase):
                     self.addCleanup(reload.wait)
                 self.wait_for_plugin()
                 self.stops_in_time(gateway, "a reload")
-                (self.directory / "registry" / "more.yaml").unlink()
+                (self.registry / "more.yaml").unlink()
 
     def test_a_destructor_that_never_returns(self):
         gateway = self.start("faulty", "end")

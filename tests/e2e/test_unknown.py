@@ -1,16 +1,14 @@
-"""The database takes too long over a settlement: the caller is told that the outcome is unknown and,
-although the charge then commits, ends uncharged, by this process or by the next one."""
+"""The database takes too long over a settlement: the caller is told that the outcome is unknown
+and, although the charge then commits, ends uncharged, by this process or by the next one."""
 
 import contextlib
 import os
-import pathlib
 import subprocess
-import tempfile
 import threading
 import time
 import unittest
 
-from gateway import Gateway, Postgres
+from gateway import Gateway, Postgres, new_registry
 from test_gateway import REGISTRY, TEST, UPSTREAM_KEY
 from upstream import Upstream
 
@@ -24,12 +22,9 @@ class Unknown(unittest.TestCase):
         self.url = self.postgres.new_database()
         self.upstream = Upstream()
         self.addCleanup(self.upstream.close)
-        registry = tempfile.TemporaryDirectory(prefix="turnpike-registry-")
-        self.addCleanup(registry.cleanup)
-        (pathlib.Path(registry.name) / "test.yaml").write_text(
-            REGISTRY.format(address=self.upstream.address))
+        registry = new_registry(self, REGISTRY.format(address=self.upstream.address))
         os.environ["TEST_UPSTREAM_KEY"] = UPSTREAM_KEY
-        self.gateway = Gateway(registry=registry.name, postgres_url=self.url)
+        self.gateway = Gateway(registry=registry, postgres_url=self.url)
         self.addCleanup(self.gateway.close)
         self.account, self.key = self.gateway.new_key()
         self.gateway.start()
@@ -58,9 +53,7 @@ class Unknown(unittest.TestCase):
             session.communicate("ROLLBACK;\n")
 
     def balance(self):
-        reply = self.gateway.get(f"/v1/billing-accounts/{self.account}/credit-balance",
-                                 key=self.key)
-        return int(reply.json()["creditBalance"])
+        return self.gateway.balance(self.account, self.key)
 
     def until(self, holds, what):
         deadline = time.monotonic() + WAIT_SECONDS

@@ -7,14 +7,12 @@ Balances are the chain's, never the gateway's own word.
 import concurrent.futures
 import http.client
 import json
-import pathlib
 import re
 import secrets
-import tempfile
 import time
 import unittest
 
-from gateway import BUILD, ONE_UPSTREAM, Gateway, Postgres
+from gateway import BUILD, ONE_UPSTREAM, Gateway, Postgres, new_directory, new_registry
 from upstream import Upstream
 from x402 import Chain, Facilitator, Payer, decoded, encoded
 
@@ -96,11 +94,8 @@ class Lane:
     def setUp(self):
         self.upstream = Upstream()
         self.addCleanup(self.upstream.close)
-        directory = tempfile.TemporaryDirectory(prefix="turnpike-x402-")
-        self.addCleanup(directory.cleanup)
-        self.directory = pathlib.Path(directory.name)
-        (self.directory / "registry").mkdir()
-        (self.directory / "registry" / "test.yaml").write_text(REGISTRY.format(
+        self.directory = new_directory(self)
+        self.registry = new_registry(self, REGISTRY.format(
             address=self.upstream.address, network=self.chain.network, pay_to=self.pay_to,
             token=self.chain.token))
         self.configure(self.facilitator)
@@ -123,7 +118,7 @@ class Lane:
         self.chain.hold(False)
 
     def new_gateway(self):
-        gateway = Gateway(registry=self.directory / "registry", postgres_url=self.url,
+        gateway = Gateway(registry=self.registry, postgres_url=self.url,
                           config=self.directory / "turnpike.yaml", plugins=BUILD / "plugins",
                           settings=self.settings)
         self.addCleanup(gateway.close)
@@ -336,7 +331,7 @@ class Offers(Lane):
     def test_without_payments_there_are_no_documents_and_the_old_inventory(self):
         offering = self.gateway.get(INVENTORY).json()
         self.gateway.kill()
-        file = self.directory / "registry" / "test.yaml"
+        file = self.registry / "test.yaml"
         file.write_text(file.read_text().replace("enabled: true", "enabled: false"))
         self.gateway.start()
         for path in ("/.well-known/x402", "/.well-known/did.json"):

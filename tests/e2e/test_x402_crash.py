@@ -1,10 +1,9 @@
-"""The crash table of payments per call: a real gateway, killed at every point that a paid call comes
-by (base/crash_points.h), each as often as it does, on both databases; what the caller saw, what was
-paid on the chain, and what the same request with the same payment gets after the restart.
+"""The crash table of payments per call: a real gateway, killed at every point that a paid call
+comes by (base/crash_points.h), each as often as it does, on both databases; what the caller saw,
+what was paid on the chain, and what the same request with the same payment gets after the restart.
 
 The table is plugins/x402/CRASHES.md. This test makes it anew and fails when it differs;
-TURNPIKE_UPDATE=1 writes it instead.
-"""
+TURNPIKE_UPDATE=1 writes it instead."""
 
 import collections
 import contextlib
@@ -55,18 +54,18 @@ INTRODUCTION = """\
 # What a crash leaves of a payment
 
 This is what remains when a gateway dies at any point of a call that is paid per call, on SQLite and
-on PostgreSQL alike. `tests/e2e/test_x402_crash.py` pays real transfers on a local chain, kills a real
-gateway at every durable write and every step over the network, starts it again on the same data, and
-writes this table; it fails when the table is not this one. Where a call comes by a point more than
-once, the number says which time it was.
+on PostgreSQL alike. `tests/e2e/test_x402_crash.py` pays real transfers on a local chain, kills a
+real gateway at every durable write and every step over the network, starts it again on the same
+data, and writes this table; it fails when the table is not this one. Where a call comes by a point
+more than once, the number says which time it was.
 
 - **Caller saw**: nothing, or all of a reply.
 - **State**: of the payment, in the database of the dead gateway (`payment_record.h` says what each
   means); none: it is not known.
 - **Paid**: how often the price has moved on the chain by then, whoever knows.
 - **Repeat**: what the same request with the same payment gets in the end (until then 503
-  `x402.settlement_unknown` or 409 `x402.in_progress`), **asked**: how often the upstream was asked for
-  the work by both, and **paid in all**: how often the price has moved by both.
+  `x402.settlement_unknown` or 409 `x402.in_progress`), **asked**: how often the upstream was asked
+  for the work by both, and **paid in all**: how often the price has moved by both.
 
 In every row the price has moved once, and for it the caller has the reply, or a refund that is owed
 and listed. A caller who saw a reply has paid for it, and is given the same again. In the flow
@@ -79,9 +78,8 @@ class CrashTable(Lane):
     maxDiff = None
 
     def setUp(self):
-        directory = tempfile.TemporaryDirectory(prefix="turnpike-x402-crash-")
-        self.addCleanup(directory.cleanup)
-        self.at, self.log = (pathlib.Path(directory.name) / name for name in ("at", "log"))
+        directory = gateway_module.new_directory(self)
+        self.at, self.log = directory / "at", directory / "log"
         for name, path in (("TURNPIKE_CRASH_AT", self.at), ("TURNPIKE_CRASH_LOG", self.log)):
             os.environ[name] = str(path)
             self.addCleanup(os.environ.pop, name)
@@ -140,7 +138,8 @@ class CrashTable(Lane):
         meaning = {**POINTS, **RECORDS, **NETWORK}[point]
         return (f"`{point}`" + (f" {time}" if is_repeated else ""),
                 meaning.format(flow.asks[time - 1] if point in NETWORK else ""),
-                "nothing" if reply is None else "all", state, str(paid), repeat, str(asked), str(self.paid()))
+                "nothing" if reply is None else "all", state, str(paid), repeat, str(asked),
+                str(self.paid()))
 
     def check_asked(self, asked, worked, step):
         """That whoever was asked has heard so, nobody else has, and is done with it."""

@@ -1,7 +1,6 @@
 """What an operator may offer beside EIP-3009 tokens, over HTTP: Permit2 and Solana. Neither is on
-the local chain, so the facilitator is a script here. What the gateway itself checks of such payments
-is proved by tests/plugins/x402/lane_offers_test.cpp.
-"""
+the local chain, so the facilitator is a script here. What the gateway itself checks of such
+payments is proved by tests/plugins/x402/lane_offers_test.cpp."""
 
 import base64
 import http.server
@@ -9,12 +8,11 @@ import json
 import pathlib
 import re
 import shutil
-import tempfile
 import threading
 import time
 import unittest
 
-from gateway import BUILD, ONE_UPSTREAM, Gateway
+from gateway import BUILD, ONE_UPSTREAM, Gateway, new_directory, new_registry
 from upstream import Upstream
 from x402 import decoded, encoded
 
@@ -109,15 +107,10 @@ class Offers(unittest.TestCase):
         self.addCleanup(self.upstream.close)
         self.facilitator = ScriptedFacilitator()
         self.addCleanup(self.facilitator.close)
-        directory = tempfile.TemporaryDirectory(prefix="turnpike-x402-")
-        self.addCleanup(directory.cleanup)
-        directory = pathlib.Path(directory.name)
-        (directory / "registry").mkdir()
-        (directory / "registry" / "test.yaml").write_text(
-            REGISTRY.format(address=self.upstream.address))
-        (directory / "turnpike.yaml").write_text(CONFIGURATION.format(url=self.facilitator.url))
-        self.gateway = Gateway(registry=directory / "registry", plugins=BUILD / "plugins",
-                               config=directory / "turnpike.yaml")
+        registry = new_registry(self, REGISTRY.format(address=self.upstream.address))
+        config = new_directory(self) / "turnpike.yaml"
+        config.write_text(CONFIGURATION.format(url=self.facilitator.url))
+        self.gateway = Gateway(registry=registry, plugins=BUILD / "plugins", config=config)
         self.addCleanup(self.gateway.close)
         self.gateway.run("check")
         self.gateway.start()

@@ -42,7 +42,8 @@ async function all(list, member) {
 await obey({
   async connect({ url, headers = {} }) {
     const isFirst = given.sdk === "1";
-    transport = new (isFirst ? TransportV1 : TransportV2)(new URL(url), { requestInit: { headers } });
+    const Transport = isFirst ? TransportV1 : TransportV2;
+    transport = new Transport(new URL(url), { requestInit: { headers } });
     client = isFirst
       ? new ClientV1(info)
       : new ClientV2(info, { versionNegotiation: { mode: modes[given.era] } });

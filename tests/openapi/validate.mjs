@@ -16,7 +16,8 @@ function check(what, validate, value) {
   failures += 1;
   console.error(`${what}:`);
   for (const error of validate.errors.slice(0, 5)) {
-    console.error(`  ${error.instancePath || "/"} ${error.message} ${JSON.stringify(error.params)}`);
+    const params = JSON.stringify(error.params);
+    console.error(`  ${error.instancePath || "/"} ${error.message} ${params}`);
   }
 }
 
@@ -29,14 +30,18 @@ for (const name of readdirSync(folder).filter((file) => file.startsWith("openapi
 
   for (const [of, definition] of Object.entries(openapi.components.schemas)) {
     const validate = schema(of);
-    for (const example of definition.examples ?? []) check(`${name} example of ${of}`, validate, example);
+    for (const example of definition.examples ?? []) {
+      check(`${name} example of ${of}`, validate, example);
+    }
   }
   // Examples of parameters against their own schemas.
   for (const [path, item] of Object.entries(openapi.paths)) {
     for (const [method, operation] of Object.entries(item)) {
       for (const parameter of operation.parameters ?? []) {
         const validate = ajv.compile(parameter.schema);
-        if ("example" in parameter) check(`${method} ${path} ${parameter.name}`, validate, parameter.example);
+        if ("example" in parameter) {
+          check(`${method} ${path} ${parameter.name}`, validate, parameter.example);
+        }
       }
     }
   }

@@ -83,7 +83,8 @@ std::string blank_literals(std::string_view source) {
   return text;
 }
 
-std::vector<SourceFile> read_tree(const std::vector<std::string>& folders) {
+std::vector<SourceFile> read_tree(const std::vector<std::string>& folders,
+                                  const std::set<std::string>& extensions) {
   const fs::path root = support::source_path("");
   std::vector<SourceFile> files;
   for (const std::string& folder : folders) {
@@ -93,8 +94,7 @@ std::vector<SourceFile> read_tree(const std::vector<std::string>& folders) {
       if (entry->is_directory() && entry->path().filename() == "node_modules") {
         entry.disable_recursion_pending();
       }
-      const std::string extension = entry->path().extension();
-      if (!entry->is_regular_file() || (extension != ".h" && extension != ".cpp")) continue;
+      if (!entry->is_regular_file() || !extensions.contains(entry->path().extension())) continue;
       std::ifstream stream(entry->path());
       std::stringstream text;
       text << stream.rdbuf();

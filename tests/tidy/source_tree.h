@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,9 @@ struct SourceFile {
   std::string code;                // same length and line breaks; comments and literals are blanks
 };
 
-// All .h and .cpp files below the given folders of the project.
-std::vector<SourceFile> read_tree(const std::vector<std::string>& folders);
+// All files with these extensions below the given folders of the project. `code` is good for C++.
+std::vector<SourceFile> read_tree(const std::vector<std::string>& folders,
+                                  const std::set<std::string>& extensions = {".h", ".cpp"});
 
 struct Include {
   int line = 0;

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int columns_max = 100;
 constexpr int function_lines_max = 70;
+const std::vector<std::string> tree = {"framework", "plugins", "tests", "benchmarks"};
 
 const std::vector<SourceFile>& framework() {
   static const auto files = read_tree({"framework"});
@@ -27,7 +28,7 @@ const std::vector<SourceFile>& framework() {
 }
 
 const std::vector<SourceFile>& everything() {
-  static const auto files = read_tree({"framework", "plugins", "tests", "benchmarks"});
+  static const auto files = read_tree(tree);
   return files;
 }
 
@@ -69,8 +70,7 @@ const std::map<std::string, std::set<std::string>>& arrows() {
       {"catalog", {"sdk", "base", "crypto", "runtime", "registry", "quota"}},
       {"hosts/operator", {"sdk", "base", "crypto", "runtime", "wire", "identity", "ledger"}},
       {"hosts",
-       {"sdk", "base", "crypto", "runtime", "wire", "registry", "identity", "exchange",
-        "catalog"}},
+       {"sdk", "base", "crypto", "runtime", "wire", "registry", "identity", "exchange", "catalog"}},
       {"hosts/api",
        {"sdk", "base", "crypto", "runtime", "wire", "registry", "ledger", "identity", "quota",
         "exchange", "catalog", "hosts"}},
@@ -164,7 +164,9 @@ TEST(Quarantine, TheSdkKnowsTheStandardLibraryOnly) {
 }
 
 TEST(Lengths, NoLineIsLongerThanTheLimit) {
-  for (const SourceFile& file : everything()) {
+  auto files = read_tree(tree, {".cmake", ".mjs", ".py", ".sh", ".txt"});
+  files.insert(files.end(), everything().begin(), everything().end());
+  for (const SourceFile& file : files) {
     for (std::size_t at = 0; at < file.lines.size(); ++at) {
       // Columns, not bytes: continuation bytes of UTF-8 do not count.
       const auto columns = std::count_if(file.lines[at].begin(), file.lines[at].end(),
