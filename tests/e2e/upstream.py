@@ -14,6 +14,7 @@
   /once/N          status N to the first request for a target, as /bytes/100 to the others
   /empty           200 without a body
   /items/JSON      200 {"items": JSON}
+  (nothing more)   200, and no record: the gateway asks so by itself whether the upstream answers
   anything else    200 and a JSON echo of method, target, headers and body
 """
 
@@ -68,10 +69,14 @@ class Upstream:
                 headers.append((name.lower(), value.strip()))
             length = int(dict(headers).get("content-length", "0"))
             body = stream.read(length)
-            self.requests.append({"method": method, "target": target, "headers": headers,
-                                  "body": body.decode("latin-1")})
+            if target == "/":
+                self._send(connection, b"200", b"{}")
+                return True
+            request = {"method": method, "target": target, "headers": headers,
+                       "body": body.decode("latin-1")}
+            self.requests.append(request)
             self.arrived.release()
-            return self._answer(connection, target.partition("?")[0], self.requests[-1])
+            return self._answer(connection, target.partition("?")[0], request)
         except (OSError, ValueError):
             return False
 

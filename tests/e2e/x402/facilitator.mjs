@@ -113,9 +113,11 @@ async function work(endpoint, request, kind) {
 
 async function protocol(endpoint, request, response) {
   const { kind = null, delay_ms: delay = 0 } = faultOf(endpoint);
+  // Before anybody can know of this call: a release may come before it gets to where it hangs.
+  const release = kind?.startsWith("hang") ? released() : null;
   calls.add(endpoint);
   if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
-  if (kind === "hang") await released();
+  if (kind === "hang") await release;
   if (kind === "close") return request.socket.destroy();
   if (kind === "html") return answer(response, 200, "<p>busy</p>", "text/html");
   if (kind === "error") return answer(response, 500, "secret internals", "text/plain");
@@ -123,7 +125,7 @@ async function protocol(endpoint, request, response) {
   if (kind === "refuse" || kind === "none") return answer(response, 200, refusals[endpoint]);
   if (kind === "refuse_400") return answer(response, 400, refusals[endpoint]);
   const result = await work(endpoint, request, kind);
-  if (kind === "hang_settled") await released();
+  if (kind === "hang_settled") await release;
   if (kind === "lost") return request.socket.destroy();
   answer(response, 200, result);
 }
