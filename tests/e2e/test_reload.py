@@ -187,7 +187,8 @@ routes:
                       "installed with another definition", refusal)
         self.assertEqual(self.gateway.run("check", check=False).stderr.splitlines()[0],
                          refusal.splitlines()[0])
-        self.write_acme(self.ACME.replace("version: 1, credit_cost: 3", "version: 2, credit_cost: 4"))
+        self.write_acme(self.ACME.replace("version: 1, credit_cost: 3",
+                                          "version: 2, credit_cost: 4"))
         self.assertEqual(self.gateway.run("reload").returncode, 0)
         self.write_acme()  # back to what was installed
         self.assertEqual(self.gateway.run("reload").returncode, 0)
