@@ -230,7 +230,7 @@ Result<Unit, std::string> Gateway::start_runtime() {
                        {"request_id", stall.fiber.data()},
                        {"plugin_number", stall.tag}});
     const plugin::Catalog* catalog = parts->stalls.load();
-    if (catalog != nullptr) catalog->note_stall(stall.tag);
+    if (catalog != nullptr) catalog->note_stall(stall.tag, runtime::now_ns());
   };
   parts_->runtime = std::make_unique<runtime::Runtime>(std::move(options));
 

@@ -113,9 +113,9 @@ Result<Catalog, std::vector<LoadError>> Catalog::load(const CatalogOptions& opti
   return catalog;
 }
 
-void Catalog::note_stall(std::uint32_t tag) const noexcept {
+void Catalog::note_stall(std::uint32_t tag, std::int64_t now_ns) const noexcept {
   for (const auto& plugin : plugins_) {
-    if (plugin->guard().number() == tag) plugin->guard().note_stall();
+    if (plugin->guard().number() == tag) plugin->guard().note_stall(now_ns);
   }
 }
 

@@ -64,7 +64,7 @@ class Catalog {
   }
   // For the watchdog's report: a fiber with this tag held up its loop. Tags that are no plugin's
   // are ignored.
-  void note_stall(std::uint32_t tag) const noexcept;
+  void note_stall(std::uint32_t tag, std::int64_t now_ns) const noexcept;
 
  private:
   std::vector<std::unique_ptr<LoadedPlugin>> plugins_;

@@ -140,8 +140,14 @@ std::unique_ptr<Provider> Guard::wrap(Provider& provider) {
   return std::make_unique<GuardedProvider>(*this, provider);
 }
 
-void Guard::note_stall() noexcept {
-  if (stalls_.fetch_add(1, std::memory_order_relaxed) < stalls_max_) return;
+void Guard::note_stall(std::int64_t now_ns) noexcept {
+  // Over weeks a few come together that nobody is to blame for.
+  constexpr std::int64_t window_ns = 60'000'000'000;
+  if (stalls_ == 0 || now_ns - stalls_since_ns_ >= window_ns) {
+    stalls_ = 0;
+    stalls_since_ns_ = now_ns;
+  }
+  if (++stalls_ <= stalls_max_) return;
   if (uses_pool_.exchange(true, std::memory_order_relaxed)) return;
   log_.write(Severity::warning, "plugin_moved_to_pool",
              {{"plugin", name_}, {"reason", "it held up a loop too often; declare it blocking"}});

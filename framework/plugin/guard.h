@@ -35,7 +35,7 @@ namespace turnpike::plugin {
 struct GuardOptions {
   std::uint32_t pool_threads_max = 2;  // that calls of one plugin may hold at a time
   std::uint32_t pool_queued_max = 256;
-  std::uint32_t stalls_max = 3;  // one more moves a cooperative plugin to the pool
+  std::uint32_t stalls_max = 3;  // within a minute; one more moves a cooperative plugin to the pool
 };
 
 // What a Guard stands on; all of it outlives the Guard.
@@ -57,8 +57,8 @@ class Guard {
   [[nodiscard]] std::unique_ptr<Provider> wrap(Provider& provider);
   [[nodiscard]] std::unique_ptr<Lane> wrap(Lane& lane);
 
-  // The watchdog saw this plugin hold up a loop.
-  void note_stall() noexcept;
+  // The watchdog saw this plugin hold up a loop; for its Thread alone.
+  void note_stall(std::int64_t now_ns) noexcept;
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
@@ -117,7 +117,8 @@ class Guard {
   base::Counter* failures_[kinds] = {};
   std::atomic<bool> uses_pool_;
   std::atomic<std::uint32_t> in_flight_{0};
-  std::atomic<std::uint32_t> stalls_{0};
+  std::uint32_t stalls_ = 0;  // since the time below
+  std::int64_t stalls_since_ns_ = 0;
 };
 
 std::string_view name_of(FailureKind kind) noexcept;

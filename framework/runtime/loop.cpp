@@ -128,6 +128,7 @@ void Loop::cancel_fibers() noexcept {
 void Loop::run() {
   current_loop = this;
   scheduler_.adopt_thread();
+  thread_id_.store(::gettid(), relaxed);
   while (!is_exiting_.load(std::memory_order_acquire) || alive_ != nullptr) turn();
   busy_since_ns_.store(0, std::memory_order_release);
   current_loop = nullptr;

@@ -70,6 +70,8 @@ class Loop {
   // Seats taken: what the acceptor balances by (see Runtime::take_seat). Any Thread.
   [[nodiscard]] std::int32_t seats() const noexcept { return seats_.load(relaxed); }
   [[nodiscard]] LoopActivity activity() const noexcept;
+  // As the kernel numbers it; 0 before run(). Any Thread.
+  [[nodiscard]] int thread_id() const noexcept { return thread_id_.load(relaxed); }
 
   // The time at which the loop's present turn began: close enough for ages and idle timeouts.
   [[nodiscard]] std::int64_t turn_ns() const noexcept { return turn_ns_; }
@@ -150,6 +152,7 @@ class Loop {
   std::atomic<Fiber*> running_{nullptr};
   std::atomic<std::uint64_t> resumes_{0};
   std::atomic<std::int64_t> busy_since_ns_{0};
+  std::atomic<int> thread_id_{0};
 
   // The loop's own.
   alignas(64) Context scheduler_;

@@ -1,17 +1,42 @@
 #include "runtime/watchdog.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
 #include "base/thread_name.h"
 
 namespace turnpike::runtime {
 
+namespace {
+
+// How long the Thread was ready to run and did not, since it began. 0 where the kernel does not
+// say.
+std::int64_t waited_for_processor_ns(int thread_id) noexcept {
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", thread_id);
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char text[96] = {};
+  const ssize_t length = ::read(file, text, sizeof(text) - 1);
+  ::close(file);
+  long long ran_ns = 0;
+  long long waited_ns = 0;
+  if (length <= 0 || std::sscanf(text, "%lld %lld", &ran_ns, &waited_ns) != 2) return 0;
+  return waited_ns;
+}
+
+}  // namespace
+
 Watchdog::Watchdog(std::span<const std::unique_ptr<Loop>> loops, std::int64_t threshold_ms,
                    Report report)
     : loops_(loops),
-      threshold_ms_(threshold_ms),
+      threshold_ns_(threshold_ms * 1'000'000),
       report_(std::move(report)),
-      reported_(loops.size(), 0),
+      seen_(loops.size()),
       thread_([this] { watch(); }) {}
 
 Watchdog::~Watchdog() {
@@ -27,22 +52,48 @@ std::uint64_t Watchdog::stalls(std::uint32_t tag) const {
 
 void Watchdog::watch() {
   base::name_this_thread("watchdog");
-  const std::int64_t period_ms = std::max<std::int64_t>(threshold_ms_ / 2, 1);
-  while (stop_.wait(Deadline::after_ms(period_ms)) != Wake::ready) look(now_ns());
+  while (stop_.wait(Deadline{now_ns() + threshold_ns_ / 4}) != Wake::ready) look(now_ns());
+}
+
+// Whether the fiber that runs has held the loop by itself for half of the threshold.
+bool Watchdog::is_to_blame(Seen& seen, const Loop& loop, const LoopActivity& activity,
+                           std::int64_t now_ns) const {
+  if (activity.tag == 0) {  // our own code, or none
+    seen.resumes = 0;
+    return false;
+  }
+  const std::int64_t since_ns = std::exchange(seen.at_ns, now_ns);
+  if (std::exchange(seen.resumes, activity.resumes) != activity.resumes) {
+    seen.held_ns = 0;
+    seen.waited_ns = -1;
+    return false;
+  }
+  // Asked of the kernel only now: it is seldom that two looks find the same.
+  const std::int64_t waited_ns = waited_for_processor_ns(loop.thread_id());
+  const std::int64_t before_ns = std::exchange(seen.waited_ns, waited_ns);
+  if (before_ns < 0) return false;
+  const std::int64_t between_ns = std::min(now_ns - since_ns, threshold_ns_ / 2);
+  seen.held_ns += std::max<std::int64_t>(0, between_ns - (waited_ns - before_ns));
+  return seen.held_ns >= threshold_ns_ / 2;
 }
 
 void Watchdog::look(std::int64_t now_ns) {
   for (std::size_t at = 0; at < loops_.size(); ++at) {
+    Seen& seen = seen_[at];
     const LoopActivity activity = loops_[at]->activity();
-    const std::int64_t since_ns = activity.busy_since_ns;
-    const std::int64_t duration_ms = (now_ns - since_ns) / 1'000'000;
-    if (since_ns == 0 || since_ns == reported_[at] || duration_ms < threshold_ms_) continue;
-    reported_[at] = since_ns;
+    const std::int64_t turn_ns = activity.busy_since_ns;
+    const bool is_to_blame = this->is_to_blame(seen, *loops_[at], activity, now_ns);
+    if (turn_ns == 0 || now_ns - turn_ns < threshold_ns_) continue;
+    const bool is_new = std::exchange(seen.told_turn_ns, turn_ns) != turn_ns;
+    if (is_new) seen.has_blamed = false;
+    const std::uint32_t tag = is_to_blame ? activity.tag : 0;
+    if (!is_new && (tag == 0 || seen.has_blamed)) continue;
+    seen.has_blamed = tag != 0;
     {
       const std::lock_guard lock(mutex_);
-      ++stalls_[activity.tag];
+      ++stalls_[tag];
     }
-    report_({loops_[at]->index(), duration_ms, activity.fiber, activity.tag});
+    report_({loops_[at]->index(), (now_ns - turn_ns) / 1'000'000, activity.fiber, tag});
   }
 }
 

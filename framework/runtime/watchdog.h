@@ -2,6 +2,11 @@
 // blocks in a call it should not make, and says which fiber it is. Counts such stalls per tag, so
 // that a plugin that stalls often can be moved to the blocking pool.
 //
+// That a turn took long is no proof against the fiber that happens to run: many short ones may have
+// made it so, or a machine that had no processor for the loop. A fiber is blamed for the time in
+// which one look after the other finds it without a wait between, less what its Thread waited for a
+// processor. A process that was suspended notices, as the looks come late themselves.
+//
 // Owned by Runtime. The callback runs on the watchdog's Thread; stalls() is for any Thread.
 #pragma once
 
@@ -23,13 +28,14 @@ struct Stall {
   unsigned loop = 0;
   std::int64_t duration_ms = 0;  // so far
   FiberName::Text fiber{};       // empty: no fiber was running (a posted function, a watcher)
-  std::uint32_t tag = 0;
+  std::uint32_t tag = 0;         // of the fiber, when it is to blame
 };
 
 class Watchdog {
  public:
   using Report = std::function<void(const Stall&)>;
-  // Reports each stall once, when it has lasted `threshold_ms`. Loops must outlive it.
+  // Reports each stall when it has lasted `threshold_ms`, and again when somebody is to blame for
+  // it only later. Loops must outlive it.
   Watchdog(std::span<const std::unique_ptr<Loop>> loops, std::int64_t threshold_ms, Report report);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
@@ -38,13 +44,25 @@ class Watchdog {
   [[nodiscard]] std::uint64_t stalls(std::uint32_t tag) const;
 
  private:
+  // What the last look at a loop found.
+  struct Seen {
+    std::uint64_t resumes = 0;
+    std::int64_t at_ns = 0;
+    std::int64_t held_ns = 0;     // by the fiber of this resume
+    std::int64_t waited_ns = -1;  // of its Thread for a processor, ever; -1: not asked
+    std::int64_t told_turn_ns = 0;
+    bool has_blamed = false;  // in the turn that was told of
+  };
+
   void watch();
   void look(std::int64_t now_ns);
+  [[nodiscard]] bool is_to_blame(Seen& seen, const Loop& loop, const LoopActivity& activity,
+                                 std::int64_t now_ns) const;
 
   const std::span<const std::unique_ptr<Loop>> loops_;
-  const std::int64_t threshold_ms_;
+  const std::int64_t threshold_ns_;
   const Report report_;
-  std::vector<std::int64_t> reported_;  // per loop: busy_since_ns of the stall told last
+  std::vector<Seen> seen_;  // per loop
   mutable std::mutex mutex_;
   std::map<std::uint32_t, std::uint64_t> stalls_;
   Event stop_;

@@ -421,6 +421,22 @@ TEST_F(FiberGuardTest, ACancelledCallerLeavesAStuckPluginAtOnce) {
   EXPECT_TRUE(surroundings_.pool.stop(Deadline::after_ms(30'000)));
 }
 
+TEST_F(GuardTest, AFewStallsOverALongTimeMoveNoPluginToThePool) {
+  Guard& faulty = guard("faulty");
+  constexpr std::int64_t minute_ns = 60'000'000'000;
+  std::int64_t now_ns = 1;
+  for (int stall = 0; stall < 100; ++stall, now_ns += minute_ns / 3) {
+    faulty.note_stall(now_ns);
+    EXPECT_FALSE(faulty.uses_pool());
+  }
+  now_ns += minute_ns;
+  for (std::uint32_t stall = 0; stall <= GuardOptions{}.stalls_max; ++stall) {
+    EXPECT_FALSE(faulty.uses_pool());
+    faulty.note_stall(now_ns + stall);
+  }
+  EXPECT_TRUE(faulty.uses_pool());
+}
+
 TEST_F(FiberGuardTest, AStallIsLaidAtThePluginsDoorAndTooManyMoveItToThePool) {
   Guard& faulty = guard("faulty");
   std::atomic<int> laid_at_its_door{0};
@@ -429,7 +445,7 @@ TEST_F(FiberGuardTest, AStallIsLaidAtThePluginsDoorAndTooManyMoveItToThePool) {
   options.stall_threshold_ms = 5;
   options.on_stall = [&](const runtime::Stall& stall) {
     if (stall.tag == faulty.number()) ++laid_at_its_door;
-    catalog_->note_stall(stall.tag);
+    catalog_->note_stall(stall.tag, 0);
     stalled.set();
   };
   start(std::move(options));

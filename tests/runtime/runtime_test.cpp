@@ -208,6 +208,31 @@ TEST(Watchdog, ReportsALoopThatDoesNotTurnWithTheFiberAtFault) {
   EXPECT_EQ(runtime.watchdog().stalls(8), 0u);
 }
 
+// As on a machine that is busy: none of them did anything wrong.
+TEST(Watchdog, BlamesNoFiberForATurnOfManyShortOnes) {
+  OneShot<Stall> reported;
+  RuntimeOptions options;
+  options.stall_threshold_ms = 100;
+  options.on_stall = [&](const Stall& stall) {
+    if (!reported.is_set()) reported.set(stall);
+  };
+  Runtime runtime(options);
+  runtime.loops()[0]->spawn([&] {
+    for (int at = 0; at < 60; ++at) {
+      Loop::current()->spawn([] {
+        Fiber::current()->set_tag(7);
+        const Deadline end = Deadline::after_ms(5);
+        while (!end.passed()) {
+        }
+      });
+    }
+  });
+  ASSERT_EQ(reported.wait(Deadline::never()), Wake::ready);
+  EXPECT_EQ(reported.take().tag, 0u);
+  runtime.stop(Deadline::never(), Deadline::never());
+  EXPECT_EQ(runtime.watchdog().stalls(7), 0u);
+}
+
 TEST(Timer, CallsBackOnTheLoopUnlessDisarmed) {
   Runtime runtime(with_loops(1));
   struct Called {
