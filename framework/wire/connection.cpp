@@ -98,7 +98,11 @@ void Connection::on_hangup() noexcept {
 
 void Connection::serve() noexcept {
   const Session::After after = is_overload_ ? session_->run_overloaded() : session_->run();
-  if (after == Session::After::linger) linger();
+  if (after == Session::After::linger) {
+    home_.shared().lingering.fetch_add(1);
+    linger();
+    home_.shared().lingering.fetch_sub(1);
+  }
   home_.give_back(std::move(session_));
   if (after != Session::After::idle) {
     delete this;

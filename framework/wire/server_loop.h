@@ -36,6 +36,7 @@ struct ServerShared {
   base::Log& log;
   std::atomic<std::uint64_t> connections{0};
   std::atomic<std::uint32_t> overloaded{0};  // connections that only get their 503
+  std::atomic<std::uint64_t> lingering{0};   // connections that have sent their last reply
   std::atomic<bool> is_draining{false};
   runtime::Event all_closed;  // while draining
 };

@@ -478,6 +478,15 @@ TEST(ServerDrain, BreaksOffWhatOutlivesTheDrainTime) {
 }
 
 // As under a plugin that blocks where it must not.
+// The client keeps the connection open, as a pool does that has not looked yet.
+TEST(ServerDrain, IsWholeWhenWhoeverIsLeftHasHisLastReply) {
+  TestServer server;
+  RawSocket client = server.connect();
+  client.send("nonsense\r\n\r\n");
+  EXPECT_EQ(client.read_reply().status, 400);
+  EXPECT_TRUE(server.server().drain(std::chrono::milliseconds(0)));
+}
+
 TEST(ServerDrain, IsBoundedWhileALoopDoesNotTurn) {
   TestServer server({}, 1);
   RawSocket client = server.connect();
