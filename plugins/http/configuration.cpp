@@ -58,6 +58,32 @@ Done read_number(const Settings& settings, std::string_view key, T& into, std::i
   return Unit{};
 }
 
+// The length of the host in "host", "host:port" or "[v6]:port"; 0 when there is none.
+std::size_t host_length(std::string_view authority) noexcept {
+  if (!authority.starts_with('[')) {
+    const std::size_t length = std::min(authority.find(':'), authority.size());
+    return is_token(authority.substr(0, length)) ? length : 0;
+  }
+  const std::size_t end = std::min(authority.find(']'), authority.size());
+  const std::string_view address = authority.substr(1, end - 1);
+  const bool is_address = end < authority.size() && !address.empty() &&
+                          address.find_first_not_of("0123456789abcdefABCDEF:.") == address.npos;
+  return is_address ? end + 1 : 0;
+}
+
+// What follows the host: nothing, or ":" and a number that a port can have.
+bool is_port(std::string_view text) noexcept {
+  if (text.empty()) return true;
+  const std::string_view digits = text.substr(1);
+  if (text.front() != ':' || digits.empty() || digits.size() > 5) return false;
+  std::uint32_t port = 0;
+  for (const char digit : digits) {
+    if (digit < '0' || digit > '9') return false;
+    port = port * 10 + static_cast<std::uint32_t>(digit - '0');
+  }
+  return port >= 1 && port <= 65'535;
+}
+
 Done read_base_url(const Settings& settings, Configuration& configuration) {
   auto value = settings.string("base_url", "");
   if (!value.ok()) return std::move(value).error();
@@ -73,12 +99,9 @@ Done read_base_url(const Settings& settings, Configuration& configuration) {
   if (host.find('@') != std::string_view::npos) {
     return invalid("base_url", "must hold no user or password; use `credential`");
   }
-  const bool is_host =
-      !host.empty() && host.front() != ':' &&
-      std::all_of(host.begin(), host.end(), [](char letter) {
-        return is_token({&letter, 1}) || letter == ':' || letter == '[' || letter == ']';
-      });
-  if (!is_host) return invalid("base_url", "has no valid host");
+  const std::size_t length = host_length(host);
+  if (length == 0) return invalid("base_url", "has no valid host");
+  if (!is_port(host.substr(length))) return invalid("base_url", "has no valid port (1 to 65535)");
   while (url.ends_with('/')) url.pop_back();
   const std::string_view rest = std::string_view(url).substr(std::min(path, url.size()));
   if (!rest.empty()) {

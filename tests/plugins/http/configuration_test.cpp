@@ -19,8 +19,7 @@ Result<Configuration> read(std::vector<Settings::Field> fields,
 }
 
 // "where: message"
-std::string problem(std::vector<Settings::Field> fields,
-                    std::vector<Settings::Field> route = {}) {
+std::string problem(std::vector<Settings::Field> fields, std::vector<Settings::Field> route = {}) {
   const auto configuration = read(std::move(fields), std::move(route));
   EXPECT_FALSE(configuration.ok());
   if (configuration.ok()) return {};
@@ -84,6 +83,17 @@ TEST(Configuration, EveryWrongValueIsRefusedAtItsPlace) {
   EXPECT_EQ(problem({{"base_url", scalar("https://:80")}}), "base_url: has no valid host");
   EXPECT_EQ(problem({{"base_url", scalar("https:///p")}}), "base_url: has no valid host");
   EXPECT_EQ(problem({{"base_url", scalar("https://a b")}}), "base_url: has no valid host");
+  for (const char* url : {"https://[::1", "https://[]", "https://[::1%25eth0]", "https://[x]:1"}) {
+    EXPECT_EQ(problem({{"base_url", scalar(url)}}), "base_url: has no valid host") << url;
+  }
+  for (const char* url : {"https://x:", "https://x:0", "https://x:65536", "https://x:999999",
+                          "https://x:8a", "https://x:1:2", "https://[::1]1", "https://[::1]:"}) {
+    EXPECT_EQ(problem({{"base_url", scalar(url)}}), "base_url: has no valid port (1 to 65535)")
+        << url;
+  }
+  for (const char* url : {"https://x:65535", "https://[2001:db8::1]:8443/v2", "http://[::1]"}) {
+    EXPECT_TRUE(read({{"base_url", scalar(url)}}).ok()) << url;
+  }
   EXPECT_EQ(problem({base, {"connect_timeout_ms", scalar("0")}}),
             "connect_timeout_ms: expected an integer from 1 to 60000");
   EXPECT_EQ(problem({base, {"allow_private_addresses", scalar("yes")}}),
