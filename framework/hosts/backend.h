@@ -18,7 +18,7 @@ namespace turnpike::hosts {
 
 // One thing that the gateway needs in order to serve.
 struct HealthCheck {
-  std::string name;  // "registry", "database", "plugins", "loops"
+  std::string name;  // "registry", "database"
   bool ready = true;
   std::string detail;  // the reason when not ready; no secrets, no addresses
 };

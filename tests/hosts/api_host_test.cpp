@@ -524,6 +524,21 @@ TEST_F(ApiHostTest, ManyUpstreamHeadersPassAndNoSharedCacheMayKeepThem) {
   EXPECT_EQ(lines.size(), reply.header_lines.size()) << "no field twice";
 }
 
+TEST_F(ApiHostTest, WhatAnUpstreamAllowsSharedCachesHoldsForNoReply) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"public,max-age=9", "private, max-age=9"},
+      {"s-maxage=9,no-transform,,PUBLIC", "private, no-transform"},
+      {"private,max-age=5", "private, max-age=5"},
+      {"privateer", "private, privateer"},
+      {"no-store", "private, no-store"},
+      {"private=\"x\",public", "private, no-store"},
+      {"", "private, no-store"}};
+  for (const auto& [said, expected] : cases) {
+    const HttpReply reply = get("/v1/gateway/caching?" + std::string(said));
+    EXPECT_EQ(reply.header("cache-control"), expected) << said;
+  }
+}
+
 TEST_F(ApiHostTest, EveryRequestHasAnIdOfItsOwn) {
   std::set<std::string> ids;
   for (int at = 0; at < 50; ++at) ids.insert(get("/healthz").header("x-request-id"));

@@ -87,6 +87,16 @@ exchange::Served echo(const exchange::Invocation& invocation, exchange::ReplyWri
   return served(exchange::Ending::replied);
 }
 
+// What the upstream says to caches is the query.
+exchange::Served caching(const exchange::Invocation& invocation, exchange::ReplyWriter& writer) {
+  const HeaderField fields[] = {{"Content-Type", "application/json"},
+                                {"cache-control", invocation.query}};
+  exchange::ReplyHead head = provider_head();
+  head.headers = fields;
+  writer.reply(head, "{}");
+  return served(exchange::Ending::replied);
+}
+
 exchange::Served many_headers(exchange::ReplyWriter& writer) {
   std::vector<std::string> names;
   for (int at = 0; at < 90; ++at) names.push_back("X-Upstream-" + std::to_string(at));
@@ -106,6 +116,7 @@ exchange::Served ScriptedBackend::serve(const exchange::Invocation& invocation,
   if (invocation.method == "HEAD") {
     return refuse(writer, ErrorCode::gateway_method_not_allowed, "GET");
   }
+  if (script == "caching") return caching(invocation, writer);
   if (script == "reply") {
     writer.reply(provider_head(), R"({"answer":42})");
     return served(exchange::Ending::replied);

@@ -1,8 +1,11 @@
 #include "hosts/api/gateway_call.h"
 
+#include <algorithm>
+
 #include "base/crash_points.h"
 #include "base/error_envelope.h"
 #include "hosts/status_table.h"
+#include "wire/grammar.h"
 
 namespace turnpike::hosts::api {
 
@@ -11,6 +14,31 @@ using base::CrashPoint;
 namespace {
 
 constexpr std::string_view cache_control = "Cache-Control";
+
+std::string_view trimmed(std::string_view text) noexcept {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+// What the upstream lets caches do, for the caller's own: a shared one would hand to everybody what
+// one has paid for. Quoted lists (private="set-cookie") are not worth reading: then nobody keeps
+// it.
+std::string for_one_caller(std::string_view caching) {
+  if (caching.empty() || caching.find('"') != caching.npos) return "private, no-store";
+  std::string kept = "private";
+  while (!caching.empty()) {
+    const std::size_t end = std::min(caching.find(','), caching.size());
+    const std::string_view directive = trimmed(caching.substr(0, end));
+    caching.remove_prefix(std::min(end + 1, caching.size()));
+    const std::string_view name = directive.substr(0, directive.find('='));
+    const bool is_of_shared_caches = wire::same_text(name, "public") ||
+                                     wire::same_text(name, "private") ||
+                                     wire::same_text(name, "s-maxage");
+    if (!directive.empty() && !is_of_shared_caches) kept.append(", ").append(directive);
+  }
+  return kept;
+}
 
 }  // namespace
 
@@ -69,9 +97,8 @@ void GatewayCall::add_head(const exchange::ReplyHead& head, ReplyFields& fields)
   };
   add_all(head.headers);
   add_all(head.lane_headers);  // with those of the upstream, in a stored reply
-  // A shared cache would hand to everybody what one has paid for.
-  if (!caching_.empty() && !caching_.starts_with("private")) caching_.insert(0, "private, ");
-  fields.add(cache_control, caching_.empty() ? "private, no-store" : std::string_view(caching_));
+  caching_ = for_one_caller(caching_);
+  fields.add(cache_control, caching_);
   add_facts(head.facts, fields);
 }
 
