@@ -255,6 +255,8 @@ Result<Standing, base::Error> NodeStore::read(std::string_view account_id, const
                                               const Limits& limits, runtime::Deadline deadline) {
   const KeyView key(account_id, bucket);
   Shard& shard = machine_->shard_of(key);
+  // Perhaps another gateway counts now, and what is remembered here is old.
+  if (machine_->is_failing.load(std::memory_order_relaxed)) return unavailable();
   {
     const std::lock_guard lock(shard.mutex);
     const auto found = shard.entries.find(key);

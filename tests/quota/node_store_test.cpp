@@ -187,6 +187,7 @@ TEST_P(NodeStoreTest, AnotherGatewayTakesTheCountingOverAndNothingIsGrantedTwice
   EXPECT_LE(30 + by_former + by_other, 100u);
   EXPECT_GE(30 + 6 + by_other, 100u);
   EXPECT_FALSE(take_in(*free_));
+  EXPECT_FALSE(free_->read("acc_1", free_->bucket("b"), of, soon()).ok()) << "the other's count";
 }
 
 // Fails when told to.
