@@ -488,6 +488,8 @@ std::string settings_digest_of(const Program& program, const Upstream& upstream)
     const Route& route = program.routes()[operation.route];
     one.clear();
     Object entry(one);
+    // With it nothing is offered by x402, whatever the price says.
+    if (route.credential_required) entry.flag("credential_required", true);
     entry.text("method", name_of(operation.method));
     entry.text("path", route.matcher.pattern);
     if (operation.price) entry.part("price", program.prices()[*operation.price]);

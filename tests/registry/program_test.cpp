@@ -315,6 +315,8 @@ TEST(Settings, DigestFollowsSettingsAndOperations) {
   EXPECT_NE(first, digest(replaced(rich, "retries: 3", "retries: 4")));
   EXPECT_NE(first, digest(replaced(rich, "path: \"/x/{name}\"", "path: /y")));
   EXPECT_NE(first, digest(replaced(rich, "credit_cost: 7", "credit_cost: 8")));
+  EXPECT_NE(first, digest(replaced(rich, "query: paging", "credential_required: true")));
+  EXPECT_EQ(digest(replaced(rich, "query: paging", "query: deny")), first);
   EXPECT_EQ(first, digest(replaced(rich, "One thing", "One of them")));
 }
 
