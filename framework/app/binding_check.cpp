@@ -54,27 +54,49 @@ class NoHttp final : public Http {
   }
 };
 
+// A host for plugins that are only asked what they are and what they refuse.
+struct Surroundings {
+  base::SystemClock clock;
+  base::SystemRandom random;
+  const std::unique_ptr<base::Log> log = base::make_stderr_log(clock, Severity::error);
+  const std::unique_ptr<base::Metrics> metrics = base::make_metrics();
+  runtime::BlockingPool pool{1, 16};
+  NoHttp http;
+  NoStores stores;
+
+  auto load(const Config& config) {
+    return plugin::Catalog::load(
+        {.directory = plugin_directory(config), .pinned_sha256 = config.plugins_sha256},
+        {.log = *log,
+         .metrics = *metrics,
+         .clock = clock,
+         .random = random,
+         .http = http,
+         .pool = pool,
+         .stores = stores});
+  }
+};
+
 }  // namespace
+
+Result<bool, std::string> has_lane_command(const Config& config, std::string_view word) {
+  Surroundings surroundings;
+  const auto catalog = surroundings.load(config);
+  if (!catalog.ok()) return catalog.error().front().text();
+  for (const auto& loaded : catalog->plugins()) {
+    if (loaded->lane() == nullptr) continue;
+    for (const LaneCommand& command : loaded->lane()->traits().commands) {
+      if (command.word == word) return true;
+    }
+  }
+  return false;
+}
 
 exchange::Checked check_binding(const Config& config,
                                 std::shared_ptr<const registry::Program> program) {
-  base::SystemClock clock;
-  base::SystemRandom random;
-  const auto log = base::make_stderr_log(clock, Severity::error);
-  const auto metrics = base::make_metrics();
-  runtime::BlockingPool pool(1, 16);
-  NoHttp http;
-  NoStores stores;
-  const plugin::HostResources resources{.log = *log,
-                                        .metrics = *metrics,
-                                        .clock = clock,
-                                        .random = random,
-                                        .http = http,
-                                        .pool = pool,
-                                        .stores = stores};
+  Surroundings surroundings;
   const std::string directory = plugin_directory(config);
-  const auto catalog = plugin::Catalog::load(
-      {.directory = directory, .pinned_sha256 = config.plugins_sha256}, resources);
+  const auto catalog = surroundings.load(config);
   if (!catalog.ok()) return {refusals(catalog.error()), {}};
   std::vector<exchange::ProviderSlot> providers;
   std::vector<exchange::LaneSlot> lanes;

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "app/binding_check.h"
 #include "app/command_line.h"
 #include "app/paths.h"
 #include "app/secrets.h"
@@ -109,6 +110,10 @@ std::optional<int> run_lane_command(const std::string& word,
   app.parse(reversed);
   const auto config = load_config(options);
   if (!config) return exit_failed;
+  // Before the database is opened, which may migrate it: the word may be misspelt.
+  const auto is_known = has_lane_command(*config, word);
+  if (!is_known.ok()) return print_failure(options, is_known.error());
+  if (!*is_known) return std::nullopt;
   const std::vector<std::string> rest = app.remaining();
   const std::vector<std::string_view> words(rest.begin(), rest.end());
   return LaneProcess(*config, options).run(word, words);

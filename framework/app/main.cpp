@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/command_line.h"
+#include "registry/problems.h"
 
 namespace {
 
@@ -216,12 +217,16 @@ int main(int argc, char** argv) {
   app.footer(
       "Lane plugins bring further commands, such as `turnpike x402`, which says more of itself.");
   try {
-    const auto own = app.get_subcommands({});
+    std::vector<std::string> known;
+    for (const CLI::App* own : app.get_subcommands({})) known.push_back(own->get_name());
     if (argc > 1 && argv[1][0] != '-' &&
-        std::none_of(own.begin(), own.end(),
-                     [&](const CLI::App* one) { return one->get_name() == argv[1]; })) {
+        std::find(known.begin(), known.end(), argv[1]) == known.end()) {
       const auto lane_code = run_lane_command(argv[1], {argv + 2, argv + argc});
       if (lane_code) return *lane_code;
+      const std::vector<std::string_view> names(known.begin(), known.end());
+      std::cerr << "turnpike: there is no command \"" << argv[1] << '"'
+                << turnpike::registry::suggestion(argv[1], names) << '\n';
+      return exit_usage;
     }
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {

@@ -164,13 +164,18 @@ Database::Database(const Settings& settings, std::vector<std::string> prelude)
       pool_(settings.sessions, settings.session_wait_ms, [this] { return connect(); }) {}
 
 std::unique_ptr<Connection> Database::connect() const {
-  if (was_away_ && engine() == Engine::postgres) Connection::ask_postgres(target_);
-  was_away_ = true;
-  auto connection = std::make_unique<Connection>(settings_, target_);
-  was_away_ = false;
-  prepare_session(*connection, settings_);
-  for (const std::string& statement : prelude_) connection->run_once(statement);
-  return connection;
+  try {
+    if (was_away_ && engine() == Engine::postgres) Connection::ask_postgres(target_);
+    was_away_ = true;
+    auto connection = std::make_unique<Connection>(settings_, target_);
+    was_away_ = false;
+    prepare_session(*connection, settings_);
+    for (const std::string& statement : prelude_) connection->run_once(statement);
+    return connection;
+  } catch (const StoreError& error) {
+    const std::string where = engine() == Engine::sqlite ? target_ : "storage.postgres.url";
+    throw StoreError(error.kind(), where + ": " + error.what());
+  }
 }
 
 }  // namespace turnpike::storage

@@ -103,6 +103,22 @@ class Configuration(unittest.TestCase):
         for shipped in (ROOT / "config").glob("*.yaml"):  # the examples promise none
             self.assertNotIn("web:", shipped.read_text())
 
+    def test_a_misspelt_command_touches_no_database(self):
+        gateway = Gateway()
+        self.addCleanup(gateway.close)
+        result = gateway.run("chekc", check=False)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('there is no command "chekc"; did you mean "check"?', result.stderr)
+        self.assertFalse((gateway.directory / "turnpike.db").exists())
+
+    def test_a_data_directory_that_is_too_long_is_refused_before_anything_is_bound(self):
+        gateway = Gateway()
+        self.addCleanup(gateway.close)
+        gateway.settings.append(f"data_dir={gateway.directory}/{'x' * 100}")
+        result = gateway.run("serve", check=False)
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("data_dir: is too long", result.stderr)
+
     @unittest.skipUnless(BUILD == ROOT / "build" / "release", "./dev runs the release build")
     def test_the_demo_key_is_kept_in_the_data_directory(self):
         gateway = Gateway()

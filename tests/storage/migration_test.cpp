@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "storage/database.h"
 #include "support/stores.h"
@@ -141,6 +142,22 @@ TEST_P(NodeTest, OpensOnlyAMigratedDatabase) {
   ASSERT_TRUE(migrate(settings_, clock, false).ok());
   EXPECT_TRUE(migrate(settings_, clock, true)->empty());
   EXPECT_TRUE(Node::open(settings_, Role::gateway, {clock, random}).ok());
+}
+
+TEST_P(NodeTest, ADatabaseThatCannotBeOpenedIsNamed) {
+  const support::ManualClock clock;
+  Settings settings = settings_;
+  std::string where = "storage.postgres.url: ";
+  if (GetParam() == Engine::postgres) {
+    settings.postgres_url = "postgresql:///x?host=" + directory_.path();
+  } else {
+    settings.data_dir = directory_.path();
+    where = sqlite_file(settings) + ": ";
+    std::ofstream(sqlite_file(settings)) << std::string(4096, 'x');
+  }
+  const auto migrated = migrate(settings, clock, false);
+  ASSERT_FALSE(migrated.ok());
+  EXPECT_TRUE(migrated.error().starts_with(where)) << migrated.error();
 }
 
 TEST_P(NodeTest, OneGatewayHoldsADataDirAndToolsComeBeside) {
