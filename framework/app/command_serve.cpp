@@ -6,6 +6,7 @@
 
 #include "app/command_line.h"
 #include "app/gateway.h"
+#include "runtime/fault.h"
 #include "runtime/signals.h"
 
 namespace turnpike::app {
@@ -18,6 +19,7 @@ class ServerProcess final : public Poco::Util::ServerApplication {
 
  protected:
   int main(const std::vector<std::string>&) override {
+    runtime::name_fatal_signals();
     // Before any thread starts: they inherit the blocked signals.
     runtime::SignalSource signals({SIGTERM, SIGINT, SIGHUP});
     Gateway gateway(config_);

@@ -224,13 +224,14 @@ Result<Unit, std::string> Gateway::start_runtime() {
   options.pool_threads = config_.pool_threads;
   options.pool_queued_max = 2 * calls_queued_max;
   options.on_stall = [parts = parts_.get()](const runtime::Stall& stall) {
+    const plugin::Catalog* catalog = parts->stalls.load();
+    const auto whose =
+        catalog == nullptr ? std::string_view() : catalog->note_stall(stall.tag, runtime::now_ns());
     parts->log->write(Severity::warning, "loop_stalled",
                       {{"loop", stall.loop},
                        {"duration_ms", stall.duration_ms},
                        {"request_id", stall.fiber.data()},
-                       {"plugin_number", stall.tag}});
-    const plugin::Catalog* catalog = parts->stalls.load();
-    if (catalog != nullptr) catalog->note_stall(stall.tag, runtime::now_ns());
+                       {"plugin", whose}});
   };
   parts_->runtime = std::make_unique<runtime::Runtime>(std::move(options));
 

@@ -37,6 +37,8 @@ function(turnpike_add_plugin name)
   set_target_properties(${name} PROPERTIES
     PREFIX "" CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  # Cooperative code has 64 KiB of stack: a large frame must meet the guard below, not step over it.
+  target_compile_options(${name} PRIVATE -fstack-clash-protection)
   target_link_libraries(${name} PRIVATE Turnpike::plugin_sdk ${ARG_LINKS})
   target_link_options(${name} PRIVATE
     -Wl,--version-script=${TURNPIKE_PLUGIN_VERSION_SCRIPT} -Wl,--exclude-libs,ALL)

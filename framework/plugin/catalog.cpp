@@ -13,6 +13,12 @@ namespace fs = std::filesystem;
 Result<std::vector<fs::path>, LoadError> files_of(const fs::path& directory) {
   std::vector<fs::path> files;
   std::error_code problem;
+  const fs::file_status status = fs::status(directory, problem);
+  if (fs::exists(status) && (status.permissions() & fs::perms::others_write) != fs::perms::none) {
+    return LoadError{directory.string(),
+                     "may be written by every user of this machine, who could then run code in the "
+                     "gateway; take that right away (chmod o-w)"};
+  }
   fs::directory_iterator entry(directory, problem);
   for (; !problem && entry != fs::directory_iterator(); entry.increment(problem)) {
     if (entry->path().extension() == ".so") files.push_back(entry->path());
@@ -113,10 +119,13 @@ Result<Catalog, std::vector<LoadError>> Catalog::load(const CatalogOptions& opti
   return catalog;
 }
 
-void Catalog::note_stall(std::uint32_t tag, std::int64_t now_ns) const noexcept {
+std::string_view Catalog::note_stall(std::uint32_t tag, std::int64_t now_ns) const noexcept {
   for (const auto& plugin : plugins_) {
-    if (plugin->guard().number() == tag) plugin->guard().note_stall(now_ns);
+    if (plugin->guard().number() != tag) continue;
+    plugin->guard().note_stall(now_ns);
+    return plugin->info().name;
   }
+  return {};
 }
 
 LoadedPlugin* Catalog::find(std::string_view name) const noexcept {

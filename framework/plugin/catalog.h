@@ -62,9 +62,9 @@ class Catalog {
   [[nodiscard]] const std::vector<std::unique_ptr<LoadedPlugin>>& plugins() const noexcept {
     return plugins_;
   }
-  // For the watchdog's report: a fiber with this tag held up its loop. Tags that are no plugin's
-  // are ignored.
-  void note_stall(std::uint32_t tag, std::int64_t now_ns) const noexcept;
+  // For the watchdog's report: a fiber with this tag held up its loop. Whose tag it is; empty: no
+  // plugin's.
+  std::string_view note_stall(std::uint32_t tag, std::int64_t now_ns) const noexcept;
 
  private:
   std::vector<std::unique_ptr<LoadedPlugin>> plugins_;

@@ -5,6 +5,7 @@
 #include "plugin/checked_sink.h"
 #include "plugin/guarded.h"
 #include "plugin/pool_call.h"
+#include "runtime/fault.h"
 
 namespace turnpike::plugin {
 
@@ -127,6 +128,7 @@ Guard::Guard(std::string name, std::uint32_t number, Execution execution,
       log_(surroundings.log),
       uses_pool_(execution == Execution::blocking) {
   static_assert(std::size(kind_names) == kinds);
+  runtime::name_tag(number_, name_);
   calls_ = &surroundings.metrics.counter("turnpike_guard_calls_total", "Calls into a plugin.",
                                          {{"plugin", name_}});
   for (std::size_t kind = 0; kind < kinds; ++kind) {

@@ -58,6 +58,8 @@ class Fiber final : public Waiter, private TimerNode {
   [[nodiscard]] Loop& loop() const noexcept { return *loop_; }
   // Shown by the watchdog and in the list of fibers: the request id.
   void set_name(std::string_view name) noexcept { name_.set(name); }
+  [[nodiscard]] FiberName::Text name() const noexcept { return name_.text(); }
+  [[nodiscard]] const Stack& stack() const noexcept { return stack_; }
   // Whose code runs, for the watchdog's stall counts (a plugin's number); 0 is our own.
   void set_tag(std::uint32_t tag) noexcept { tag_.store(tag, std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t tag() const noexcept { return tag_.load(std::memory_order_relaxed); }

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/thread_name.h"
+#include "runtime/fault.h"
 
 namespace turnpike::runtime {
 
@@ -126,7 +127,10 @@ void PoolCore::serve() {
     std::shared_ptr<PoolWork> work = take_from(*user);
     offer(user);
     lock.unlock();
-    work->run();
+    {
+      const WorkOf whose(user->name.c_str());
+      work->run();
+    }
     lock.lock();
     work->phase_ = PoolWork::Phase::done;
     if (work->abandoned()) --user->counts.abandoned;
@@ -156,6 +160,7 @@ BlockingPool::BlockingPool(std::uint32_t threads, std::uint32_t queued_max)
     while (threads_.size() < threads)
       threads_.emplace_back([this] {
         base::name_this_thread("pool");
+        const FaultStack fault_stack;
         core_->serve();
       });
   } catch (...) {

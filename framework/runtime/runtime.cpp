@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/thread_name.h"
+#include "runtime/fault.h"
 
 namespace turnpike::runtime {
 
@@ -24,6 +25,7 @@ Runtime::Runtime(RuntimeOptions options) {
     for (const auto& loop : loops_) {
       threads_.emplace_back([&loop] {
         base::name_this_thread(("loop-" + std::to_string(loop->index())).c_str());
+        const FaultStack fault_stack;
         loop->run();
       });
     }

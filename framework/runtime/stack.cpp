@@ -5,10 +5,8 @@
 namespace turnpike::runtime {
 namespace {
 
-constexpr std::size_t guard_bytes = 4096;
-
 void unmap(const Stack& stack) noexcept {
-  ::munmap(static_cast<char*>(stack.bottom) - guard_bytes, stack.bytes + guard_bytes);
+  ::munmap(static_cast<char*>(stack.bottom) - stack_guard_bytes, stack.bytes + stack_guard_bytes);
 }
 
 }  // namespace
@@ -25,11 +23,11 @@ Stack StackPool::take() {
     idle_.pop_back();
     return stack;
   }
-  void* const memory = ::mmap(nullptr, stack_bytes + guard_bytes, PROT_READ | PROT_WRITE,
+  void* const memory = ::mmap(nullptr, stack_bytes + stack_guard_bytes, PROT_NONE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return {};
-  const Stack stack{static_cast<char*>(memory) + guard_bytes, stack_bytes};
-  if (::mprotect(memory, guard_bytes, PROT_NONE) != 0) {
+  const Stack stack{static_cast<char*>(memory) + stack_guard_bytes, stack_bytes};
+  if (::mprotect(stack.bottom, stack.bytes, PROT_READ | PROT_WRITE) != 0) {
     unmap(stack);
     return {};
   }

@@ -1,5 +1,6 @@
-// Stack and StackPool: the memory a fiber runs on, 64 KiB with an inaccessible page below, so that
-// an overflow ends the process instead of writing into a neighbour. Each takes two memory maps.
+// Stack and StackPool: the memory a fiber runs on, 64 KiB, with 256 KiB below that are addresses
+// alone, so that an overflow ends the process instead of writing into a neighbour, also where a
+// large frame steps over many pages at once. Each takes two memory maps.
 //
 // A pool is owned by one loop and used by its Thread only.
 #pragma once
@@ -9,9 +10,17 @@
 
 namespace turnpike::runtime {
 
+inline constexpr std::size_t stack_guard_bytes = 256 * 1024;
+
 struct Stack {
   void* bottom = nullptr;  // lowest usable address
   std::size_t bytes = 0;
+
+  // Whether an access to `address` is an overflow.
+  [[nodiscard]] bool guards(const void* address) const noexcept {
+    const auto below = static_cast<const char*>(bottom) - static_cast<const char*>(address);
+    return below > 0 && below <= static_cast<std::ptrdiff_t>(stack_guard_bytes);
+  }
 
   [[nodiscard]] void* top() const noexcept { return static_cast<char*>(bottom) + bytes; }
   explicit operator bool() const noexcept { return bottom != nullptr; }

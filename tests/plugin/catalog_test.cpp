@@ -156,6 +156,19 @@ TEST(Catalog, AMissingDirectoryIsSaidByName) {
             "`plugins.directory`");
 }
 
+TEST(Catalog, ADirectoryThatAnybodyMayWriteIsRefused) {
+  PluginDirectory directory;
+  directory.add("good/echo.so");
+  std::filesystem::permissions(directory.path(), std::filesystem::perms::others_write,
+                               std::filesystem::perm_options::add);
+  const auto catalog = load({.directory = directory.path()});
+  ASSERT_FALSE(catalog.ok());
+  EXPECT_EQ(catalog.error()[0].text(),
+            directory.path().string() +
+                ": may be written by every user of this machine, who could then run code in the "
+                "gateway; take that right away (chmod o-w)");
+}
+
 TEST(Catalog, PinsAreHeldExactly) {
   PluginDirectory directory;
   const auto file = directory.add("good/echo.so");

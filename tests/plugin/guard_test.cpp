@@ -445,7 +445,8 @@ TEST_F(FiberGuardTest, AStallIsLaidAtThePluginsDoorAndTooManyMoveItToThePool) {
   options.stall_threshold_ms = 5;
   options.on_stall = [&](const runtime::Stall& stall) {
     if (stall.tag == faulty.number()) ++laid_at_its_door;
-    catalog_->note_stall(stall.tag, 0);
+    const char* const whose = stall.tag == faulty.number() ? "faulty" : "";
+    EXPECT_EQ(catalog_->note_stall(stall.tag, 0), whose);
     stalled.set();
   };
   start(std::move(options));

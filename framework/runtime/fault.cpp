@@ -1,0 +1,124 @@
+#include "runtime/fault.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <new>
+
+#include "runtime/fiber.h"
+
+namespace turnpike::runtime {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool is_sanitized = true;
+#else
+constexpr bool is_sanitized = false;
+#endif
+
+constexpr std::size_t fault_stack_bytes = 32 * 1024;
+constexpr std::size_t tags_named_max = 64;
+
+// Written at start, before the number tags anything.
+std::array<std::array<char, 48>, tags_named_max> tag_names;
+
+thread_local const char* work_of = nullptr;
+
+// Everything below runs in a signal handler: write() and plain memory alone.
+
+class Line {
+ public:
+  Line& add(std::string_view text) noexcept {
+    const std::size_t count = std::min(text.size(), sizeof(bytes_) - size_);
+    std::memcpy(bytes_ + size_, text.data(), count);
+    size_ += count;
+    return *this;
+  }
+  void write() const noexcept {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, bytes_, size_);
+  }
+
+ private:
+  char bytes_[512];
+  std::size_t size_ = 0;
+};
+
+std::string_view name_of(int signal) noexcept {
+  switch (signal) {
+    case SIGSEGV:
+      return "SIGSEGV (memory that is not there)";
+    case SIGBUS:
+      return "SIGBUS (memory that is not there)";
+    case SIGILL:
+      return "SIGILL (no instruction)";
+    case SIGFPE:
+      return "SIGFPE (a division by zero)";
+    default:
+      return "a signal";
+  }
+}
+
+void tell(int signal, siginfo_t* info, void*) {
+  Line line;
+  line.add("turnpike: killed by ").add(name_of(signal));
+  if (const Fiber* fiber = Fiber::current()) {
+    const std::uint32_t tag = fiber->tag();
+    const bool is_plugin = tag > 0 && tag < tags_named_max;
+    line.add(is_plugin ? " in plugin " : " in the gateway itself");
+    if (is_plugin) line.add(tag_names[tag].data());
+    const FiberName::Text name = fiber->name();
+    if (name[0] != '\0') line.add(", request ").add(name.data());
+    if (fiber->stack().guards(info->si_addr)) {
+      line.add(
+          ": it used more than the 64 KiB of stack that code on a loop thread has; use less, or "
+          "declare the plugin blocking");
+    }
+  } else if (work_of != nullptr) {
+    line.add(" in ").add(work_of).add(", on the pool");
+  }
+  line.add("\n").write();
+  // SA_RESETHAND: the instruction faults again, and now the system ends the process.
+}
+
+}  // namespace
+
+void name_fatal_signals() noexcept {
+  if (is_sanitized) return;
+  struct sigaction action {};
+  action.sa_sigaction = &tell;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) sigaction(signal, &action, nullptr);
+}
+
+void name_tag(std::uint32_t tag, std::string_view name) noexcept {
+  if (tag >= tags_named_max) return;
+  const std::size_t count = std::min(name.size(), tag_names[tag].size() - 1);
+  std::copy_n(name.begin(), count, tag_names[tag].begin());
+  tag_names[tag][count] = '\0';
+}
+
+FaultStack::FaultStack() noexcept
+    : memory_(is_sanitized ? nullptr : new (std::nothrow) char[fault_stack_bytes]) {
+  if (memory_ == nullptr) return;
+  stack_t stack{};
+  stack.ss_sp = memory_.get();
+  stack.ss_size = fault_stack_bytes;
+  sigaltstack(&stack, nullptr);
+}
+
+FaultStack::~FaultStack() {
+  if (memory_ == nullptr) return;
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  sigaltstack(&none, nullptr);
+}
+
+WorkOf::WorkOf(const char* name) noexcept { work_of = name; }
+WorkOf::~WorkOf() { work_of = nullptr; }
+
+}  // namespace turnpike::runtime

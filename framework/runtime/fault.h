@@ -1,0 +1,44 @@
+// Fault: the last words of a process that a signal kills. Code in the process, a plugin's above
+// all, may write where it must not or exhaust its stack; nothing can save the process then, but one
+// line on standard error says whose code ran, for which request, before the system ends the process
+// as it always does (with a core dump, where they are on). Nothing under the sanitizers, which do
+// the same.
+//
+// name_fatal_signals() once, at start. A FaultStack for every Thread that runs code of plugins, for
+// as long as it does. The rest is for any Thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace turnpike::runtime {
+
+void name_fatal_signals() noexcept;
+
+// What the number that tags a fiber stands for (fiber.h): the name of a plugin.
+void name_tag(std::uint32_t tag, std::string_view name) noexcept;
+
+// Where this Thread's handler runs: the stack in use may be what is exhausted.
+class FaultStack {
+ public:
+  FaultStack() noexcept;
+  ~FaultStack();
+  FaultStack(const FaultStack&) = delete;
+  FaultStack& operator=(const FaultStack&) = delete;
+
+ private:
+  std::unique_ptr<char[]> memory_;
+};
+
+// While it lives, this Thread's work is that of `name`, which must outlive it: of pool Threads,
+// which have no fiber to tag.
+class WorkOf {
+ public:
+  explicit WorkOf(const char* name) noexcept;
+  ~WorkOf();
+  WorkOf(const WorkOf&) = delete;
+  WorkOf& operator=(const WorkOf&) = delete;
+};
+
+}  // namespace turnpike::runtime
