@@ -15,6 +15,10 @@ std::optional<Config> load_config(const CommonOptions& options) {
   return std::nullopt;
 }
 
+std::string json_text(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 nlohmann::json to_json(const std::vector<registry::Problem>& problems) {
   nlohmann::json list = nlohmann::json::array();
   for (const registry::Problem& problem : problems) {
@@ -29,7 +33,7 @@ nlohmann::json to_json(const std::vector<registry::Problem>& problems) {
 
 void print_problems(const std::vector<registry::Problem>& problems, bool json) {
   if (json) {
-    std::cout << nlohmann::json{{"ok", false}, {"problems", to_json(problems)}} << '\n';
+    std::cout << json_text({{"ok", false}, {"problems", to_json(problems)}}) << '\n';
     return;
   }
   for (const registry::Problem& problem : problems) std::cerr << problem.text() << '\n';
@@ -37,7 +41,7 @@ void print_problems(const std::vector<registry::Problem>& problems, bool json) {
 
 int print_failure(const CommonOptions& options, const std::string& message) {
   if (options.json) {
-    std::cout << nlohmann::json{{"ok", false}, {"message", message}} << '\n';
+    std::cout << json_text({{"ok", false}, {"message", message}}) << '\n';
   } else {
     std::cerr << "turnpike: " << message << '\n';
   }

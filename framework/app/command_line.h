@@ -29,6 +29,9 @@ struct CommonOptions {
 // The configuration, or nothing after the problems were printed.
 std::optional<Config> load_config(const CommonOptions& options);
 
+// One line. Names of files may be any bytes: what is not UTF-8 of them is shown as U+FFFD.
+std::string json_text(const nlohmann::json& value);
+
 void print_problems(const std::vector<registry::Problem>& problems, bool json);
 nlohmann::json to_json(const std::vector<registry::Problem>& problems);
 

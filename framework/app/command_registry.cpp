@@ -113,12 +113,12 @@ int run_check(const CommonOptions& options) {
   const Findings findings = check(*config);
   const bool ok = findings.problems.empty();
   if (options.json) {
-    std::cout << json{{"ok", ok},
-                      {"problems", to_json(findings.problems)},
-                      {"notes", findings.notes},
-                      {"payload_hash", ok ? json(findings.payload_hash) : json(nullptr)},
-                      {"routes", findings.routes},
-                      {"tools", findings.tools}}
+    std::cout << json_text({{"ok", ok},
+                            {"problems", to_json(findings.problems)},
+                            {"notes", findings.notes},
+                            {"payload_hash", ok ? json(findings.payload_hash) : json(nullptr)},
+                            {"routes", findings.routes},
+                            {"tools", findings.tools}})
               << '\n';
     return ok ? exit_done : exit_failed;
   }

@@ -9,8 +9,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <system_error>
 
+#include "app/command_line.h"
 #include "base/thread_name.h"
 
 namespace turnpike::app {
@@ -126,7 +128,13 @@ void ControlServer::serve() {
 void ControlServer::serve_client(int client) {
   std::string line;
   if (!receive_line(client, client_timeout_ms, line_bytes_max, line)) return;
-  send_all(client, answer_(line) + "\n");
+  std::string answer;
+  try {
+    answer = answer_(line);
+  } catch (const std::exception& error) {  // the gateway goes on with what it has
+    answer = json_text({{"ok", false}, {"problems", {{{"message", error.what()}}}}});
+  }
+  send_all(client, answer + "\n");
 }
 
 std::string ask_control(const std::string& path, const std::string& line) {

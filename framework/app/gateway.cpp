@@ -65,22 +65,20 @@ std::string joined(const std::vector<plugin::LoadError>& errors) {
 }
 
 std::string answer_control(const std::string& line, const std::function<Reloaded()>& reload) {
-  const auto request = nlohmann::json::parse(line, nullptr, false);
-  if (!request.is_object() || request.value("command", "") != "reload") {
+  if (nlohmann::json::parse(line, nullptr, false) != nlohmann::json{{"command", "reload"}}) {
     return R"({"ok":false,"problems":[{"message":"unknown command"}]})";
   }
   const Reloaded reloaded = reload();
   if (!reloaded.generation) {
-    return nlohmann::json{{"ok", false}, {"problems", to_json(reloaded.problems)}}.dump();
+    return json_text({{"ok", false}, {"problems", to_json(reloaded.problems)}});
   }
   nlohmann::json notes = nlohmann::json::array();
   for (const auto& secret : reloaded.missing_secrets) notes.push_back(secret.text());
-  return nlohmann::json{{"ok", true},
-                        {"notes", notes},
-                        {"generation", reloaded.generation->id},
-                        {"sequence", reloaded.generation->sequence},
-                        {"payload_hash", reloaded.generation->payload_hash}}
-      .dump();
+  return json_text({{"ok", true},
+                    {"notes", notes},
+                    {"generation", reloaded.generation->id},
+                    {"sequence", reloaded.generation->sequence},
+                    {"payload_hash", reloaded.generation->payload_hash}});
 }
 
 bool takes_payments(std::span<const exchange::LaneSlot> lanes) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <stdexcept>
 #include <system_error>
 
 namespace turnpike::app {
@@ -38,6 +39,15 @@ TEST_F(ControlTest, LongAnswersArriveWholeAndLongQuestionsAreDropped) {
   EXPECT_EQ(ask_control(path(), "q").size(), std::size_t{1} << 20);
   EXPECT_THROW((void)ask_control(path(), std::string(100'000, 'x')), std::system_error);
   EXPECT_EQ(ask_control(path(), "q").size(), std::size_t{1} << 20) << "and the next is served";
+}
+
+TEST_F(ControlTest, AnAnswerThatThrowsIsAProblemAndTheNextIsServed) {
+  const ControlServer server(path(), [](const std::string& line) {
+    if (line == "throw") throw std::runtime_error("no memory");
+    return line;
+  });
+  EXPECT_EQ(ask_control(path(), "throw"), R"({"ok":false,"problems":[{"message":"no memory"}]})");
+  EXPECT_EQ(ask_control(path(), "next"), "next");
 }
 
 TEST_F(ControlTest, StopsWithinItsDeadlineWhileACommandIsStuck) {

@@ -1,9 +1,11 @@
 """Reload: the whole new program or the old one with a reason, and no request dropped meanwhile."""
 
 import json
+import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import unittest
@@ -192,6 +194,21 @@ routes:
         self.assertEqual(self.gateway.run("reload").returncode, 0)
         self.write_acme()  # back to what was installed
         self.assertEqual(self.gateway.run("reload").returncode, 0)
+
+    def test_what_no_command_says_and_names_that_are_no_text_end_no_gateway(self):
+        self.gateway.start()
+        before = self.generation()
+        with socket.socket(socket.AF_UNIX) as control:
+            control.connect(str(self.gateway.directory / "control.sock"))
+            control.sendall(b'{"command": 1}\n')
+            self.assertIn(b"unknown command", control.recv(4096))
+        name = os.fsencode(self.registry) + b"/\xff.yaml"
+        with open(name, "w") as file:
+            file.write("not_a_key: 1\n")
+        for words in (["reload", "--json"], ["check", "--json"]):
+            problems = json.loads(self.gateway.run(*words, check=False).stdout)["problems"]
+            self.assertIn('unknown key "not_a_key"', problems[0]["message"])
+        self.assertEqual(self.generation(), before)
 
     def test_check_reports_every_problem_at_once(self):
         directory = pathlib.Path(self.registry)
