@@ -1,6 +1,7 @@
 #include "storage/stores.h"
 
 #include <algorithm>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "base/ids.h"
@@ -191,23 +192,19 @@ class SqlKeyStore final : public identity::KeyStore {
   Result<std::vector<KeyChange>, base::Error> changes_after(std::int64_t sequence) override {
     using Answer = std::vector<KeyChange>;
     return answered<Answer>(context_, ErrorCode::auth_unavailable, "read key changes", [&] {
-      return context_.database.with([&](Connection& connection) {
-        const Rows rows = connection.run(select_changes, {sequence});
-        Answer changes;
-        for (std::size_t row = 0; row < rows.size(); ++row) {
-          changes.push_back(
-              {rows.number(row, 0), digest_from_hex(rows.text(row, 2)), rows.text(row, 1)});
-        }
-        return changes;
-      });
+      const Rows rows = read_changes(select_changes, {sequence});
+      Answer changes;
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        changes.push_back(
+            {rows.number(row, 0), digest_from_hex(rows.text(row, 2)), rows.text(row, 1)});
+      }
+      return changes;
     });
   }
 
   Result<std::int64_t, base::Error> last_change() override {
-    return answered<std::int64_t>(context_, ErrorCode::auth_unavailable, "read key changes", [&] {
-      return context_.database.with(
-          [](Connection& connection) { return connection.run(select_last_change).number(0, 0); });
-    });
+    return answered<std::int64_t>(context_, ErrorCode::auth_unavailable, "read key changes",
+                                  [&] { return read_changes(select_last_change).number(0, 0); });
   }
 
   Result<Unit, base::Error> record_uses(std::span<const identity::KeyUse> uses) override {
@@ -228,6 +225,21 @@ class SqlKeyStore final : public identity::KeyStore {
   }
 
  private:
+  // On a session of its own: who learns of revocations does not wait for those that calls have.
+  Rows read_changes(const Query& query, std::initializer_list<Value> values = {}) {
+    const std::lock_guard lock(changes_mutex_);
+    if (changes_ != nullptr) {
+      try {
+        return changes_->run(query, values);
+      } catch (const StoreError&) {
+        if (!changes_->broken()) throw;
+        changes_.reset();
+      }
+    }
+    changes_ = context_.database.connect();
+    return changes_->run(query, values);
+  }
+
   void record_change(Transaction& transaction, std::string_view account_id,
                      std::string_view digest) const {
     const std::int64_t sequence = transaction.run(next_change).number(0, 0);
@@ -235,6 +247,8 @@ class SqlKeyStore final : public identity::KeyStore {
   }
 
   const Context& context_;
+  std::mutex changes_mutex_;
+  std::unique_ptr<Connection> changes_;  // opened at first use
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "identity/accounts.h"
 #include "identity/cached_authenticator.h"
 #include "identity/token.h"
+#include "storage/stores.h"
 
 namespace turnpike::identity {
 namespace {
@@ -268,6 +269,20 @@ TEST_P(IdentityStore, EveryChangeTakesTheNextNumber) {
   for (std::size_t at = 0; at < 3; ++at) {
     EXPECT_EQ((*changes)[at].sequence, before + 1 + static_cast<std::int64_t>(at));
   }
+}
+
+TEST_P(IdentityStore, ChangesAreReadThoughAllSessionsAreInUse) {
+  storage::Settings settings = store_->settings();
+  settings.sessions = 1;
+  settings.session_wait_ms = 50;
+  storage::Database database(settings);
+  const storage::Context context{database, store_->clock, store_->random};
+  const auto keys = storage::make_key_store(context);
+  database.with([&](storage::Connection&) {
+    EXPECT_FALSE(keys->find({}).ok()) << "the session is in use";
+    EXPECT_TRUE(keys->last_change().ok());
+    EXPECT_TRUE(keys->changes_after(0).ok());
+  });
 }
 
 TEST_P(IdentityStore, UsesMoveForwardOnly) {
