@@ -42,6 +42,14 @@ bool is_of_the_gateway(std::string_view name) noexcept {
   return false;
 }
 
+// Headers that hold credentials wherever they are used; those of one service alone cannot be told.
+bool is_credential(std::string_view name) noexcept {
+  for (std::string_view known : {"authorization", "proxy-authorization", "cookie", "x-api-key"}) {
+    if (same_header_name(name, known)) return true;
+  }
+  return false;
+}
+
 // Files of secrets usually end with a line break that is no part of the secret.
 std::string without_line_end(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
@@ -139,6 +147,11 @@ Done read_headers(const Settings& settings, Configuration& configuration) {
   for (const auto& [name, value] : headers->fields) {
     const std::string where = "headers." + name;
     if (value.kind != Settings::Kind::scalar) return Settings::wrong(where, "a string");
+    if (!value.is_secret && is_credential(name)) {
+      return invalid(where,
+                     "holds a credential: give it as {secret: {env: NAME}} or "
+                     "{secret: {file: PATH}}");
+    }
     if (value.is_secret && value.text.empty()) {
       configuration.lacks_credential = true;
       continue;

@@ -107,6 +107,9 @@ TEST(Configuration, EveryWrongValueIsRefusedAtItsPlace) {
             "probe.expected_status: expected an integer from 200 to 599");
   EXPECT_EQ(problem({base, {"headers", map({{"Host", scalar("x")}})}}),
             "headers.Host: is a header that the gateway sets itself");
+  EXPECT_EQ(problem({base, {"headers", map({{"authorization", scalar("Bearer x")}})}}),
+            "headers.authorization: holds a credential: give it as {secret: {env: NAME}} or "
+            "{secret: {file: PATH}}");
   EXPECT_EQ(problem({base, {"headers", map({{"a b", scalar("x")}})}}),
             "headers.a b: is no header name");
   EXPECT_EQ(problem({base, {"headers", map({{"A", scalar("x\r\nB: y")}})}}),
