@@ -1,5 +1,5 @@
-# Installs everything into a fresh prefix and runs it there: the sample data is imported, the installed
-# configuration is valid, and nothing else than what is meant lies there.
+# Installs everything into a fresh prefix and runs it there: the sample data is imported, the
+# installed configuration is valid, and no library of the build lies there.
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${BINARY}/tests/package/installed)
 file(REMOVE_RECURSE ${prefix})
