@@ -350,7 +350,8 @@ void Line_reply_headers_and_bytes(benchmark::State& state) {
   base::UuidSource ids(gateway().clock, gateway().random);
   Turn turn(request, responder, cors, ids.next(), 0);
   const std::atomic<bool> is_stopping{false};
-  GatewayCall call(turn, is_stopping);
+  hosts::ByteBudget bodies(base::limits::request_bodies_bytes_max);
+  GatewayCall call(turn, is_stopping, bodies);
   const HeaderField passed[] = {exchange::upstream_headers[0], exchange::upstream_headers[3]};
   exchange::ReplyHead reply;
   reply.headers = passed;

@@ -75,6 +75,7 @@ struct Config {
   std::uint32_t connections_max = base::limits::connections_max;
   std::uint32_t calls_per_account_max = base::limits::calls_per_account_max;
   std::uint32_t calls_per_upstream_max = base::limits::calls_per_upstream_max;
+  std::uint32_t request_bodies_bytes_max = base::limits::request_bodies_bytes_max;
   std::uint32_t mcp_reply_bytes_max = base::limits::mcp_reply_bytes_max;
   std::uint32_t mcp_messages_bytes_max = base::limits::mcp_messages_bytes_max;
   std::uint32_t heavy_transfers_max = base::limits::heavy_transfers_max;

@@ -438,7 +438,8 @@ Result<Unit, std::string> Gateway::make_hosts() {
       hosts::api::ApiHostSettings{.cors_origins = config_.cors_origins,
                                   .build = build,
                                   .reference = std::move(reference),
-                                  .cursor_key = parts_->cursor_key});
+                                  .cursor_key = parts_->cursor_key,
+                                  .bodies_bytes_max = config_.request_bodies_bytes_max});
   parts_->mcp = std::make_unique<hosts::mcp::McpHost>(
       hosts::mcp::McpHostParts{*parts_->backend, *parts_->discovery, *parts_->features,
                                *parts_->executions, *parts_->runtime, parts_->clock, parts_->random,

@@ -13,6 +13,7 @@ inline constexpr std::uint32_t request_query_bytes_max = 65'536;
 inline constexpr std::uint32_t request_header_bytes_max = 32 * 1024;
 inline constexpr std::uint32_t request_header_fields_max = 100;
 inline constexpr std::uint32_t request_body_bytes_max = 1024 * 1024;
+inline constexpr std::uint32_t request_bodies_bytes_max = 256 * 1024 * 1024;  // at once
 inline constexpr std::uint32_t operator_body_bytes_max = 16 * 1024;
 // A JSON-RPC message: a request body of the longest in base64, and what is around it.
 inline constexpr std::uint32_t mcp_message_bytes_max = 2 * 1024 * 1024;

@@ -400,6 +400,19 @@ TEST_F(ApiHostTest, TheCallReachesTheExchangeUnchanged) {
   EXPECT_EQ(access_log_.wait_for(echoed.header("x-request-id")).client_request_id, "client-7.a_B");
 }
 
+TEST_F(ApiHostTest, BodiesInMemoryAreBoundedTogether) {
+  start({.cors_origins = {}, .build = {}, .reference = {}, .bodies_bytes_max = 500});
+  const HttpCall fits = {
+      .method = "POST", .target = "/v1/gateway/x", .body = std::string(500, 'x')};
+  const HttpCall longer = {
+      .method = "POST", .target = "/v1/gateway/x", .body = std::string(501, 'x')};
+  EXPECT_EQ(call(fits).status, 200);
+  const HttpReply refused = call(longer);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(code_of(refused), "gateway.overloaded");
+  EXPECT_EQ(call(fits).status, 200) << "it was given back";
+}
+
 TEST_F(ApiHostTest, ClientRequestIdsOutOfFormAreDropped) {
   for (const std::string& id :
        {std::string(129, 'a'), std::string("a b"), std::string("a/b"), std::string("\xC3\xA9")}) {

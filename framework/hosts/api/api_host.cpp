@@ -34,7 +34,8 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
       account_routes_({parts.authenticator, parts.ledger, parts.statements, parts.calls,
                        parts.free_counts, parts.backend, parts.clock},
                       std::move(settings.cursor_key)),
-      ids_(parts.runtime, parts.clock, parts.random) {}
+      ids_(parts.runtime, parts.clock, parts.random),
+      bodies_(settings.bodies_bytes_max) {}
 
 void ApiHost::handle(wire::Request& request, wire::Responder& responder) noexcept {
   Turn turn(request, responder, cors_, ids_.next(), clock_.monotonic_ns());
@@ -143,7 +144,7 @@ void ApiHost::preflight(Turn& turn, Endpoint endpoint) {
 }
 
 void ApiHost::call(Turn& turn) {
-  GatewayCall call(turn, is_stopping_);
+  GatewayCall call(turn, is_stopping_, bodies_);
   const exchange::Served served = backend_.serve(call.invocation(), call);
   turn.keep_served(served.route, served.lane);
   turn.record.error = served.error;

@@ -13,6 +13,7 @@
 #include "hosts/api/account_routes.h"
 #include "hosts/api/public_routes.h"
 #include "hosts/backend.h"
+#include "hosts/byte_budget.h"
 #include "hosts/cors.h"
 #include "hosts/request_ids.h"
 #include "runtime/runtime.h"
@@ -40,6 +41,7 @@ struct ApiHostSettings {
   BuildInfo build;
   ReferencePage reference;
   std::string cursor_key = {};  // the secret that signs cursors, shared by the nodes
+  std::uint64_t bodies_bytes_max = base::limits::request_bodies_bytes_max;
 };
 
 class ApiHost final : public wire::Handler {
@@ -66,6 +68,7 @@ class ApiHost final : public wire::Handler {
   PublicRoutes public_routes_;
   AccountRoutes account_routes_;
   RequestIds ids_;
+  ByteBudget bodies_;  // of calls
   std::atomic<bool> is_stopping_{false};
 };
 

@@ -8,6 +8,7 @@
 
 #include "exchange/invocation.h"
 #include "exchange/reply.h"
+#include "hosts/byte_budget.h"
 #include "hosts/turn.h"
 
 namespace turnpike::hosts::api {
@@ -16,8 +17,8 @@ class GatewayCall final : public exchange::BodySource,
                           public exchange::Caller,
                           public exchange::ReplyWriter {
  public:
-  GatewayCall(Turn& turn, const std::atomic<bool>& is_stopping)
-      : turn_(turn), is_stopping_(is_stopping) {}
+  GatewayCall(Turn& turn, const std::atomic<bool>& is_stopping, ByteBudget& bodies)
+      : turn_(turn), is_stopping_(is_stopping), bodies_(bodies) {}
 
   [[nodiscard]] exchange::Invocation invocation() noexcept;
 
@@ -42,6 +43,8 @@ class GatewayCall final : public exchange::BodySource,
 
   Turn& turn_;
   const std::atomic<bool>& is_stopping_;
+  ByteBudget& bodies_;
+  std::optional<ByteBudget::Share> body_share_;
   std::string caching_;  // Cache-Control of the reply
 };
 

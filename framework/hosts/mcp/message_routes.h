@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "hosts/byte_budget.h"
 #include "hosts/mcp/answer.h"
-#include "hosts/mcp/byte_budget.h"
 #include "hosts/mcp/execution.h"
 #include "hosts/mcp/features.h"
 #include "hosts/mcp/tool.h"

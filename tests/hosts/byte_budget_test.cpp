@@ -1,10 +1,10 @@
-#include "hosts/mcp/byte_budget.h"
+#include "hosts/byte_budget.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace turnpike::hosts::mcp {
+namespace turnpike::hosts {
 namespace {
 
 constexpr std::uint64_t short_max = ByteBudget::short_bytes_max;
@@ -37,4 +37,4 @@ TEST(ByteBudgetTest, WhatWasTakenComesBackOnce) {
 }
 
 }  // namespace
-}  // namespace turnpike::hosts::mcp
+}  // namespace turnpike::hosts

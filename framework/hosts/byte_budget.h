@@ -1,6 +1,7 @@
-// ByteBudget: how many bytes of messages may be in memory at once. Messages are read before anybody
-// is asked who sent them, so their number alone bounds nothing. The last quarter is for short ones:
-// a few callers who send long ones slowly do not keep everybody else out.
+// ByteBudget: how many bytes of requests may be in memory at once: of MCP messages, which are read
+// before anybody is asked who sent them, and of bodies of calls, some of which nobody signs. Their
+// number alone bounds too little. The last quarter is for short ones: a few callers who send long
+// ones slowly do not keep everybody else out.
 //
 // Owned by the host; any Thread.
 #pragma once
@@ -10,11 +11,11 @@
 #include <optional>
 #include <utility>
 
-namespace turnpike::hosts::mcp {
+namespace turnpike::hosts {
 
 class ByteBudget {
  public:
-  static constexpr std::uint64_t short_bytes_max = 64 * 1024;  // nearly every message is
+  static constexpr std::uint64_t short_bytes_max = 64 * 1024;  // nearly every one is
 
   explicit ByteBudget(std::uint64_t bytes_max)
       : kept_for_short_(static_cast<std::int64_t>(bytes_max / 4)),
@@ -52,4 +53,4 @@ class ByteBudget {
   std::atomic<std::int64_t> left_;
 };
 
-}  // namespace turnpike::hosts::mcp
+}  // namespace turnpike::hosts
