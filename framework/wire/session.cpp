@@ -94,10 +94,19 @@ Session::After Session::run() noexcept {
     }
     take_head();
     serve();
-    if (closes_) return lingers_ ? After::linger : After::close;
+    if (closes_) {
+      const bool lingers = lingers_ || (reply_ == Reply::done && has_unread_bytes());
+      return lingers ? After::linger : After::close;
+    }
     next_request();
     if (served % requests_per_turn == 0) runtime::yield();
   }
+}
+
+// Some clients send an empty line behind a body, or a request that they said would not come.
+bool Session::has_unread_bytes() const noexcept {
+  int bytes = 0;
+  return ::ioctl(connection_->socket(), FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
 Session::After Session::run_overloaded() noexcept {

@@ -72,6 +72,7 @@ class Session final : public Request, public Responder {
   bool drain_body() noexcept;
   bool can_drain() const noexcept;
   void next_request() noexcept;
+  bool has_unread_bytes() const noexcept;
 
   // Serving
   void reset_reply() noexcept;

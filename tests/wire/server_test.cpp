@@ -205,6 +205,18 @@ TEST(ServerReplies, Http10) {
   }
 }
 
+TEST(ServerReplies, BytesBehindTheLastRequestDoNotCutItsReply) {
+  TestServer server;
+  RawSocket client = server.connect(4096);
+  const std::string body(1024 * 1024, 'b');
+  client.send("POST /echo HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: " +
+              std::to_string(body.size()) + "\r\n\r\n" + body + "\r\n");
+  ASSERT_TRUE(client.has_been_taken());
+  const RawReply reply = client.read_reply();
+  EXPECT_TRUE(reply.is_whole) << reply.body.size();
+  EXPECT_TRUE(client.is_closed_by_peer());
+}
+
 TEST(ServerReplies, PeerAddress) {
   const TestServer server;
   EXPECT_TRUE(ask(server, get("/peer")).body.starts_with("127.0.0.1:"));
