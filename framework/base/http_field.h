@@ -68,6 +68,18 @@ inline bool is_field_value(std::string_view value) noexcept {
   return true;
 }
 
+// Without the blanks and tabs around it (RFC 9110, section 5.6.3).
+constexpr std::string_view trimmed(std::string_view text) noexcept {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+// Of a Content-Type value, without its parameters.
+constexpr std::string_view media_type_of(std::string_view content_type) noexcept {
+  return trimmed(content_type.substr(0, content_type.find(';')));
+}
+
 // Neither blank nor control byte nor anything beyond ASCII: what may stand in a URL at all.
 inline bool is_visible_ascii(std::string_view text) noexcept {
   const auto is_visible = [](char c) { return c > 0x20 && c < 0x7F; };

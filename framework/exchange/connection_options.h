@@ -8,6 +8,8 @@
 
 #include <turnpike/message.h>
 
+#include "base/http_field.h"
+
 namespace turnpike::exchange {
 
 // Whether a Connection field of `headers` names `name`.
@@ -16,11 +18,8 @@ inline bool is_connection_option(Headers headers, std::string_view name) noexcep
     if (!same_header_name(field.name, "connection")) continue;
     for (std::string_view rest = field.value; !rest.empty();) {
       const std::size_t end = std::min(rest.find(','), rest.size());
-      std::string_view option = rest.substr(0, end);
+      if (same_header_name(base::trimmed(rest.substr(0, end)), name)) return true;
       rest.remove_prefix(std::min(end + 1, rest.size()));
-      while (option.starts_with(' ') || option.starts_with('\t')) option.remove_prefix(1);
-      while (option.ends_with(' ') || option.ends_with('\t')) option.remove_suffix(1);
-      if (same_header_name(option, name)) return true;
     }
   }
   return false;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/http_field.h"
 #include "base/limits.h"
 #include "exchange/ascii.h"
 #include "exchange/connection_options.h"
@@ -29,15 +30,8 @@ bool is_passed_status(int status) noexcept {
   return status == 400 || status == 404 || status == 409 || status == 410 || status == 422;
 }
 
-// The media type of a Content-Type value, without parameters.
-std::string_view media_type_of(std::string_view content_type) noexcept {
-  std::string_view type = content_type.substr(0, content_type.find(';'));
-  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
-  return type;
-}
-
 bool is_allowed_type(const registry::ResponsePolicy& policy, std::string_view content_type) {
-  const std::string_view type = media_type_of(content_type);
+  const std::string_view type = base::media_type_of(content_type);
   return std::any_of(
       policy.allowed_content_types.begin(), policy.allowed_content_types.end(),
       [type](const std::string& allowed) { return equals_ignoring_case(type, allowed); });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/crash_points.h"
+#include "base/http_field.h"
 #include "base/limits.h"
 #include "base/uri.h"
 #include "exchange/ascii.h"
@@ -40,8 +41,7 @@ std::optional<Method> method_of(std::string_view name) noexcept {
 }
 
 bool is_allowed_media_type(const registry::BodyPolicy& policy, std::string_view content_type) {
-  std::string_view type = content_type.substr(0, content_type.find(';'));
-  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
+  const std::string_view type = base::media_type_of(content_type);
   return policy.media_types.empty() ||
          std::any_of(
              policy.media_types.begin(), policy.media_types.end(),

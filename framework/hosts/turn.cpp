@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/error_envelope.h"
+#include "base/http_field.h"
 #include "base/limits.h"
 #include "hosts/status_table.h"
 
@@ -28,10 +29,8 @@ bool is_client_request_id(std::string_view text) noexcept {
 bool names_etag(std::string_view if_none_match, std::string_view etag) noexcept {
   while (!if_none_match.empty()) {
     const std::size_t end = std::min(if_none_match.find(','), if_none_match.size());
-    std::string_view one = if_none_match.substr(0, end);
+    std::string_view one = base::trimmed(if_none_match.substr(0, end));
     if_none_match.remove_prefix(std::min(end + 1, if_none_match.size()));
-    while (!one.empty() && (one.front() == ' ' || one.front() == '\t')) one.remove_prefix(1);
-    while (!one.empty() && (one.back() == ' ' || one.back() == '\t')) one.remove_suffix(1);
     if (one.starts_with("W/")) one.remove_prefix(2);
     if (one == etag || one == "*") return true;
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/http_field.h"
 #include "registry/reader.h"
 
 namespace turnpike::registry {
@@ -256,10 +257,7 @@ std::vector<FieldProblem> check_body(const BodyPolicy& policy, std::string_view 
     problems.push_back({"body", "has " + std::to_string(body_bytes) + " bytes",
                         "give at most " + std::to_string(policy.max_bytes) + " bytes"});
   }
-  std::string_view media_type = content_type.substr(0, content_type.find(';'));
-  while (!media_type.empty() && (media_type.back() == ' ' || media_type.back() == '\t')) {
-    media_type.remove_suffix(1);
-  }
+  const std::string_view media_type = base::media_type_of(content_type);
   const bool known = std::any_of(
       policy.media_types.begin(), policy.media_types.end(),
       [&](const std::string& allowed) { return equal_without_case(media_type, allowed); });

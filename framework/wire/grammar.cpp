@@ -2,16 +2,9 @@
 
 #include <turnpike/message.h>
 
+#include "base/http_field.h"
+
 namespace turnpike::wire {
-namespace {
-
-std::string_view trimmed(std::string_view text) noexcept {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-}  // namespace
 
 bool same_text(std::string_view left, std::string_view right) noexcept {
   return same_header_name(left, right);
@@ -22,7 +15,7 @@ Coding judge_transfer_coding(std::string_view value) noexcept {
   bool is_unknown = false;
   for (;;) {
     const std::size_t comma = value.find(',');
-    const std::string_view coding = trimmed(value.substr(0, comma));
+    const std::string_view coding = base::trimmed(value.substr(0, comma));
     if (same_text(coding, "chunked")) {
       ++chunked;
     } else if (!coding.empty()) {

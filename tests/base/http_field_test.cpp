@@ -41,5 +41,14 @@ TEST(HttpField, EveryByteOfAValueOrAUrlIsJudgedAsTheGrammarSays) {
   }
 }
 
+TEST(HttpField, MediaTypesAreReadWithoutParametersAndBlanks) {
+  EXPECT_EQ(trimmed(" \t a b\t "), "a b");
+  EXPECT_EQ(trimmed(" \t "), "");
+  EXPECT_EQ(media_type_of("application/json"), "application/json");
+  EXPECT_EQ(media_type_of("application/json \t; charset=utf-8; q=\"a;b\""), "application/json");
+  EXPECT_EQ(media_type_of("application/json x"), "application/json x") << "which is none";
+  EXPECT_EQ(media_type_of(""), "");
+}
+
 }  // namespace
 }  // namespace turnpike::base

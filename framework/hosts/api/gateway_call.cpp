@@ -4,6 +4,7 @@
 
 #include "base/crash_points.h"
 #include "base/error_envelope.h"
+#include "base/http_field.h"
 #include "hosts/status_table.h"
 #include "wire/grammar.h"
 
@@ -15,12 +16,6 @@ namespace {
 
 constexpr std::string_view cache_control = "Cache-Control";
 
-std::string_view trimmed(std::string_view text) noexcept {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
 // What the upstream lets caches do, for the caller's own: a shared one would hand to everybody what
 // one has paid for. Quoted lists (private="set-cookie") are not worth reading: then nobody keeps
 // it.
@@ -29,7 +24,7 @@ std::string for_one_caller(std::string_view caching) {
   std::string kept = "private";
   while (!caching.empty()) {
     const std::size_t end = std::min(caching.find(','), caching.size());
-    const std::string_view directive = trimmed(caching.substr(0, end));
+    const std::string_view directive = base::trimmed(caching.substr(0, end));
     caching.remove_prefix(std::min(end + 1, caching.size()));
     const std::string_view name = directive.substr(0, directive.find('='));
     const bool is_of_shared_caches = wire::same_text(name, "public") ||

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/canonical_json.h"
+#include "base/http_field.h"
 #include "base/limits.h"
 #include "hosts/mcp/envelope.h"
 #include "hosts/status_table.h"
@@ -38,8 +39,7 @@ std::string instructions(Door door) {
 
 // "application/json", with or without parameters.
 bool is_message_type(std::string_view content_type) noexcept {
-  const std::string_view type = content_type.substr(0, content_type.find_first_of("; \t"));
-  return same_header_name(type, json_type);
+  return same_header_name(base::media_type_of(content_type), json_type);
 }
 
 RpcError invalid_params(std::string message) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/http_field.h"
 #include "base/ids.h"
 #include "base/limits.h"
 #include "base/strict_object.h"
@@ -60,9 +61,7 @@ Result<std::string, Error> idempotency_key(const wire::Request& request) {
 }
 
 bool is_json(const wire::Request& request) noexcept {
-  std::string_view type = request.find("content-type").value_or("");
-  type = type.substr(0, type.find(';'));
-  while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
+  const auto type = base::media_type_of(request.find("content-type").value_or(""));
   return request.count("content-type") == 1 && same_header_name(type, "application/json");
 }
 
