@@ -46,8 +46,8 @@ void FdState::deliver(std::uint32_t events) noexcept {
   const bool has_failed = (events & (EPOLLHUP | EPOLLERR)) != 0;
   if ((events & EPOLLOUT) != 0 || has_failed) signal(writer, writable);
   if ((events & (EPOLLIN | EPOLLRDHUP)) != 0 || has_failed) signal(reader, readable);
-  if ((events & hangup_events) != 0 && !is_hung_up) {
-    is_hung_up = true;
+  if ((events & hangup_events) != 0 && !is_hung_up.load(std::memory_order_relaxed)) {
+    is_hung_up.store(true, std::memory_order_relaxed);
     if (watcher != nullptr) watcher->on_hangup();
   }
   if (!is_retired && readable && is_armed) {
@@ -117,7 +117,7 @@ bool Fd::arm() noexcept {
 
 void Fd::disarm() noexcept { state_->is_armed = false; }
 
-bool Fd::hung_up() const noexcept { return state_->is_hung_up; }
+bool Fd::hung_up() const noexcept { return state_->is_hung_up.load(std::memory_order_relaxed); }
 
 void Fd::reset() noexcept {
   FdState* const state = std::exchange(state_, nullptr);

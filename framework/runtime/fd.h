@@ -51,7 +51,8 @@ class Fd {
   // try reading again.
   [[nodiscard]] bool arm() noexcept;
   void disarm() noexcept;
-  // The peer closed its sending side or the connection broke, as far as the loop has seen.
+  // The peer closed its sending side or the connection broke, as far as the loop has seen. Any
+  // Thread, as long as the Fd is there.
   [[nodiscard]] bool hung_up() const noexcept;
 
   // Stops watching. REQUIRES: nobody waits.

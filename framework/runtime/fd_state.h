@@ -3,6 +3,7 @@
 // which it was let go: an event later in that batch may still point at it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "runtime/fd.h"
@@ -28,7 +29,7 @@ struct FdState {
   bool readable = false;
   bool writable = false;
   bool is_armed = false;
-  bool is_hung_up = false;
+  std::atomic<bool> is_hung_up{false};  // read by any Thread
   bool is_retired = false;
   FdState* next_retired = nullptr;
 };

@@ -129,6 +129,25 @@ TEST_P(Fds, ASendToAGonePeerRaisesNoSignal) {
   lines_.join();
 }
 
+// Call::cancelled() asks for it, also in work that a fiber waits for; the loop learns it meanwhile.
+TEST(Fd, AnyThreadMayAskWhetherThePeerIsGone) {
+  Lines lines(true);
+  Pair pair;
+  std::atomic<const Fd*> asked{nullptr};
+  Event enough;
+  lines.start([&] {
+    const Fd fd(pair.ours);
+    asked.store(&fd);
+    EXPECT_EQ(enough.wait(Deadline::never()), Wake::ready);
+  });
+  while (asked.load() == nullptr) std::this_thread::yield();
+  EXPECT_FALSE(asked.load()->hung_up());
+  pair.close_theirs();
+  while (!asked.load()->hung_up()) std::this_thread::yield();
+  enough.set();
+  lines.join();
+}
+
 TEST(Fd, OneFiberReadsWhileAnotherWrites) {
   Lines lines(true, 1);
   Pair pair;
