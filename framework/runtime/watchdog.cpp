@@ -13,8 +13,7 @@ namespace turnpike::runtime {
 
 namespace {
 
-// How long the Thread was ready to run and did not, since it began. 0 where the kernel does not
-// say.
+// How long the Thread was ready to run and did not, since it began; 0 when the kernel does not say.
 std::int64_t waited_for_processor_ns(int thread_id) noexcept {
   char path[64];
   std::snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", thread_id);
@@ -73,7 +72,8 @@ bool Watchdog::is_to_blame(Seen& seen, const Loop& loop, const LoopActivity& act
   const std::int64_t before_ns = std::exchange(seen.waited_ns, waited_ns);
   if (before_ns < 0) return false;
   const std::int64_t between_ns = std::min(now_ns - since_ns, threshold_ns_ / 2);
-  seen.held_ns += std::max<std::int64_t>(0, between_ns - (waited_ns - before_ns));
+  const std::int64_t idle_ns = std::max<std::int64_t>(0, waited_ns - before_ns);
+  seen.held_ns += std::max<std::int64_t>(0, between_ns - idle_ns);
   return seen.held_ns >= threshold_ns_ / 2;
 }
 
