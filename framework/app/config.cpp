@@ -73,7 +73,10 @@ void read_pins(const Settings& node, Section& plugins, Config& config) {
 void read_plugins(Section& top, Config& config) {
   Section plugins(top, "plugins");
   plugins.path("directory", config.plugins_directory);
-  if (const Settings* pins = plugins.child("sha256")) read_pins(*pins, plugins, config);
+  const Settings* pins = plugins.child("sha256");
+  const auto keys = plugins.keys();
+  const bool is_there = std::find(keys.begin(), keys.end(), "sha256") != keys.end();
+  if (is_there) read_pins(pins == nullptr ? Settings{} : *pins, plugins, config);
 }
 
 // What the settings of a lane may be is the lane's to say, when it is bound.

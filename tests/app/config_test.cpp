@@ -298,8 +298,9 @@ TEST_F(ConfigTest, ProblemsWithSettingsSayThatTheyAreInSettings) {
 TEST_F(ConfigTest, PinsAreDigestsOfFilesOrRefused) {
   const std::string digest(64, 'A');
   for (const std::string& wrong :
-       {std::string("abc"), std::string("[abc]"), std::string("{}"), "{http.so: " + digest + "0}",
-        std::string("{http.so: }"), "{http.so: " + std::string(64, 'x') + "}"}) {
+       {std::string(), std::string("abc"), std::string("[abc]"), std::string("{}"),
+        "{http.so: " + digest + "0}", std::string("{http.so: }"),
+        "{http.so: " + std::string(64, 'x') + "}"}) {
     const auto problems = problems_of("plugins: {sha256: " + wrong + "}");
     ASSERT_EQ(problems.size(), 1u) << wrong;
     EXPECT_NE(problems[0].find("plugins.sha256: expected a map"), std::string::npos);
