@@ -161,7 +161,15 @@ Database::Database(const Settings& settings, std::vector<std::string> prelude)
     : settings_(settings),
       target_(make_target(settings)),
       prelude_(std::move(prelude)),
-      pool_(settings.sessions, settings.session_wait_ms, [this] { return connect(); }) {}
+      pool_(
+          settings.sessions, settings.session_wait_ms, [this] { return connect(); }, writer_) {
+  pool_.open();
+}
+
+std::unique_ptr<SessionPool> Database::own_session() {
+  return std::make_unique<SessionPool>(
+      1, settings_.session_wait_ms, [this] { return connect(); }, writer_);
+}
 
 std::unique_ptr<Connection> Database::connect() const {
   try {

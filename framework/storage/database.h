@@ -4,8 +4,8 @@
 // statements and idle transactions, and a bound on unacknowledged bytes, so that no Thread waits
 // for a dead server for ever. Settings may relax the two that wait for the disk.
 //
-// Owned by Node; safe for concurrent use. with() and write() run a function on a pooled session;
-// when the session proves dead and nothing was written, once more on a fresh one.
+// Owned by Node; safe for concurrent use. with() and write() are those of the sessions that all
+// calls share (session_pool.h).
 #pragma once
 
 #include <atomic>
@@ -30,35 +30,17 @@ class Database {
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   // A session of the caller's own, for a Thread that uses it all the time.
   [[nodiscard]] std::unique_ptr<Connection> connect() const;
+  // The same for one who takes it now and then, and must not wait for those that calls have.
+  [[nodiscard]] std::unique_ptr<SessionPool> own_session();
   [[nodiscard]] std::mutex& writer() noexcept { return writer_; }
 
   template <class F>
   auto with(F&& work) {
-    bool was_broken = false;
-    try {
-      SessionPool::Loan loan = pool_.take();
-      try {
-        return work(*loan);
-      } catch (const StoreError& error) {
-        was_broken = loan->broken() && error.kind() == StoreError::Kind::unavailable;
-        throw;
-      }
-    } catch (const StoreError&) {
-      if (!was_broken) throw;
-    }
-    SessionPool::Loan loan = pool_.take();
-    return work(*loan);
+    return pool_.with(std::forward<F>(work));
   }
-
-  // `work` in a write transaction, committed after it.
   template <class F>
   auto write(F&& work) {
-    return with([&](Connection& connection) {
-      Transaction transaction(connection, Transaction::Kind::write, writer_);
-      auto result = work(transaction);
-      transaction.commit();
-      return result;
-    });
+    return pool_.write(std::forward<F>(work));
   }
 
  private:

@@ -49,7 +49,8 @@ constexpr Query delete_ended{
 
 class SqlFreeCounts final : public quota::CounterStore {
  public:
-  explicit SqlFreeCounts(const Context& context) : context_(context) {}
+  explicit SqlFreeCounts(const Context& context)
+      : context_(context), keepers_session_(context.database.own_session()) {}
 
   Result<std::int64_t, base::Error> begin_term() override {
     return answered<std::int64_t>("begin to count", [&] {
@@ -70,7 +71,7 @@ class SqlFreeCounts final : public quota::CounterStore {
     const std::string text = values.dump();
     using Answer = Result<Unit, base::Error>;
     return answered<Unit>("write free counts", [&] {
-      return context_.database.write([&](Transaction& transaction) -> Answer {
+      return keepers_session_->write([&](Transaction& transaction) -> Answer {
         if (transaction.run(hold_term, {term_.load()}).empty()) {
           return base::Error{ErrorCode::gateway_free_unavailable,
                              "Another gateway counts in this database now."};
@@ -104,7 +105,7 @@ class SqlFreeCounts final : public quota::CounterStore {
   Result<std::uint64_t, base::Error> drop_ended(std::int64_t now_ms,
                                                 std::uint32_t rows_max) override {
     return answered<std::uint64_t>("drop free counts", [&] {
-      return context_.database.write([&](Transaction& transaction) -> std::uint64_t {
+      return keepers_session_->write([&](Transaction& transaction) -> std::uint64_t {
         if (transaction.run(hold_term, {term_.load()}).empty()) return 0;
         const std::size_t dropped =
             transaction.run(delete_ended, {now_ms, std::int64_t{rows_max}}).size();
@@ -129,6 +130,7 @@ class SqlFreeCounts final : public quota::CounterStore {
   }
 
   const Context& context_;
+  const std::unique_ptr<SessionPool> keepers_session_;  // free calls wait for what it writes
   std::atomic<std::int64_t> term_{0};
 };
 

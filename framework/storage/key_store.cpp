@@ -1,7 +1,6 @@
 #include "storage/stores.h"
 
 #include <algorithm>
-#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "base/ids.h"
@@ -95,7 +94,8 @@ std::optional<crypto::Sha256> digest_from_hex(const std::string& hex) {
 
 class SqlKeyStore final : public identity::KeyStore {
  public:
-  explicit SqlKeyStore(const Context& context) : context_(context) {}
+  explicit SqlKeyStore(const Context& context)
+      : context_(context), heartbeats_session_(context.database.own_session()) {}
 
   Result<ApiKey, base::Error> add(const identity::NewKey& key) override {
     using Answer = Result<ApiKey, base::Error>;
@@ -225,19 +225,9 @@ class SqlKeyStore final : public identity::KeyStore {
   }
 
  private:
-  // On a session of its own: who learns of revocations does not wait for those that calls have.
   Rows read_changes(const Query& query, std::initializer_list<Value> values = {}) {
-    const std::lock_guard lock(changes_mutex_);
-    if (changes_ != nullptr) {
-      try {
-        return changes_->run(query, values);
-      } catch (const StoreError&) {
-        if (!changes_->broken()) throw;
-        changes_.reset();
-      }
-    }
-    changes_ = context_.database.connect();
-    return changes_->run(query, values);
+    return heartbeats_session_->with(
+        [&](Connection& connection) { return connection.run(query, values); });
   }
 
   void record_change(Transaction& transaction, std::string_view account_id,
@@ -247,8 +237,7 @@ class SqlKeyStore final : public identity::KeyStore {
   }
 
   const Context& context_;
-  std::mutex changes_mutex_;
-  std::unique_ptr<Connection> changes_;  // opened at first use
+  const std::unique_ptr<SessionPool> heartbeats_session_;  // without it no key is believed
 };
 
 }  // namespace

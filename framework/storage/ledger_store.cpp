@@ -88,13 +88,16 @@ std::vector<ledger::LeaseReturn> leases_of(const Rows& rows) {
 class SqlLeaseStore final : public ledger::LeaseStore {
  public:
   SqlLeaseStore(const Context& context, std::int64_t incarnation, std::int64_t epoch)
-      : context_(context), owner_{incarnation, 0}, epoch_(epoch) {}
+      : context_(context),
+        session_(context.database.own_session()),
+        owner_{incarnation, 0},
+        epoch_(epoch) {}
 
   Stored<std::vector<ledger::LeaseAnswer>> acquire(
       std::span<const ledger::LeaseRequest> requests) override {
     return stored<std::vector<ledger::LeaseAnswer>>([&] {
       pass(base::CrashPoint::lease_before);
-      auto answers = context_.database.write([&](Transaction& transaction) {
+      auto answers = session_->write([&](Transaction& transaction) {
         return acquire_leases(context_, transaction, owner_, requests);
       });
       pass(base::CrashPoint::lease_after);
@@ -104,7 +107,7 @@ class SqlLeaseStore final : public ledger::LeaseStore {
 
   Stored<Unit> close(std::span<const ledger::LeaseReturn> leases) override {
     return stored<Unit>([&] {
-      return context_.database.write([&](Transaction& transaction) {
+      return session_->write([&](Transaction& transaction) {
         close_leases(transaction, leases, ledger_now_ms(context_, transaction));
         return Unit{};
       });
@@ -113,7 +116,7 @@ class SqlLeaseStore final : public ledger::LeaseStore {
 
   Stored<Unit> give_back(std::span<const ledger::LeaseShare> shares) override {
     return stored<Unit>([&] {
-      return context_.database.write([&](Transaction& transaction) {
+      return session_->write([&](Transaction& transaction) {
         give_back_units(transaction, shares, ledger_now_ms(context_, transaction));
         return Unit{};
       });
@@ -122,7 +125,7 @@ class SqlLeaseStore final : public ledger::LeaseStore {
 
   Stored<ledger::Tended> tend(std::int64_t latest_ms) override {
     return stored<ledger::Tended>([&] {
-      return context_.database.with([&](Connection& connection) {
+      return session_->with([&](Connection& connection) {
         ledger::Tended tended;
         look_at_server(connection, tended);
         if (has_pending_charges(connection, owner_.incarnation)) {
@@ -194,6 +197,7 @@ class SqlLeaseStore final : public ledger::LeaseStore {
   }
 
   const Context& context_;
+  const std::unique_ptr<SessionPool> session_;  // every priced call may wait for the escrow
   const LeaseOwner owner_;
   const std::int64_t epoch_;  // at the start of this incarnation
 };

@@ -4,10 +4,12 @@
 
 namespace turnpike::storage {
 
-SessionPool::SessionPool(std::uint32_t sessions, std::uint32_t wait_ms, Connect connect)
-    : wait_ms_(wait_ms), connect_(std::move(connect)) {
-  free_.reserve(sessions);
-  for (std::uint32_t made = 0; made < sessions; ++made) free_.push_back({connect_()});
+SessionPool::SessionPool(std::uint32_t sessions, std::uint32_t wait_ms, Connect connect,
+                         std::mutex& writer)
+    : wait_ms_(wait_ms), connect_(std::move(connect)), writer_(writer), free_(sessions) {}
+
+void SessionPool::open() {
+  for (Session& session : free_) session.connection = connect_();
 }
 
 SessionPool::Loan SessionPool::take() {

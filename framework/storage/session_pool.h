@@ -4,7 +4,9 @@
 // have broken those too. (Poco's own pool throws at once when exhausted, connects under its mutex
 // and hands out dead sessions.)
 //
-// Owned by Database; safe for concurrent use by plain Threads and the blocking pool.
+// Owned by Database, or by whoever asked it for one of his own; safe for concurrent use by plain
+// Threads and the blocking pool. with() and write() run a function on a session; when that proves
+// dead and nothing was written, once more on a fresh one.
 #pragma once
 
 #include <condition_variable>
@@ -15,14 +17,17 @@
 #include <vector>
 
 #include "storage/connection.h"
+#include "storage/transaction.h"
 
 namespace turnpike::storage {
 
 class SessionPool {
  public:
   using Connect = std::function<std::unique_ptr<Connection>()>;
-  // Opens all sessions at once; throws StoreError.
-  SessionPool(std::uint32_t sessions, std::uint32_t wait_ms, Connect connect);
+  // Sessions are opened when first taken. `writer` orders the writers of this process on SQLite.
+  SessionPool(std::uint32_t sessions, std::uint32_t wait_ms, Connect connect, std::mutex& writer);
+  // Opens all of them now; throws StoreError. REQUIRES: none is on loan.
+  void open();
 
   struct Session {
     std::unique_ptr<Connection> connection;  // null: to be opened by whoever takes it
@@ -46,11 +51,41 @@ class SessionPool {
   // Throws StoreError `unavailable` when none becomes free in time or none can be opened.
   Loan take();
 
+  template <class F>
+  auto with(F&& work) {
+    bool was_broken = false;
+    try {
+      Loan loan = take();
+      try {
+        return work(*loan);
+      } catch (const StoreError& error) {
+        was_broken = loan->broken() && error.kind() == StoreError::Kind::unavailable;
+        throw;
+      }
+    } catch (const StoreError&) {
+      if (!was_broken) throw;
+    }
+    Loan loan = take();
+    return work(*loan);
+  }
+
+  // `work` in a write transaction, committed after it.
+  template <class F>
+  auto write(F&& work) {
+    return with([&](Connection& connection) {
+      Transaction transaction(connection, Transaction::Kind::write, writer_);
+      auto result = work(transaction);
+      transaction.commit();
+      return result;
+    });
+  }
+
  private:
   void give_back(Session session) noexcept;
 
   const std::uint32_t wait_ms_;
   const Connect connect_;
+  std::mutex& writer_;
   std::mutex mutex_;
   std::condition_variable returned_;
   std::vector<Session> free_;

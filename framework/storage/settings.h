@@ -18,7 +18,7 @@ struct Settings {
   // Commits are answered before the disk has them: what was charged in the last moments before a
   // machine or a PostgreSQL server dies may be lost, though its replies were seen.
   bool is_durability_relaxed = false;
-  std::uint32_t sessions = 8;             // kept open beside the committer's and the escrow's
+  std::uint32_t sessions = 8;             // that calls share, all kept open
   std::uint32_t session_wait_ms = 2'000;  // for a free one
   std::uint32_t connect_timeout_s = 3;
   std::uint32_t statement_timeout_ms = 4'000;  // PostgreSQL

@@ -7,6 +7,7 @@
 #include "conformance/engines.h"
 #include "identity/accounts.h"
 #include "storage/database.h"
+#include "storage/stores.h"
 #include "storage/transaction.h"
 
 namespace turnpike::ledger {
@@ -427,6 +428,27 @@ TEST_P(LedgerPorts, ReclaimThatRacesSettlementsLeavesTheExactRemainder) {
     EXPECT_EQ(books.leased, 0);
     EXPECT_EQ(books.remaining, 100 - charged);
   }
+}
+
+TEST_P(LedgerPorts, LeasesAreDrawnAndTendedThoughAllSessionsAreInUse) {
+  const std::string account = account_with(10);
+  storage::Settings settings = store_->settings();
+  settings.sessions = 1;
+  settings.session_wait_ms = 50;
+  storage::Database database(settings);
+  const storage::Context context{database, store_->clock, store_->random,
+                                 storage::TimeSource::argument};
+  const auto ledger = storage::make_ledger_store(context, "another", "");
+  ASSERT_TRUE(ledger->start().ok());
+  const auto leases = ledger->open_leases();
+  database.with([&](storage::Connection&) {
+    EXPECT_FALSE(ledger->balance(account).ok()) << "the session is in use";
+    const LeaseRequest requests[] = {request(account, 4)};
+    const auto answers = leases->acquire(requests);
+    ASSERT_TRUE(answers.ok()) << answers.error().text;
+    EXPECT_EQ(answers->front().grants.front().units, 4);
+    EXPECT_TRUE(leases->tend(store_->clock.now_ms()).ok());
+  });
 }
 
 TEST_P(LedgerPorts, SettleIsFencedByTheLeaseNotByTheClock) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "conformance/engines.h"
+#include "storage/stores.h"
 #include "support/victim.h"
 
 namespace turnpike::quota {
@@ -152,6 +153,23 @@ TEST_P(NodeStoreTest, RowsThatHaveEndedAreDropped) {
   auto& rows = node_->free_counts();
   EXPECT_EQ(*rows.drop_ended(store_->clock.now_ms(), 100), 0u);
   EXPECT_EQ(*rows.drop_ended(store_->clock.now_ms() + 3'600'000, 100), 1u);
+}
+
+TEST_P(NodeStoreTest, TheKeeperWritesThoughAllSessionsAreInUse) {
+  free_.reset();
+  storage::Settings settings = store_->settings();
+  settings.sessions = 1;
+  settings.session_wait_ms = 50;
+  storage::Database database(settings);
+  const storage::Context context{database, store_->clock, store_->random};
+  const auto counts = storage::make_free_counts(context);
+  ASSERT_TRUE(counts->begin_term().ok());
+  database.with([&](storage::Connection&) {
+    EXPECT_FALSE(counts->find("acc_1", "b").ok()) << "the session is in use";
+    const CounterRow rows[] = {{"acc_1", "b", {}, 0}};
+    EXPECT_TRUE(counts->write(rows, store_->clock.now_ms()).ok());
+    EXPECT_EQ(*counts->drop_ended(store_->clock.now_ms(), 100), 1u);
+  });
 }
 
 // A dropped row is known to have ended by the time alone, so that has to be remembered with it.
