@@ -303,13 +303,13 @@ class RedisQuota final : public quota::QuotaStore {
     return client_->sendCommands(commands);
   }
 
-  void answer(std::vector<Ask>& asks, const Array& replies) {
+  void answer(std::vector<Ask>& asks, const Array& replies, bool is_loaded_anew = false) {
     for (std::size_t at = 0; at < asks.size(); ++at) {
       if (asks[at].answer == nullptr) continue;
       if (const std::string error = error_at(replies, at); error.empty()) {
         Decision decision = decision_of(asks[at], numbers_of(replies, at));
         std::exchange(asks[at].answer, nullptr)->set(std::move(decision));
-      } else if (!error.starts_with("NOSCRIPT")) {
+      } else if (is_loaded_anew || !error.starts_with("NOSCRIPT")) {
         throw Poco::Redis::RedisException(error);
       }
     }
@@ -317,7 +317,7 @@ class RedisQuota final : public quota::QuotaStore {
     std::erase_if(asks, [](const Ask& ask) { return ask.answer == nullptr; });
     if (asks.empty()) return;
     load_script();
-    answer(asks, send(asks));
+    answer(asks, send(asks), true);
   }
 
   Decision decision_of(Ask& ask, const std::array<std::int64_t, answer_size>& numbers) {

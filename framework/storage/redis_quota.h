@@ -6,9 +6,8 @@
 // Keys: turnpike:free:<account>:<bucket>:counts (a hash) and :permits (a sorted set by the time
 // they end), which the server forgets when they say nothing any more; turnpike:free:clock, the
 // latest time seen, kept by every node also while nobody asks, so that a clock that steps back
-// begins no window anew. One server, not a
-// cluster: the script touches keys of several slots. How durable counts are is that server's
-// configuration.
+// begins no window anew. One server, not a cluster: the script touches keys of several slots. How
+// durable counts are is that server's configuration.
 //
 // Owned by app/. take() and read() from any fiber or plain Thread.
 #pragma once

@@ -40,6 +40,14 @@ class OnEveryEngine : public testing::TestWithParam<storage::Engine> {
     return made.ok() ? made->id : "";
   }
 
+  // For a database whose one shared session the test holds.
+  [[nodiscard]] storage::Settings one_session() const {
+    storage::Settings settings = store_->settings();
+    settings.sessions = 1;
+    settings.session_wait_ms = 50;
+    return settings;
+  }
+
   ledger::AccountSums sums(const std::string& account_id) {
     return support::sums_of(*node_, account_id);
   }

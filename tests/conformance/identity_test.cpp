@@ -272,10 +272,7 @@ TEST_P(IdentityStore, EveryChangeTakesTheNextNumber) {
 }
 
 TEST_P(IdentityStore, ChangesAreReadThoughAllSessionsAreInUse) {
-  storage::Settings settings = store_->settings();
-  settings.sessions = 1;
-  settings.session_wait_ms = 50;
-  storage::Database database(settings);
+  storage::Database database(one_session());
   const storage::Context context{database, store_->clock, store_->random};
   const auto keys = storage::make_key_store(context);
   database.with([&](storage::Connection&) {

@@ -432,10 +432,7 @@ TEST_P(LedgerPorts, ReclaimThatRacesSettlementsLeavesTheExactRemainder) {
 
 TEST_P(LedgerPorts, LeasesAreDrawnAndTendedThoughAllSessionsAreInUse) {
   const std::string account = account_with(10);
-  storage::Settings settings = store_->settings();
-  settings.sessions = 1;
-  settings.session_wait_ms = 50;
-  storage::Database database(settings);
+  storage::Database database(one_session());
   const storage::Context context{database, store_->clock, store_->random,
                                  storage::TimeSource::argument};
   const auto ledger = storage::make_ledger_store(context, "another", "");

@@ -157,10 +157,7 @@ TEST_P(NodeStoreTest, RowsThatHaveEndedAreDropped) {
 
 TEST_P(NodeStoreTest, TheKeeperWritesThoughAllSessionsAreInUse) {
   free_.reset();
-  storage::Settings settings = store_->settings();
-  settings.sessions = 1;
-  settings.session_wait_ms = 50;
-  storage::Database database(settings);
+  storage::Database database(one_session());
   const storage::Context context{database, store_->clock, store_->random};
   const auto counts = storage::make_free_counts(context);
   ASSERT_TRUE(counts->begin_term().ok());

@@ -15,12 +15,13 @@ using base::CrashPoint;
 namespace {
 
 constexpr std::string_view cache_control = "Cache-Control";
+constexpr std::string_view kept_by_nobody = "private, no-store";
 
 // What the upstream lets caches do, for the caller's own: a shared one would hand to everybody what
 // one has paid for. Quoted lists (private="set-cookie") are not worth reading: then nobody keeps
 // it.
 std::string for_one_caller(std::string_view caching) {
-  if (caching.empty() || caching.find('"') != caching.npos) return "private, no-store";
+  if (caching.find('"') != caching.npos) return std::string(kept_by_nobody);
   std::string kept = "private";
   while (!caching.empty()) {
     const std::size_t end = std::min(caching.find(','), caching.size());
@@ -98,8 +99,8 @@ void GatewayCall::add_head(const exchange::ReplyHead& head, ReplyFields& fields)
   };
   add_all(head.headers);
   add_all(head.lane_headers);  // with those of the upstream, in a stored reply
-  caching_ = for_one_caller(caching_);
-  fields.add(cache_control, caching_);
+  if (!caching_.empty()) caching_ = for_one_caller(caching_);
+  fields.add(cache_control, caching_.empty() ? kept_by_nobody : std::string_view(caching_));
   add_facts(head.facts, fields);
 }
 
