@@ -403,13 +403,15 @@ Committer::Next Committer::prove(Jobs& jobs, std::vector<OwnedFact>& facts, std:
 
 void Committer::answer_all(Jobs& jobs) {
   runtime::WakeBatch wakes;
+  const std::int64_t now_ns = runtime::now_ns();
   for (const auto& job : jobs) {
+    Credits remaining = -1;
     if (job->draws_directly) {
       Hold lost = std::move(job->hold);  // its units are another lease's; these are gone already
     } else {
-      Escrow::spend(job->hold);
+      remaining = Escrow::spend(job->hold, now_ns);
     }
-    answer(job, Settled{job->units, -1}, wakes);
+    answer(job, Settled{job->units, remaining}, wakes);
   }
   settled_.add(jobs.size());
   jobs.clear();

@@ -15,6 +15,7 @@ constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t call_max_ms = 15 * 60 * 1000;  // a hold without a nearer end counts as this
 constexpr std::int64_t recall_polls = 6;   // within the time a call waits for recalled units
 constexpr std::int64_t scarce_ms = 1'000;  // after a recall
+constexpr std::int64_t balance_known_ms = 10'000;
 constexpr std::int64_t clock_jump_max_ms = 5 * 60 * 1000;
 constexpr std::int64_t clock_margin_ms = 5'000;  // between our clock and the database's
 constexpr std::size_t asks_max = 1 << 20;
@@ -149,6 +150,7 @@ PayerEscrow& Escrow::payer_in(Shard& shard, const Payer& payer, std::int64_t now
   if (account == shard.accounts.end()) {
     auto escrow = std::make_unique<AccountEscrow>();
     escrow->own.account_id = payer.account_id;
+    escrow->own.account = escrow.get();
     const std::string_view id = escrow->own.account_id;
     account = shard.accounts.emplace(id, std::move(escrow)).first;
   }
@@ -157,6 +159,7 @@ PayerEscrow& Escrow::payer_in(Shard& shard, const Payer& payer, std::int64_t now
     made = &account->second->keys[std::string(payer.capped_key_id)];
     made->account_id = payer.account_id;
     made->key_id = payer.capped_key_id;
+    made->account = account->second.get();
   }
   made->spent_since_ns = now_ns;
   return *made;
@@ -260,14 +263,17 @@ void Escrow::take_early(Asks& asks) {
   early_.clear();
 }
 
-void Escrow::spend(Hold& hold) noexcept {
-  if (hold.lease_ == nullptr) return;
+Credits Escrow::spend(Hold& hold, std::int64_t now_ns) noexcept {
+  if (hold.lease_ == nullptr) return -1;
   Shard& shard = *hold.lease_->shard;
   const std::lock_guard lock(shard.mutex);
+  AccountEscrow& account = *hold.lease_->account;
+  account.balance -= hold.units();
   shard.holds.fetch_sub(1, std::memory_order_relaxed);
   hold.lease_->held -= hold.units_;
   for (const Hold::Part& part : hold.more_) part.lease->held -= part.units;
   hold.forget();
+  return now_ns < account.balance_until_ns ? std::max<Credits>(account.balance, 0) : -1;
 }
 
 std::size_t Escrow::share_count(const Hold& hold) noexcept {
@@ -359,6 +365,7 @@ void Escrow::answer(Asks& asks) {
     for (std::size_t at = 0; at < asks.size(); ++at) {
       const std::lock_guard lock(asks[at].shard->mutex);
       add(asks[at], (*answers)[at], asked_ns);
+      note_balance(asks[at], (*answers)[at], surplus, asked_ns);
       serve(asks[at], (*answers)[at], served, wakes);
     }
   }
@@ -451,7 +458,8 @@ void Escrow::add(const Ask& ask, const LeaseAnswer& answer, std::int64_t asked_n
   for (const LeaseGrant& grant : answer.grants) {
     auto found = find(grant.lease_id);
     if (found == leases.end()) {
-      const auto lease = std::make_shared<Lease>(ask.shard, ask.payer->key_id, grant);
+      const auto lease =
+          std::make_shared<Lease>(ask.shard, *ask.payer->account, ask.payer->key_id, grant);
       // None of it is held: what an earlier request may have added without our knowing is ours too.
       lease->free = grant.unsettled;
       found = leases.insert(std::upper_bound(leases.begin(), leases.end(), lease, leased_before),
@@ -466,6 +474,22 @@ void Escrow::add(const Ask& ask, const LeaseAnswer& answer, std::int64_t asked_n
     if (!lasts(*lease, asked_ns)) continue;
     ask.payer->renew_at_ns = std::min(ask.payer->renew_at_ns, lease->renew_at_ns);
   }
+}
+
+// REQUIRES: the shard's lock. `surplus` is on its way back: in memory no longer, and not yet there.
+void Escrow::note_balance(const Ask& ask, const LeaseAnswer& answer,
+                          std::span<const Unheld> surplus, std::int64_t asked_ns) {
+  AccountEscrow& account = *ask.payer->account;
+  account.balance = answer.elsewhere;
+  const auto add_payer = [&](const PayerEscrow& payer) {
+    for (const auto& lease : payer.leases) account.balance += lease->free + lease->held;
+  };
+  add_payer(account.own);
+  for (const auto& [id, key] : account.keys) add_payer(key);
+  for (const Unheld& each : surplus) {
+    if (each.lease->account == &account) account.balance += each.units;
+  }
+  account.balance_until_ns = asked_ns + balance_known_ms * ns_per_ms;
 }
 
 // REQUIRES: the shard's lock. Every waiter that was part of the request gets its answer, or waits

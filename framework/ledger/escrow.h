@@ -37,13 +37,16 @@
 
 namespace turnpike::ledger {
 
+struct AccountEscrow;
 struct Shard;
 
 // The node's lease on one allocation. All members are guarded by the shard's mutex.
 class Lease {
  public:
-  Lease(std::shared_ptr<Shard> owner, std::string key, const LeaseGrant& grant)
+  Lease(std::shared_ptr<Shard> owner, AccountEscrow& payer_account, std::string key,
+        const LeaseGrant& grant)
       : shard(std::move(owner)),
+        account(&payer_account),
         id(grant.lease_id),
         epoch(grant.epoch),
         expires_at_ms(grant.expires_at_ms),
@@ -60,6 +63,7 @@ class Lease {
   bool is_doubtful = false;   // the books may know of more units: closed as soon as none is held
   bool is_lost = false;       // no longer ours: what comes back is not counted
   const std::shared_ptr<Shard> shard;  // keeps the mutex as long as a hold lives
+  AccountEscrow* const account;        // stays as long as any of it is held
   const std::int64_t id;
   const std::int64_t epoch;
   const std::int64_t expires_at_ms;  // of the allocation; with the next two: the order of drawing
@@ -90,6 +94,7 @@ struct PayerEscrow {
   std::int64_t renew_at_ns = 0;  // and from then on; the earliest of the leases
   bool is_asking = false;        // queued for the escrow Thread, which then owns the next step
   bool is_early = false;         // and nobody waits for it
+  AccountEscrow* account = nullptr;  // of which it is a part
   std::string account_id;
   std::string key_id;
   std::int64_t spent_since_ns = 0;
@@ -100,6 +105,10 @@ struct PayerEscrow {
 };
 
 struct AccountEscrow {
+  // What the account has left, as of the last time that leases were drawn for it, less what was
+  // charged here since. What is granted or spent elsewhere shows the next time.
+  Credits balance = 0;
+  std::int64_t balance_until_ns = 0;  // too old from then on
   PayerEscrow own;
   std::map<std::string, PayerEscrow, std::less<>> keys;  // capped ones
 };
@@ -130,8 +139,9 @@ class Escrow {
   void stop() noexcept;  // returns the leases that nobody holds
 
   Result<Hold, base::Error> hold(const Payer& payer, Credits units, runtime::Deadline until);
-  // The units of the hold are charged: they do not return to the lease.
-  static void spend(Hold& hold) noexcept;
+  // The units of the hold are charged: they do not return to the lease. What the account has left
+  // then, -1 where that was read too long ago.
+  static Credits spend(Hold& hold, std::int64_t now_ns) noexcept;
   // How many leases pay, and which.
   static std::size_t share_count(const Hold& hold) noexcept;
   static void append_shares(const Hold& hold, std::vector<LeaseShare>& to);
@@ -176,6 +186,8 @@ class Escrow {
   [[nodiscard]] LeaseRequest request_of(const Ask& ask, std::int64_t now_ns,
                                         std::vector<Unheld>& surplus) const;
   void add(const Ask& ask, const LeaseAnswer& answer, std::int64_t asked_ns) const;
+  static void note_balance(const Ask& ask, const LeaseAnswer& answer,
+                           std::span<const Unheld> surplus, std::int64_t asked_ns);
   void set_time(Lease& lease, std::int64_t asked_ns, std::int64_t hold_ms,
                 std::int64_t settle_ms) const;
   void serve(const Ask& ask, const LeaseAnswer& answer, Waiters& served, runtime::WakeBatch& wakes);

@@ -88,6 +88,7 @@ struct LeaseAnswer {
   std::vector<LeaseGrant> grants;     // in the order to be drawn
   std::vector<LeaseRenewal> renewed;  // those of `renews` that are still this node's
   std::optional<Shortage> shortage;   // not all calls are paid; other nodes were asked for units
+  Credits elsewhere = 0;  // of the account, after this: what nobody has taken or other nodes lease
 };
 
 // Somebody cannot pay a call with what is not leased: nodes return what they do not hold.

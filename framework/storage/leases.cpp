@@ -32,6 +32,16 @@ constexpr Query select_drawable_postgres{
     " FOR UPDATE",
     "ttiii"};
 #undef DRAWABLE
+#define OTHERS                                                                           \
+  "SELECT n.account_id, CAST(SUM(n.granted - n.settled) AS BIGINT) AS units FROM lease l" \
+  " JOIN lease_now n ON n.id = l.id WHERE l.state = 'open' AND l.incarnation <> $2"       \
+  " AND l.account_id "
+constexpr Query select_others_sqlite{
+    OTHERS "IN (SELECT value FROM json_each($1)) GROUP BY n.account_id", "ti"};
+constexpr Query select_others_postgres{
+    OTHERS "= ANY (ARRAY(SELECT json_array_elements_text($1::json))) GROUP BY n.account_id",
+    "ti"};
+#undef OTHERS
 constexpr Query select_epoch{"SELECT value FROM counter WHERE name = 'ledger_epoch'", "i"};
 constexpr Query take_units{
     "UPDATE allocation SET remaining = remaining - $1 WHERE id = $2 AND remaining >= $1"
@@ -117,13 +127,17 @@ constexpr Query post_expired{
 // Long enough for every node's next heartbeat, also a late one.
 constexpr std::int64_t recall_ms = 750;
 
-std::vector<Drawable> drawables(Transaction& transaction, Engine engine,
-                                std::span<const LeaseRequest> requests, std::int64_t now_ms) {
+std::string accounts_json(std::span<const LeaseRequest> requests) {
   nlohmann::json accounts = nlohmann::json::array();
   for (const LeaseRequest& request : requests) accounts.push_back(request.account_id);
+  return accounts.dump();
+}
+
+std::vector<Drawable> drawables(Transaction& transaction, Engine engine,
+                                const std::string& accounts, std::int64_t now_ms) {
   const Rows rows =
       transaction.run(engine == Engine::sqlite ? select_drawable_sqlite : select_drawable_postgres,
-                      {accounts.dump(), now_ms});
+                      {accounts, now_ms});
   std::vector<Drawable> all;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     all.push_back({rows.text(row, 0), rows.text(row, 1), rows.number(row, 2), rows.number(row, 3),
@@ -164,7 +178,8 @@ class Acquisition {
         owner_(owner),
         now_ms_(ledger_now_ms(context, transaction)),
         epoch_(transaction.run(select_epoch).number(0, 0)),
-        drawables_(drawables(transaction, engine_, requests, now_ms_)),
+        accounts_(accounts_json(requests)),
+        drawables_(drawables(transaction, engine_, accounts_, now_ms_)),
         windows_(transaction, requests, now_ms_) {}
 
   std::vector<LeaseAnswer> answer(std::span<const LeaseRequest> requests) {
@@ -182,6 +197,7 @@ class Acquisition {
       }
       if (is_short[at]) answers[at].shortage = shortage(requests[at]);
     }
+    tell_the_rest(requests, answers);
     return answers;
   }
 
@@ -293,6 +309,22 @@ class Acquisition {
     answer.renewed.push_back({lease.lease_id, holds - now_ms_, settles - now_ms_});
   }
 
+  // What is left of each account that this node does not lease.
+  void tell_the_rest(std::span<const LeaseRequest> requests, std::vector<LeaseAnswer>& answers) {
+    const Rows rows = transaction_.run(
+        engine_ == Engine::sqlite ? select_others_sqlite : select_others_postgres,
+        {accounts_, owner_.incarnation});
+    for (std::size_t at = 0; at < requests.size(); ++at) {
+      const std::string& account_id = requests[at].account_id;
+      for (const Drawable& each : of_account(drawables_, account_id)) {
+        answers[at].elsewhere += each.remaining;
+      }
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        if (rows.text(row, 0) == account_id) answers[at].elsewhere += rows.number(row, 1);
+      }
+    }
+  }
+
   ledger::Shortage shortage(const LeaseRequest& request) {
     ledger::Shortage shortage;
     shortage.reach = transaction_.run(select_reach, {request.account_id, now_ms_}).number(0, 0);
@@ -308,6 +340,7 @@ class Acquisition {
   const LeaseOwner& owner_;
   const std::int64_t now_ms_;
   const std::int64_t epoch_;
+  const std::string accounts_;  // of the requests, as a JSON array
   std::vector<Drawable> drawables_;
   KeyWindows windows_;
   std::vector<LeaseDraw> draws_;

@@ -23,6 +23,23 @@ TEST_P(EscrowLedgerTest, SettledCallIsInTheBooksWhenSettleReturns) {
   EXPECT_EQ(ledger_->balance(account, soon())->credits, 7);
 }
 
+// Finding 32: what is left was declared in a header that was never sent.
+TEST_P(EscrowLedgerTest, ASettledCallTellsWhatIsLeft) {
+  const std::string account = account_with(10);
+  start_ledger();
+  const auto left_after = [&](Credits units) {
+    return std::get<Settled>(settle(held(account, units), account)).remaining;
+  };
+  EXPECT_EQ(left_after(3), 7);
+  EXPECT_EQ(left_after(1), 6);
+  {
+    const Hold in_flight = held(account, 2);
+    EXPECT_EQ(left_after(1), 5) << "held units are not spent";
+  }
+  EXPECT_EQ(left_after(5), 0);
+  EXPECT_EQ(ledger_->balance(account, soon())->credits, 0);
+}
+
 TEST_P(EscrowLedgerTest, ReleasedUnitsAreHeldAgain) {
   const std::string account = account_with(1);
   start_ledger();

@@ -58,6 +58,24 @@ TEST_P(SharedEscrow, TwoNodesSpendALowBalanceToExactlyZero) {
   EXPECT_EQ(sums(account).balance(), 0);
 }
 
+// What other nodes lease is left, too, and so is what capped keys of the account have.
+TEST_P(SharedEscrow, WhatIsLeftIsTheAccountsOnWhicheverNode) {
+  const std::string account = account_with(60);
+  const std::string key = capped_key(account, 20, std::nullopt);
+  start_ledger();
+  const Peer peer = start_peer();
+  const auto left_after = [&](EscrowLedger& ledger, const Payer& payer, Credits units) {
+    auto taken = ledger.hold(payer, units, soon());
+    EXPECT_TRUE(taken.ok());
+    const auto settled =
+        ledger.settle(*std::move(taken), fact_of(account, new_message(), true));
+    return std::get<Settled>(settled).remaining;
+  };
+  EXPECT_EQ(left_after(*ledger_, {account}, 2), 58);
+  EXPECT_EQ(left_after(*peer.ledger, {account}, 3), 55);
+  EXPECT_EQ(left_after(*peer.ledger, {account, key}, 5), 50);
+}
+
 TEST_P(SharedEscrow, CallsOfSeveralPricesLeaveNothingThatAnyOfThemCouldPay) {
   const std::string account = account_with(101);
   start_ledger();
