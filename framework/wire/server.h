@@ -50,6 +50,8 @@ class Request {
   [[nodiscard]] std::string_view path() const noexcept { return path_; }
   [[nodiscard]] std::string_view query() const noexcept { return query_; }
   [[nodiscard]] bool has_query() const noexcept { return has_query_; }
+  // Of an absolute-form target, for which it overrules Host (RFC 9112 section 3.2.2); else empty.
+  [[nodiscard]] std::string_view target_authority() const noexcept { return target_authority_; }
   [[nodiscard]] Headers headers() const noexcept { return headers_; }
   // 0 or 1: HTTP/1.0 or HTTP/1.1.
   [[nodiscard]] int version_minor() const noexcept { return version_minor_; }
@@ -85,6 +87,7 @@ class Request {
   std::string_view method_;
   std::string_view path_;
   std::string_view query_;
+  std::string_view target_authority_;
   Headers headers_;
   std::optional<std::uint64_t> body_length_ = 0;
   int version_minor_ = 1;

@@ -85,6 +85,7 @@ Session::After Session::run() noexcept {
       method_ = parser_->method();
       path_ = parser_->target().path;
       query_ = parser_->target().query;
+      target_authority_ = parser_->target().authority;
       has_query_ = parser_->target().has_query;
       headers_ = fields_;
       version_minor_ = parser_->version_minor();

@@ -113,6 +113,7 @@ void Session::take_head() {
   method_ = parser_->method();
   path_ = parser_->target().path;
   query_ = parser_->target().query;
+  target_authority_ = parser_->target().authority;
   has_query_ = parser_->target().has_query;
   version_minor_ = parser_->version_minor();
   headers_ = fields_;

@@ -49,13 +49,16 @@ bool Access::allows_host(std::string_view authority) const noexcept {
   });
 }
 
-std::optional<base::Error> Access::refusal(Headers headers) const {
-  bool is_host_allowed = allows_all_hosts_;
+std::optional<base::Error> Access::refusal(Headers headers,
+                                           std::string_view target_authority) const {
+  bool is_host_allowed =
+      allows_all_hosts_ || (!target_authority.empty() && allows_host(target_authority));
   bool is_origin_allowed = true;
   for (const HeaderField& field : headers) {
     // The wire lets no second Host pass.
     if (same_header_name(field.name, "host")) {
-      is_host_allowed = is_host_allowed || allows_host(field.value);
+      is_host_allowed =
+          is_host_allowed || (target_authority.empty() && allows_host(field.value));
     } else if (same_header_name(field.name, "origin")) {
       is_origin_allowed = is_origin_allowed && origins_.allows(field.value);
     }
@@ -63,7 +66,7 @@ std::optional<base::Error> Access::refusal(Headers headers) const {
   if (!is_host_allowed) {
     return base::Error{
         base::ErrorCode::mcp_host_not_allowed,
-        "This server does not answer to the name in Host.",
+        "This server does not answer to the name that the request is for.",
         0,
         {{"header.host", "it is none of this server's names",
           "Use its public URL; its operator adds names in hosts.mcp.allowed_hosts."}}};

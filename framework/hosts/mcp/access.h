@@ -32,8 +32,9 @@ class Access {
   explicit Access(const AccessSettings& settings);
 
   // Why this request may not be answered; none: it may. A request without Origin comes from no
-  // page.
-  [[nodiscard]] std::optional<base::Error> refusal(Headers headers) const;
+  // page. `target_authority` is that of an absolute-form target, which overrules Host.
+  [[nodiscard]] std::optional<base::Error> refusal(Headers headers,
+                                                   std::string_view target_authority = {}) const;
   [[nodiscard]] const Origins& origins() const noexcept { return origins_; }
 
  private:

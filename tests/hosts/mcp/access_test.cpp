@@ -50,6 +50,16 @@ TEST(AccessTest, APublishedServerAnswersToItsUrlAndItsAddressAlone) {
   }
 }
 
+// Finding 32: RFC 9112 section 3.2.2.
+TEST(AccessTest, TheAuthorityOfAnAbsoluteTargetOverrulesHost) {
+  const auto refused = [](std::string_view target, std::string_view host) {
+    const HeaderField headers[] = {{"Host", host}};
+    return Access(local).refusal(headers, target).has_value();
+  };
+  EXPECT_FALSE(refused("localhost:8403", "evil.example.com"));
+  EXPECT_TRUE(refused("evil.example.com", "localhost:8403"));
+}
+
 TEST(AccessTest, AProxyOnThisMachineMayUseEitherName) {
   const AccessSettings proxied = {.base_url = "https://mcp.example.com",
                                   .bound_address = "127.0.0.1:8403"};
