@@ -45,6 +45,7 @@ enum class Advice : std::uint8_t {
   X(request_body_too_large, "request.body_too_large", caller, never)                             \
   X(request_body_rejected, "request.body_rejected", caller, never)                               \
   X(request_media_type_rejected, "request.media_type_rejected", caller, never)                   \
+  X(request_content_coding_rejected, "request.content_coding_rejected", caller, never)           \
   X(auth_credential_conflict, "auth.credential_conflict", caller, never)                         \
   X(auth_credential_required, "auth.credential_required", caller, never)                         \
   X(auth_credential_invalid, "auth.credential_invalid", caller, never)                           \
@@ -79,7 +80,7 @@ enum class Advice : std::uint8_t {
   X(gateway_stopping, "gateway.stopping", gateway, same_request)                                 \
   X(gateway_plugin_fault, "gateway.plugin_fault", gateway, after_delay)                          \
   X(gateway_internal, "gateway.internal", gateway, after_delay)                                  \
-  X(billing_pricing_unavailable, "billing.pricing_unavailable", gateway, after_delay)            \
+  X(billing_pricing_unavailable, "billing.pricing_unavailable", gateway, never)                  \
   X(billing_credits_exhausted, "billing.credits_exhausted", caller, after_top_up)                \
   X(billing_credits_reserved, "billing.credits_reserved", caller, after_delay)                   \
   X(billing_ledger_unavailable, "billing.ledger_unavailable", gateway, after_delay)              \

@@ -45,6 +45,8 @@ constexpr std::array<Group, 4> groups = {{
      }},
 }};
 
+constexpr const Group& gateway_group = groups.back();
+
 // Statuses of the provider that a gateway route passes on unchanged.
 constexpr std::array<int, 5> passed_on_statuses = {400, 404, 409, 410, 422};
 
@@ -119,7 +121,7 @@ Json error_headers(const Group& group, int status, Features features) {
   Json headers = header_references({"X-Request-Id"});
   if (status == 401) headers["WWW-Authenticate"] = header_reference("WWW-Authenticate");
   if (status == 429 || status == 503) headers["Retry-After"] = header_reference("Retry-After");
-  if (group.name == "Gateway") {
+  if (&group == &gateway_group) {
     headers.update(header_references({"Turnpike-Reply-From", "Turnpike-Generation", "Turnpike-Lane",
                                       "Turnpike-Credits-Charged", "Server-Timing"}));
     if (status == 429) headers.update(header_references({"RateLimit", "RateLimit-Policy"}));
@@ -131,11 +133,26 @@ Json error_headers(const Group& group, int status, Features features) {
   return headers;
 }
 
-Json error_response(const Group& group, int status, const OpenApiInput& input) {
-  const bool is_gateway = group.name == "Gateway";
-  const bool passes_on =
-      is_gateway && std::find(passed_on_statuses.begin(), passed_on_statuses.end(), status) !=
-                        passed_on_statuses.end();
+bool is_passed_on(int status) {
+  return std::find(passed_on_statuses.begin(), passed_on_statuses.end(), status) !=
+         passed_on_statuses.end();
+}
+
+// What the provider may send as an error, beside the gateway's own answer, which is JSON.
+Json error_content(const Json& envelope_or_provider, const Json& provider,
+                   const std::vector<std::string>& types) {
+  Json content = {{"application/json", {{"schema", envelope_or_provider}}}};
+  for (const std::string& type : types) {
+    if (type == registry::no_content_type || content.contains(type)) continue;
+    content[type] = {{"schema", provider}};
+  }
+  return content;
+}
+
+// `types` are what the provider's own answer may be of.
+Json error_response(const Group& group, int status, const OpenApiInput& input,
+                    const std::vector<std::string>& types) {
+  const bool passes_on = &group == &gateway_group && is_passed_on(status);
   const auto codes = codes_of(group, status, input);
   std::string text(title_of(status));
   if (!codes.empty()) text += " Codes:";
@@ -149,13 +166,12 @@ Json error_response(const Group& group, int status, const OpenApiInput& input) {
         " `Turnpike-Reply-From` says whose answer it is.";
   }
   Json schema = {{"$ref", "#/components/schemas/ErrorEnvelope"}};
-  if (passes_on) {
-    const Json provider = {{"description", "The provider's answer."}};
-    schema = codes.empty() ? provider : Json{{"anyOf", Json::array({schema, provider})}};
-  }
+  const Json provider = {{"description", "The provider's answer."}};
+  if (passes_on) schema = codes.empty() ? provider : Json{{"anyOf", {schema, provider}}};
   return {{"description", text},
           {"headers", error_headers(group, status, input.features)},
-          {"content", {{"application/json", {{"schema", schema}}}}}};
+          {"content", error_content(schema, provider,
+                                    passes_on ? types : std::vector<std::string>{})}};
 }
 
 // Every reference of the form #/components/responses/<name> below `node`.
@@ -179,7 +195,8 @@ Json responses_for(const std::set<std::string>& names, const OpenApiInput& input
     for (const Group& group : groups) {
       if (!name.starts_with(group.name)) continue;
       const int status = std::stoi(name.substr(group.name.size()));
-      responses[name] = error_response(group, status, input);
+      responses[name] =
+          error_response(group, status, input, registry::default_response().error_content_types);
     }
   }
   return responses;
@@ -319,12 +336,18 @@ Json success_responses(const registry::Route& route) {
   return responses;
 }
 
-Json responses_json(const registry::Route& route) {
+Json responses_json(const OpenApiInput& input, const registry::Route& route) {
   Json responses = success_responses(route);
+  const auto& types = route.response->error_content_types;
+  const bool has_usual_errors = types == registry::default_response().error_content_types;
   for (const int status : gateway_statuses) {
     const std::string text = std::to_string(status);
     if (responses.contains(text)) continue;
-    responses[text] = {{"$ref", "#/components/responses/Gateway" + text}};
+    if (has_usual_errors || !is_passed_on(status)) {
+      responses[text] = {{"$ref", "#/components/responses/Gateway" + text}};
+    } else {
+      responses[text] = error_response(gateway_group, status, input, types);
+    }
   }
   return responses;
 }
@@ -421,7 +444,7 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
   if (operation.method == Method::post && !route.body->forbidden) {
     document["requestBody"] = request_body_json(route);
   }
-  document["responses"] = responses_json(route);
+  document["responses"] = responses_json(input, route);
   for (const std::uint16_t status : route.response->success_statuses) {
     Json& headers = document["responses"][std::to_string(status)]["headers"];
     if (route.free_policy) headers.update(header_references({"RateLimit", "RateLimit-Policy"}));
@@ -439,7 +462,7 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
   return document;
 }
 
-// Adds the ready operations in order of path and method, and the tags of their providers.
+// Adds the callable operations in order of path and method, and the tags of their providers.
 void add_program(const OpenApiInput& input, Json& document) {
   std::vector<const registry::Route*> routes;
   for (const registry::Route& route : input.program.routes()) routes.push_back(&route);
@@ -451,8 +474,8 @@ void add_program(const OpenApiInput& input, Json& document) {
   for (const registry::Route* route : routes) {
     Json item = Json::object();
     for (const std::uint32_t index : route->operations) {
-      if (!operation_readiness(*route, index, input.readiness).ready) continue;
       const registry::Operation& operation = input.program.operations()[index];
+      if (!is_callable(input.program, operation, input.readiness)) continue;
       Json entry = operation_json(input, *route, operation);
       if (!operation_ids.insert(entry["operationId"]).second) {
         entry["operationId"] = entry["operationId"].get<std::string>() + "_" + route->id.substr(6);
@@ -490,7 +513,7 @@ void complete_responses(Json& paths) {
 Json default_response() {
   return {{"description",
            "Any other error, such as a request that is not HTTP/1.1 as it is spoken here: 405, "
-           "408, 411, 414, 431, 501, 505."},
+           "408, 411, 414, 415, 431, 501, 505."},
           {"headers", header_references({"X-Request-Id"})},
           {"content",
            {{"application/json", {{"schema", {{"$ref", "#/components/schemas/ErrorEnvelope"}}}}}}}};
@@ -502,8 +525,9 @@ std::string openapi_text(const OpenApiInput& input) {
   Json document = Json::parse(openapi_fixed_part());
   document["info"]["description"] =
       "Operations of third-party data providers, called one by one and paid with prepaid Credits. "
-      "This document lists the operations that are ready now, in registry generation `" +
-      input.generation.id + "`; the catalog at `/v1/capabilities` lists all, with their terms.";
+      "This document lists the operations that can be called, in registry generation `" +
+      input.generation.id + "`; the catalog at `/v1/capabilities` lists all, with their terms and "
+      "whether their provider answers now.";
   document["servers"].push_back({{"url", input.base_url}});
   document["components"]["schemas"]["ErrorCode"] = error_code_schema(input);
   add_program(input, document);

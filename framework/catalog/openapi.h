@@ -1,5 +1,5 @@
 // The OpenAPI 3.1 document: the fixed public and account routes, and every operation of the program
-// that is ready now. Internal to catalog/; a pure function of its arguments, safe on any Thread;
+// that is callable. Internal to catalog/; a pure function of its arguments, safe on any Thread;
 // its cost grows with the number of operations, so large programs are rendered away from the loops.
 #pragma once
 

@@ -25,6 +25,16 @@ ShownReadiness shown(const State& state) noexcept {
 
 }  // namespace
 
+bool is_offered(const registry::Program& program, const registry::Operation& operation) noexcept {
+  return operation.price.has_value() && program.routes()[operation.route].readiness.ready;
+}
+
+bool is_callable(const registry::Program& program, const registry::Operation& operation,
+                 const ReadinessSource& source) noexcept {
+  return is_offered(program, operation) &&
+         source.state(operation.index).condition != Condition::credential_missing;
+}
+
 ShownReadiness operation_readiness(const registry::Route& route, std::uint32_t operation,
                                    const ReadinessSource& source) noexcept {
   if (!route.readiness.ready) {

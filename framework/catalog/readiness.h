@@ -28,6 +28,13 @@ class ReadinessSource {
   }
 };
 
+// Whether the operator programmed the operation so that it can be called: it has a price and is not
+// blocked. What passes by itself, such as an open breaker, does not count.
+bool is_offered(const registry::Program& program, const registry::Operation& operation) noexcept;
+// The same, with the provider's credential there: what is offered and can be tried.
+bool is_callable(const registry::Program& program, const registry::Operation& operation,
+                 const ReadinessSource& source) noexcept;
+
 // A reason is present exactly when not ready; valid as long as the Program and the source.
 struct ShownReadiness {
   bool ready = true;

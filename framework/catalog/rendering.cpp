@@ -7,9 +7,13 @@
 
 namespace turnpike::catalog {
 
+std::string etag_of(std::string_view body) {
+  return "\"" + crypto::sha256_hex(body).substr(0, 32) + "\"";
+}
+
 std::shared_ptr<const Rendering> make_rendering(std::string body, std::string signature,
                                                 std::optional<std::int64_t> observed_at_ms) {
-  std::string etag = "\"" + crypto::sha256_hex(body).substr(0, 32) + "\"";
+  std::string etag = etag_of(body);
   return std::make_shared<const Rendering>(
       Rendering{std::move(body), std::move(etag), std::move(signature), observed_at_ms});
 }

@@ -20,6 +20,9 @@ struct Rendering {
   std::optional<std::int64_t> observed_at_ms;  // as shown in the body; none: it shows no time
 };
 
+// The strong ETag of these bytes, with its quotes.
+std::string etag_of(std::string_view body);
+
 // Computes the ETag from the body.
 std::shared_ptr<const Rendering> make_rendering(std::string body, std::string signature,
                                                 std::optional<std::int64_t> observed_at_ms);

@@ -209,8 +209,7 @@ std::string View::openapi_signature() const {
   signature.reserve(installed_.program->operations().size());
   for (const registry::Route& route : installed_.program->routes()) {
     for (const std::uint32_t operation : route.operations) {
-      // The reason does not show in the document.
-      signature += operation_readiness(route, operation, *readiness_).ready ? '+' : '-';
+      signature += is_callable(program(), program().operations()[operation], *readiness_) ? '+' : '-';
     }
   }
   return signature;

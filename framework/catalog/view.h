@@ -60,7 +60,7 @@ class View {
   [[nodiscard]] Result<Document, base::Error> inventory(std::int64_t now_ms) const;
 
   // The kept document, or null when it must be rendered anew: it shows no time, so it holds until
-  // the readiness of an operation changes. Rendering takes time in proportion to the number of
+  // an operation's credential comes or goes. Rendering takes time in proportion to the number of
   // operations: run it on the blocking pool when has_many_operations().
   [[nodiscard]] Document kept_openapi() const;
   [[nodiscard]] Document render_openapi() const;

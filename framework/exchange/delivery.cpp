@@ -30,11 +30,14 @@ bool is_passed_status(int status) noexcept {
   return status == 400 || status == 404 || status == 409 || status == 410 || status == 422;
 }
 
-bool is_allowed_type(const registry::ResponsePolicy& policy, std::string_view content_type) {
+// `content_type` is empty for a reply that names none.
+bool is_allowed_type(const std::vector<std::string>& allowed, std::string_view content_type) {
   const std::string_view type = base::media_type_of(content_type);
-  return std::any_of(
-      policy.allowed_content_types.begin(), policy.allowed_content_types.end(),
-      [type](const std::string& allowed) { return equals_ignoring_case(type, allowed); });
+  const bool names_one = type.find('/') != type.npos;
+  if (!names_one && !type.empty()) return false;
+  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& other) {
+    return equals_ignoring_case(names_one ? type : registry::no_content_type, other);
+  });
 }
 
 const HeaderField* find_header(Headers headers, std::string_view lower_name) noexcept {
@@ -146,9 +149,12 @@ bool Delivery::take_headers(Headers headers) {
       ++content_types;
     }
   }
+  const auto& allowed = treatment_ == Treatment::passed ? terms_.policy.error_content_types
+                                                        : terms_.policy.allowed_content_types;
   const bool has_no_content = status_ == 204 && content_types == 0;
   if (!has_no_content &&
-      (content_types != 1 || !is_allowed_type(terms_.policy, content_type->value))) {
+      (content_types > 1 ||
+       !is_allowed_type(allowed, content_type == nullptr ? "" : content_type->value))) {
     return stop(ErrorCode::gateway_upstream_failure,
                 "The provider's reply has a content type that this route does not allow; nothing "
                 "was charged.",

@@ -46,6 +46,7 @@ struct Invocation {
   std::string_view query;              // raw, without '?'
   Headers headers;                     // all fields of the caller, repeated ones too, any case
   std::string_view content_type;       // empty: none
+  std::string_view content_coding;     // of the body, such as "gzip"; empty: none
   std::string_view request_id;         // ours, UUIDv7
   std::string_view client_request_id;  // the caller's, checked by the host; empty: none
   std::string_view idempotency_key;    // checked by the host; empty: none

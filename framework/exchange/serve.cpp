@@ -34,6 +34,13 @@ base::Error field_error(ErrorCode code, std::string_view message, base::FieldPro
   return {code, std::string(message), 0, {std::move(field)}};
 }
 
+// What only the operator can change: no waiting helps.
+base::Error not_until_mended(ErrorCode code, std::string_view reason) {
+  base::Error refusal = error(code, reason);
+  refusal.advice = base::Advice::never;
+  return refusal;
+}
+
 std::optional<Method> method_of(std::string_view name) noexcept {
   if (name == "GET") return Method::get;
   if (name == "POST") return Method::post;
@@ -57,6 +64,13 @@ base::Error media_type_error(const registry::BodyPolicy& policy) {
                      "This operation does not take a body of this content type.",
                      {"header.content-type", "The content type is missing or not allowed.",
                       "Send one of: " + allowed + "."});
+}
+
+base::Error coding_error() {
+  return field_error(ErrorCode::request_content_coding_rejected,
+                     "Bodies are forwarded as they come, and their coding is not.",
+                     {"header.content-encoding", "The body is compressed or otherwise coded.",
+                      "Send the body itself, without Content-Encoding."});
 }
 
 // The one message per code for what is told without details.
@@ -194,6 +208,8 @@ Passage::Refused Passage::check_ready() const {
   if (!operation_->price.has_value() && lane_->role != LaneRole::free) {
     return error(ErrorCode::billing_pricing_unavailable, "This operation has no price at present.");
   }
+  const registry::Readiness& programmed = match_.route->readiness;
+  if (!programmed.ready) return not_until_mended(ErrorCode::gateway_route_blocked, programmed.reason);
   State state = context_.service->state(*operation_);
   // Who brings a payment may want no more than what it has bought already: the lane knows.
   if (state.condition == Condition::ready && lane_->role == LaneRole::payment &&
@@ -208,11 +224,11 @@ Passage::Refused Passage::check_ready() const {
     case Condition::ready:
       return std::nullopt;
     case Condition::blocked:
-      return error(ErrorCode::gateway_route_blocked, state.reason);
+      return error(ErrorCode::gateway_route_blocked, state.reason, state.retry_after_seconds);
     case Condition::credential_missing:
-      return error(ErrorCode::gateway_upstream_credential, state.reason);
+      return not_until_mended(ErrorCode::gateway_upstream_credential, state.reason);
     case Condition::evidence_stale:
-      return error(ErrorCode::gateway_evidence_stale, state.reason);
+      return error(ErrorCode::gateway_evidence_stale, state.reason, state.retry_after_seconds);
   }
   return error(ErrorCode::gateway_plugin_fault, "The provider is in no known condition.");
 }
@@ -258,6 +274,7 @@ base::Error Passage::body_too_large() const {
 // What its announcement says of it.
 Passage::Refused Passage::check_body() const {
   if (invocation_.body == nullptr) return std::nullopt;
+  if (!invocation_.content_coding.empty()) return coding_error();
   const std::uint64_t declared = invocation_.body->declared_length().value_or(0);
   if (declared == 0) return std::nullopt;
   if (declared > body_bytes_max()) return body_too_large();

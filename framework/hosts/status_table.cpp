@@ -39,6 +39,8 @@ int http_status(base::ErrorCode code) noexcept {
       return 412;
     case request_target_too_long:
       return 414;
+    case request_content_coding_rejected:
+      return 415;
     case gateway_account_concurrency: case billing_credits_reserved:
     case billing_key_cap_reached:
     case gateway_free_rate_limited: case gateway_free_limit_reached:

@@ -94,6 +94,10 @@ void Turn::read_headers() {
         has_key = true;
         idempotency_key_ = field.value;
         break;
+      case 16:
+        if (!same_header_name(field.name, "content-encoding")) break;
+        if (!same_header_name(field.value, "identity")) content_coding_ = field.value;
+        break;
       default:
         break;
     }
@@ -134,10 +138,10 @@ bool Turn::send_validated(std::string_view content_type, std::string_view body,
   return send(200, fields, body);
 }
 
-bool Turn::send_public(const PublicDocument& document) {
+bool Turn::send_public(const PublicDocument& document, std::string_view cache_control) {
   is_for_everyone_ = true;
   ReplyFields fields;
-  return send_validated(document.content_type, document.body, document.etag, "public, max-age=300",
+  return send_validated(document.content_type, document.body, document.etag, cache_control,
                         fields);
 }
 

@@ -46,6 +46,8 @@ class Turn {
   [[nodiscard]] std::string_view request_id() const noexcept { return base::view(id_); }
   [[nodiscard]] std::string_view client_request_id() const noexcept { return client_request_id_; }
   [[nodiscard]] std::string_view content_type() const noexcept { return content_type_; }
+  // Of the body, as in Content-Encoding; empty: none but "identity".
+  [[nodiscard]] std::string_view content_coding() const noexcept { return content_coding_; }
   [[nodiscard]] std::string_view idempotency_key() const noexcept { return idempotency_key_; }
   [[nodiscard]] std::string_view origin() const noexcept { return origin_; }
   // A header that may come once came twice, or is not in its form: what to refuse with.
@@ -61,7 +63,8 @@ class Turn {
                       std::string_view cache_control, ReplyFields& fields);
   // A document for everyone: pages of any origin may read it, whichever the host allows otherwise,
   // and caches keep it for a while.
-  bool send_public(const PublicDocument& document);
+  bool send_public(const PublicDocument& document,
+                   std::string_view cache_control = "public, max-age=300");
   bool refuse(const base::Error& error, const RefusalNotes& notes = {});
 
   // Copies what the exchange says about the call into the record: its views end with the program.
@@ -86,6 +89,7 @@ class Turn {
   std::string_view origin_;
   std::string_view client_request_id_;
   std::string_view content_type_;
+  std::string_view content_coding_;
   std::string_view idempotency_key_;
   std::string_view if_none_match_;
   std::string header_problem_;

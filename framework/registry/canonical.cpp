@@ -274,6 +274,9 @@ void append_canonical(std::string& out, const BodyPolicy& policy) {
 void append_canonical(std::string& out, const ResponsePolicy& policy) {
   Object object(out);
   append_texts(object.key("allowed_content_types"), policy.allowed_content_types);
+  if (policy.narrows_errors) {
+    append_texts(object.key("error_content_types"), policy.error_content_types);
+  }
   object.number("max_bytes", policy.max_bytes);
   append_numbers(object.key("success_statuses"), policy.success_statuses);
   object.end();

@@ -90,9 +90,19 @@ struct BodyPolicy {
 
 struct ResponsePolicy {
   std::vector<std::uint16_t> success_statuses;
-  std::vector<std::string> allowed_content_types;  // lower case, without parameters
+  std::vector<std::string> allowed_content_types;  // of successes; lower case, without parameters
   std::uint64_t max_bytes = 0;
+  // What the provider's own errors that are passed on may be of; lower case, without parameters,
+  // no_content_type for an answer that names none.
+  std::vector<std::string> error_content_types;
+  bool narrows_errors = false;  // error_content_types is declared, not the default
 };
+
+// What a route has that declares none: 200 with application/json.
+ResponsePolicy default_response();
+
+// Stands in ResponsePolicy::error_content_types for an answer without a content type.
+inline constexpr std::string_view no_content_type = "none";
 
 // ---- billing ------------------------------------------------------------------------------------
 

@@ -313,8 +313,29 @@ std::optional<QueryPolicy> read_query_policy(const Cursor& value) {
   return policy;
 }
 
+std::optional<std::string> read_error_type(const Cursor& item) {
+  if (item.kind() == NodeKind::scalar && item.raw_text() == no_content_type) {
+    return std::string(no_content_type);
+  }
+  return read_media_type(item);
+}
+
+// Providers send their errors in whatever form their framework has for them, which a caller can
+// read; and in that of their successes.
+std::vector<std::string> default_error_types(const ResponsePolicy& policy) {
+  std::vector<std::string> types = {"application/json", "application/problem+json",
+                                    std::string(no_content_type), "text/html", "text/plain"};
+  for (const std::string& type : policy.allowed_content_types) {
+    const auto at = std::lower_bound(types.begin(), types.end(), type);
+    if (at == types.end() || *at != type) types.insert(at, type);
+  }
+  return types;
+}
+
 std::optional<ResponsePolicy> read_response_policy(const Cursor& value) {
-  if (!value.map_of({"statuses", "content_types", "max_bytes"})) return std::nullopt;
+  if (!value.map_of({"statuses", "content_types", "error_content_types", "max_bytes"})) {
+    return std::nullopt;
+  }
   ResponsePolicy policy = default_response();
   bool sound = true;
   if (const auto statuses = value.find("statuses")) {
@@ -329,6 +350,14 @@ std::optional<ResponsePolicy> read_response_policy(const Cursor& value) {
     auto read = read_set<std::string>(*types, read_media_type);
     sound = sound && read;
     if (read) policy.allowed_content_types = std::move(*read);
+  }
+  if (const auto types = value.find("error_content_types")) {
+    auto read = read_set<std::string>(*types, read_error_type);
+    sound = sound && read;
+    policy.narrows_errors = true;
+    if (read) policy.error_content_types = std::move(*read);
+  } else {
+    policy.error_content_types = default_error_types(policy);
   }
   if (const auto bytes = value.find("max_bytes")) {
     const auto read = bytes->integer({1, limits::response_bytes_max});
@@ -410,6 +439,7 @@ ResponsePolicy default_response() {
   policy.success_statuses = {200};
   policy.allowed_content_types = {"application/json"};
   policy.max_bytes = limits::response_bytes_max;
+  policy.error_content_types = default_error_types(policy);
   return policy;
 }
 

@@ -26,9 +26,6 @@ std::shared_ptr<const BodyPolicy> read_body(const Cursor& value, Draft& draft);
 // `response:` of a route: the name of a response policy, or a policy.
 std::shared_ptr<const ResponsePolicy> read_response(const Cursor& value, Draft& draft);
 
-// What a route has that states none: 200 with application/json.
-ResponsePolicy default_response();
-
 // `settings:` of an upstream or `upstream_settings:` of a route, any tree.
 std::optional<Settings> read_settings(const Cursor& value, std::span<const Source> sources);
 

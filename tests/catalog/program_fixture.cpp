@@ -61,6 +61,8 @@ routes:
     price: unavailable
     free: none
     credential_required: true
+  - path: /narrow
+    response: {error_content_types: [none, application/problem+json]}
   - path: /blocked
     readiness: {status: blocked, reason: Its importer is not built yet.}
 )yaml";

@@ -387,7 +387,7 @@ class OpenApiTest : public ViewTest {
   std::unique_ptr<View> view_;
 };
 
-TEST_F(OpenApiTest, ListsReadyOperationsAlone) {
+TEST_F(OpenApiTest, ListsCallableOperationsAlone) {
   json document = openapi();
   EXPECT_EQ(document["openapi"], "3.1.0");
   EXPECT_EQ(document["info"]["version"], "0.2.36");
@@ -399,12 +399,45 @@ TEST_F(OpenApiTest, ListsReadyOperationsAlone) {
   EXPECT_TRUE(paths.contains("/v1/capabilities/{capability_id}"));
 
   const registry::Route& route = route_with(*program_, "/v1/gateway/alpha/v1/reports");
-  readiness_->states[route.operations[1]] = {Condition::blocked, "down"};
+  readiness_->states[route.operations[1]] = {Condition::credential_missing, "no key"};
   document = openapi();
   EXPECT_TRUE(document["paths"][route.matcher.pattern].contains("get"));
   EXPECT_FALSE(document["paths"][route.matcher.pattern].contains("post"));
-  readiness_->states[route.operations[0]] = {Condition::blocked, "down"};
+  readiness_->states[route.operations[0]] = {Condition::credential_missing, "no key"};
   EXPECT_FALSE(openapi()["paths"].contains(route.matcher.pattern));
+}
+
+// Finding 23: clients generated while a breaker was open lacked the routes behind it.
+TEST_F(OpenApiTest, LeavesNothingOutForWhatPassesByItself) {
+  (void)openapi();
+  const registry::Route& route = route_with(*program_, "/v1/gateway/alpha/v1/reports");
+  const json before = openapi();
+  for (const Condition condition : {Condition::blocked, Condition::evidence_stale}) {
+    readiness_->states[route.operations[1]] = {condition, "down"};
+    EXPECT_EQ(openapi(), before);
+  }
+}
+
+// Finding 32.
+TEST_F(OpenApiTest, HasALicence) {
+  EXPECT_EQ(openapi()["info"]["license"]["identifier"], "Apache-2.0");
+}
+
+// Finding 21.
+TEST_F(OpenApiTest, TellsInWhichFormsTheProvidersErrorsCome) {
+  json document = openapi();
+  const json& usual = document["components"]["responses"]["Gateway404"]["content"];
+  for (const char* type :
+       {"application/json", "application/problem+json", "text/html", "text/plain"}) {
+    EXPECT_TRUE(usual.contains(type)) << type;
+  }
+  EXPECT_EQ(usual.size(), 4u);
+  EXPECT_EQ(document["components"]["responses"]["Gateway401"]["content"].size(), 1u);
+  const json& narrow =
+      document["paths"]["/v1/gateway/alpha/v1/narrow"]["get"]["responses"]["404"]["content"];
+  EXPECT_TRUE(narrow.contains("application/json")) << "the gateway's own";
+  EXPECT_TRUE(narrow.contains("application/problem+json"));
+  EXPECT_EQ(narrow.size(), 2u);
 }
 
 TEST_F(OpenApiTest, IsKeptUntilReadinessChanges) {
@@ -414,10 +447,10 @@ TEST_F(OpenApiTest, IsKeptUntilReadinessChanges) {
   EXPECT_EQ(view->kept_openapi(), rendered);
   const auto operation = route_with(*program_, "/v1/gateway/alpha/v1/things").operations[0];
   readiness_->states[operation] = {Condition::blocked, "down"};
+  EXPECT_EQ(view->kept_openapi(), rendered) << "what passes does not show in it";
+  readiness_->states[operation] = {Condition::credential_missing, "no key"};
   EXPECT_EQ(view->kept_openapi(), nullptr);
   EXPECT_NE(view->render_openapi()->etag, rendered->etag);
-  readiness_->states[operation] = {Condition::blocked, "another reason"};
-  EXPECT_NE(view->kept_openapi(), nullptr) << "reasons do not show in it";
 }
 
 TEST_F(OpenApiTest, DerivesSchemasFromDeclaredPolicies) {

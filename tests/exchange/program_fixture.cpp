@@ -59,6 +59,8 @@ routes:
   - path: /both
     methods: [GET, POST]
     body: {max_bytes: 1024, media_types: [application/json]}
+  - path: /narrow
+    response: {error_content_types: [none, application/problem+json]}
   - path: /blocked
     readiness: {status: blocked, reason: It comes later.}
   - path: /unpriced

@@ -31,6 +31,7 @@ struct TestRequest {
   TextBody* body = nullptr;
   std::string key = {};  // Idempotency-Key
   std::uint64_t reply_bytes_max = Invocation().reply_bytes_max;
+  std::string content_coding = {};
 };
 
 class ServeTest : public ::testing::Test {
@@ -92,6 +93,7 @@ class ServeTest : public ::testing::Test {
     invocation.query = request.query;
     invocation.headers = request.headers;
     invocation.content_type = request.content_type;
+    invocation.content_coding = request.content_coding;
     invocation.request_id = request_id;
     invocation.client_request_id = "mine-1";
     invocation.idempotency_key = request.key;

@@ -177,6 +177,15 @@ TEST_F(ServeTest, BoundsTheBodyAtTheLimitAndOnePast) {
   EXPECT_EQ(count_of(journal, "hold"), 2u);
 }
 
+// Finding 32: a compressed body reached the upstream without a word of its coding.
+TEST_F(ServeTest, TakesNoBodyWithAContentCoding) {
+  TextBody body("{}", true);
+  TestRequest request{"POST", "/v1/gateway/acme/search", "", {good_key}, "application/json", &body};
+  request.content_coding = "gzip";
+  EXPECT_EQ(refusal(request), "request.content_coding_rejected");
+  EXPECT_EQ(body.reads, 0);
+}
+
 TEST_F(ServeTest, OmitsAnEmptyBody) {
   for (const bool is_declared : {true, false}) {
     TextBody empty("", is_declared);
@@ -317,6 +326,24 @@ TEST_F(ServeTest, TellsWhyAnOperationIsNotReady) {
   EXPECT_EQ(count_of(journal, "hold"), 0u);
 }
 
+// Finding 24: what only the operator can change is not worth trying again; what passes by itself is,
+// and the caller learns when.
+TEST_F(ServeTest, SaysWhetherWaitingHelps) {
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/blocked"}), "gateway.route_blocked");
+  EXPECT_EQ(writer->refusal->advice, base::Advice::never);
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/unpriced"}), "billing.pricing_unavailable");
+  EXPECT_EQ(base::info_of(writer->refusal->code).advice, base::Advice::never);
+  for (const Condition condition : {Condition::blocked, Condition::evidence_stale}) {
+    provider.state = {condition, "Not now.", 7};
+    refusal({"GET", "/v1/gateway/acme/items"});
+    EXPECT_EQ(writer->refusal->advice, std::nullopt) << "the code's: after_delay";
+    EXPECT_EQ(writer->refusal->retry_after_seconds, 7u);
+  }
+  provider.state = {Condition::credential_missing, "No credential."};
+  refusal({"GET", "/v1/gateway/acme/items"});
+  EXPECT_EQ(writer->refusal->advice, base::Advice::never);
+}
+
 // One request in which everything is wrong is refused for the first reason; with that mended, for
 // the second; and so on to the end of the order.
 TEST_F(ServeTest, KeepsTheOrderOfRefusal) {
@@ -444,15 +471,56 @@ TEST_F(ServeTest, PassesASaneRetryAfterOn) {
   }
 }
 
-TEST_F(ServeTest, RefusesContentTypesThatTheRouteDoesNotAllow) {
-  const std::string_view types[] = {"text/html", "", "application/jsonp", "application/json,"};
-  for (const int status : {200, 404}) {
+// Finding 21: they were 502, the provider's fault, though the provider told the caller its mistake.
+TEST_F(ServeTest, PassesTheProvidersErrorsOnInTheFormsThatErrorsHave) {
+  const std::string_view types[] = {"application/json", "Application/Problem+JSON; charset=utf-8",
+                                    "text/plain", "text/html; charset=utf-8"};
+  for (const int status : {400, 404, 409, 410, 422}) {
     for (const std::string_view type : types) {
       provider.script = [=](ReplySink& sink, Call&) {
-        return reply_with(sink, status, "{}", type);
+        return reply_with(sink, status, "no such thing", type);
       };
-      EXPECT_EQ(refusal({}), "gateway.upstream_transport_or_response_failure") << type;
+      EXPECT_EQ(refusal({}), "") << status << type;
+      EXPECT_EQ(writer->status, status);
+      EXPECT_EQ(writer->body, "no such thing");
+      EXPECT_EQ(writer->headers["Content-Type"], type);
     }
+    provider.script = [=](ReplySink& sink, Call&) -> Done {
+      sink.head(status, {}, 0);
+      return Unit{};
+    };
+    EXPECT_EQ(refusal({}), "") << "without a content type";
+    EXPECT_EQ(writer->status, status);
+  }
+  EXPECT_EQ(count_of(journal, "settle"), 0u);
+}
+
+TEST_F(ServeTest, ARouteMayNarrowTheFormsOfErrors) {
+  const auto passes = [&](std::string_view type) {
+    provider.script = [=](ReplySink& sink, Call&) -> Done {
+      if (!type.empty()) return reply_with(sink, 404, "?", type);
+      sink.head(404, {}, 0);
+      return Unit{};
+    };
+    return refusal({"GET", "/v1/gateway/acme/narrow"}).empty();
+  };
+  EXPECT_TRUE(passes("application/problem+json"));
+  EXPECT_TRUE(passes(""));
+  EXPECT_FALSE(passes("text/html"));
+  EXPECT_FALSE(passes("application/json"));
+}
+
+TEST_F(ServeTest, RefusesContentTypesThatTheRouteDoesNotAllow) {
+  const auto refuses = [&](int status, std::string_view type) {
+    provider.script = [=](ReplySink& sink, Call&) { return reply_with(sink, status, "{}", type); };
+    return refusal({}) == "gateway.upstream_transport_or_response_failure";
+  };
+  for (const std::string_view type :
+       {"text/html", "", "none", "application/jsonp", "application/json,"}) {
+    EXPECT_TRUE(refuses(200, type)) << type;
+  }
+  for (const std::string_view type : {"image/png", "none", "application/jsonp", "text/html,"}) {
+    EXPECT_TRUE(refuses(404, type)) << type;
   }
   provider.script = [](ReplySink& sink, Call&) -> Done {
     const HeaderField headers[] = {{"content-type", "application/json"},

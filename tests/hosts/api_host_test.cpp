@@ -69,6 +69,11 @@ TEST_F(ApiHostTest, ItsOwnDocumentsComeBeforeThoseOfLanes) {
   EXPECT_EQ(call({.method = "HEAD", .target = "/.well-known/mcp.json"}).status, 200);
   const HttpReply of_a_lane = get("/.well-known/did.json");
   EXPECT_EQ(of_a_lane.header("content-type"), "application/did+json");
+  // Finding 32: a page that verifies a receipt could not read it.
+  EXPECT_EQ(of_a_lane.header("access-control-allow-origin"), "*");
+  EXPECT_EQ(of_a_lane.header("cache-control"), "public, max-age=60");
+  EXPECT_EQ(get("/.well-known/did.json", {"If-None-Match: " + of_a_lane.header("etag")}).status,
+            304);
   for (const char* path : {"/.well-known/oauth-protected-resource", "/.well-known/none"}) {
     EXPECT_EQ(code_of(get(path)), "request.not_found") << path;
   }

@@ -273,15 +273,21 @@ TEST_F(OperatorHostTest, ABodyIsTakenUpToItsBoundAndNoFurther) {
   std::string text = body().dump();
   text += std::string(base::limits::operator_body_bytes_max - text.size(), ' ');
   EXPECT_EQ(call({"POST", path(), headers(), text}).status, 200);
-  EXPECT_EQ(refusal(call({"POST", path(), headers("k2"), text + " "}), 400),
+  EXPECT_EQ(refusal(call({"POST", path(), headers("k2"), text + " "}), 413),
             "request.body_too_large");
 }
 
-TEST_F(OperatorHostTest, AnotherContentTypeIs400) {
+// Finding 32: both were 400, and a compressed body "no JSON".
+TEST_F(OperatorHostTest, AnotherContentTypeOrCodingIs415) {
   std::vector<std::string> sent = headers();
   sent[2] = "Content-Type: text/plain";
-  EXPECT_EQ(refusal(call({"POST", path(), sent, body().dump()}), 400),
+  EXPECT_EQ(refusal(call({"POST", path(), sent, body().dump()}), 415),
             "request.media_type_rejected");
+  sent = headers();
+  sent.push_back("Content-Encoding: gzip");
+  EXPECT_EQ(refusal(call({"POST", path(), sent, body().dump()}), 415),
+            "request.content_coding_rejected");
+  sent = headers();
   sent[2] = "Content-Type: Application/JSON; charset=utf-8";
   EXPECT_EQ(call({"POST", path(), sent, body().dump()}).status, 200);
 }

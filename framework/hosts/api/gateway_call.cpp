@@ -45,6 +45,7 @@ exchange::Invocation GatewayCall::invocation() noexcept {
   invocation.query = turn_.request.query();
   invocation.headers = turn_.request.headers();
   invocation.content_type = turn_.content_type();
+  invocation.content_coding = turn_.content_coding();
   invocation.request_id = turn_.request_id();
   invocation.client_request_id = turn_.client_request_id();
   invocation.idempotency_key = turn_.idempotency_key();
@@ -101,6 +102,8 @@ void GatewayCall::add_head(const exchange::ReplyHead& head, ReplyFields& fields)
   add_all(head.lane_headers);  // with those of the upstream, in a stored reply
   if (!caching_.empty()) caching_ = for_one_caller(caching_);
   fields.add(cache_control, caching_.empty() ? kept_by_nobody : std::string_view(caching_));
+  // An upstream's error may be text or HTML, which a browser must not take for anything else.
+  if (head.status >= 400) fields.add("X-Content-Type-Options", "nosniff");
   add_facts(head.facts, fields);
 }
 

@@ -156,10 +156,9 @@ void PublicRoutes::well_known(Turn& turn) const {
     turn.refuse(document.error());
     return;
   }
-  ReplyFields fields;
-  fields.add("Content-Type", document->content_type);
-  fields.add("Cache-Control", "public, max-age=60");
-  turn.send(200, fields, document->body);
+  // Of a lane: it says what holds now, such as which keys sign its receipts.
+  turn.send_public({document->content_type, document->body, catalog::etag_of(document->body)},
+                   "public, max-age=60");
 }
 
 }  // namespace turnpike::hosts::api

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "catalog/readiness.h"
 #include "catalog/tool_call.h"
 #include "catalog/tool_schema.h"
 #include "hosts/mcp/service_tools.h"
@@ -21,6 +22,9 @@ class BoundTool final : public Tool {
 
   [[nodiscard]] std::string_view name() const noexcept override { return tool_.name; }
   [[nodiscard]] bool is_at(Door door) const noexcept override { return door == Door::account; }
+  [[nodiscard]] bool is_listed() const noexcept override {
+    return catalog::is_offered(*program_, operation_);
+  }
   [[nodiscard]] std::string card(Door door) const override;
   Answer call(const RpcRequest& request, const Json& arguments) const override;
 

@@ -113,6 +113,10 @@ Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn) {
     return Refused{{RpcCode::invalid_request, "Content-Type must be application/json.", 415},
                    ErrorCode::request_media_type_rejected};
   }
+  if (!turn.content_coding().empty()) {
+    return Refused{{RpcCode::invalid_request, "Send the message without Content-Encoding.", 415},
+                   ErrorCode::request_content_coding_rejected};
+  }
   const auto body = turn.request.read_body(limits::mcp_message_bytes_max);
   if (!body.ok()) return Refused{error_of(body.error()), body.error().code};
   turn.record.request_bytes = body->size();

@@ -39,6 +39,8 @@ class Tool {
   virtual ~Tool() = default;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual bool is_at(Door door) const noexcept = 0;
+  // One that is not listed can still be called, and says why it cannot serve.
+  [[nodiscard]] virtual bool is_listed() const noexcept { return true; }
   // The tool object of tools/list, as JSON (mcp.md 5.1, 5.3).
   [[nodiscard]] virtual std::string card(Door door) const = 0;
   [[nodiscard]] virtual std::span<const MirroredArgument> mirrored() const noexcept { return {}; }

@@ -31,7 +31,7 @@ std::string Toolset::cursor_after(const Tool& tool) const {
 Toolset::Pages Toolset::render(Door door) const {
   std::vector<const Tool*> here;
   for (const auto& tool : tools_) {
-    if (tool->is_at(door)) here.push_back(tool.get());
+    if (tool->is_at(door) && tool->is_listed()) here.push_back(tool.get());
   }
   Pages rendered;
   std::size_t at = 0;

@@ -74,6 +74,13 @@ std::optional<Error> read_body(wire::Request& request, ledger::CorrectionRequest
                  {{"header.content-type", "it is missing or another one",
                    "Send Content-Type: application/json."}}};
   }
+  if (!same_header_name(request.find("content-encoding").value_or("identity"), "identity")) {
+    return Error{ErrorCode::request_content_coding_rejected,
+                 "The body of a correction is sent as it is.",
+                 0,
+                 {{"header.content-encoding", "the body is compressed or otherwise coded",
+                   "Send it without Content-Encoding."}}};
+  }
   const auto bytes = request.read_body(base::limits::operator_body_bytes_max);
   if (!bytes.ok()) return bytes.error();
   base::StrictObject body(*bytes, {"reason", "kind", "credits", "reference"});

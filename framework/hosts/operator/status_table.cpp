@@ -25,8 +25,13 @@ int http_status(base::ErrorCode code) noexcept {
       return 409;
     case request_length_required:
       return 411;
+    case request_body_too_large:
+      return 413;
     case request_target_too_long:
       return 414;
+    case request_media_type_rejected:
+    case request_content_coding_rejected:
+      return 415;
     case request_headers_too_large:
       return 431;
     case request_coding_unsupported:

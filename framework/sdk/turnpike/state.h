@@ -14,6 +14,7 @@ enum class Condition : std::uint8_t { ready, blocked, credential_missing, eviden
 struct State {
   Condition condition = Condition::ready;
   std::string_view reason;
+  std::uint32_t retry_after_seconds = 0;  // when to ask again, if it passes by itself; 0: not known
 };
 
 }  // namespace turnpike

@@ -183,6 +183,7 @@ TEST_F(MessageRoutesTest, RefusalsComeInTheirOrder) {
   const std::vector<Case> cases = {
       {"origin", "{", {"Origin: https://evil.example.com", json_header}, 403, 0},
       {"content type", "{", {"Content-Type: text/plain"}, 415, -32600},
+      {"coding", "{", {json_header, "Content-Encoding: gzip"}, 415, -32600},
       {"size", std::string(2'097'153, ' '), {json_header}, 413, -32600},
       {"no JSON", "{", {json_header, "Authorization: Bearer bad"}, 400, -32700},
       {"params",
