@@ -22,10 +22,15 @@ string(SHA256 TURNPIKE_SDK_HASH "${_turnpike_sdk_text}")
 string(SUBSTRING ${TURNPIKE_SDK_HASH} 0 16 TURNPIKE_SDK_HASH)
 
 if(NOT TARGET Turnpike::plugin_sdk)
+  # The headers alone, for what includes no descriptor: a changed comment of the SDK compiles
+  # nothing else anew.
+  add_library(turnpike_sdk_headers INTERFACE)
+  target_include_directories(turnpike_sdk_headers INTERFACE ${TURNPIKE_SDK_INCLUDE_DIR})
+  target_compile_features(turnpike_sdk_headers INTERFACE cxx_std_20)
+  add_library(Turnpike::sdk_headers ALIAS turnpike_sdk_headers)
   add_library(turnpike_plugin_sdk INTERFACE)
-  target_include_directories(turnpike_plugin_sdk INTERFACE ${TURNPIKE_SDK_INCLUDE_DIR})
+  target_link_libraries(turnpike_plugin_sdk INTERFACE turnpike_sdk_headers)
   target_compile_definitions(turnpike_plugin_sdk INTERFACE TURNPIKE_SDK_HASH="${TURNPIKE_SDK_HASH}")
-  target_compile_features(turnpike_plugin_sdk INTERFACE cxx_std_20)
   add_library(Turnpike::plugin_sdk ALIAS turnpike_plugin_sdk)
 endif()
 
