@@ -2,17 +2,21 @@
 """The whole gateway beside nginx, in one run on this machine's loopback.
 
 1. Forward: requests per second of nginx `proxy_pass` (two workers, reuseport, kept upstream
-   connections), of the gateway unpaid (a test-only lane that charges and counts nothing), of its
-   `:free` variant counted on SQLite and in Redis, and of the gateway paid with Credits on SQLite
-   and on PostgreSQL, by 1,000 accounts over 64, 256 and 512 connections, rounds alternating,
-   medians, ratios, and the CPU that each kind of thread took; fdatasync p50 of the disk beside
-   them. PostgreSQL has been running for a while: its log is written over old segments, where a
-   new server fills each with zeros first.
+   connections), of the same with Lua code that does in memory what `:free` does, of the gateway
+   unpaid (a test-only lane that charges and counts nothing), of its `:free` variant counted on
+   SQLite and in Redis, and of the gateway paid with Credits on SQLite and on PostgreSQL. Every side
+   writes a log line for each request to a file; what the gateway's cost is seen by two sides more,
+   whose log has errors alone. Driven by h2load for one account and by wrk for 1,000, over 64 and
+   512 connections, rounds alternating. Printed are medians, the medians of the ratios within a
+   round, the CPU that each kind of thread took, and system calls; and fdatasync p50 of the disk.
+   PostgreSQL has been running for a while: its log is written over old segments, where a new
+   server fills each with zeros first.
 2. Hold: memory and threads of the gateway with 10,000 idle connections, and with 10,000 calls in
    flight on an upstream that takes a second.
 
-Load is bounded: SECONDS_EACH (3) seconds a cell, after one that is not counted (leases grow with
-the rate of their account, and end where it rests), ROUNDS (3) rounds. Needs nginx and wrk.
+Load is bounded: SECONDS_EACH (2) seconds a cell, after one that is not counted (leases grow with
+the rate of their account, and end where it rests), ROUNDS (3) rounds. Needs nginx with Lua, wrk,
+h2load and, for system calls, perf.
 """
 
 import asyncio
@@ -31,15 +35,19 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
-from gateway import BUILD, Gateway, Postgres, Redis  # noqa: E402: the path is set above
+from driving import (  # noqa: E402: the path is set above
+    CALLS_SHOWN, NoCounts, children, cpu_us, h2load, system_calls, write_script, wrk)
+from gateway import BUILD, Gateway, Postgres, Redis  # noqa: E402
+from nginx_sides import Nginx, proxy, proxy_with_lua, upstream  # noqa: E402
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-SECONDS_EACH = int(os.environ.get("SECONDS_EACH", "3"))
+SECONDS_EACH = int(os.environ.get("SECONDS_EACH", "3"))  # of the other comparisons
+FORWARD_SECONDS = int(os.environ.get("SECONDS_EACH", "2"))
 WARMING_SECONDS = 1
 HELD = int(os.environ.get("HELD", "10000"))
 ACCOUNTS = int(os.environ.get("ACCOUNTS", "1000"))
 SEGMENTS = 64  # of 16 MB
-CONNECTIONS = [int(each) for each in os.environ.get("CONNECTIONS", "64 256 512").split()]
+CONNECTIONS = [int(each) for each in os.environ.get("CONNECTIONS", "64 512").split()]
 BODY = '{"data":"' + "x" * 1010 + '"}'
 UNPAID = ("X-Test-Unpaid", "1")
 
@@ -65,24 +73,6 @@ def free_port():
         return listener.getsockname()[1]
 
 
-class Nginx:
-    def __init__(self, workers, server):
-        self.directory = tempfile.TemporaryDirectory(prefix="turnpike-nginx-")
-        base = self.directory.name
-        temporary = "\n".join(f"{kind}_temp_path {base}/{kind};" for kind in (
-            "client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-        pathlib.Path(base, "conf").write_text(
-            f"daemon off; worker_processes {workers}; worker_rlimit_nofile 16384;\n"
-            f"pid {base}/pid; error_log {base}/log;\nevents {{ worker_connections 8192; }}\n"
-            f"http {{ access_log off; keepalive_requests 100000000; {temporary}\n{server} }}\n")
-        self.process = subprocess.Popen(["nginx", "-p", base, "-c", f"{base}/conf"])
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-        self.directory.cleanup()
-
-
 def bench_gateway(address, *, connections, postgres_url=None, credits=0, accounts=0, settings=()):
     """A started gateway with the http provider and the unpaid lane, and the keys of its callers."""
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-bench-"))
@@ -95,7 +85,7 @@ def bench_gateway(address, *, connections, postgres_url=None, credits=0, account
         REGISTRY.format(address=address, connections=connections))
     gateway = Gateway(registry=scratch / "registry", plugins=scratch / "plugins",
                       postgres_url=postgres_url,
-                      settings=["limits.connections_max=40000",
+                      settings=["limits.connections_max=40000", "log.level=info",
                                 "limits.calls_per_upstream_max=40000", *settings])
     made = [BUILD / "benchmarks" / "bench_accounts", str(accounts), str(credits),
             ROOT / "config" / "turnpike.yaml"]
@@ -105,61 +95,68 @@ def bench_gateway(address, *, connections, postgres_url=None, credits=0, account
     return gateway.start(), keys
 
 
-def wrk(connections, url, script, seconds):
-    output = subprocess.run(
-        ["wrk", "-t2", f"-c{connections}", f"-d{seconds}s", "-s", script, url],
-        capture_output=True, text=True, check=True).stdout
-    if "Non-2xx" in output or "Socket errors" in output:
-        print(output, file=sys.stderr)
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", output).group(1))
-
-
-def cpu_us(process, name=None):
-    """What each kind of thread of the process has used, or all of its children together."""
-    ticks = collections.Counter()
-    pids = [process.pid]
-    if name:
-        pids = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    for pid in pids:
-        for stat in pathlib.Path(f"/proc/{pid}").glob("task/*/stat"):
-            try:
-                thread, _, fields = stat.read_text().partition("(")[2].rpartition(") ")
-            except OSError:  # it has ended
-                continue
-            user, system = fields.split()[11:13]
-            ticks[name or thread.rstrip("-0123456789")] += int(user) + int(system)
-    return collections.Counter({key: value * 1e6 / os.sysconf("SC_CLK_TCK")
-                                for key, value in ticks.items()})
-
-
 class Side:
-    """One side, what it is asked and by whom, and what it has shown so far."""
+    """One side, who asks it for what, and what it has shown so far."""
 
-    def __init__(self, url, script, gateway=None, postgres=None):
-        self.url, self.script, self.gateway, self.postgres = url, script, gateway, postgres
+    def __init__(self, name, url, unpaid, script, server, postgres=None, is_costly=False):
+        self.name, self.url, self.script, self.server = name, url, script, server
+        self.postgres = postgres
+        self.headers = [UNPAID] if unpaid is None else [("Authorization", f"Bearer {unpaid}")]
+        self.is_costly = is_costly  # driven by wrk alone, to save time
+
+    def pids(self):
+        # nginx's master does nothing; its workers are its children.
+        is_nginx = isinstance(self.server, Nginx)
+        return children(self.server.process) if is_nginx else [self.server.process.pid]
 
     def cpu_us(self):
-        used = cpu_us(self.gateway.process) if self.gateway else collections.Counter()
-        return used + cpu_us(self.postgres.process, "PostgreSQL") if self.postgres else used
+        used = cpu_us(self.pids())
+        if self.postgres is None:
+            return used
+        return used + cpu_us(children(self.postgres.process), "PostgreSQL")
 
-    def begin(self, connections):
-        self.connections = connections
-        self.rates = []
+    def begin(self, tool, connections):
+        self.tool, self.connections = tool, connections
+        self.rates, self.requests, self.others = [], 0, 0
         self.used_us = collections.Counter()
 
+    def drive(self, seconds):
+        if self.tool == "wrk":
+            return wrk(self.connections, self.url, self.script, seconds)
+        return h2load(self.connections, self.url, self.headers, seconds)
+
     def run(self):
-        wrk(self.connections, self.url, self.script, WARMING_SECONDS)
+        self.drive(WARMING_SECONDS)
         before = self.cpu_us()
-        self.rates.append(wrk(self.connections, self.url, self.script, SECONDS_EACH))
+        load = self.drive(FORWARD_SECONDS)
         self.used_us += self.cpu_us() - before
+        self.rates.append(load.rate)
+        self.requests += load.requests
+        self.others += load.others
+        self.empty_log()
+
+    def system_calls(self):
+        self.drive(WARMING_SECONDS)
+        counts = system_calls(self.pids(), lambda: self.drive(1))
+        self.empty_log()
+        return counts
+
+    def empty_log(self):
+        """It is opened for appending; the disk is to be that of the ledger."""
+        is_nginx = isinstance(self.server, Nginx)
+        os.truncate(self.server.log if is_nginx else self.server.directory / "log", 0)
 
     def rate(self):
         return statistics.median(self.rates)
 
+    def ratio_to(self, other):
+        """Of the same round, since the machine is not the same in each."""
+        return statistics.median(mine / its for mine, its in zip(self.rates, other.rates))
+
     def profile(self):
-        calls = sum(self.rates) * SECONDS_EACH
-        return ", ".join(f"{thread} {used / calls:.1f}" for thread, used
-                         in self.used_us.most_common() if used / calls >= 0.05)
+        each = {thread: used / self.requests for thread, used in self.used_us.most_common()}
+        listed = ", ".join(f"{thread} {us:.1f}" for thread, us in each.items() if us >= 0.05)
+        return f"{sum(each.values()):5.1f}: {listed}"
 
 
 def fdatasync_p50_us(directory):
@@ -173,19 +170,6 @@ def fdatasync_p50_us(directory):
     return statistics.median(times)
 
 
-def write_script(path, headers):
-    """A wrk script that sends prepared requests in turn, one with each of the (name, value). All
-    sides are driven by one like it, since a script costs its generator what it does not give."""
-    listed = ",".join(f'{{["{name}"] = "{value}"}}' for name, value in headers)
-    path.write_text(
-        f"local headers = {{{listed}}}\nlocal requests = {{}}\nlocal at = 0\n"
-        "function init(args)\n"
-        '  for i, each in ipairs(headers) do requests[i] = wrk.format("GET", nil, each) end\n'
-        "  at = math.random(#requests)\nend\n"
-        "function request() at = at % #requests + 1; return requests[at] end\n")
-    return str(path)
-
-
 def scripts(directory, keys):
     """For callers without an account and for the holders of these keys."""
     return (write_script(pathlib.Path(directory, "unpaid.lua"), [UNPAID] * len(keys)),
@@ -193,67 +177,133 @@ def scripts(directory, keys):
                          [("Authorization", f"Bearer {key}") for key in keys]))
 
 
-def forward():
-    upstream_port, proxy_port = free_port(), free_port()
-    upstream = Nginx(1, f"server {{ listen 127.0.0.1:{upstream_port} reuseport backlog=4096;\n"
-                        f"location / {{ default_type application/json; return 200 '{BODY}'; }} }}")
-    proxy = Nginx(2, f"upstream origin {{ server 127.0.0.1:{upstream_port}; keepalive 512;"
-                     " keepalive_requests 100000000; }\n"
-                     f"server {{ listen 127.0.0.1:{proxy_port} reuseport backlog=4096;\n"
-                     "location / { proxy_pass http://origin; proxy_http_version 1.1;"
-                     " proxy_set_header Connection ''; } }")
-    postgres = Postgres()
-    redis = Redis()
-    gateways = []
-    try:
+class Sides:
+    """All of them, each on servers of its own kind."""
+
+    target = "/v1/gateway/bench/item"
+
+    def __init__(self):
+        self.servers = []
+        self.listed = []
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def keep(self, server):
+        self.servers.append(server)
+        return server
+
+    def gateway(self, address, **options):
+        gateway, keys = bench_gateway(address, connections=512, accounts=ACCOUNTS, **options)
+        self.keep(gateway)
+        return gateway, keys, *scripts(gateway.directory, keys)
+
+    def add(self, name, server, port_or_suffix, unpaid, script, **options):
+        if isinstance(server, Nginx):
+            url = f"http://127.0.0.1:{port_or_suffix}{self.target}"
+        else:
+            url = "http://%s:%d%s%s" % (*server.addresses["api"], self.target, port_or_suffix)
+        self.listed.append(Side(name, url, unpaid, script, server, **options))
+
+    def start(self):
+        upstream_port, plain_port, lua_port = free_port(), free_port(), free_port()
+        self.keep(upstream(upstream_port, BODY))
         address = f"127.0.0.1:{upstream_port}"
-        sqlite, sqlite_keys = bench_gateway(address, connections=512, credits=10**9,
-                                            accounts=ACCOUNTS)
-        gateways.append(sqlite)
+        sqlite, keys, unpaid, paid = self.gateway(address, credits=10**9)
+        self.directory = sqlite.directory
+        plain = self.keep(proxy(plain_port, upstream_port))
+        lua = self.keep(proxy_with_lua(lua_port, upstream_port, sqlite.directory, keys))
+        quiet, quiet_keys, _, quiet_paid = self.gateway(address, credits=10**9,
+                                                        settings=["log.level=error"])
+        postgres = self.keep(Postgres())
         database = postgres.new_database()
         recycle_segments(postgres, database)
-        other, postgres_keys = bench_gateway(address, connections=512, credits=10**9,
-                                             accounts=ACCOUNTS, postgres_url=database)
-        gateways.append(other)
-        counted, counted_keys = bench_gateway(
-            address, connections=512, accounts=ACCOUNTS,
-            settings=["free.store=redis", f"free.redis.url={redis.url}"])
-        gateways.append(counted)
-        target = "/v1/gateway/bench/item"
-        url = {gateway: "http://%s:%d%s" % (*gateway.addresses["api"], target)
-               for gateway in gateways}
-        unpaid, sqlite_paid = scripts(sqlite.directory, sqlite_keys)
-        _, postgres_paid = scripts(other.directory, postgres_keys)
-        _, redis_free = scripts(counted.directory, counted_keys)
-        sides = {
-            "nginx proxy_pass": Side(f"http://127.0.0.1:{proxy_port}{target}", unpaid),
-            "unpaid forward": Side(url[sqlite], unpaid, sqlite),
-            "free, SQLite": Side(url[sqlite] + ":free", sqlite_paid, sqlite),
-            "free, Redis": Side(url[counted] + ":free", redis_free, counted),
-            "paid, SQLite": Side(url[sqlite], sqlite_paid, sqlite),
-            "paid, PostgreSQL": Side(url[other], postgres_paid, other, postgres),
-        }
-        print(f"fdatasync p50 {fdatasync_p50_us(sqlite.directory):.0f} us, {ACCOUNTS} accounts, "
-              f"{ROUNDS} rounds of {SECONDS_EACH} s")
-        print(f"{'path':18} {'connections':>11} {'requests/s':>11} {'to nginx':>9} "
-              f"{'to unpaid':>9} {'to :free':>9}   us of CPU a request, by thread")
-        for connections in CONNECTIONS:
-            for side in sides.values():
-                side.begin(connections)
-            for round_number in range(ROUNDS):
-                for side in list(sides.values())[::1 if round_number % 2 == 0 else -1]:
-                    side.run()
-            for name, side in sides.items():
-                ratios = " ".join(f"{side.rate() / sides[to].rate():8.2f}x" for to in (
-                    "nginx proxy_pass", "unpaid forward", "free, SQLite"))
-                print(f"{name:18} {connections:11} {side.rate():11.0f} {ratios}   {side.profile()}")
+        other, other_keys, _, other_paid = self.gateway(address, credits=10**9,
+                                                        postgres_url=database)
+        redis = self.keep(Redis())
+        counted, counted_keys, _, counted_paid = self.gateway(
+            address, settings=["free.store=redis", f"free.redis.url={redis.url}"])
+        self.add("nginx", plain, plain_port, None, unpaid)
+        self.add("nginx + lua", lua, lua_port, keys[0], paid)
+        self.add("unpaid", sqlite, "", None, unpaid)
+        self.add(":free", sqlite, ":free", keys[0], paid)
+        self.add(":free, no log", quiet, ":free", quiet_keys[0], quiet_paid)
+        self.add("paid", sqlite, "", keys[0], paid)
+        self.add("paid, no log", quiet, "", quiet_keys[0], quiet_paid)
+        self.add(":free, Redis", counted, ":free", counted_keys[0], counted_paid, is_costly=True)
+        self.add("paid, PostgreSQL", other, "", other_keys[0], other_paid, postgres=postgres,
+                 is_costly=True)
+
+    def driven_by(self, tool):
+        return {side.name: side for side in self.listed if tool == "wrk" or not side.is_costly}
+
+    def close(self):
+        for server in reversed(self.servers):
+            server.stop() if isinstance(server, Redis) else server.close()
+
+
+# What is asked of a ratio: the two sides, and the least of it over 64 and over 512 connections.
+ASKED = ((":free", ":free, no log", (0.97, 0.97)), ("paid", "paid, no log", (0.97, 0.97)),
+         (":free", "nginx + lua", (1.0, 1.0)), ("paid", ":free", (0.6, 0.75)))
+COLUMNS = ("nginx", "nginx + lua", "unpaid", ":free")
+
+
+def compare_sides(sides, tool, connections):
+    for side in sides.values():
+        side.begin(tool, connections)
+    for number in range(ROUNDS):
+        for side in list(sides.values())[::1 if number % 2 == 0 else -1]:
+            side.run()
+    accounts = 1 if tool == "h2load" else ACCOUNTS
+    print(f"\n{tool}, {accounts} account{'s' if accounts > 1 else ''}, {connections} connections\n"
+          f"{'side':17} {'requests/s':>10} {'to nginx':>9} {'to n.+lua':>9} {'to unpaid':>9} "
+          f"{'to :free':>9}  us of CPU a request, by thread")
+    for name, side in sides.items():
+        ratios = " ".join(f"{side.ratio_to(sides[to]):8.2f}x" for to in COLUMNS)
+        print(f"{name:17} {side.rate():10.0f} {ratios} {side.profile()}"
+              f"{f'  NOT 2xx: {side.others}' if side.others else ''}", flush=True)
+    return {(tool, connections, one, to): sides[one].ratio_to(sides[to]) for one, to, _ in ASKED}
+
+
+def print_asked(ratios):
+    print("\nasked for")
+    for one, to, least in ASKED:
+        for tool, connections in dict.fromkeys(key[:2] for key in ratios):
+            ratio = ratios[tool, connections, one, to]
+            wanted = least[0 if connections < 256 else 1]
+            print(f"{one + ' to ' + to:28} {tool:6} {connections:4} connections {ratio:6.2f}x of "
+                  f"{wanted:.2f}x  {'yes' if ratio >= wanted else 'NO'}")
+
+
+def print_system_calls(sides, connections):
+    shown = ("all", *CALLS_SHOWN, "recvfrom in vain")
+    print(f"\nsystem calls a request, h2load, 1 account, {connections} connections")
+    print(f"{'side':17}" + "".join(f" {name.rpartition(' ')[2]:>10}" for name in shown))
+    for side in sides:
+        side.begin("h2load", connections)
+        try:
+            counts = side.system_calls()
+        except NoCounts as problem:
+            print(f"not counted: {problem}")
+            return
+        print(f"{side.name:17}" + "".join(f" {counts[name]:10.2f}" for name in shown), flush=True)
+
+
+def forward():
+    sides = Sides()
+    try:
+        print(f"fdatasync p50 {fdatasync_p50_us(sides.directory):.0f} us, "
+              f"{ROUNDS} rounds of {FORWARD_SECONDS} s")
+        ratios = {}
+        for tool in ("h2load", "wrk"):
+            for connections in CONNECTIONS:
+                ratios |= compare_sides(sides.driven_by(tool), tool, connections)
+        print_system_calls(sides.listed, CONNECTIONS[0])
+        print_asked(ratios)
     finally:
-        for gateway in gateways:
-            gateway.close()
-        proxy.close()
-        upstream.close()
-        postgres.close()
-        redis.stop()
+        sides.close()
 
 
 def recycle_segments(postgres, url):

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "hosts/access_log.h"
-#include "hosts/rendering_log.h"
+#include "hosts/log_to_nowhere.h"
 
 namespace turnpike::hosts {
 namespace {
@@ -44,7 +44,8 @@ void metrics_of_a_call(benchmark::State& state) {
 BENCHMARK(metrics_of_a_call);
 
 void metrics_and_line_of_a_call(benchmark::State& state) {
-  RenderingLog log;
+  LogToNowhere log;
+  log.gather_here();
   const auto metrics = base::make_metrics();
   const auto access_log = make_access_log(log, *metrics);
   const AccessRecord record = paid_call();

@@ -22,7 +22,7 @@
 #include "hosts/api/api_host.h"
 #include "hosts/api/gateway_call.h"
 #include "hosts/api/router.h"
-#include "hosts/rendering_log.h"
+#include "hosts/log_to_nowhere.h"
 #include "identity/accounts.h"
 #include "identity/cached_authenticator.h"
 #include "lanes/credits.h"
@@ -162,6 +162,7 @@ runtime::RuntimeOptions one_loop() {
 // The parts of a gateway, once, in the order in which app/ makes them.
 struct Gateway final : Backend {
   Gateway() {
+    runtime.loops().front()->post([this] { log.gather_here(); });
     if (!escrow.start().ok() || !free_counts.start().ok()) std::abort();
     const auto account = identity::Accounts(node->accounts(), {}).create("bench");
     if (!account.ok()) std::abort();
@@ -211,7 +212,7 @@ struct Gateway final : Backend {
 
   base::SystemClock clock;
   base::SystemRandom random;
-  RenderingLog log;
+  LogToNowhere log;
   std::unique_ptr<base::Metrics> metrics = base::make_metrics();
   support::TestStore store{storage::Engine::sqlite, 4};
   std::unique_ptr<storage::Node> node = store.open();

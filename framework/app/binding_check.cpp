@@ -58,7 +58,8 @@ class NoHttp final : public Http {
 struct Surroundings {
   base::SystemClock clock;
   base::SystemRandom random;
-  const std::unique_ptr<base::Log> log = base::make_stderr_log(clock, Severity::error);
+  const std::unique_ptr<base::Log> log =
+      base::make_process_log(clock, {.minimum = Severity::error});
   const std::unique_ptr<base::Metrics> metrics = base::make_metrics();
   runtime::BlockingPool pool{1, 16};
   NoHttp http;

@@ -91,7 +91,8 @@ class LaneProcess {
   const CommonOptions& options_;
   base::SystemClock clock_;
   base::SystemRandom random_;
-  const std::unique_ptr<base::Log> log_ = base::make_stderr_log(clock_, Severity::warning);
+  const std::unique_ptr<base::Log> log_ =
+      base::make_process_log(clock_, {.minimum = Severity::warning});
   const std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
 };
 

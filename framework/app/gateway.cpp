@@ -46,6 +46,7 @@
 #include "quota/node_store.h"
 #include "quota/with_fallback.h"
 #include "records/durable_stores.h"
+#include "runtime/fault.h"
 #include "runtime/limits_check.h"
 #include "storage/redis_quota.h"
 #include "wire/client.h"
@@ -116,9 +117,10 @@ ledger::LedgerSettings ledger_settings(const Config& config) {
 struct Gateway::Parts {
   base::SystemClock clock;
   base::SystemRandom random;
-  std::unique_ptr<base::Log> log;
-  std::unique_ptr<base::Metrics> metrics;
-  LastResort last_resort{clock};
+  const std::unique_ptr<base::Metrics> metrics = base::make_metrics();
+  std::unique_ptr<base::ProcessLog> log;
+  std::optional<runtime::AtFatalSignal> at_fatal_signal;
+  std::optional<LastResort> last_resort;
   std::mutex fatal_mutex;
   std::optional<std::string> fatal;
 
@@ -170,8 +172,17 @@ struct Gateway::Parts {
 };
 
 Gateway::Gateway(Config config) : config_(std::move(config)), parts_(new Parts) {
-  parts_->log = base::make_stderr_log(parts_->clock, config_.log_level);
-  parts_->metrics = base::make_metrics();
+  Parts& parts = *parts_;
+  parts.log = base::make_process_log(
+      parts.clock,
+      {.minimum = config_.log_level,
+       .dropped = &parts.metrics->counter(
+           "turnpike_log_lines_dropped_total",
+           "Log lines that were lost: their reader was too slow, or the disk full.", {})});
+  parts.at_fatal_signal.emplace(
+      [](void* log) noexcept { static_cast<base::ProcessLog*>(log)->write_gathered(); },
+      parts.log.get());
+  parts.last_resort.emplace(*parts.log);
 }
 
 Gateway::~Gateway() = default;
@@ -232,6 +243,9 @@ Result<Unit, std::string> Gateway::start_runtime() {
                        {"plugin", whose}});
   };
   parts_->runtime = std::make_unique<runtime::Runtime>(std::move(options));
+  for (const auto& loop : parts_->runtime->loops()) {
+    loop->post([log = parts_->log.get()] { log->gather_here(); });
+  }
 
   const auto fatal = [parts = parts_.get()](std::string_view reason) {
     {
@@ -510,48 +524,48 @@ bool Gateway::stop() {
   Parts& parts = *parts_;
   const std::int64_t drain_ms = config_.drain_timeout_ms;
   const Deadline plugins = Deadline::after_ms(drain_ms + config_.give_up_timeout_ms / 2);
-  parts.last_resort.arm(Deadline::after_ms(drain_ms + config_.give_up_timeout_ms));
+  parts.last_resort->arm(Deadline::after_ms(drain_ms + config_.give_up_timeout_ms));
   parts.stalls.store(nullptr);
   if (parts.prober != nullptr) parts.prober->cancel();
   if (parts.lane_runner != nullptr) parts.lane_runner->cancel();
   bool whole = true;
   if (parts.server != nullptr) {
-    parts.last_resort.now_waiting_for("calls");
+    parts.last_resort->now_waiting_for("calls");
     whole = parts.server->drain(std::chrono::milliseconds(drain_ms));
     if (parts.api != nullptr) parts.api->stop();
     if (parts.mcp != nullptr) parts.mcp->stop();
   }
   if (!end_work(plugins)) give_up();
-  parts.last_resort.now_waiting_for("the stores of plugins");
+  parts.last_resort->now_waiting_for("the stores of plugins");
   if (parts.stores != nullptr) parts.stores->stop();
-  parts.last_resort.now_waiting_for("chores");
+  parts.last_resort->now_waiting_for("chores");
   parts.chores.reset();
   if (parts.ledger != nullptr) {
-    parts.last_resort.now_waiting_for("the ledger");
+    parts.last_resort->now_waiting_for("the ledger");
     parts.ledger->stop();
   }
-  parts.last_resort.now_waiting_for("destructors of plugins, or the database");
+  parts.last_resort->now_waiting_for("destructors of plugins, or the database");
   return whole;
 }
 
 // Whether all that may be inside a plugin came back by then.
 bool Gateway::end_work(runtime::Deadline give_up) {
   Parts& parts = *parts_;
-  parts.last_resort.now_waiting_for("a reload");
+  parts.last_resort->now_waiting_for("a reload");
   if (parts.control != nullptr && !parts.control->stop(give_up)) return false;
-  parts.last_resort.now_waiting_for("a probe");
+  parts.last_resort->now_waiting_for("a probe");
   if (parts.prober != nullptr && !parts.prober->has_ended(give_up)) return false;
-  parts.last_resort.now_waiting_for("the work of a lane");
+  parts.last_resort->now_waiting_for("the work of a lane");
   if (parts.lane_runner != nullptr && !parts.lane_runner->has_ended(give_up)) return false;
-  parts.last_resort.now_waiting_for("calls");
+  parts.last_resort->now_waiting_for("calls");
   if (parts.server != nullptr && !parts.server->close(give_up)) return false;
   parts.control.reset();
   parts.prober.reset();
   parts.lane_runner.reset();
   parts.server.reset();
-  parts.last_resort.now_waiting_for("upstream connections");
+  parts.last_resort->now_waiting_for("upstream connections");
   if (parts.client != nullptr) parts.client->stop();
-  parts.last_resort.now_waiting_for("works on the pool");
+  parts.last_resort->now_waiting_for("works on the pool");
   if (parts.runtime == nullptr) return true;
   const auto report = parts.runtime->stop(runtime::Deadline{0}, give_up);
   return report.fibers_left == 0 && report.pool_stopped;
@@ -568,11 +582,12 @@ void Gateway::give_up() {
       inside += (inside.empty() ? "" : ", ") + loaded->info().name + " " + std::to_string(calls);
     }
   }
-  parts.last_resort.report(inside);
-  parts.last_resort.now_waiting_for("the stores of plugins");
+  parts.last_resort->report(inside);
+  parts.last_resort->now_waiting_for("the stores of plugins");
   if (parts.stores != nullptr) parts.stores->stop();
-  parts.last_resort.now_waiting_for("the ledger");
+  parts.last_resort->now_waiting_for("the ledger");
   if (parts.ledger != nullptr) parts.ledger->stop();
+  parts.log->write_gathered();
   std::_Exit(exit_failed);
 }
 

@@ -9,15 +9,14 @@
 #include <string_view>
 #include <thread>
 
-#include <turnpike/host.h>
-
+#include "base/log.h"
 #include "runtime/wait.h"
 
 namespace turnpike::app {
 
 class LastResort {
  public:
-  explicit LastResort(const Clock& clock) : clock_(clock) {}
+  explicit LastResort(base::ProcessLog& log) : log_(log) {}
   ~LastResort();
   LastResort(const LastResort&) = delete;
   LastResort& operator=(const LastResort&) = delete;
@@ -26,12 +25,12 @@ class LastResort {
   void arm(runtime::Deadline deadline);
   // Names what is waited for from here on. `what` is a literal.
   void now_waiting_for(const char* what) noexcept { what_.store(what); }
-  // Writes what is waited for, and the calls inside plugins, on standard error: not through the
-  // log, whose queue need not be written any more.
+  // Writes what is waited for, and the calls inside plugins, and all that the log has gathered:
+  // nothing may destroy it any more. A reader who takes nothing does not keep the process.
   void report(std::string_view calls_inside) const;
 
  private:
-  const Clock& clock_;
+  base::ProcessLog& log_;
   std::atomic<const char*> what_{""};
   runtime::Event called_off_;
   std::thread thread_;

@@ -1,81 +1,360 @@
 #include "base/log.h"
 
-#include <spdlog/async.h>
-#include <spdlog/async_logger.h>
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
-#include <optional>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
 
-#include "base/canonical_json.h"
 #include "base/ids.h"
+#include "base/log_blocks.h"
+#include "base/log_line.h"
+#include "base/patient_write.h"
+#include "base/thread_name.h"
 
 namespace turnpike::base {
 namespace {
 
-constexpr std::size_t queued_lines_max = 8192;
+using Fields = std::span<const LogField>;
 
-std::string_view name_of(Severity severity) noexcept {
-  constexpr std::string_view names[] = {"debug", "info", "warning", "error"};
-  return names[static_cast<std::size_t>(severity)];
+constexpr std::uint32_t threads_max = 512;  // with blocks of their own; more than loops may be
+constexpr int pieces_per_turn = 64;         // of one Thread, until it is the next one's turn
+constexpr int nap_ms = 1;
+
+// Times as text, of which all but the milliseconds is made once a second.
+class TimeText {
+ public:
+  std::string_view of(std::int64_t unix_ms) {
+    if (const std::int64_t second = unix_ms / 1'000; second != second_ || unix_ms < 0) {
+      whole_ = rfc3339(unix_ms);
+      second_ = unix_ms < 0 ? -1 : second;
+      return whole_;
+    }
+    const std::int64_t millisecond = unix_ms % 1'000;
+    char* const digits = whole_.data() + whole_.size() - sizeof("000Z") + 1;
+    digits[0] = static_cast<char>('0' + millisecond / 100);
+    digits[1] = static_cast<char>('0' + millisecond / 10 % 10);
+    digits[2] = static_cast<char>('0' + millisecond % 10);
+    return whole_;
+  }
+
+ private:
+  std::int64_t second_ = -1;
+  std::string whole_;
+};
+
+// What one Thread writes with.
+struct Gathered {
+  LogBlocks blocks;
+  TimeText time;
+};
+
+// The line with its newline. When it is longer than a block its longest texts are cut, at a whole
+// character.
+std::string line_within_a_block(std::string_view time, Severity severity, std::string_view event,
+                                Fields fields) {
+  std::vector<LogField> shown(fields.begin(), fields.end());
+  const auto render = [&] {
+    std::string line(log_line_bytes_max(event, shown) + 1, '\0');
+    char* end = render_log_line(line.data(), time, severity, event, shown);
+    *end++ = '\n';
+    line.resize(static_cast<std::size_t>(end - line.data()));
+    return line;
+  };
+  std::string line = render();
+  if (line.size() > log_block_bytes) shown.emplace_back("cut", true);
+  for (std::size_t most = log_block_bytes; line.size() > log_block_bytes && most > 0; most /= 2) {
+    for (LogField& field : shown) {
+      auto* const text = std::get_if<std::string_view>(&field.value);
+      if (text == nullptr || text->size() <= most) continue;
+      std::size_t end = most;
+      while (end > 0 && (static_cast<unsigned char>((*text)[end]) & 0xC0) == 0x80) --end;
+      *text = text->substr(0, end);
+    }
+    line = render();
+  }
+  return line;
 }
 
-// RFC 8259 section 7. Callers choose bytes of paths: those of a text that is not UTF-8 are escaped
-// one by one, since a line that is no JSON is lost to whoever reads the log.
-void append_json_string(std::string& line, std::string_view text) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::optional<bool> is_valid;  // looked at once there is a byte beyond ASCII
-  const auto is_plain = [&](unsigned char byte) {
-    if (byte < 0x80) return byte >= 0x20;
-    if (!is_valid) is_valid = is_utf8(text);
-    return *is_valid;
-  };
-  line += '"';
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      line += '\\';
-      line += c;
-    } else if (!is_plain(byte)) {
-      line += "\\u00";
-      line += digits[byte >> 4];
-      line += digits[byte & 15];
-    } else {
-      line += c;
+// What outlives the log when nobody takes the bytes that its Thread is writing.
+class Core {
+ public:
+  Core(const Clock& clock, const LogSettings& settings)
+      : clock_(clock), settings_(settings), number_(++last_number), shared_(new Gathered) {
+    all_[0].store(shared_.get(), std::memory_order_relaxed);
+    wake_up_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    ended_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (wake_up_ < 0 || ended_ < 0) {
+      throw std::system_error(errno, std::generic_category(), "the log's descriptors");
     }
   }
-  line += '"';
+  ~Core() {
+    for (std::uint32_t at = 1; at < count_; ++at) delete all_[at].load();
+    for (const int descriptor : {wake_up_, ended_}) ::close(descriptor);
+  }
+
+  void write(Severity severity, std::string_view event, Fields fields) noexcept;
+  void gather_here();
+  void write_gathered() noexcept;
+  void run() noexcept;   // by the log's Thread
+  bool stop() noexcept;  // whether that Thread has ended
+
+ private:
+  void append(Gathered& gathered, Severity severity, std::string_view event, Fields fields);
+  void append_aside(Gathered& gathered, std::string_view time, Severity severity,
+                    std::string_view event, Fields fields);
+  void drop(std::uint64_t lines) noexcept;
+  void wake() noexcept;
+  bool take_turn(std::int64_t until_ms) noexcept;
+  template <class Take>
+  void write_all(Take take) noexcept;
+  std::size_t write_some(std::string_view bytes) noexcept;
+  void write_or_drop(std::string_view lines) noexcept;
+  void tell_dropped() noexcept;
+
+  const Clock& clock_;
+  const LogSettings settings_;
+  const std::uint64_t number_;  // tells this log's from another's that was at the same address
+  int wake_up_ = -1;
+  int ended_ = -1;
+
+  const std::unique_ptr<Gathered> shared_;
+  std::mutex shared_mutex_;
+  // In the order of their coming; the first are the shared ones. Read by signal handlers.
+  std::array<std::atomic<Gathered*>, threads_max> all_{};
+  std::atomic<std::uint32_t> count_{1};
+
+  std::atomic<bool> is_woken_{false};
+  std::atomic<bool> is_stopping_{false};
+  std::atomic<bool> is_abandoned_{false};
+  std::atomic<bool> is_writing_{false};  // somebody has the turn to write
+  std::atomic<std::uint64_t> dropped_{0};
+  // Of whoever has the turn.
+  std::uint64_t told_dropped_ = 0;
+  bool is_torn_ = false;  // the last bytes that were taken are not the end of a line
+
+  static std::atomic<std::uint64_t> last_number;
+};
+
+std::atomic<std::uint64_t> Core::last_number{0};
+
+struct Seat {
+  std::uint64_t log_number = 0;
+  Gathered* gathered = nullptr;
+};
+thread_local Seat seat_here;
+thread_local bool is_log_thread = false;
+
+void Core::write(Severity severity, std::string_view event, Fields fields) noexcept {
+  if (severity < settings_.minimum) return;
+  try {
+    if (seat_here.log_number == number_) {
+      append(*seat_here.gathered, severity, event, fields);
+      return;
+    }
+    const std::lock_guard lock(shared_mutex_);
+    append(*shared_, severity, event, fields);
+  } catch (...) {  // out of memory: a lost line must not become a lost request
+    drop(1);
+  }
 }
 
-class StderrLog final : public Log {
+void Core::append(Gathered& gathered, Severity severity, std::string_view event, Fields fields) {
+  const bool is_urgent = severity >= Severity::warning;
+  const std::string_view time = gathered.time.of(clock_.now_ms());
+  if (log_line_bytes_max(event, fields) < gathered.blocks.room()) {
+    char* const line = gathered.blocks.place();
+    char* end = render_log_line(line, time, severity, event, fields);
+    *end++ = '\n';
+    gathered.blocks.committed(static_cast<std::size_t>(end - line));
+  } else {
+    append_aside(gathered, time, severity, event, fields);
+  }
+  if (gathered.blocks.has_filled_one() || is_urgent) wake();
+}
+
+// Of a line that may be longer than what is left of the block it is known first how long it is.
+void Core::append_aside(Gathered& gathered, std::string_view time, Severity severity,
+                        std::string_view event, Fields fields) {
+  const std::string line = line_within_a_block(time, severity, event, fields);
+  if (line.size() > log_block_bytes ||
+      !gathered.blocks.make_room(line.size(), severity >= Severity::warning)) {
+    return drop(1);
+  }
+  std::memcpy(gathered.blocks.place(), line.data(), line.size());
+  gathered.blocks.committed(line.size());
+}
+
+void Core::drop(std::uint64_t lines) noexcept {
+  dropped_.fetch_add(lines, std::memory_order_relaxed);
+  if (settings_.dropped != nullptr) settings_.dropped->add(lines);
+}
+
+// The first who wakes the log's Thread does so for all until it looks.
+void Core::wake() noexcept {
+  if (!is_woken_.exchange(true, std::memory_order_acq_rel)) ::eventfd_write(wake_up_, 1);
+}
+
+void Core::gather_here() {
+  auto gathered = std::make_unique<Gathered>();
+  const std::lock_guard lock(shared_mutex_);
+  const std::uint32_t at = count_.load(std::memory_order_relaxed);
+  if (at == threads_max) return;
+  seat_here = {number_, gathered.get()};
+  all_[at].store(gathered.release(), std::memory_order_relaxed);
+  count_.store(at + 1, std::memory_order_release);
+}
+
+void Core::run() noexcept {
+  name_this_thread("log");
+  is_log_thread = true;
+  sigset_t pipe_signal;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipe_signal, nullptr);
+  for (bool is_last = false; !is_last;) {
+    pollfd entry{wake_up_, POLLIN, 0};
+    if (!is_stopping_.load()) ::poll(&entry, 1, settings_.gather_ms);
+    eventfd_t wakes = 0;
+    ::eventfd_read(wake_up_, &wakes);
+    is_woken_.exchange(false, std::memory_order_acq_rel);
+    is_last = is_stopping_.load();
+    take_turn(std::numeric_limits<std::int64_t>::max());
+    write_all([this](std::string_view lines) {
+      write_or_drop(lines);
+      return lines.size();
+    });
+    tell_dropped();
+    is_writing_.store(false, std::memory_order_release);
+  }
+  ::eventfd_write(ended_, 1);
+}
+
+bool Core::take_turn(std::int64_t until_ms) noexcept {
+  while (is_writing_.exchange(true, std::memory_order_acquire)) {
+    if (patience_until(0) >= until_ms) return false;
+    ::poll(nullptr, 0, nap_ms);
+  }
+  return true;
+}
+
+// REQUIRES: the turn. Takes until nothing is left, or until `take` has taken less than it was
+// given.
+template <class Take>
+void Core::write_all(Take take) noexcept {
+  const std::uint32_t count = count_.load(std::memory_order_acquire);
+  for (std::uint32_t at = 0; at < count; ++at) {
+    LogBlocks& blocks = all_[at].load(std::memory_order_relaxed)->blocks;
+    for (int piece = 0; piece < pieces_per_turn; ++piece) {
+      const std::string_view bytes = blocks.next_bytes();
+      if (bytes.empty()) break;
+      const std::size_t taken = take(bytes);
+      blocks.taken(taken);
+      if (taken < bytes.size()) return;
+    }
+  }
+}
+
+// Waits for a slow reader; less than all was written when the descriptor has failed.
+std::size_t Core::write_some(std::string_view bytes) noexcept {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t written = ::write(settings_.descriptor, bytes.data() + done, bytes.size() - done);
+    while (is_abandoned_.load()) ::pause();  // what this works with may be gone
+    if (written > 0) {
+      done += static_cast<std::size_t>(written);
+    } else if (written < 0 && errno == EAGAIN) {  // others who have it chose not to wait
+      pollfd entry{settings_.descriptor, POLLOUT, 0};
+      ::poll(&entry, 1, -1);
+    } else if (written == 0 || errno != EINTR) {
+      break;
+    }
+  }
+  if (done > 0) is_torn_ = bytes[done - 1] != '\n';
+  return done;
+}
+
+// A disk that is full may have room again later.
+void Core::write_or_drop(std::string_view lines) noexcept {
+  if (is_torn_) write_some("\n");
+  const std::size_t done = is_torn_ ? 0 : write_some(lines);
+  if (done == lines.size()) return;
+  drop(static_cast<std::uint64_t>(
+      std::count(lines.begin() + static_cast<std::ptrdiff_t>(done), lines.end(), '\n')));
+}
+
+void Core::tell_dropped() noexcept {
+  const std::uint64_t dropped = dropped_.load(std::memory_order_relaxed);
+  if (dropped == told_dropped_ || is_torn_) return;
+  try {
+    const std::string line =
+        render_log_line(rfc3339(clock_.now_ms()), Severity::error, "log_lines_dropped",
+                        {{"count", dropped - told_dropped_}}) +
+        '\n';
+    if (write_some(line) == line.size()) told_dropped_ = dropped;
+  } catch (...) {  // out of memory: told the next time
+  }
+}
+
+void Core::write_gathered() noexcept {
+  const std::int64_t until_ms = patience_until(settings_.patience_ms);
+  // What has hit the log's own Thread has hit it with the turn, perhaps.
+  if (!is_log_thread && !take_turn(until_ms)) return;
+  write_all(
+      [&](std::string_view lines) { return patient_write(settings_.descriptor, lines, until_ms); });
+  is_writing_.store(false, std::memory_order_release);
+}
+
+bool Core::stop() noexcept {
+  is_stopping_.store(true);
+  ::eventfd_write(wake_up_, 1);
+  const std::int64_t until_ms = patience_until(settings_.patience_ms);
+  for (;;) {
+    const std::int64_t left_ms = std::max<std::int64_t>(until_ms - patience_until(0), 0);
+    pollfd entry{ended_, POLLIN, 0};
+    const int ready = ::poll(&entry, 1, static_cast<int>(left_ms));
+    if (ready > 0) return true;
+    if (ready == 0) break;
+  }
+  is_abandoned_.store(true);
+  return false;
+}
+
+class GatheringLog final : public ProcessLog {
  public:
-  StderrLog(const Clock& clock, Severity minimum)
-      : clock_(clock),
-        minimum_(minimum),
-        pool_(std::make_shared<spdlog::details::thread_pool>(queued_lines_max, 1)),
-        logger_(std::make_shared<spdlog::async_logger>(
-            "turnpike", std::make_shared<spdlog::sinks::stderr_sink_mt>(), pool_,
-            spdlog::async_overflow_policy::overrun_oldest)) {
-    logger_->set_level(spdlog::level::trace);
-    logger_->set_formatter(std::make_unique<spdlog::pattern_formatter>("%v"));
+  GatheringLog(const Clock& clock, const LogSettings& settings)
+      : core_(std::make_shared<Core>(clock, settings)), thread_([core = core_] { core->run(); }) {}
+
+  ~GatheringLog() override {
+    if (core_->stop()) {
+      thread_.join();
+    } else {
+      thread_.detach();  // it hangs in a write, and ends with the process
+    }
   }
 
   void write(Severity severity, std::string_view event,
              std::initializer_list<LogField> fields) noexcept override {
-    if (severity < minimum_) return;
-    try {
-      logger_->log(spdlog::level::info,
-                   render_log_line(rfc3339(clock_.now_ms()), severity, event, fields));
-    } catch (...) {  // out of memory: a lost line must not become a lost request
-    }
+    core_->write(severity, event, {fields.begin(), fields.size()});
   }
+  void gather_here() override { core_->gather_here(); }
+  void write_gathered() noexcept override { core_->write_gathered(); }
 
  private:
-  const Clock& clock_;
-  const Severity minimum_;
-  // Declared before the logger: the logger flushes into the pool, the pool drains when it goes.
-  const std::shared_ptr<spdlog::details::thread_pool> pool_;
-  const std::shared_ptr<spdlog::async_logger> logger_;
+  const std::shared_ptr<Core> core_;
+  std::thread thread_;
 };
 
 class SilentLog final : public Log {
@@ -85,34 +364,8 @@ class SilentLog final : public Log {
 
 }  // namespace
 
-std::string render_log_line(std::string_view time, Severity severity, std::string_view event,
-                            std::initializer_list<LogField> fields) {
-  std::string line;
-  line.reserve(256);
-  line += R"({"time":")";
-  line += time;
-  line += R"(","severity":")";
-  line += name_of(severity);
-  line += R"(","event":)";
-  append_json_string(line, event);
-  for (const LogField& field : fields) {
-    line += ',';
-    append_json_string(line, field.key);
-    line += ':';
-    if (const auto* text = std::get_if<std::string_view>(&field.value)) {
-      append_json_string(line, *text);
-    } else if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
-      line += std::to_string(*number);
-    } else {
-      line += std::get<bool>(field.value) ? "true" : "false";
-    }
-  }
-  line += '}';
-  return line;
-}
-
-std::unique_ptr<Log> make_stderr_log(const Clock& clock, Severity minimum) {
-  return std::make_unique<StderrLog>(clock, minimum);
+std::unique_ptr<ProcessLog> make_process_log(const Clock& clock, const LogSettings& settings) {
+  return std::make_unique<GatheringLog>(clock, settings);
 }
 
 std::unique_ptr<Log> make_silent_log() { return std::make_unique<SilentLog>(); }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/patient_write.h"
 #include "runtime/fiber.h"
 
 namespace turnpike::runtime {
@@ -28,6 +29,10 @@ std::array<std::array<char, 48>, tags_named_max> tag_names;
 
 thread_local const char* work_of = nullptr;
 
+std::atomic<const AtFatalSignal*> at_fatal_signal{nullptr};
+
+constexpr int patience_ms = 1'000;  // with a reader of standard error who takes nothing
+
 // Everything below runs in a signal handler: write() and plain memory alone.
 
 class Line {
@@ -39,7 +44,7 @@ class Line {
     return *this;
   }
   void write() const noexcept {
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, bytes_, size_);
+    base::patient_write(STDERR_FILENO, {bytes_, size_}, base::patience_until(patience_ms));
   }
 
  private:
@@ -57,12 +62,17 @@ std::string_view name_of(int signal) noexcept {
       return "SIGILL (no instruction)";
     case SIGFPE:
       return "SIGFPE (a division by zero)";
+    case SIGABRT:
+      return "SIGABRT (the process gave up)";
+    case SIGQUIT:
+      return "SIGQUIT";
     default:
       return "a signal";
   }
 }
 
 void tell(int signal, siginfo_t* info, void*) {
+  const bool is_sent = info->si_code <= 0;  // by kill() or abort(), not by an instruction
   Line line;
   line.add("turnpike: killed by ").add(name_of(signal));
   if (const Fiber* fiber = Fiber::current()) {
@@ -72,7 +82,7 @@ void tell(int signal, siginfo_t* info, void*) {
     if (is_plugin) line.add(tag_names[tag].data());
     const FiberName::Text name = fiber->name();
     if (name[0] != '\0') line.add(", request ").add(name.data());
-    if (fiber->stack().guards(info->si_addr)) {
+    if (!is_sent && fiber->stack().guards(info->si_addr)) {
       line.add(
           ": it used more than the 64 KiB of stack that code on a loop thread has; use less, or "
           "declare the plugin blocking");
@@ -81,7 +91,9 @@ void tell(int signal, siginfo_t* info, void*) {
     line.add(" in ").add(work_of).add(", on the pool");
   }
   line.add("\n").write();
+  if (const auto* const last = at_fatal_signal.load()) last->run();
   // SA_RESETHAND: the instruction faults again, and now the system ends the process.
+  if (is_sent) ::raise(signal);
 }
 
 }  // namespace
@@ -92,8 +104,17 @@ void name_fatal_signals() noexcept {
   action.sa_sigaction = &tell;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT}) {
+    sigaction(signal, &action, nullptr);
+  }
 }
+
+AtFatalSignal::AtFatalSignal(Work work, void* argument) noexcept
+    : work_(work), argument_(argument) {
+  at_fatal_signal.store(this);
+}
+
+AtFatalSignal::~AtFatalSignal() { at_fatal_signal.store(nullptr); }
 
 void name_tag(std::uint32_t tag, std::string_view name) noexcept {
   if (tag >= tags_named_max) return;

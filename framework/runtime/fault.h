@@ -1,11 +1,11 @@
 // Fault: the last words of a process that a signal kills. Code in the process, a plugin's above
-// all, may write where it must not or exhaust its stack; nothing can save the process then, but one
-// line on standard error says whose code ran, for which request, before the system ends the process
-// as it always does (with a core dump, where they are on). Nothing under the sanitizers, which do
-// the same.
+// all, may write where it must not, exhaust its stack or give up by itself; nothing can save the
+// process then, but one line on standard error says whose code ran, for which request, and what the
+// log has gathered is written, before the system ends the process as it always does (with a core
+// dump, where they are on). Nothing under the sanitizers, which do the same.
 //
-// name_fatal_signals() once, at start. A FaultStack for every Thread that runs code of plugins, for
-// as long as it does. The rest is for any Thread.
+// name_fatal_signals() and AtFatalSignal once, at start. A FaultStack for every Thread that runs
+// code of plugins, for as long as it does. The rest is for any Thread.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,22 @@
 namespace turnpike::runtime {
 
 void name_fatal_signals() noexcept;
+
+// What is done after the line, on the Thread that was hit: async-signal-safe work that cannot hang.
+class AtFatalSignal {
+ public:
+  using Work = void (*)(void* argument) noexcept;
+  AtFatalSignal(Work work, void* argument) noexcept;
+  ~AtFatalSignal();
+  AtFatalSignal(const AtFatalSignal&) = delete;
+  AtFatalSignal& operator=(const AtFatalSignal&) = delete;
+
+  void run() const noexcept { work_(argument_); }
+
+ private:
+  const Work work_;
+  void* const argument_;
+};
 
 // What the number that tags a fiber stands for (fiber.h): the name of a plugin.
 void name_tag(std::uint32_t tag, std::string_view name) noexcept;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include <nlohmann/json.hpp>
 
 namespace turnpike::base {
@@ -28,6 +31,33 @@ TEST(LogLine, IsJsonAlsoWhenAFieldIsNotUtf8) {
   const auto object = nlohmann::json::parse(line);
   EXPECT_EQ(object["path"], "/\u00FF\u00C3\u00A9\x01") << "one character for each byte";
   EXPECT_EQ(object["name"], "caf\u00E9");
+}
+
+// Texts of every length, with every byte at every place: those that stand for themselves are copied
+// several at a time.
+TEST(LogLine, IsTheSameTextWhereverItsSpecialCharactersAre) {
+  for (std::size_t size = 0; size <= 20; ++size) {
+    for (std::size_t at = 0; at < std::max<std::size_t>(size, 1); ++at) {
+      for (int byte = 0; byte < 0x80; ++byte) {
+        std::string text(size, 'x');
+        if (size > 0) text[at] = static_cast<char>(byte);
+        const std::string line = render_log_line("now", Severity::info, "e", {{"text", text}});
+        const auto object = nlohmann::json::parse(line, nullptr, false);
+        ASSERT_TRUE(object.is_object()) << line;
+        ASSERT_EQ(object["text"], text) << line;
+      }
+    }
+  }
+}
+
+TEST(LogLine, TakesNumbersOfEverySize) {
+  const std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const auto object = nlohmann::json::parse(render_log_line(
+      "now", Severity::error, "numbers", {{"least", least}, {"most", most}, {"none", 0}}));
+  EXPECT_EQ(object["least"], least);
+  EXPECT_EQ(object["most"], most);
+  EXPECT_EQ(object["none"], 0);
 }
 
 }  // namespace

@@ -1,10 +1,15 @@
 #include "runtime/fault.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 
+#include "base/log.h"
+#include "base/sources.h"
 #include "runtime/on_both.h"
 #include "runtime/pool.h"
 
@@ -70,6 +75,58 @@ TEST_F(FaultDeathTest, AFaultOnThePoolIsToldOfWithItsUser) {
   };
   EXPECT_EXIT(work(), testing::KilledBySignal(SIGSEGV),
               "turnpike: killed by SIGSEGV .* in plugin acme, on the pool\n");
+}
+
+TEST_F(FaultDeathTest, AProcessThatGivesUpSaysInWhoseCode) {
+  EXPECT_EXIT(on_a_fiber([] { std::abort(); }), testing::KilledBySignal(SIGABRT),
+              "turnpike: killed by SIGABRT .* in plugin acme, request 0190c0de\n");
+}
+
+// No instruction has failed, so none fails again: the handler itself has to see to the end.
+TEST_F(FaultDeathTest, ASignalThatSomebodySendsEndsTheProcessToo) {
+  for (const int signal : {SIGSEGV, SIGQUIT}) {
+    const auto wait = [signal] {
+      name_fatal_signals();
+      ::kill(::getpid(), signal);
+      for (;;) ::pause();
+    };
+    EXPECT_EXIT(wait(), testing::KilledBySignal(signal), "turnpike: killed by SIG");
+  }
+}
+
+// Finding 54: lines that wait for their block to be full are written before the process ends.
+TEST_F(FaultDeathTest, WhatTheLogHasGatheredIsWritten) {
+  const auto work = [](void (*end)()) {
+    const base::SystemClock clock;
+    const auto log = base::make_process_log(clock, {.gather_ms = 3'600'000});
+    const AtFatalSignal write(
+        [](void* gathered) noexcept { static_cast<base::ProcessLog*>(gathered)->write_gathered(); },
+        log.get());
+    log->write(Severity::info, "of_another_thread");
+    on_a_fiber([&] {
+      log->gather_here();
+      log->write(Severity::info, "of_a_loop");
+      end();
+    });
+  };
+  const char* const lines = "killed by .*\n.*\"of_another_thread\".*\n.*\"of_a_loop\"}\n";
+  EXPECT_EXIT(work([] { write_nowhere(); }), testing::KilledBySignal(SIGSEGV), lines);
+  EXPECT_EXIT(work([] { std::abort(); }), testing::KilledBySignal(SIGABRT), lines);
+}
+
+// Nobody reads what the process says: it ends all the same.
+TEST_F(FaultDeathTest, AFullPipeDoesNotKeepTheProcess) {
+  const auto work = [] {
+    int ends[2];
+    if (::pipe2(ends, O_NONBLOCK) != 0) std::abort();
+    char bytes[4096] = {};
+    while (::write(ends[1], bytes, sizeof(bytes)) > 0) continue;
+    ::fcntl(ends[1], F_SETFL, 0);
+    ::dup2(ends[1], STDERR_FILENO);
+    name_fatal_signals();
+    write_nowhere();
+  };
+  EXPECT_EXIT(work(), testing::KilledBySignal(SIGSEGV), "");
 }
 
 }  // namespace

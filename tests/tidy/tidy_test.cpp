@@ -132,7 +132,6 @@ TEST(Quarantine, ThirdPartyLibrariesStayInTheirFolders) {
       {"sodium", {"framework/crypto"}},
       {"botan/", {"plugins/x402"}},
       {"secp256k1", {"plugins/x402"}},
-      {"spdlog/", {"framework/base"}},
       {"prometheus/", {"framework/base"}},
       {"CLI/", {"framework/app", "plugins/govdata"}},
       {"sqlite3.h", {"framework/storage", "plugins/govdata"}},

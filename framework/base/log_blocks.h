@@ -1,0 +1,71 @@
+// LogBlocks: the lines of one Thread on their way to the log's. A fixed number of blocks: the
+// writer fills one and goes on with the next that is free; the reader takes their bytes in the
+// order in which they were written and gives them back. Neither waits for the other, and there is
+// no lock. That nothing of it is ever moved or freed lets a signal handler read it, too.
+//
+// Owned by the log. One Thread writes (or several, one at a time under a lock of theirs); one at a
+// time reads, whoever holds the log's turn to write.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace turnpike::base {
+
+inline constexpr std::size_t log_block_bytes = 64 * 1024;
+inline constexpr std::uint32_t log_blocks_max = 64;  // of one Thread
+// Kept for warnings and errors, when a flood of other lines has filled the rest.
+inline constexpr std::uint32_t log_blocks_kept = 4;
+
+class LogBlocks {
+ public:
+  LogBlocks();
+  LogBlocks(const LogBlocks&) = delete;
+  LogBlocks& operator=(const LogBlocks&) = delete;
+
+  // For the writer. Where its next bytes go, how many have room there, and that they are there:
+  // then they are readable.
+  [[nodiscard]] char* place() noexcept { return bytes_of(written_block_) + written_bytes_; }
+  [[nodiscard]] std::size_t room() const noexcept { return log_block_bytes - written_bytes_; }
+  void committed(std::size_t bytes) noexcept;
+  // Goes on with another block if it must; false: all are full. REQUIRES: bytes <= log_block_bytes.
+  [[nodiscard]] bool make_room(std::size_t bytes, bool is_urgent) noexcept {
+    return bytes <= room() || begin_block(is_urgent);
+  }
+  // Since the last question: whether a block was filled.
+  bool has_filled_one() noexcept { return std::exchange(has_filled_one_, false); }
+
+  // For the reader. Bytes that lie together, or none; taken() says how many of them are done with.
+  std::string_view next_bytes() noexcept;
+  void taken(std::size_t bytes) noexcept { taken_bytes_ += bytes; }
+
+ private:
+  static constexpr std::uint32_t none = log_blocks_max;
+  struct Block {
+    std::atomic<std::uint32_t> bytes{0};
+    std::atomic<std::uint32_t> next{none};
+  };
+
+  char* bytes_of(std::uint32_t block) noexcept { return memory_.get() + block * log_block_bytes; }
+  bool begin_block(bool is_urgent) noexcept;
+
+  const std::unique_ptr<char[]> memory_;  // its pages come into being when they are written
+  std::array<Block, log_blocks_max> blocks_;
+
+  // One bit for each block that nobody uses: the reader sets them, the writer takes them away.
+  alignas(64) std::atomic<std::uint64_t> unused_;
+  // The writer's own.
+  alignas(64) std::uint32_t written_block_ = 0;
+  std::uint32_t written_bytes_ = 0;
+  bool has_filled_one_ = false;
+  // The reader's own.
+  alignas(64) std::uint32_t taken_block_ = 0;
+  std::size_t taken_bytes_ = 0;
+};
+
+}  // namespace turnpike::base

@@ -1,0 +1,115 @@
+"""The log of a gateway that serves: gathered, and lost by nothing but `kill -9` (finding 54)."""
+
+import http.client
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import threading
+import unittest
+
+from gateway import START_TIMEOUT_SECONDS, Gateway
+
+REQUESTS = 300
+
+
+def answered(gateway, count, path="/healthz"):
+    """That many requests on one connection. The line of a request is written before the next one of
+    its connection is read, so those of all but the last are there when this returns."""
+    connection = http.client.HTTPConnection(*gateway.addresses["api"], timeout=60)
+    for number in range(count):
+        connection.request("GET", path, headers={"X-Request-Id": f"number-{number}"})
+        response = connection.getresponse()
+        response.read()
+        assert response.status == 200
+    return connection
+
+
+def access_lines(text):
+    return [line for line in map(json.loads, text.splitlines()) if line["event"] == "access"]
+
+
+class Log(unittest.TestCase):
+    def start(self, *settings):
+        gateway = Gateway(settings=["log.level=info", *settings])
+        self.addCleanup(gateway.close)
+        return gateway
+
+    def test_nothing_is_lost_by_a_stop(self):
+        gateway = self.start().start()
+        with answered(gateway, REQUESTS + 1).sock:
+            gateway.stop()
+        lines = access_lines(gateway.log_text())
+        self.assertEqual([line["client_request_id"] for line in lines],
+                         [f"number-{number}" for number in range(REQUESTS + 1)])
+
+    def test_nothing_is_lost_by_a_signal_that_ends_the_process(self):
+        core = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, core[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_CORE, core)
+        for deadly in (signal.SIGSEGV, signal.SIGABRT, signal.SIGQUIT):
+            with self.subTest(deadly.name):
+                gateway = self.start().start()
+                with answered(gateway, REQUESTS + 1).sock:
+                    gateway.process.send_signal(deadly)
+                    self.assertEqual(gateway.process.wait(timeout=START_TIMEOUT_SECONDS), -deadly)
+                text = gateway.log_text()
+                said = f"turnpike: killed by {deadly.name}"
+                self.assertIn(said, text)
+                lines = access_lines(re.sub(f"{said}.*\n", "", text))
+                self.assertEqual([line["client_request_id"] for line in lines[:REQUESTS]],
+                                 [f"number-{number}" for number in range(REQUESTS)])
+
+    def test_a_line_is_there_soon_without_another_one(self):
+        gateway = self.start()
+        os.mkfifo(gateway.directory / "log")
+        reader = os.open(gateway.directory / "log", os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        gateway.start()
+        os.set_blocking(reader, True)
+        answered(gateway, 1).close()
+        text = ""
+        while "number-0" not in text:  # nothing else happens that could bring it about
+            text += os.read(reader, 65536).decode()
+
+    def test_a_reader_of_the_log_who_takes_nothing_stops_no_call(self):
+        gateway = self.start("runtime.loops=1")
+        os.mkfifo(gateway.directory / "log")
+        reader = os.open(gateway.directory / "log", os.O_RDONLY | os.O_NONBLOCK)
+        gateway.start()
+        count = 20_000
+        request = f"GET /healthz HTTP/1.1\r\nHost: t\r\nX-Request-Id: {'i' * 120}\r\n"
+        requests = (f"{request}\r\n" * (count - 1) + f"{request}Connection: close\r\n\r\n").encode()
+        with socket.create_connection(gateway.addresses["api"], timeout=60) as connection:
+            sender = threading.Thread(target=connection.sendall, args=(requests,))
+            sender.start()
+            replies = b""
+            while received := connection.recv(1 << 20):
+                replies += received
+            sender.join()
+        self.assertEqual(replies.count(b"HTTP/1.1 200 OK\r\n"), count)
+        metrics = gateway.get("/metrics", host="operator").body.decode()
+        dropped = int(re.search(r"^turnpike_log_lines_dropped_total (\d+)", metrics, re.M)[1])
+        self.assertGreater(dropped, 0)
+        os.set_blocking(reader, True)
+        pieces = []
+
+        def read():
+            while piece := os.read(reader, 1 << 20):
+                pieces.append(piece)
+            os.close(reader)
+
+        reading = threading.Thread(target=read)
+        reading.start()
+        gateway.stop()
+        reading.join()
+        events = [json.loads(line) for line in b"".join(pieces).decode().splitlines()]
+        told = sum(event["count"] for event in events if event["event"] == "log_lines_dropped")
+        self.assertEqual(told, dropped)
+        self.assertEqual(sum(event["event"] == "access" for event in events) + told, count)
+
+
+if __name__ == "__main__":
+    unittest.main()
