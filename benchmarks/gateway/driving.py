@@ -6,6 +6,7 @@ import collections
 import os
 import pathlib
 import re
+import signal
 import subprocess
 
 CALLS_SHOWN = ("epoll_wait", "recvfrom", "sendto", "sendmsg", "writev", "read", "write", "pread64",
@@ -92,14 +93,17 @@ def system_calls(pids, drive):
     finally:
         os.close(command[0])
         os.close(ack[1])
+    load = None
     try:
         os.write(command[1], b"enable\n")
-        is_counting = os.read(ack[0], 16)
-        load = drive() if is_counting else None
-        if load:
-            os.write(command[1], b"stop\n")
+        if os.read(ack[0], 16):
+            load = drive()
+            os.write(command[1], b"disable\n")
+            os.read(ack[0], 16)
     except BrokenPipeError:
-        load = None
+        pass
+    finally:
+        counter.send_signal(signal.SIGINT)
     _, output = counter.communicate()
     os.close(command[1])
     os.close(ack[0])
