@@ -9,50 +9,6 @@ namespace {
 
 using base::ErrorCode;
 
-// token68 of RFC 7235: what may follow "Bearer ".
-bool is_token68(std::string_view text) noexcept {
-  const std::size_t padding = text.find('=');
-  const std::string_view body = text.substr(0, padding);
-  const std::string_view rest = padding == text.npos ? std::string_view{} : text.substr(padding);
-  const auto is_token_byte = [](char c) {
-    return is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~' || c == '+' ||
-           c == '/';
-  };
-  return !body.empty() && std::all_of(body.begin(), body.end(), is_token_byte) &&
-         std::all_of(rest.begin(), rest.end(), [](char c) { return c == '='; });
-}
-
-// A scheme name: a token of RFC 9110.
-bool is_scheme(std::string_view text) noexcept {
-  constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return is_alphanumeric(c) || marks.find(c) != marks.npos;
-  });
-}
-
-void read_authorization(std::string_view value, Credentials& credentials) noexcept {
-  if (credentials.authorization != Authorization::none) {
-    credentials.authorization = Authorization::repeated;
-    credentials.token = {};
-    return;
-  }
-  const std::size_t blank = value.find(' ');
-  const std::string_view scheme = value.substr(0, blank);
-  if (!is_scheme(scheme)) {
-    credentials.authorization = Authorization::malformed;
-    return;
-  }
-  if (!equals_ignoring_case(scheme, "bearer")) {
-    credentials.authorization = Authorization::other_scheme;
-    return;
-  }
-  std::string_view token = blank == value.npos ? std::string_view{} : value.substr(blank);
-  token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
-  const bool is_valid = is_token68(token);
-  credentials.authorization = is_valid ? Authorization::bearer : Authorization::malformed;
-  credentials.token = is_valid ? token : std::string_view{};
-}
-
 // Whether `name` is one of the headers of the row, and how often it has come by `at`.
 void read_lane_header(Headers headers, std::size_t at, const LaneTable& table,
                       Credentials& credentials) noexcept {
@@ -142,10 +98,11 @@ const LaneRow* LaneTable::find(LaneRole role) const noexcept {
 
 Credentials read_credentials(Headers headers, const LaneTable& table) noexcept {
   Credentials credentials;
+  identity::Bearer bearer;
   for (std::size_t at = 0; at < headers.size(); ++at) {
     const HeaderField& field = headers[at];
     if (equals_ignoring_case(field.name, "authorization")) {
-      read_authorization(field.value, credentials);
+      bearer.take(field.value);
     } else if (equals_ignoring_case(field.name, "x-service-api-key")) {
       Presence& presence = credentials.service_api_key;
       presence = presence == Presence::absent ? Presence::once : Presence::repeated;
@@ -153,6 +110,8 @@ Credentials read_credentials(Headers headers, const LaneTable& table) noexcept {
       read_lane_header(headers, at, table, credentials);
     }
   }
+  credentials.authorization = bearer.form;
+  credentials.token = bearer.token;
   return credentials;
 }
 

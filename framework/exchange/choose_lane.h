@@ -14,6 +14,7 @@
 #include <turnpike/message.h>
 
 #include "base/error.h"
+#include "identity/bearer.h"
 
 namespace turnpike::exchange {
 
@@ -40,7 +41,7 @@ struct LaneTable {
   [[nodiscard]] const LaneRow* find(LaneRole role) const noexcept;
 };
 
-enum class Authorization : std::uint8_t { none, bearer, other_scheme, malformed, repeated };
+using identity::Authorization;
 
 enum class Presence : std::uint8_t { absent, once, repeated };
 

@@ -179,6 +179,15 @@ TEST_F(OperatorHostTest, WithoutAnOperatorCredentialItIs401) {
   EXPECT_EQ(node_->ledger().balance(account_)->credits, 95);
 }
 
+// Finding 33: as on every other host.
+TEST_F(OperatorHostTest, TheSchemeIsOfAnyCaseAndOneOrMoreSpacesFollow) {
+  for (const char* scheme : {"Bearer ", "bearer ", "BEARER  ", "Bearer     "}) {
+    std::vector<std::string> sent = headers();  // of one correction, however often it is asked for
+    sent[0] = "Authorization: " + std::string(scheme) + secret_;
+    EXPECT_EQ(call({"POST", path(), sent, body().dump()}).status, 200) << scheme;
+  }
+}
+
 TEST_F(OperatorHostTest, TwoCredentialsAre400) {
   std::vector<std::string> sent = headers();
   sent.push_back(sent[0]);

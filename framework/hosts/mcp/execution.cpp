@@ -13,6 +13,7 @@
 #include "exchange/invocation.h"
 #include "exchange/reply.h"
 #include "hosts/status_table.h"
+#include "identity/bearer.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -401,23 +402,19 @@ std::optional<RpcResult> Executions::refuse_payment(const RpcRequest& request) c
 }
 
 std::optional<base::Error> Executions::credential_problem(const RpcRequest& request) const {
-  constexpr std::string_view scheme = "bearer ";
-  const wire::Request& http = request.turn.request;
-  const auto authorization = http.find("authorization");
-  if (!authorization) return std::nullopt;
-  if (http.count("authorization") != 1) {
+  const identity::Bearer bearer = identity::read_bearer(request.turn.request.headers());
+  if (bearer.form == identity::Authorization::none) return std::nullopt;
+  if (bearer.form == identity::Authorization::repeated) {
     return base::Error{ErrorCode::auth_credential_conflict,
                        "Authorization comes more than once. Send exactly one credential."};
   }
-  if (authorization->size() <= scheme.size() ||
-      !same_header_name(authorization->substr(0, scheme.size()), scheme)) {
+  if (bearer.form != identity::Authorization::bearer) {
     return base::Error{ErrorCode::auth_credential_invalid,
                        "The credential is not a valid API key. Send it as \"Authorization: Bearer "
                        "<key>\"."};
   }
   auto principal = parts_.authenticator.authenticate(
-      authorization->substr(scheme.size()),
-      runtime::Deadline::after_ms(base::limits::authentication_timeout_ms));
+      bearer.token, runtime::Deadline::after_ms(base::limits::authentication_timeout_ms));
   if (principal.ok() || http_status(principal.error().code) != 401) return std::nullopt;
   return std::move(principal).error();
 }

@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/limits.h"
 #include "base/strict_object.h"
+#include "identity/bearer.h"
 
 namespace turnpike::hosts::operators {
 namespace {
@@ -26,23 +27,21 @@ constexpr std::string_view path_start = "/internal/v1/billing-accounts/";
 constexpr std::string_view path_middle = "/usage/";
 constexpr std::string_view path_end = "/corrections";
 
-// The token of the one Authorization header.
 Result<std::string, Error> bearer_token(const wire::Request& request) {
-  constexpr std::string_view scheme = "bearer ";
-  const std::string_view value = request.find("authorization").value_or("");
-  if (request.count("authorization") > 1) {
-    return Error{ErrorCode::auth_credential_conflict, "Authorization came more than once."};
+  const identity::Bearer bearer = identity::read_bearer(request.headers());
+  switch (bearer.form) {
+    case identity::Authorization::bearer:
+      return std::string(bearer.token);
+    case identity::Authorization::none:
+      return Error{ErrorCode::auth_credential_required,
+                   "This needs an operator credential: send \"Authorization: Bearer <token>\"."};
+    case identity::Authorization::repeated:
+      return Error{ErrorCode::auth_credential_conflict, "Authorization came more than once."};
+    case identity::Authorization::other_scheme:
+    case identity::Authorization::malformed:
+      break;
   }
-  if (value.empty()) {
-    return Error{ErrorCode::auth_credential_required,
-                 "This needs an operator credential: send \"Authorization: Bearer <token>\"."};
-  }
-  const bool is_bearer =
-      value.size() > scheme.size() && same_header_name(value.substr(0, scheme.size()), scheme);
-  if (!is_bearer) {
-    return Error{ErrorCode::auth_credential_invalid, "The operator credential is not valid."};
-  }
-  return std::string(value.substr(scheme.size()));
+  return Error{ErrorCode::auth_credential_invalid, "The operator credential is not valid."};
 }
 
 Result<std::string, Error> idempotency_key(const wire::Request& request) {

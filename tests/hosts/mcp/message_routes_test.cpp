@@ -292,6 +292,11 @@ TEST_F(MessageRoutesTest, ListsNeedNoCredentialButTakeNoBadOne) {
     EXPECT_EQ(said.http.header("www-authenticate"),
               R"(Bearer error="invalid_token", error_description="The credential is not valid")");
   }
+  // Finding 33: one reader for all hosts.
+  for (const char* good : {"Bearer  good", "bearer good", "BEARER    good"}) {
+    const std::string sent = std::string("Authorization: ") + good;
+    EXPECT_EQ(legacy("tools/list", Json::object(), {sent}).http.status, 200) << good;
+  }
   const Said doubled = legacy("tools/list", Json::object(), {good_key, good_key});
   EXPECT_EQ(doubled.http.status, 400);
   EXPECT_EQ(doubled.http.header("www-authenticate"), "");
