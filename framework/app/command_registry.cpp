@@ -10,6 +10,7 @@
 #include "app/paths.h"
 #include "app/stores.h"
 #include "app/version.h"
+#include "base/json_text.h"
 #include "base/sources.h"
 #include "plugin/catalog.h"
 #include "registry/diff.h"
@@ -181,7 +182,7 @@ int run_reload(const CommonOptions& options) {
   } catch (const std::system_error& error) {
     return print_failure(options, error.what());
   }
-  const json result = json::parse(answer);
+  const json result = base::parse_json(answer);
   if (options.json) {
     std::cout << answer << '\n';
   } else if (result.value("ok", false)) {

@@ -26,6 +26,7 @@
 #include "app/secrets.h"
 #include "app/stores.h"
 #include "app/version.h"
+#include "base/json_text.h"
 #include "base/sources.h"
 #include "hosts/api/api_host.h"
 #include "hosts/discovery.h"
@@ -66,7 +67,7 @@ std::string joined(const std::vector<plugin::LoadError>& errors) {
 }
 
 std::string answer_control(const std::string& line, const std::function<Reloaded()>& reload) {
-  if (nlohmann::json::parse(line, nullptr, false) != nlohmann::json{{"command", "reload"}}) {
+  if (base::parse_json(line) != nlohmann::json{{"command", "reload"}}) {
     return R"({"ok":false,"problems":[{"message":"unknown command"}]})";
   }
   const Reloaded reloaded = reload();

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include <nlohmann/json.hpp>
+#include "base/json_text.h"
 
 namespace turnpike::base {
 namespace {
@@ -89,7 +89,7 @@ class StrictObject::Reader final : public nlohmann::json_sax<nlohmann::json> {
 
 StrictObject::StrictObject(std::string_view json, std::initializer_list<std::string_view> known) {
   Reader reader(*this);
-  if (!nlohmann::json::sax_parse(json, &reader)) {
+  if (!read_json(json, reader)) {
     is_object_ = false;
     problems_ = {{"", "it is not JSON", "Send one JSON object."}};
     return;

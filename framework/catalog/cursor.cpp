@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/canonical_json.h"
+#include "base/json_text.h"
 #include "crypto/digest.h"
 #include "crypto/signed_text.h"
 
@@ -61,7 +62,7 @@ Result<std::string, base::Error> read_cursor(std::string_view cursor, const Curs
                                              std::string_view key) {
   const auto payload = crypto::verified_text(cursor, signature_context, key);
   if (!payload) return invalid("its signature does not hold");
-  const json fields = json::parse(*payload, nullptr, false);
+  const json fields = base::parse_json(*payload);
   if (!fields.is_object()) return invalid("its content is not an object");
   const auto version = fields.find("v");
   const std::string* generation = text_member(fields, "generation");

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/json_text.h"
 #include "base/limits.h"
 #include "catalog/capability_json.h"
 #include "catalog/parameter_schema.h"
@@ -522,7 +523,7 @@ Json default_response() {
 }  // namespace
 
 std::string openapi_text(const OpenApiInput& input) {
-  Json document = Json::parse(openapi_fixed_part());
+  Json document = base::parse_json(openapi_fixed_part());
   document["info"]["description"] =
       "Operations of third-party data providers, called one by one and paid with prepaid Credits. "
       "This document lists the operations that can be called, in registry generation `" +

@@ -7,6 +7,7 @@
 
 #include "base/canonical_json.h"
 #include "base/ids.h"
+#include "base/json_text.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -103,7 +104,7 @@ std::string write_checkpoint(const Checkpoint& checkpoint, const crypto::Ed25519
 
 Result<Checkpoint, std::string> read_checkpoint(std::string_view text,
                                                 const crypto::Ed25519PublicKey& key) {
-  const json file = json::parse(text, nullptr, false);
+  const json file = base::parse_json(text);
   if (!file.is_object() || !file.contains("checkpoint")) {
     return std::string("this is no checkpoint: it is not the JSON that `ledger checkpoint` writes");
   }

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/json_text.h"
 #include "registry/canonical.h"
 
 namespace turnpike::registry {
@@ -57,7 +58,7 @@ void compare_section(std::string_view section, const Entries& before, const Entr
       out.push_back({Change::removed, section, name, {}});
     } else if (now->second != text) {
       EntryChange change{Change::changed, section, name, {}};
-      compare(json::parse(text), json::parse(now->second), "", change.fields);
+      compare(base::parse_json(text), base::parse_json(now->second), "", change.fields);
       out.push_back(std::move(change));
     }
   }
@@ -146,7 +147,7 @@ json json_of(const std::vector<EntryChange>& changes) {
 }
 
 std::string dump(const Program& program) {
-  return json::parse(program.canonical_json()).dump(2) + "\n";
+  return base::parse_json(program.canonical_json()).dump(2) + "\n";
 }
 
 }  // namespace turnpike::registry

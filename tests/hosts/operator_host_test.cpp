@@ -188,6 +188,16 @@ TEST_F(OperatorHostTest, TheSchemeIsOfAnyCaseAndOneOrMoreSpacesFollow) {
   }
 }
 
+// Finding 2: a correction was booked from the half of a body.
+TEST_F(OperatorHostTest, ABodyWithANulByteIsNoCorrection) {
+  for (const std::string_view rest :
+       {std::string_view("\0", 1), std::string_view("\0garbage{", 9)}) {
+    const std::string cut = body().dump() + std::string(rest);
+    EXPECT_EQ(refusal(call({"POST", path(), headers(), cut}), 400), "request.body_rejected");
+  }
+  EXPECT_EQ(node_->ledger().balance(account_)->credits, 95);
+}
+
 TEST_F(OperatorHostTest, TwoCredentialsAre400) {
   std::vector<std::string> sent = headers();
   sent.push_back(sent[0]);

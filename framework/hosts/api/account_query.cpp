@@ -9,6 +9,7 @@
 
 #include "base/canonical_json.h"
 #include "base/ids.h"
+#include "base/json_text.h"
 #include "base/limits.h"
 #include "crypto/signed_text.h"
 #include "hosts/query.h"
@@ -64,7 +65,7 @@ Result<ledger::Place, base::Error> read_cursor(std::string_view cursor, std::str
                                                Collection collection, std::string_view key) {
   const auto payload = crypto::verified_text(cursor, cursor_context, key);
   if (!payload) return bad_cursor("its signature does not hold");
-  const json fields = json::parse(*payload, nullptr, false);
+  const json fields = base::parse_json(*payload);
   const auto number = [&fields](const char* name) {
     const auto found = fields.find(name);
     const bool is_there = found != fields.end() && found->is_number_integer();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/canonical_json.h"
+#include "base/json_text.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -84,7 +85,7 @@ RpcError invalid(std::string message) {
 
 Result<Json, RpcError> read_json(std::string_view text) {
   BoundedReader reader;
-  if (Json::sax_parse(text, &reader)) return reader.take();
+  if (base::read_json(text, reader)) return reader.take();
   return error(RpcCode::parse_error,
                "The JSON cannot be read: " + std::string(reader.problem()) + ".");
 }

@@ -219,7 +219,8 @@ std::string_view line_at(std::string_view text, std::size_t number) {
 }
 
 bool is_json_object(std::string_view line) {
-  return !line.empty() && line[0] == '{' && nlohmann::json::accept(line.begin(), line.end());
+  return !line.empty() && line[0] == '{' && line.find('\0') == line.npos &&
+         nlohmann::json::accept(line.begin(), line.end());
 }
 
 bool is_ndjson(std::string_view text) {
@@ -235,6 +236,8 @@ void read_lines(Input& input, const JsonShape& shape,
   std::string line;
   for (std::uint64_t number = 1; input.line(line); ++number) {
     if (trimmed(line).empty()) continue;
+    // The library takes a NUL byte for the end; another control byte is as wrong, and it says so.
+    std::replace(line.begin(), line.end(), '\0', '\x01');
     const std::string position = "line " + std::to_string(number);
     std::vector<JsonRecord> records;
     const std::function<void(std::string_view, JsonValue &&)> emit = [&](std::string_view,

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -18,7 +19,9 @@ constexpr std::int64_t stale_after_s = 7 * 24 * 3600;
 Json read_manifest(const std::string& directory) {
   std::ifstream stream(directory + "/manifest.json");
   if (!stream) throw ImportError("no manifest.json in " + directory);
-  Json manifest = Json::parse(stream, nullptr, false);
+  const std::string text(std::istreambuf_iterator<char>(stream), {});
+  // The library takes a NUL byte for the end of the text.
+  Json manifest = text.find('\0') == text.npos ? Json::parse(text, nullptr, false) : Json();
   if (!manifest.is_object() || !manifest["anchor"].is_string() || !manifest["imports"].is_array()) {
     throw ImportError("manifest.json has no anchor or no list of imports");
   }

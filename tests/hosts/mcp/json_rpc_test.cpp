@@ -51,6 +51,17 @@ TEST(JsonRpcTest, WhatIsNoJsonIsAParseError) {
   }
 }
 
+// Finding 2: all of the body is the message.
+TEST(JsonRpcTest, ANulByteIsNotTheEndOfAMessage) {
+  const std::string message = R"({"jsonrpc":"2.0","id":1,"method":"m"})";
+  for (const std::string_view rest : {std::string_view("\0", 1), std::string_view("\0garbage", 8),
+                                      std::string_view(" \0{}", 4)}) {
+    EXPECT_EQ(code_of(message + std::string(rest)), RpcCode::parse_error);
+  }
+  EXPECT_EQ(read_json(std::string_view("{}\0", 3)).error().message,
+            "The JSON cannot be read: it is not JSON.");
+}
+
 TEST(JsonRpcTest, WhatIsNoMessageIsAnInvalidRequest) {
   for (const char* body :
        {"7", "null", "\"x\"", "[]", R"([{"jsonrpc":"2.0","id":1,"method":"m"}])", "{}",

@@ -211,6 +211,22 @@ TEST_F(ImportTest, BadRecordsAreNamedAndOneFifthIsTheLimit) {
   EXPECT_EQ(text("SELECT status FROM import_run ORDER BY run_id DESC"), "failed");
 }
 
+// Finding 2: the JSON library takes a NUL byte for the end of a line.
+TEST_F(ImportTest, ALineWithANulByteIsABadRecord) {
+  std::string lines;
+  for (int at_line = 0; at_line < 10; ++at_line) {
+    lines += R"({"id":"0x)" + std::to_string(at_line) +
+             R"(","title":"T","choices":[],"start":1,"end":2,"space":{"id":"s.eth"}})";
+    if (at_line == 7) lines += std::string_view("\0{garbage", 10);
+    lines += "\n";
+  }
+  const ImportSummary summary = import(options(Format::snapshot_graphql, "s-dao"), lines);
+  EXPECT_EQ(summary.status, "partial") << summary.error;
+  ASSERT_EQ(rejected.size(), 1u);
+  EXPECT_EQ(rejected[0].position, "line 8");
+  EXPECT_NE(rejected[0].reason.find("no JSON"), std::string::npos) << rejected[0].reason;
+}
+
 TEST_F(ImportTest, ReadsGzipFromItsFirstBytesInSeveralMembers) {
   const auto zipped = [](std::string_view bytes) {
     z_stream stream{};

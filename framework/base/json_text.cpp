@@ -1,0 +1,19 @@
+#include "base/json_text.h"
+
+#include <string>
+
+namespace turnpike::base {
+
+bool read_json(std::string_view text, nlohmann::json_sax<nlohmann::json>& reader) {
+  const std::size_t nul = text.find('\0');
+  if (nul == text.npos) return nlohmann::json::sax_parse(text, &reader);
+  // Another control byte is as wrong wherever a NUL may stand, and the library says so.
+  return nlohmann::json::sax_parse(std::string(text.substr(0, nul)) + '\x01', &reader);
+}
+
+nlohmann::json parse_json(std::string_view text) {
+  if (text.find('\0') != text.npos) return nlohmann::json::value_t::discarded;
+  return nlohmann::json::parse(text, nullptr, false);
+}
+
+}  // namespace turnpike::base
