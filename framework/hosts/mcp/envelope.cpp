@@ -123,6 +123,10 @@ Result<Era, RpcError> read_envelope(const Message& message, Headers headers) {
   }
   if (meta != nullptr && meta->contains(version_key)) return read_modern(message, *meta, headers);
 
+  // A handshake says in its params which version it wants, and modern clients send none: whatever
+  // header a client sends from the first request on, it is offered a version that there is.
+  if (message.method == "initialize") return Era::legacy;
+
   const auto version = header(headers, "mcp-protocol-version");
   if (!version.ok()) return version.error();
   // A version says more than a header that legacy clients may send, too.

@@ -92,6 +92,18 @@ TEST(EnvelopeTest, ALegacyVersionIsLegacyWhateverOtherHeadersSay) {
   EXPECT_EQ(*era, Era::legacy);
 }
 
+// Finding 25: the handshake is what a client learns the versions by.
+TEST(EnvelopeTest, AHandshakeIsLegacyWhateverVersionItsHeaderNames) {
+  for (const char* version : {"2025-03-26", "2024-11-05", "2099-01-01", "draft", ""}) {
+    const Fields headers = {{"MCP-Protocol-Version", version}};
+    const auto era = read_envelope(message("initialize"), headers);
+    ASSERT_TRUE(era.ok()) << version;
+    EXPECT_EQ(*era, Era::legacy) << version;
+  }
+  const Fields old = {{"MCP-Protocol-Version", "2025-03-26"}};
+  expect_refused(message("tools/list"), old, RpcCode::version_unsupported);
+}
+
 TEST(EnvelopeTest, HeadersMirrorTheBody) {
   const Message asked = modern("tools/call", {{"name", "a.b"}});
   Fields right = headers_of("tools/call");
