@@ -113,7 +113,9 @@ class ParsedRequest final : public wire::Request {
     headers_ = fields;
   }
   [[nodiscard]] std::string_view peer_address() noexcept override { return "127.0.0.1:50000"; }
-  Result<std::string_view, base::Error> read_body(std::uint64_t) noexcept override {
+  [[nodiscard]] std::uint64_t peer_network() const noexcept override { return 1; }
+  Result<std::string_view, base::Error> read_body(std::uint64_t,
+                                                  wire::BodyMeter*) noexcept override {
     return std::string_view();
   }
   [[nodiscard]] bool client_gone() const noexcept override { return false; }
@@ -351,8 +353,9 @@ void Line_reply_headers_and_bytes(benchmark::State& state) {
   base::UuidSource ids(gateway().clock, gateway().random);
   Turn turn(request, responder, cors, ids.next(), 0);
   const std::atomic<bool> is_stopping{false};
-  hosts::ByteBudget bodies(base::limits::request_bodies_bytes_max);
-  GatewayCall call(turn, is_stopping, bodies);
+  hosts::ByteBudget bodies(base::limits::request_bodies_bytes_max,
+                           base::limits::request_body_bytes_max);
+  GatewayCall call(turn, is_stopping, bodies, gateway().authenticator);
   const HeaderField passed[] = {exchange::upstream_headers[0], exchange::upstream_headers[3]};
   exchange::ReplyHead reply;
   reply.headers = passed;

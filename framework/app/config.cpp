@@ -137,7 +137,7 @@ void read_limits(Section& top, Config& config) {
   limits.integer("connections_max", config.connections_max, 1, 1'000'000);
   limits.integer("calls_per_account_max", config.calls_per_account_max, 1, 1'000'000);
   limits.integer("calls_per_upstream_max", config.calls_per_upstream_max, 1, 1'000'000);
-  // The longest body and message take three quarters of these at most (hosts/byte_budget.h).
+  // The longest body and message may take nine sixteenths of these (hosts/byte_budget.h).
   limits.integer("request_bodies_bytes_max", config.request_bodies_bytes_max,
                  2 * base::limits::request_body_bytes_max, 2'000'000'000);
   limits.integer("mcp_messages_bytes_max", config.mcp_messages_bytes_max,

@@ -40,7 +40,7 @@ class Passage {
   [[nodiscard]] Refused check_query() const;
   [[nodiscard]] Refused check_body() const;
   [[nodiscard]] Refused read_body();
-  [[nodiscard]] Refused enter_account();
+  [[nodiscard]] Refused enter();
   [[nodiscard]] Refused enter_upstream();
   [[nodiscard]] std::uint64_t body_bytes_max() const noexcept;
   [[nodiscard]] base::Error body_too_large() const;

@@ -121,9 +121,6 @@ Served Passage::run() {
 }
 
 Passage::Refused Passage::check() {
-  if (!seat_.enter(context_.loop)) {
-    return error(ErrorCode::gateway_overloaded, "The gateway has too many calls in flight.", 1);
-  }
   if (context_.service == nullptr) {
     return error(ErrorCode::registry_unavailable, "No registry is installed.", 1);
   }
@@ -133,9 +130,11 @@ Passage::Refused Passage::check() {
   if (Refused refused = check_ready()) return refused;
   if (Refused refused = check_query()) return refused;
   if (Refused refused = check_body()) return refused;
-  // Before the body is read: what bounds the calls of an account bounds its bodies in memory.
-  if (Refused refused = enter_account()) return refused;
-  if (Refused refused = read_body()) return refused;
+  // Of an account before the body is read, since what bounds its calls bounds its bodies in memory,
+  // too. Of anybody else after it: who only announces a body takes no place from others.
+  const bool is_known = principal_ != nullptr;
+  if (Refused refused = is_known ? enter() : read_body()) return refused;
+  if (Refused refused = is_known ? read_body() : enter()) return refused;
   pass(base::CrashPoint::request_read);
   return enter_upstream();
 }
@@ -304,7 +303,10 @@ Passage::Refused Passage::read_body() {
                      std::move(problems)};
 }
 
-Passage::Refused Passage::enter_account() {
+Passage::Refused Passage::enter() {
+  if (!seat_.enter(context_.loop)) {
+    return error(ErrorCode::gateway_overloaded, "The gateway has too many calls in flight.", 1);
+  }
   if (principal_ == nullptr || seat_.enter_account(principal_->account_id)) return std::nullopt;
   return error(ErrorCode::gateway_account_concurrency, "This account has too many calls in flight.",
                1);

@@ -1,56 +1,114 @@
 // ByteBudget: how many bytes of requests may be in memory at once: of MCP messages, which are read
 // before anybody is asked who sent them, and of bodies of calls, some of which nobody signs. Their
-// number alone bounds too little. The last quarter is for short ones: a few callers who send long
-// ones slowly do not keep everybody else out.
+// number alone bounds too little. A request takes its share as its bytes arrive: what it announces
+// costs nothing, so nobody keeps others out by announcing.
 //
-// Owned by the host; any Thread.
+// Three quarters are the open part, for everybody; the rest is kept for callers whose credential is
+// known to be valid, should the open part have no room for them. In either part nobody holds more
+// than an eighth (or the one longest request): not a network in the open one, not an account in the
+// other. The last quarter of each part is for the first bytes of a request, which are all of most:
+// a few who send long ones slowly do not keep everybody else out.
+//
+// Owned by the host; any Thread. A Share is used by the fiber of its request.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
-#include <optional>
-#include <utility>
 
 namespace turnpike::hosts {
 
 class ByteBudget {
  public:
-  static constexpr std::uint64_t short_bytes_max = 64 * 1024;  // nearly every one is
+  static constexpr std::uint64_t short_bytes_max = 64 * 1024;  // nearly every request is one
 
-  explicit ByteBudget(std::uint64_t bytes_max)
-      : kept_for_short_(static_cast<std::int64_t>(bytes_max / 4)),
-        left_(static_cast<std::int64_t>(bytes_max)) {}
+  // `one_bytes_max`: of the longest request.
+  ByteBudget(std::uint64_t bytes_max, std::uint64_t one_bytes_max)
+      : open_(bytes_max - bytes_max / 4, one_bytes_max), kept_(bytes_max / 4, one_bytes_max) {}
 
-  // Given back when it is destroyed; the budget outlives it.
+  // What one request holds; given back when it is destroyed. The budget outlives it.
   class Share {
    public:
-    Share(std::atomic<std::int64_t>& left, std::int64_t bytes) : left_(&left), bytes_(bytes) {}
-    Share(Share&& other) noexcept
-        : left_(std::exchange(other.left_, nullptr)), bytes_(other.bytes_) {}
-    Share& operator=(Share&&) = delete;
+    // `network`: of the client, see wire::Request::peer_network().
+    Share(ByteBudget& budget, std::uint64_t network) noexcept
+        : budget_(budget), network_(network) {}
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
     ~Share() {
-      if (left_ != nullptr) left_->fetch_add(bytes_, std::memory_order_relaxed);
+      if (open_bytes_ > 0) budget_.open_.give_back(network_, open_bytes_);
+      if (kept_bytes_ > 0) budget_.kept_.give_back(account_, kept_bytes_);
+    }
+
+    // False, and nothing was taken, when the open part has no room.
+    [[nodiscard]] bool grow(std::uint64_t bytes) noexcept {
+      if (!budget_.open_.take(network_, bytes, is_short(bytes))) return false;
+      open_bytes_ += bytes;
+      return true;
+    }
+    // The same of the part that is kept. REQUIRES: `account` is who the credential is of, and the
+    // same each time.
+    [[nodiscard]] bool grow_kept(std::uint64_t account, std::uint64_t bytes) noexcept {
+      if (!budget_.kept_.take(account, bytes, is_short(bytes))) return false;
+      account_ = account;
+      kept_bytes_ += bytes;
+      return true;
     }
 
    private:
-    std::atomic<std::int64_t>* left_;
-    std::int64_t bytes_;
+    [[nodiscard]] bool is_short(std::uint64_t more) const noexcept {
+      return open_bytes_ + kept_bytes_ + more <= short_bytes_max;
+    }
+
+    ByteBudget& budget_;
+    const std::uint64_t network_;
+    std::uint64_t account_ = 0;
+    std::uint64_t open_bytes_ = 0;
+    std::uint64_t kept_bytes_ = 0;
   };
 
-  // Nothing when that much is not left.
-  [[nodiscard]] std::optional<Share> take(std::uint64_t bytes) noexcept {
-    const auto wanted = static_cast<std::int64_t>(bytes);
-    const std::int64_t kept = bytes <= short_bytes_max ? 0 : kept_for_short_;
-    std::int64_t left = left_.load(std::memory_order_relaxed);
-    do {
-      if (left - wanted < kept) return std::nullopt;
-    } while (!left_.compare_exchange_weak(left, left - wanted, std::memory_order_relaxed));
-    return Share(left_, wanted);
-  }
-
  private:
-  const std::int64_t kept_for_short_;
-  std::atomic<std::int64_t> left_;
+  class Part {
+   public:
+    Part(std::uint64_t bytes, std::uint64_t one_bytes_max)
+        : for_short_(bytes / 4),
+          holder_bytes_max_(std::max(bytes / 8, one_bytes_max)),
+          left_(static_cast<std::int64_t>(bytes)) {}
+
+    [[nodiscard]] bool take(std::uint64_t holder, std::uint64_t bytes, bool is_short) noexcept {
+      auto& held = held_by(holder);
+      if (held.fetch_add(bytes, relaxed) + bytes > holder_bytes_max_) {
+        held.fetch_sub(bytes, relaxed);
+        return false;
+      }
+      const auto wanted = static_cast<std::int64_t>(bytes);
+      const auto spared = is_short ? 0 : static_cast<std::int64_t>(for_short_);
+      if (left_.fetch_sub(wanted, relaxed) - wanted >= spared) return true;
+      give_back(holder, bytes);
+      return false;
+    }
+    void give_back(std::uint64_t holder, std::uint64_t bytes) noexcept {
+      left_.fetch_add(static_cast<std::int64_t>(bytes), relaxed);
+      held_by(holder).fetch_sub(bytes, relaxed);
+    }
+
+   private:
+    static constexpr auto relaxed = std::memory_order_relaxed;
+    static constexpr int slot_bits = 10;
+
+    // Holders that share a slot share its bound, too: one in a thousand pairs does.
+    [[nodiscard]] std::atomic<std::uint64_t>& held_by(std::uint64_t holder) noexcept {
+      return held_[holder * 0x9E3779B97F4A7C15u >> (64 - slot_bits)];  // Fibonacci hashing
+    }
+
+    const std::uint64_t for_short_;
+    const std::uint64_t holder_bytes_max_;
+    std::atomic<std::int64_t> left_;
+    std::array<std::atomic<std::uint64_t>, 1u << slot_bits> held_{};
+  };
+
+  Part open_;
+  Part kept_;
 };
 
 }  // namespace turnpike::hosts

@@ -39,6 +39,15 @@ class Runtime;
 
 namespace turnpike::wire {
 
+// Told of every byte that a body adds to what is in memory, as it arrives; what was only announced
+// takes nothing. Owned by the host, used on the fiber of the request.
+class BodyMeter {
+ public:
+  virtual ~BodyMeter() = default;
+  // Whether `bytes` more may be kept; false refuses the body. May wait.
+  [[nodiscard]] virtual bool admit(std::uint64_t bytes) noexcept = 0;
+};
+
 // A request whose head is read. Views stand in the connection's buffer: nothing is copied, nothing
 // is decoded, header names and values are as they came.
 class Request {
@@ -60,6 +69,8 @@ class Request {
   [[nodiscard]] bool has_body() const noexcept { return body_length_ != 0u; }
   // "203.0.113.7:50512" or "[2001:db8::1]:50512".
   [[nodiscard]] virtual std::string_view peer_address() noexcept = 0;
+  // Tells clients apart: their IPv4 address, or the /64 network of an IPv6 one, as a number.
+  [[nodiscard]] virtual std::uint64_t peer_network() const noexcept = 0;
 
   // The value of the first field of this name, or none.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const noexcept {
@@ -76,9 +87,14 @@ class Request {
 
   // Reads the whole body, at most `bytes_max`; the view is valid until the Handler returns. A
   // declared length over the bound is refused before a byte is read. May wait. Codes:
-  // request_body_too_large, request_malformed (bad chunks, cut short), request_timeout. May be
-  // called again; the outcome stays the same.
-  virtual Result<std::string_view, base::Error> read_body(std::uint64_t bytes_max) noexcept = 0;
+  // request_body_too_large, request_malformed (bad chunks, cut short), request_timeout,
+  // gateway_overloaded (`meter`, which may be null, refused it). May be called again; the outcome
+  // stays the same.
+  virtual Result<std::string_view, base::Error> read_body(std::uint64_t bytes_max,
+                                                          BodyMeter* meter) noexcept = 0;
+  Result<std::string_view, base::Error> read_body(std::uint64_t bytes_max) noexcept {
+    return read_body(bytes_max, nullptr);
+  }
 
   // The client closed its side or the connection broke.
   [[nodiscard]] virtual bool client_gone() const noexcept = 0;

@@ -155,6 +155,18 @@ std::string_view Session::peer_address() noexcept {
   return peer_text_;
 }
 
+std::uint64_t Session::peer_network() const noexcept {
+  const PeerAddress& peer = connection_->peer();
+  if (peer.any.sa_family == AF_INET) return peer.v4.sin_addr.s_addr;
+  if (peer.any.sa_family != AF_INET6) return 0;
+  const in6_addr& address = peer.v6.sin6_addr;
+  std::uint64_t network = 0;
+  // An IPv4 client of a listener for both has its address in the last four bytes.
+  const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&address);
+  std::memcpy(&network, address.s6_addr + (is_mapped ? 12 : 0), is_mapped ? 4 : 8);
+  return network;
+}
+
 // By hand, since it is done for each request: inet_ntop and printf take longer than its parsing.
 void Session::write_peer() noexcept {
   const PeerAddress& peer = connection_->peer();

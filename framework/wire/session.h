@@ -39,7 +39,10 @@ class Session final : public Request, public Responder {
 
   // Request
   std::string_view peer_address() noexcept override;
-  Result<std::string_view, base::Error> read_body(std::uint64_t bytes_max) noexcept override;
+  [[nodiscard]] std::uint64_t peer_network() const noexcept override;
+  using Request::read_body;
+  Result<std::string_view, base::Error> read_body(std::uint64_t bytes_max,
+                                                  BodyMeter* meter) noexcept override;
   [[nodiscard]] bool client_gone() const noexcept override;
 
   // Responder
@@ -55,6 +58,8 @@ class Session final : public Request, public Responder {
   enum class Head : std::uint8_t { complete, refused, none_yet, gone };
   enum class Body : std::uint8_t { none, unread, read, failed };
   enum class Reply : std::uint8_t { none, sized, chunked, held, done, broken };
+  // How the reading of a chunked body ended.
+  enum class Pumped : std::uint8_t { complete, refused, timed_out, ended_early, not_admitted };
 
   // Reading
   Head read_head();
@@ -62,13 +67,15 @@ class Session final : public Request, public Responder {
   void take_head();
   void make_room();
   Result<std::string_view, base::Error> fail_body(base::ErrorCode code, std::string problem);
-  Result<std::string_view, base::Error> read_sized_body(std::uint64_t bytes_max);
-  Result<std::string_view, base::Error> read_chunked_body(std::uint64_t bytes_max);
+  Result<std::string_view, base::Error> fail_overloaded();
+  Result<std::string_view, base::Error> read_sized_body(std::uint64_t bytes_max, BodyMeter* meter);
+  Result<std::string_view, base::Error> read_chunked_body(std::uint64_t bytes_max,
+                                                          BodyMeter* meter);
   bool send_continue() noexcept;
   Received receive_into(char* to, std::size_t room, std::size_t& received,
                         runtime::Deadline deadline) noexcept;
-  ParseStep pump_chunks(std::string* content, std::uint64_t content_max, runtime::Deadline deadline,
-                        bool& timed_out);
+  Pumped pump_chunks(std::string* content, std::uint64_t content_max, BodyMeter* meter,
+                     runtime::Deadline deadline);
   bool drain_body() noexcept;
   bool can_drain() const noexcept;
   void next_request() noexcept;

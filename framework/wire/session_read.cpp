@@ -16,7 +16,8 @@ using runtime::Deadline;
 using runtime::Wake;
 
 constexpr std::size_t input_bytes_initial = 16 * 1024;
-constexpr std::size_t piece_bytes = 64 * 1024;
+constexpr std::size_t piece_bytes_min = 4 * 1024;
+constexpr std::size_t piece_bytes_max = 64 * 1024;
 // What draining an unread body may take; the client has its reply already.
 constexpr std::int64_t drain_timeout_ms = 5'000;
 
@@ -25,6 +26,10 @@ constexpr std::int64_t drain_timeout_ms = 5'000;
 Wake wait_readable(runtime::Fd& fd, Deadline deadline) noexcept {
   const runtime::CancelMask mask;
   return fd.wait_readable(deadline);
+}
+
+bool is_admitted(BodyMeter* meter, std::size_t bytes) noexcept {
+  return meter == nullptr || bytes == 0 || meter->admit(bytes);
 }
 
 }  // namespace
@@ -137,11 +142,19 @@ Result<std::string_view, base::Error> Session::fail_body(ErrorCode code, std::st
   return body_error_;
 }
 
-Result<std::string_view, base::Error> Session::read_body(std::uint64_t bytes_max) noexcept {
+Result<std::string_view, base::Error> Session::fail_overloaded() {
+  body_state_ = Body::failed;
+  body_error_ = {ErrorCode::gateway_overloaded,
+                 "The gateway holds as many request bodies as it may.", 1};
+  return body_error_;
+}
+
+Result<std::string_view, base::Error> Session::read_body(std::uint64_t bytes_max,
+                                                         BodyMeter* meter) noexcept {
   try {
     if (body_state_ == Body::failed) return body_error_;
     if (body_state_ == Body::unread) {
-      return body_length_ ? read_sized_body(bytes_max) : read_chunked_body(bytes_max);
+      return body_length_ ? read_sized_body(bytes_max, meter) : read_chunked_body(bytes_max, meter);
     }
     return body_state_ == Body::none ? std::string_view() : body_view_;
   } catch (...) {  // out of memory
@@ -173,7 +186,8 @@ Session::Received Session::receive_into(char* to, std::size_t room, std::size_t&
   }
 }
 
-Result<std::string_view, base::Error> Session::read_sized_body(std::uint64_t bytes_max) {
+Result<std::string_view, base::Error> Session::read_sized_body(std::uint64_t bytes_max,
+                                                               BodyMeter* meter) {
   if (*body_length_ > bytes_max) {
     return fail_body(ErrorCode::request_body_too_large, "The body is too large.");
   }
@@ -183,9 +197,11 @@ Result<std::string_view, base::Error> Session::read_sized_body(std::uint64_t byt
     taken_ += length;
     body_left_ = 0;
     awaits_continue_ = false;
+    if (!is_admitted(meter, length)) return fail_overloaded();
     body_state_ = Body::read;
     return body_view_;
   }
+  if (!is_admitted(meter, end_ - taken_)) return fail_overloaded();
   if (!send_continue()) return fail_body(ErrorCode::request_malformed, "The client is gone.");
   const Deadline deadline = Deadline::after_ms(connection_->home().shared().limits.body_timeout_ms);
   body_.assign(input_.get() + taken_, end_ - taken_);
@@ -193,7 +209,8 @@ Result<std::string_view, base::Error> Session::read_sized_body(std::uint64_t byt
   while (body_.size() < length) {
     // Memory follows what arrives, not what was announced.
     const std::size_t at = body_.size();
-    const std::size_t room = std::min(length - at, piece_bytes);
+    const std::size_t room =
+        std::min(length - at, std::clamp(at, piece_bytes_min, piece_bytes_max));
     body_.resize(at + room);
     std::size_t received = 0;
     const Received outcome = receive_into(body_.data() + at, room, received, deadline);
@@ -205,6 +222,7 @@ Result<std::string_view, base::Error> Session::read_sized_body(std::uint64_t byt
     if (outcome == Received::end) {
       return fail_body(ErrorCode::request_malformed, "The body ended early.");
     }
+    if (!is_admitted(meter, received)) return fail_overloaded();
   }
   body_view_ = body_;
   body_state_ = Body::read;
@@ -212,46 +230,55 @@ Result<std::string_view, base::Error> Session::read_sized_body(std::uint64_t byt
 }
 
 // Reads and decodes until the body's end; null `content` drops it.
-ParseStep Session::pump_chunks(std::string* content, std::uint64_t content_max, Deadline deadline,
-                               bool& timed_out) {
+Session::Pumped Session::pump_chunks(std::string* content, std::uint64_t content_max,
+                                     BodyMeter* meter, Deadline deadline) {
   raw_chunks_.append(input_.get() + taken_, end_ - taken_);
   taken_ = end_;
   for (;;) {
     std::size_t taken = 0;
+    const std::size_t content_before = content == nullptr ? 0 : content->size();
     const ParseStep step = parser_->parse_chunks(raw_chunks_, taken, content, content_max);
     raw_chunks_.erase(0, taken);
-    if (step != ParseStep::need_more) return step;
+    if (step == ParseStep::refused) return Pumped::refused;
+    if (content != nullptr && !is_admitted(meter, content->size() - content_before)) {
+      return Pumped::not_admitted;
+    }
+    if (step == ParseStep::complete) return Pumped::complete;
     const std::size_t at = raw_chunks_.size();
     raw_chunks_.resize(at + input_bytes_initial);
     std::size_t received = 0;
     const Received outcome =
         receive_into(raw_chunks_.data() + at, input_bytes_initial, received, deadline);
     raw_chunks_.resize(at + received);
-    timed_out = outcome == Received::nothing_yet;
-    if (outcome != Received::bytes) return ParseStep::need_more;
+    if (outcome == Received::nothing_yet) return Pumped::timed_out;
+    if (outcome == Received::end) return Pumped::ended_early;
   }
 }
 
-Result<std::string_view, base::Error> Session::read_chunked_body(std::uint64_t bytes_max) {
+Result<std::string_view, base::Error> Session::read_chunked_body(std::uint64_t bytes_max,
+                                                                 BodyMeter* meter) {
   if (end_ == taken_ && !send_continue()) {
     return fail_body(ErrorCode::request_malformed, "The client is gone.");
   }
   awaits_continue_ = false;
   body_.clear();
-  bool timed_out = false;
-  const ParseStep step = pump_chunks(
-      &body_, bytes_max, Deadline::after_ms(connection_->home().shared().limits.body_timeout_ms),
-      timed_out);
-  if (step == ParseStep::complete) {
-    body_state_ = Body::read;
-    body_view_ = body_;
-    return body_view_;
+  switch (pump_chunks(
+      &body_, bytes_max, meter,
+      Deadline::after_ms(connection_->home().shared().limits.body_timeout_ms))) {
+    case Pumped::complete:
+      break;
+    case Pumped::refused:
+      return fail_body(parser_->refusal().code, parser_->refusal().problem);
+    case Pumped::timed_out:
+      return fail_body(ErrorCode::request_timeout, "The body did not arrive in time.");
+    case Pumped::ended_early:
+      return fail_body(ErrorCode::request_malformed, "The body ended early.");
+    case Pumped::not_admitted:
+      return fail_overloaded();
   }
-  if (step == ParseStep::refused) {
-    return fail_body(parser_->refusal().code, parser_->refusal().problem);
-  }
-  if (timed_out) return fail_body(ErrorCode::request_timeout, "The body did not arrive in time.");
-  return fail_body(ErrorCode::request_malformed, "The body ended early.");
+  body_state_ = Body::read;
+  body_view_ = body_;
+  return body_view_;
 }
 
 // Whether an unread body may be read away after the reply, so that the connection can be kept.
@@ -268,10 +295,9 @@ bool Session::drain_body() noexcept {
   if (body_state_ != Body::unread) return body_state_ != Body::failed;
   const Deadline deadline = Deadline::after_ms(drain_timeout_ms);
   if (!body_length_) {
-    bool timed_out = false;
     try {
       return pump_chunks(nullptr, connection_->home().shared().limits.unread_body_drain_bytes_max,
-                         deadline, timed_out) == ParseStep::complete;
+                         nullptr, deadline) == Pumped::complete;
     } catch (...) {  // out of memory
       return false;
     }

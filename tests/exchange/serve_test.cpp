@@ -416,6 +416,42 @@ TEST_F(ServeTest, TurnsCallsAwayPastTheCapOfTheLoop) {
   EXPECT_EQ(refusal({}), "gateway.overloaded");
 }
 
+// Finding 5: who only announces a body takes no place from others.
+TEST_F(ServeTest, ABodyOfSomebodyUnknownIsAwaitedBeforeItTakesAPlaceOnTheLoop) {
+  class Watching final : public BodySource {
+   public:
+    explicit Watching(const LoopState& loop) : loop_(loop) {}
+    [[nodiscard]] std::optional<std::uint64_t> declared_length() const noexcept override {
+      return 2;
+    }
+    Result<std::string_view, base::Error> read(std::uint64_t) override {
+      calls_meanwhile = loop_.calls();
+      return std::string_view("{}");
+    }
+    std::uint32_t calls_meanwhile = 99;
+
+   private:
+    const LoopState& loop_;
+  };
+  Invocation invocation;
+  invocation.method = "POST";
+  invocation.path = "/v1/gateway/acme/search";
+  invocation.content_type = "application/json";
+  invocation.request_id = request_id;
+  invocation.caller = &caller;
+  const Context context{service.get(), loop, authenticator, transfers, rules, clock};
+  for (const bool is_known : {false, true}) {
+    Watching body(loop);
+    invocation.body = &body;
+    const HeaderField credential = is_known ? good_key : HeaderField{"X-Bench-Lane", "1"};
+    invocation.headers = {&credential, 1};
+    RecordingWriter answer(journal, caller);
+    static_cast<void>(serve(context, invocation, answer));
+    EXPECT_EQ(body.calls_meanwhile, is_known ? 1u : 0u);
+  }
+  EXPECT_EQ(loop.calls(), 0u);
+}
+
 TEST_F(ServeTest, TurnsCallsAwayPastTheCapOfAnUpstream) {
   std::vector<runtime::InFlight::Seat> seats;
   for (int seat = 0; seat < 3; ++seat) seats.push_back(service->upstream(0).in_flight.try_enter());

@@ -89,6 +89,55 @@ TEST(ServerBounds, Body) {
   }
 }
 
+// Finding 5: what is announced takes nothing.
+TEST(ServerBounds, ABodyIsMeteredAsItArrives) {
+  TestServer server;
+  for (const bool is_chunked : {false, true}) {
+    server.handler.metered_bytes = 0;
+    RawSocket client = server.connect();
+    client.send("POST /metered HTTP/1.1\r\nHost: h\r\n");
+    client.send(is_chunked ? "Transfer-Encoding: chunked\r\n\r\n2;x\r\nab\r\n"
+                           : "Content-Length: 300002\r\n\r\nab");
+    std::uint64_t sent = 2;
+    for (const std::size_t more : {1u, 99'999u, 200'000u}) {
+      while (server.handler.metered_bytes < sent) std::this_thread::yield();
+      EXPECT_EQ(server.handler.metered_bytes, sent);
+      char line[32];
+      std::snprintf(line, sizeof(line), "%zx\r\n", more);
+      const std::string bytes(more, 'b');
+      client.send(is_chunked ? line + bytes + "\r\n" : bytes);
+      sent += more;
+    }
+    if (is_chunked) client.send("0\r\n\r\n");
+    EXPECT_EQ(client.read_reply().body, "300002");
+    EXPECT_EQ(server.handler.metered_bytes, 300'002u);
+  }
+}
+
+TEST(ServerBounds, ABodyThatTheMeterRefusesIs503AndTheConnectionCloses) {
+  TestServer server;
+  server.handler.metered_bytes_max = 100'000;
+  for (const std::size_t bytes : {100'000u, 100'001u}) {
+    for (const bool is_chunked : {false, true}) {
+      RawSocket client = server.connect();
+      char framing[64];
+      std::snprintf(framing, sizeof(framing),
+                    is_chunked ? "Transfer-Encoding: chunked\r\n\r\n%zx\r\n"
+                               : "Content-Length: %zu\r\n\r\n",
+                    bytes);
+      client.send("POST /metered HTTP/1.1\r\nHost: h\r\n" + std::string(framing) +
+                  std::string(bytes, 'b') + (is_chunked ? "\r\n0\r\n\r\n" : ""));
+      const RawReply reply = client.read_reply();
+      EXPECT_EQ(reply.status, bytes == 100'000 ? 200 : 503) << is_chunked;
+      EXPECT_EQ(reply.has("Connection: close"), bytes > 100'000);
+    }
+  }
+  // All of it may be in the buffer of the head.
+  server.handler.metered_bytes_max = 1;
+  EXPECT_EQ(ask(server, "POST /metered HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab").status,
+            503);
+}
+
 TEST(ServerBounds, FramingOfAChunkedBody) {
   TestServer server;
   server.handler.body_bytes_max = 1000;

@@ -50,6 +50,7 @@ class TestHandler final : public Handler {
     ++handled;
     const std::string_view path = request.path();
     if (path == "/echo") return echo(request, responder);
+    if (path == "/metered") return metered(request, responder);
     if (path == "/ignore") {
       responder.send(401, {}, "no");
       return;
@@ -90,6 +91,8 @@ class TestHandler final : public Handler {
   std::atomic<int> refused{0};
   std::atomic<int> cancelled{0};
   std::uint64_t body_bytes_max = 1024 * 1024;
+  std::atomic<std::uint64_t> metered_bytes{0};  // of the last body at /metered, so far
+  std::uint64_t metered_bytes_max = 1024 * 1024;
   runtime::Semaphore entered{0};
   runtime::Semaphore left{0};
   runtime::Event gate;
@@ -103,6 +106,18 @@ class TestHandler final : public Handler {
     if (request.has_query()) text.append("?").append(request.query());
     text.append(" ").append(*body);
     responder.send(200, {}, text);
+  }
+  void metered(Request& request, Responder& responder) {
+    struct Meter final : BodyMeter {
+      explicit Meter(TestHandler& of) : handler(of) { handler.metered_bytes = 0; }
+      bool admit(std::uint64_t bytes) noexcept override {
+        return (handler.metered_bytes += bytes) <= handler.metered_bytes_max;
+      }
+      TestHandler& handler;
+    } meter(*this);
+    const auto body = request.read_body(body_bytes_max, &meter);
+    if (!body) return refuse(body.error(), request, responder);
+    responder.send(200, {}, std::to_string(body->size()));
   }
   void wait(Request& request, Responder& responder) {
     entered.release();

@@ -26,6 +26,7 @@ constexpr CorsHeaders cors_headers = {
 
 ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
     : backend_(parts.backend),
+      authenticator_(parts.authenticator),
       clock_(parts.clock),
       access_log_(parts.access_log),
       cors_(std::move(settings.cors_origins), cors_headers),
@@ -35,7 +36,7 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
                        parts.free_counts, parts.backend, parts.clock},
                       std::move(settings.cursor_key)),
       ids_(parts.runtime, parts.clock, parts.random),
-      bodies_(settings.bodies_bytes_max) {}
+      bodies_(settings.bodies_bytes_max, base::limits::request_body_bytes_max) {}
 
 void ApiHost::handle(wire::Request& request, wire::Responder& responder) noexcept {
   Turn turn(request, responder, cors_, ids_.next(), clock_.monotonic_ns());
@@ -144,7 +145,7 @@ void ApiHost::preflight(Turn& turn, Endpoint endpoint) {
 }
 
 void ApiHost::call(Turn& turn) {
-  GatewayCall call(turn, is_stopping_, bodies_);
+  GatewayCall call(turn, is_stopping_, bodies_, authenticator_);
   const exchange::Served served = backend_.serve(call.invocation(), call);
   turn.keep_served(served.route, served.lane);
   turn.record.error = served.error;

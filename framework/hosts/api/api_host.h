@@ -62,6 +62,7 @@ class ApiHost final : public wire::Handler {
   void call(Turn& turn);
 
   Backend& backend_;
+  identity::Authenticator& authenticator_;
   const Clock& clock_;
   AccessLog& access_log_;
   Cors cors_;

@@ -59,13 +59,7 @@ std::optional<std::uint64_t> GatewayCall::declared_length() const noexcept {
 }
 
 Result<std::string_view, base::Error> GatewayCall::read(std::uint64_t bytes_max) {
-  auto share = bodies_.take(std::min(turn_.request.body_length().value_or(bytes_max), bytes_max));
-  if (!share) {
-    return base::Error{base::ErrorCode::gateway_overloaded,
-                       "The gateway holds as many request bodies as it may.", 1};
-  }
-  body_share_.emplace(*std::move(share));
-  return turn_.request.read_body(bytes_max);
+  return body_.read(bytes_max);
 }
 
 exchange::Standing GatewayCall::standing() const noexcept {

@@ -8,7 +8,7 @@
 
 #include "exchange/invocation.h"
 #include "exchange/reply.h"
-#include "hosts/byte_budget.h"
+#include "hosts/metered_body.h"
 #include "hosts/turn.h"
 
 namespace turnpike::hosts::api {
@@ -17,8 +17,10 @@ class GatewayCall final : public exchange::BodySource,
                           public exchange::Caller,
                           public exchange::ReplyWriter {
  public:
-  GatewayCall(Turn& turn, const std::atomic<bool>& is_stopping, ByteBudget& bodies)
-      : turn_(turn), is_stopping_(is_stopping), bodies_(bodies) {}
+  // `bodies`: of all calls.
+  GatewayCall(Turn& turn, const std::atomic<bool>& is_stopping, ByteBudget& bodies,
+              identity::Authenticator& authenticator)
+      : turn_(turn), is_stopping_(is_stopping), body_(bodies, turn.request, authenticator) {}
 
   [[nodiscard]] exchange::Invocation invocation() noexcept;
 
@@ -43,8 +45,7 @@ class GatewayCall final : public exchange::BodySource,
 
   Turn& turn_;
   const std::atomic<bool>& is_stopping_;
-  ByteBudget& bodies_;
-  std::optional<ByteBudget::Share> body_share_;
+  MeteredBody body_;
   std::string caching_;  // Cache-Control of the reply
 };
 

@@ -45,6 +45,10 @@ class Executions {
 
   [[nodiscard]] Answer run(const RpcRequest& request, const RouteAsk& ask) const;
 
+  [[nodiscard]] identity::Authenticator& authenticator() const noexcept {
+    return parts_.authenticator;
+  }
+
   // What is wrong with the credential that came where none is needed: what is public is not for one
   // that is no good, since its owner would never learn of it. None while keys cannot be read.
   [[nodiscard]] std::optional<base::Error> credential_problem(const RpcRequest& request) const;

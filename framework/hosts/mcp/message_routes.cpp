@@ -74,6 +74,9 @@ const Json* object_or_empty(const Json& params, const char* name) {
 
 // Refusals of the wire, of which JSON-RPC knows no more than that the request was none.
 RpcError error_of(const base::Error& error) {
+  if (error.code == ErrorCode::gateway_overloaded) {
+    return {RpcCode::internal_error, "The gateway reads too much now.", 503};
+  }
   const bool is_long = error.code == ErrorCode::request_body_too_large;
   return {RpcCode::invalid_request, error.message, is_long ? 413 : http_status(error.code)};
 }
@@ -89,17 +92,11 @@ std::string_view named_in(const Message& message) noexcept {
 MessageRoutes::MessageRoutes(const Parts& parts)
     : parts_(parts),
       server_info_(server_info_object(parts.release)),
-      budget_(parts.messages_bytes_max) {}
+      budget_(parts.messages_bytes_max, limits::mcp_message_bytes_max) {}
 
 void MessageRoutes::answer(Turn& turn, Door door) {
-  const auto share = budget_.take(
-      std::min<std::uint64_t>(turn.request.body_length().value_or(limits::mcp_message_bytes_max),
-                              limits::mcp_message_bytes_max));
-  if (!share) {
-    turn.record.error = ErrorCode::gateway_overloaded;
-    return send_error(turn, {}, {RpcCode::internal_error, "The gateway reads too much now.", 503});
-  }
-  const auto message = read(turn);
+  MeteredBody body(budget_, turn.request, parts_.executions.authenticator());
+  const auto message = read(turn, body);
   if (!message.ok()) {
     turn.record.error = message.error().code.value_or(ErrorCode::request_malformed);
     return send_error(turn, {}, message.error().error);
@@ -107,7 +104,7 @@ void MessageRoutes::answer(Turn& turn, Door door) {
   answer_request(turn, door, *message);
 }
 
-Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn) {
+Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn, MeteredBody& metered) {
   // An Idempotency-Key is none of ours: here the key is an argument of the call.
   if (turn.header_problem() == "content-type" || !is_message_type(turn.content_type())) {
     return Refused{{RpcCode::invalid_request, "Content-Type must be application/json.", 415},
@@ -117,7 +114,7 @@ Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn) {
     return Refused{{RpcCode::invalid_request, "Send the message without Content-Encoding.", 415},
                    ErrorCode::request_content_coding_rejected};
   }
-  const auto body = turn.request.read_body(limits::mcp_message_bytes_max);
+  const auto body = metered.read(limits::mcp_message_bytes_max);
   if (!body.ok()) return Refused{error_of(body.error()), body.error().code};
   turn.record.request_bytes = body->size();
   auto message = read_message(*body);

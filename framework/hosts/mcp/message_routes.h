@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "hosts/byte_budget.h"
 #include "hosts/mcp/answer.h"
 #include "hosts/mcp/execution.h"
 #include "hosts/mcp/features.h"
 #include "hosts/mcp/tool.h"
+#include "hosts/metered_body.h"
 #include "hosts/turn.h"
 
 namespace turnpike::hosts::mcp {
@@ -36,7 +36,7 @@ class MessageRoutes {
     RpcError error;
     std::optional<base::ErrorCode> code = {};
   };
-  [[nodiscard]] static Result<Message, Refused> read(Turn& turn);
+  [[nodiscard]] static Result<Message, Refused> read(Turn& turn, MeteredBody& metered);
   void answer_request(Turn& turn, Door door, const Message& message) const;
 
   struct Challenged {

@@ -61,6 +61,20 @@ class MessageRoutesTest : public McpHostTest {
       headers.push_back("Mcp-Name: " + params["name"].get<std::string>());
     return legacy(method, params, std::move(headers));
   }
+  // A message by hand: what comes behind the common headers is `rest`.
+  wire::RawSocket begin_message(const std::string& rest) {
+    auto socket = wire::RawSocket::connect(address_);
+    socket.send("POST / HTTP/1.1\r\nHost: " + address_ +
+                "\r\nContent-Type: application/json\r\n" + rest);
+    return socket;
+  }
+  static std::string padded(std::size_t bytes) {
+    const std::string ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
+    return ping + std::string(bytes - ping.size(), ' ');
+  }
+  const std::string good_key = "Authorization: Bearer good";
+  const Json get_x = {{"method", "GET"}, {"path", "/v1/gateway/x"}};
+
   Said execute(const Json& arguments, std::vector<std::string> headers = {},
                const std::string& target = "/", const Json& meta = Json::object()) {
     return legacy("tools/call",
@@ -117,9 +131,6 @@ class MessageRoutesTest : public McpHostTest {
     if (invocation.body != nullptr) seen_["body"] = *invocation.body->read(1'000'000);
   }
 };
-
-const std::string good_key = "Authorization: Bearer good";
-const Json get_x = {{"method", "GET"}, {"path", "/v1/gateway/x"}};
 
 // ---- envelopes
 // -----------------------------------------------------------------------------------
@@ -246,29 +257,39 @@ TEST_F(MessageRoutesTest, AMessageOfTheGreatestLengthIsRead) {
   EXPECT_EQ(post(body).json["result"], Json::object());
 }
 
+// Finding 5: 96 connections that had sent one byte each kept every long message out.
+TEST_F(MessageRoutesTest, WhatIsOnlyAnnouncedKeepsNobodyOut) {
+  std::vector<wire::RawSocket> silent;
+  for (int at = 0; at < 20; ++at) {
+    silent.push_back(begin_message(at % 2 == 0 ? "Content-Length: 2000000\r\n\r\n{"
+                                               : "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"));
+  }
+  silent.push_back(begin_message("Expect: 100-continue\r\nContent-Length: 2000000\r\n\r\n"));
+  ASSERT_TRUE(silent.back().read_past("100 Continue\r\n\r\n")) << "it is being read";
+  EXPECT_EQ(post(padded(2'000'000)).http.status, 200);
+}
+
 // They are read before anybody is known, so many large ones at once would be all of the memory.
 TEST_F(MessageRoutesTest, MessagesInMemoryAreBoundedTogether) {
-  const std::string ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
-  const auto padded = [&](std::size_t bytes) {
-    return ping + std::string(bytes - ping.size(), ' ');
-  };
-  auto first = wire::RawSocket::connect(address_);
-  first.send("POST / HTTP/1.1\r\nHost: " + address_ +
-             "\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
-             "Content-Length: 2000000\r\n\r\n");
-  ASSERT_TRUE(first.read_past("100 Continue\r\n\r\n")) << "it is being read, and counts";
-  EXPECT_EQ(post(padded(1'000'000)).http.status, 200);
-  const Said refused = post(padded(1'000'001));
+  auto first = begin_message("Content-Length: 2097152\r\n\r\n");
+  ASSERT_TRUE(first.send(padded(2'000'000)));
+  // It is in memory when another one of this network has no room beside it.
+  Said refused = post(padded(200'000));
+  for (int at = 0; at < 1'000 && refused.http.status == 200; ++at) refused = post(padded(200'000));
   EXPECT_EQ(refused.http.status, 503);
   EXPECT_EQ(refused.http.header("retry-after"), "1");
   EXPECT_EQ(refused.code(), -32603);
-  EXPECT_EQ(post(padded(64 * 1024)).http.status, 200) << "short ones have a part of their own";
-  first.send(padded(2'000'000));
+  EXPECT_EQ(post(padded(64 * 1024)).http.status, 200);
+  for (const char* unknown : {"Authorization: Bearer bad", "Authorization: Bearer down"}) {
+    EXPECT_EQ(post(padded(200'000), {unknown}).http.status, 503) << unknown;
+  }
+  EXPECT_EQ(post(padded(200'000), {good_key}).http.status, 200) << "a part is kept for callers";
+  first.send(std::string(97'152, ' '));
   EXPECT_EQ(first.read_reply().status, 200);
   // The next request of the connection is read when the first one has ended.
   first.send("GET /healthz HTTP/1.1\r\nHost: " + address_ + "\r\n\r\n");
   EXPECT_EQ(first.read_reply().status, 200);
-  EXPECT_EQ(post(padded(1'000'001)).http.status, 200) << "what was answered does not count";
+  EXPECT_EQ(post(padded(2'000'000)).http.status, 200) << "what was answered does not count";
 }
 
 TEST_F(MessageRoutesTest, WhoTakesTheEventStreamAloneGetsOneEvent) {

@@ -16,7 +16,9 @@ namespace turnpike::hosts::mcp {
 class NoWire final : public wire::Request, public wire::Responder {
  public:
   [[nodiscard]] std::string_view peer_address() noexcept override { return "127.0.0.1:1"; }
-  Result<std::string_view, base::Error> read_body(std::uint64_t) noexcept override {
+  [[nodiscard]] std::uint64_t peer_network() const noexcept override { return 1; }
+  Result<std::string_view, base::Error> read_body(std::uint64_t,
+                                                  wire::BodyMeter*) noexcept override {
     return std::string_view();
   }
   [[nodiscard]] bool client_gone() const noexcept override { return false; }

@@ -1,0 +1,61 @@
+// MeteredBody: the share of the bytes in memory that the body of one request takes as it arrives.
+// Where the part that is open to everybody has no room, a caller whose API key is valid takes from
+// the part that is kept for those; only then is the key looked at here.
+//
+// Lives as long as the body is kept, on the fiber of the request.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "base/limits.h"
+#include "hosts/byte_budget.h"
+#include "identity/authenticator.h"
+#include "identity/bearer.h"
+#include "wire/server.h"
+
+namespace turnpike::hosts {
+
+class MeteredBody final : public wire::BodyMeter {
+ public:
+  // All outlive the object.
+  MeteredBody(ByteBudget& budget, wire::Request& request, identity::Authenticator& authenticator)
+      : share_(budget, request.peer_network()), request_(request), authenticator_(authenticator) {}
+
+  [[nodiscard]] Result<std::string_view, base::Error> read(std::uint64_t bytes_max) noexcept {
+    return request_.read_body(bytes_max, this);
+  }
+
+  [[nodiscard]] bool admit(std::uint64_t bytes) noexcept override {
+    if (share_.grow(bytes)) return true;
+    if (!has_looked_) account_ = look_up();
+    has_looked_ = true;
+    return account_ && share_.grow_kept(*account_, bytes);
+  }
+
+ private:
+  // Whom the key is of, as a number; nothing when no valid one came or none can be read now.
+  [[nodiscard]] std::optional<std::uint64_t> look_up() noexcept {
+    const identity::Bearer bearer = identity::read_bearer(request_.headers());
+    if (bearer.form != identity::Authorization::bearer) return std::nullopt;
+    try {
+      const auto principal = authenticator_.authenticate(
+          bearer.token, runtime::Deadline::after_ms(base::limits::authentication_timeout_ms));
+      if (!principal.ok()) return std::nullopt;
+      if ((*principal)->account_status != identity::AccountStatus::active) return std::nullopt;
+      return std::hash<std::string_view>()((*principal)->account_id);
+    } catch (...) {  // out of memory
+      return std::nullopt;
+    }
+  }
+
+  ByteBudget::Share share_;
+  wire::Request& request_;
+  identity::Authenticator& authenticator_;
+  bool has_looked_ = false;
+  std::optional<std::uint64_t> account_;
+};
+
+}  // namespace turnpike::hosts

@@ -1,0 +1,111 @@
+"""The MCP host below its methods, on a real gateway: memory that anybody may take, bytes that are no
+JSON, forms of a credential, versions."""
+
+import http.client
+import json
+import socket
+import unittest
+
+from gateway import ONE_UPSTREAM
+from mcp_wire import WithTools
+
+TEST = "/v1/gateway/test"
+
+REGISTRY = ONE_UPSTREAM + """
+prices:
+  test.standard: {{version: 1, credit_cost: 2}}
+defaults: {{price: test.standard, upstream: main, deadline_ms: 20000}}
+routes:
+  - {{path: "/upstream/bytes/{{size}}"}}
+"""
+
+TOOLS = "tools: {}\n"
+MESSAGES_BYTES_MAX = 4_194_304
+TRIES = 2_000
+
+
+def message(method, params=None, **rest):
+    return json.dumps({"jsonrpc": "2.0", "method": method, "params": params or {}, **rest}).encode()
+
+
+PING = message("ping", id=1)
+
+
+class Transport(WithTools):
+    registry_yaml, tools_yaml = REGISTRY, TOOLS
+    settings = (f"limits.mcp_messages_bytes_max={MESSAGES_BYTES_MAX}",)
+
+    def post(self, body, *, key=None, headers=(), source="127.0.0.1", door="/"):
+        caller = http.client.HTTPConnection(*self.gateway.addresses["mcp"], timeout=60,
+                                            source_address=(source, 0))
+        try:
+            caller.request("POST", door, body, {
+                "Content-Type": "application/json", **dict(headers),
+                **({"Authorization": f"Bearer {key}"} if key else {})})
+            reply = caller.getresponse()
+            return reply.status, reply.read()
+        finally:
+            caller.close()
+
+    def begin(self, framing, body):
+        """A message whose end does not come."""
+        connection = socket.create_connection(self.gateway.addresses["mcp"], timeout=60)
+        self.addCleanup(connection.close)
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: localhost:%d\r\n"
+                           b"Content-Type: application/json\r\n%s\r\n\r\n%s"
+                           % (self.gateway.addresses["mcp"][1], framing, body))
+        return connection
+
+    def test_what_is_only_announced_keeps_nobody_out(self):
+        """Finding 5, as it was found: one byte of each message."""
+        for _ in range(2 * MESSAGES_BYTES_MAX // 65_536):
+            self.begin(b"Content-Length: 65536", b"{")
+        for _ in range(4):
+            self.begin(b"Transfer-Encoding: chunked", b"1\r\n{\r\n")
+        for _ in range(20):  # while the gateway takes them up
+            self.assertEqual(self.post(PING)[0], 200)
+            self.assertEqual(self.post(PING, key=self.key)[0], 200)
+        self.assertEqual(self.post(PING.ljust(1_000_000))[0], 200)
+        chunks = iter([PING])  # without a length it is sent in chunks
+        self.assertEqual(self.post(chunks, key=self.key)[0], 200)
+
+    def test_what_has_come_keeps_neither_callers_with_a_key_nor_other_peers_out(self):
+        self.begin(b"Content-Length: 2097152", b"{".ljust(2_097_151))
+        status = 200
+        for _ in range(TRIES):  # until the gateway has taken it in
+            status, body = self.post(PING.ljust(200_000))
+            if status != 200:
+                break
+        self.assertEqual(status, 503, body)
+        self.assertEqual(self.post(PING.ljust(200_000), key=self.key)[0], 200)
+        self.assertEqual(self.post(PING.ljust(200_000), source="127.0.0.2")[0], 200)
+
+    def test_a_message_ends_where_its_body_ends(self):
+        """Finding 2."""
+        for rest in (b"\0", b"\0garbage", b" \0{}"):
+            status, body = self.post(PING + rest)
+            self.assertEqual((status, json.loads(body)["error"]["code"]), (400, -32700), rest)
+
+    def test_a_handshake_is_answered_whatever_version_its_header_names(self):
+        """Finding 25."""
+        for version in ("2025-03-26", "2099-01-01", "draft"):
+            status, body = self.post(
+                message("initialize", {"protocolVersion": version, "capabilities": {},
+                                       "clientInfo": {"name": "test", "version": "1"}}, id=1),
+                headers=[("MCP-Protocol-Version", version)])
+            self.assertEqual(status, 200, body)
+            self.assertEqual(json.loads(body)["result"]["protocolVersion"], "2025-11-25")
+
+    def test_a_bearer_is_read_by_one_rule(self):
+        """Finding 33."""
+        for scheme in ("Bearer ", "bearer ", "BEARER    "):
+            for asked in (message("tools/list", id=1), message(
+                    "tools/call", {"name": "service.route.execute",
+                                   "arguments": {"method": "GET", "path": TEST +
+                                                 "/upstream/bytes/100"}}, id=1)):
+                status, body = self.post(asked, headers=[("Authorization", scheme + self.key)])
+                self.assertEqual(status, 200, (scheme, body))
+
+
+if __name__ == "__main__":
+    unittest.main()
