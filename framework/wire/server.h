@@ -2,7 +2,8 @@
 // The Server is owned by app/; start(), drain() and its destructor belong to the one Thread that
 // made it. A Handler is shared by all loop Threads: handle() and refuse() run on a fiber of the
 // connection's loop, one request of a connection at a time, and may wait through the runtime. The
-// Request and the Responder are valid until the Handler returns and are used by that fiber alone.
+// Request and the Responder are valid until the Handler returns and are used by that fiber alone,
+// or by one fiber of its loop at a time.
 //
 // What the wire does itself, so that no host can get it wrong: the grammar and the bounds of the
 // head, Date, Connection, Content-Length, Transfer-Encoding, HEAD, `Expect: 100-continue`,

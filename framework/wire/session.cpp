@@ -95,6 +95,7 @@ Session::After Session::run() noexcept {
     }
     take_head();
     serve();
+    if (!closes_ && is_fiber_spent()) closes_ = lingers_ = true;
     if (closes_) {
       const bool lingers = lingers_ || (reply_ == Reply::done && has_unread_bytes());
       return lingers ? After::linger : After::close;
@@ -109,6 +110,10 @@ bool Session::has_unread_bytes() const noexcept {
   int bytes = 0;
   return ::ioctl(connection_->socket(), FIONREAD, &bytes) == 0 && bytes > 0;
 }
+
+// Cancelled by somebody else than the client: it will wait for nothing again, so it serves no other
+// request. (Of a client that half-closed, what came before is still answered.)
+bool Session::is_fiber_spent() const noexcept { return runtime::cancelled() && !client_gone(); }
 
 Session::After Session::run_overloaded() noexcept {
   is_head_request_ = false;
@@ -211,7 +216,7 @@ void Session::take_turns(std::size_t moved_bytes) noexcept {
 }
 
 Persistence Session::persistence() noexcept {
-  if (is_refusing_ || !keeps_alive_ || !can_drain() ||
+  if (is_refusing_ || !keeps_alive_ || !can_drain() || is_fiber_spent() ||
       connection_->home().shared().is_draining.load(std::memory_order_relaxed)) {
     closes_ = true;
     // Closing with unread bytes resets the connection, and the reply with it; and a client who was

@@ -80,6 +80,7 @@ class Session final : public Request, public Responder {
   bool can_drain() const noexcept;
   void next_request() noexcept;
   bool has_unread_bytes() const noexcept;
+  bool is_fiber_spent() const noexcept;
 
   // Serving
   void reset_reply() noexcept;

@@ -61,6 +61,10 @@ class Client(parts.Part):
     def call(self, name, meta=None, **arguments):
         return self.command("call", name=name, arguments=arguments, meta=meta)
 
+    def begin(self, name, *, timeout=None, progress=False, **arguments):
+        """A call that is not waited for; see client.mjs for what may follow."""
+        self.command("begin", name=name, arguments=arguments, timeout=timeout, progress=progress)
+
 
 class Inspection:
     """One run of the inspector's command line: its exit code, and its result or its error."""

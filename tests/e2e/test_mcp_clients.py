@@ -28,7 +28,7 @@ prices:
   test.standard: {{version: 1, credit_cost: 2, x402: [{{asset: local-usdc, amount: "1000"}}]}}
 free_policies:
   many: {{window: {{limit: 100000, seconds: 31536000}}, concurrency: 100, permit_ttl_seconds: 60}}
-defaults: {{price: test.standard, upstream: main, deadline_ms: 10000, free: many}}
+defaults: {{price: test.standard, upstream: main, deadline_ms: 50000, free: many}}
 routes:
   - {{path: "/upstream/{{kind}}/{{argument}}"}}
 """
@@ -201,6 +201,53 @@ class Accounts(Callers):
             client.call("service.none")
         self.assertIn("-32602", f"{refused.exception.code} {refused.exception}")
 
+
+
+class CallsThatLast(Callers):
+    """Of an upstream that answers when the test lets it."""
+
+    def setUp(self):
+        self.addCleanup(self.upstream.release)
+
+    def begin(self, client, **options):
+        """A call that has reached the upstream."""
+        self.upstream.released.clear()
+        account, key = self.gateway.new_key()
+        client.connect(self.url, key=key)
+        while self.upstream.arrived.acquire(blocking=False):
+            pass  # of calls before
+        client.begin("service.route.execute", method="GET", path=TEST + "/upstream/slow/x",
+                     **options)
+        self.upstream.arrived.acquire()
+        return account, key
+
+    def usage(self, account, key):
+        """The one row of the account, once it is there."""
+        page = f"/v1/billing-accounts/{account}/billing?collection=usage"
+        while not (rows := self.gateway.get(page, key=key).json()["items"]):
+            pass
+        [row] = rows
+        return row["outcome"], row["outcomeReason"], row["creditsCharged"]
+
+    @with_each_client
+    def test_a_call_that_is_given_up_is_not_charged(self, client, version):
+        account, key = self.begin(client)
+        client.command("abort")
+        with self.assertRaises(ClientError):
+            client.command("end")
+        self.assertEqual(self.usage(account, key), ("released", "client_gone_before_reply", "0"))
+        self.assertEqual(self.gateway.balance(account, key), STARTER_CREDITS)
+        told = client.call("service.route.execute", method="GET", path=ITEM)["structuredContent"]
+        self.assertEqual(told["credits_charged"], 2, "the client goes on")
+
+    @with_each_client
+    def test_a_call_that_takes_a_client_too_long_is_not_charged(self, client, version):
+        account, key = self.begin(client, timeout=2_000)
+        with self.assertRaises(ClientError) as late:
+            client.command("end")
+        self.assertRegex(str(late.exception), "(?i)timed out|timeout")
+        self.assertEqual(self.usage(account, key), ("released", "client_gone_before_reply", "0"))
+        self.assertEqual(self.gateway.balance(account, key), STARTER_CREDITS)
 
 
 class Inspector(Callers):

@@ -1,5 +1,5 @@
 """The MCP host below its methods, on a real gateway: memory that anybody may take, bytes that are no
-JSON, forms of a credential, versions."""
+JSON, forms of a credential, versions, and calls that are cancelled by hand."""
 
 import http.client
 import json
@@ -16,6 +16,7 @@ prices:
   test.standard: {{version: 1, credit_cost: 2}}
 defaults: {{price: test.standard, upstream: main, deadline_ms: 20000}}
 routes:
+  - {{path: /upstream/slow}}
   - {{path: "/upstream/bytes/{{size}}"}}
 """
 
@@ -33,7 +34,7 @@ PING = message("ping", id=1)
 
 class Transport(WithTools):
     registry_yaml, tools_yaml = REGISTRY, TOOLS
-    settings = (f"limits.mcp_messages_bytes_max={MESSAGES_BYTES_MAX}",)
+    settings = (f"limits.mcp_messages_bytes_max={MESSAGES_BYTES_MAX}", "log.level=info")
 
     def post(self, body, *, key=None, headers=(), source="127.0.0.1", door="/"):
         caller = http.client.HTTPConnection(*self.gateway.addresses["mcp"], timeout=60,
@@ -105,6 +106,58 @@ class Transport(WithTools):
                                                  "/upstream/bytes/100"}}, id=1)):
                 status, body = self.post(asked, headers=[("Authorization", scheme + self.key)])
                 self.assertEqual(status, 200, (scheme, body))
+
+    def begin_call(self, request_id, key=None):
+        while self.upstream.arrived.acquire(blocking=False):
+            pass  # of calls before
+        body = message("tools/call", {"name": "service.route.execute",
+                                      "arguments": {"method": "GET",
+                                                    "path": TEST + "/upstream/slow"}},
+                       id=request_id)
+        caller = self.begin(b"Authorization: Bearer %s\r\nContent-Length: %d"
+                            % ((key or self.key).encode(), len(body)), body)
+        self.upstream.arrived.acquire()
+        return caller
+
+    def cancel(self, request_id, key=None):
+        notification = message("notifications/cancelled", {"requestId": request_id})
+        self.assertEqual(self.post(notification, key=key), (202, b""))
+
+    def test_a_cancelled_call_is_not_charged(self):
+        """Finding 1."""
+        self.addCleanup(self.upstream.release)
+        self.addCleanup(self.upstream.released.clear)
+        caller = self.begin_call("a")
+        self.cancel("a", self.key)
+        answer = http.client.HTTPResponse(caller)
+        answer.begin()
+        told = json.loads(answer.read())
+        self.assertEqual((answer.status, told["id"], told["error"]["code"]), (200, "a", -32800))
+        page = f"/v1/billing-accounts/{self.account}/billing?collection=usage"
+        while not (rows := self.gateway.get(page, key=self.key).json()["items"]):
+            pass
+        self.assertEqual([(row["outcome"], row["outcomeReason"]) for row in rows],
+                         [("released", "client_gone_before_reply")])
+        self.assertEqual(self.charged(), 0)
+        self.gateway.stop()
+        [line] = [line for line in map(json.loads, self.gateway.log_text().splitlines())
+                  if line.get("rpc") == "tools/call service.route.execute"]
+        self.assertEqual((line["error"], line["whole"], line["credits_charged"]), ("", False, 0))
+
+    def test_nobody_else_cancels_a_call(self):
+        self.addCleanup(self.upstream.released.clear)
+        _, other = self.gateway.new_key()
+        caller = self.begin_call(7)
+        self.cancel(7)
+        self.cancel(7, other)
+        self.cancel("7", self.key)
+        self.cancel(8, self.key)
+        self.upstream.release()
+        answer = http.client.HTTPResponse(caller)
+        answer.begin()
+        self.assertEqual(json.loads(answer.read())["result"]["structuredContent"]["http_status"],
+                         200)
+        self.assertEqual(self.charged(), 2)
 
 
 if __name__ == "__main__":

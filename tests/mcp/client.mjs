@@ -5,6 +5,10 @@
 //   {"do": "connect", "url", "headers"}     {version, era, server, capabilities, instructions}
 //   {"do": "tools" | "resources" | "templates" | "prompts"}     every page: their entries
 //   {"do": "call", "name", "arguments", "meta"}
+//   {"do": "begin", "name", "arguments", "timeout", "progress"}     a call that is not waited for;
+//       a `timeout` in ms begins anew with each progress; `progress`: ask for it
+//   {"do": "progress", "count"}     what it has told, once there are so many
+//   {"do": "abort"}     give it up, as its user does     {"do": "end"}     what it came to
 //   {"do": "read", "uri"}     {"do": "prompt", "name", "arguments"}     {"do": "ping"}
 //   {"do": "close"}
 //
@@ -26,6 +30,7 @@ const info = { name: "turnpike-tests", version: "1.0.0" };
 const modes = { legacy: "legacy", auto: "auto", modern: { pin: "2026-07-28" } };
 
 let client, transport;
+let begun;  // {call, controller, told, onTold}
 
 /** All pages of a list: SDK 2 walks them itself when it is given no cursor. */
 async function all(list, member) {
@@ -69,6 +74,27 @@ await obey({
     const params = { name, arguments: values, ...(meta && { _meta: meta }) };
     return given.payer ? client.callTool(null, params) : client.callTool(params);
   },
+  begin: ({ name, arguments: values, timeout, progress }) => {
+    const controller = new AbortController();
+    begun = { controller, told: [], onTold: () => {} };
+    const mine = begun;
+    const options = {
+      signal: controller.signal,
+      ...(timeout && { timeout, resetTimeoutOnProgress: true }),
+      ...(progress && { onprogress: (one) => { mine.told.push(one); mine.onTold(); } }),
+    };
+    const params = { name, arguments: values };
+    begun.call = given.sdk === "1"
+      ? client.callTool(params, undefined, options)
+      : client.callTool(params, options);
+    begun.call.catch(() => {});  // `end` tells
+  },
+  progress: async ({ count }) => {
+    while (begun.told.length < count) await new Promise((done) => { begun.onTold = done; });
+    return begun.told;
+  },
+  abort: () => begun.controller.abort(),
+  end: () => begun.call,
   read: ({ uri }) => client.readResource({ uri }),
   prompt: ({ name, arguments: values }) => client.getPrompt({ name, arguments: values }),
   ping: () => client.ping(),

@@ -138,7 +138,9 @@ class Execution final : public exchange::BodySource,
 
   // Caller
   [[nodiscard]] exchange::Standing standing() const noexcept override {
-    if (request_.turn.request.client_gone()) return exchange::Standing::gone;
+    if (request_.turn.request.client_gone() || request_.is_cancelled()) {
+      return exchange::Standing::gone;
+    }
     return request_.is_stopping.load(std::memory_order_relaxed) ? exchange::Standing::stopping
                                                                 : exchange::Standing::waiting;
   }
@@ -258,7 +260,8 @@ void Execution::take_head(const exchange::ReplyHead& head) {
 }
 
 bool Execution::end(std::string_view body) {
-  if (standing() == exchange::Standing::gone) return false;
+  // What was charged before a cancellation came is given, should the client still want it.
+  if (request_.turn.request.client_gone()) return false;
   std::string structured = begin_structured(execution_status_, status_);
   if (!content_type_.empty()) append_text(structured, "content_type", content_type_);
   append_body(structured, content_type_, is_encoded_, body);
@@ -382,6 +385,11 @@ Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
   }
   if (auto result = execution.take_result()) return *std::move(result);
   turn.record.is_whole = false;
+  if (request.is_cancelled() && served.ending == exchange::Ending::caller_gone) {
+    return RpcError{RpcCode::request_cancelled,
+                    "The call was ended by a notifications/cancelled of this credential with the "
+                    "id of this request; nothing was charged."};
+  }
   RpcResult broken =
       refused_result(request, {served.error.value_or(ErrorCode::gateway_internal),
                                "The reply broke off before its end, so nothing of it is given."});

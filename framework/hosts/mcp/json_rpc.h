@@ -31,6 +31,7 @@ enum class RpcCode : std::int32_t {
   header_mismatch = -32020,
   capability_missing = -32021,
   version_unsupported = -32022,
+  request_cancelled = -32800,  // as other protocols on JSON-RPC have it; MCP has no code of its own
 };
 
 struct RpcError {

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "hosts/mcp/envelope.h"
 #include "hosts/status_table.h"
+#include "identity/bearer.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -81,6 +82,13 @@ RpcError error_of(const base::Error& error) {
   return {RpcCode::invalid_request, error.message, is_long ? 413 : http_status(error.code)};
 }
 
+// The credential by which the caller of a call is known. None comes to the door of payments: there a
+// call that was given up is had by the same payment, which is not charged twice.
+std::string_view key_of(const Turn& turn, Door door) noexcept {
+  return door == Door::payment ? std::string_view()
+                               : identity::read_bearer(turn.request.headers()).token;
+}
+
 // What a log names beside the method: the tool or the prompt.
 std::string_view named_in(const Message& message) noexcept {
   const std::string* const name = find_text(message.params, "name");
@@ -122,32 +130,44 @@ Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn, MeteredB
   return *std::move(message);
 }
 
-void MessageRoutes::answer_request(Turn& turn, Door door, const Message& message) const {
+void MessageRoutes::answer_request(Turn& turn, Door door, const Message& message) {
   const auto era = read_envelope(message, turn.request.headers());
   if (!era.ok()) {
     turn.record.error = ErrorCode::request_malformed;
     return send_error(turn, message.id, era.error());
   }
-  const RpcRequest request{message, *era, door, turn, parts_.is_stopping};
+  const bool is_call = message.method == "tools/call";
+  const CallsInFlight::Call call(calls_, is_call ? key_of(turn, door) : "", message.id);
+  const RpcRequest request{message, *era, door, turn, parts_.is_stopping, &call};
   turn.keep_rpc(message.method, named_in(message));
   if (const auto challenged = judge_credentials(request)) {
     turn.record.error = challenged->code;
     return send_error(turn, message.id, challenged->error, challenged->www_authenticate);
   }
-  if (message.is_notification()) {  // nothing is done on any of them
-    ReplyFields fields;
-    fields.add("Cache-Control", "no-store");
-    turn.send(202, fields, {});
-    return;
-  }
+  if (message.is_notification()) return take_notification(request);
   const Answer answer = dispatch(request);
   if (answer.ok()) return send_result(request, *answer);
-  if (!turn.record.error) turn.record.error = ErrorCode::request_malformed;
   RpcError error = answer.error();
+  const bool has_left = error.code == RpcCode::request_cancelled;  // which is no error of anybody
+  if (!turn.record.error && !has_left) turn.record.error = ErrorCode::request_malformed;
   if (*era == Era::legacy && message.method == "resources/read" && error.data.is_object()) {
     error.code = RpcCode::resource_not_found_legacy;
   }
   send_error(turn, message.id, error);
+}
+
+// That a caller waits no longer is the one thing that something is done on. What may not be his, or
+// is over, goes on: the sender learns nothing of it.
+void MessageRoutes::take_notification(const RpcRequest& request) {
+  const Message& message = request.message;
+  if (message.method == "notifications/cancelled") {
+    const Json* const id = find(message.params, "requestId");
+    const std::string_view key = key_of(request.turn, request.door);
+    if (id != nullptr && !key.empty()) calls_.cancel(key, text_of(*id));
+  }
+  ReplyFields fields;
+  fields.add("Cache-Control", "no-store");
+  request.turn.send(202, fields, {});
 }
 
 std::optional<MessageRoutes::Challenged> MessageRoutes::judge_credentials(

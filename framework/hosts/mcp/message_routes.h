@@ -1,5 +1,6 @@
 // MessageRoutes: what is done with a JSON-RPC message: from the bytes of a POST to one JSON answer,
-// in the order of refusal of mcp.md 2.3. Nothing is kept between two messages.
+// in the order of refusal of mcp.md 2.3. Nothing is kept between two messages but which calls are
+// being answered.
 //
 // Owned by the host; called on the fibers of all loop Threads.
 #pragma once
@@ -37,7 +38,8 @@ class MessageRoutes {
     std::optional<base::ErrorCode> code = {};
   };
   [[nodiscard]] static Result<Message, Refused> read(Turn& turn, MeteredBody& metered);
-  void answer_request(Turn& turn, Door door, const Message& message) const;
+  void answer_request(Turn& turn, Door door, const Message& message);
+  void take_notification(const RpcRequest& request);
 
   struct Challenged {
     RpcError error;  // with 400, 401 or 403
@@ -64,6 +66,7 @@ class MessageRoutes {
   const Parts parts_;
   const std::string server_info_;
   ByteBudget budget_;
+  CallsInFlight calls_;
 };
 
 }  // namespace turnpike::hosts::mcp

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "hosts/mcp/answer.h"
+#include "hosts/mcp/calls_in_flight.h"
 #include "hosts/mcp/envelope.h"
 #include "hosts/mcp/json_rpc.h"
 #include "hosts/turn.h"
@@ -27,7 +28,11 @@ struct RpcRequest {
   Door door;
   Turn& turn;
   const std::atomic<bool>& is_stopping;
+  const CallsInFlight::Call* call = nullptr;  // null: nobody can cancel it
 
+  [[nodiscard]] bool is_cancelled() const noexcept {
+    return call != nullptr && call->is_cancelled();
+  }
   [[nodiscard]] const Json* meta(const char* name) const noexcept {
     const Json* const all = find(message.params, "_meta");
     return all == nullptr ? nullptr : find(*all, name);

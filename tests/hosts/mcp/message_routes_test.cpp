@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "catalog/tool_call.h"
 #include "hosts/mcp/mcp_fixture.h"
+#include "runtime/wait.h"
 #include "wire/raw_socket.h"
 
 namespace turnpike::hosts::mcp {
@@ -72,8 +73,45 @@ class MessageRoutesTest : public McpHostTest {
     const std::string ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
     return ping + std::string(bytes - ping.size(), ' ');
   }
+  // A call of a route that is sent and not waited for.
+  wire::RawSocket begin_call(const Json& id, const Json& meta = Json::object(),
+                             const std::string& headers = "Authorization: Bearer good\r\n") {
+    const Json params = {
+        {"name", "service.route.execute"}, {"arguments", get_x}, {"_meta", meta}};
+    const std::string body =
+        Json{{"jsonrpc", "2.0"}, {"id", id}, {"method", "tools/call"}, {"params", params}}.dump();
+    return begin_message(headers + "Content-Length: " + std::to_string(body.size()) +
+                         "\r\n\r\n" + body);
+  }
+  // serve() waits for the test, and tells how that ended.
+  void wait_in_serve() {
+    backend_.on_serve = [this](const exchange::Invocation& invocation,
+                               exchange::ReplyWriter& writer) {
+      entered_.release();
+      wake_ = gate_.wait(runtime::Deadline::after_ms(wire::patience_ms));
+      standing_ = invocation.caller->standing();
+      if (standing_ == exchange::Standing::gone) return served(exchange::Ending::caller_gone);
+      writer.reply({}, "done");
+      return served(exchange::Ending::replied);
+    };
+  }
+  static std::string cancelled(const Json& id) {
+    return Json{{"jsonrpc", "2.0"},
+                {"method", "notifications/cancelled"},
+                {"params", {{"requestId", id}, {"reason", "it took too long"}}}}
+        .dump();
+  }
+  void wait_until_entered() {
+    ASSERT_EQ(entered_.acquire(runtime::Deadline::after_ms(wire::patience_ms)),
+              runtime::Wake::ready);
+  }
+
   const std::string good_key = "Authorization: Bearer good";
   const Json get_x = {{"method", "GET"}, {"path", "/v1/gateway/x"}};
+  runtime::Semaphore entered_{0};
+  runtime::Event gate_;
+  runtime::Wake wake_ = runtime::Wake::deadline;
+  exchange::Standing standing_ = exchange::Standing::waiting;
 
   Said execute(const Json& arguments, std::vector<std::string> headers = {},
                const std::string& target = "/", const Json& meta = Json::object()) {
@@ -664,6 +702,65 @@ TEST_F(MessageRoutesTest, UnknownToolsAndMalformedCallsAreProtocolErrors) {
   EXPECT_EQ(legacy("tools/list", {{"cursor", 7}}).code(), -32602);
   EXPECT_EQ(legacy("tools/list", {{"cursor", "x"}}).code(), -32602);
   EXPECT_EQ(legacy("prompts/list").code(), -32601) << "none are offered here";
+}
+
+// ---- calls that last
+// --------------------------------------------------------------------------------
+
+// Finding 1: the client keeps the POST open and says in another one that it waits no longer.
+TEST_F(MessageRoutesTest, ACancelledCallEndsAsThatOfACallerWhoLeft) {
+  for (const Json& id : {Json(7), Json("a")}) {
+    wait_in_serve();
+    auto caller = begin_call(id);
+    wait_until_entered();
+    const Said said = post(cancelled(id), {good_key});
+    EXPECT_EQ(said.http.status, 202);
+    EXPECT_EQ(said.http.body, "");
+    const wire::RawReply reply = caller.read_reply();
+    EXPECT_EQ(wake_, runtime::Wake::cancelled);
+    EXPECT_EQ(standing_, exchange::Standing::gone);
+    const Json answer = Json::parse(reply.body);
+    EXPECT_EQ(answer["id"], id);
+    EXPECT_EQ(answer["error"]["code"], -32800);
+    // Its fiber waits for nothing again, so it serves nothing else.
+    EXPECT_TRUE(reply.has("Connection: close")) << reply.head;
+    EXPECT_TRUE(caller.is_closed_by_peer());
+  }
+}
+
+TEST_F(MessageRoutesTest, OnlyTheCredentialOfACallCanCancelIt) {
+  wait_in_serve();
+  auto caller = begin_call(7);
+  wait_until_entered();
+  EXPECT_EQ(post(cancelled(7)).http.status, 202);
+  EXPECT_EQ(post(cancelled(7), {"Authorization: Bearer down"}).http.status, 202);
+  EXPECT_EQ(post(cancelled(7), {"Authorization: Bearer bad"}).http.status, 401);
+  EXPECT_EQ(post(cancelled(7), {}, "/x402").http.status, 202);
+  for (const Json& other : {Json(8), Json("7"), Json(nullptr), Json::array({7})}) {
+    EXPECT_EQ(post(cancelled(other), {good_key}).http.status, 202);
+  }
+  EXPECT_EQ(post(R"({"jsonrpc":"2.0","method":"notifications/cancelled"})", {good_key}).http.status,
+            202);
+  gate_.set();
+  EXPECT_EQ(Json::parse(caller.read_reply().body)["result"]["structuredContent"]["body"], "done");
+  EXPECT_EQ(standing_, exchange::Standing::waiting);
+  EXPECT_EQ(post(cancelled(7), {good_key}).http.status, 202) << "it is over";
+}
+
+// What was charged by then is given.
+TEST_F(MessageRoutesTest, ACallThatIsCancelledTooLateHasItsResult) {
+  backend_.on_serve = [this](const exchange::Invocation&, exchange::ReplyWriter& writer) {
+    entered_.release();
+    const runtime::CancelMask mask;  // as while it is settled
+    gate_.wait(runtime::Deadline::after_ms(wire::patience_ms));
+    writer.reply({}, "done");
+    return served(exchange::Ending::replied);
+  };
+  auto caller = begin_call(7);
+  wait_until_entered();
+  post(cancelled(7), {good_key});
+  gate_.set();
+  EXPECT_EQ(Json::parse(caller.read_reply().body)["result"]["structuredContent"]["body"], "done");
 }
 
 TEST_F(MessageRoutesTest, WithoutAProgramReadsSaySo) {

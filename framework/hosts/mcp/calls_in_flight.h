@@ -1,0 +1,74 @@
+// CallsInFlight: the calls of tools that are being answered, so that a `notifications/cancelled`,
+// which comes in a POST of its own and on another connection, reaches the call that it names. Only
+// who holds the credential of a call can name it: ids alone are counted from 0 by every client.
+//
+// Owned by the host; any Thread. A Call lives on the stack of its fiber.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+
+#include "runtime/fiber.h"
+
+namespace turnpike::hosts::mcp {
+
+class CallsInFlight {
+  struct Shard;
+
+ public:
+  CallsInFlight() = default;
+  CallsInFlight(const CallsInFlight&) = delete;
+  CallsInFlight& operator=(const CallsInFlight&) = delete;
+
+  class Call {
+   public:
+    // `credential` and `id` (JSON text) outlive the call; without either nobody can name it.
+    Call(CallsInFlight& calls, std::string_view credential, std::string_view id) noexcept;
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    // Its caller has said that he waits no longer. Any Thread.
+    [[nodiscard]] bool is_cancelled() const noexcept {
+      return is_cancelled_.load(std::memory_order_acquire);
+    }
+
+   private:
+    friend class CallsInFlight;
+    [[nodiscard]] bool is_named(std::uint64_t hash, std::string_view credential,
+                                std::string_view id) const noexcept {
+      return hash_ == hash && id_ == id && credential_ == credential;
+    }
+
+    const std::string_view credential_;
+    const std::string_view id_;
+    const std::uint64_t hash_;
+    runtime::FiberHandle fiber_;
+    Shard* shard_ = nullptr;  // null: it cannot be named
+    Call* previous_ = nullptr;
+    Call* next_ = nullptr;
+    std::atomic<bool> is_cancelled_{false};
+  };
+
+  // The caller of the one call of this credential with this id has left: its waits end. False when
+  // there is none, or several: those are of clients that share a credential, and which of them
+  // meant its own is not to be known, so all go on.
+  bool cancel(std::string_view credential, std::string_view id) noexcept;
+
+ private:
+  // Many, so that the loops seldom meet at one.
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    Call* first = nullptr;
+  };
+  [[nodiscard]] Shard& shard_of(std::uint64_t hash) noexcept {
+    return shards_[hash % shards_.size()];
+  }
+
+  std::array<Shard, 64> shards_;
+};
+
+}  // namespace turnpike::hosts::mcp
