@@ -94,6 +94,7 @@ void read_mcp_host(Section& hosts, McpConfig& mcp) {
   (void)section.texts("allowed_hosts", mcp.allowed_hosts);
   section.origins("allowed_origins", mcp.allowed_origins);
   section.text("openai_apps_challenge", mcp.openai_apps_challenge);
+  section.integer("progress_interval_ms", mcp.progress_interval_ms, 100, 60'000);
   if (mcp.base_url.empty() && listens_everywhere(mcp.listen)) {
     section.report("base_url",
                    "a host that listens on all addresses needs the URL that its callers use");

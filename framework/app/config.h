@@ -38,6 +38,7 @@ struct McpConfig : HostConfig {
   std::optional<std::vector<std::string>> allowed_hosts = {};
   std::optional<std::vector<std::string>> allowed_origins = {};
   std::string openai_apps_challenge = {};  // a token that proves who owns the host; empty: none
+  std::uint32_t progress_interval_ms = 5'000;  // between two notifications of a call that lasts
 };
 
 struct Config {

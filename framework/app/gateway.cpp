@@ -464,7 +464,8 @@ Result<Unit, std::string> Gateway::make_hosts() {
                                              .hosts = config_.mcp.allowed_hosts,
                                              .origins = config_.mcp.allowed_origins},
                                   .build = build,
-                                  .messages_bytes_max = config_.mcp_messages_bytes_max});
+                                  .messages_bytes_max = config_.mcp_messages_bytes_max,
+                                  .progress_interval_ms = config_.mcp.progress_interval_ms});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
                             parts_->random);
   parts_->operator_host =

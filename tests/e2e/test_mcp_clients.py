@@ -83,7 +83,8 @@ class Callers(unittest.TestCase):
         config.write_text(CONFIGURATION.format(
             facilitator=cls.facilitator.url, network=cls.chain.network, chain=cls.chain.url)
             if cls.has_payments else "")
-        cls.gateway = Gateway(registry=registry, config=config, plugins=BUILD / "plugins")
+        cls.gateway = Gateway(registry=registry, config=config, plugins=BUILD / "plugins",
+                              settings=["hosts.mcp.progress_interval_ms=100"])
         cls.addClassCleanup(cls.gateway.close)
         cls.gateway.start()
         cls.url = "http://%s:%d" % cls.gateway.addresses["mcp"]
@@ -248,6 +249,20 @@ class CallsThatLast(Callers):
         self.assertRegex(str(late.exception), "(?i)timed out|timeout")
         self.assertEqual(self.usage(account, key), ("released", "client_gone_before_reply", "0"))
         self.assertEqual(self.gateway.balance(account, key), STARTER_CREDITS)
+
+    @with_each_client
+    def test_progress_keeps_a_client_patient(self, client, version):
+        account, key = self.begin(client, timeout=3_000, progress=True)
+        # Twice as long as it would have waited without.
+        told = client.command("progress", count=60)
+        values = [one["progress"] for one in told]
+        self.assertEqual(values, sorted(set(values)))
+        self.assertGreater(values[-1], 6 * 0.9)
+        self.upstream.release()
+        result = client.command("end")
+        self.assertFalse(result.get("isError"), result)
+        self.assertEqual(result["structuredContent"]["credits_charged"], 2)
+        self.assertEqual(self.usage(account, key), ("charged", "success", "2"))
 
 
 class Inspector(Callers):

@@ -50,6 +50,14 @@ void read_accept(std::string_view accept, Accepted& accepted) noexcept {
   }
 }
 
+Accepted read_accept(Headers headers) noexcept {
+  Accepted accepted;
+  for (const HeaderField& field : headers) {
+    if (same_header_name(field.name, "accept")) read_accept(field.value, accepted);
+  }
+  return accepted;
+}
+
 }  // namespace
 
 std::string server_info_object(std::string_view version) {
@@ -107,12 +115,11 @@ std::string as_event(std::string_view json) {
 }
 
 bool wants_event_stream(Headers headers) noexcept {
-  Accepted accepted;
-  for (const HeaderField& field : headers) {
-    if (same_header_name(field.name, "accept")) read_accept(field.value, accepted);
-  }
+  const Accepted accepted = read_accept(headers);
   return accepted.stream && !accepted.json;
 }
+
+bool takes_event_stream(Headers headers) noexcept { return read_accept(headers).stream; }
 
 RpcResult tool_result(std::string_view structured, bool is_error) {
   RpcResult result;

@@ -43,6 +43,8 @@ std::string as_event(std::string_view json);
 
 // What the Accept fields want: JSON, unless they name the event stream and nothing that JSON is.
 bool wants_event_stream(Headers headers) noexcept;
+// Whether they name the event stream at all.
+bool takes_event_stream(Headers headers) noexcept;
 
 // A tool result that says one thing: as structured content, and the same as text for clients that
 // read text alone. `structured` is a JSON object's text.

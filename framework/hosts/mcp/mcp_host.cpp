@@ -24,7 +24,7 @@ McpHost::McpHost(const McpHostParts& parts, const McpHostSettings& settings)
       documents_(parts.backend, parts.discovery, cors_, settings.build),
       ids_(parts.runtime, parts.clock, parts.random),
       messages_({parts.features, parts.executions, is_stopping_, settings.build.version,
-                 settings.messages_bytes_max}) {}
+                 settings.messages_bytes_max, settings.progress_interval_ms}) {}
 
 void McpHost::handle(wire::Request& request, wire::Responder& responder) noexcept {
   const Endpoint endpoint = endpoint_of(request.path());

@@ -33,6 +33,7 @@ struct McpHostSettings {
   AccessSettings access;
   BuildInfo build;
   std::uint64_t messages_bytes_max = base::limits::mcp_messages_bytes_max;
+  std::uint32_t progress_interval_ms = 5'000;
 };
 
 class McpHost final : public wire::Handler {

@@ -7,6 +7,7 @@
 #include "base/http_field.h"
 #include "base/limits.h"
 #include "hosts/mcp/envelope.h"
+#include "hosts/mcp/progress.h"
 #include "hosts/status_table.h"
 #include "identity/bearer.h"
 
@@ -89,6 +90,13 @@ std::string_view key_of(const Turn& turn, Door door) noexcept {
                                : identity::read_bearer(turn.request.headers()).token;
 }
 
+// As JSON text; empty when the client wants no progress, or takes no stream to hear of it.
+std::string progress_token(const RpcRequest& request) {
+  const Json* const token = request.meta("progressToken");
+  if (token == nullptr || (!token->is_string() && !token->is_number_integer())) return {};
+  return takes_event_stream(request.turn.request.headers()) ? text_of(*token) : std::string();
+}
+
 // What a log names beside the method: the tool or the prompt.
 std::string_view named_in(const Message& message) noexcept {
   const std::string* const name = find_text(message.params, "name");
@@ -145,7 +153,9 @@ void MessageRoutes::answer_request(Turn& turn, Door door, const Message& message
     return send_error(turn, message.id, challenged->error, challenged->www_authenticate);
   }
   if (message.is_notification()) return take_notification(request);
+  Progress progress(turn, is_call ? progress_token(request) : "", parts_.progress_interval_ms);
   const Answer answer = dispatch(request);
+  progress.stop();
   if (answer.ok()) return send_result(request, *answer);
   RpcError error = answer.error();
   const bool has_left = error.code == RpcCode::request_cancelled;  // which is no error of anybody
@@ -304,6 +314,11 @@ void MessageRoutes::send_error(Turn& turn, std::string_view id, const RpcError& 
 
 void MessageRoutes::send(Turn& turn, int status, std::string_view json,
                          std::string_view www_authenticate) {
+  if (turn.responder.begun()) {  // progress was told
+    turn.record.is_whole = turn.responder.write(as_event(json)) && turn.responder.finish() &&
+                           turn.record.is_whole;
+    return;
+  }
   const bool is_whole = !wants_event_stream(turn.request.headers());
   ReplyFields fields;
   fields.add("Content-Type", is_whole ? json_type : "text/event-stream");

@@ -27,6 +27,7 @@ class MessageRoutes {
     const std::atomic<bool>& is_stopping;
     std::string release;  // "0.1.0"
     std::uint64_t messages_bytes_max;
+    std::uint32_t progress_interval_ms;
   };
   explicit MessageRoutes(const Parts& parts);
 

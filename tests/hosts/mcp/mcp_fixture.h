@@ -65,6 +65,7 @@ class McpHostTest : public testing::Test {
  protected:
   static constexpr std::uint64_t reply_bytes_max = 1'000;
   static constexpr std::uint64_t messages_bytes_max = 4'000'000;
+  static constexpr std::uint32_t progress_interval_ms = 20;
 
   // `resource_metadata` is there when an authorization server is.
   explicit McpHostTest(std::string resource_metadata = "")
@@ -112,7 +113,8 @@ class McpHostTest : public testing::Test {
       {backend_, discovery_, features_, executions_, runtime_, clock_, random_, *access_log_},
       {.access = {.base_url = "https://mcp.example.com", .bound_address = address_},
        .build = build_,
-       .messages_bytes_max = messages_bytes_max}};
+       .messages_bytes_max = messages_bytes_max,
+       .progress_interval_ms = progress_interval_ms}};
 };
 
 }  // namespace turnpike::hosts::mcp

@@ -2,7 +2,9 @@
 // and what an execution becomes of the replies and refusals of serve().
 #include "hosts/mcp/message_routes.h"
 
+#include <algorithm>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/ids.h"
@@ -101,6 +103,19 @@ class MessageRoutesTest : public McpHostTest {
                 {"params", {{"requestId", id}, {"reason", "it took too long"}}}}
         .dump();
   }
+  // The JSON of the next event of a stream.
+  static Json next_event(wire::RawSocket& stream) {
+    const auto event = stream.read_past("\n\n");
+    if (!event) return nullptr;
+    const std::size_t at = event->find("data: ");
+    return Json::parse(event->substr(at + 6), nullptr, false);
+  }
+  [[nodiscard]] bool runtime_is_idle() const {
+    return std::all_of(runtime_.loops().begin(), runtime_.loops().end(),
+                       [](const auto& loop) { return loop->calls() == 0; });
+  }
+  const std::string stream_headers =
+      "Authorization: Bearer good\r\nAccept: application/json, text/event-stream\r\n";
   void wait_until_entered() {
     ASSERT_EQ(entered_.acquire(runtime::Deadline::after_ms(wire::patience_ms)),
               runtime::Wake::ready);
@@ -761,6 +776,83 @@ TEST_F(MessageRoutesTest, ACallThatIsCancelledTooLateHasItsResult) {
   post(cancelled(7), {good_key});
   gate_.set();
   EXPECT_EQ(Json::parse(caller.read_reply().body)["result"]["structuredContent"]["body"], "done");
+}
+
+// Finding 31: clients give up a request of which they hear nothing.
+TEST_F(MessageRoutesTest, ACallThatLastsTellsItsProgressToWhoAskedForIt) {
+  for (const Json& token : {Json(3), Json("t\"")}) {
+    wait_in_serve();
+    gate_.reset();
+    auto caller = begin_call(7, {{"progressToken", token}}, stream_headers);
+    const auto head = caller.read_past("\r\n\r\n");
+    ASSERT_TRUE(head);
+    EXPECT_NE(head->find("Content-Type: text/event-stream\r\n"), std::string::npos) << *head;
+    EXPECT_NE(head->find("X-Accel-Buffering: no\r\n"), std::string::npos);
+    EXPECT_NE(head->find("X-Request-Id: "), std::string::npos);
+    double before = 0;
+    for (int at = 0; at < 3; ++at) {
+      const Json event = next_event(caller);
+      EXPECT_EQ(event["method"], "notifications/progress");
+      EXPECT_EQ(event["params"]["progressToken"], token);
+      EXPECT_GT(event["params"]["progress"].get<double>(), before);
+      before = event["params"]["progress"];
+    }
+    gate_.set();
+    Json event = next_event(caller);
+    while (event.contains("method")) event = next_event(caller);
+    EXPECT_EQ(event["id"], 7);
+    EXPECT_EQ(event["result"]["structuredContent"]["body"], "done");
+    EXPECT_TRUE(caller.read_past("0\r\n\r\n"));
+    caller.send("GET /healthz HTTP/1.1\r\nHost: " + address_ + "\r\n\r\n");
+    EXPECT_EQ(caller.read_reply().status, 200) << "the connection is used again";
+  }
+}
+
+TEST_F(MessageRoutesTest, ACancelledCallEndsItsStream) {
+  wait_in_serve();
+  auto caller = begin_call(7, {{"progressToken", 1}}, stream_headers);
+  next_event(caller);
+  post(cancelled(7), {good_key});
+  Json event = next_event(caller);
+  while (event.contains("method")) event = next_event(caller);
+  EXPECT_EQ(event["error"]["code"], -32800);
+  EXPECT_TRUE(caller.read_past("0\r\n\r\n"));
+  EXPECT_TRUE(caller.is_closed_by_peer());
+}
+
+TEST_F(MessageRoutesTest, AClientThatLeavesItsStreamIsACallerWhoLeft) {
+  wait_in_serve();
+  auto caller = begin_call(7, {{"progressToken", 1}}, stream_headers);
+  next_event(caller);
+  caller.close();
+  while (!runtime_is_idle()) std::this_thread::yield();
+  EXPECT_EQ(wake_, runtime::Wake::cancelled);
+  EXPECT_EQ(standing_, exchange::Standing::gone);
+}
+
+TEST_F(MessageRoutesTest, WithoutATokenOrAStreamOrBeforeTheFirstIntervalTheAnswerIsOne) {
+  reply_with(200, "application/json", "{}");
+  const Json token = {{"progressToken", 1}};
+  const std::string streams = "Accept: application/json, text/event-stream";
+  const Said quick = execute(get_x, {good_key, streams}, "/", token);
+  EXPECT_EQ(quick.http.header("content-type"), "application/json");
+  struct Case {
+    Json meta;
+    std::string accept;
+  };
+  for (const Case& one : {Case{token, ""}, Case{token, "Accept: application/json\r\n"},
+                          Case{Json::object(), streams + "\r\n"},
+                          Case{Json{{"progressToken", true}}, streams + "\r\n"}}) {
+    backend_.on_serve = [](const exchange::Invocation&, exchange::ReplyWriter& writer) {
+      runtime::sleep_until(runtime::Deadline::after_ms(4 * progress_interval_ms));
+      writer.reply({}, "done");
+      return served(exchange::Ending::replied);
+    };
+    auto caller = begin_call(7, one.meta, good_key + "\r\n" + one.accept);
+    const wire::RawReply reply = caller.read_reply();
+    EXPECT_TRUE(reply.has("Content-Type: application/json\r\n")) << reply.head;
+    EXPECT_TRUE(reply.has("Content-Length: "));
+  }
 }
 
 TEST_F(MessageRoutesTest, WithoutAProgramReadsSaySo) {
