@@ -91,6 +91,7 @@ Json x402_json(const registry::Program& program, const registry::Operation& oper
   const PerCallPolicy& policy = program.routes()[operation.route].per_call;
   Json x402 = {{"enabled", true}, {"terms", std::move(terms)}, {"flow", name_of(policy.flow)}};
   if (policy.flow == PaymentFlow::upfront) x402["on_failure"] = name_of(policy.unearned);
+  if (policy.binding == PaymentBinding::required) x402["binding"] = name_of(policy.binding);
   return x402;
 }
 

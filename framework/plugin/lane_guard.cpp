@@ -233,6 +233,7 @@ class GuardedTicket final : public Ticket {
   GuardedTicket(Guard& guard, std::shared_ptr<KeptLane> lane, std::unique_ptr<Ticket> ticket)
       : guard_(guard), lane_(std::move(lane)), ticket_(std::move(ticket)) {
     headers = std::move(ticket_->headers);
+    keeps_reply = ticket_->keeps_reply;
   }
 
   // Not ended: an exception passed through its call.

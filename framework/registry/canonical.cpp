@@ -202,12 +202,14 @@ void append_readiness(std::string& out, const Readiness& readiness) {
 
 // Only what differs from the default, so that routes without it keep their form.
 void append_per_call(Object& object, const PerCallPolicy& policy) {
-  if (policy.flow == PaymentFlow::authorization && policy.verifies_first) return;
+  const bool binds = policy.binding == PaymentBinding::required;
+  if (policy.flow == PaymentFlow::authorization && policy.verifies_first && !binds) return;
   std::string text = policy.flow == PaymentFlow::upfront ? "upfront" : "authorization";
   if (!policy.verifies_first) text += " unverified";
   if (policy.flow == PaymentFlow::upfront) {
     text += policy.unearned == UnearnedPayment::refund ? " refund" : " retry";
   }
+  if (binds) text += " bound";
   object.text("x402", text);
 }
 

@@ -242,7 +242,7 @@ void read_flags(const Cursor& map, Terms& terms) {
 }
 
 void read_per_call(const Cursor& field, PerCallPolicy& policy) {
-  if (!field.map_of({"flow", "verify", "on_failure"})) return;
+  if (!field.map_of({"flow", "verify", "on_failure", "binding"})) return;
   if (const auto flow = field.find("flow")) {
     constexpr std::string_view choices[] = {"authorization", "upfront"};
     policy.flow = static_cast<PaymentFlow>(flow->one_of(choices).value_or(0));
@@ -254,6 +254,10 @@ void read_per_call(const Cursor& field, PerCallPolicy& policy) {
     constexpr std::string_view choices[] = {"retry", "refund"};
     policy.unearned = static_cast<UnearnedPayment>(failure->one_of(choices).value_or(0));
     if (policy.flow != PaymentFlow::upfront) failure->report(Rule::on_failure_misplaced);
+  }
+  if (const auto binding = field.find("binding")) {
+    constexpr std::string_view choices[] = {"accepted", "required"};
+    policy.binding = static_cast<PaymentBinding>(binding->one_of(choices).value_or(0));
   }
 }
 

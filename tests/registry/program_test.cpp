@@ -183,6 +183,23 @@ TEST(Program, ShowsTheTransferOfATokenOnlyWhereItIsNotTheUsualOne) {
   EXPECT_NE(permit->payload_hash(), usual->payload_hash());
 }
 
+// Finding 42.
+TEST(Program, ShowsTheBindingOfPaymentsOnlyWhereItIsNotTheUsualOne) {
+  const auto with = [](const std::string& x402) {
+    return program_of(preamble + "routes:\n  - {path: /a, x402: " + x402 + "}\n");
+  };
+  const auto usual = with("{}");
+  const auto said = with("{binding: accepted}");
+  const auto required = with("{binding: required}");
+  EXPECT_EQ(said->payload_hash(), usual->payload_hash());
+  EXPECT_NE(required->payload_hash(), usual->payload_hash());
+  const auto route = [](const auto& program) { return program->routes()[0].per_call.binding; };
+  EXPECT_EQ(route(said), PaymentBinding::accepted);
+  EXPECT_EQ(route(required), PaymentBinding::required);
+  const auto upfront = with("{flow: upfront, binding: required}");
+  EXPECT_NE(upfront->payload_hash(), with("{flow: upfront}")->payload_hash());
+}
+
 TEST(Program, HasTheSameHashWhateverTheOrderAndForm) {
   const std::vector<Source> sources = {
       {"z.yaml",

@@ -61,11 +61,20 @@ constexpr std::string_view name_of(UnearnedPayment unearned) noexcept {
   return unearned == UnearnedPayment::refund ? "refund" : "retry";
 }
 
+// Whether a payment has to repeat what binds it to the very request that it was asked for. One that
+// may do without buys one call of any operation with the same terms.
+enum class PaymentBinding : std::uint8_t { accepted, required };
+
+constexpr std::string_view name_of(PaymentBinding binding) noexcept {
+  return binding == PaymentBinding::required ? "required" : "accepted";
+}
+
 // How an operation is paid for per call.
 struct PerCallPolicy {
   PaymentFlow flow = PaymentFlow::authorization;
   bool verifies_first = true;  // a third party is asked whether the payment would succeed
   UnearnedPayment unearned = UnearnedPayment::retry;
+  PaymentBinding binding = PaymentBinding::accepted;
 };
 
 // What one operation costs, as the lane sees it. Views are valid as long as the BoundLane.
@@ -179,6 +188,10 @@ class Ticket {
   // Added to the upstream's reply, charged or not and streamed or not; those of Charged come on
   // top. Set before admit() returns.
   std::vector<OwnedHeader> headers;
+
+  // The same request with the same credential is given again what settle() is shown, over any host.
+  // So a reply that only this host cannot carry is settled, too. Set before admit() returns.
+  bool keeps_reply = false;
 };
 
 using Admission = std::variant<std::unique_ptr<Ticket>, Refusal, Replay>;
