@@ -23,7 +23,7 @@ constexpr std::string_view broken_reply =
 
 std::string too_large(std::uint64_t bytes_max) {
   return "The provider's reply is longer than the " + std::to_string(bytes_max) +
-         " bytes that this call may bring; nothing was charged.";
+         " bytes that this call may bring; nothing was charged. Ask for less.";
 }
 
 bool is_passed_status(int status) noexcept {

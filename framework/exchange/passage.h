@@ -60,6 +60,9 @@ class Passage {
   void refuse(const base::Error& reason, RefusalHead head = {});
   void refuse_by_lane(const Refusal& refusal, const base::Error& reason);
   void replay(const Replay& stored);
+  // A reply that was charged for, of a host that cannot carry it.
+  [[nodiscard]] bool is_too_long(std::string_view body) const noexcept;
+  void refuse_kept(std::span<const OwnedHeader> lane_headers);
 
   [[nodiscard]] LaneRequest lane_request();
   [[nodiscard]] bool decode_parameters();
@@ -87,6 +90,7 @@ class Passage {
   std::shared_ptr<const identity::Principal> principal_;
   std::string_view body_;
   std::int64_t credits_remaining_ = -1;
+  bool keeps_reply_ = false;  // the ticket's word
 };
 
 }  // namespace turnpike::exchange

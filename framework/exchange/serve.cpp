@@ -342,6 +342,7 @@ void Passage::admit_and_forward() {
 // The one place where a hold ends: settled, or released.
 void Passage::forward(Ticket& ticket, LiveCall& call) {
   const auto& lane = context_.service->lane(*lane_);
+  keeps_reply_ = ticket.keeps_reply;
   forwarded_ns_ = context_.clock.monotonic_ns();
   Delivery::Terms terms{*match_.route->response,
                         *terms_,
@@ -384,8 +385,11 @@ bool Passage::keeps_whole() const noexcept {
 }
 
 // The lowest of the ceilings of the route, the host and, as it keeps the reply whole, the lane.
+// What is kept can be had over another host.
 std::uint64_t Passage::reply_bytes_max() const noexcept {
-  const std::uint64_t bytes_max = std::min(terms_->reply_bytes_max, invocation_.reply_bytes_max);
+  const std::uint64_t bytes_max =
+      keeps_reply_ ? terms_->reply_bytes_max
+                   : std::min(terms_->reply_bytes_max, invocation_.reply_bytes_max);
   return keeps_whole() ? std::min<std::uint64_t>(bytes_max, limits::response_whole_bytes_max)
                        : bytes_max;
 }
@@ -444,6 +448,9 @@ void Passage::settle(Ticket& ticket, Delivery& delivery) {
 
 // Gives the reply, or what is left of it, to the caller.
 void Passage::complete(Delivery& delivery, std::span<const OwnedHeader> lane_headers) {
+  if (!delivery.is_streaming() && is_too_long(delivery.pending())) {
+    return refuse_kept(lane_headers);
+  }
   served_.reply_bytes = delivery.received_bytes();
   bool is_sent = false;
   if (!delivery.is_streaming()) {
@@ -490,6 +497,20 @@ base::Error Passage::error_of(const Refusal& refusal) {
   return error(info->code, refusal.message, refusal.retry_after_seconds);
 }
 
+bool Passage::is_too_long(std::string_view body) const noexcept {
+  return body.size() > invocation_.reply_bytes_max;
+}
+
+void Passage::refuse_kept(std::span<const OwnedHeader> lane_headers) {
+  RefusalHead head;
+  head.lane_headers = lane_headers;
+  refuse(error(ErrorCode::gateway_upstream_response_too_large,
+               "The reply is longer than the " + std::to_string(invocation_.reply_bytes_max) +
+                   " bytes that this call may bring. It is kept: the same request with the same "
+                   "credential and Idempotency-Key gets it over HTTP, and is not charged again."),
+         head);
+}
+
 void Passage::refuse_by_lane(const Refusal& refusal, const base::Error& reason) {
   RefusalHead head;
   head.lane_headers = refusal.headers;
@@ -505,12 +526,7 @@ void Passage::refuse(const base::Error& reason, RefusalHead head) {
 }
 
 void Passage::replay(const Replay& stored) {
-  if (stored.body.size() > invocation_.reply_bytes_max) {
-    return refuse(error(ErrorCode::gateway_upstream_response_too_large,
-                        "The stored reply is longer than the " +
-                            std::to_string(invocation_.reply_bytes_max) +
-                            " bytes that this call may bring; it was not charged for again."));
-  }
+  if (is_too_long(stored.body)) return refuse_kept(stored.headers);
   served_.reply_bytes = stored.body.size();
   const ReplyHead head{stored.status, {}, stored.headers, facts(ReplyFrom::provider)};
   served_.ending = writer_.reply(head, stored.body) ? Ending::replied : Ending::caller_gone;

@@ -346,6 +346,7 @@ class ScriptedLane final : public Lane {
   }
 
   bool buffer_whole = false;
+  bool keeps_reply = false;
   std::function<Admission(const LaneRequest&)> admission;  // empty: a ticket
   std::function<Finish(const ReplyView&)> finish = [](const ReplyView&) { return Charged{}; };
   std::optional<Failure> bind_failure;
@@ -357,7 +358,7 @@ class ScriptedLane final : public Lane {
  private:
   class OneTicket final : public Ticket {
    public:
-    explicit OneTicket(ScriptedLane& owner) : owner_(owner) {}
+    explicit OneTicket(ScriptedLane& owner) : owner_(owner) { keeps_reply = owner.keeps_reply; }
     Finish settle(const ReplyView& reply, Call& call) override {
       owner_.journal_.push_back(call.cancelled() ? "settle:cancelled" : "settle:success");
       return owner_.finish(reply);

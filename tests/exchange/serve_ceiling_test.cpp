@@ -99,6 +99,38 @@ TEST_F(ServeCeilingTest, ACeilingAboveWhatIsKeptWholeStreams) {
   EXPECT_EQ(refusal(request), "gateway.upstream_response_too_large");
 }
 
+// Finding 45: what was paid for before the work is not lost to a host that cannot carry it.
+TEST_F(ServeCeilingTest, WhatALaneKeepsIsSettledAndSaidToBeThere) {
+  ScriptedLane& lane = install_payment_lane();
+  lane.keeps_reply = true;
+  std::size_t settled = 0;
+  lane.finish = [&](const ReplyView& reply) -> Finish {
+    settled = reply.body.size();
+    return Charged{{{"PAYMENT-RESPONSE", "tx"}}, 0, -1};
+  };
+  TestRequest request = calls().back();
+  request.reply_bytes_max = 1'024;
+  answer_with(1'025, true);
+  EXPECT_EQ(refusal(request), "gateway.upstream_response_too_large");
+  EXPECT_EQ(settled, 1'025u);
+  EXPECT_NE(writer->refusal->message.find("It is kept"), std::string::npos);
+  EXPECT_EQ(writer->lane_headers["PAYMENT-RESPONSE"], "tx");
+  EXPECT_EQ(provider.asked->reply_bytes_max, limits::response_whole_bytes_max);
+  lane.admission = [](const LaneRequest&) -> Admission {
+    return Replay{200, {{"PAYMENT-RESPONSE", "tx"}}, std::string(1'025, 'x')};
+  };
+  EXPECT_EQ(refusal(request), "gateway.upstream_response_too_large");
+  EXPECT_EQ(writer->lane_headers["PAYMENT-RESPONSE"], "tx");
+
+  lane.admission = nullptr;
+  settled = 0;
+  journal.clear();
+  answer_with(limits::response_whole_bytes_max + 1, true);
+  EXPECT_EQ(refusal(request), "gateway.upstream_response_too_large");
+  EXPECT_EQ(settled, 0u) << "no host could carry it";
+  EXPECT_EQ(count_of(journal, "release:response_too_large"), 1u);
+}
+
 TEST_F(ServeCeilingTest, AStoredReplyKeepsItToo) {
   constexpr std::size_t size = 300'000;
   TestRequest request = calls().front();

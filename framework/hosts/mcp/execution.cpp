@@ -104,7 +104,8 @@ class Execution final : public exchange::BodySource,
                         public exchange::Caller,
                         public exchange::ReplyWriter {
  public:
-  Execution(const RpcRequest& request, const RouteAsk& ask) : request_(request), ask_(ask) {
+  Execution(const RpcRequest& request, const RouteAsk& ask, std::string_view api_url)
+      : request_(request), ask_(ask), api_url_(api_url) {
     take_credentials();
     take_trace();
   }
@@ -169,6 +170,7 @@ class Execution final : public exchange::BodySource,
   void take_credentials();
   void take_trace();
   void take_head(const exchange::ReplyHead& head);
+  [[nodiscard]] base::Error with_way_out(base::Error error) const;
   bool take_content_header(std::string_view name, std::string_view value);
   bool end(std::string_view body);
   void take_lane_headers(std::span<const OwnedHeader> lane_headers);
@@ -178,6 +180,7 @@ class Execution final : public exchange::BodySource,
 
   const RpcRequest& request_;
   const RouteAsk& ask_;
+  const std::string_view api_url_;
   std::vector<OwnedHeader> owned_;
   std::vector<HeaderField> headers_;
 
@@ -271,8 +274,18 @@ bool Execution::end(std::string_view body) {
   return true;
 }
 
-bool Execution::refuse(const base::Error& error, const exchange::RefusalHead& head) {
-  refusal_ = error;
+// A tool result carries less than a reply over HTTP.
+base::Error Execution::with_way_out(base::Error error) const {
+  if (error.code != ErrorCode::gateway_upstream_response_too_large) return error;
+  error.message += " A tool result carries less than HTTP does; over HTTP: " + ask_.method + " ";
+  error.message.append(api_url_).append(ask_.path);
+  if (!ask_.query.empty()) error.message.append("?").append(ask_.query);
+  return error;
+}
+
+bool Execution::refuse(const base::Error& refused, const exchange::RefusalHead& head) {
+  refusal_ = refused;
+  const base::Error error = with_way_out(refused);
   if (!head.allow.empty()) {
     const OwnedHeader allow[] = {{"allow", std::string(head.allow)}};
     take_lane_headers(allow);
@@ -358,7 +371,7 @@ std::optional<RpcResult> Executions::run_service_document(const RpcRequest& requ
 }
 
 Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
-  Execution execution(request, ask);
+  Execution execution(request, ask, parts_.api_url);
   exchange::Invocation invocation = execution.invocation();
   invocation.reply_bytes_max = parts_.reply_bytes_max;
   const exchange::Served served = parts_.backend.serve(invocation, execution);
@@ -373,15 +386,6 @@ Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
     return refused_result(request, {ErrorCode::x402_not_payable,
                                     "This call cannot be paid for per call. Run it at the endpoint "
                                     "that takes API keys."});
-  }
-  if (refusal && refusal->code == ErrorCode::gateway_upstream_response_too_large) {
-    base::Error too_large = *refusal;
-    too_large.message =
-        "The reply is longer than a tool result carries here (" +
-        std::to_string(parts_.reply_bytes_max) +
-        " bytes), or than its route allows. Ask for less, or over HTTP: " + ask.method + " " +
-        parts_.api_url + ask.path + (ask.query.empty() ? "" : "?" + ask.query);
-    return refused_result(request, too_large);
   }
   if (auto result = execution.take_result()) return *std::move(result);
   turn.record.is_whole = false;

@@ -630,6 +630,18 @@ TEST_F(MessageRoutesTest, AReplyThatIsTooLongNamesTheWayOverHttp) {
       std::string::npos);
 }
 
+// Finding 45.
+TEST_F(MessageRoutesTest, AReplyThatIsTooLongButPaidForComesWithItsReceipt) {
+  const Json receipt = {{"success", true}};
+  refuse_with({ErrorCode::gateway_upstream_response_too_large, "It is kept."}, "", "x402",
+              {{"PAYMENT-RESPONSE", base::base64(receipt.dump())}});
+  const Said said = execute(get_x, {}, "/x402");
+  const std::string message = said.structured()["error"]["message"];
+  EXPECT_TRUE(message.starts_with("It is kept.")) << message;
+  EXPECT_NE(message.find("GET https://api.example.com/v1/gateway/x"), std::string::npos);
+  EXPECT_EQ(said.json["result"]["_meta"]["x402/payment-response"], receipt);
+}
+
 TEST_F(MessageRoutesTest, AChallengeIsTheBarePaymentRequired) {
   const Json challenge = {{"x402Version", 2}, {"accepts", Json::array()}};
   refuse_with({ErrorCode::x402_payment_required, "Payment required"}, challenge.dump(), "x402",
