@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "x402/calls.h"
+#include "x402/offers/canonical_json.h"
 #include "x402/protocol/digest.h"
 #include "x402/protocol/encoding.h"
 #include "x402/ticket.h"
@@ -17,12 +18,23 @@ constexpr std::uint32_t settlement_reserve_s = 10;
 constexpr std::int64_t resolve_pause_ms = 1'000;  // between looks at one open settlement
 constexpr std::uint32_t wait_min_ms = 20;
 constexpr std::uint32_t wait_max_ms = 250;
+constexpr int bind_attempts_max = 3;
 
-// Says nothing of the payment: an earlier call may have collected it.
-Refusal unavailable() {
-  return refusal("x402.unavailable",
-                 "Payments cannot be taken now. Send the same request with the same payment again.",
-                 retry_seconds);
+Refusal other_request() {
+  return refusal("idempotency.conflict",
+                 "This payment was used for another request, and buys one call. Pay anew.", 0);
+}
+
+// Everybody can read such a payment on the chain, so what it bought was given once.
+Refusal used_up(const KnownPayment& payment) {
+  Refusal answer = refusal("idempotency.reply_not_stored",
+                           "This payment bought one call, which was answered, by the transaction " +
+                               payment.record.transaction +
+                               ". It did not repeat the challenge's extensions, so its reply is "
+                               "not kept.",
+                           0);
+  answer.headers.push_back({"PAYMENT-RESPONSE", payment.response});
+  return answer;
 }
 
 Refusal not_collected() {
@@ -46,6 +58,12 @@ bool may_be_collected(PaymentState state) noexcept {
       break;
   }
   return true;
+}
+
+// As one text, whichever way it came here: over MCP it is an object that was written anew.
+std::string digest_of_payload(const PaymentPayload& payload) {
+  const auto canonical = canonical_json(payload.json.root());
+  return digits_of(canonical ? sha256(*canonical) : payload.sha256());
 }
 
 // The flow that the payer agreed to: the route may have another one by now.
@@ -87,13 +105,40 @@ Attempt::Attempt(Engine& engine, const Asked& asked, PaymentPayload payload, Cal
       request_digest_(
           digits_of(sha256({asked.bound.route_id, "\n", asked.bound.method, "\n", asked.bound.path,
                             "\n", asked.bound.query, "\n", bytes_of(asked.bound.body_sha256)}))),
-      payload_digest_(digits_of(payload_.sha256())),
+      payload_digest_(digest_of_payload(payload_)),
       flow_(flow_of(payload_.accepted)),
-      checked_(check()) {}
+      is_bound_(!payload_.extension(binding_extension).is_missing()),
+      checked_(check()) {
+  if (checked_.ok() && checked_.value().proof == Proof::recovered) know_payer({});
+}
+
+// One spelling of each account. `said`: what a facilitator called who pays.
+void Attempt::know_payer(std::string_view said) {
+  if (const auto* transfer = std::get_if<Eip3009Payment>(&payload_.payment)) {
+    payer_ = checksum_address(transfer->from);
+  } else if (const auto* permit = std::get_if<Permit2Payment>(&payload_.payment)) {
+    payer_ = checksum_address(permit->from);
+  } else {
+    payer_ = said;
+  }
+}
+
+// That its terms are ours: offered for this request, or, where that is left open, offered now.
+std::optional<Reason> Attempt::check_terms(std::uint64_t now_s) const {
+  if (is_bound_ || asked_.operation.per_call.binding == PaymentBinding::required) {
+    return engine_.binding.check(asked_.bound, payload_, now_s);
+  }
+  const auto& offered = asked_.offered.accepts;
+  const bool is_offered =
+      !payload_.accepted_has_more &&
+      std::find(offered.begin(), offered.end(), payload_.accepted) != offered.end();
+  if (is_offered) return std::nullopt;
+  return Reason::no_matching_payment_requirements;
+}
 
 Attempt::Checked Attempt::check() const {
   const auto now_s = static_cast<std::uint64_t>(engine_.host.clock().now_ms() / 1000);
-  if (const auto reason = engine_.binding.check(asked_.bound, payload_, now_s)) return *reason;
+  if (const auto reason = check_terms(now_s)) return *reason;
   if (!echoes(payload_, asked_.extensions)) return Reason::extension_echo_mismatch;
   auto verified = verify(payload_, payload_.accepted, asked_.separators, now_s,
                          needed_seconds(asked_.operation));
@@ -175,7 +220,8 @@ PaymentRecord Attempt::claim_record() const {
   record.resource_url = engine_.challenges.resource_url(asked_.request.path);
   record.request_id = asked_.request.request_id;
   record.flow = flow_;
-  record.unearned = asked_.operation.per_call.unearned;
+  record.is_bound = is_bound_;
+  record.unearned = is_bound_ ? asked_.operation.per_call.unearned : UnearnedPayment::refund;
   record.scheme = terms.scheme;
   record.network = terms.network;
   record.asset = terms.asset;
@@ -193,16 +239,43 @@ PaymentRecord Attempt::claim_record() const {
   return record;
 }
 
+// The payer's own ids: nobody else is to be held up by them, so there are none before it is proven
+// who pays.
 std::vector<std::string> Attempt::identifiers() const {
   std::vector<std::string> own;
+  if (payer_.empty()) return own;
+  const std::string payer = "payer " + payer_;
   if (!payload_.payment_id.empty()) {
-    own.push_back(keys::identifier(asked_.bound.route_id, payload_.payment_id));
+    own.push_back(
+        keys::identifier(payer + " " + std::string(asked_.bound.route_id), payload_.payment_id));
   }
   if (!asked_.request.idempotency_key.empty()) {
-    own.push_back(
-        keys::identifier("payer " + checked_.value().payer, asked_.request.idempotency_key));
+    own.push_back(keys::identifier(payer, asked_.request.idempotency_key));
   }
   return own;
+}
+
+// Those that the payment does not hold yet.
+std::vector<std::string> Attempt::new_identifiers(const PaymentRecord& record) const {
+  auto own = identifiers();
+  std::erase_if(own, [&record](const std::string& identifier) {
+    return record.identifiers.find(identifier) != std::string::npos;
+  });
+  return own;
+}
+
+// After a facilitator has said who pays. Nothing: they are the payment's.
+std::optional<Admission> Attempt::bind_identifiers(KnownPayment& payment) {
+  for (int attempt = 0; attempt < bind_attempts_max; ++attempt) {
+    const auto own = new_identifiers(payment.record);
+    if (own.empty()) return std::nullopt;
+    const Step step = engine_.payments.write(payment, payment.record, {.identifiers = own}, call_);
+    if (step == Step::done) return std::nullopt;
+    if (step != Step::lost) return unavailable();
+    Decision other = follow_identifier();
+    if (auto* admission = std::get_if<Admission>(&other)) return std::move(*admission);
+  }
+  return unavailable();
 }
 
 // The claim failed although the payment is not known: an id that came with it names another one.
@@ -219,8 +292,7 @@ Attempt::Decision Attempt::follow_identifier() {
     if (!other.ok()) return unavailable();
     if (!*other) continue;
     if (is_abandoned((*other)->record)) return free_identifiers(**std::move(other));
-    const bool is_proven = checked_.value().proof == Proof::recovered;
-    if (is_key_of_ours && is_proven && (*other)->record.request_digest == request_digest_) {
+    if (is_key_of_ours && (*other)->record.request_digest == request_digest_) {
       if ((*other)->record.state == PaymentState::answered) return give_again(**other);
       if ((*other)->record.state == PaymentState::owed) {
         (void)engine_.payments.read_response(**other, call_);
@@ -251,8 +323,11 @@ Attempt::Decision Attempt::free_identifiers(KnownPayment abandoned) {
 // Somebody has used the payment: this call before, another one now, or a thief.
 Attempt::Decision Attempt::follow(KnownPayment known) {
   const PaymentRecord& record = known.record;
+  const bool is_leased = engine_.is_leased(record);
   if (record.request_digest != request_digest_) {
-    return Admission(refused(code_of(Reason::turnpike_binding_mismatch)));
+    if (!checked_.ok()) return Admission(refused(code_of(checked_.error())));
+    const bool is_free = record.state == PaymentState::released || !is_leased;
+    if (!is_claimable(record.state) || !is_free) return Admission(other_request());
   }
   // What was paid for is his who sent these very bytes: once it is settled, all of a payment but
   // its binding's nonce is on the chain, its signature included, for everybody to send. They need
@@ -265,9 +340,9 @@ Attempt::Decision Attempt::follow(KnownPayment known) {
                                "it was sent then.",
                                0));
     }
-    if (!checked_.ok()) return Admission(refused(code_of(checked_.error())));
+    const bool is_refused = !checked_.ok() && record.watch_ms == 0;
+    if (is_refused) return Admission(refused(code_of(checked_.error())));
   }
-  const bool is_leased = engine_.is_leased(record);
   switch (record.state) {
     case PaymentState::answered:
       return give_again(std::move(known));
@@ -304,6 +379,7 @@ Attempt::Decision Attempt::follow(KnownPayment known) {
 
 Attempt::Decision Attempt::give_again(KnownPayment known) {
   if (!engine_.payments.read_response(known, call_).ok()) return Admission(settlement_unknown());
+  if (!known.record.is_bound) return Admission(used_up(known));
   auto reply = engine_.payments.reply(known, call_);
   if (!reply.ok()) return Admission(settlement_unknown());
   if (!*reply) {
@@ -327,14 +403,25 @@ Attempt::Decision Attempt::wait_for(const KnownPayment&) {
 
 // It was released, or its node died before money could move.
 Attempt::Decision Attempt::take_over(KnownPayment known) {
+  if (known.record.watch_ms != 0) {
+    const auto shown = engine_.shown_by_chain(known.record, call_);
+    if (shown == Engine::Shown::no_answer) return Admission(unavailable());
+    if (shown == Engine::Shown::used) {
+      const Step step = engine_.reopen(known, open_settlement(), call_);
+      if (step == Step::done || step == Step::lost) return Again{};
+      return Admission(unavailable());
+    }
+  }
   if (!checked_.ok()) return Admission(refused(code_of(checked_.error())));
   if (!is_supported()) return Admission(unavailable());
   PaymentRecord next = claim_record();
   next.identifiers = known.record.identifiers;
-  auto own = identifiers();
-  std::erase_if(own, [&next](const std::string& identifier) {
-    return next.identifiers.find(identifier) != std::string::npos;
-  });
+  next.watch_ms = known.record.watch_ms;
+  if (known.record.settling_ms != 0) {  // what may have used it since is ours
+    next.settling_ms = known.record.settling_ms;
+    next.claimed_ms = known.record.claimed_ms;
+  }
+  const auto own = new_identifiers(next);
   switch (engine_.payments.write(known, std::move(next), {.identifiers = own}, call_)) {
     case Step::done:
       return proceed(std::move(known));
@@ -350,8 +437,6 @@ Attempt::Decision Attempt::take_over(KnownPayment known) {
 // Paid upfront, and the work was not done.
 Attempt::Decision Attempt::go_on_paid(KnownPayment known) {
   if (!may_be_worked_for(known.record, engine_.payments.now_ms())) {
-    if (resolved_) return Admission(settlement_unknown());
-    resolved_ = true;
     if (!engine_.resolve(std::move(known), false, call_).ok()) {
       return Admission(settlement_unknown());
     }
@@ -385,9 +470,11 @@ FacilitatorRequest Attempt::facilitator_request(const OpenSettlement& open) cons
 
 // The payment is ours.
 Admission Attempt::proceed(KnownPayment payment) {
-  auto refusal = verify_remotely(payment);
+  std::optional<Admission> refusal = verify_remotely(payment);
   if (!refusal) refusal = check_time(payment.record);
+  if (!refusal) refusal = bind_identifiers(payment);
   if (refusal) {
+    if (payment.record.state == PaymentState::settlement_unknown) return settlement_unknown();
     const Step step = engine_.release(payment, "not_verified", call_);
     const bool is_unpaid = step == Step::done || engine_.is_still_ours(step, payment.record);
     return is_unpaid ? *std::move(refusal) : settlement_unknown();
@@ -396,7 +483,7 @@ Admission Attempt::proceed(KnownPayment payment) {
 }
 
 // Waiting for others and for the facilitator took time that the work may need.
-std::optional<Refusal> Attempt::check_time(const PaymentRecord& record) {
+std::optional<Admission> Attempt::check_time(const PaymentRecord& record) {
   const std::int64_t left_s = record.valid_before_s - engine_.host.clock().now_ms() / 1000;
   if (left_s >= static_cast<std::int64_t>(needed_seconds(asked_.operation))) return std::nullopt;
   checked_ = check();
@@ -404,7 +491,7 @@ std::optional<Refusal> Attempt::check_time(const PaymentRecord& record) {
   return refused(code_of(checked_.error()));
 }
 
-std::optional<Refusal> Attempt::verify_remotely(KnownPayment& payment) {
+std::optional<Admission> Attempt::verify_remotely(KnownPayment& payment) {
   // Whether the payer lets Permit2 move the token is on the chain alone.
   const bool is_needed = checked_.value().proof == Proof::needs_facilitator ||
                          std::holds_alternative<Permit2Payment>(payload_.payment);
@@ -414,8 +501,14 @@ std::optional<Refusal> Attempt::verify_remotely(KnownPayment& payment) {
   switch (verified.outcome) {
     case Verification::Outcome::valid:
       if (payment.record.payer.empty()) payment.record.payer = verified.payer;
+      know_payer(verified.payer);
       return std::nullopt;
     case Verification::Outcome::invalid:
+      // Perhaps it was used by an attempt to settle it that was said to have failed.
+      if (says_used(verified.reason) && payment.record.settling_ms != 0) {
+        (void)engine_.reopen(payment, open, call_);
+        return settlement_unknown();
+      }
       return refused(verified.reason);
     case Verification::Outcome::unavailable:
       break;

@@ -53,6 +53,8 @@ class Attempt {
   using Decision = std::variant<Admission, Again>;
 
   [[nodiscard]] Checked check() const;
+  [[nodiscard]] std::optional<Reason> check_terms(std::uint64_t now_s) const;
+  void know_payer(std::string_view said);
   [[nodiscard]] Decision begin();
   [[nodiscard]] Decision follow(KnownPayment known);
   [[nodiscard]] Decision wait_for(const KnownPayment& known);
@@ -66,8 +68,9 @@ class Attempt {
 
   [[nodiscard]] Admission proceed(KnownPayment payment);
   [[nodiscard]] Admission collect_first(KnownPayment payment);
-  [[nodiscard]] std::optional<Refusal> verify_remotely(KnownPayment& payment);
-  [[nodiscard]] std::optional<Refusal> check_time(const PaymentRecord& record);
+  [[nodiscard]] std::optional<Admission> verify_remotely(KnownPayment& payment);
+  [[nodiscard]] std::optional<Admission> check_time(const PaymentRecord& record);
+  [[nodiscard]] std::optional<Admission> bind_identifiers(KnownPayment& payment);
   [[nodiscard]] Admission ticket(KnownPayment payment);
 
   [[nodiscard]] bool is_supported() const noexcept;
@@ -75,6 +78,7 @@ class Attempt {
   [[nodiscard]] OpenSettlement open_settlement() const;
   [[nodiscard]] FacilitatorRequest facilitator_request(const OpenSettlement& open) const;
   [[nodiscard]] std::vector<std::string> identifiers() const;
+  [[nodiscard]] std::vector<std::string> new_identifiers(const PaymentRecord& record) const;
   [[nodiscard]] Refusal refused(std::string_view reason) const;
 
   Engine& engine_;
@@ -85,6 +89,8 @@ class Attempt {
   const std::string request_digest_;
   const std::string payload_digest_;
   const PaymentFlow flow_;
+  const bool is_bound_;  // it repeats what binds it to one request
+  std::string payer_;    // once it is proven who pays
   Checked checked_;
   bool resolved_ = false;  // an open settlement was looked into by this call
   std::uint32_t waited_ms_ = 0;

@@ -18,6 +18,11 @@ namespace {
 
 constexpr std::int64_t bind_timeout_ms = 15'000;
 constexpr std::int64_t write_budget_ms = 5'000;   // of the durable step after an answer
+constexpr std::int64_t chain_budget_ms = 5'000;   // to look at the chain before it
+constexpr std::int64_t store_budget_ms = 5'000;   // until it counts as away
+constexpr std::int64_t watch_again_ms = 300'000;  // if no block proves anything
+constexpr std::uint32_t watched_at_once = 20;
+constexpr std::int64_t watch_slack_s = 30;        // until a block may prove that one has expired
 constexpr std::int64_t refresh_ms = 300'000;      // of what facilitators support
 constexpr std::int64_t refresh_soon_ms = 10'000;  // after one did not answer
 constexpr std::int64_t refresh_keys_ms = 5'000;
@@ -141,7 +146,7 @@ Engine::Engine(const LaneBinding& lane, Host& lane_host, LaneSettings lane_setti
     settle_budget_ms_ = std::max<std::int64_t>(settle_budget_ms_, facilitator.settle_timeout_ms);
     verify_budget_ms_ += facilitator.verify_timeout_ms;  // one after the other is asked
   }
-  settle_budget_ms_ += 2 * write_budget_ms;
+  settle_budget_ms_ += 2 * write_budget_ms + chain_budget_ms;
 }
 
 void Engine::lease(PaymentRecord& record, std::int64_t duration_ms) const {
@@ -169,13 +174,41 @@ Collected Engine::collect(KnownPayment& payment, const OpenSettlement& open, Pay
                           Call& call) {
   const Settlement settlement = facilitators.settle(request_of(payment.record, open), call);
   host.report().count("settlements_" + std::string(name_of(settlement.outcome)), 1);
+  Shown shown = Shown::nothing;
+  if (settlement.outcome == Settlement::Outcome::refused) {
+    OwnCall asking(host.clock(), chain_budget_ms);
+    shown = shown_by_chain(payment.record, asking);
+  }
   OwnCall writing(host.clock(), write_budget_ms);  // whatever the answer took
-  return ended(payment, settlement, when_paid, writing);
+  return ended(payment, settlement, shown, when_paid, writing);
+}
+
+Engine::Shown Engine::shown_by_chain(const PaymentRecord& record, Call& call) {
+  const auto authorization = authorization_of(record);
+  if (!authorization || !chains.knows(record.network)) return Shown::nothing;
+  const auto is_used = chains.is_used_now(*authorization, call);
+  if (!is_used) return Shown::no_answer;
+  return *is_used ? Shown::used : Shown::unused;
+}
+
+// By then the chain can prove that it expired unused.
+std::int64_t Engine::end_of_watch_ms(const PaymentRecord& record) const noexcept {
+  return (record.valid_before_s + chains.expiry_margin_s(record.network) + watch_slack_s) * 1000;
+}
+
+Step Engine::reopen(KnownPayment& payment, const OpenSettlement& open, Call& call) {
+  PaymentRecord next = payment.record;
+  next.state = PaymentState::settlement_unknown;
+  next.lease_until_ms = 0;
+  next.attempted_ms = 0;
+  next.retry_ms = 0;
+  next.watch_ms = 0;
+  return payments.write(payment, std::move(next), {.open = &open}, call);
 }
 
 // What the caller is told is durable; what is not is unknown.
-Collected Engine::ended(KnownPayment& payment, const Settlement& settlement, PaymentState when_paid,
-                        Call& call) {
+Collected Engine::ended(KnownPayment& payment, const Settlement& settlement, Shown shown,
+                        PaymentState when_paid, Call& call) {
   using Outcome = Collected::Outcome;
   payment.record.facilitator = settlement.facilitator;
   switch (settlement.outcome) {
@@ -185,12 +218,16 @@ Collected Engine::ended(KnownPayment& payment, const Settlement& settlement, Pay
       return {step == Step::done ? Outcome::paid : Outcome::unknown, {}};
     }
     case Settlement::Outcome::refused: {
-      const Step step = write_unpaid(payment, PaymentState::released, settlement.reason, call);
+      // Its word alone does where there is no chain to ask.
+      if (shown == Shown::used || shown == Shown::no_answer) break;
+      const std::int64_t watch_ms = shown == Shown::unused ? end_of_watch_ms(payment.record) : 0;
+      const Step step =
+          write_unpaid(payment, PaymentState::released, settlement.reason, call, watch_ms);
       return {step == Step::done ? Outcome::refused : Outcome::unknown, settlement.reason};
     }
     case Settlement::Outcome::not_sent: {
-      const Step step =
-          write_unpaid(payment, PaymentState::released, "facilitator_unreachable", call);
+      const Step step = write_unpaid(payment, PaymentState::released, "facilitator_unreachable",
+                                     call, payment.record.watch_ms);
       return {step == Step::done ? Outcome::not_asked : Outcome::unknown, {}};
     }
     case Settlement::Outcome::pending:
@@ -209,6 +246,8 @@ Step Engine::write_paid(KnownPayment& payment, const std::string& transaction,
   next.state = when_paid;
   next.transaction = transaction;
   next.reason.clear();
+  // Of one that was only watched nobody else would see that it is owed back.
+  if (!is_claimable(payment.record.state)) next.watch_ms = 0;
   next.settled_ms = now_ms;
   payment.response = payment_response(next);
   Beside beside;
@@ -222,12 +261,13 @@ Step Engine::write_paid(KnownPayment& payment, const std::string& transaction,
 }
 
 Step Engine::write_unpaid(KnownPayment& payment, PaymentState state, std::string_view reason,
-                          Call& call) {
+                          Call& call, std::int64_t watch_ms) {
   PaymentRecord next = payment.record;
   next.state = state;
   next.ended_ms = payments.now_ms();
   next.lease_until_ms = 0;
   next.reason = reason;
+  next.watch_ms = watch_ms;
   return payments.write(payment, std::move(next), {.drops_reply = true, .closes = true}, call);
 }
 
@@ -239,6 +279,7 @@ void Engine::stay_unknown(KnownPayment& payment, const Settlement& settlement,
   next.lease_until_ms = 0;
   next.attempted_ms = payments.now_ms();
   next.retry_ms = next.attempted_ms + pause_ms;
+  next.watch_ms = 0;  // it is looked into anyway
   if (!settlement.transaction.empty()) next.transaction = settlement.transaction;
   (void)payments.write(payment, std::move(next), {}, call);
 }
@@ -256,6 +297,7 @@ Done Engine::resolve(KnownPayment payment, bool is_awaited, Call& call) {
   if (!*open) return Unit{};  // ended meanwhile
   PaymentRecord taken = record;
   taken.state = PaymentState::settlement_unknown;
+  taken.watch_ms = 0;
   taken.attempts = record.attempts + 1;
   taken.attempted_ms = payments.now_ms();
   lease(taken, settle_budget_ms_);
@@ -269,7 +311,7 @@ Done Engine::resolve(KnownPayment payment, bool is_awaited, Call& call) {
   question.facilitator = payment.record.facilitator;
   question.attempts = payment.record.attempts - 1;
   // What was to be paid upfront, and perhaps is not, would be collected to be owed back.
-  question.may_collect = is_awaited || payment.record.has_reply;
+  question.may_collect = (is_awaited && payment.record.is_bound) || payment.record.has_reply;
   const Resolution found =
       x402::resolve(question, host.clock().now_ms() / 1000, facilitators, chains, call);
   OwnCall writing(host.clock(), write_budget_ms);
@@ -297,17 +339,60 @@ Done Engine::resolve(KnownPayment payment, bool is_awaited, Call& call) {
   return Unit{};
 }
 
-// Paid upfront, and nobody works for it: the payer may come again, or is owed a refund.
+// Paid, and nobody works for it: the payer may come again, or is owed a refund.
 Done Engine::resolve_unearned(KnownPayment& payment, Call& call) {
   if (may_be_worked_for(payment.record, payments.now_ms())) return Unit{};
   PaymentRecord next = payment.record;
   next.state = PaymentState::owed;
   next.ended_ms = payments.now_ms();
   next.lease_until_ms = 0;
+  next.watch_ms = 0;
   const Step step =
       payments.write(payment, std::move(next), {.closes = true, .entry = "refund_owed"}, call);
   if (step == Step::done || step == Step::lost) return Unit{};
   return surroundings("the store does not answer");
+}
+
+// Thought to be unpaid; by now the chain can tell. What it does not is asked again later.
+Done Engine::resolve_watched(KnownPayment& payment, Call& call) {
+  if (payment.record.state == PaymentState::settled) return resolve_unearned(payment, call);
+  const auto authorization = authorization_of(payment.record);
+  const bool can_be_told = authorization && chains.knows(payment.record.network);
+  std::optional<Resolution> proof;
+  if (can_be_told) {
+    proof = proof_of(chains.find_settlement(*authorization, call), payment.record.valid_before_s);
+  }
+  OwnCall writing(host.clock(), write_budget_ms);
+  if (!proof) {
+    PaymentRecord next = payment.record;
+    next.watch_ms = can_be_told ? payments.now_ms() + watch_again_ms : 0;
+    (void)payments.write(payment, std::move(next), {}, writing);
+    return Unit{};
+  }
+  if (proof->outcome != Resolution::Outcome::settled) {
+    (void)write_unpaid(payment, PaymentState::never_paid,
+                       "authorization_" + std::string(name_of(proof->proof)), writing);
+    return Unit{};
+  }
+  host.report().log(Severity::error, "a facilitator refused to settle the payment " + payment.key +
+                                         ", and the chain shows it paid");
+  const Step step = write_paid(payment, proof->transaction, PaymentState::settled, writing);
+  return step == Step::done ? resolve_unearned(payment, writing) : Done(Unit{});
+}
+
+Done Engine::look_at_watched(Call& call) {
+  const auto due = payments.watched(watched_at_once, call);
+  if (!due.ok()) return due.error();
+  for (const std::string& key : *due) {
+    if (call.cancelled()) return Unit{};
+    auto found = payments.find(key, call);
+    if (!found.ok() || !*found || is_leased((*found)->record)) continue;
+    const PaymentState state = (*found)->record.state;
+    if (!is_claimable(state) && state != PaymentState::settled) continue;  // it is open
+    ExtendedCall enough(call, host.clock(), settle_budget_ms_);
+    if (auto done = resolve_watched(**found, enough); !done.ok()) return done;
+  }
+  return Unit{};
 }
 
 // Those on which somebody may work now, whoever has waited longest first. What is open is counted
@@ -317,7 +402,9 @@ Result<std::vector<std::string>> Engine::look_at_open(Call& call) {
   std::int64_t oldest_ms = 0;
   std::uint64_t unknown = 0;
   for (Payments::OpenPage page;;) {
-    auto next = payments.open_after(page.end, page_records, call);
+    ExtendedCall soon(call, host.clock(), store_budget_ms);
+    auto next = payments.open_after(page.end, page_records, soon);
+    has_store_.store(next.ok(), std::memory_order_relaxed);
     if (!next.ok()) return std::move(next).error();
     page = *std::move(next);
     if (page.keys.empty()) break;
@@ -332,8 +419,9 @@ Result<std::vector<std::string>> Engine::look_at_open(Call& call) {
         oldest_ms = std::max(oldest_ms, now_ms - record.settling_ms);
         ++unknown;
       }
-      if (!has_worker && now_ms >= record.retry_ms)
+      if (!has_worker && now_ms >= record.retry_ms) {
         due.emplace_back(record.retry_ms, std::move(key));
+      }
     }
   }
   host.report().set("settlements_open", static_cast<double>(unknown));
@@ -356,6 +444,7 @@ Done Engine::reconcile(Call& call) {
     ExtendedCall enough(call, host.clock(), settle_budget_ms_);
     if (auto done = resolve(**std::move(found), false, enough); !done.ok()) return done;
   }
+  if (auto done = look_at_watched(call); !done.ok()) return done;
   return forget_some(call);
 }
 

@@ -53,6 +53,12 @@ class Engine {
   // Nothing was collected, and whoever holds its lease does nothing more with it.
   Step release(KnownPayment& payment, std::string_view reason, Call& call);
 
+  // What the chain shows of a payment at this moment.
+  enum class Shown : std::uint8_t { nothing, unused, used, no_answer };  // nothing: none to ask
+  Shown shown_by_chain(const PaymentRecord& record, Call& call);
+  // It was thought to be unpaid, and may have been paid.
+  Step reopen(KnownPayment& payment, const OpenSettlement& open, Call& call);
+
   // The payment's state is `settling`, and its lease is ours: asks a facilitator, once, and writes
   // what came of it. `paid`: the record says so durably, in the state `when_paid`.
   Collected collect(KnownPayment& payment, const OpenSettlement& open, PaymentState when_paid,
@@ -64,6 +70,10 @@ class Engine {
 
   // Every payment with an open settlement whose lease is over, and what may be forgotten.
   Done reconcile(Call& call);
+  // Whether the store answered when that was last begun. While it does not nothing can be paid.
+  [[nodiscard]] bool has_store() const noexcept {
+    return has_store_.load(std::memory_order_relaxed);
+  }
   // Keys of all nodes, facilitators' kinds: what is looked at again now and then. True: the kinds.
   bool refresh(Call& call);
 
@@ -92,14 +102,18 @@ class Engine {
          std::unique_ptr<KeyRing> ring, const std::array<std::uint8_t, 32>& binding_key,
          Identity identity);
 
-  Collected ended(KnownPayment& payment, const Settlement& settlement, PaymentState when_paid,
-                  Call& call);
+  Collected ended(KnownPayment& payment, const Settlement& settlement, Shown shown,
+                  PaymentState when_paid, Call& call);
   Step write_paid(KnownPayment& payment, const std::string& transaction, PaymentState when_paid,
                   Call& call);
-  Step write_unpaid(KnownPayment& payment, PaymentState state, std::string_view reason, Call& call);
+  Step write_unpaid(KnownPayment& payment, PaymentState state, std::string_view reason, Call& call,
+                    std::int64_t watch_ms = 0);
   void stay_unknown(KnownPayment& payment, const Settlement& settlement, std::int64_t pause_ms,
                     Call& call);
   Done resolve_unearned(KnownPayment& payment, Call& call);
+  [[nodiscard]] std::int64_t end_of_watch_ms(const PaymentRecord& record) const noexcept;
+  Done look_at_watched(Call& call);
+  Done resolve_watched(KnownPayment& payment, Call& call);
   Result<std::vector<std::string>> look_at_open(Call& call);
   Done forget_some(Call& call);
   void refresh_keys(Call& call);
@@ -107,6 +121,7 @@ class Engine {
   const Identity identity_;
   std::int64_t settle_budget_ms_ = 0;
   std::int64_t verify_budget_ms_ = 0;
+  std::atomic<bool> has_store_{true};
   std::int64_t refresh_at_ms_ = 0;  // these are of the lane's own work alone
   std::int64_t keys_at_ms_ = 0;
   std::string forget_after_;

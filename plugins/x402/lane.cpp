@@ -124,11 +124,12 @@ Admission X402BoundLane::admit(const LaneRequest& request, Call& call) {
                     {operation.route_id, name_of(operation.method), request.path, request.query,
                      request.body.empty() ? no_body_ : sha256(request.body)}};
   if (request.credentials.empty()) {
-    if (offered->accepts.empty()) {
+    if (offered->accepts.empty() || !engine_->has_store()) {
       return refusal("x402.unavailable", "Payments cannot be taken now.", 5);
     }
     return challenge(*engine_, asked, "x402.payment_required", "Payment required");
   }
+  if (!engine_->has_store()) return unavailable();
   auto payload = decode_payment(request.credentials.front().value);
   if (payload.ok()) return Attempt(*engine_, asked, *std::move(payload), call).run();
   if (const auto* malformed = std::get_if<Malformed>(&payload.error())) {
@@ -140,7 +141,9 @@ Admission X402BoundLane::admit(const LaneRequest& request, Call& call) {
 
 State X402BoundLane::state(std::uint32_t operation) const noexcept {
   const Terms* terms = terms_[operation].get();
-  if (terms == nullptr || terms->is_payable()) return {};
+  if (terms == nullptr) return {};
+  if (!engine_->has_store()) return {Condition::blocked, "Payments cannot be recorded now."};
+  if (terms->is_payable()) return {};
   return {Condition::blocked, "No facilitator supports payments for this operation now."};
 }
 

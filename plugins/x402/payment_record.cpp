@@ -52,6 +52,12 @@ constexpr std::pair<const char*, std::int64_t PaymentRecord::*> times[] = {
     {"ended_ms", &PaymentRecord::ended_ms},
     {"attempted_ms", &PaymentRecord::attempted_ms},
     {"retry_ms", &PaymentRecord::retry_ms},
+    {"watch_ms", &PaymentRecord::watch_ms},
+};
+
+constexpr std::pair<const char*, bool PaymentRecord::*> flags[] = {
+    {"has_reply", &PaymentRecord::has_reply},
+    {"bound", &PaymentRecord::is_bound},
 };
 
 Json parse(std::string_view text) {
@@ -94,13 +100,13 @@ std::string_view name_of(PaymentState state) noexcept {
   return state_names[static_cast<std::size_t>(state)];
 }
 
-// By hand, since it is done for every step of every payment.
 bool may_be_worked_for(const PaymentRecord& record, std::int64_t now_ms) noexcept {
   const bool was_leased = record.lease_until_ms != 0;
-  return now_ms < record.valid_before_s * 1000 &&
+  return record.is_bound && now_ms < record.valid_before_s * 1000 &&
          (record.unearned == UnearnedPayment::retry || !was_leased);
 }
 
+// By hand, since it is done for every step of every payment.
 std::string to_json(const PaymentRecord& record) {
   JsonObject json;
   json.text("state", name_of(record.state));
@@ -108,7 +114,7 @@ std::string to_json(const PaymentRecord& record) {
   json.text("on_failure", name_of(record.unearned));
   json.number("price_version", record.price_version);
   json.number("attempts", record.attempts);
-  json.raw("has_reply", record.has_reply ? "true" : "false");
+  for (const auto& [name, member] : flags) json.raw(name, record.*member ? "true" : "false");
   for (const auto& [name, member] : texts) {
     if (!(record.*member).empty()) json.text(name, record.*member);
   }
@@ -122,10 +128,11 @@ std::optional<PaymentRecord> record_of_json(std::string_view text) {
   const Json json = parse(text);
   PaymentRecord record;
   std::string state, flow, unearned;
-  bool is_sound =
-      read(json, "state", state) && read(json, "flow", flow) &&
-      read(json, "on_failure", unearned) && read(json, "price_version", record.price_version) &&
-      read(json, "attempts", record.attempts) && read(json, "has_reply", record.has_reply);
+  bool is_sound = read(json, "state", state) && read(json, "flow", flow) &&
+                  read(json, "on_failure", unearned) &&
+                  read(json, "price_version", record.price_version) &&
+                  read(json, "attempts", record.attempts);
+  for (const auto& [name, member] : flags) is_sound = is_sound && read(json, name, record.*member);
   for (const auto& [name, member] : texts) is_sound = is_sound && read(json, name, record.*member);
   for (const auto& [name, member] : times) is_sound = is_sound && read(json, name, record.*member);
   const auto known = std::find(state_names.begin(), state_names.end(), state);
@@ -195,6 +202,10 @@ std::string reply(std::int64_t claimed_ms, std::string_view key_hex) {
 }
 std::string open_settlement(std::int64_t claimed_ms, std::string_view key_hex) {
   return timed(open, claimed_ms, key_hex);
+}
+
+std::string watch(std::int64_t due_ms, std::string_view key_hex) {
+  return timed(watched, due_ms, key_hex);
 }
 
 std::string owed(std::string_view key_hex) { return joined(owed_refunds, key_hex); }

@@ -5,6 +5,7 @@
 //   p/<key>              the record, JSON
 //   r/<ms>/<key>         the reply that was, or will be, paid for
 //   o/<ms>/<key>         while money may move or work is owed: what a later attempt needs
+//   v/<ms>/<key>         then it is looked at once more: it is thought to be unpaid
 //   i/<scope>/<id>       which payment came with a caller's own id (payment-identifier)
 //   w/<key>              a refund is owed
 //   e/<ms>/<key>/<what>  the payment ledger: one entry for each fact, never changed or removed
@@ -78,25 +79,38 @@ struct PaymentRecord {
   std::string boot;
   std::int64_t claimed_ms = 0;
   std::int64_t lease_until_ms = 0;
-  std::int64_t settling_ms = 0;  // when it first became open whether money moved; 0: it is not
+  std::int64_t settling_ms = 0;  // when a facilitator was last to be asked; 0: never
   std::int64_t settled_ms = 0;
   std::int64_t ended_ms = 0;
   std::int64_t attempted_ms = 0;  // when somebody last tried to find out what became of it
   std::int64_t retry_ms = 0;      // when the reconciler tries again
+  // A facilitator refused to settle it and the chain did not show it used, which may change: when
+  // the chain is asked once more, since it can then prove what became of it. 0: it is not.
+  std::int64_t watch_ms = 0;
   std::uint32_t attempts = 0;
   std::string facilitator;  // that was asked to settle last
   std::string transaction;
   std::string reason;       // why it was released, a code
   std::string identifiers;  // keys of the callers' own ids bound to it, divided by blanks
   bool has_reply = false;   // r/<key> is there
+  // Its sender repeated what binds it to one request. If not, all of it is on the chain once it is
+  // settled: it buys one call, whose reply is not stored, and nothing is given or done for it
+  // again.
+  bool is_bound = true;
 
   bool operator==(const PaymentRecord&) const = default;
 };
 
-// Paid upfront, and nobody works for it: whether the work may be begun, for its payer who came
-// again. Where a failure is owed back at once it may be begun only once, so a record that was
-// leased since it was paid tells that it perhaps was.
+// Paid, and nobody works for it: whether the work may be begun, for its payer who came again. Where
+// a failure is owed back at once it may be begun only once, so a record that was leased since it
+// was paid tells that it perhaps was.
 bool may_be_worked_for(const PaymentRecord& record, std::int64_t now_ms) noexcept;
+
+// Nothing was collected, as far as is known, and who holds no lease may claim it.
+constexpr bool is_claimable(PaymentState state) noexcept {
+  return state == PaymentState::claimed || state == PaymentState::working ||
+         state == PaymentState::released;
+}
 
 std::string to_json(const PaymentRecord& record);
 // Nothing: not a record that this version wrote.
@@ -120,11 +134,13 @@ namespace keys {
 inline constexpr std::string_view payments = "p/";
 inline constexpr std::string_view replies = "r/";
 inline constexpr std::string_view open = "o/";
+inline constexpr std::string_view watched = "v/";
 inline constexpr std::string_view owed_refunds = "w/";
 inline constexpr std::string_view entries = "e/";
 std::string payment(std::string_view key_hex);
 std::string reply(std::int64_t claimed_ms, std::string_view key_hex);
 std::string open_settlement(std::int64_t claimed_ms, std::string_view key_hex);
+std::string watch(std::int64_t due_ms, std::string_view key_hex);
 // `scope` and `id` are the caller's: their digest is what is kept.
 std::string owed(std::string_view key_hex);
 std::string identifier(std::string_view scope, std::string_view id);

@@ -92,6 +92,13 @@ Step Payments::write(KnownPayment& payment, PaymentRecord next, const Beside& be
   } else if (beside.closes) {
     writes.push_back({open_key, std::nullopt});
   }
+  const std::int64_t watched_ms = payment.record.watch_ms;
+  const std::string watch_key = keys::watch(next.watch_ms, payment.key);
+  const std::string old_watch_key = keys::watch(watched_ms, payment.key);
+  if (next.watch_ms != watched_ms) {
+    if (watched_ms != 0) writes.push_back({old_watch_key, std::nullopt});
+    if (next.watch_ms != 0) writes.push_back({watch_key, ""});
+  }
   for (const std::string& identifier : beside.identifiers) {
     checks.push_back({identifier, 0});
     writes.push_back({identifier, payment.key});
@@ -163,6 +170,18 @@ Result<Payments::OpenPage> Payments::open_after(const std::string& after, std::u
   return open;
 }
 
+Result<std::vector<std::string>> Payments::watched(std::uint32_t limit, Call& call) {
+  const auto page = store_.scan(keys::watched, {}, limit, call);
+  if (!page.ok()) return page.error();
+  const std::string end = keys::watch(now_ms(), {});
+  std::vector<std::string> due;
+  for (const StoreRecord& record : *page) {
+    if (record.key >= end) break;
+    due.push_back(record.key.substr(record.key.rfind('/') + 1));
+  }
+  return due;
+}
+
 Result<Payments::Forgotten> Payments::forget(std::string_view after, std::uint32_t limit,
                                              Call& call) {
   const std::string from = after.empty() ? std::string() : keys::payment(after);
@@ -198,7 +217,8 @@ bool may_be_forgotten(const PaymentRecord& record, std::int64_t now_ms) noexcept
     case PaymentState::claimed:
     case PaymentState::working:
     case PaymentState::released:
-      return now_ms > std::max(record.ended_ms, record.lease_until_ms) + unpaid_kept_ms;
+      return record.watch_ms == 0 &&
+             now_ms > std::max(record.ended_ms, record.lease_until_ms) + unpaid_kept_ms;
     case PaymentState::answered:
     case PaymentState::refunded:
     case PaymentState::never_paid:

@@ -77,6 +77,9 @@ class Payments {
   };
   Result<OpenPage> open_after(const std::string& after, std::uint32_t limit, Call& call);
 
+  // Payments that are watched and due, at most so many.
+  Result<std::vector<std::string>> watched(std::uint32_t limit, Call& call);
+
   // Removes what may be forgotten of at most `limit` payments behind `after`. Entries of the ledger
   // stay.
   struct Forgotten {

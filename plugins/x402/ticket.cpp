@@ -9,6 +9,7 @@ namespace turnpike::x402 {
 namespace {
 
 constexpr std::uint32_t retry_seconds = 2;
+constexpr std::string_view too_long_reason = "response_too_large";
 
 Replay copy_of(const ReplyView& reply) {
   Replay copy;
@@ -22,6 +23,12 @@ Replay copy_of(const ReplyView& reply) {
 
 }  // namespace
 
+Refusal unavailable() {
+  return refusal("x402.unavailable",
+                 "Payments cannot be taken now. Send the same request with the same payment again.",
+                 retry_seconds);
+}
+
 Refusal settlement_unknown() {
   return refusal("x402.settlement_unknown",
                  "Whether the payment was collected is not known yet. Send the same request with "
@@ -30,9 +37,11 @@ Refusal settlement_unknown() {
 }
 
 Refusal settlement_failed(const PaymentRecord& record, std::string_view reason) {
-  Refusal answer = refusal(
-      "x402.settlement_failed",
-      "The payment could not be collected: " + std::string(reason) + ". Nothing was charged.", 0);
+  std::string message = "The facilitator refused to collect the payment: " + std::string(reason);
+  message += record.watch_ms != 0 ? ". The chain shows it unused; should it be collected all the "
+                                    "same, a refund is owed."
+                                  : ". By its word nothing was charged.";
+  Refusal answer = refusal("x402.settlement_failed", std::move(message), 0);
   JsonObject response;
   response.raw("success", "false");
   response.text("errorReason", reason);
@@ -55,18 +64,25 @@ Refusal work_failed(const KnownPayment& payment, std::string_view what) {
 }
 
 Refusal refund_owed(const KnownPayment& payment) {
-  Refusal answer =
-      refusal("x402.refund_owed",
-              "The payment was collected, but the call failed. A refund of " +
-                  payment.record.amount + " units to " + payment.record.payer + " is recorded.",
-              0);
+  const bool is_too_long = payment.record.reason == too_long_reason;
+  Refusal answer = refusal(
+      "x402.refund_owed",
+      "The payment was collected, but " +
+          std::string(is_too_long ? "the reply is longer than this call may bring, and would be "
+                                    "again"
+                                  : "the call failed") +
+          ". A refund of " + payment.record.amount + " units to " + payment.record.payer +
+          " is recorded.",
+      0);
   answer.headers.push_back({"PAYMENT-RESPONSE", payment.response});
   return answer;
 }
 
 PaymentTicket::PaymentTicket(Engine& engine, KnownPayment payment, OpenSettlement open)
     : engine_(engine), payment_(std::move(payment)), open_(std::move(open)) {
-  if (is_paid()) headers.push_back({"PAYMENT-RESPONSE", payment_.response});
+  if (!is_paid()) return;
+  headers.push_back({"PAYMENT-RESPONSE", payment_.response});
+  keeps_reply = payment_.record.is_bound;
 }
 
 Finish PaymentTicket::settle(const ReplyView& reply, Call& call) {
@@ -80,8 +96,9 @@ Finish PaymentTicket::keep_reply(const Replay& reply, Call& call) {
   next.state = PaymentState::answered;
   next.ended_ms = engine_.payments.now_ms();
   next.lease_until_ms = 0;
+  const Replay* const kept = next.is_bound ? &reply : nullptr;
   const Step step =
-      engine_.payments.write(payment_, std::move(next), {.reply = &reply, .closes = true}, call);
+      engine_.payments.write(payment_, std::move(next), {.reply = kept, .closes = true}, call);
   if (step == Step::done) return Charged{};
   return Unknown{settlement_unknown()};
 }
@@ -91,8 +108,9 @@ Finish PaymentTicket::collect(const Replay& reply, Call& call) {
   next.state = PaymentState::settling;
   next.settling_ms = engine_.payments.now_ms();
   engine_.lease(next, engine_.settle_budget_ms());
+  const Replay* const kept = next.is_bound ? &reply : nullptr;
   const Step step =
-      engine_.payments.write(payment_, std::move(next), {.reply = &reply, .open = &open_}, call);
+      engine_.payments.write(payment_, std::move(next), {.reply = kept, .open = &open_}, call);
   if (step == Step::unknown) return Unknown{settlement_unknown()};
   if (step != Step::done) {
     if (!engine_.is_still_ours(step, payment_.record)) return Unknown{settlement_unknown()};
@@ -125,14 +143,17 @@ std::optional<Refusal> PaymentTicket::release(Outcome outcome, int upstream_stat
   return settlement_unknown();
 }
 
-// A success that costs nothing by the route's own word cannot get better by a repeat.
+// What a repeat would not make better is owed back at once: a success that costs nothing by the
+// route's own word, and a reply that is too long.
 std::optional<Refusal> PaymentTicket::fail_paid(Outcome outcome, int upstream_status, Call& call) {
   PaymentRecord next = payment_.record;
   next.lease_until_ms = 0;
-  const bool is_owed =
-      next.unearned == UnearnedPayment::refund || outcome == Outcome::declared_no_charge;
+  const bool is_too_long = outcome == Outcome::response_too_large;
+  const bool is_owed = next.unearned == UnearnedPayment::refund || is_too_long ||
+                       outcome == Outcome::declared_no_charge;
   Beside beside;
   if (is_owed) {
+    if (is_too_long) next.reason = too_long_reason;
     next.state = PaymentState::owed;
     next.ended_ms = engine_.payments.now_ms();
     beside.closes = true;

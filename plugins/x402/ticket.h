@@ -1,6 +1,6 @@
-// PaymentTicket: a payment that is claimed, and in the flow `upfront` collected, while its work is
-// done. Its one end writes what became of it before anybody is told. And the answers of this lane
-// that more than one place gives.
+// PaymentTicket: a payment that is claimed, and if it is paid before the work collected, while that
+// is done. Its one end writes what became of it before anybody is told. And the answers of this
+// lane that more than one place gives.
 //
 // Owned by the host; used by one thread or fiber at a time.
 #pragma once
@@ -18,9 +18,11 @@ namespace turnpike::x402 {
 
 Refusal refusal(std::string_view code, std::string message, std::uint32_t retry_after_seconds);
 
+// Says nothing of the payment: an earlier call may have collected it.
+Refusal unavailable();
 // Money may have moved. Never a challenge: its reader would pay again (x402.md 10.5).
 Refusal settlement_unknown();
-// Certainly not collected.
+// A facilitator would not, and the chain, where one is configured, shows it unused.
 Refusal settlement_failed(const PaymentRecord& record, std::string_view reason);
 // Collected upfront, and the work was not done.
 Refusal work_failed(const KnownPayment& payment, std::string_view what);
@@ -35,7 +37,7 @@ class PaymentTicket final : public Ticket {
 
  private:
   [[nodiscard]] bool is_paid() const noexcept {
-    return payment_.record.flow == PaymentFlow::upfront;
+    return payment_.record.state == PaymentState::settled;
   }
   Finish keep_reply(const Replay& reply, Call& call);
   Finish collect(const Replay& reply, Call& call);

@@ -98,6 +98,7 @@ class Chains::Inquiry {
 
   ChainAnswer settlement(const Authorization& authorization);
   ChainAnswer receipt(const Authorization& authorization, const Word& transaction);
+  std::optional<bool> is_used_now(const Authorization& authorization);
 
  private:
   struct Reply {
@@ -311,6 +312,13 @@ ChainAnswer Chains::Inquiry::receipt(const Authorization& authorization, const W
   return tip ? judge_receipt(authorization, transaction, *tip) : ChainAnswer();
 }
 
+std::optional<bool> Chains::Inquiry::is_used_now(const Authorization& authorization) {
+  if (!is_the_right_chain()) return std::nullopt;
+  const auto newest = block("latest");
+  if (!newest || newest->time_s + behind_s < host_.clock().now_ms() / 1000) return std::nullopt;
+  return is_used(authorization, newest->number);
+}
+
 Chains::Chains(std::vector<ChainSettings> settings, Host& host) : host_(host) {
   for (ChainSettings& own : settings) chains_.push_back(std::make_unique<Chain>(std::move(own)));
 }
@@ -352,6 +360,16 @@ ChainAnswer Chains::receipt_of(const Authorization& authorization, std::string_v
     return Inquiry(host_, *chain, call).receipt(authorization, hash);
   } catch (...) {  // memory exhaustion
     return {};
+  }
+}
+
+std::optional<bool> Chains::is_used_now(const Authorization& authorization, Call& call) noexcept {
+  try {
+    Chain* const chain = find(authorization.network);
+    return chain == nullptr ? std::nullopt
+                            : Inquiry(host_, *chain, call).is_used_now(authorization);
+  } catch (...) {  // memory exhaustion
+    return std::nullopt;
   }
 }
 

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +78,8 @@ struct ChainAnswer {
 class Chains {
  public:
   static constexpr std::int64_t claim_slack_s = 300;
+  // A newest block that is older is of a node that is behind.
+  static constexpr std::int64_t behind_s = 30;
 
   Chains(std::vector<ChainSettings> settings, Host& host);
   ~Chains();
@@ -88,6 +91,11 @@ class Chains {
 
   // Whether the authorization was used in a final block, and by what.
   ChainAnswer find_settlement(const Authorization& authorization, Call& call) noexcept;
+
+  // Whether the newest block shows the authorization used or cancelled. That it is not proves
+  // little: what was sent may be mined yet. Nothing: the chain could not be asked, or its node is
+  // behind.
+  std::optional<bool> is_used_now(const Authorization& authorization, Call& call) noexcept;
 
   // Whether `transaction`, a hash that a facilitator named, pays as authorized. Of a hash that does
   // not, used_otherwise says only that it was not this transaction.

@@ -42,14 +42,10 @@ bool read_required(JsonValue member, std::string& into) {
   return !member.is_missing() && read_optional(member, into);
 }
 
-bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> endings) {
+bool ends_with_any(std::string_view text,
+                   std::initializer_list<std::string_view> endings) noexcept {
   return std::any_of(endings.begin(), endings.end(),
                      [text](std::string_view ending) { return text.ends_with(ending); });
-}
-
-bool says_used(std::string_view reason) {
-  return reason == "duplicate_settlement" ||
-         ends_with_any(reason, {"nonce_already_used", "permit2_invalid_nonce"});
 }
 
 // Codes under which money may have moved, or may yet, although no transaction is named: the SDK's
@@ -91,6 +87,11 @@ bool read_kind(JsonValue entry, SupportedKind& kind) {
 }
 
 }  // namespace
+
+bool says_used(std::string_view reason) noexcept {
+  return reason == "duplicate_settlement" ||
+         ends_with_any(reason, {"nonce_already_used", "permit2_invalid_nonce"});
+}
 
 std::optional<Verification> read_verification(JsonValue body, std::string_view network) {
   const JsonValue is_valid = body["isValid"];

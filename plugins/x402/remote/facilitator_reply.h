@@ -63,6 +63,9 @@ Settlement read_settlement(JsonValue body, std::string_view network, bool& is_ty
 // Kinds of other versions and mistyped ones are left out; nothing: not a SupportedResponse.
 std::optional<Supported> read_supported(JsonValue body);
 
+// Whether a code says that the authorization was used before, by whomever.
+bool says_used(std::string_view reason) noexcept;
+
 // ^[a-z0-9_]{1,64}$
 bool is_reason_code(std::string_view text) noexcept;
 

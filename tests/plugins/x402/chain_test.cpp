@@ -451,5 +451,33 @@ TEST(JsonRpc, QuantitiesHaveOneForm) {
   }
 }
 
+// Finding 43: a look before a caller is told that nothing was charged.
+TEST_F(ChainsTest, ShowsWhetherAnAuthorizationIsUsedInTheNewestBlock) {
+  const auto advance = [this](std::int64_t behind_s) {
+    const std::int64_t now_s = node_.time_of(node_.head) + behind_s;
+    host_.scripted_clock.advance_ms(now_s * 1000 - host_.scripted_clock.now_ms());
+  };
+  use({{"confirmations", scalar("12")}});
+  advance(0);
+  EXPECT_EQ(chains_->is_used_now(authorization_, call_), false);
+  mine_payment(0);
+  EXPECT_EQ(chains_->is_used_now(authorization_, call_), true) << "final or not";
+  node_.transactions.clear();
+  mine({FakeNode::cancelled(authorization_)}, 0);
+  EXPECT_EQ(chains_->is_used_now(authorization_, call_), true);
+  advance(Chains::behind_s);
+  EXPECT_EQ(chains_->is_used_now(authorization_, call_), true);
+  advance(Chains::behind_s + 1);
+  EXPECT_EQ(chains_->is_used_now(authorization_, call_), std::nullopt) << "its node is behind";
+  advance(0);
+  for (const char* method : {"eth_getBlockByNumber", "eth_call"}) {
+    node_.spoils[method] = [](const json&) { return ScriptedHost::Answer{503, {}, ""}; };
+    EXPECT_EQ(chains_->is_used_now(authorization_, call_), std::nullopt) << method;
+    node_.spoils.clear();
+  }
+  authorization_.network = "eip155:1";
+  EXPECT_EQ(chains_->is_used_now(authorization_, call_), std::nullopt) << "no such chain";
+}
+
 }  // namespace
 }  // namespace turnpike::x402

@@ -5,8 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <utility>
 
+#include "fake_node.h"
 #include "plugins/http/scripted_host.h"
 #include "plugins/x402/payer.h"
 #include "support/temporary.h"
@@ -82,6 +86,8 @@ PaymentRecord full_record() {
   record.reason = "code";
   record.identifiers = "i/1 i/2";
   record.has_reply = true;
+  record.is_bound = false;
+  record.watch_ms = 10;
   return record;
 }
 
@@ -258,13 +264,20 @@ class LaneTest : public ::testing::Test {
     const auto keys = KeyRing::open(folder_.path() + "/x402/keys", random_, host_.scripted_clock);
     if (!keys.ok()) throw std::runtime_error(keys.error());
     host_.answers = [this](const ScriptedHost::Seen& seen) {
-      json reply = {{"isValid", true}, {"payer", payer_address}};
-      if (seen.url.ends_with("/verify")) host_.scripted_clock.advance_ms(verify_takes_ms_);
+      if (seen.url.starts_with("https://node.example")) return ask_node(seen);
+      if (seen.url.ends_with("/verify")) {
+        host_.scripted_clock.advance_ms(verify_takes_ms_);
+        if (auto meanwhile = std::exchange(while_verifying_, nullptr)) meanwhile();
+      }
+      json reply = {{"isValid", verify_says_.empty()},
+                    {"invalidReason", verify_says_},
+                    {"payer", payer_address}};
       if (seen.url.ends_with("/supported")) reply = supported_;
       if (seen.url.ends_with("/settle")) {
         ++settlements_;
         host_.scripted_clock.advance_ms(settle_takes_ms_);
         if (is_lost_) return ScriptedHost::Answer{502, {}, "<html>"};
+        if (disowns_) mine(json::parse(seen.body)["paymentPayload"]);
         reply = {{"success", settles_},
                  {"transaction", settles_ ? "0x" + std::string(64, '1') : ""},
                  {"network", base},
@@ -287,11 +300,57 @@ class LaneTest : public ::testing::Test {
     facilitators.kind = Settings::Kind::list;
     facilitators.items = {map({{"url", scalar("https://one.example")}})};
     settings_ = map({{"facilitators", facilitators}});
+    if (has_chain_) {
+      const Settings node = map({{"rpc_url", scalar("https://node.example")}});
+      settings_.fields.push_back({"chains", map({{std::string(base), node}})});
+    }
     auto bound = lane_.bind(
         {{&operation_, 1}, settings_, "generation", "https://api.example.org", folder_.path()},
         host_);
     ASSERT_TRUE(bound.ok()) << bound.error().message;
     bound_ = *std::move(bound);
+  }
+  ScriptedHost::Answer ask_node(const ScriptedHost::Seen& seen) {
+    if (is_node_away_) return {503, {}, ""};
+    node_.chain_id = 8453;
+    node_.genesis_s = 1'799'000'000;
+    node_.head = static_cast<std::uint64_t>(
+        (host_.scripted_clock.now_ms() / 1000 - node_.genesis_s) / node_.block_s);
+    return node_.answer(seen);
+  }
+  // The payment moves on the chain.
+  void mine(const json& payload) {
+    const auto read = decode_payment(header_of(payload));
+    const auto& transfer = std::get<Eip3009Payment>(read->payment);
+    Authorization by;
+    by.token = *parse_address(read->accepted.asset);
+    by.from = transfer.from;
+    by.to = transfer.to;
+    by.value = transfer.value;
+    by.nonce = transfer.nonce;
+    node_.mine({filled<Word>(++transactions_),
+                static_cast<std::uint64_t>((host_.scripted_clock.now_ms() / 1000 - 1'799'000'000) /
+                                           node_.block_s),
+                true,
+                {FakeNode::used(by), FakeNode::transfer(by)}});
+  }
+  static json payload_of(const std::string& header) {
+    return json::parse(*base64_decode(header, header.size()));
+  }
+  static std::string without_echo(const std::string& header) {
+    json payload = payload_of(header);
+    payload.erase("extensions");
+    return header_of(payload);
+  }
+  bool run() {
+    ScriptedCall call(host_.scripted_clock, 60'000);
+    return bound_->run(call).ok();
+  }
+  int stored(std::string_view prefix) {
+    const auto records = host_.memory_store.records();
+    return static_cast<int>(std::count_if(records.begin(), records.end(), [&](const auto& each) {
+      return each.first.starts_with(prefix);
+    }));
   }
   Admission ask(std::string_view payment = {}, std::string_view idempotency_key = {},
                 std::string_view path = "/v1/facts/1") {
@@ -316,25 +375,26 @@ class LaneTest : public ::testing::Test {
     return json::parse(*base64_decode(header, header.size()));
   }
   // Signed for a new challenge; `nonce` tells payments apart.
-  std::string payment(char nonce, const std::string& payment_id = {}) {
-    const json offered = challenge();
+  std::string payment(char nonce, const std::string& payment_id = {},
+                      std::string_view path = "/v1/facts/1") {
+    const json offered = challenge(path);
     json payload = sample_payload();
     payload["accepted"] = offered["accepts"][0];
     payload["extensions"] = offered["extensions"];
     if (!payment_id.empty()) {
       payload["extensions"]["payment-identifier"]["info"]["id"] = payment_id;
     }
-    payload["payload"]["authorization"]["from"] = payer_address;
+    payload["payload"]["authorization"]["from"] = from_;
     payload["payload"]["authorization"]["validBefore"] =
         std::to_string(host_.scripted_clock.now_ms() / 1000 + valid_s_);
     payload["payload"]["authorization"]["nonce"] = "0x" + std::string(64, nonce);
-    return header_of(Payer().sign(payload));
+    return header_of(Payer(from_ == payer_address ? 1 : 2).sign(payload));
   }
   // What the caller gets: "200 <body>", "again <body>" or a code.
   std::string pay(const std::string& header, std::string_view idempotency_key = {},
-                  bool works = true) {
-    const Admission admission = ask(header, idempotency_key);
-    if (const auto* refusal = std::get_if<Refusal>(&admission)) return refusal->code;
+                  bool works = true, std::string_view path = "/v1/facts/1") {
+    const Admission admission = ask(header, idempotency_key, path);
+    if (const auto* refusal = std::get_if<Refusal>(&admission)) return said(*refusal);
     if (const auto* replay = std::get_if<Replay>(&admission)) return "again " + replay->body;
     Ticket& ticket = *std::get<std::unique_ptr<Ticket>>(admission);
     ScriptedCall call(host_.scripted_clock, 400'000);
@@ -346,7 +406,23 @@ class LaneTest : public ::testing::Test {
     const Finish finish = ticket.settle({200, {}, body, body.size(), 0}, call);
     if (std::holds_alternative<Charged>(finish)) return "200 " + body;
     const auto* refused = std::get_if<NotCharged>(&finish);
-    return refused != nullptr ? refused->refusal.code : std::get<Unknown>(finish).refusal.code;
+    return said(refused != nullptr ? refused->refusal : std::get<Unknown>(finish).refusal);
+  }
+  // It is admitted, and its work ends so. The lane's word, or nothing.
+  std::string fail(const std::string& header, Outcome outcome) {
+    const Admission admission = ask(header);
+    if (const auto* refusal = std::get_if<Refusal>(&admission)) return said(*refusal);
+    ScriptedCall call(host_.scripted_clock, 400'000);
+    const auto refusal = std::get<std::unique_ptr<Ticket>>(admission)->release(outcome, 200, call);
+    return refusal ? said(*refusal) : "";
+  }
+  std::string said(const Refusal& refusal) {
+    said_ = refusal;
+    return refusal.code;
+  }
+  [[nodiscard]] bool has_header(std::string_view name) const {
+    return std::any_of(said_.headers.begin(), said_.headers.end(),
+                       [&](const OwnedHeader& header) { return header.name == name; });
   }
 
   json supported_ = {{"kinds",
@@ -368,7 +444,16 @@ class LaneTest : public ::testing::Test {
   std::int64_t verify_takes_ms_ = 0;
   std::int64_t settle_takes_ms_ = 0;
   bool settles_ = true;
-  bool is_lost_ = false;  // what the facilitator answers to a settlement
+  bool is_lost_ = false;     // what the facilitator answers to a settlement
+  bool disowns_ = false;     // settles, whatever it then says
+  std::string verify_says_;  // why not; empty: it is valid
+  std::function<void()> while_verifying_;
+  bool has_chain_ = false;
+  bool is_node_away_ = false;
+  FakeNode node_;
+  std::uint8_t transactions_ = 0x70;
+  std::string from_ = payer_address;
+  Refusal said_;
   int settlements_ = 0;
   int replies_ = 0;
 };
@@ -599,6 +684,323 @@ TEST_F(LaneTest, APaymentUpfrontIsNotCollectedWhileNobodyWaitsForTheWork) {
     EXPECT_EQ(pay(sent).substr(0, 9), "200 reply");
     EXPECT_EQ(settlements_, 1);
   }
+}
+
+// ---- a facilitator's word against the chain's (finding 43)
+// ---------------------------------------
+
+class DisownedTest : public LaneTest {
+ protected:
+  DisownedTest() {
+    has_chain_ = true;
+    settles_ = false;
+  }
+  std::vector<std::string> entries() {
+    std::vector<std::string> all;
+    for (const auto& [key, record] : host_.memory_store.records()) {
+      if (key.starts_with("e/")) all.push_back(json::parse(record.value)["entry"]);
+    }
+    return all;
+  }
+  void let_the_watch_end() {
+    host_.scripted_clock.advance_ms((valid_s_ + 60 + 31) * 1'000);
+    ASSERT_TRUE(run());
+    ASSERT_TRUE(run());
+    EXPECT_EQ(stored("o/") + stored("v/"), 0) << "nothing is watched any more";
+    EXPECT_EQ(host_.gauges["settlements_open"], 0);
+  }
+};
+
+TEST_F(DisownedTest, WhatTheChainShowsPaidIsNotCalledUnpaid) {
+  for (const PaymentFlow flow : {PaymentFlow::authorization, PaymentFlow::upfront}) {
+    operation_.per_call.flow = flow;
+    bind(json::array({base_term()}));
+    const std::string sent = payment(flow == PaymentFlow::upfront ? '2' : '1');
+    disowns_ = true;
+    EXPECT_EQ(pay(sent), "x402.settlement_unknown");
+    EXPECT_FALSE(has_header("PAYMENT-REQUIRED"));
+    host_.scripted_clock.advance_ms(2'000);
+    EXPECT_EQ(pay(sent), flow == PaymentFlow::upfront ? "200 reply 2" : "again reply 1");
+    EXPECT_EQ(entries().back(), "settled");
+  }
+  EXPECT_EQ(settlements_, 2);
+}
+
+TEST_F(DisownedTest, WhatTheChainShowsUnusedMayBePaidWithAgain) {
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  EXPECT_EQ(pay(sent), "x402.settlement_failed");
+  EXPECT_THAT(said_.message, HasSubstr("The chain shows it unused"));
+  EXPECT_EQ(stored("r/") + stored("o/"), 0);
+  EXPECT_EQ(stored("v/"), 1);
+  ASSERT_TRUE(run());
+  EXPECT_EQ(host_.gauges["settlements_open"], 0) << "it is only watched";
+  settles_ = true;
+  EXPECT_EQ(pay(sent), "200 reply 2");
+  EXPECT_EQ(stored("o/") + stored("v/"), 0);
+}
+
+TEST_F(DisownedTest, AChainThatDoesNotAnswerProvesNothing) {
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  is_node_away_ = true;
+  EXPECT_EQ(pay(sent), "x402.settlement_unknown");
+  is_node_away_ = false;
+  settles_ = true;
+  host_.scripted_clock.advance_ms(2'000);
+  EXPECT_EQ(pay(sent), "again reply 1");
+}
+
+TEST_F(DisownedTest, WhatIsPaidLaterIsFoundWhenItsPayerComesAgain) {
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  EXPECT_EQ(pay(sent), "x402.settlement_failed");
+  mine(payload_of(sent));
+  EXPECT_EQ(pay(sent), "200 reply 2");
+  EXPECT_EQ(settlements_, 1);
+  EXPECT_EQ(pay(sent), "again reply 2");
+  let_the_watch_end();
+  EXPECT_EQ(entries(), std::vector<std::string>{"settled"});
+}
+
+TEST_F(DisownedTest, WhatIsPaidLaterAndNotAskedForAgainIsOwedBack) {
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  EXPECT_EQ(pay(sent), "x402.settlement_failed");
+  mine(payload_of(sent));
+  let_the_watch_end();
+  EXPECT_THAT(entries(), ::testing::UnorderedElementsAre("settled", "refund_owed"));
+  EXPECT_EQ(pay(sent), "x402.refund_owed");
+}
+
+TEST_F(DisownedTest, WhatExpiresUnusedWasNeverPaid) {
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  EXPECT_EQ(pay(sent), "x402.settlement_failed");
+  host_.scripted_clock.advance_ms(valid_s_ * 1'000);
+  ASSERT_TRUE(run());
+  EXPECT_EQ(stored("v/"), 1) << "it may have been mined in the last moment";
+  let_the_watch_end();
+  EXPECT_TRUE(entries().empty());
+  EXPECT_EQ(pay(sent), "x402.payment_refused");
+}
+
+// It had been released, so its payer sent it again; what had used it since was the settlement.
+TEST_F(LaneTest, AVerifierThatFindsItUsedDoesNotMakeItUnpaid) {
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  settles_ = false;
+  EXPECT_EQ(pay(sent), "x402.settlement_failed");
+  EXPECT_THAT(said_.message, HasSubstr("By its word"));
+  verify_says_ = "invalid_exact_evm_nonce_already_used";
+  EXPECT_EQ(pay(sent), "x402.settlement_unknown");
+  EXPECT_FALSE(has_header("PAYMENT-REQUIRED"));
+  // Of one that no facilitator was asked to settle it proves that it is of no use.
+  EXPECT_EQ(pay(payment('2')), "x402.payment_refused");
+}
+
+// ---- payments without an echo (finding 42)
+// -------------------------------------------------------
+
+TEST_F(LaneTest, APaymentThatEchoesNothingBuysOneCall) {
+  for (const PaymentFlow flow : {PaymentFlow::authorization, PaymentFlow::upfront}) {
+    operation_.per_call.flow = flow;
+    bind(json::array({base_term()}));
+    settlements_ = replies_ = 0;
+    const std::string sent =
+        without_echo(payment(flow == PaymentFlow::upfront ? '2' : '1', {}, "/v1/facts/2"));
+    EXPECT_EQ(pay(sent), "200 reply 1");
+    EXPECT_EQ(stored("r/"), 0);
+    EXPECT_EQ(pay(sent), "idempotency.reply_not_stored");
+    EXPECT_THAT(said_.message, HasSubstr("0x" + std::string(64, '1')));
+    EXPECT_TRUE(has_header("PAYMENT-RESPONSE"));
+    EXPECT_FALSE(has_header("PAYMENT-REQUIRED"));
+    EXPECT_EQ(pay(sent, {}, true, "/v1/facts/2"), "idempotency.conflict");
+    EXPECT_EQ(settlements_, 1);
+    EXPECT_EQ(replies_, 1);
+  }
+}
+
+TEST_F(LaneTest, APaymentThatEchoesNothingIsOfTermsThatAreOffered) {
+  bind(json::array({base_term()}));
+  const auto changed = [this](const char* member, const char* value) {
+    json payload = payload_of(without_echo(payment('1')));
+    payload["accepted"][json::json_pointer(member)] = value;
+    return header_of(payload);
+  };
+  for (const auto& [member, value] : {std::pair{"/amount", "1"},
+                                      {"/payTo", payer_address},
+                                      {"/maxTimeoutSeconds", ""},
+                                      {"/extra/paymentFlow", "upfront"},
+                                      {"/extra/assetTransferMethod", "permit2"},
+                                      {"/more", "1"}}) {
+    json payload = payload_of(changed(member, value));
+    if (*value == '\0') payload["accepted"]["maxTimeoutSeconds"] = 299;
+    EXPECT_EQ(pay(header_of(payload)), "x402.payment_refused") << member;
+    EXPECT_THAT(said_.body, HasSubstr("no_matching_payment_requirements")) << member;
+  }
+  EXPECT_EQ(settlements_, 0);
+}
+
+TEST_F(LaneTest, ARouteMayWantTheEcho) {
+  operation_.per_call.binding = PaymentBinding::required;
+  bind(json::array({base_term()}));
+  EXPECT_EQ(pay(without_echo(payment('1'))), "x402.payment_refused");
+  EXPECT_THAT(said_.body, HasSubstr("turnpike_binding_missing"));
+  EXPECT_EQ(pay(payment('1')), "200 reply 1");
+}
+
+TEST_F(LaneTest, AnEchoThatIsWrongIsRefusedWhereNoneIsWanted) {
+  bind(json::array({base_term()}));
+  EXPECT_EQ(pay(payment('1', {}, "/v1/facts/2")), "x402.payment_refused");
+  EXPECT_THAT(said_.body, HasSubstr("turnpike_binding_mismatch"));
+}
+
+TEST_F(LaneTest, APaymentThatEchoesNothingAndBoughtNothingBuysAnotherCall) {
+  bind(json::array({base_term()}));
+  const std::string sent = without_echo(payment('1'));
+  EXPECT_EQ(pay(sent, {}, false), "failed");
+  EXPECT_EQ(pay(sent, {}, true, "/v1/facts/2"), "200 reply 1");
+}
+
+// Whoever reads it on the chain could have the work.
+TEST_F(LaneTest, WorkThatFailsForAPaymentThatEchoesNothingIsOwedBackAtOnce) {
+  operation_.per_call.flow = PaymentFlow::upfront;
+  bind(json::array({base_term()}));
+  const std::string sent = without_echo(payment('1'));
+  EXPECT_EQ(fail(sent, Outcome::upstream_failure), "x402.refund_owed");
+  EXPECT_EQ(pay(sent), "x402.refund_owed");
+}
+
+TEST_F(LaneTest, ASettlementThatNobodySawOfAPaymentThatEchoesNothingIsOwedBack) {
+  for (const PaymentFlow flow : {PaymentFlow::authorization, PaymentFlow::upfront}) {
+    operation_.per_call.flow = flow;
+    has_chain_ = true;
+    bind(json::array({base_term()}));
+    const std::string sent = without_echo(payment(flow == PaymentFlow::upfront ? '2' : '1'));
+    settlements_ = 0;
+    is_lost_ = true;
+    EXPECT_EQ(pay(sent), "x402.settlement_unknown");
+    is_lost_ = false;
+    host_.scripted_clock.advance_ms(2'000);
+    EXPECT_EQ(pay(sent), "x402.settlement_unknown") << "it is not collected to be owed back";
+    EXPECT_EQ(settlements_, 1);
+    mine(payload_of(sent));
+    host_.scripted_clock.advance_ms(2'000);
+    EXPECT_EQ(pay(sent), "x402.refund_owed");
+    EXPECT_EQ(settlements_, 1);
+  }
+}
+
+// ---- replies that are too long (finding 45)
+// ------------------------------------------------------
+
+TEST_F(LaneTest, AReplyThatIsTooLongIsOwedBackAtOnceAndSaysWhy) {
+  operation_.per_call.flow = PaymentFlow::upfront;
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  EXPECT_EQ(fail(sent, Outcome::response_too_large), "x402.refund_owed");
+  EXPECT_THAT(said_.message, HasSubstr("longer than this call may bring"));
+  EXPECT_EQ(pay(sent), "x402.refund_owed");
+  EXPECT_THAT(said_.message, HasSubstr("longer than this call may bring"));
+}
+
+TEST_F(LaneTest, WhatIsPaidBeforeTheWorkKeepsItsReplyAndNothingElseDoes) {
+  for (const PaymentFlow flow : {PaymentFlow::authorization, PaymentFlow::upfront}) {
+    operation_.per_call.flow = flow;
+    bind(json::array({base_term()}));
+    const bool is_upfront = flow == PaymentFlow::upfront;
+    for (const bool has_echo : {true, false}) {
+      const char nonce = static_cast<char>('1' + (is_upfront ? 2 : 0) + (has_echo ? 1 : 0));
+      const std::string sent = has_echo ? payment(nonce) : without_echo(payment(nonce));
+      const Admission admission = ask(sent);
+      EXPECT_EQ(std::get<std::unique_ptr<Ticket>>(admission)->keeps_reply, is_upfront && has_echo);
+    }
+  }
+}
+
+// ---- callers' own ids (finding 47)
+// ---------------------------------------------------------------
+
+TEST_F(LaneTest, TwoPayersMayUseOneIdentifier) {
+  bind(json::array({base_term()}));
+  const std::string id = "pay_0123456789abcdef";
+  EXPECT_EQ(pay(payment('1', id), "key"), "200 reply 1");
+  from_ = "0x2B5AD5c4795c026514f8317c7a215E218DcCD6cF";
+  EXPECT_EQ(pay(payment('2', id), "key"), "200 reply 2");
+}
+
+TEST_F(LaneTest, APayerIsTheSameHoweverHisAddressIsSpelled) {
+  bind(json::array({base_term()}));
+  EXPECT_EQ(pay(payment('1'), "key"), "200 reply 1");
+  json payload = payload_of(payment('2'));
+  std::string& from = payload["payload"]["authorization"]["from"].get_ref<std::string&>();
+  std::transform(from.begin(), from.end(), from.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  EXPECT_EQ(pay(header_of(payload), "key"), "again reply 1");
+}
+
+TEST_F(LaneTest, ASignatureThatIsNotProvenHoldsNoId) {
+  bind(json::array({base_term()}));
+  const std::string id = "pay_0123456789abcdef";
+  json forged = payload_of(payment('1', id));
+  forged["payload"]["signature"] = "0x" + std::string(200, '7');
+  const std::string own = payment('2', id);
+  while_verifying_ = [&] {
+    EXPECT_EQ(pay(own, "key"), "200 reply 1");
+    verify_says_ = "invalid_exact_evm_signature";
+  };
+  EXPECT_EQ(pay(header_of(forged), "key"), "x402.payment_refused");
+  EXPECT_EQ(stored("i/"), 2);
+}
+
+// A contract wallet's are known once a facilitator has verified it.
+TEST_F(LaneTest, AnIdIsHeldOnceAFacilitatorHasProvenWhoPays) {
+  bind(json::array({base_term()}));
+  const auto of_wallet = [this](char nonce) {
+    json payload = payload_of(payment(nonce));
+    payload["payload"]["signature"] = "0x" + std::string(200, '7');
+    return header_of(payload);
+  };
+  EXPECT_EQ(pay(of_wallet('1'), "key"), "200 reply 1");
+  EXPECT_EQ(stored("i/"), 1);
+  EXPECT_EQ(pay(of_wallet('2'), "key"), "again reply 1");
+  EXPECT_EQ(settlements_, 1);
+  EXPECT_EQ(pay(of_wallet('2')), "200 reply 2") << "it is still good";
+}
+
+// ---- a payment in another writing (finding 53)
+// ---------------------------------------------------
+
+TEST_F(LaneTest, APaymentIsTheSameHoweverItsJsonIsWritten) {
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  EXPECT_EQ(pay(sent), "200 reply 1");
+  const json payload = payload_of(sent);
+  nlohmann::ordered_json turned;
+  for (auto member = payload.rbegin(); member != payload.rend(); ++member) {
+    turned[member.key()] = *member;
+  }
+  EXPECT_EQ(pay(base64_encode(turned.dump(2))), "again reply 1");
+}
+
+// ---- without a store (finding 50)
+// ----------------------------------------------------------------
+
+TEST_F(LaneTest, NobodyIsAskedToPayWhileThereIsNoStore) {
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  host_.memory_store.die();
+  EXPECT_FALSE(run());
+  EXPECT_EQ(bound_->state(0).condition, Condition::blocked);
+  EXPECT_EQ(std::get<Refusal>(ask()).code, "x402.unavailable");
+  const std::size_t applies = host_.memory_store.applies();
+  EXPECT_EQ(pay(sent), "x402.unavailable");
+  EXPECT_EQ(host_.memory_store.applies(), applies) << "at once";
+  host_.memory_store.revive();
+  EXPECT_TRUE(run());
+  EXPECT_EQ(bound_->state(0).condition, Condition::ready);
+  EXPECT_EQ(pay(sent), "200 reply 1");
 }
 
 // Of whom no chain can tell, once no facilitator could settle it any more.

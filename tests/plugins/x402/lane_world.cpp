@@ -23,7 +23,7 @@ constexpr std::int64_t late_s = begin_s + 40'000;  // beyond all that is played
 constexpr std::int64_t validity_s = 300;
 constexpr std::int64_t upstream_deadline_ms = 30'000;
 constexpr std::uint32_t verify_timeout_ms = 15'000;
-constexpr std::int64_t lease_ms = 145'000;  // longer than any lease
+constexpr std::int64_t lease_ms = 160'000;  // longer than any lease
 constexpr std::int64_t hour_ms = 3'600'000;
 constexpr std::uint64_t effects_max = 5'000;  // of one history; more have no end
 
@@ -98,7 +98,7 @@ bool says_not_charged(const Refusal& refusal) {
     return refusal.message.find(words) != std::string::npos;
   };
   return !header_value(refusal.headers, "PAYMENT-REQUIRED").empty() || says("othing was charged") ||
-         says("not be collected") || says("not collected");
+         says("refused to collect") || says("not collected");
 }
 
 SignedPayment sign(Flow flow, std::size_t number, std::int64_t now_s, const json& challenge) {
@@ -123,6 +123,7 @@ SignedPayment sign(Flow flow, std::size_t number, std::int64_t now_s, const json
                       {"validAfter", "0"},
                       {"validBefore", std::to_string(payment.valid_before_s)},
                       {"nonce", payment.nonce}}}}}};
+  if (!is_bound(flow)) payload.erase("extensions");
   payload = Payer().sign(payload);
   payment.header = header_of(payload);
   payment.signature = payload["payload"]["signature"];
@@ -188,6 +189,7 @@ struct World::Actor {
   Node& node;
   bool is_own_work;       // of the lane
   std::uint64_t saw = 0;  // the effect by which it last saw something of the others
+  std::uint64_t saw_chain = 0;
   bool is_asleep = false;
   bool is_alone = false;  // everybody is asleep, it was woken
   std::unique_ptr<Coroutine> line = nullptr;
@@ -517,7 +519,7 @@ void World::serve(Actor& actor, std::size_t index, std::string_view idempotency_
   const Admission admission = actor.node.bound().admit(asked, call);
   if (actor.node.is_dead) return;
   if (const auto* ticket = std::get_if<std::unique_ptr<Ticket>>(&admission)) {
-    if (is_other) fault(index, "it was taken for another request");
+    if (is_other && is_bound(paid.flow)) fault(index, "it was taken for another request");
     return do_work(actor, index, **ticket);
   }
   const std::uint64_t saw = actor.saw;
@@ -533,9 +535,10 @@ void World::serve(Actor& actor, std::size_t index, std::string_view idempotency_
 
 void World::begin_work(Actor& actor, std::size_t index) {
   Facts& facts = facts_[index];
-  if (payment(index).flow >= upfront_retry) {
+  const Flow flow = payment(index).flow;
+  if (flow >= upfront_retry) {
     const bool is_begun = std::exchange(facts.is_begun, true);
-    if (is_begun && payment(index).flow == upfront_refund) fault(index, "work began twice");
+    if (is_begun && flow != upfront_retry) fault(index, "work began twice");
     if (!facts.is_moved) fault(index, "work began before it was collected");
   } else if (facts.submitted_at && *facts.submitted_at <= actor.saw) {
     fault(index, "the upstream was asked again after it may have been collected");
@@ -589,6 +592,15 @@ void World::tell(const Actor& actor, std::size_t index, const Refusal& refusal, 
   told.push_back(refusal.code);
   const Facts& facts = facts_[index];
   if (is_other || !says_not_charged(refusal)) return;
+  // Who was lied to has looked at the chain himself.
+  if (facts.disowned_at) {
+    const bool is_true = *facts.disowned_at < actor.saw_chain &&
+                         !(facts.moved_at && *facts.moved_at < actor.saw_chain);
+    if (!is_true && may_move(index)) {
+      fault(index, "a caller was told \"" + refusal.code + "\" by a liar's word");
+    }
+    return;
+  }
   if (facts.submitted_at && *facts.submitted_at <= actor.saw && may_move(index)) {
     fault(index, "a caller was told \"" + refusal.code + "\" as if nothing was charged");
   }
@@ -610,6 +622,7 @@ bool World::is_reply_of(std::size_t index, const Replay& reply) {
   Facts& facts = facts_[index];
   const auto& record = facts.record;
   if (!facts.is_moved || !record || record->state != PaymentState::answered) return false;
+  if (!is_bound(payment(index).flow)) return std::exchange(facts.answer, reply.body).empty();
   const auto kept = stored(keys::reply(record->claimed_ms, payment(index).key));
   const auto known = kept ? decode_reply(kept->value) : std::nullopt;
   if (!known || known->body != reply.body || known->status != reply.status) return false;
@@ -638,7 +651,9 @@ World::Answer World::answer(Node& node, const http::ScriptedHost::Seen& seen, co
 World::Answer World::ask_chain(Node& node, const http::ScriptedHost::Seen& seen) {
   const Event event = meet(node, {Event::is_away, Event::lags});
   if (node.is_dead || event == Event::is_away) return {503, {}, ""};
-  chain_.head = head() - (event == Event::lags ? 30 : 0);
+  const bool lags = event == Event::lags;
+  if (acting_ != nullptr && !lags) acting_->saw_chain = effects_;
+  chain_.head = head() - (lags ? 30 : 0);
   return chain_.answer(seen);
 }
 
@@ -666,17 +681,23 @@ World::Answer World::verify(Node& node, std::size_t index, const Call& call) {
 
 World::Answer World::settle(Node& node, std::size_t index, const Call& call) {
   using enum Event;
-  const Event event = meet(node, {refuses, hangs, garbles, is_down, loses_answer, sends_in_vain,
-                                  delays, comes_second, claims_failure, remembers});
+  const Event event =
+      meet(node, {refuses, hangs, garbles, is_down, loses_answer, sends_in_vain, delays,
+                  comes_second, claims_failure, disowns, disowns_sent, remembers});
   const Answer unsent = {0, {}, {}, Failure{FailureKind::transport, "", {}, false}};
   const bool is_late = clock.monotonic_ns() >= call.deadline_ns();
   if (node.is_dead || is_late || event == is_down) return unsent;
   Facts& facts = facts_[index];
-  if (acting_->is_own_work && payment(index).flow >= upfront_retry) {
+  const Flow flow = payment(index).flow;
+  if (acting_->is_own_work && (flow >= upfront_retry || !is_bound(flow))) {
     fault(index, "it is collected although nobody waits for the work");
   }
   // What follows may collect it, as far as anybody but the chain can tell.
-  if (event != refuses && !facts.submitted_at) facts.submitted_at = effects_;
+  const bool is_lie = event == disowns || event == disowns_sent;
+  const bool can_lie =
+      !facts.is_moved && !facts.is_cancelled && now_s() < payment(index).valid_before_s;
+  if (is_lie && can_lie && !facts.submitted_at) facts.disowned_at = effects_;
+  if (event != refuses && !is_lie && !facts.submitted_at) facts.submitted_at = effects_;
   return event == hangs ? hang(call) : pay(index, event);
 }
 
@@ -701,7 +722,9 @@ World::Answer World::pay(std::size_t index, Event how) {
   facts.is_waiting = true;
   if (how == sends_in_vain) return lost;
   if (how == delays) return says("settlement_pending", hex_of(*facts.transaction));
+  if (how == disowns_sent) return says("insufficient_funds");
   mine();
+  if (how == disowns) return says("insufficient_funds");
   if (how == loses_answer) return lost;
   if (how == garbles) return {502, {}, "<html>"};
   if (how == comes_second) return says("invalid_exact_evm_nonce_already_used");
@@ -726,6 +749,7 @@ void World::mine() {
     if (!facts.is_waiting) continue;
     const Authorization& by = payment(index).on_chain;
     facts.is_moved = may_move(index);
+    if (facts.is_moved) facts.moved_at = effects_;
     facts.is_waiting = false;
     chain_.mine(
         {*facts.transaction, head(), facts.is_moved, {FakeNode::used(by), FakeNode::transfer(by)}});
@@ -799,11 +823,14 @@ void World::look(std::size_t index) {
       if (facts.settled_entries != 1) fault(index, "the ledger lacks it");
       break;
     case PaymentState::released:
+      if (facts.disowned_at && facts.record->watch_ms != 0) break;
+      [[fallthrough]];
     case PaymentState::never_paid:
       if (may_move(index)) fault(index, "it is called unpaid");
       break;
     case PaymentState::claimed:
     case PaymentState::working:
+      if (facts.disowned_at && facts.record->watch_ms != 0) break;
       if (facts.is_moved) fault(index, "it was collected before that was on record");
       break;
     case PaymentState::settling:
@@ -828,6 +855,7 @@ void World::come_to_rest() {
 
 void World::look_at_end() {
   for (const auto& [key, record] : store_.records()) {
+    if (key.starts_with(keys::watched)) faults.push_back("a watch is left: " + key);
     if (key.starts_with(keys::open)) faults.push_back("an open settlement is left: " + key);
     for (std::size_t index = 0; index < payments_max; ++index) {
       if (!facts_[index].is_sent) continue;
@@ -847,9 +875,10 @@ void World::look_at_end(std::size_t index) {
     return;
   }
   const PaymentState state = facts.record->state;
-  const bool is_upfront = payment(index).flow >= upfront_retry;
+  const Flow flow = payment(index).flow;
+  const bool may_be_owed = flow >= upfront_retry || !is_bound(flow) || facts.disowned_at;
   const bool is_done =
-      state == PaymentState::answered || (is_upfront && state == PaymentState::owed);
+      state == PaymentState::answered || (may_be_owed && state == PaymentState::owed);
   if (facts.is_moved && !is_done) {
     fault(index, "collected, and left " + std::string(name_of(state)));
   }
@@ -860,14 +889,16 @@ void World::look_at_end(std::size_t index) {
   if (facts.owed_entries != (facts.is_owed ? 1 : 0)) fault(index, "the ledger owes otherwise");
   const bool has_reply =
       stored(keys::reply(facts.record->claimed_ms, payment(index).key)).has_value();
-  if (has_reply != (state == PaymentState::answered)) fault(index, "its reply is not what is left");
+  if (has_reply != (state == PaymentState::answered && is_bound(flow)))
+    fault(index, "its reply is not what is left");
 }
 
-// Of all payments that came with one Idempotency-Key one was charged.
+// Of all payments that came with one Idempotency-Key one was charged, but for what a facilitator
+// disowned: that is owed back.
 void World::look_at_keys() {
   std::map<std::string, int> charged;
   for (const Facts& facts : facts_) {
-    if (facts.idempotency_key.empty() || !facts.is_moved) continue;
+    if (facts.idempotency_key.empty() || !facts.is_moved || facts.disowned_at) continue;
     if (++charged[facts.idempotency_key] == 2) {
       faults.push_back("two payments were charged under one Idempotency-Key");
     }
@@ -883,11 +914,19 @@ void World::pay_late() {
   pass_ms(late_s * 1000 - clock.now_ms());
   reconcile(0);  // never long ago: it asks what is supported
   go();
-  const bool is_owed =
-      std::any_of(facts_.begin(), facts_.end(), [](const Facts& other) { return other.is_owed; });
+  std::string expected = "200";
+  bool is_disowned = false;  // then its id may have been freed before it was found to be paid
+  for (const Facts& other : facts_) {
+    if (other.is_owed) expected = "x402.refund_owed";
+    const bool is_given = !other.answer.empty() || other.settled_entries != 0;
+    if (!other.is_owed && is_given && !is_bound(payment(in_play_).flow)) {
+      expected = "idempotency.reply_not_stored";
+    }
+    is_disowned = is_disowned || other.disowned_at;
+  }
   call(0, late, facts.idempotency_key);
   go();
-  if (told.back() != (is_owed ? "x402.refund_owed" : "200")) {
+  if (told.back() != expected && !is_disowned) {
     fault(late, "under the key of an earlier one its sender was told " + told.back());
   }
   look_at_keys();

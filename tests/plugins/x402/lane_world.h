@@ -55,6 +55,8 @@ enum class Event : std::uint8_t {
   delays,           // sends, and answers `settlement_pending`
   comes_second,     // a watcher of the chain was faster with the same authorization
   claims_failure,   // of a transaction that is mined
+  disowns,          // the same, as if it had sent nothing
+  disowns_sent,     // and it is not mined yet
   remembers,        // that it is settled, or pays
   is_away,          // the chain's node, here and below
   lags,
@@ -69,8 +71,9 @@ inline constexpr std::string_view event_names[] = {
     "validity_ends",   "payer_cancels",  "chain_mines",   "conflict",      "unavailable",
     "unknown_applied", "unknown_lost",   "refuses",       "hangs",         "answers_late",
     "garbles",         "is_down",        "loses_answer",  "sends_in_vain", "delays",
-    "comes_second",    "claims_failure", "remembers",     "is_away",       "lags",
-    "fails",           "loses_caller",   "is_free",       "takes_long",    "at_other_node"};
+    "comes_second",    "claims_failure", "disowns",       "disowns_sent",  "remembers",
+    "is_away",         "lags",           "fails",         "loses_caller",  "is_free",
+    "takes_long",      "at_other_node"};
 static_assert(std::size(event_names) == static_cast<std::size_t>(Event::at_other_node) + 1);
 constexpr std::string_view name_of(Event event) noexcept {
   return event_names[static_cast<std::size_t>(event)];
@@ -80,10 +83,19 @@ constexpr std::string_view name_of(Event event) noexcept {
 using Plan = std::map<std::size_t, std::size_t>;
 
 // Operations of the lane, by index.
-enum Flow : std::uint32_t { authorization, unverified, upfront_retry, upfront_refund };
-inline constexpr Flow all_flows[] = {authorization, unverified, upfront_retry, upfront_refund};
-inline constexpr std::string_view flow_names[] = {"authorization", "unverified", "upfront_retry",
-                                                  "upfront_refund"};
+enum Flow : std::uint32_t {
+  authorization,
+  unverified,
+  unbound,  // by payments that echo nothing, here and below
+  upfront_retry,
+  upfront_refund,
+  upfront_unbound,
+};
+inline constexpr Flow all_flows[] = {authorization, unverified,     unbound,
+                                     upfront_retry, upfront_refund, upfront_unbound};
+inline constexpr std::string_view flow_names[] = {
+    "authorization", "unverified", "unbound", "upfront_retry", "upfront_refund", "upfront_unbound"};
+constexpr bool is_bound(Flow flow) noexcept { return flow != unbound && flow != upfront_unbound; }
 
 // A signed payment, as its header. The same in every world.
 struct SignedPayment {
@@ -140,10 +152,12 @@ class World {
     std::optional<Word> transaction;  // not mined while `is_waiting`
     bool is_waiting = false;
     std::optional<std::uint64_t> submitted_at;  // when money may first have begun to move
-    std::int64_t work_until_ms = 0;             // some call has the upstream work for it
-    std::string answer;                         // the body that a caller got
-    std::string idempotency_key;                // that came with it
-    std::optional<PaymentRecord> record;        // as it is stored
+    std::optional<std::uint64_t> disowned_at;   // when it began to, and was said not to
+    std::optional<std::uint64_t> moved_at;
+    std::int64_t work_until_ms = 0;       // some call has the upstream work for it
+    std::string answer;                   // the body that a caller got
+    std::string idempotency_key;          // that came with it
+    std::optional<PaymentRecord> record;  // as it is stored
     int settled_entries = 0;
     int owed_entries = 0;
     bool is_begun = false;  // the work
