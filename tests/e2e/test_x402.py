@@ -13,6 +13,7 @@ import time
 import unittest
 
 from gateway import BUILD, ONE_UPSTREAM, Gateway, Postgres, new_directory, new_registry
+from mcp_wire import ToolReply, Wire
 from upstream import Upstream
 from x402 import Chain, Facilitator, Payer, decoded, encoded
 
@@ -48,6 +49,7 @@ routes:
   - {{path: "/unverified/upstream/{{kind}}", x402: {{verify: false}}}}
   - {{path: "/upfront/upstream/{{kind}}/{{argument}}", x402: {{flow: upfront, on_failure: retry}}}}
   - {{path: "/refund/upstream/{{kind}}/{{argument}}", x402: {{flow: upfront, on_failure: refund}}}}
+  - {{path: "/bound/upstream/{{kind}}/{{argument}}", x402: {{binding: required}}}}
   - {{path: "/credits/upstream/{{kind}}", price: test.credits}}
   - {{path: "/account/upstream/{{kind}}", credential_required: true}}
 """
@@ -374,6 +376,72 @@ class Payments(Lane):
         self.assertEqual(reply["status"], 200, reply["body"])
         self.assertEqual(self.chain.balance(address), 9 * PRICE)
 
+    # Finding 42.
+    def test_a_client_that_echoes_no_extensions_buys_one_call(self):
+        reply = self.payer.fetch_without_echo(self.address(GOOD))
+        self.assertEqual((reply["status"], len(reply["body"])), (200, 100), reply["body"])
+        self.assertNotIn("extensions", decoded(reply["payment"]))
+        self.assertTrue(reply["settled"]["success"])
+        again = self.pay(reply["payment"])
+        self.assert_refused(again, 409, "idempotency.reply_not_stored")
+        transaction = reply["settled"]["transaction"]
+        self.assertIn(transaction, again.json()["error"]["message"])
+        self.assertEqual(decoded(again.headers["payment-response"])["transaction"], transaction)
+        self.assert_refused(self.pay(reply["payment"], "/upstream/bytes/200"), 409,
+                            "idempotency.conflict")
+        self.restart()
+        self.assertEqual(self.pay(reply["payment"]).status, 409)
+        self.assertEqual(len(self.upstream.requests), 1)
+        self.assert_charged(1)
+
+    def test_without_an_echo_it_pays_upfront_too_and_a_failure_is_owed_back_at_once(self):
+        for path, status, code in (("/upfront/upstream/bytes/100", 200, None),
+                                   ("/upfront/upstream/once/500", 502, "x402.refund_owed")):
+            payment = decoded(self.payment(path))
+            del payment["extensions"]
+            reply = self.pay(encoded(payment), path)
+            self.assertEqual(reply.status, status, reply.body)
+            if code:
+                self.assertEqual(reply.error_code(), code)
+        self.assertEqual(len(self.gateway.run_json("x402", "obligations")), 1)
+        self.assert_charged(2)
+
+    def execute(self, payment, path=GOOD):
+        """Over MCP, with the payment as an object."""
+        wire = Wire(self.gateway, door="/x402")
+        return ToolReply(wire.send("tools/call", {
+            "name": "service.route.execute",
+            "arguments": {"method": "GET", "path": TEST + path},
+            "_meta": {"x402/payment": decoded(payment)}}))
+
+    # Finding 53.
+    def test_a_payment_over_http_is_the_same_as_an_object_over_mcp(self):
+        for first, second in ((self.pay, self.execute), (self.execute, self.pay)):
+            payment = self.payment()
+            for call in (first, second):
+                reply = call(payment)
+                self.assertEqual(reply.status, 200)
+                if isinstance(reply, ToolReply):
+                    self.assertEqual(len(reply.said["body"]), 98, reply.said)
+        self.assertEqual(len(self.upstream.requests), 2)
+        self.assert_charged(2)
+
+    # Finding 45.
+    def test_what_mcp_cannot_carry_is_kept_for_http(self):
+        path = "/upfront/upstream/bytes/300000"
+        payment = self.payment(path)
+        for _ in range(2):
+            refused = self.execute(payment, path)
+            self.assertEqual(refused.error_code(), "gateway.upstream_response_too_large")
+            self.assertIn("It is kept", refused.said["error"]["message"])
+            self.assertIn(self.address(path), refused.said["error"]["message"])
+            self.assertTrue(refused.result["_meta"]["x402/payment-response"]["success"])
+        reply = self.pay(payment, path)
+        self.assert_paid(reply)
+        self.assertEqual(len(reply.body), 300000)
+        self.assertEqual(len(self.upstream.requests), 1)
+        self.assert_charged(1)
+
     def test_a_repeat_has_the_stored_reply(self):
         payment = self.payment()
         first = self.pay(payment)
@@ -493,8 +561,9 @@ class Refusals(Lane):
         def forged(payment):
             info = payment["extensions"]["turnpike-binding"]["info"]
             info["expires"] += 1
-        for change in (nothing, forged):
-            self.assert_challenged(self.pay(self.changed(change)))
+        bound = "/bound" + GOOD
+        self.assert_challenged(self.pay(self.changed(nothing, path=bound), bound), "missing")
+        self.assert_challenged(self.pay(self.changed(forged)), "mismatch")
 
     def test_too_little_time_left(self):
         challenge = decoded(self.challenge())
@@ -680,6 +749,10 @@ class Failures(Lane):
         self.facilitator.clear()
         self.assert_charged(1)
 
+    # Finding 43.
+    def test_the_facilitator_settles_and_says_that_it_did_not(self):
+        self.check_settled_then_paid("disown")
+
     def test_the_chain_does_not_mine(self):
         payment = self.payment()
         self.chain.hold()
@@ -751,6 +824,18 @@ class Failures(Lane):
 
 
 class Upfront(Lane):
+    # Finding 45.
+    def test_a_reply_that_is_too_long_is_owed_back_at_once(self):
+        path = "/upfront/upstream/bytes/1048577"
+        payment = self.payment(path)
+        reply = self.pay(payment, path)
+        self.assertEqual((reply.status, reply.error_code()), (502, "x402.refund_owed"))
+        self.assertIn("longer", reply.json()["error"]["message"])
+        self.assertEqual(len(self.gateway.run_json("x402", "obligations")), 1)
+        self.assert_refused(self.pay(payment, path), 502, "x402.refund_owed")
+        self.assertEqual(len(self.upstream.requests), 1)
+        self.assert_charged(1)
+
     def test_it_is_collected_before_the_work(self):
         path = "/upfront/upstream/bytes/100"
         self.facilitator.fault("settle", "refuse", times=1)
@@ -943,7 +1028,18 @@ class FailuresOnSqlite(Failures, unittest.TestCase):
 
 
 class FailuresOnPostgres(OnPostgres, Failures, unittest.TestCase):
-    pass
+    # Finding 50.
+    def test_nobody_is_asked_to_pay_while_the_database_is_away(self):
+        payment = self.payment()
+        self.postgres.stop()
+        self.addCleanup(lambda: self.postgres.process.returncode is None or self.postgres.start())
+        self.until(lambda: self.gateway.get(TEST + GOOD).status == 503, "it still asks for money")
+        for reply in (self.gateway.get(TEST + GOOD), self.pay(payment)):
+            self.assert_refused(reply, 503, "x402.unavailable")
+        self.postgres.start()
+        self.until(lambda: self.gateway.get(TEST + GOOD).status == 402, "it offers again")
+        self.assert_paid(self.pay(payment))
+        self.assert_charged(1)
 
 
 class UpfrontOnSqlite(Upfront, unittest.TestCase):

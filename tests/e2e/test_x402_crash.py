@@ -70,7 +70,8 @@ more than once, the number says which time it was.
 In every row the price has moved once, and for it the caller has the reply, or a refund that is owed
 and listed. A caller who saw a reply has paid for it, and is given the same again. In the flow
 `authorization` nothing is paid before the work is done and its reply is stored, so the upstream is
-never asked again for what was paid.
+never asked again for what was paid. All of this is of payments that repeat the extensions of their
+challenge; `README.md` says under Limits what others have.
 """
 
 

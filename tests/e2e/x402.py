@@ -145,6 +145,10 @@ class Payer(Part):
         """Pays if it is asked to."""
         return self.command("fetch", url=url, **request)
 
+    def fetch_without_echo(self, url, **request):
+        """Pays by a client that sends none of the challenge's extensions back."""
+        return self.command("fetch_without_echo", url=url, **request)
+
     def get(self, url, **request):
         """Does not pay."""
         return self.command("get", url=url, **request)

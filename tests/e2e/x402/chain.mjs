@@ -1,5 +1,5 @@
-// A local EVM chain behind Ethereum's JSON-RPC: every transaction is a block at once, time is real,
-// state lives in memory. At genesis it holds what x402 needs:
+// A local EVM chain behind Ethereum's JSON-RPC: every transaction is a block at once, and there
+// are blocks without any, time is real, state lives in memory. At genesis it holds what x402 needs:
 //   - the token (contracts/Token.sol) at Base Sepolia's USDC address, which the official client
 //     knows and pays without being told;
 //   - Multicall3's tryAggregate at its usual address.
@@ -33,6 +33,7 @@ const FACILITATOR = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const SUPPLY = 10n ** 18n;
 const GAS_LIMIT = 30_000_000n;
 const BASE_FEE = 1_000_000_000n;
+const IDLE_SECONDS = 10;
 
 class RpcError extends Error {
   constructor(code, message, data) {
@@ -87,6 +88,13 @@ class Chain {
       { common: this.common, skipConsensusFormatValidation: true });
     this.blocks.push(block);
     return block;
+  }
+
+  /** As chains do, it makes blocks although nothing happens. */
+  newest() {
+    const age = Date.now() / 1000 - Number(this.head().header.timestamp);
+    if (age > IDLE_SECONDS) this.addBlock([], 0n);
+    return this.head();
   }
 
   /** Runs a constructor in place, so that a contract has the address it is known by. */
@@ -243,7 +251,8 @@ const ethereum = {
   eth_blockNumber: (chain) => bigIntToHex(chain.head().header.number),
   eth_gasPrice: () => bigIntToHex(2n * BASE_FEE),
   eth_maxPriorityFeePerGas: () => "0x1",
-  eth_getBlockByNumber: (chain, tag) => shownBlock(chain.blockAt(tag)),
+  eth_getBlockByNumber: (chain, tag) =>
+    shownBlock(tag === "latest" ? chain.newest() : chain.blockAt(tag)),
   eth_getCode: async (chain, address) =>
     bytesToHex(await chain.vm.stateManager.getCode(createAddressFromString(address))),
   eth_getBalance: async (chain, address) => bigIntToHex(

@@ -20,6 +20,7 @@
 //   pending        the wait for the receipt fails: the SDK answers settlement_pending and the hash
 //   no_transaction success with an empty hash
 //   other_network  success on another network
+//   disown         the protocol's own refusal, with an empty hash
 // Of supported alone:
 //   none           no kinds
 import { x402Facilitator } from "@x402/core/facilitator";
@@ -108,6 +109,7 @@ async function work(endpoint, request, kind) {
   const settled = await settle(paymentPayload, paymentRequirements, kind);
   if (kind === "no_transaction") settled.transaction = "";
   if (kind === "other_network") settled.network = "eip155:1";
+  if (kind === "disown") return refusals.settle;
   return settled;
 }
 

@@ -2,6 +2,7 @@
 // usage: payer.mjs --key=0x... [--wallet=0x...]     the wallet is a contract; the key its owner's
 //
 //   {"do": "fetch", "url", "method", "headers", "body"}    as @x402/fetch does: pays if it is asked
+//   {"do": "fetch_without_echo", ...}                      as @faremeter/fetch: sends no extensions
 //   {"do": "get", ...}                                     the same without paying
 //   {"do": "sign", "challenge"}                            PAYMENT-SIGNATURE for a PAYMENT-REQUIRED
 //   {"do": "sign_many", "challenge", "count", "file"}      that many, one a line, valid for an hour
@@ -140,6 +141,21 @@ async function calldata({ payment, of }) {
   });
 }
 
+/** Another maker's client, which sends no extensions. */
+async function fetchWithoutEcho(command) {
+  const { wrap } = await import("@faremeter/fetch");
+  const { createPaymentHandler } = await import("@faremeter/payment-evm/exact");
+  let payment = null;
+  const keep = (url, init) => {
+    payment = new Headers(init?.headers).get("PAYMENT-SIGNATURE") ?? payment;
+    return fetch(url, init);
+  };
+  const wallet = { chain: { id: 84532, name: "local" }, address: owner.address, account: owner };
+  const handlers = [createPaymentHandler(wallet)];
+  const paying = wrap(keep, { handlers, returnPaymentFailure: true });
+  return shown(await paying(command.url, requestOf(command)), payment);
+}
+
 const commands = {
   fetch: async (command) => {
     let payment = null;
@@ -149,6 +165,7 @@ const commands = {
     }, http);
     return shown(await paying(command.url, requestOf(command)), payment);
   },
+  fetch_without_echo: fetchWithoutEcho,
   get: async (command) => shown(await fetch(command.url, requestOf(command))),
   sign: async ({ challenge }) => {
     const payload = await client.createPaymentPayload(decodePaymentRequiredHeader(challenge));
