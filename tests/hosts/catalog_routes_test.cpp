@@ -79,8 +79,8 @@ TEST_F(CatalogRoutesTest, AChangedReadinessChangesTheValidator) {
   const HttpReply after = get("/v1/capabilities", {"If-None-Match: " + before.header("etag")});
   EXPECT_EQ(after.status, 200);
   EXPECT_EQ(json::parse(after.body)["capabilities"][0]["readiness"]["status"], "blocked");
-  EXPECT_THAT(get("/openapi.json").body,
-              testing::Not(testing::HasSubstr("/v1/gateway/bulk/item-0\"")));
+  EXPECT_THAT(get("/openapi.json").body, testing::HasSubstr("/v1/gateway/bulk/item-0\""))
+      << "what passes by itself takes nothing out of the document";
 }
 
 TEST_F(CatalogRoutesTest, PagingRestartsWhenTheGenerationChanges) {
