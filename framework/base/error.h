@@ -24,28 +24,29 @@ enum class Advice : std::uint8_t {
   after_top_up,
   new_payment,
   restart_paging,
+  after_change,  // of what the fields or the message name; as it is it fails again
 };
 
 // code, name, fault, advice. Names are public and stable; add at the end of an area, never rename.
 #define TURNPIKE_ERROR_CODES(X)                                                                  \
-  X(request_malformed, "request.malformed", caller, never)                                       \
-  X(request_target_too_long, "request.target_too_long", caller, never)                           \
-  X(request_headers_too_large, "request.headers_too_large", caller, never)                       \
+  X(request_malformed, "request.malformed", caller, after_change)                                \
+  X(request_target_too_long, "request.target_too_long", caller, after_change)                    \
+  X(request_headers_too_large, "request.headers_too_large", caller, after_change)                \
   X(request_timeout, "request.timeout", caller, same_request)                                    \
-  X(request_length_required, "request.length_required", caller, never)                           \
-  X(request_coding_unsupported, "request.coding_unsupported", caller, never)                     \
-  X(request_version_unsupported, "request.version_unsupported", caller, never)                   \
+  X(request_length_required, "request.length_required", caller, after_change)                    \
+  X(request_coding_unsupported, "request.coding_unsupported", caller, after_change)              \
+  X(request_version_unsupported, "request.version_unsupported", caller, after_change)            \
   X(request_not_found, "request.not_found", caller, never)                                       \
-  X(request_method_not_allowed, "request.method_not_allowed", caller, never)                     \
-  X(request_query_malformed, "request.query_malformed", caller, never)                           \
-  X(request_query_too_long, "request.query_too_long", caller, never)                             \
-  X(request_query_rejected, "request.query_rejected", caller, never)                             \
-  X(request_path_malformed, "request.path_malformed", caller, never)                             \
-  X(request_body_not_allowed, "request.body_not_allowed", caller, never)                         \
-  X(request_body_too_large, "request.body_too_large", caller, never)                             \
-  X(request_body_rejected, "request.body_rejected", caller, never)                               \
-  X(request_media_type_rejected, "request.media_type_rejected", caller, never)                   \
-  X(request_content_coding_rejected, "request.content_coding_rejected", caller, never)           \
+  X(request_method_not_allowed, "request.method_not_allowed", caller, after_change)              \
+  X(request_query_malformed, "request.query_malformed", caller, after_change)                    \
+  X(request_query_too_long, "request.query_too_long", caller, after_change)                      \
+  X(request_query_rejected, "request.query_rejected", caller, after_change)                      \
+  X(request_path_malformed, "request.path_malformed", caller, after_change)                      \
+  X(request_body_not_allowed, "request.body_not_allowed", caller, after_change)                  \
+  X(request_body_too_large, "request.body_too_large", caller, after_change)                      \
+  X(request_body_rejected, "request.body_rejected", caller, after_change)                        \
+  X(request_media_type_rejected, "request.media_type_rejected", caller, after_change)            \
+  X(request_content_coding_rejected, "request.content_coding_rejected", caller, after_change)    \
   X(auth_credential_conflict, "auth.credential_conflict", caller, never)                         \
   X(auth_credential_required, "auth.credential_required", caller, never)                         \
   X(auth_credential_invalid, "auth.credential_invalid", caller, never)                           \
@@ -59,8 +60,8 @@ enum class Advice : std::uint8_t {
   X(account_absent, "account.absent", gateway, never)                                            \
   X(account_provisioning, "account.provisioning", gateway, after_delay)                          \
   X(registry_unavailable, "registry.unavailable", gateway, after_delay)                          \
-  X(gateway_route_not_found, "gateway.route_not_found", caller, never)                           \
-  X(gateway_method_not_allowed, "gateway.method_not_allowed", caller, never)                     \
+  X(gateway_route_not_found, "gateway.route_not_found", caller, after_change)                    \
+  X(gateway_method_not_allowed, "gateway.method_not_allowed", caller, after_change)              \
   X(gateway_route_blocked, "gateway.route_blocked", gateway, after_delay)                        \
   X(gateway_evidence_stale, "gateway.evidence_stale", provider, after_delay)                     \
   X(gateway_upstream_credential, "gateway.upstream_credential", gateway, after_delay)            \
@@ -88,7 +89,7 @@ enum class Advice : std::uint8_t {
   X(billing_settlement_unknown, "billing.settlement_unknown", gateway, never)                    \
   X(billing_message_not_found, "billing.message_not_found", caller, never)                       \
   X(billing_correction_exceeds_charge, "billing.correction_exceeds_charge", caller, never)       \
-  X(idempotency_conflict, "idempotency.conflict", caller, never)                                 \
+  X(idempotency_conflict, "idempotency.conflict", caller, after_change)                          \
   X(billing_key_cap_reached, "billing.key_cap_reached", caller, after_delay)                     \
   X(idempotency_in_progress, "idempotency.in_progress", caller, after_delay)                     \
   X(idempotency_reply_not_stored, "idempotency.reply_not_stored", caller, never)                 \
@@ -104,12 +105,12 @@ enum class Advice : std::uint8_t {
   X(x402_refund_owed, "x402.refund_owed", provider, never)                                       \
   X(x402_unavailable, "x402.unavailable", gateway, after_delay)                                  \
   X(x402_allowance_required, "x402.allowance_required", caller, new_payment)                     \
-  X(catalog_limit_invalid, "catalog.limit_invalid", caller, never)                               \
-  X(catalog_cursor_invalid, "catalog.cursor_invalid", caller, never)                             \
+  X(catalog_limit_invalid, "catalog.limit_invalid", caller, after_change)                        \
+  X(catalog_cursor_invalid, "catalog.cursor_invalid", caller, after_change)                      \
   X(catalog_cursor_stale, "catalog.cursor_stale", caller, restart_paging)                        \
-  X(catalog_filter_invalid, "catalog.filter_invalid", caller, never)                             \
-  X(catalog_capability_id_invalid, "catalog.capability_id_invalid", caller, never)               \
-  X(catalog_capability_not_found, "catalog.capability_not_found", caller, never)                 \
+  X(catalog_filter_invalid, "catalog.filter_invalid", caller, after_change)                      \
+  X(catalog_capability_id_invalid, "catalog.capability_id_invalid", caller, after_change)        \
+  X(catalog_capability_not_found, "catalog.capability_not_found", caller, after_change)          \
   X(catalog_inventory_incomplete, "catalog.inventory_incomplete", gateway, after_delay)          \
   X(mcp_host_not_allowed, "mcp.host_not_allowed", caller, never)                                 \
   X(mcp_origin_not_allowed, "mcp.origin_not_allowed", caller, never)
@@ -145,7 +146,8 @@ constexpr std::string_view name_of(Fault fault) noexcept {
 
 constexpr std::string_view name_of(Advice advice) noexcept {
   constexpr std::string_view names[] = {"never",        "after_delay", "same_request",
-                                        "after_top_up", "new_payment", "restart_paging"};
+                                        "after_top_up", "new_payment", "restart_paging",
+                                        "after_change"};
   return names[static_cast<std::size_t>(advice)];
 }
 
@@ -164,7 +166,9 @@ struct Error {
   std::string message;
   std::uint32_t retry_after_seconds = 0;  // 0: none
   std::vector<FieldProblem> fields = {};
-  std::optional<Advice> advice = {};  // where it depends on the call; else the code's
+  // Where they depend on the call; else the code's.
+  std::optional<Advice> advice = {};
+  std::optional<Fault> fault = {};
 };
 
 }  // namespace turnpike::base

@@ -43,7 +43,7 @@ void append_envelope(std::string& out, const Error& error, std::string_view requ
   out += ",\"request_id\":\"";
   out += request_id;
   out += "\",\"fault\":\"";
-  out += name_of(info.fault);
+  out += name_of(error.fault.value_or(info.fault));
   out += "\",\"retry\":{\"advice\":\"";
   out += name_of(error.advice.value_or(info.advice));
   out += '"';

@@ -46,4 +46,25 @@ std::size_t query_fault(std::string_view query) noexcept { return fault(query_ch
 
 std::size_t path_fault(std::string_view path) noexcept { return fault(path_character, path); }
 
+std::string_view unfilled_parameter(std::string_view path) noexcept {
+  const std::size_t begin = path.find('{');
+  const std::size_t end = begin == path.npos ? path.npos : path.find('}', begin);
+  return end == path.npos ? std::string_view() : path.substr(begin, end + 1 - begin);
+}
+
+void append_percent_encoded(std::string& out, std::string_view text) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  for (const char c : text) {
+    const bool is_unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                               (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
+                               c == '~';
+    if (is_unreserved) {
+      out.push_back(c);
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out.append({'%', digits[byte >> 4], digits[byte & 15]});
+    }
+  }
+}
+
 }  // namespace turnpike::base

@@ -1,8 +1,9 @@
-// The characters of URIs (RFC 3986), for whoever takes in a request target. Table-driven, allocates
-// nothing; safe on any Thread.
+// The characters of URIs (RFC 3986), for whoever takes in a request target or makes one.
+// Table-driven; what only looks allocates nothing. Safe on any Thread.
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace turnpike::base {
@@ -13,5 +14,12 @@ namespace turnpike::base {
 
 // The same for a path by section 3.3, with its slashes.
 [[nodiscard]] std::size_t path_fault(std::string_view path) noexcept;
+
+// "{dao_id}" where the parameter of a pattern still stands in a path; empty where none does.
+[[nodiscard]] std::string_view unfilled_parameter(std::string_view path) noexcept;
+
+// Appends `text` with everything escaped but the unreserved characters of section 2.3, so that it
+// is never taken for a delimiter.
+void append_percent_encoded(std::string& out, std::string_view text);
 
 }  // namespace turnpike::base

@@ -44,6 +44,14 @@ bool is_conflicting(const LaneTable& table, const Credentials& credentials) noex
 
 LaneChoice refused(ErrorCode code) noexcept { return {nullptr, code}; }
 
+constexpr std::string_view free_takes_a_key =
+    "A free variant takes an API key and no other credential. Send \"Authorization: Bearer "
+    "<key>\", "
+    "or leave the free variant out.";
+constexpr std::string_view no_free_variant =
+    "This operation has no free variant. Leave \":free\" out of the path, and free: true over MCP; "
+    "the call then costs what its billing says.";
+
 // What a request without Authorization gets, where an API key is needed.
 LaneChoice key_missing(const Credentials& credentials) noexcept {
   // X-Service-Api-Key is a credential, only never a valid one.
@@ -65,7 +73,7 @@ LaneChoice choose_by_header(const LaneRow& lane, const Credentials& credentials,
     return is_payable ? LaneChoice{&lane, {}} : refused(ErrorCode::x402_not_payable);
   }
   // `:free` has its own lane, and one lane is all a request gets.
-  if (asked.free_suffix) return refused(ErrorCode::auth_credential_conflict);
+  if (asked.free_suffix) return {nullptr, ErrorCode::auth_credential_conflict, free_takes_a_key};
   if (lane.needs_account || asked.credential_required) {
     if (credentials.authorization == Authorization::none) return key_missing(credentials);
     if (credentials.authorization != Authorization::bearer) {
@@ -119,8 +127,9 @@ LaneChoice choose_lane(const LaneTable& table, const Credentials& credentials,
                        const Asked& asked) noexcept {
   if (is_conflicting(table, credentials)) return refused(ErrorCode::auth_credential_conflict);
   if (asked.target == Target::path_malformed) return refused(ErrorCode::request_path_malformed);
-  if (asked.target == Target::not_found || (asked.free_suffix && !asked.has_free_variant)) {
-    return refused(ErrorCode::gateway_route_not_found);
+  if (asked.target == Target::not_found) return refused(ErrorCode::gateway_route_not_found);
+  if (asked.free_suffix && !asked.has_free_variant) {
+    return {nullptr, ErrorCode::gateway_route_not_found, no_free_variant};
   }
   if (asked.target == Target::method_not_allowed) {
     return refused(ErrorCode::gateway_method_not_allowed);

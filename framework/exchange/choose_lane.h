@@ -70,6 +70,7 @@ struct Asked {
 struct LaneChoice {
   const LaneRow* lane = nullptr;  // null: refused
   base::ErrorCode refusal = base::ErrorCode::gateway_internal;
+  std::string_view message = {};  // of the refusal where the code's own would mislead; static
 };
 
 // Steps 2 to 4 of the order of refusal, but for the look-up of the key: conflicting credentials,

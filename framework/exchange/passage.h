@@ -34,6 +34,7 @@ class Passage {
   // Everything before units are held, in the order of refusal.
   [[nodiscard]] Refused check();
   [[nodiscard]] Refused choose();
+  [[nodiscard]] base::Error refusal_of(const LaneChoice& choice) const;
   [[nodiscard]] Refused authenticate();
   [[nodiscard]] Refused check_account() const;
   [[nodiscard]] Refused check_ready() const;
@@ -44,6 +45,7 @@ class Passage {
   [[nodiscard]] Refused enter_upstream();
   [[nodiscard]] std::uint64_t body_bytes_max() const noexcept;
   [[nodiscard]] base::Error body_too_large() const;
+  [[nodiscard]] Refused check_no_body() const;
 
   // From the hold on.
   void admit_and_forward();
@@ -52,6 +54,7 @@ class Passage {
   void settle(Ticket& ticket, Delivery& delivery);
   [[nodiscard]] bool keeps_whole() const noexcept;
   [[nodiscard]] std::uint64_t reply_bytes_max() const noexcept;
+  void blame_ceiling(base::Error& reason) const;
   [[nodiscard]] std::uint32_t settle_timeout_ms() const noexcept;
   void complete(Delivery& delivery, std::span<const OwnedHeader> lane_headers);
   void fail(const Delivery& delivery, const Verdict& verdict);

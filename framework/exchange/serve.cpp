@@ -55,15 +55,27 @@ bool is_allowed_media_type(const registry::BodyPolicy& policy, std::string_view 
              [type](const std::string& allowed) { return equals_ignoring_case(type, allowed); });
 }
 
+std::string listed(const std::vector<std::string>& types) {
+  std::string text;
+  for (const std::string& type : types) text += (text.empty() ? "" : ", ") + type;
+  return text;
+}
+
 base::Error media_type_error(const registry::BodyPolicy& policy) {
-  std::string allowed;
-  for (const std::string& type : policy.media_types) {
-    allowed += (allowed.empty() ? "" : ", ") + type;
-  }
   return field_error(ErrorCode::request_media_type_rejected,
                      "This operation does not take a body of this content type.",
                      {"header.content-type", "The content type is missing or not allowed.",
-                      "Send one of: " + allowed + "."});
+                      "Send one of: " + listed(policy.media_types) + "."});
+}
+
+// "query.title" for a fault in its value, and "query" for one in a name.
+std::string location_in(std::string_view query, std::size_t fault) {
+  constexpr std::size_t name_bytes_shown = 64;
+  const std::string_view pair = query.substr(query.substr(0, fault).rfind('&') + 1);  // npos + 1: 0
+  const std::size_t equals = pair.find('=');
+  const auto pair_at = static_cast<std::size_t>(pair.data() - query.data());
+  if (equals == pair.npos || pair_at + equals > fault) return "query";
+  return "query." + std::string(pair.substr(0, std::min(equals, name_bytes_shown)));
 }
 
 base::Error coding_error() {
@@ -85,15 +97,13 @@ std::string_view message_of(ErrorCode code) noexcept {
     case ErrorCode::gateway_route_not_found:
       return "No operation of the installed registry has this path. Copy an exact path from the "
              "catalog: /v1/capabilities over HTTP, service.capabilities.list over MCP.";
-    case ErrorCode::gateway_method_not_allowed:
-      return "This path has no operation with this method. See the Allow header.";
     case ErrorCode::auth_credential_required:
       return "This operation needs an API key: send it as \"Authorization: Bearer <key>\".";
     case ErrorCode::auth_credential_invalid:
       return "The credential is not a valid API key. Send it as \"Authorization: Bearer <key>\".";
     case ErrorCode::x402_not_payable:
-      return "This operation cannot be paid for by a payment header. Leave the header out and send "
-             "an API key.";
+      return "This operation cannot be paid for per call. Leave the payment out and send an API "
+             "key.";
     default:
       return "The request was refused.";
   }
@@ -170,10 +180,26 @@ Passage::Refused Passage::choose() {
                          service.program().prices()[*operation_->price].x402_enabled;
   }
   const LaneChoice choice = choose_lane(service.lanes(), credentials_, asked);
-  if (choice.lane == nullptr) return error(choice.refusal, message_of(choice.refusal));
+  if (choice.lane == nullptr) return refusal_of(choice);
   lane_ = choice.lane;
   served_.lane = lane_->name;
   return std::nullopt;
+}
+
+base::Error Passage::refusal_of(const LaneChoice& choice) const {
+  if (choice.refusal == ErrorCode::gateway_method_not_allowed) {
+    return error(choice.refusal,
+                 "This path has no operation with this method; it has: " + terms_->allow + ".");
+  }
+  if (choice.refusal == ErrorCode::request_path_malformed) {
+    const std::string name(base::unfilled_parameter(path_).substr(0, 66));
+    if (!name.empty()) {
+      return field_error(choice.refusal, "The path still holds a parameter of its pattern.",
+                         {"path", "It holds " + name + ".", "Put the value there."});
+    }
+  }
+  return error(choice.refusal,
+               choice.message.empty() ? message_of(choice.refusal) : choice.message);
 }
 
 Passage::Refused Passage::authenticate() {
@@ -240,10 +266,10 @@ Passage::Refused Passage::check_query() const {
                         "Send at most " + std::to_string(limits::request_query_bytes_max) + "."});
   }
   if (const std::size_t fault = base::query_fault(query); fault != query.npos) {
-    return field_error(
-        ErrorCode::request_query_malformed, "The query is not valid by RFC 3986.",
-        {"query", "The byte at offset " + std::to_string(fault) + " may not stand there.",
-         "Percent-encode it."});
+    return field_error(ErrorCode::request_query_malformed, "The query is not valid by RFC 3986.",
+                       {location_in(query, fault),
+                        "The byte at offset " + std::to_string(fault) + " may not stand there.",
+                        "Percent-encode it."});
   }
   const registry::Route& route = *match_.route;
   if (!route.enforce_declared) return std::nullopt;
@@ -270,12 +296,23 @@ base::Error Passage::body_too_large() const {
                "The body is longer than " + std::to_string(bytes_max) + " bytes.");
 }
 
+// A body that the route requires is the operator's word, whatever else it enforces.
+Passage::Refused Passage::check_no_body() const {
+  const registry::BodyPolicy& policy = *match_.route->body;
+  if (operation_->method == Method::get || !policy.required) return std::nullopt;
+  return field_error(
+      ErrorCode::request_body_rejected, "This operation needs a request body.",
+      {"body", "It is missing.", "Send one as: " + listed(policy.media_types) + "."});
+}
+
 // What its announcement says of it.
 Passage::Refused Passage::check_body() const {
-  if (invocation_.body == nullptr) return std::nullopt;
+  if (invocation_.body == nullptr) return check_no_body();
   if (!invocation_.content_coding.empty()) return coding_error();
-  const std::uint64_t declared = invocation_.body->declared_length().value_or(0);
-  if (declared == 0) return std::nullopt;
+  const std::optional<std::uint64_t> announced = invocation_.body->declared_length();
+  if (!announced) return std::nullopt;  // only reading will tell
+  const std::uint64_t declared = *announced;
+  if (declared == 0) return check_no_body();
   if (declared > body_bytes_max()) return body_too_large();
   const registry::BodyPolicy& policy = *match_.route->body;
   if (is_allowed_media_type(policy, invocation_.content_type)) return std::nullopt;
@@ -292,7 +329,7 @@ Passage::Refused Passage::read_body() {
   }
   body_ = *body;
   served_.request_bytes = body_.size();
-  if (body_.empty()) return std::nullopt;
+  if (body_.empty()) return check_no_body();
   const registry::BodyPolicy& policy = *match_.route->body;
   if (!is_allowed_media_type(policy, invocation_.content_type)) return media_type_error(policy);
   if (!match_.route->enforce_declared) return std::nullopt;
@@ -364,6 +401,7 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
   answered_ns_ = context_.clock.monotonic_ns();
   upstream_ns_ = answered_ns_ - forwarded_ns_ - call.blocked_ns();
   Verdict verdict = delivery.judge(done, upstream_ns_, answered_ns_ > call.deadline_ns());
+  blame_ceiling(verdict.error);
   served_.upstream_status = delivery.status();
   served_.operator_note = std::move(verdict.operator_note);
 
@@ -392,6 +430,14 @@ std::uint64_t Passage::reply_bytes_max() const noexcept {
                    : std::min(terms_->reply_bytes_max, invocation_.reply_bytes_max);
   return keeps_whole() ? std::min<std::uint64_t>(bytes_max, limits::response_whole_bytes_max)
                        : bytes_max;
+}
+
+// Of the ceilings on a reply its provider answers for the route's alone.
+void Passage::blame_ceiling(base::Error& reason) const {
+  if (reason.code != ErrorCode::gateway_upstream_response_too_large) return;
+  if (reply_bytes_max() == terms_->reply_bytes_max) return;
+  reason.fault = base::Fault::gateway;
+  reason.advice = base::Advice::after_change;
 }
 
 std::uint32_t Passage::settle_timeout_ms() const noexcept {
@@ -504,11 +550,14 @@ bool Passage::is_too_long(std::string_view body) const noexcept {
 void Passage::refuse_kept(std::span<const OwnedHeader> lane_headers) {
   RefusalHead head;
   head.lane_headers = lane_headers;
-  refuse(error(ErrorCode::gateway_upstream_response_too_large,
-               "The reply is longer than the " + std::to_string(invocation_.reply_bytes_max) +
-                   " bytes that this call may bring. It is kept: the same request with the same "
-                   "credential and Idempotency-Key gets it over HTTP, and is not charged again."),
-         head);
+  base::Error reason =
+      error(ErrorCode::gateway_upstream_response_too_large,
+            "The reply is longer than the " + std::to_string(invocation_.reply_bytes_max) +
+                " bytes that this call may bring. It is kept: the same request with the same "
+                "credential and Idempotency-Key gets it over HTTP, and is not charged again.");
+  reason.fault = base::Fault::gateway;
+  reason.advice = base::Advice::after_change;
+  refuse(reason, head);
 }
 
 void Passage::refuse_by_lane(const Refusal& refusal, const base::Error& reason) {

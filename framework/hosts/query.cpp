@@ -56,11 +56,13 @@ std::optional<std::string> FixedQuery::find(std::string_view name) const {
 
 Result<FixedQuery, base::Error> read_query(std::string_view query,
                                            std::initializer_list<std::string_view> known) {
-  if (base::query_fault(query) != std::string_view::npos) {
-    base::Error error;
-    error.code = base::ErrorCode::request_query_malformed;
-    error.message = "The query is not one by RFC 3986.";
-    return error;
+  if (const std::size_t fault = base::query_fault(query); fault != query.npos) {
+    return base::Error{
+        base::ErrorCode::request_query_malformed,
+        "The query is not one by RFC 3986.",
+        0,
+        {{"query", "the byte at offset " + std::to_string(fault) + " may not stand there",
+          "Percent-encode it."}}};
   }
   FixedQuery read;
   while (!query.empty()) {

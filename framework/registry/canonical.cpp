@@ -269,6 +269,8 @@ void append_canonical(std::string& out, const BodyPolicy& policy) {
   if (!policy.forbidden) {
     object.number("max_bytes", policy.max_bytes);
     append_texts(object.key("media_types"), policy.media_types);
+    // Only where it is: programs from before there was a choice keep their hashes.
+    if (policy.required) object.flag("required", true);
   }
   object.end();
 }

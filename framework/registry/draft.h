@@ -126,6 +126,7 @@ struct Draft {
   Table<Upstream> upstreams;
   std::vector<DraftRoute> routes;
   Table<DraftTool> tools;  // by name in lower case
+  Table<Unit> tool_names;  // what a call may say for them: in lower case, with `_` for `.`
 
   Shared<QueryPolicy> shared_query;
   Shared<BodyPolicy> shared_body;

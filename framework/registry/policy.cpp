@@ -167,8 +167,10 @@ void check_pair(const QueryPolicy& policy, std::string_view pair, std::vector<Gi
       equals == pair.npos ? std::string_view() : decoded(pair.substr(equals + 1), value_room);
   const std::size_t position = position_of(policy, name);
   if (position == policy.parameters.size()) {
-    findings.add({}, "has a parameter that the operation does not declare",
-                 "give only declared parameters");
+    std::vector<std::string> declared;
+    for (const QueryParameter& known : policy.parameters) declared.push_back(known.name);
+    findings.add(name, "is no parameter that the operation declares",
+                 declared.empty() ? "leave it out" : "give only: " + listing(declared));
     return;
   }
   const QueryParameter& parameter = policy.parameters[position];

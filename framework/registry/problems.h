@@ -92,6 +92,8 @@ namespace turnpike::registry {
     "expected a whole number of atomic units above 0 with at most % digits, found \"%\"")         \
   X(address_form, "\"%\" is no address on %: expected %")                                         \
   X(argument_unfit, "the parameter \"%\" cannot be an argument of a tool: %")                     \
+  X(argument_fixed,                                                                               \
+    "\"%\" has a `fixed` value, so models never give it: leave its description out")              \
   X(variant_missing, "this operation has no free variant: its route names no free policy")        \
   X(fixed_refused, "the value of \"%\" %: %")                                                     \
   X(fixed_compared, "\"%\" is compared with another parameter and cannot have a fixed value")     \

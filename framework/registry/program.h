@@ -86,6 +86,7 @@ struct BodyPolicy {
   bool forbidden = true;
   std::uint32_t max_bytes = 0;
   std::vector<std::string> media_types;  // lower case, without parameters
+  bool required = false;                 // a call without one is refused, on every route
 };
 
 struct ResponsePolicy {

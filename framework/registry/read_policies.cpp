@@ -506,7 +506,7 @@ std::shared_ptr<const BodyPolicy> read_body(const Cursor& value, Draft& draft) {
     static_cast<void>(value.one_of(forbidden));
     return draft.shared_body.of(std::move(policy));
   }
-  if (value.map_of({"max_bytes", "media_types"})) {
+  if (value.map_of({"max_bytes", "media_types", "required"})) {
     policy.forbidden = false;
     policy.max_bytes = limits::request_body_bytes_max;
     if (const auto bytes = value.find("max_bytes")) {
@@ -516,6 +516,9 @@ std::shared_ptr<const BodyPolicy> read_body(const Cursor& value, Draft& draft) {
     if (const auto types = value.need("media_types", "the media types a body may have")) {
       policy.media_types =
           read_set<std::string>(*types, read_media_type).value_or(std::vector<std::string>());
+    }
+    if (const auto required = value.find("required")) {
+      policy.required = required->boolean().value_or(false);
     }
   }
   return draft.shared_body.of(std::move(policy));

@@ -27,11 +27,18 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+// Names that a host may take for one: in a call `_` may be said for `.`, and some ignore case.
+std::string folded(std::string_view text) {
+  std::string out = lower(text);
+  std::replace(out.begin(), out.end(), '.', '_');
+  return out;
+}
+
 bool check_name(const Cursor& field) {
   std::string_view expected;
   if (!is_tool_word(field.key())) expected = "1 to 64 letters, digits, _ . and -";
-  if (lower(field.key()).starts_with("service.")) {
-    expected = "a name that is not below `service.`, where the gateway's own tools are";
+  if (folded(field.key()).starts_with("service_")) {
+    expected = "a name that does not begin with `service.` or `service_`, as the gateway's own do";
   }
   if (!expected.empty()) field.report_key(Rule::bad_name, {field.key(), expected});
   return expected.empty();
@@ -106,7 +113,9 @@ std::vector<std::string_view> arguments_of(const Cursor& where, const Route& rou
 void read_descriptions(const Cursor& map, const std::vector<std::string_view>& arguments,
                        Tool& tool) {
   for (const Cursor& field : map.fields()) {
-    if (std::find(arguments.begin(), arguments.end(), field.key()) == arguments.end()) {
+    if (tool.fixed.contains(std::string(field.key()))) {
+      field.report_key(Rule::argument_fixed, {field.key()});
+    } else if (std::find(arguments.begin(), arguments.end(), field.key()) == arguments.end()) {
       field.report_key(Rule::unknown_reference,
                        {"argument", field.key(), suggestion(field.key(), arguments)});
     }
@@ -161,7 +170,9 @@ void read_tool(const Cursor& field, const OperationNames& operations, Draft& dra
   tool.is_read_only = stated.value_or(method == Method::get);
   if (tool.is_free && !route.free_policy) variant->report(Rule::variant_missing);
   read_arguments(field, *where, route, method, tool);
-  if (is_named) draft.tools.add(lower(field.key()), std::move(entry), "tool", field);
+  if (is_named && draft.tool_names.add(folded(field.key()), Unit{}, "tool", field)) {
+    draft.tools.add(lower(field.key()), std::move(entry), "tool", field);
+  }
 }
 
 }  // namespace

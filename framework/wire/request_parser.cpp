@@ -117,7 +117,9 @@ ParseStep RequestParser::refused(const BeastError& error) noexcept {
   if (is_refused_) return ParseStep::refused;
   is_refused_ = true;
   refusal_ = {ErrorCode::request_malformed, problem_of(error)};
-  if (error == http::error::header_limit) {
+  if (error == http::error::bad_content_length && has_coding_) {
+    refusal_.problem = "Content-Length stands beside Transfer-Encoding.";  // whatever it says
+  } else if (error == http::error::header_limit) {
     refusal_ = {ErrorCode::request_headers_too_large, "The header fields are too long."};
   } else if (error == http::error::bad_version &&
              names_another_version({data_ + parsed_, size_ - parsed_})) {

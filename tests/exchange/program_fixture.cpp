@@ -61,6 +61,11 @@ routes:
     body: {max_bytes: 1024, media_types: [application/json]}
   - path: /narrow
     response: {error_content_types: [none, application/problem+json]}
+  - path: /orders
+    methods: [GET, POST]
+    body: {max_bytes: 1024, media_types: [application/json, text/plain], required: true}
+    price: acme.payable
+    response: {statuses: [200], content_types: [application/json], max_bytes: 1048576}
   - path: /blocked
     readiness: {status: blocked, reason: It comes later.}
   - path: /unpriced

@@ -64,6 +64,10 @@ TEST_F(ServeCeilingTest, ALongerReplyIsRefusedUnchargedOnEveryLaneAndOtherwiseCo
         EXPECT_EQ(served.error, ErrorCode::gateway_upstream_response_too_large);
         EXPECT_EQ(served.ending, Ending::refused);
         EXPECT_EQ(served.credits_charged, 0u);
+        // Finding 27: a provider is not to blame for a ceiling of its caller's.
+        const bool is_routes = request.path.find("/payable") != std::string::npos &&
+                               ceiling == limits::response_whole_bytes_max;
+        EXPECT_EQ(writer->refusal->fault == base::Fault::gateway, !is_routes);
         EXPECT_EQ(count_of(journal, "settle"), 0u);
         EXPECT_EQ(count_of(journal, "begin") + count_of(journal, "reply"), 0u);
         const bool holds = !request.path.ends_with(":free");

@@ -207,6 +207,30 @@ TEST_F(ServeTest, RefusesABodyOnGet) {
   }
 }
 
+// Finding 9: nobody pays, or is asked to, for a call that lacks what the operation works on.
+TEST_F(ServeTest, RefusesACallWithoutTheBodyThatItsRouteRequires) {
+  install_payment_lane();
+  TextBody announced("", true);
+  TextBody in_chunks("", false);
+  for (TextBody* const body : {static_cast<TextBody*>(nullptr), &announced, &in_chunks}) {
+    for (const auto& headers :
+         {std::vector<HeaderField>{good_key}, std::vector<HeaderField>{},
+          std::vector<HeaderField>{{"Payment-Signature", "s"}}}) {
+      EXPECT_EQ(refusal({"POST", "/v1/gateway/acme/orders", "", headers, "application/json", body}),
+                "request.body_rejected");
+      ASSERT_EQ(writer->refusal->fields.size(), 1u);
+      EXPECT_EQ(writer->refusal->fields[0].location, "body");
+      EXPECT_EQ(writer->refusal->fields[0].fix, "Send one as: application/json, text/plain.");
+    }
+  }
+  EXPECT_EQ(journal.size(), count_of(journal, "refuse")) << "no lane was asked";
+  TextBody body("{}", true);
+  EXPECT_EQ(refusal({"POST", "/v1/gateway/acme/orders", "", {good_key}, "application/json", &body}),
+            "");
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/orders"}), "") << "a GET takes none";
+  EXPECT_EQ(refusal({"POST", "/v1/gateway/acme/search"}), "") << "nobody said that it needs one";
+}
+
 TEST_F(ServeTest, TellsABodyThatCouldNotBeRead) {
   TextBody body("{}", true);
   body.failure = base::Error{ErrorCode::request_timeout, "The body took too long."};
@@ -238,6 +262,8 @@ TEST_F(ServeTest, KeepsADeclaredPolicyOnlyWhereItIsEnforced) {
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/strict", "limit=11"}), "request.query_rejected");
   EXPECT_FALSE(writer->refusal->fields.empty());
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/strict", "other=1"}), "request.query_rejected");
+  EXPECT_EQ(writer->refusal->fields[0].location, "query.other");
+  EXPECT_EQ(writer->refusal->fields[0].fix, "give only: limit");
   EXPECT_EQ(count_of(journal, "hold"), 0u) << "no money moves";
 }
 
@@ -260,6 +286,34 @@ TEST_F(ServeTest, KnowsItsRoutesAndMethods) {
   EXPECT_EQ(refusal({"HEAD", "/v1/gateway/acme/nothing"}), "gateway.route_not_found");
   EXPECT_EQ(writer->allow, "");
   EXPECT_TRUE(journal.size() == count_of(journal, "refuse"));
+}
+
+// Finding 27: what is said leads to what would be right.
+TEST_F(ServeTest, RefusalsNameWhatIsWrong) {
+  const auto said = [&](const TestRequest& request) {
+    EXPECT_NE(refusal(request), "");
+    return writer->refusal->message;
+  };
+  EXPECT_EQ(said({"get", "/v1/gateway/acme/both"}),
+            "This path has no operation with this method; it has: GET, POST.");
+  EXPECT_EQ(said({"GET", "/v1/gateway/acme/items/{id}"}),
+            "The path still holds a parameter of its pattern.");
+  EXPECT_EQ(writer->refusal->fields.at(0).problem, "It holds {id}.");
+  install_free_lane();
+  EXPECT_NE(said({"GET", "/v1/gateway/acme/items:free"}).find("no free variant"),
+            std::string::npos);
+  EXPECT_NE(said({"GET", "/v1/gateway/acme/nothing:free"}).find("No operation"),
+            std::string::npos);
+  EXPECT_NE(said({"GET", "/v1/gateway/acme/free:free", "", {{"X-Bench-Lane", "1"}}})
+                .find("takes an API key and no other credential"),
+            std::string::npos);
+  const std::pair<std::string, std::string> faults[] = {
+      {"a=1&title=x%zz&b=2", "query.title"}, {"%zz", "query"}, {"a%zz=1", "query"},
+      {"<", "query"}, {"a=<", "query.a"}, {"a=1&b=%2&c=%", "query.b"}};
+  for (const auto& [query, location] : faults) {
+    EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/items", query}), "request.query_malformed");
+    EXPECT_EQ(writer->refusal->fields.at(0).location, location) << query;
+  }
 }
 
 TEST_F(ServeTest, BoundsThePathAtTheLimitAndOnePast) {

@@ -98,7 +98,7 @@ std::multiset<std::string> slow_check(const QueryPolicy& policy, const std::stri
       if (parameter.name == name) declared = &parameter;
     }
     if (declared == nullptr) {
-      problems.insert("query");
+      problems.insert(name.empty() ? "query" : "query." + name);
     } else if (first.contains(name)) {
       problems.insert("query." + name);
     } else {

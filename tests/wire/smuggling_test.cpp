@@ -265,6 +265,19 @@ TEST(Smuggling, Codings) { run(coding_cases()); }
 TEST(Smuggling, Chunks) { run(chunk_cases()); }
 TEST(Smuggling, Heads) { run(head_cases()); }
 
+// Finding 27: the length may well be one plain number.
+TEST(Smuggling, BothLengthsAreToldAsSuchInEitherOrder) {
+  TestServer server({}, 1);
+  for (const char* fields : {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+                             "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"}) {
+    RawSocket client = server.connect();
+    client.send(post(fields, "0\r\n\r\n"));
+    const std::string said = client.read_reply().body;
+    EXPECT_EQ(said.find("plain number"), said.npos) << said;
+    EXPECT_NE(said.find("Transfer-Encoding"), said.npos) << said;
+  }
+}
+
 // Every cut of the bytes into two packets must read the same.
 TEST(Smuggling, PacketsDoNotMatter) {
   TestServer server({}, 1);

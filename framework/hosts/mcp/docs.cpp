@@ -23,7 +23,7 @@ how to mend it. Decide by the code and the advice, not by the message.
 constexpr std::string_view meaning_of(base::Advice advice) noexcept {
   switch (advice) {
     case base::Advice::never:
-      return "Do not repeat this request: change it, or tell a person.";
+      return "Do not repeat this request; tell a person.";
     case base::Advice::after_delay:
       return "Repeat it after `after_seconds`; without one, wait longer each time.";
     case base::Advice::same_request:
@@ -34,6 +34,8 @@ constexpr std::string_view meaning_of(base::Advice advice) noexcept {
       return "Nothing was charged; a new payment is needed.";
     case base::Advice::restart_paging:
       return "The list changed: begin again without a cursor.";
+    case base::Advice::after_change:
+      return "Nothing was charged. Change what `fields` or the message name, then send it.";
   }
   return "";
 }
@@ -44,7 +46,8 @@ std::string errors_doc() {
   std::string text(errors_head);
   for (const base::Advice advice :
        {base::Advice::never, base::Advice::after_delay, base::Advice::same_request,
-        base::Advice::after_top_up, base::Advice::new_payment, base::Advice::restart_paging}) {
+        base::Advice::after_top_up, base::Advice::new_payment, base::Advice::restart_paging,
+        base::Advice::after_change}) {
     text.append("| `").append(base::name_of(advice)).append("` | ");
     text.append(meaning_of(advice)).append(" |\n");
   }

@@ -239,8 +239,9 @@ Word key_of(std::initializer_list<std::string_view> parts) {
 Word PaymentPayload::sha256() const { return x402::sha256(text()); }
 
 std::string Malformed::sentence() const {
-  std::string text = "PAYMENT-SIGNATURE";
-  if (!where.empty()) text.append(": ").append(where);
+  // Over MCP no header brings it.
+  std::string text = "The payment";
+  if (!where.empty()) text.append("'s ").append(where);
   return text.append(" ").append(what).append("; ").append(fix).append(".");
 }
 

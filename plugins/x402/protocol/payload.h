@@ -87,7 +87,7 @@ struct Malformed {
   std::string_view what;   // "is not a decimal number"
   std::string_view fix;    // "send it as digits in a string, such as \"10000\""
 
-  // "PAYMENT-SIGNATURE: payload.authorization.value is not ...; send it ..."
+  // "The payment's payload.authorization.value is not ...; send it ..."
   [[nodiscard]] std::string sentence() const;
 };
 

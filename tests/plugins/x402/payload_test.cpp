@@ -208,7 +208,7 @@ TEST(Payload, IsBoundedBeforeItIsRead) {
   const auto result = decode_payment(header_of(payload));
   ASSERT_FALSE(result);
   EXPECT_EQ(std::get<Malformed>(result.error()).sentence(),
-            "PAYMENT-SIGNATURE is longer than 16 KiB; echo nothing but what the challenge holds.");
+            "The payment is longer than 16 KiB; echo nothing but what the challenge holds.");
 }
 
 TEST(Payload, IsBase64OfAnObjectWithoutTwins) {
@@ -233,7 +233,8 @@ TEST(Payload, EchoesNothingOfTheCallersInItsMessages) {
     ASSERT_FALSE(result);
     const std::string sentence = std::get<Malformed>(result.error()).sentence();
     EXPECT_EQ(sentence.find("s3cret"), std::string::npos);
-    EXPECT_EQ(sentence.find("PAYMENT-SIGNATURE: "), 0u);
+    // Finding 27: over MCP no header of that name brings it.
+    EXPECT_EQ(sentence.find("The payment's "), 0u);
     EXPECT_EQ(sentence.back(), '.');
   }
 }
