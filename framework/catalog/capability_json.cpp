@@ -167,7 +167,10 @@ Json query_policy_json(const registry::QueryPolicy& policy) {
 
 Json body_policy_json(const registry::BodyPolicy& policy) {
   if (policy.forbidden) return {{"kind", "forbidden"}};
-  return {{"kind", "bytes"}, {"max_bytes", policy.max_bytes}, {"media_types", policy.media_types}};
+  return {{"kind", "bytes"},
+          {"max_bytes", policy.max_bytes},
+          {"media_types", policy.media_types},
+          {"required", policy.required}};
 }
 
 struct NoChargeJson {
@@ -205,20 +208,23 @@ bool is_paid_per_call(const registry::Program& program, const registry::Operatio
          !program.routes()[operation.route].credential_required;
 }
 
-Json summary_json(const registry::Program& program, const registry::Route& route,
-                  Features features) {
+Json summary_json(const registry::Program& program, const registry::Route& route, Features features,
+                  bool shows_payments) {
   const registry::Provider& provider = program.providers()[route.provider];
   Json operations = Json::array();
   for (const std::uint32_t index : route.operations) {
     const registry::Operation& operation = program.operations()[index];
     Json billing = {{"mode", operation.price ? "service_priced" : "pricing_unavailable"}};
     if (operation.price) billing["credit_cost"] = program.prices()[*operation.price].credit_cost;
+    if (operation.price && shows_payments)
+      billing["x402"] = x402_json(program, operation, features);
     operations.push_back({{"method", name_of(operation.method)}, {"billing", std::move(billing)}});
   }
   return {{"capability_id", route.id},
           {"provider_key", provider.key},
           {"provider_name", provider.name},
           {"path", route.matcher.pattern},
+          {"summary", route.summary},
           {"methods", methods_json(route)},
           {"credential_required", route.credential_required},
           {"operations", std::move(operations)},
@@ -242,6 +248,7 @@ Json capability_json(const registry::Program& program, const registry::Route& ro
       {"provider_name", provider.name},
       {"upstream", identity_json(upstream.id, upstream.revision)},
       {"matcher", matcher_json(route.matcher)},
+      {"summary", route.summary},
       {"methods", methods_json(route)},
       {"request", request},
       {"response",

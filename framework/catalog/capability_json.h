@@ -31,9 +31,10 @@ Json billing_json(const registry::Program& program, const registry::Operation& o
 bool is_paid_per_call(const registry::Program& program, const registry::Operation& operation,
                       Features features) noexcept;
 
-// An entry of the list, without its readiness.
-Json summary_json(const registry::Program& program, const registry::Route& route,
-                  Features features);
+// An entry of the list, without its readiness; with the terms of payment per call where it
+// `shows_payments`.
+Json summary_json(const registry::Program& program, const registry::Route& route, Features features,
+                  bool shows_payments);
 
 // The `capability` object of a detail, readiness included.
 Json capability_json(const registry::Program& program, const registry::Route& route,

@@ -21,8 +21,8 @@ base::Error invalid(std::string problem) {
   error.code = base::ErrorCode::catalog_cursor_invalid;
   error.message = "The cursor is not one that this list gave out for this filter.";
   error.fields.push_back({"query.cursor", std::move(problem),
-                          "Pass next_cursor unchanged, with the same provider_key and method, or "
-                          "leave cursor out to start from the first page."});
+                          "Pass next_cursor unchanged, with the same provider_key, method and q, "
+                          "or leave cursor out to start from the first page."});
   return error;
 }
 
@@ -42,9 +42,14 @@ const std::string* text_member(const json& object, const char* name) {
 
 }  // namespace
 
-std::string filter_digest(std::string_view provider_key, std::string_view method) {
+std::string filter_digest(std::string_view provider_key, std::string_view method,
+                          std::string_view search) {
   // A provider key from a caller may be any bytes; the method has none of them.
-  return crypto::sha256_hex(std::string(method) + "\n" + std::string(provider_key)).substr(0, 32);
+  std::string digest =
+      crypto::sha256_hex(std::string(method) + "\n" + std::string(provider_key)).substr(0, 32);
+  // A search may be any bytes, too; without one, cursors are as they were.
+  if (search.empty()) return digest;
+  return crypto::sha256_hex((digest += "\n").append(search)).substr(0, 32);
 }
 
 std::string make_cursor(const CursorBinding& binding, std::string_view after,

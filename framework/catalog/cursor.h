@@ -24,7 +24,8 @@ struct CursorBinding {
 };
 
 // Digest of the filters of a list request; an absent filter is empty.
-std::string filter_digest(std::string_view provider_key, std::string_view method);
+std::string filter_digest(std::string_view provider_key, std::string_view method,
+                          std::string_view search = {});
 
 // `key` is the secret that the nodes share; `after` the last capability id of the page.
 std::string make_cursor(const CursorBinding& binding, std::string_view after, std::string_view key);

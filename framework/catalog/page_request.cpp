@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "base/canonical_json.h"
+
 namespace turnpike::catalog {
 
 namespace {
@@ -22,6 +24,21 @@ std::optional<std::uint32_t> read_limit(std::string_view text) noexcept {
   if (problem != std::errc{} || rest != end || text.front() == '0') return std::nullopt;
   if (value > page_limit_max) return std::nullopt;
   return value;
+}
+
+// Nothing when it is longer than allowed, or no text.
+std::optional<std::string> read_search(std::string_view text) {
+  if (text.size() > search_bytes_max || !base::is_utf8(text)) return std::nullopt;
+  std::string words;
+  std::uint32_t count = 0;
+  bool is_inside = false;
+  for (const char c : text) {
+    const bool is_blank = c == ' ' || (c >= '\t' && c <= '\r');
+    if (!is_blank && !is_inside && ++count > 1) words += ' ';
+    is_inside = !is_blank;
+    if (is_inside) words += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return count <= search_words_max ? std::optional(std::move(words)) : std::nullopt;
 }
 
 }  // namespace
@@ -53,6 +70,15 @@ Result<PageRequest, base::Error> read_page_request(const PageParameters& paramet
                     {"query.method", "it is neither GET nor POST",
                      "Pass method=GET or method=POST, in capitals, or leave it out."});
     }
+  }
+  if (parameters.q) {
+    auto search = read_search(*parameters.q);
+    if (!search) {
+      return refuse(base::ErrorCode::catalog_filter_invalid, "The search is not valid.",
+                    {"query.q", "it has more than 200 bytes or 8 words, or is no UTF-8",
+                     "Pass a few words that the path, summary or provider of a route has."});
+    }
+    request.search = *std::move(search);
   }
   if (parameters.cursor) {
     if (parameters.cursor->empty()) {

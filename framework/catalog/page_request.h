@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ struct PageParameters {
   std::optional<std::string> cursor = {};
   std::optional<std::string> provider_key = {};
   std::optional<std::string> method = {};
+  std::optional<std::string> q = {};
 };
 
 struct PageRequest {
@@ -28,10 +30,20 @@ struct PageRequest {
   std::string cursor = {};        // empty: the first page
   std::string provider_key = {};  // empty: any
   std::optional<Method> method = {};
+  // Words with single blanks between, in lower case; all stand in the path, the summary, or the key
+  // or name of the provider. Empty: any.
+  std::string search = {};
+
+  // What the host wants of the page.
+  bool shows_payments = false;  // entries have the terms of payment per call
+  // Of its text; the page ends earlier than at `limit`, with a cursor, but has one entry.
+  std::size_t bytes_max = std::numeric_limits<std::size_t>::max();
 };
 
 inline constexpr std::uint32_t page_limit_max = 1000;
 inline constexpr std::uint32_t provider_key_bytes_max = 128;
+inline constexpr std::uint32_t search_bytes_max = 200;
+inline constexpr std::uint32_t search_words_max = 8;
 
 // Errors: catalog.limit_invalid, catalog.filter_invalid, catalog.cursor_invalid.
 Result<PageRequest, base::Error> read_page_request(const PageParameters& parameters);

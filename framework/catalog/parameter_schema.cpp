@@ -155,7 +155,7 @@ Json request_body_json(const registry::Route& route) {
   }
   return {{"description",
            "Forwarded byte for byte; at most " + std::to_string(route.body->max_bytes) + " bytes."},
-          {"required", false},
+          {"required", route.body->required},
           {"content", std::move(content)}};
 }
 

@@ -1,6 +1,8 @@
 #include "catalog/view.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <utility>
 
 #include "base/ids.h"
@@ -16,6 +18,12 @@ constexpr std::size_t kept_renderings = 256;
 constexpr std::size_t many_operations = 200;  // about 10 ms of rendering
 
 constexpr std::string_view inventory_key = "inventory";
+constexpr std::string_view ready_text = R"({"status":"ready"})";
+
+// What of a page stands around its entries, the cursor included.
+constexpr std::size_t page_frame_bytes = 2'048;
+// A page is made on a loop: one that has looked at so many routes ends, with a cursor.
+constexpr std::size_t routes_looked_at_max = 10'000;
 
 void append_signature(std::string& signature, const ShownReadiness& shown) {
   if (shown.ready) {
@@ -44,13 +52,21 @@ std::string method_text(const PageRequest& request) {
   return request.method ? std::string(name_of(*request.method)) : std::string();
 }
 
-bool passes(const registry::Program& program, const registry::Route& route,
-            const PageRequest& request) noexcept {
-  if (!request.provider_key.empty() &&
-      program.providers()[route.provider].key != request.provider_key) {
-    return false;
+std::string searched_text(const registry::Program& program, const registry::Route& route) {
+  const registry::Provider& provider = program.providers()[route.provider];
+  std::string text = route.matcher.pattern + "\n" + route.summary + "\n" + provider.key + "\n" +
+                     provider.name + "\n";
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+bool has_words(std::string_view text, std::string_view words) noexcept {
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    if (text.find(words.substr(0, end)) == text.npos) return false;
+    words.remove_prefix(std::min(end + 1, words.size()));
   }
-  return !request.method || program.operation(route, *request.method) != nullptr;
+  return true;
 }
 
 }  // namespace
@@ -76,24 +92,47 @@ View::View(registry::Installed installed, std::shared_ptr<const ReadinessSource>
                      {"manifest", manifest_json(installed_.generation)}};
   head_ = text_of(head);
   head_ = head_.substr(1, head_.size() - 2);  // members only
-  summary_ends_.reserve(program.routes().size());
   for (const registry::Route& route : program.routes()) {
-    summaries_ += text_of(summary_json(program, route, options_.features));
-    summaries_.pop_back();  // '}': the readiness follows
-    summary_ends_.push_back(summaries_.size());
+    const auto add_entry = [&](Texts& texts, bool shows_payments) {
+      const std::string entry =
+          text_of(summary_json(program, route, options_.features, shows_payments));
+      texts.add(std::string_view(entry).substr(0, entry.size() - 1));  // the readiness follows
+    };
+    add_entry(entries_, false);
+    if (options_.features.x402) add_entry(entries_of_payments_, true);
+    searched_.add(searched_text(program, route));
   }
 }
 
 View::~View() = default;
 
-std::string_view View::summary(std::uint32_t route) const noexcept {
-  const std::size_t begin = route == 0 ? 0 : summary_ends_[route - 1];
-  return std::string_view(summaries_).substr(begin, summary_ends_[route] - begin);
+const View::Texts& View::entries(const PageRequest& request) const noexcept {
+  return request.shows_payments && options_.features.x402 ? entries_of_payments_ : entries_;
+}
+
+std::size_t View::entry_bytes(std::uint32_t route, const PageRequest& request) const {
+  const ShownReadiness shown = route_readiness(installed_.program->routes()[route], *readiness_);
+  const std::size_t readiness =
+      shown.ready ? ready_text.size() : text_of(readiness_json(shown)).size();
+  constexpr std::size_t around = std::string_view(R"(,,"readiness":})").size();
+  return entries(request).of(route).size() + readiness + around;
+}
+
+bool View::passes(std::uint32_t index, const PageRequest& request) const noexcept {
+  const registry::Program& program = *installed_.program;
+  const registry::Route& route = program.routes()[index];
+  if (!request.provider_key.empty() &&
+      program.providers()[route.provider].key != request.provider_key) {
+    return false;
+  }
+  if (request.method && program.operation(route, *request.method) == nullptr) return false;
+  return has_words(searched_.of(index), request.search);
 }
 
 Result<View::Selection, base::Error> View::select(const PageRequest& request) const {
   const registry::Program& program = *installed_.program;
-  const std::string filter = filter_digest(request.provider_key, method_text(request));
+  const std::string filter =
+      filter_digest(request.provider_key, method_text(request), request.search);
   const CursorBinding binding = {installed_.generation.id, public_projection, filter};
   Selection selection;
   if (!request.cursor.empty()) {
@@ -105,19 +144,28 @@ Result<View::Selection, base::Error> View::select(const PageRequest& request) co
   auto route = std::upper_bound(
       routes.begin(), routes.end(), selection.after,
       [](const std::string& after, const registry::Route& entry) { return after < entry.id; });
+  const auto first = route;
+  const bool is_bounded = request.bytes_max != std::numeric_limits<std::size_t>::max();
+  std::size_t bytes = page_frame_bytes;
   for (; route != routes.end(); ++route) {
-    if (!passes(program, *route, request)) continue;
-    if (selection.routes.size() == request.limit) {
-      const std::string& last = routes[selection.routes.back()].id;
-      selection.next_cursor = make_cursor(binding, last, options_.cursor_key);
+    const auto index = static_cast<std::uint32_t>(route - routes.begin());
+    const bool is_looked_at_enough =
+        static_cast<std::size_t>(route - first) == routes_looked_at_max;
+    if (!is_looked_at_enough && !passes(index, request)) continue;
+    if (is_bounded) bytes += entry_bytes(index, request);
+    const bool is_full = selection.routes.size() == request.limit ||
+                         (bytes > request.bytes_max && !selection.routes.empty());
+    if (is_looked_at_enough || is_full) {
+      selection.next_cursor = make_cursor(binding, std::prev(route)->id, options_.cursor_key);
       break;
     }
-    selection.routes.push_back(static_cast<std::uint32_t>(route - routes.begin()));
+    selection.routes.push_back(index);
   }
   return selection;
 }
 
-std::string View::page_body(const Selection& selection, std::int64_t now_ms) const {
+std::string View::page_body(const Selection& selection, const Texts& entries,
+                            std::int64_t now_ms) const {
   const registry::Program& program = *installed_.program;
   std::string body = "{\"schema_version\":\"service.gateway.registry.capability-page.v5\"," +
                      head_ + ",\"projection\":\"" + std::string(public_projection) +
@@ -125,9 +173,10 @@ std::string View::page_body(const Selection& selection, std::int64_t now_ms) con
                      "\",\"observed_at\":\"" + base::rfc3339(now_ms) + "\",\"capabilities\":[";
   for (const std::uint32_t index : selection.routes) {
     if (index != selection.routes.front()) body += ',';
-    body += summary(index);
+    const ShownReadiness shown = route_readiness(program.routes()[index], *readiness_);
+    body += entries.of(index);
     body += ",\"readiness\":";
-    body += text_of(readiness_json(route_readiness(program.routes()[index], *readiness_)));
+    body += shown.ready ? ready_text : text_of(readiness_json(shown));
     body += '}';
   }
   body += "],\"next_cursor\":";
@@ -144,9 +193,12 @@ Result<Document, base::Error> View::page(const PageRequest& request, std::int64_
     append_signature(signature, route_readiness(installed_.program->routes()[index], *readiness_));
   }
   std::string key = "page\n" + std::to_string(request.limit) + "\n" + method_text(request) + "\n" +
-                    selection->after + "\n" + request.provider_key;
+                    selection->after + "\n" + (request.shows_payments ? "x402" : "") + "\n" +
+                    std::to_string(request.bytes_max) + "\n" + request.search + "\n" +
+                    request.provider_key;
   if (Document kept = kept_.find(key, signature, now_ms)) return kept;
-  Document made = make_rendering(page_body(*selection, now_ms), std::move(signature), now_ms);
+  Document made =
+      make_rendering(page_body(*selection, entries(request), now_ms), std::move(signature), now_ms);
   kept_.store(std::move(key), made);
   return made;
 }

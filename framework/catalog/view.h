@@ -6,6 +6,7 @@
 // members may be called from any Thread and neither wait nor do I/O.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -76,17 +77,31 @@ class View {
  private:
   struct Selection;
   [[nodiscard]] Result<Selection, base::Error> select(const PageRequest& request) const;
-  [[nodiscard]] std::string page_body(const Selection& selection, std::int64_t now_ms) const;
   [[nodiscard]] std::string openapi_signature() const;
-  [[nodiscard]] std::string_view summary(std::uint32_t route) const noexcept;
+  // One text for each route, one after the other.
+  struct Texts {
+    std::string text;
+    std::vector<std::size_t> ends;
+    void add(std::string_view one) { ends.push_back((text += one).size()); }
+    [[nodiscard]] std::string_view of(std::uint32_t route) const noexcept {
+      const std::size_t begin = route == 0 ? 0 : ends[route - 1];
+      return std::string_view(text).substr(begin, ends[route] - begin);
+    }
+  };
+  [[nodiscard]] const Texts& entries(const PageRequest& request) const noexcept;
+  [[nodiscard]] std::string page_body(const Selection& selection, const Texts& entries,
+                                      std::int64_t now_ms) const;
+  [[nodiscard]] std::size_t entry_bytes(std::uint32_t route, const PageRequest& request) const;
+  [[nodiscard]] bool passes(std::uint32_t route, const PageRequest& request) const noexcept;
 
   registry::Installed installed_;
   std::shared_ptr<const ReadinessSource> readiness_;
   ViewOptions options_;
   FreeQuotas free_quotas_;
-  std::string head_;       // members of every document: generation, manifest
-  std::string summaries_;  // of all routes, one after the other, each without its readiness
-  std::vector<std::size_t> summary_ends_;
+  std::string head_;           // members of every document: generation, manifest
+  Texts entries_;              // of the list, each without its readiness
+  Texts entries_of_payments_;  // the same with terms of payment per call; empty without x402
+  Texts searched_;             // what a search looks at, in lower case
   Result<InventoryText, base::Error> inventory_;
   mutable RenderingCache kept_;
   mutable RenderingCache kept_openapi_;  // of one slot

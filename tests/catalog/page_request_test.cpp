@@ -49,6 +49,17 @@ TEST(PageRequestTest, ProviderKeyIsBounded) {
   EXPECT_EQ(refusal({.provider_key = ""}), ErrorCode::catalog_filter_invalid);
 }
 
+TEST(PageRequestTest, ASearchIsAFewWords) {
+  EXPECT_EQ(read_page_request({.q = " A  few\nWORDS "})->search, "a few words");
+  EXPECT_EQ(read_page_request({.q = ""})->search, "");
+  EXPECT_EQ(read_page_request({.q = "\xC3\x9C"})->search, "\xC3\x9C");
+  EXPECT_TRUE(read_page_request({.q = std::string(200, 'a')}).ok());
+  EXPECT_EQ(refusal({.q = std::string(201, 'a')}), ErrorCode::catalog_filter_invalid);
+  EXPECT_TRUE(read_page_request({.q = "1 2 3 4 5 6 7 8"}).ok());
+  EXPECT_EQ(refusal({.q = "1 2 3 4 5 6 7 8 9"}), ErrorCode::catalog_filter_invalid);
+  EXPECT_EQ(refusal({.q = "\xFF"}), ErrorCode::catalog_filter_invalid);
+}
+
 TEST(PageRequestTest, AnEmptyCursorIsNoCursor) {
   EXPECT_EQ(refusal({.cursor = ""}), ErrorCode::catalog_cursor_invalid);
 }

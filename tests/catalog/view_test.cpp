@@ -78,7 +78,7 @@ TEST_F(ViewTest, ASummaryShowsWhatACallerChoosesBy) {
     if (entry["capability_id"] != id) continue;
     EXPECT_EQ(entry, json::parse(R"({"capability_id": ")" + id + R"(", "provider_key": "alpha",
                 "provider_name": "Alpha data", "path": "/v1/gateway/alpha/v1/reports",
-                "methods": ["GET", "POST"], "credential_required": false,
+                "summary": "", "methods": ["GET", "POST"], "credential_required": false,
                 "operations": [
                   {"method": "GET", "billing": {"mode": "service_priced", "credit_cost": 1}},
                   {"method": "POST", "billing": {"mode": "service_priced", "credit_cost": 25}}],
@@ -150,6 +150,113 @@ TEST_F(ViewTest, FiltersNarrowTheList) {
   const json none = read(view->page({.provider_key = "Bulk"}, now_ms));
   EXPECT_TRUE(none["capabilities"].empty()) << "the filter is exact";
   EXPECT_TRUE(none["next_cursor"].is_null());
+}
+
+constexpr const char* searched_yaml = R"(
+provider: {key: sky, name: Weather Office}
+upstreams: {main: {plugin: http}}
+prices: {p: {version: 1, credit_cost: 1}}
+defaults: {price: p}
+routes:
+  - {path: "/stations/{station_id}/forecast", summary: Forecast for ONE station}
+  - {path: /stations, summary: All stations}
+  - {path: /tides}
+)";
+
+// Finding 22: models choose by what a route is for.
+TEST_F(ViewTest, ASearchLooksAtPathSummaryAndProvider) {
+  const auto view = make_view(compiled(searched_yaml));
+  const auto found = [&](const std::string& q) {
+    std::set<std::string> paths;
+    const auto request = read_page_request({.q = q});
+    EXPECT_TRUE(request.ok()) << q;
+    const json page = read(view->page(*request, now_ms));
+    for (const json& entry : page["capabilities"]) {
+      paths.insert(entry["path"].get<std::string>().substr(16));
+      EXPECT_TRUE(entry["summary"].is_string());
+    }
+    return paths;
+  };
+  const std::set<std::string> all = {"/stations", "/stations/{station_id}/forecast", "/tides"};
+  EXPECT_EQ(found(""), all);
+  EXPECT_EQ(found("weather"), all) << "the provider's name";
+  EXPECT_EQ(found("SKY"), all) << "its key";
+  EXPECT_EQ(found("tide"), std::set<std::string>{"/tides"});
+  EXPECT_EQ(found("  one\tstation "), std::set<std::string>{"/stations/{station_id}/forecast"});
+  EXPECT_EQ(found("stations all"), std::set<std::string>{"/stations"});
+  EXPECT_EQ(found("stations rain"), std::set<std::string>());
+  EXPECT_EQ(found("one\nall"), std::set<std::string>()) << "each word by itself";
+}
+
+TEST_F(ViewTest, ACursorServesOnlyItsSearch) {
+  const auto view = make_view(compiled(searched_yaml));
+  PageRequest request = {.limit = 1, .search = "stations"};
+  const std::string cursor = read(view->page(request, now_ms))["next_cursor"];
+  request.cursor = cursor;
+  const json last = read(view->page(request, now_ms));
+  EXPECT_EQ(last["capabilities"].size(), 1u);
+  EXPECT_TRUE(last["next_cursor"].is_null());
+  for (const char* other : {"", "tides", "station"}) {
+    request.search = other;
+    EXPECT_EQ(view->page(request, now_ms).error().code, ErrorCode::catalog_cursor_invalid) << other;
+  }
+}
+
+// A search through very many routes is told in pages, so that no loop is held by one.
+TEST_F(ViewTest, AFilterLooksAtTenThousandRoutesAPage) {
+  const auto view = make_view(compiled(bulk_yaml(10'001)));
+  PageRequest nothing = {.search = "nothing like it"};
+  const json first = read(view->page(nothing, now_ms));
+  EXPECT_TRUE(first["capabilities"].empty());
+  ASSERT_FALSE(first["next_cursor"].is_null());
+  nothing.cursor = first["next_cursor"];
+  const json second = read(view->page(nothing, now_ms));
+  EXPECT_TRUE(second["capabilities"].empty());
+  EXPECT_TRUE(second["next_cursor"].is_null());
+}
+
+// Finding 26: as long as a result may be, and the cursor leads on.
+TEST_F(ViewTest, APageIsNoLongerThanItMayBe) {
+  const auto view = make_view(compiled(bulk_yaml(137)));
+  readiness_->states[3] = {Condition::blocked, std::string(300, '"')};
+  for (const std::size_t bytes_max : {1u, 4'000u, 10'000u, 1'000'000u}) {
+    PageRequest request = {.limit = 1'000, .bytes_max = bytes_max};
+    std::vector<std::string> ids;
+    std::size_t pages = 0;
+    for (bool is_last = false; !is_last; ++pages) {
+      const Document document = *view->page(request, now_ms);
+      const json page = json::parse(document->body);
+      for (const json& entry : page["capabilities"]) ids.push_back(entry["capability_id"]);
+      ASSERT_FALSE(page["capabilities"].empty());
+      EXPECT_TRUE(document->body.size() <= bytes_max || page["capabilities"].size() == 1);
+      is_last = page["next_cursor"].is_null();
+      if (!is_last) request.cursor = page["next_cursor"];
+    }
+    EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 137u) << bytes_max;
+    EXPECT_EQ(ids.size(), 137u);
+    EXPECT_EQ(pages == 1, bytes_max == 1'000'000) << pages;
+    EXPECT_EQ(pages == 137, bytes_max == 1) << pages;
+  }
+}
+
+// Finding 22: at the door for payments the price that counts is the one per call.
+TEST_F(ViewTest, AListForPayersShowsTheTermsOfEachCall) {
+  const auto terms_of = [&](Features features, bool shows_payments) -> json {
+    const auto view = make_view(compiled(varied_yaml), features);
+    const json page = read(view->page({.shows_payments = shows_payments}, now_ms));
+    for (const json& entry : page["capabilities"]) {
+      if (entry["path"] != "/v1/gateway/alpha/v1/things") continue;
+      const json& billing = entry["operations"][0]["billing"];
+      EXPECT_EQ(billing["credit_cost"], 1);
+      return billing.value("x402", json());
+    }
+    return "not listed";
+  };
+  const json terms = terms_of({.free_lane = true, .x402 = true}, true);
+  EXPECT_EQ(terms["enabled"], true);
+  EXPECT_EQ(terms["terms"][0]["atomic_amount"], "1000");
+  EXPECT_EQ(terms_of({.free_lane = true, .x402 = true}, false), json());
+  EXPECT_EQ(terms_of({}, true), json()) << "nobody can pay so";
 }
 
 TEST_F(ViewTest, ACursorServesOnlyItsFilterAndGeneration) {
@@ -236,6 +343,7 @@ TEST_F(ViewTest, ADetailHasEveryFieldInItsShape) {
     "provider_key": "alpha", "provider_name": "Alpha data",
     "upstream": {"id": "alpha-main", "revision": 5},
     "matcher": {"kind": "exact", "path": "/v1/gateway/alpha/v1/things"},
+    "summary": "List the things",
     "methods": ["GET"],
     "request": {"query": {"kind": "deny"}, "body": {"kind": "forbidden"}, "enforcement": "none"},
     "response": {"success": {"kind": "explicit_statuses", "statuses": [200]},
@@ -290,7 +398,7 @@ TEST_F(ViewTest, PoliciesAreShownAsDeclared) {
                "right": "to_ms"}])"));
   const json reports = detail(*view, "/v1/gateway/alpha/v1/reports");
   EXPECT_EQ(reports["request"]["body"], json::parse(R"({"kind": "bytes", "max_bytes": 65536,
-                            "media_types": ["application/json"]})"));
+                            "media_types": ["application/json"], "required": false})"));
   EXPECT_EQ(reports["request"]["enforcement"], "declared");
   EXPECT_EQ(reports["operations"][1]["billing"]["no_charge_when"],
             json::parse(R"([{"kind": "empty_body"},

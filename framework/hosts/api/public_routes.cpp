@@ -115,7 +115,7 @@ void PublicRoutes::reference(Turn& turn, std::string_view file) const {
 
 void PublicRoutes::capabilities(Turn& turn) const {
   const auto query =
-      read_query(turn.request.query(), {"limit", "cursor", "provider_key", "method"});
+      read_query(turn.request.query(), {"limit", "cursor", "provider_key", "method", "q"});
   if (!query.ok()) {
     turn.refuse(query.error());
     return;
@@ -123,7 +123,8 @@ void PublicRoutes::capabilities(Turn& turn) const {
   const auto request = catalog::read_page_request({.limit = query->find("limit"),
                                                    .cursor = query->find("cursor"),
                                                    .provider_key = query->find("provider_key"),
-                                                   .method = query->find("method")});
+                                                   .method = query->find("method"),
+                                                   .q = query->find("q")});
   if (!request.ok()) {
     turn.refuse(request.error());
     return;
