@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "hosts/api/account_json.h"
+#include "hosts/account_json.h"
 #include "ledger/statements.h"
 
 namespace turnpike::app {
@@ -36,13 +36,13 @@ std::string text_of(const Json& value) {
 // One object for a row, in both formats.
 Json row_of(const ledger::UsageRow& usage) {
   Json row = {{"billingAccountId", usage.account_id}};
-  row.update(hosts::api::row_json(usage));
+  row.update(hosts::row_json(usage));
   return row;
 }
 
 Json row_of(const ledger::Allocation& allocation) {
   Json row = {{"billingAccountId", allocation.account_id}};
-  row.update(hosts::api::row_json(allocation));
+  row.update(hosts::row_json(allocation));
   return row;
 }
 

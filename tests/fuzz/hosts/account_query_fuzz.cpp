@@ -8,7 +8,7 @@
 
 #include "base/limits.h"
 #include "crypto/signed_text.h"
-#include "hosts/api/account_query.h"
+#include "hosts/account_query.h"
 
 namespace {
 
@@ -22,7 +22,7 @@ void check(bool holds) {
 }
 
 void check_billing(std::string_view query) {
-  const auto read = hosts::api::read_billing_query(query, "acc_1", key);
+  const auto read = hosts::read_billing_query(query, "acc_1", key);
   if (!read.ok()) {
     check(!read.error().message.empty());
     return;
@@ -32,7 +32,7 @@ void check_billing(std::string_view query) {
 }
 
 void check_usage(std::string_view query) {
-  const auto read = hosts::api::read_usage_query(query, "acc_1", now_ms);
+  const auto read = hosts::read_usage_query(query, "acc_1", now_ms);
   if (!read.ok()) {
     check(!read.error().message.empty());
     return;

@@ -1,10 +1,10 @@
-#include "hosts/api/account_json.h"
+#include "hosts/account_json.h"
 
 #include <nlohmann/json.hpp>
 
 #include "base/ids.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 namespace {
 
@@ -167,4 +167,4 @@ std::string usage_summary_body(const ledger::SummaryQuery& query,
   return text_of(body);
 }
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

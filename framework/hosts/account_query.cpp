@@ -1,4 +1,4 @@
-#include "hosts/api/account_query.h"
+#include "hosts/account_query.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 #include "crypto/signed_text.h"
 #include "hosts/query.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 namespace {
 
@@ -182,4 +182,4 @@ std::string make_billing_cursor(std::string_view account_id, Collection collecti
   return crypto::sign_text(base::canonical_json(fields).value(), cursor_context, cursor_key);
 }
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

@@ -8,12 +8,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "hosts/api/account_query.h"
+#include "hosts/account_query.h"
 #include "identity/account.h"
 #include "ledger/calls.h"
 #include "ledger/ledger.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 // The rows of a page, for other writers of the same rows.
 nlohmann::ordered_json row_json(const ledger::UsageRow& row);
@@ -33,4 +33,4 @@ std::string call_body(std::string_view request_id, const ledger::CallState& stat
 std::string usage_summary_body(const ledger::SummaryQuery& query,
                                const ledger::UsageSummary& summary);
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

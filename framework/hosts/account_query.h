@@ -14,7 +14,7 @@
 #include "ledger/usage.h"
 #include "ledger/usage_summary.h"
 
-namespace turnpike::hosts::api {
+namespace turnpike::hosts {
 
 enum class Collection : std::uint8_t { allocations, usage, invoices };
 std::string_view name_of(Collection collection) noexcept;
@@ -37,4 +37,4 @@ Result<ledger::SummaryQuery, base::Error> read_usage_query(std::string_view quer
 std::string make_billing_cursor(std::string_view account_id, Collection collection,
                                 const ledger::Place& place, std::string_view cursor_key);
 
-}  // namespace turnpike::hosts::api
+}  // namespace turnpike::hosts

@@ -1,0 +1,64 @@
+// AccountReads: what an account may read about itself with an API key: its Credits, its usage, its
+// free variants, and what became of a call. The HTTP routes and the MCP tools answer from here, so
+// both judge credentials alike and say the same.
+//
+// Stateless over the ports it is given, which outlive it; called on the fibers of all loop Threads,
+// suspends while something is read.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <turnpike/host.h>
+#include <turnpike/result.h>
+
+#include "exchange/choose_lane.h"
+#include "hosts/backend.h"
+#include "identity/authenticator.h"
+#include "ledger/calls.h"
+#include "ledger/ledger.h"
+#include "ledger/statements.h"
+#include "quota/store.h"
+
+namespace turnpike::hosts {
+
+class AccountReads {
+ public:
+  struct Parts {
+    identity::Authenticator& authenticator;
+    ledger::Ledger& ledger;
+    ledger::Statements& statements;
+    ledger::Calls& calls;
+    quota::QuotaStore& free_counts;
+    Backend& backend;
+    const Clock& clock;
+  };
+  // `cursor_key` is the secret that the nodes share.
+  AccountReads(const Parts& parts, std::string cursor_key);
+
+  using Caller = std::shared_ptr<const identity::Principal>;
+  using Body = Result<std::string, base::Error>;
+
+  // The same rules about credential headers as on gateway routes; only an API key will do here.
+  [[nodiscard]] Result<Caller, base::Error> authenticate(Headers headers) const;
+  // What stands between an account and its books, if anything.
+  [[nodiscard]] static std::optional<base::Error> account_problem(identity::AccountStatus status);
+
+  // JSON bodies. `query` is raw, without '?'; what it may hold is account_query.h's.
+  [[nodiscard]] Body credit_balance(const std::string& account_id) const;
+  [[nodiscard]] Body billing(const std::string& account_id, std::string_view query) const;
+  [[nodiscard]] Body usage(const std::string& account_id, std::string_view query) const;
+  [[nodiscard]] Body free_quotas(const std::string& account_id) const;
+  // What became of a call; `own_id` is that of the request that asks. Another account's is 404.
+  [[nodiscard]] Body call(const std::string& account_id, std::string_view asked_id,
+                          std::string_view own_id) const;
+
+ private:
+  const Parts parts_;
+  const std::string cursor_key_;
+  exchange::LaneTable credentials_;
+};
+
+}  // namespace turnpike::hosts
