@@ -93,6 +93,9 @@ void read_mcp_host(Section& hosts, McpConfig& mcp) {
   section.public_url("base_url", mcp.base_url);
   (void)section.texts("allowed_hosts", mcp.allowed_hosts);
   section.origins("allowed_origins", mcp.allowed_origins);
+  section.choice("tool_names", mcp.tool_names,
+                 {{"dotted", hosts::mcp::ToolNames::dotted},
+                  {"underscored", hosts::mcp::ToolNames::underscored}});
   section.text("openai_apps_challenge", mcp.openai_apps_challenge);
   section.integer("progress_interval_ms", mcp.progress_interval_ms, 100, 60'000);
   if (mcp.base_url.empty() && listens_everywhere(mcp.listen)) {

@@ -14,6 +14,7 @@
 #include <turnpike/result.h>
 
 #include "base/limits.h"
+#include "hosts/mcp/tool_names.h"
 #include "identity/account.h"
 #include "registry/compile.h"
 
@@ -37,7 +38,8 @@ struct McpConfig : HostConfig {
   // Replace what base_url and the listener allow by themselves; see hosts/mcp/access.h.
   std::optional<std::vector<std::string>> allowed_hosts = {};
   std::optional<std::vector<std::string>> allowed_origins = {};
-  std::string openai_apps_challenge = {};  // a token that proves who owns the host; empty: none
+  hosts::mcp::ToolNames tool_names = hosts::mcp::ToolNames::dotted;
+  std::string openai_apps_challenge = {};      // a token that proves who owns the host; empty: none
   std::uint32_t progress_interval_ms = 5'000;  // between two notifications of a call that lasts
 };
 

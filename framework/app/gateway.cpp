@@ -156,9 +156,10 @@ struct Gateway::Parts {
   std::unique_ptr<Chores> chores;
   std::unique_ptr<GatewayBackend> backend;
   std::optional<hosts::mcp::Executions> executions;
+  std::optional<hosts::AccountReads> account_reads;
   std::optional<McpTools> mcp_tools;
   std::optional<hosts::mcp::ServiceResources> mcp_resources;
-  const hosts::mcp::ServicePrompts mcp_prompts;
+  std::optional<hosts::mcp::ServicePrompts> mcp_prompts;
   std::optional<hosts::mcp::Features> features;
   std::unique_ptr<hosts::AccessLog> access_log;
   std::optional<hosts::Discovery> discovery;
@@ -413,12 +414,20 @@ Result<Unit, std::string> Gateway::make_generations() {
                                     .payment_url = parts_->urls.mcp + "/x402",
                                     .resource_metadata = "",
                                     .reply_bytes_max = config_.mcp_reply_bytes_max});
+  parts_->account_reads.emplace(
+      hosts::AccountReads::Parts{*parts_->authenticator, *parts_->ledger, *parts_->statements,
+                                 *parts_->calls, *parts_->free_counts, *parts_->backend,
+                                 parts_->clock},
+      parts_->cursor_key);
+  const auto names = config_.mcp.tool_names;
   parts_->mcp_tools.emplace(*parts_->generations, *parts_->backend, parts_->clock,
-                            *parts_->executions, parts_->cursor_key);
-  parts_->mcp_resources.emplace(*parts_->backend, parts_->clock);
+                            *parts_->executions, *parts_->account_reads, parts_->cursor_key, names);
+  parts_->mcp_resources.emplace(*parts_->backend, parts_->clock, config_.mcp_reply_bytes_max,
+                                names);
+  parts_->mcp_prompts.emplace(names);
   parts_->features.emplace(hosts::mcp::Features{.toolsets = *parts_->mcp_tools,
                                                 .resources = &*parts_->mcp_resources,
-                                                .prompts = &parts_->mcp_prompts});
+                                                .prompts = &*parts_->mcp_prompts});
   return Unit{};
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "hosts/mcp/account_tools.h"
 #include "hosts/mcp/bound_tool.h"
 #include "hosts/mcp/service_tools.h"
 
@@ -9,19 +10,32 @@ namespace turnpike::app {
 
 using hosts::mcp::Toolset;
 
+namespace {
+
+using Tools = std::vector<std::shared_ptr<const hosts::mcp::Tool>>;
+
+Tools joined(Tools first, const Tools& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+}  // namespace
+
 McpTools::McpTools(const Generations& generations, hosts::Backend& backend, const Clock& clock,
-                   const hosts::mcp::Executions& executions, std::string cursor_key)
+                   const hosts::mcp::Executions& executions, const hosts::AccountReads& reads,
+                   std::string cursor_key, hosts::mcp::ToolNames names)
     : generations_(generations),
       executions_(executions),
       cursor_key_(std::move(cursor_key)),
-      service_tools_(hosts::mcp::make_service_tools(backend, clock, executions)),
-      without_program_(std::make_shared<const Toolset>(service_tools_, "", cursor_key_)) {}
+      names_(names),
+      service_tools_(joined(hosts::mcp::make_service_tools(backend, clock, executions),
+                            hosts::mcp::make_account_tools(reads, executions))),
+      without_program_(std::make_shared<const Toolset>(service_tools_, "", cursor_key_, names_)) {}
 
 std::shared_ptr<const Toolset> McpTools::make(const registry::Installed& installed) const {
-  auto tools = service_tools_;
-  auto bound = hosts::mcp::make_bound_tools(installed.program, executions_);
-  tools.insert(tools.end(), bound.begin(), bound.end());
-  return std::make_shared<const Toolset>(std::move(tools), installed.generation.id, cursor_key_);
+  return std::make_shared<const Toolset>(
+      joined(service_tools_, hosts::mcp::make_bound_tools(installed.program, executions_)),
+      installed.generation.id, cursor_key_, names_);
 }
 
 std::shared_ptr<const Toolset> McpTools::toolset() {

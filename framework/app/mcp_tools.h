@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/generations.h"
+#include "hosts/account_reads.h"
 #include "hosts/mcp/execution.h"
 #include "hosts/mcp/features.h"
 
@@ -18,7 +19,8 @@ class McpTools final : public hosts::mcp::Toolsets {
  public:
   // All outlive the object.
   McpTools(const Generations& generations, hosts::Backend& backend, const Clock& clock,
-           const hosts::mcp::Executions& executions, std::string cursor_key);
+           const hosts::mcp::Executions& executions, const hosts::AccountReads& reads,
+           std::string cursor_key, hosts::mcp::ToolNames names);
 
   [[nodiscard]] std::shared_ptr<const hosts::mcp::Toolset> make(
       const registry::Installed& installed) const;
@@ -29,6 +31,7 @@ class McpTools final : public hosts::mcp::Toolsets {
   const Generations& generations_;
   const hosts::mcp::Executions& executions_;
   const std::string cursor_key_;
+  const hosts::mcp::ToolNames names_;
   const std::vector<std::shared_ptr<const hosts::mcp::Tool>> service_tools_;
   const std::shared_ptr<const hosts::mcp::Toolset> without_program_;
 };

@@ -68,17 +68,29 @@ class Scanner {
     return at_ == end_ ? result_ : Pointed::malformed;
   }
 
+  // After run(): the value at the pointer. REQUIRES: there is one.
+  [[nodiscard]] std::string_view value() const noexcept {
+    return {value_begin_, static_cast<std::size_t>(value_end_ - value_begin_)};
+  }
+
  private:
   // A scalar whole, of a container the opening. Opened containers that are empty close again.
   bool read_value(bool is_on_path) noexcept {
     if (at_ == end_) return false;
     const bool is_target = is_on_path && depth_ == tokens_.size();
-    if (is_target) result_ = *at_ == 'n' ? Pointed::null : Pointed::other;
+    if (is_target) {
+      result_ = *at_ == 'n' ? Pointed::null : Pointed::other;
+      value_begin_ = at_;
+    }
     has_opened_ = *at_ == '{' || *at_ == '[';
+    if (has_opened_) return open(is_on_path, is_target);
+    const bool is_sound = read_scalar();
+    if (is_target) value_end_ = at_;
+    return is_sound;
+  }
+
+  bool read_scalar() noexcept {
     switch (*at_) {
-      case '{':
-      case '[':
-        return open(is_on_path, is_target);
       case '"':
         ++at_;
         return skip_string();
@@ -100,6 +112,7 @@ class Scanner {
     if (is_on_path) matched_ = depth_ + 1;
     if (is_on_path && !is_target) index_[depth_] = 0;
     ++depth_;
+    is_value_open_ = is_value_open_ || is_target;
     skip_blanks();
     if (is_target && !is_object && at_ != end_ && *at_ == ']') result_ = Pointed::empty_list;
     return true;
@@ -116,6 +129,10 @@ class Scanner {
       if (*at_ == (is_object ? '}' : ']')) {
         ++at_;
         --depth_;
+        if (is_value_open_ && depth_ == tokens_.size()) {
+          is_value_open_ = false;
+          value_end_ = at_;
+        }
         matched_ = std::min(matched_, depth_);
         is_first = false;
         continue;
@@ -259,6 +276,9 @@ class Scanner {
   std::size_t matched_ = 0;
   bool has_opened_ = false;  // the value read last was the opening of a container
   Pointed result_ = Pointed::missing;
+  const char* value_begin_ = nullptr;  // of the value at the pointer
+  const char* value_end_ = nullptr;
+  bool is_value_open_ = false;  // it is a container that is open
 };
 
 }  // namespace
@@ -288,6 +308,15 @@ std::optional<JsonPointer> JsonPointer::parse(std::string_view text) {
 
 Pointed point(std::string_view json, const JsonPointer& pointer) noexcept {
   return is_utf8(json) ? Scanner(json, pointer).run() : Pointed::malformed;
+}
+
+std::optional<std::string_view> text_at(std::string_view json,
+                                        const JsonPointer& pointer) noexcept {
+  if (!is_utf8(json)) return std::nullopt;
+  Scanner scanner(json, pointer);
+  const Pointed found = scanner.run();
+  if (found == Pointed::malformed || found == Pointed::missing) return std::nullopt;
+  return scanner.value();
 }
 
 }  // namespace turnpike::base

@@ -1,7 +1,8 @@
-// JsonPointer: RFC 6901, parsed once; and point(), which finds what stands at one in a JSON text
-// without building anything: one pass over the bytes, no allocation, no recursion, so hostile texts
-// cost no more than their length. The whole text is checked, since a document that is not JSON has
-// nothing at any pointer. Of a member that is there twice the last one counts, as for most readers.
+// JsonPointer: RFC 6901, parsed once; and point() and text_at(), which find what stands at one in a
+// JSON text without building anything: one pass over the bytes, no allocation, no recursion, so
+// hostile texts cost no more than their length. The whole text is checked, since a document that is
+// not JSON has nothing at any pointer. Of a member that is there twice the last one counts, as for
+// most readers.
 //
 // Values and pure functions; safe on any Thread.
 #pragma once
@@ -55,5 +56,9 @@ enum class Pointed : std::uint8_t {
   other,
 };
 Pointed point(std::string_view json, const JsonPointer& pointer) noexcept;
+
+// The text of the value at `pointer`, byte for byte as it stands in `json`; nothing where the whole
+// is malformed or nothing is there.
+std::optional<std::string_view> text_at(std::string_view json, const JsonPointer& pointer) noexcept;
 
 }  // namespace turnpike::base

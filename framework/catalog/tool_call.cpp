@@ -10,8 +10,10 @@
 #include "base/json_pointer.h"
 #include "base/limits.h"
 #include "base/strict_object.h"
+#include "base/uri.h"
 #include "catalog/tool_schema.h"
 #include "registry/policy.h"
+#include "registry/reader.h"
 
 namespace turnpike::catalog {
 namespace {
@@ -20,22 +22,7 @@ using nlohmann::json;
 
 constexpr std::int64_t exact_in_double = std::int64_t{1} << 53;
 
-// Everything but the unreserved characters of RFC 3986 section 2.3, so that a value is never taken
-// for a delimiter or for the `:free` suffix.
-void append_encoded(std::string& out, std::string_view text) {
-  constexpr char hex_digits[] = "0123456789ABCDEF";
-  for (const char c : text) {
-    const bool is_unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                               (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
-                               c == '~';
-    if (is_unreserved) {
-      out.push_back(c);
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out.append({'%', hex_digits[byte >> 4], hex_digits[byte & 15]});
-    }
-  }
-}
+using base::append_percent_encoded;  // so that no value is taken for the `:free` suffix either
 
 std::string listed(const std::vector<std::string>& names) {
   std::string out;
@@ -64,6 +51,8 @@ struct QueryText {
   }
   Text operator()(const registry::IntegerConstraint&) const {
     if (value.is_number_integer()) return value.dump();
+    const auto* const digits = value.get_ptr<const std::string*>();
+    if (digits != nullptr && registry::decimal_integer(*digits)) return *digits;
     if (!value.is_number()) return wrong_type(value, "give an integer, without quotes");
     const double number = value.get<double>();  // 42.0 is an integer, too
     if (std::trunc(number) == number && std::abs(number) <= exact_in_double) {
@@ -73,6 +62,7 @@ struct QueryText {
   }
   Text operator()(const registry::BooleanConstraint&) const {
     if (value.is_boolean()) return std::string(value.get<bool>() ? "true" : "false");
+    if (value == "true" || value == "false") return value.get<std::string>();
     return wrong_type(value, "give true or false, without quotes");
   }
   Text operator()(const registry::CommaListConstraint& constraint) const {
@@ -95,12 +85,13 @@ struct QueryText {
 class ToolCallReader {
  public:
   ToolCallReader(const registry::Program& program, const registry::Tool& tool,
-                 const json& arguments)
+                 const json& arguments, std::string_view body_text)
       : program_(program),
         tool_(tool),
         route_(program.routes()[program.operations()[tool.operation].route]),
         body_types_(body_types_of(program, tool)),
-        arguments_(arguments) {}
+        arguments_(arguments),
+        body_text_(body_text) {}
 
   ReadToolCall read() {
     if (!arguments_.is_object()) {
@@ -154,6 +145,7 @@ class ToolCallReader {
   const registry::Route& route_;
   const std::vector<std::string> body_types_;
   const json& arguments_;
+  const std::string_view body_text_;
   ToolCall call_;
   std::vector<base::FieldProblem> problems_;
 };
@@ -204,7 +196,7 @@ void ToolCallReader::read_path() {
       report_argument(segment.text, {"is missing", "it is required"});
     } else if (const std::string* const value = given_text(segment.text)) {
       check_segment(segment, *value);
-      append_encoded(call_.path, *value);
+      append_percent_encoded(call_.path, *value);
     }
   }
   if (problems_.size() == problems_before) check_path();
@@ -259,18 +251,18 @@ void ToolCallReader::read_query() {
 // Commas between the items of a list stand as they are (OpenAPI: style form, not exploded).
 void ToolCallReader::append_pair(const registry::QueryParameter& parameter, std::string_view text) {
   if (!call_.query.empty()) call_.query += '&';
-  append_encoded(call_.query, parameter.name);
+  append_percent_encoded(call_.query, parameter.name);
   call_.query += '=';
   if (!std::holds_alternative<registry::CommaListConstraint>(parameter.constraint)) {
-    return append_encoded(call_.query, text);
+    return append_percent_encoded(call_.query, text);
   }
   std::size_t end = text.find(',');
   for (; end != text.npos; end = text.find(',')) {
-    append_encoded(call_.query, text.substr(0, end));
+    append_percent_encoded(call_.query, text.substr(0, end));
     call_.query += ',';
     text.remove_prefix(end + 1);
   }
-  append_encoded(call_.query, text);
+  append_percent_encoded(call_.query, text);
 }
 
 // What was left out for its type is not missing, and says nothing about rules.
@@ -304,7 +296,13 @@ void ToolCallReader::read_body() {
   if (body_types_.empty()) return;
   const std::string* const type = read_body_type();
   const json* const value = given(registry::body_argument);
-  if (type == nullptr || value == nullptr) return;
+  if (type == nullptr) return;
+  if (value == nullptr) {
+    if (route_.body->required) {
+      report_argument(registry::body_argument, {"is missing", "it is required"});
+    }
+    return;
+  }
   const auto* const text = value->get_ptr<const std::string*>();
   std::string body = text != nullptr ? *text : std::string();
   if (!is_json_type(*type)) {
@@ -313,14 +311,17 @@ void ToolCallReader::read_body() {
                              wrong_type(*value, "give the text of the body as a string"));
     }
   } else if (text == nullptr) {
-    body = value->dump(-1, ' ', false, json::error_handler_t::replace);
+    body = body_text_;  // a number is more than what we would write for it
   } else if (static const auto whole = base::JsonPointer::parse("");
              !body.empty() && base::point(body, *whole) == base::Pointed::malformed) {
     // Models often send JSON as text, and it is also the way to send numbers as they are written.
     return report_argument(registry::body_argument,
                            {"is a string that holds no JSON", "give a JSON value"});
   }
-  if (body.empty()) return;
+  if (body.empty()) {
+    if (route_.body->required) report_argument(registry::body_argument, {"is empty", "give one"});
+    return;
+  }
   auto problems = registry::check_body(*route_.body, *type, body.size());
   for (base::FieldProblem& problem : problems) {
     report_argument(registry::body_argument, {std::move(problem.problem), std::move(problem.fix)});
@@ -344,8 +345,8 @@ void ToolCallReader::read_idempotency_key() {
 }  // namespace
 
 ReadToolCall read_tool_call(const registry::Program& program, const registry::Tool& tool,
-                            const json& arguments) {
-  return ToolCallReader(program, tool, arguments).read();
+                            const json& arguments, std::string_view body_text) {
+  return ToolCallReader(program, tool, arguments, body_text).read();
 }
 
 }  // namespace turnpike::catalog

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -32,8 +33,10 @@ inline constexpr std::size_t tool_problems_max = 32;
 
 using ReadToolCall = Result<ToolCall, std::vector<base::FieldProblem>>;
 
-// `tool` is one of program.tools(). Arguments that are null count as left out.
+// `tool` is one of program.tools(). Arguments that are null count as left out, and numbers and
+// truth values may come as text. `body_text` is the JSON of the argument `body` as the caller wrote
+// it, empty without one: what is sent is these bytes.
 ReadToolCall read_tool_call(const registry::Program& program, const registry::Tool& tool,
-                            const nlohmann::json& arguments);
+                            const nlohmann::json& arguments, std::string_view body_text);
 
 }  // namespace turnpike::catalog

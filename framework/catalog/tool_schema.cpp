@@ -85,6 +85,9 @@ Json tool_input_schema(const registry::Program& program, const registry::Tool& t
     if (parameter.required) required.push_back(parameter.name);
   }
   add_body(properties, program, tool);
+  if (route.body->required && !body_types_of(program, tool).empty()) {
+    required.push_back(registry::body_argument);
+  }
   properties[std::string(registry::idempotency_key_argument)] = idempotency_key_schema();
   Json schema = {{"type", "object"}, {"properties", std::move(properties)}};
   if (!required.empty()) schema["required"] = std::move(required);
@@ -102,7 +105,12 @@ std::string tool_description(const registry::Program& program, const registry::T
                     [&](const std::string& name) { return tool.fixed.contains(name); });
     if (!is_kept) text += ' ' + rule_text(rule);
   }
-  return text;
+  const registry::Operation& operation = program.operations()[tool.operation];
+  if (tool.is_free) return text += " Costs nothing, within the limits of the free variant.";
+  if (!operation.price) return text;
+  const std::uint32_t cost = program.prices()[*operation.price].credit_cost;
+  return text +=
+         " A success costs " + std::to_string(cost) + (cost == 1 ? " Credit." : " Credits.");
 }
 
 Json idempotency_key_schema() {

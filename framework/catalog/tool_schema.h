@@ -1,7 +1,8 @@
 // What a tool of the registry tells those who may call it: the JSON Schema of its arguments and its
-// description. Everything that tool_call.h accepts keeps the schema, but for two liberties that
-// models take: null for an argument that is left out, and JSON bodies as text. The schema is plain:
-// an object at the root, no $ref, no combinators; what it cannot say is in the descriptions.
+// description. Everything that tool_call.h accepts keeps the schema, but for liberties that models
+// take: null for an argument that is left out, numbers and truth values as text, JSON bodies as
+// text. The schema is plain: an object at the root, no $ref, no combinators; what it cannot say is
+// in the descriptions.
 //
 // Pure functions; safe on any Thread.
 #pragma once
@@ -19,7 +20,7 @@ namespace turnpike::catalog {
 nlohmann::ordered_json tool_input_schema(const registry::Program& program,
                                          const registry::Tool& tool);
 
-// The operator's words, and the rules over several arguments.
+// The operator's words, the rules over several arguments, and what a call costs.
 std::string tool_description(const registry::Program& program, const registry::Tool& tool);
 
 // Of the argument under which a repeated call is run and charged once.

@@ -261,7 +261,8 @@ std::string View::openapi_signature() const {
   signature.reserve(installed_.program->operations().size());
   for (const registry::Route& route : installed_.program->routes()) {
     for (const std::uint32_t operation : route.operations) {
-      signature += is_callable(program(), program().operations()[operation], *readiness_) ? '+' : '-';
+      signature +=
+          is_callable(program(), program().operations()[operation], *readiness_) ? '+' : '-';
     }
   }
   return signature;

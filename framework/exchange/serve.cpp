@@ -234,7 +234,8 @@ Passage::Refused Passage::check_ready() const {
     return error(ErrorCode::billing_pricing_unavailable, "This operation has no price at present.");
   }
   const registry::Readiness& programmed = match_.route->readiness;
-  if (!programmed.ready) return not_until_mended(ErrorCode::gateway_route_blocked, programmed.reason);
+  if (!programmed.ready)
+    return not_until_mended(ErrorCode::gateway_route_blocked, programmed.reason);
   State state = context_.service->state(*operation_);
   // Who brings a payment may want no more than what it has bought already: the lane knows.
   if (state.condition == Condition::ready && lane_->role == LaneRole::payment &&

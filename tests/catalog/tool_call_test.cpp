@@ -44,6 +44,11 @@ const std::string search = R"(
 )";
 const std::string search_operation = "GET /v1/gateway/t/daos/{dao_id}/files/{file}";
 
+// The body as a caller may have written it.
+std::string body_text(const json& arguments) {
+  return arguments.is_object() && arguments.contains("body") ? arguments["body"].dump() : "";
+}
+
 // "query" of what is accepted, or the problems, a line each.
 class ToolCallTest : public ::testing::Test {
  protected:
@@ -51,7 +56,7 @@ class ToolCallTest : public ::testing::Test {
     program = tool_program(search, operation, more);
   }
   ReadToolCall read(const json& arguments) {
-    return read_tool_call(*program, program->tools()[0], arguments);
+    return read_tool_call(*program, program->tools()[0], arguments, body_text(arguments));
   }
   std::string problems(const json& arguments) {
     const auto call = read(arguments);
@@ -157,7 +162,9 @@ TEST_F(ToolCallTest, ThePathIsBounded) {
 TEST_F(ToolCallTest, TypesAndBoundsAreToldWithTheirFix) {
   bind(search_operation);
   const std::pair<json, std::string> cases[] = {
-      {{{"limit", "7"}}, "/limit has the type string; give an integer, without quotes\n"},
+      {{{"limit", "seven"}}, "/limit has the type string; give an integer, without quotes\n"},
+      {{{"limit", "7.0"}}, "/limit has the type string; give an integer, without quotes\n"},
+      {{{"limit", "-6"}}, "/limit is out of range; give an integer from -5 to 9007199254740991\n"},
       {{{"limit", 1.5}}, "/limit is no integer; give an integer\n"},
       {{{"limit", 1e300}}, "/limit is no integer; give an integer\n"},
       {{{"limit", -6}}, "/limit is out of range; give an integer from -5 to 9007199254740991\n"},
@@ -165,7 +172,7 @@ TEST_F(ToolCallTest, TypesAndBoundsAreToldWithTheirFix) {
        "/limit is out of range; give an integer from -5 to 9007199254740991\n"},
       {{{"limit", 18'446'744'073'709'551'615u}},
        "/limit is no integer; give an integer from -5 to 9007199254740991\n"},
-      {{{"brief", "true"}}, "/brief has the type string; give true or false, without quotes\n"},
+      {{{"brief", "yes"}}, "/brief has the type string; give true or false, without quotes\n"},
       {{{"title", "ab"}}, "/title has 2 bytes; give 3 to 128 bytes\n"},
       {{{"title", 3}}, "/title has the type number; give a string\n"},
       {{{"kinds", "topic"}}, "/kinds has the type string; give a list of 1 to 2 strings\n"},
@@ -194,6 +201,15 @@ TEST_F(ToolCallTest, TypesAndBoundsAreToldWithTheirFix) {
        "/body is no argument of this tool; leave it out; the arguments are dao_id, file, brief, "
        "from, kinds, limit, title, to, idempotency_key\n"}};
   for (const auto& [change, expected] : cases) EXPECT_EQ(problems_with(change), expected) << change;
+}
+
+// Finding 28: models write numbers and truth values as text.
+TEST_F(ToolCallTest, NumbersAndTruthValuesMayComeAsText) {
+  bind(search_operation);
+  EXPECT_EQ(problems_with({{"limit", "7"}, {"brief", "true"}, {"from", "-0"}}),
+            "/from has the type string; give an integer, without quotes\n");
+  EXPECT_EQ(problems_with({{"limit", "-5"}, {"brief", "false"}}),
+            "accepted: /v1/gateway/t/daos/ens/files/a?brief=false&limit=-5&title=abc");
 }
 
 TEST_F(ToolCallTest, TheQueryAsAWholeIsBounded) {
@@ -247,6 +263,33 @@ TEST_F(ToolCallTest, ABodyIsJsonOrTextByItsType) {
   EXPECT_EQ(body(std::string(20, 'x'), "text/plain"), "text/plain: " + std::string(20, 'x'));
   EXPECT_EQ(body(std::string(21, 'x'), "text/plain"),
             "/body has 21 bytes; give at most 20 bytes\n");
+}
+
+// Finding 8: what a double cannot hold, and how a number is written, is the caller's.
+TEST_F(ToolCallTest, AJsonBodyIsTheBytesThatTheCallerWrote) {
+  bind("POST /v1/gateway/t/notes", "    fixed: {ü: true}\n");
+  for (const std::string text : {"123456789012345678", "[1e2,-0]", "{ \"a\" :1.0}"}) {
+    const json arguments = {{"body", json::parse(text)}, {"content_type", "application/json"}};
+    const auto call = read_tool_call(*program, program->tools()[0], arguments, text);
+    ASSERT_TRUE(call.ok()) << text;
+    EXPECT_EQ(call->body, text);
+  }
+}
+
+// Finding 9.
+TEST_F(ToolCallTest, ABodyCanBeRequired) {
+  program = tool_program(R"(
+  - path: /orders
+    methods: [GET, POST]
+    body: {media_types: [application/json], required: true}
+)",
+                         "POST /v1/gateway/t/orders");
+  const auto schema = tool_input_schema(*program, program->tools()[0]);
+  EXPECT_EQ(schema["required"], json::array({"body"}));
+  EXPECT_EQ(problems(json::object()), "/body is missing; it is required\n");
+  EXPECT_EQ(problems({{"body", nullptr}}), "/body is missing; it is required\n");
+  EXPECT_EQ(problems({{"body", ""}}), "/body is empty; give one\n");
+  EXPECT_EQ(problems({{"body", json::object()}}), "accepted: /v1/gateway/t/orders?");
 }
 
 // ---- at random ----------------------------------------------------------------------------------
@@ -394,6 +437,16 @@ void expect_keeps_the_policy(const registry::Program& program, const ToolCall& c
   EXPECT_EQ(program.match(path).route, &route) << path;
 }
 
+// What the schema does not say: null for what is left out, numbers and truth values as text.
+void take_liberties_back(const nlohmann::ordered_json& schema, json& arguments) {
+  for (auto at = arguments.begin(); at != arguments.end();) {
+    const auto& type = schema["properties"][at.key()]["type"];
+    const bool is_as_text = at->is_string() && (type == "integer" || type == "boolean");
+    if (is_as_text) *at = json::parse(at->get<std::string>());
+    at = at->is_null() ? arguments.erase(at) : std::next(at);
+  }
+}
+
 TEST(ToolCallProperty, WhatIsAcceptedKeepsPolicyAndSchemaAndWhatIsNotSaysWhy) {
   std::size_t accepted = 0;
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
@@ -411,7 +464,7 @@ TEST(ToolCallProperty, WhatIsAcceptedKeepsPolicyAndSchemaAndWhatIsNotSaysWhy) {
                                         : std::visit(GoodValue{chance}, parameter.constraint);
       }
       if (chance.below(20) == 0) arguments["z"] = random_value(chance);
-      const auto call = read_tool_call(*program, tool, arguments);
+      const auto call = read_tool_call(*program, tool, arguments, {});
       if (!call.ok()) {
         ASSERT_FALSE(call.error().empty());
         for (const auto& problem : call.error()) {
@@ -422,9 +475,7 @@ TEST(ToolCallProperty, WhatIsAcceptedKeepsPolicyAndSchemaAndWhatIsNotSaysWhy) {
       }
       ++accepted;
       expect_keeps_the_policy(*program, *call);
-      for (auto at = arguments.begin(); at != arguments.end();) {
-        at = at->is_null() ? arguments.erase(at) : std::next(at);
-      }
+      take_liberties_back(schema, arguments);
       EXPECT_TRUE(tests::keeps(schema, arguments)) << arguments << "\n" << schema.dump(1);
     }
   }
@@ -446,7 +497,7 @@ TEST(ToolCallProperty, ArgumentsThatKeepEveryDeclarationAreAccepted) {
         arguments[parameter.name] = std::visit(GoodValue{chance}, parameter.constraint);
       }
       EXPECT_TRUE(tests::keeps(schema, arguments)) << arguments;
-      const auto call = read_tool_call(*program, tool, arguments);
+      const auto call = read_tool_call(*program, tool, arguments, {});
       if (call.ok()) {
         ++accepted;
         expect_keeps_the_policy(*program, *call);

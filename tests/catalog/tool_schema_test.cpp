@@ -93,14 +93,17 @@ TEST(ToolSchema, HidesWhatHasAFixedValue) {
   }
   EXPECT_EQ(schema["required"], (Json{"dao_id", "file"}));
   const auto program = tool_program(search, search_operation, more);
-  EXPECT_EQ(tool_description(*program, program->tools()[0]), "Does it. `from` is less than `to`.")
+  EXPECT_EQ(tool_description(*program, program->tools()[0]),
+            "Does it. `from` is less than `to`. A success costs 1 Credit.")
       << "the rule that a fixed value keeps is of no interest";
 }
 
 TEST(ToolSchema, SaysRulesOverSeveralArgumentsInTheDescription) {
   const auto program = tool_program(search, search_operation);
-  EXPECT_EQ(tool_description(*program, program->tools()[0]),
-            "Does it. At least one of `order`, `title` is given. `from` is less than `to`.");
+  EXPECT_EQ(
+      tool_description(*program, program->tools()[0]),
+      "Does it. At least one of `order`, `title` is given. `from` is less than `to`. A success "
+      "costs 1 Credit.");
 }
 
 Json body_schema(const std::string& types, const std::string& more = {}) {

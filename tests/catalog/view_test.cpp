@@ -172,7 +172,7 @@ TEST_F(ViewTest, ASearchLooksAtPathSummaryAndProvider) {
     EXPECT_TRUE(request.ok()) << q;
     const json page = read(view->page(*request, now_ms));
     for (const json& entry : page["capabilities"]) {
-      paths.insert(entry["path"].get<std::string>().substr(16));
+      paths.insert(entry["path"].get<std::string>().substr(15));
       EXPECT_TRUE(entry["summary"].is_string());
     }
     return paths;

@@ -95,7 +95,7 @@ class Accounts(Callers):
         _, self.key = self.gateway.new_key()
 
     @with_each_client
-    def test_every_client_connects_in_its_era_and_finds_three_tools(self, client, version):
+    def test_every_client_connects_in_its_era_and_finds_the_tools(self, client, version):
         about = client.connect(self.url)
         self.assertEqual(about["version"], version)
         self.assertIsNone(about["session"])
@@ -103,7 +103,9 @@ class Accounts(Callers):
         self.assertEqual(set(about["capabilities"]), {"tools", "resources", "prompts"})
         tools = client.command("tools")
         self.assertEqual([tool["name"] for tool in tools], [
-            "service.capabilities.list", "service.capabilities.get", "service.route.execute"])
+            "service.capabilities.list", "service.capabilities.get", "service.route.execute",
+            "service.route.read", "service.account.balance", "service.account.usage",
+            "service.account.call"])
         for tool in tools:
             self.assertEqual(set(tool["annotations"]) & {"readOnlyHint", "destructiveHint"},
                              {"readOnlyHint", "destructiveHint"})
@@ -272,7 +274,7 @@ class Inspector(Callers):
             with self.subTest(era=era):
                 tools = Inspection(self.url, "tools/list", "--strict", era=era)
                 self.assertEqual(tools.code, 0, tools.error)
-                self.assertEqual(len(tools.result["tools"]), 3)
+                self.assertEqual(len(tools.result["tools"]), 7)
                 resources = Inspection(self.url, "resources/list", era=era).result["resources"]
                 read = Inspection(self.url, "resources/read", "--uri", resources[0]["uri"], era=era)
                 self.assertEqual(read.code, 0, read.error)

@@ -9,6 +9,8 @@ from mcp_wire import LEGACY, MODERN, Wire, WithTools
 
 TEST = "/v1/gateway/test"
 GENERAL = ["service.capabilities.list", "service.capabilities.get", "service.route.execute"]
+ROOT = GENERAL + ["service.route.read", "service.account.balance", "service.account.usage",
+                  "service.account.call"]
 
 REGISTRY = ONE_UPSTREAM + """
 prices:
@@ -70,11 +72,12 @@ class BoundTools(WithTools):
         for era in (LEGACY, MODERN):
             tools = Wire(self.gateway, era=era).tools()
             self.assertEqual([tool["name"] for tool in tools],
-                             GENERAL + ["add_note", "blob", "search", "search.free"])
+                             ROOT + ["add_note", "blob", "search", "search.free"])
         tools = {tool["name"]: tool for tool in tools}
         search = tools["search"]
         self.assertEqual((search["title"], search["description"]), (
-            "Search", "Finds things of one kind. At least one of `after`, `tags` is given."))
+            "Search", "Finds things of one kind. At least one of `after`, `tags` is given. A "
+            "success costs 2 Credits."))
         schema = search["inputSchema"]
         self.assertEqual((schema["type"], schema["required"], schema["additionalProperties"]),
                          ("object", ["kind"], False))
@@ -136,7 +139,7 @@ class BoundTools(WithTools):
         self.assertEqual(self.charged(), 2)
 
     def test_say_what_is_wrong_with_arguments_and_how_to_mend_it(self):
-        fields = self.assert_refused(self.call("search", limit="7", tags=["blue"], colour=1),
+        fields = self.assert_refused(self.call("search", limit="seven", tags=["blue"], colour=1),
                                      "request.malformed", "/colour", "/kind", "/limit", "/tags")
         self.assertEqual(fields[2]["fix"], "give an integer, without quotes")
         self.assert_refused(self.call("search", kind="a"), "request.malformed", "")
@@ -172,7 +175,7 @@ class BoundTools(WithTools):
         file.write_text(TOOLS.replace("add_note:", "write_note:"))
         self.gateway.run("reload")
         names = [tool["name"] for tool in self.wire.tools()]
-        self.assertEqual(names, GENERAL + ["blob", "search", "search.free", "write_note"])
+        self.assertEqual(names, ROOT + ["blob", "search", "search.free", "write_note"])
         self.assertEqual(self.call("add_note", body={}).error["code"], -32602)
         self.assertEqual(self.call("write_note", body={}).said["http_status"], 200)
         file.write_text(TOOLS.replace("route: POST", "route: PUT"))

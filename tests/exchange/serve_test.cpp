@@ -213,9 +213,8 @@ TEST_F(ServeTest, RefusesACallWithoutTheBodyThatItsRouteRequires) {
   TextBody announced("", true);
   TextBody in_chunks("", false);
   for (TextBody* const body : {static_cast<TextBody*>(nullptr), &announced, &in_chunks}) {
-    for (const auto& headers :
-         {std::vector<HeaderField>{good_key}, std::vector<HeaderField>{},
-          std::vector<HeaderField>{{"Payment-Signature", "s"}}}) {
+    for (const auto& headers : {std::vector<HeaderField>{good_key}, std::vector<HeaderField>{},
+                                std::vector<HeaderField>{{"Payment-Signature", "s"}}}) {
       EXPECT_EQ(refusal({"POST", "/v1/gateway/acme/orders", "", headers, "application/json", body}),
                 "request.body_rejected");
       ASSERT_EQ(writer->refusal->fields.size(), 1u);
@@ -302,14 +301,16 @@ TEST_F(ServeTest, RefusalsNameWhatIsWrong) {
   install_free_lane();
   EXPECT_NE(said({"GET", "/v1/gateway/acme/items:free"}).find("no free variant"),
             std::string::npos);
-  EXPECT_NE(said({"GET", "/v1/gateway/acme/nothing:free"}).find("No operation"),
-            std::string::npos);
+  EXPECT_NE(said({"GET", "/v1/gateway/acme/nothing:free"}).find("No operation"), std::string::npos);
   EXPECT_NE(said({"GET", "/v1/gateway/acme/free:free", "", {{"X-Bench-Lane", "1"}}})
                 .find("takes an API key and no other credential"),
             std::string::npos);
-  const std::pair<std::string, std::string> faults[] = {
-      {"a=1&title=x%zz&b=2", "query.title"}, {"%zz", "query"}, {"a%zz=1", "query"},
-      {"<", "query"}, {"a=<", "query.a"}, {"a=1&b=%2&c=%", "query.b"}};
+  const std::pair<std::string, std::string> faults[] = {{"a=1&title=x%zz&b=2", "query.title"},
+                                                        {"%zz", "query"},
+                                                        {"a%zz=1", "query"},
+                                                        {"<", "query"},
+                                                        {"a=<", "query.a"},
+                                                        {"a=1&b=%2&c=%", "query.b"}};
   for (const auto& [query, location] : faults) {
     EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/items", query}), "request.query_malformed");
     EXPECT_EQ(writer->refusal->fields.at(0).location, location) << query;
@@ -380,8 +381,8 @@ TEST_F(ServeTest, TellsWhyAnOperationIsNotReady) {
   EXPECT_EQ(count_of(journal, "hold"), 0u);
 }
 
-// Finding 24: what only the operator can change is not worth trying again; what passes by itself is,
-// and the caller learns when.
+// Finding 24: what only the operator can change is not worth trying again; what passes by itself
+// is, and the caller learns when.
 TEST_F(ServeTest, SaysWhetherWaitingHelps) {
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/blocked"}), "gateway.route_blocked");
   EXPECT_EQ(writer->refusal->advice, base::Advice::never);

@@ -38,15 +38,15 @@ class SuiteTool final : public Tool {
   SuiteTool(std::string name, std::string description, Call call,
             Json schema = {{"type", "object"}}, std::vector<MirroredArgument> mirrored = {})
       : name_(std::move(name)),
-        card_(text_of({{"name", name_},
-                       {"description", std::move(description)},
-                       {"inputSchema", std::move(schema)}})),
+        card_({{"name", name_},
+               {"description", std::move(description)},
+               {"inputSchema", std::move(schema)}}),
         call_(std::move(call)),
         mirrored_(std::move(mirrored)) {}
 
   std::string_view name() const noexcept override { return name_; }
   bool is_at(Door door) const noexcept override { return door == Door::account; }
-  std::string card(Door) const override { return card_; }
+  nlohmann::ordered_json card(Door) const override { return card_; }
   std::span<const MirroredArgument> mirrored() const noexcept override { return mirrored_; }
   Answer call(const RpcRequest& request, const Json& arguments) const override {
     return call_(request, arguments);
@@ -54,7 +54,7 @@ class SuiteTool final : public Tool {
 
  private:
   const std::string name_;
-  const std::string card_;
+  const nlohmann::ordered_json card_;
   const Call call_;
   const std::vector<MirroredArgument> mirrored_;
 };

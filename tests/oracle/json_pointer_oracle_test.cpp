@@ -13,10 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-Pointed slow_point(std::string_view text, const JsonPointer& pointer) {
-  // The library takes a NUL for the end of the text.
-  const json document = json::parse(text, nullptr, false);
-  if (document.is_discarded() || text.find('\0') != text.npos) return Pointed::malformed;
+const json* slow_value(const json& document, const JsonPointer& pointer) {
   const json* at = &document;
   for (const JsonPointer::Token& token : pointer.tokens()) {
     if (at->is_object() && at->contains(token.name)) {
@@ -24,11 +21,32 @@ Pointed slow_point(std::string_view text, const JsonPointer& pointer) {
     } else if (at->is_array() && token.index && *token.index < at->size()) {
       at = &at->at(*token.index);
     } else {
-      return Pointed::missing;
+      return nullptr;
     }
   }
+  return at;
+}
+
+Pointed slow_point(std::string_view text, const JsonPointer& pointer) {
+  // The library takes a NUL for the end of the text.
+  const json document = json::parse(text, nullptr, false);
+  if (document.is_discarded() || text.find('\0') != text.npos) return Pointed::malformed;
+  const json* const at = slow_value(document, pointer);
+  if (at == nullptr) return Pointed::missing;
   if (at->is_null()) return Pointed::null;
   return at->is_array() && at->empty() ? Pointed::empty_list : Pointed::other;
+}
+
+// text_at() gives the value, and nothing of what stands around it.
+void expect_same_value(const std::string& text, const JsonPointer& pointer) {
+  const Pointed slow = slow_point(text, pointer);
+  const auto found = text_at(text, pointer);
+  ASSERT_EQ(found.has_value(), slow != Pointed::malformed && slow != Pointed::missing) << text;
+  if (!found) return;
+  const json document = json::parse(text);
+  EXPECT_EQ(json::parse(*found), *slow_value(document, pointer)) << text;
+  const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
+  EXPECT_FALSE(is_blank(found->front()) || is_blank(found->back())) << *found;
 }
 
 const std::vector<std::string> pointers = {"",          "/",    "/a",    "/a/b", "/0",
@@ -40,6 +58,7 @@ void expect_agreement(const std::string& text) {
     const auto pointer = JsonPointer::parse(each);
     ASSERT_TRUE(pointer.has_value()) << each;
     EXPECT_EQ(point(text, *pointer), slow_point(text, *pointer)) << each << " in " << text;
+    expect_same_value(text, *pointer);
   }
 }
 
@@ -58,6 +77,7 @@ TEST(JsonPointerOracle, AgreesOnAllShortTexts) {
   const auto whole = JsonPointer::parse("");
   for (const std::string& text : texts) {
     ASSERT_EQ(point(text, *pointer), slow_point(text, *pointer)) << text;
+    expect_same_value(text, *pointer);
     ASSERT_EQ(point(text, *item), slow_point(text, *item)) << text;
     ASSERT_EQ(point(text, *whole), slow_point(text, *whole)) << text;
   }

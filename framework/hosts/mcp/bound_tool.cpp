@@ -25,7 +25,7 @@ class BoundTool final : public Tool {
   [[nodiscard]] bool is_listed() const noexcept override {
     return catalog::is_offered(*program_, operation_);
   }
-  [[nodiscard]] std::string card(Door door) const override;
+  [[nodiscard]] nlohmann::ordered_json card(Door door) const override;
   Answer call(const RpcRequest& request, const Json& arguments) const override;
 
  private:
@@ -35,7 +35,7 @@ class BoundTool final : public Tool {
   const Executions& executions_;
 };
 
-std::string BoundTool::card(Door) const {
+nlohmann::ordered_json BoundTool::card(Door) const {
   nlohmann::ordered_json card = {{"name", tool_.name}};
   if (!tool_.title.empty()) card["title"] = tool_.title;
   card["description"] = catalog::tool_description(*program_, tool_);
@@ -50,11 +50,12 @@ std::string BoundTool::card(Door) const {
   add_security(card, Admits::accounts);
   // Where its price and its limits are: service.capabilities.get.
   card["_meta"]["turnpike/capability_id"] = program_->routes()[operation_.route].id;
-  return card.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  add_result_size(card, executions_.reply_bytes_max());
+  return card;
 }
 
 Answer BoundTool::call(const RpcRequest& request, const Json& arguments) const {
-  auto read = catalog::read_tool_call(*program_, tool_, arguments);
+  auto read = catalog::read_tool_call(*program_, tool_, arguments, body_argument_text(request));
   if (!read.ok()) {
     return refused_result(
         request, {base::ErrorCode::request_malformed, "The arguments of the tool are not right.", 0,

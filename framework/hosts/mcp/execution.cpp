@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/json_pointer.h"
 #include "base/limits.h"
+#include "base/strict_object.h"
 #include "exchange/invocation.h"
 #include "exchange/reply.h"
 #include "hosts/status_table.h"
@@ -73,6 +74,10 @@ void append_facts(std::string& out, const exchange::ReplyFacts& facts,
                   std::string_view request_id) {
   out += ",\"credits_charged\":";
   base::append_canonical_integer(out, static_cast<std::int64_t>(facts.credits_charged));
+  if (facts.credits_remaining >= 0) {
+    out += ",\"credits_remaining\":";
+    base::append_canonical_integer(out, facts.credits_remaining);
+  }
   append_text(out, "request_id", request_id);
   if (!facts.generation.empty()) append_text(out, "generation", facts.generation);
   append_text(out, "reply_from", exchange::name_of(facts.from));
@@ -276,7 +281,8 @@ bool Execution::end(std::string_view body) {
 
 // A tool result carries less than a reply over HTTP.
 base::Error Execution::with_way_out(base::Error error) const {
-  if (error.code != ErrorCode::gateway_upstream_response_too_large) return error;
+  const bool is_ours = error.fault == base::Fault::gateway;  // and no ceiling of the route's
+  if (error.code != ErrorCode::gateway_upstream_response_too_large || !is_ours) return error;
   error.message += " A tool result carries less than HTTP does; over HTTP: " + ask_.method + " ";
   error.message.append(api_url_).append(ask_.path);
   if (!ask_.query.empty()) error.message.append("?").append(ask_.query);
@@ -336,13 +342,24 @@ Executions::Executions(Parts parts)
 
 Answer Executions::run(const RpcRequest& request, const RouteAsk& ask) const {
   if (auto document = run_service_document(request, ask)) return *std::move(document);
-  if (auto refused = refuse_payment(request)) return *std::move(refused);
-  if (request.door == Door::account && !has_account_header(request)) {
-    return unauthorized(request, {ErrorCode::auth_credential_required,
-                                  "Running a route needs an API key: send it as the HTTP header "
-                                  "\"Authorization: Bearer <key>\"."});
-  }
+  if (auto refused = refuse_without_key(request)) return *std::move(refused);
   return serve(request, ask);
+}
+
+std::optional<RpcResult> Executions::refuse_without_key(const RpcRequest& request) const {
+  if (auto refused = refuse_payment(request)) return refused;
+  if (request.door == Door::payment || has_account_header(request)) return std::nullopt;
+  return unauthorized(request, {ErrorCode::auth_credential_required,
+                                "This tool needs an API key: send it as the HTTP header "
+                                "\"Authorization: Bearer <key>\"."});
+}
+
+RpcResult Executions::read_result(const RpcRequest& request, std::string_view json) const {
+  if (json.size() <= parts_.reply_bytes_max) return tool_result(json, false);
+  return refused_result(request,
+                        {ErrorCode::request_query_rejected,
+                         "The answer is longer than the " + std::to_string(parts_.reply_bytes_max) +
+                             " bytes that a tool result carries here. Ask for less."});
 }
 
 std::optional<RpcResult> Executions::run_service_document(const RpcRequest& request,
@@ -468,6 +485,20 @@ RpcResult refused_result(const RpcRequest& request, const base::Error& error) {
   return tool_result(structured += '}', true);
 }
 
+RpcResult refused_by_query(const RpcRequest& request, base::Error error) {
+  constexpr std::string_view prefix = "query.";
+  for (base::FieldProblem& field : error.fields) {
+    if (!field.location.starts_with(prefix)) continue;
+    field.location = base::pointer_to(std::string_view(field.location).substr(prefix.size()));
+  }
+  return refused_result(request, error);
+}
+
+std::string_view body_argument_text(const RpcRequest& request) {
+  static const auto pointer = base::JsonPointer::parse("/params/arguments/body").value();
+  return base::text_at(request.message.text, pointer).value_or(std::string_view());
+}
+
 // Nothing is required and more may come, since clients check challenges and refusals against it,
 // too.
 const Json& execution_output_schema() {
@@ -484,6 +515,8 @@ const Json& execution_output_schema() {
         {"content_type", {{"type", "string"}}},
         {"body", {{"description", "A JSON value, a text, or {\"base64\"} of other bytes."}}},
         {"credits_charged", {{"type", "integer"}, {"minimum", 0}}},
+        {"credits_remaining",
+         {{"type", "integer"}, {"description", "Of the account, where it is known."}}},
         {"request_id", {{"type", "string"}}},
         {"generation", {{"type", "string"}}},
         {"reply_from", {{"type", "string"}, {"enum", {"gateway", "provider"}}}},

@@ -59,6 +59,13 @@ class Executions {
   [[nodiscard]] std::string www_authenticate(const RpcRequest& request) const;
   // 401 as a tool result: some clients look for the challenge there.
   [[nodiscard]] RpcResult unauthorized(const RpcRequest& request, const base::Error& error) const;
+  // Why a tool for accounts may not answer, when no API key came or a payment did; none: it may.
+  [[nodiscard]] std::optional<RpcResult> refuse_without_key(const RpcRequest& request) const;
+
+  // Of a reply's body in a tool result, and of everything else that one brings.
+  [[nodiscard]] std::uint64_t reply_bytes_max() const noexcept { return parts_.reply_bytes_max; }
+  // A JSON object that was read as the result of a tool, or why not when it is too long for one.
+  [[nodiscard]] RpcResult read_result(const RpcRequest& request, std::string_view json) const;
 
  private:
   [[nodiscard]] std::optional<RpcResult> run_service_document(const RpcRequest& request,
@@ -72,6 +79,12 @@ class Executions {
 
 // A refusal as a tool result: what execution came to, with the ErrorEnvelope's `error`.
 RpcResult refused_result(const RpcRequest& request, const base::Error& error);
+
+// The same of what was found wrong with a query, "query.limit", where the caller had arguments.
+RpcResult refused_by_query(const RpcRequest& request, base::Error error);
+
+// The JSON of a tool's argument `body` as the caller wrote it; empty: there is none.
+std::string_view body_argument_text(const RpcRequest& request);
 
 // The result and input texts that all executing tools share, for their cards.
 const Json& execution_output_schema();

@@ -104,6 +104,7 @@ Result<Message, RpcError> read_message(std::string_view body) {
                        : "The message has no method: responses are not taken.");
   }
   Message message;
+  message.text = body;
   message.method = *method;
   if (const Json* const id = find(*json, "id")) {
     if (!id->is_string() && !id->is_number_integer()) {
@@ -112,7 +113,7 @@ Result<Message, RpcError> read_message(std::string_view body) {
     message.id = text_of(*id);
   }
   message.params = Json::object();
-  if (const auto params = json->find("params"); params != json->end()) {
+  if (const auto params = json->find("params"); params != json->end() && !params->is_null()) {
     message.params = std::move(*params);
   }
   return message;

@@ -45,6 +45,7 @@ struct Message {
   std::string id;  // JSON text, as it is sent back; empty: a notification
   std::string method;
   Json params;  // as they came, empty when there were none; an object once read_envelope() let pass
+  std::string_view text = {};  // all of it as it came; valid as long as what it was read from
 
   [[nodiscard]] bool is_notification() const noexcept { return id.empty(); }
 };

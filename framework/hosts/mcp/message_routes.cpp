@@ -25,8 +25,10 @@ constexpr std::string_view instructions_for_all =
     "service.capabilities.get, run it with service.route.execute. ";
 
 constexpr std::string_view instructions_for_accounts =
+    "service.route.read runs routes of GET alone. "
     "Calls cost what their billing says; those with a free variant can be run for nothing, within "
-    "limits, with free: true. Give an idempotency_key to a call that you may have to repeat: it is "
+    "limits, with free: true. service.account.balance tells what is left. Give an idempotency_key "
+    "to a call that you may have to repeat: it is "
     "charged once.";
 
 constexpr std::string_view instructions_for_payers =
@@ -34,9 +36,11 @@ constexpr std::string_view instructions_for_payers =
     "to pay; send the same call again with the signed payment in _meta[\"x402/payment\"]. It is "
     "charged once, however often it is sent.";
 
-std::string instructions(Door door) {
-  return std::string(instructions_for_all)
-      .append(door == Door::account ? instructions_for_accounts : instructions_for_payers);
+std::string instructions(Door door, ToolNames names) {
+  return with_listed_names(
+      std::string(instructions_for_all)
+          .append(door == Door::account ? instructions_for_accounts : instructions_for_payers),
+      names);
 }
 
 // "application/json", with or without parameters.
@@ -56,7 +60,7 @@ RpcError not_found(std::string_view method, Era era) {
 // The cursor of a list request; null: none was sent.
 Result<const std::string*, RpcError> cursor_of(const Json& params) {
   const Json* const cursor = find(params, "cursor");
-  if (cursor == nullptr) return static_cast<const std::string*>(nullptr);
+  if (cursor == nullptr || cursor->is_null()) return static_cast<const std::string*>(nullptr);
   if (const auto* text = cursor->get_ptr<const std::string*>()) return text;
   return invalid_params("params.cursor must be a string.");
 }
@@ -66,11 +70,11 @@ bool is_list(std::string_view method) noexcept {
          method == "resources/templates/list" || method == "prompts/list";
 }
 
-// An object in params that may be absent; null: it is something else.
+// An object in params that may be absent or JSON's null; null: it is something else.
 const Json* object_or_empty(const Json& params, const char* name) {
   static const Json empty = Json::object();
   const Json* const found = find(params, name);
-  if (found == nullptr) return &empty;
+  if (found == nullptr || found->is_null()) return &empty;
   return found->is_object() ? found : nullptr;
 }
 
@@ -83,8 +87,8 @@ RpcError error_of(const base::Error& error) {
   return {RpcCode::invalid_request, error.message, is_long ? 413 : http_status(error.code)};
 }
 
-// The credential by which the caller of a call is known. None comes to the door of payments: there a
-// call that was given up is had by the same payment, which is not charged twice.
+// The credential by which the caller of a call is known. None comes to the door of payments: there
+// a call that was given up is had by the same payment, which is not charged twice.
 std::string_view key_of(const Turn& turn, Door door) noexcept {
   return door == Door::payment ? std::string_view()
                                : identity::read_bearer(turn.request.headers()).token;
@@ -254,7 +258,8 @@ Answer MessageRoutes::initialize(const RpcRequest& request) const {
   result.members.append(R"(","capabilities":)").append(parts_.features.legacy_capabilities);
   result.members.append(R"(,"serverInfo":)").append(server_info_);
   result.members += R"(,"instructions":)";
-  base::append_canonical_string(result.members, instructions(request.door));
+  base::append_canonical_string(
+      result.members, instructions(request.door, parts_.features.toolsets.toolset()->names()));
   return result;
 }
 
@@ -263,7 +268,8 @@ Answer MessageRoutes::discover(const RpcRequest& request) const {
   result.members = R"("supportedVersions":[")";
   result.members.append(modern_version).append(R"("],"capabilities":)");
   result.members.append(parts_.features.capabilities).append(R"(,"instructions":)");
-  base::append_canonical_string(result.members, instructions(request.door));
+  base::append_canonical_string(
+      result.members, instructions(request.door, parts_.features.toolsets.toolset()->names()));
   result.ttl_ms = discovery_ttl_ms;
   return result;
 }
@@ -315,8 +321,8 @@ void MessageRoutes::send_error(Turn& turn, std::string_view id, const RpcError& 
 void MessageRoutes::send(Turn& turn, int status, std::string_view json,
                          std::string_view www_authenticate) {
   if (turn.responder.begun()) {  // progress was told
-    turn.record.is_whole = turn.responder.write(as_event(json)) && turn.responder.finish() &&
-                           turn.record.is_whole;
+    turn.record.is_whole =
+        turn.responder.write(as_event(json)) && turn.responder.finish() && turn.record.is_whole;
     return;
   }
   const bool is_whole = !wants_event_stream(turn.request.headers());

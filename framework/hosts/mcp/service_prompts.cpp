@@ -82,6 +82,7 @@ std::string problem_of(const Prompt& prompt, const Json& arguments) {
     const bool is_known = std::any_of(prompt.arguments.begin(), prompt.arguments.end(),
                                       [&name = name](const auto& one) { return name == one.name; });
     if (!is_known) return "The prompt has no argument " + name + ".";
+    if (value.is_null()) continue;  // as if left out
     const auto* text = value.get_ptr<const std::string*>();
     if (text == nullptr) return "The argument " + name + " must be a string.";
     if (text->size() > base::limits::mcp_prompt_argument_bytes_max) {
@@ -98,8 +99,8 @@ std::string problem_of(const Prompt& prompt, const Json& arguments) {
   return {};
 }
 
-std::string render(const Prompt& prompt, const Json& arguments) {
-  std::string text(prompt.steps());
+std::string render(const Prompt& prompt, const Json& arguments, ToolNames names) {
+  std::string text = with_listed_names(std::string(prompt.steps()), names);
   bool has_any = false;
   for (const PromptArgument& argument : prompt.arguments) {
     const std::string* const value = find_text(arguments, argument.name);
@@ -117,7 +118,8 @@ std::string render(const Prompt& prompt, const Json& arguments) {
 
 }  // namespace
 
-ServicePrompts::ServicePrompts() : list_(std::make_shared<const std::string>(render_list())) {}
+ServicePrompts::ServicePrompts(ToolNames names)
+    : names_(names), list_(std::make_shared<const std::string>(render_list())) {}
 
 Answer ServicePrompts::list(const RpcRequest&, const std::string* cursor) const {
   if (cursor != nullptr) {
@@ -140,7 +142,7 @@ Answer ServicePrompts::get(const RpcRequest&, const std::string& name,
     return invalid_params(std::move(problem));
   }
   RpcResult result;
-  result.members = render(*prompt, arguments);
+  result.members = render(*prompt, arguments, names_);
   return result;
 }
 

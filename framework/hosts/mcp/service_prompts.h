@@ -8,18 +8,21 @@
 #include <string>
 
 #include "hosts/mcp/features.h"
+#include "hosts/mcp/tool_names.h"
 
 namespace turnpike::hosts::mcp {
 
 class ServicePrompts final : public Prompts {
  public:
-  ServicePrompts();
+  // `names` is how texts speak of tools.
+  explicit ServicePrompts(ToolNames names = ToolNames::dotted);
 
   Answer list(const RpcRequest& request, const std::string* cursor) const override;
   Answer get(const RpcRequest& request, const std::string& name,
              const Json& arguments) const override;
 
  private:
+  const ToolNames names_;
   const std::shared_ptr<const std::string> list_;
 };
 

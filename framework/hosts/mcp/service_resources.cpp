@@ -25,9 +25,10 @@ constexpr std::string_view templates_members =
     R"("resourceTemplates":[{"uriTemplate":"service://capabilities/{capability_id}",)"
     R"("name":"capability","title":"A capability","mimeType":"application/json","description":)"
     R"("Everything about one route: parameters, price on each way to pay, limits, readiness."},)"
-    R"({"uriTemplate":"service://capabilities{?limit,cursor,provider_key,method}",)"
+    R"({"uriTemplate":"service://capabilities{?limit,cursor,provider_key,method,q}",)"
     R"("name":"capabilities-page","title":"A page of the catalog","mimeType":"application/json",)"
-    R"("description":"Routes, of one provider or method if wanted; follow next_cursor to its end."}])";
+    R"("description":"Routes, of one provider or method or with the words of q if wanted; follow )"
+    R"(next_cursor to its end."}])";
 
 void append_member(std::string& out, std::string_view name, std::string_view value) {
   out.append(out.empty() || out.back() == '{' ? "\"" : ",\"").append(name).append("\":");
@@ -104,20 +105,22 @@ RpcError foreign_cursor() {
 
 }  // namespace
 
-ServiceResources::ServiceResources(Backend& backend, const Clock& clock)
+ServiceResources::ServiceResources(Backend& backend, const Clock& clock,
+                                   std::uint64_t page_bytes_max, ToolNames names)
     : backend_(backend),
       clock_(clock),
+      page_bytes_max_(page_bytes_max),
       texts_{
           make_text("service://docs/paying", "How calls are paid for",
                     "API keys, free variants, x402, repeating a call safely, and what to do when "
                     "an outcome is not known.",
-                    paying_doc()),
+                    with_listed_names(std::string(paying_doc()), names)),
           make_text("service://docs/errors", "Errors",
                     "Every error code with its fault, its status and what to do next.",
                     errors_doc()),
           make_text("service://docs/registry", "The registry language",
                     "For operators: how routes, prices and tools are written in YAML.",
-                    registry_doc())},
+                    with_listed_names(std::string(registry_doc()), names))},
       lists_(lists_kept) {}
 
 ServiceResources::Text ServiceResources::make_text(std::string_view uri, std::string_view title,
@@ -205,13 +208,16 @@ Answer ServiceResources::read(const RpcRequest& request, const std::string& uri)
 
 Answer ServiceResources::read_page(const RpcRequest& request, const std::string& uri,
                                    std::string_view query) const {
-  const auto fields = read_query(query, {"limit", "cursor", "provider_key", "method"});
+  const auto fields = read_query(query, {"limit", "cursor", "provider_key", "method", "q"});
   if (!fields.ok()) return invalid_params(fields.error());
-  const auto page = catalog::read_page_request({.limit = fields->find("limit"),
-                                                .cursor = fields->find("cursor"),
-                                                .provider_key = fields->find("provider_key"),
-                                                .method = fields->find("method")});
+  auto page = catalog::read_page_request({.limit = fields->find("limit"),
+                                          .cursor = fields->find("cursor"),
+                                          .provider_key = fields->find("provider_key"),
+                                          .method = fields->find("method"),
+                                          .q = fields->find("q")});
   if (!page.ok()) return invalid_params(page.error());
+  page->bytes_max = page_bytes_max_;
+  page->shows_payments = request.door == Door::payment;
   const auto view = backend_.view();
   if (view == nullptr) return no_registry(request);
   const auto document = view->page(*page, clock_.now_ms());

@@ -2,9 +2,9 @@
 // model needs to use it well. All are public and cost nothing; each says the same as the HTTP route
 // or file that it stands for.
 //
-//   service://capabilities{?limit,cursor,provider_key,method}   a page of the catalog
-//   service://capabilities/{capability_id}                      one capability in full
-//   service://docs/registry, /paying, /errors                   Markdown
+//   service://capabilities{?limit,cursor,provider_key,method,q}   a page of the catalog
+//   service://capabilities/{capability_id}                        one capability in full
+//   service://docs/registry, /paying, /errors                     Markdown
 //
 // Owned by app/, shared by both doors; called on the fibers of all loop Threads, does not wait.
 #pragma once
@@ -16,9 +16,11 @@
 
 #include <turnpike/host.h>
 
+#include "base/limits.h"
 #include "catalog/rendering.h"
 #include "hosts/backend.h"
 #include "hosts/mcp/features.h"
+#include "hosts/mcp/tool_names.h"
 
 namespace turnpike::hosts::mcp {
 
@@ -26,8 +28,11 @@ class ServiceResources final : public Resources {
  public:
   static constexpr std::uint32_t page_resources_max = 100;  // beside the texts, on the first page
 
-  // Both outlive the object.
-  ServiceResources(Backend& backend, const Clock& clock);
+  // Both outlive the object. A page of the catalog is no longer than `page_bytes_max`, but for one
+  // entry; `names` is how texts speak of tools.
+  ServiceResources(Backend& backend, const Clock& clock,
+                   std::uint64_t page_bytes_max = base::limits::mcp_reply_bytes_max,
+                   ToolNames names = ToolNames::dotted);
 
   // The texts and the catalog first, then every capability; cursors are the catalog's. A page is
   // rendered once for each installation.
@@ -53,6 +58,7 @@ class ServiceResources final : public Resources {
 
   Backend& backend_;
   const Clock& clock_;
+  const std::uint64_t page_bytes_max_;
   const std::array<Text, 3> texts_;
   mutable catalog::RenderingCache lists_;  // pages of the list, of the generations they are of
 };

@@ -5,112 +5,26 @@
 
 #include "base/ids.h"
 #include "base/limits.h"
-#include "base/strict_object.h"
 #include "base/uri.h"
 #include "catalog/page_request.h"
-#include "catalog/tool_call.h"
 #include "catalog/tool_schema.h"
+#include "hosts/mcp/arguments.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
 
 using base::ErrorCode;
+using catalog::is_json_type;
 using Card = nlohmann::ordered_json;
-
-std::string text_of_card(const Card& card) {
-  return card.dump(-1, ' ', false, Card::error_handler_t::replace);
-}
 
 Card text_schema(std::string_view description) {
   return {{"type", "string"}, {"description", description}};
 }
 
-// What is not known to be harmless is taken for the worst (mcp.md 5.1).
-Card annotations(std::string_view title, bool is_read, bool is_open_world) {
-  return {{"title", title},
-          {"readOnlyHint", is_read},
-          {"destructiveHint", !is_read},
-          {"idempotentHint", is_read},
-          {"openWorldHint", is_open_world}};
-}
-
-// Reads arguments by name and remembers what is wrong with them, and which are not known.
-class Arguments {
- public:
-  Arguments(const Json& arguments, std::initializer_list<std::string_view> known)
-      : arguments_(arguments) {
-    for (const auto& [name, value] : arguments.items()) {
-      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-      if (problems_.size() == catalog::tool_problems_max) break;
-      std::string names;
-      for (const std::string_view one : known) names.append(names.empty() ? "" : ", ").append(one);
-      report(name, "it is not known", "Leave it out; known are: " + names + ".");
-    }
-  }
-
-  // Absent and null are the same: models fill in nulls.
-  [[nodiscard]] std::optional<std::string> text(const char* name) {
-    const Json* const value = given(name);
-    if (value == nullptr) return std::nullopt;
-    if (const auto* text = value->get_ptr<const std::string*>()) return *text;
-    report(name, "it is not a string", "Send a string.");
-    return std::nullopt;
-  }
-  [[nodiscard]] std::string required(const char* name, std::string_view fix) {
-    auto value = text(name);
-    if (!value && given(name) == nullptr) report(name, "it is missing", std::string(fix));
-    return std::move(value).value_or("");
-  }
-  [[nodiscard]] std::optional<bool> flag(const char* name) {
-    const Json* const value = given(name);
-    if (value == nullptr) return std::nullopt;
-    if (value->is_boolean()) return value->get<bool>();
-    report(name, "it is not a boolean", "Send true or false.");
-    return std::nullopt;
-  }
-  // An integer, or its digits.
-  [[nodiscard]] std::optional<std::string> integer(const char* name) {
-    const Json* const value = given(name);
-    if (value == nullptr) return std::nullopt;
-    if (value->is_number_integer()) return text_of(*value);
-    if (const auto* digits = value->get_ptr<const std::string*>()) return *digits;
-    report(name, "it is not an integer", "Send an integer.");
-    return std::nullopt;
-  }
-
-  // Bounded, since anybody may send as many names as a message holds.
-  void report(std::string_view name, std::string problem, std::string fix) {
-    if (problems_.size() == catalog::tool_problems_max) return;
-    problems_.push_back({base::pointer_to(name), std::move(problem), std::move(fix)});
-  }
-  [[nodiscard]] std::optional<base::Error> error() {
-    if (problems_.empty()) return std::nullopt;
-    return base::Error{ErrorCode::request_malformed, "The arguments of the tool are not right.", 0,
-                       std::move(problems_)};
-  }
-
- private:
-  [[nodiscard]] const Json* given(const char* name) const noexcept {
-    const Json* const value = find(arguments_, name);
-    return value == nullptr || value->is_null() ? nullptr : value;
-  }
-
-  const Json& arguments_;
-  std::vector<base::FieldProblem> problems_;
-};
-
-// A refusal of the catalog, which says "query.limit" where an argument was.
-Answer refused_by_catalog(const RpcRequest& request, base::Error error) {
-  for (base::FieldProblem& field : error.fields) {
-    field.location = base::pointer_to(field.location.substr(field.location.find('.') + 1));
-  }
-  return refused_result(request, error);
-}
-
 // What the catalog's own documents become.
 Answer document_result(const RpcRequest& request,
                        const Result<catalog::Document, base::Error>& document) {
-  if (!document.ok()) return refused_by_catalog(request, document.error());
+  if (!document.ok()) return refused_by_query(request, document.error());
   return tool_result((*document)->body, false);
 }
 
@@ -127,13 +41,13 @@ class CapabilityList final : public Tool {
     return "service.capabilities.list";
   }
   [[nodiscard]] bool is_at(Door) const noexcept override { return true; }
-  [[nodiscard]] std::string card(Door) const override {
+  [[nodiscard]] Card card(Door) const override {
     Card card = {
         {"name", name()},
         {"title", "List capabilities"},
         {"description",
-         "Lists the routes of the catalog, a page at a time: path, methods, price, readiness, free "
-         "variant. Costs nothing."},
+         "Lists the routes of the catalog, a page at a time: path, what it is for, methods, price, "
+         "readiness, free variant. Costs nothing."},
         {"inputSchema",
          {{"type", "object"},
           {"properties",
@@ -141,8 +55,12 @@ class CapabilityList final : public Tool {
              {{"type", "integer"},
               {"minimum", 1},
               {"maximum", catalog::page_limit_max},
-              {"description", "Entries of a page; 50 without it."}}},
+              {"description",
+               "Entries of a page; 50 without it. A page ends earlier where it would "
+               "grow too long; follow next_cursor."}}},
             {"cursor", text_schema("next_cursor of the page before, with the same filters.")},
+            {"q", text_schema("Only routes with all of these words in their path, summary or "
+                              "provider, such as \"weather forecast\".")},
             {"provider_key", text_schema("Only routes of this provider.")},
             {"method",
              {{"type", "string"},
@@ -156,20 +74,24 @@ class CapabilityList final : public Tool {
             {"capabilities", {{"type", "array"}, {"items", {{"type", "object"}}}}},
             {"next_cursor", {{"description", "Of the next page; absent or null on the last."}}},
             {"error", {{"type", "object"}}}}}}},
-        {"annotations", annotations("List capabilities", true, false)}};
+        {"annotations", tool_annotations("List capabilities", true, false)}};
     add_security(card, Admits::anybody);
-    return text_of_card(card);
+    add_result_size(card, executions_.reply_bytes_max());
+    return card;
   }
   Answer call(const RpcRequest& request, const Json& given) const override {
     if (auto refused = executions_.refuse_public(request)) return *std::move(refused);
-    Arguments arguments(given, {"limit", "cursor", "provider_key", "method"});
+    Arguments arguments(given, {"limit", "cursor", "q", "provider_key", "method"});
     const catalog::PageParameters parameters = {.limit = arguments.integer("limit"),
                                                 .cursor = arguments.text("cursor"),
                                                 .provider_key = arguments.text("provider_key"),
-                                                .method = arguments.text("method")};
+                                                .method = arguments.text("method"),
+                                                .q = arguments.text("q")};
     if (const auto error = arguments.error()) return refused_result(request, *error);
-    const auto page = catalog::read_page_request(parameters);
-    if (!page.ok()) return refused_by_catalog(request, page.error());
+    auto page = catalog::read_page_request(parameters);
+    if (!page.ok()) return refused_by_query(request, page.error());
+    page->bytes_max = executions_.reply_bytes_max();
+    page->shows_payments = request.door == Door::payment;
     const auto view = backend_.view();
     if (view == nullptr) return refused_result(request, no_registry());
     return document_result(request, view->page(*page, clock_.now_ms()));
@@ -190,7 +112,7 @@ class CapabilityGet final : public Tool {
     return "service.capabilities.get";
   }
   [[nodiscard]] bool is_at(Door) const noexcept override { return true; }
-  [[nodiscard]] std::string card(Door) const override {
+  [[nodiscard]] Card card(Door) const override {
     Card card = {
         {"name", name()},
         {"title", "Read a capability"},
@@ -208,9 +130,9 @@ class CapabilityGet final : public Tool {
         {"outputSchema",
          {{"type", "object"},
           {"properties", {{"capability", {{"type", "object"}}}, {"error", {{"type", "object"}}}}}}},
-        {"annotations", annotations("Read a capability", true, false)}};
+        {"annotations", tool_annotations("Read a capability", true, false)}};
     add_security(card, Admits::anybody);
-    return text_of_card(card);
+    return card;
   }
   Answer call(const RpcRequest& request, const Json& given) const override {
     if (auto refused = executions_.refuse_public(request)) return *std::move(refused);
@@ -229,60 +151,82 @@ class CapabilityGet final : public Tool {
   const Executions& executions_;
 };
 
-class RouteExecute final : public Tool {
+// Runs any route, or, as the one for reading, those of GET alone: then hosts that ask people before
+// what may change something need not ask.
+class RouteTool final : public Tool {
  public:
-  explicit RouteExecute(const Executions& executions) : executions_(executions) {}
+  enum class Kind : std::uint8_t { execute, read };
+  RouteTool(Kind kind, const Executions& executions) : kind_(kind), executions_(executions) {}
 
-  [[nodiscard]] std::string_view name() const noexcept override { return "service.route.execute"; }
-  [[nodiscard]] bool is_at(Door) const noexcept override { return true; }
-  [[nodiscard]] std::string card(Door door) const override;
+  [[nodiscard]] std::string_view name() const noexcept override {
+    return kind_ == Kind::read ? "service.route.read" : "service.route.execute";
+  }
+  [[nodiscard]] bool is_at(Door door) const noexcept override {
+    return kind_ == Kind::execute || door == Door::account;
+  }
+  [[nodiscard]] Card card(Door door) const override;
   Answer call(const RpcRequest& request, const Json& given) const override;
 
  private:
-  static RouteAsk read(Arguments& arguments);
-  static void read_body(Arguments& arguments, RouteAsk& ask);
+  [[nodiscard]] Card properties(Door door) const;
+  static void read(Arguments& arguments, RouteAsk& ask);
+  static void read_method(Arguments& arguments, RouteAsk& ask);
+  static void read_path(Arguments& arguments, RouteAsk& ask);
+  static void read_body(Arguments& arguments, std::string_view body_text, RouteAsk& ask);
 
+  const Kind kind_;
   const Executions& executions_;
 };
 
-std::string RouteExecute::card(Door door) const {
-  const std::string_view paid =
-      door == Door::account
-          ? "It is charged to the account of the API key, unless free is true or its billing says "
-            "otherwise."
-          : "Each call is paid by itself: without a payment the result says what to pay; send it "
-            "in _meta[\"x402/payment\"] with the same arguments.";
-  Card card = {
-      {"name", name()},
-      {"title", "Run a route"},
-      {"description",
-       "Runs one route of the catalog and returns the provider's reply. " + std::string(paid)},
-      {"inputSchema",
-       {{"type", "object"},
-        {"properties",
-         {{"method", {{"type", "string"}, {"enum", {"GET", "POST"}}}},
-          {"path", text_schema("Path with its parameters filled in and percent-encoded, such as "
-                               "/v1/gateway/acme/items/7.")},
-          {"query", text_schema("Raw query string without '?', percent-encoded.")},
-          {"body", text_schema("Request body, sent as it is.")},
-          {"body_base64", text_schema("Request body as base64, for bytes that are no text.")},
-          {"content_type", text_schema("Of the body; application/json without it.")},
-          {"idempotency_key", catalog::idempotency_key_schema()}}},
-        {"required", {"method", "path"}},
-        {"additionalProperties", false}}},
-      {"outputSchema", execution_output_schema()},
-      {"annotations", annotations("Run a route", false, true)}};
-  if (door == Door::account) {
-    card["inputSchema"]["properties"]["free"] = {
-        {"type", "boolean"},
-        {"description", "Run the free variant of the route, within its limits."}};
+Card RouteTool::properties(Door door) const {
+  Card all = Card::object();
+  if (kind_ == Kind::execute) all["method"] = {{"type", "string"}, {"enum", {"GET", "POST"}}};
+  all["path"] = text_schema(
+      "Path with its parameters filled in and percent-encoded, such as /v1/gateway/acme/items/7.");
+  all["query"] = text_schema("Raw query string without '?', percent-encoded.");
+  if (kind_ == Kind::execute) {
+    all["body"] = text_schema("Request body, sent as it is.");
+    all["body_base64"] = text_schema("Request body as base64, for bytes that are no text.");
+    all["content_type"] = text_schema("Of the body; application/json without it.");
   }
-  add_security(card, door == Door::account ? Admits::accounts : Admits::anybody);
-  return text_of_card(card);
+  all["idempotency_key"] = catalog::idempotency_key_schema();
+  if (door == Door::account) {
+    all["free"] = {{"type", "boolean"},
+                   {"description", "Run the free variant of the route, within its limits."}};
+  }
+  return all;
 }
 
-void RouteExecute::read_body(Arguments& arguments, RouteAsk& ask) {
-  ask.body = arguments.text("body");
+Card RouteTool::card(Door door) const {
+  const bool is_read = kind_ == Kind::read;
+  std::string text = is_read ? "Runs one GET route of the catalog, which changes nothing at the "
+                               "provider, and returns the provider's reply. "
+                             : "Runs one route of the catalog and returns the provider's reply. ";
+  text += door == Door::account
+              ? "A success is charged to the account of the API key: credit_cost of its billing in "
+                "the catalog, nothing with free: true. What fails costs nothing."
+              : "Each call is paid by itself: without a payment the result says what to pay; send "
+                "it in _meta[\"x402/payment\"] with the same arguments.";
+  const std::string_view title = is_read ? "Run a route that reads" : "Run a route";
+  Card schema = {{"type", "object"}, {"properties", properties(door)}};
+  schema["required"] = is_read ? Card::array({"path"}) : Card::array({"method", "path"});
+  schema["additionalProperties"] = false;
+  Card card = {{"name", name()},
+               {"title", title},
+               {"description", std::move(text)},
+               {"inputSchema", std::move(schema)},
+               {"outputSchema", execution_output_schema()},
+               {"annotations", tool_annotations(title, is_read, true)}};
+  add_security(card, door == Door::account ? Admits::accounts : Admits::anybody);
+  add_result_size(card, executions_.reply_bytes_max());
+  return card;
+}
+
+// `body_text` is the JSON of the argument `body`, as it was written.
+void RouteTool::read_body(Arguments& arguments, std::string_view body_text, RouteAsk& ask) {
+  const Json* const body = arguments.given("body");
+  const bool is_json = body != nullptr && !body->is_string();
+  ask.body = is_json ? std::optional<std::string>(body_text) : arguments.text("body");
   const auto encoded = arguments.text("body_base64");
   if (encoded && ask.body) {
     arguments.report("body_base64", "body is there, too", "Send one of the two.");
@@ -300,25 +244,41 @@ void RouteExecute::read_body(Arguments& arguments, RouteAsk& ask) {
                                     [](char c) { return c >= ' ' && c < 0x7F; });
   if (!is_field) {
     arguments.report("content_type", "it is no header value", "Send one like application/json.");
+  } else if (is_json && !is_json_type(ask.content_type)) {
+    arguments.report("body", "it is JSON, and content_type says that the body is none",
+                     "Send the text of the body as a string.");
   }
 }
 
-RouteAsk RouteExecute::read(Arguments& arguments) {
-  constexpr std::string_view free_suffix = ":free";
-  RouteAsk ask;
+void RouteTool::read_method(Arguments& arguments, RouteAsk& ask) {
   ask.method = arguments.required("method", "Send GET or POST.");
+  for (char& c : ask.method) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  if (!ask.method.empty() && ask.method != "GET" && ask.method != "POST") {
+    arguments.report("method", "it is neither GET nor POST", "Send GET or POST.");
+  }
+}
+
+void RouteTool::read_path(Arguments& arguments, RouteAsk& ask) {
   ask.path = arguments.required("path", "Send the path of a route, such as one of the catalog.");
-  ask.query = arguments.text("query").value_or("");
-  read_body(arguments, ask);
+  const std::string_view unfilled = base::unfilled_parameter(ask.path);
   if (!ask.path.empty() && ask.path.front() != '/') {
     arguments.report("path", "it does not begin with '/'",
                      "Send the path alone, without scheme and host.");
+  } else if (!unfilled.empty()) {
+    arguments.report("path", "it still holds the parameter " + std::string(unfilled.substr(0, 66)),
+                     "Put the value in its place, percent-encoded.");
   } else if (ask.path.find_first_of("?#") != ask.path.npos) {
     arguments.report("path", "it holds a query or a fragment", "Send the query as query.");
   } else if (base::path_fault(ask.path) != ask.path.npos) {
     arguments.report("path", "it holds what may not stand in a path by RFC 3986",
                      "Percent-encode its parameters: %20 for a blank.");
   }
+}
+
+void RouteTool::read(Arguments& arguments, RouteAsk& ask) {
+  constexpr std::string_view free_suffix = ":free";
+  read_path(arguments, ask);
+  ask.query = arguments.query("query");
   const auto free = arguments.flag("free");
   const bool has_suffix = ask.path.ends_with(free_suffix);
   if (free == true && !has_suffix) ask.path += free_suffix;
@@ -330,14 +290,25 @@ RouteAsk RouteExecute::read(Arguments& arguments) {
     arguments.report("idempotency_key", "it is not in its form",
                      "Send 1 to 255 visible ASCII characters.");
   }
-  return ask;
 }
 
-Answer RouteExecute::call(const RpcRequest& request, const Json& given) const {
-  Arguments arguments(given, {"method", "path", "query", "body", "body_base64", "content_type",
-                              "free", "idempotency_key"});
-  const RouteAsk ask = read(arguments);
-  if (const auto error = arguments.error()) return refused_result(request, *error);
+Answer RouteTool::call(const RpcRequest& request, const Json& given) const {
+  RouteAsk ask;
+  std::optional<base::Error> error;
+  if (kind_ == Kind::read) {
+    Arguments arguments(given, {"path", "query", "free", "idempotency_key"});
+    ask.method = "GET";
+    read(arguments, ask);
+    error = arguments.error();
+  } else {
+    Arguments arguments(given, {"method", "path", "query", "body", "body_base64", "content_type",
+                                "free", "idempotency_key"});
+    read_method(arguments, ask);
+    read(arguments, ask);
+    read_body(arguments, body_argument_text(request), ask);
+    error = arguments.error();
+  }
+  if (error) return refused_result(request, *error);
   return executions_.run(request, ask);
 }
 
@@ -347,7 +318,22 @@ std::vector<std::shared_ptr<const Tool>> make_service_tools(Backend& backend, co
                                                             const Executions& executions) {
   return {std::make_shared<CapabilityList>(backend, clock, executions),
           std::make_shared<CapabilityGet>(backend, clock, executions),
-          std::make_shared<RouteExecute>(executions)};
+          std::make_shared<RouteTool>(RouteTool::Kind::execute, executions),
+          std::make_shared<RouteTool>(RouteTool::Kind::read, executions)};
+}
+
+// What is not known to be harmless is taken for the worst (mcp.md 5.1).
+Card tool_annotations(std::string_view title, bool is_read, bool is_open_world) {
+  return {{"title", title},
+          {"readOnlyHint", is_read},
+          {"destructiveHint", !is_read},
+          {"idempotentHint", is_read},
+          {"openWorldHint", is_open_world}};
+}
+
+void add_result_size(Card& card, std::uint64_t reply_bytes_max) {
+  constexpr std::uint64_t characters_max = 500'000;
+  card["_meta"]["anthropic/maxResultSizeChars"] = std::min(2 * reply_bytes_max, characters_max);
 }
 
 void add_security(nlohmann::ordered_json& card, Admits admits) {

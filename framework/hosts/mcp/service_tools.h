@@ -1,5 +1,6 @@
-// The three general tools of the service (interface 4.6, decisions.md, MCP): the catalog as a list,
-// one capability in full, and the one that runs any route. The reads need no credential.
+// The general tools of the service (interface 4.6, decisions.md, MCP): the catalog as a list, one
+// capability in full, and the one that runs any route; at the door for accounts also one that runs
+// those of GET alone. The reads of the catalog need no credential.
 #pragma once
 
 #include <memory>
@@ -23,5 +24,12 @@ inline constexpr std::string_view service_tool_prefix = "service.";
 // The `securitySchemes` of a card, at its top and in `_meta` (mcp.md 5.3).
 enum class Admits : std::uint8_t { anybody, accounts };
 void add_security(nlohmann::ordered_json& card, Admits admits);
+
+nlohmann::ordered_json tool_annotations(std::string_view title, bool is_read, bool is_open_world);
+
+// How long results may be, for the client that moves longer ones out of its model's sight unless it
+// is told (Claude Code, which takes up to 500,000 characters): a reply's bytes, and as much again
+// for its escapes.
+void add_result_size(nlohmann::ordered_json& card, std::uint64_t reply_bytes_max);
 
 }  // namespace turnpike::hosts::mcp

@@ -35,7 +35,8 @@ struct RpcRequest {
   }
   [[nodiscard]] const Json* meta(const char* name) const noexcept {
     const Json* const all = find(message.params, "_meta");
-    return all == nullptr ? nullptr : find(*all, name);
+    const Json* const member = all == nullptr ? nullptr : find(*all, name);
+    return member == nullptr || member->is_null() ? nullptr : member;
   }
 };
 
@@ -46,8 +47,8 @@ class Tool {
   [[nodiscard]] virtual bool is_at(Door door) const noexcept = 0;
   // One that is not listed can still be called, and says why it cannot serve.
   [[nodiscard]] virtual bool is_listed() const noexcept { return true; }
-  // The tool object of tools/list, as JSON (mcp.md 5.1, 5.3).
-  [[nodiscard]] virtual std::string card(Door door) const = 0;
+  // The tool object of tools/list (mcp.md 5.1, 5.3).
+  [[nodiscard]] virtual nlohmann::ordered_json card(Door door) const = 0;
   [[nodiscard]] virtual std::span<const MirroredArgument> mirrored() const noexcept { return {}; }
   // `arguments` is an object. What the model could correct is a result with `isError`.
   virtual Answer call(const RpcRequest& request, const Json& arguments) const = 0;

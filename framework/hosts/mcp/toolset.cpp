@@ -14,11 +14,14 @@ constexpr std::uint32_t list_ttl_ms = 60'000;  // a reload may change it
 }  // namespace
 
 Toolset::Toolset(std::vector<std::shared_ptr<const Tool>> tools, std::string generation,
-                 std::string cursor_key)
+                 std::string cursor_key, ToolNames names)
     : tools_(std::move(tools)),
       generation_(std::move(generation)),
-      cursor_key_(std::move(cursor_key)) {
-  for (const auto& tool : tools_) by_name_.emplace(tool->name(), tool.get());
+      cursor_key_(std::move(cursor_key)),
+      names_(names) {
+  for (const auto& tool : tools_) {
+    by_name_.emplace(listed_name(tool->name(), ToolNames::underscored), tool.get());
+  }
   for (const Door door : {Door::account, Door::payment}) {
     pages_[static_cast<std::size_t>(door)] = render(door);
   }
@@ -40,7 +43,10 @@ Toolset::Pages Toolset::render(Door door) const {
     std::string members = R"("tools":[)";
     for (std::size_t tool = at; tool < end; ++tool) {
       if (tool > at) members += ',';
-      members += here[tool]->card(door);
+      auto card = here[tool]->card(door);
+      card["name"] = listed_name(here[tool]->name(), names_);
+      members += with_listed_names(
+          card.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), names_);
     }
     members += ']';
     if (end < here.size()) {
@@ -54,8 +60,8 @@ Toolset::Pages Toolset::render(Door door) const {
   return rendered;
 }
 
-const Tool* Toolset::find(std::string_view name, Door door) const noexcept {
-  const auto found = by_name_.find(name);
+const Tool* Toolset::find(std::string_view name, Door door) const {
+  const auto found = by_name_.find(listed_name(name, ToolNames::underscored));
   return found != by_name_.end() && found->second->is_at(door) ? found->second : nullptr;
 }
 

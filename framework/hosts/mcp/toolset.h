@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hosts/mcp/tool.h"
+#include "hosts/mcp/tool_names.h"
 
 namespace turnpike::hosts::mcp {
 
@@ -19,12 +20,13 @@ class Toolset {
  public:
   static constexpr std::size_t page_tools_max = 100;
 
-  // `generation` binds cursors; they are signed with `cursor_key`.
+  // `generation` binds cursors; they are signed with `cursor_key`. `names` is how tools are listed.
   Toolset(std::vector<std::shared_ptr<const Tool>> tools, std::string generation,
-          std::string cursor_key);
+          std::string cursor_key, ToolNames names = ToolNames::dotted);
 
-  // Null when there is none of this name at this door.
-  [[nodiscard]] const Tool* find(std::string_view name, Door door) const noexcept;
+  [[nodiscard]] ToolNames names() const noexcept { return names_; }
+  // Null when there is none of this name at this door; `_` may stand in it for `.`.
+  [[nodiscard]] const Tool* find(std::string_view name, Door door) const;
   // The page behind `cursor`; the first for none. Error: -32602.
   [[nodiscard]] Answer list(Door door, const std::string* cursor) const;
 
@@ -42,8 +44,9 @@ class Toolset {
   const std::vector<std::shared_ptr<const Tool>> tools_;
   const std::string generation_;
   const std::string cursor_key_;
-  std::unordered_map<std::string_view, const Tool*> by_name_;
-  std::array<Pages, 2> pages_;  // by door
+  const ToolNames names_;
+  std::unordered_map<std::string, const Tool*> by_name_;  // with `_` for `.`
+  std::array<Pages, 2> pages_;                            // by door
 };
 
 }  // namespace turnpike::hosts::mcp

@@ -63,7 +63,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (arguments.is_discarded()) return 0;
   const registry::Tool& tool = program->tools()[0];
   const registry::Route& route = program->routes()[program->operations()[tool.operation].route];
-  const auto call = catalog::read_tool_call(*program, tool, arguments);
+  const auto body = arguments.find("body");  // the end of what is no object
+  const std::string body_text = body == arguments.end() ? "" : body->dump();
+  const auto call = catalog::read_tool_call(*program, tool, arguments, body_text);
   if (!call.ok()) {
     require(!call.error().empty() && call.error().size() <= catalog::tool_problems_max);
     for (const auto& problem : call.error()) {

@@ -24,7 +24,7 @@ routes:
       parameters: {limit: {type: integer, range: 1..9}, sort: {type: string, values: [up, down]}}
   - path: /things
     methods: [POST]
-    body: {max_bytes: 50, media_types: [application/json]}
+    body: {max_bytes: 100, media_types: [application/json]}
 tools:
   find:
     title: Find a thing
@@ -101,7 +101,10 @@ class BoundToolTest : public McpHostTest {
 TEST_F(BoundToolTest, ShowsItsOperationOnItsCard) {
   const Json find = card("find");
   EXPECT_EQ(find["title"], "Find a thing");
-  EXPECT_EQ(find["description"], "By its name.");
+  EXPECT_EQ(find["description"], "By its name. A success costs 1 Credit.");
+  EXPECT_EQ(card("find.free")["description"],
+            "The same. Costs nothing, within the limits of the free variant.");
+  EXPECT_EQ(find["_meta"]["anthropic/maxResultSizeChars"], 2 * reply_bytes_max);
   EXPECT_EQ(find["inputSchema"]["required"], Json({"name"}));
   EXPECT_FALSE(find["inputSchema"]["properties"].contains("sort")) << "it is fixed";
   EXPECT_TRUE(find["inputSchema"]["properties"].contains("idempotency_key"));
@@ -140,6 +143,20 @@ TEST_F(BoundToolTest, AsksForItsOperationWithTheCredentialOfTheRequest) {
   EXPECT_EQ(asked_->key, "k");
   run("add", Json::object());
   EXPECT_EQ(asked_.value().content_type, "");
+}
+
+// Finding 8.
+TEST_F(BoundToolTest, SendsAJsonBodyAsTheCallerWroteIt) {
+  const std::string body = R"({ "n": 123456789012345678901234567890,
+  "e": 1e2, "z":-0})";
+  call("POST", "/",
+       {"Content-Type: application/json", "MCP-Protocol-Version: 2025-11-25",
+        "Authorization: Bearer good"},
+       R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":)"
+       R"({"idempotency_key":"k", "body" : )" +
+           body + R"( }}})");
+  ASSERT_TRUE(asked_);
+  EXPECT_EQ(asked_->body, body);
 }
 
 TEST_F(BoundToolTest, SaysWhatIsWrongWithArgumentsAsTheModelsToMend) {

@@ -67,8 +67,8 @@ class MessageRoutesTest : public McpHostTest {
   // A message by hand: what comes behind the common headers is `rest`.
   wire::RawSocket begin_message(const std::string& rest) {
     auto socket = wire::RawSocket::connect(address_);
-    socket.send("POST / HTTP/1.1\r\nHost: " + address_ +
-                "\r\nContent-Type: application/json\r\n" + rest);
+    socket.send("POST / HTTP/1.1\r\nHost: " + address_ + "\r\nContent-Type: application/json\r\n" +
+                rest);
     return socket;
   }
   static std::string padded(std::size_t bytes) {
@@ -78,12 +78,11 @@ class MessageRoutesTest : public McpHostTest {
   // A call of a route that is sent and not waited for.
   wire::RawSocket begin_call(const Json& id, const Json& meta = Json::object(),
                              const std::string& headers = "Authorization: Bearer good\r\n") {
-    const Json params = {
-        {"name", "service.route.execute"}, {"arguments", get_x}, {"_meta", meta}};
+    const Json params = {{"name", "service.route.execute"}, {"arguments", get_x}, {"_meta", meta}};
     const std::string body =
         Json{{"jsonrpc", "2.0"}, {"id", id}, {"method", "tools/call"}, {"params", params}}.dump();
-    return begin_message(headers + "Content-Length: " + std::to_string(body.size()) +
-                         "\r\n\r\n" + body);
+    return begin_message(headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+                         body);
   }
   // serve() waits for the test, and tells how that ended.
   void wait_in_serve() {
@@ -147,6 +146,7 @@ class MessageRoutesTest : public McpHostTest {
       head.headers = fields;
       head.lane_headers = lane_headers;
       head.facts = {exchange::ReplyFrom::provider, "gen_1", lane, 3};
+      head.facts.credits_remaining = credits_remaining_;
       writer.reply(head, body);
       return served(exchange::Ending::replied);
     };
@@ -168,6 +168,7 @@ class MessageRoutesTest : public McpHostTest {
 
   std::vector<std::string> seen_headers_;
   Json seen_;
+  std::int64_t credits_remaining_ = -1;  // of what serve() answers
 
  private:
   void remember(const exchange::Invocation& invocation) {
@@ -358,7 +359,7 @@ TEST_F(MessageRoutesTest, WhoTakesTheEventStreamAloneGetsOneEvent) {
 // ---------------------------------------------------------------------------------
 
 TEST_F(MessageRoutesTest, ListsNeedNoCredentialButTakeNoBadOne) {
-  EXPECT_EQ(legacy("tools/list").json["result"]["tools"].size(), 3u);
+  EXPECT_EQ(legacy("tools/list").json["result"]["tools"].size(), 4u);
   EXPECT_EQ(legacy("tools/list", Json::object(), {good_key}).http.status, 200);
   for (const char* bad : {"Bearer bad", "Basic Zzo=", "Bearer", "x"}) {
     const Said said = legacy("tools/list", Json::object(), {std::string("Authorization: ") + bad});
@@ -515,7 +516,12 @@ TEST_F(MessageRoutesTest, ArgumentsThatAreNotRightAreToldOneByOne) {
       {{{"method", "GET"}, {"path", "/x"}, {"pth", 1}}, "/pth"},
       {{{"method", "GET"}, {"path", "/x:free"}, {"free", false}}, "/free"},
       {{{"method", "GET"}, {"path", "/x"}, {"free", "yes"}}, "/free"},
-      {{{"method", "POST"}, {"path", "/x"}, {"body", {{"a", 1}}}}, "/body"},
+      {{{"method", "POST"}, {"path", "/x"}, {"body", {{"a", 1}}}, {"content_type", "text/plain"}},
+       "/body"},
+      {{{"method", "PUT"}, {"path", "/x"}}, "/method"},
+      {{{"method", "GET"}, {"path", "/x"}, {"query", 1}}, "/query"},
+      {{{"method", "GET"}, {"path", "/x"}, {"query", {{"a", {{"b", 1}}}}}}, "/query"},
+      {{{"method", "GET"}, {"path", "/x"}, {"query", {{"a", 1e300}}}}, "/query"},
       {{{"method", "POST"}, {"path", "/x"}, {"body", ""}, {"body_base64", ""}}, "/body_base64"},
       {{{"method", "POST"}, {"path", "/x"}, {"body_base64", "a"}}, "/body_base64"},
       {{{"method", "POST"}, {"path", "/x"}, {"body", ""}, {"content_type", "a\nb"}},
@@ -531,6 +537,126 @@ TEST_F(MessageRoutesTest, ArgumentsThatAreNotRightAreToldOneByOne) {
     EXPECT_EQ(error["code"], "request.malformed") << arguments;
     EXPECT_EQ(error["fields"][0]["location"], location) << arguments;
     EXPECT_FALSE(error["fields"][0]["fix"].get<std::string>().empty());
+    EXPECT_EQ(error["retry"]["advice"], "after_change");
+  }
+}
+
+// Finding 27: the name of a parameter left in its place is no matter of escapes.
+TEST_F(MessageRoutesTest, AParameterLeftInThePathIsNamed) {
+  const Said said =
+      execute({{"method", "GET"}, {"path", "/v1/gateway/x/{dao_id}/brief"}}, {good_key});
+  const Json field = said.structured()["error"]["fields"][0];
+  EXPECT_EQ(field["problem"], "it still holds the parameter {dao_id}");
+  EXPECT_EQ(field["fix"], "Put the value in its place, percent-encoded.");
+}
+
+// Findings 8, 10 and 28: what models write beside what the schema says.
+TEST_F(MessageRoutesTest, WhatModelsWriteIsTakenAsMeant) {
+  reply_with(200, "application/json", "{}");
+  const auto asked = [&](Json change) {
+    Json arguments = {{"method", "GET"}, {"path", "/v1/gateway/x"}};
+    arguments.update(change);
+    const Said said = execute(arguments, {good_key});
+    EXPECT_EQ(said.json["result"]["isError"], false) << said.http.body;
+    return seen_;
+  };
+  EXPECT_EQ(asked({{"query", "?hours=1"}})["query"], "hours=1");
+  EXPECT_EQ(asked({{"query", "??hours=1"}})["query"], "?hours=1") << "one is the delimiter";
+  EXPECT_EQ(asked({{"query",
+                    {{"a b", "x&y=1"},
+                     {"flag", true},
+                     {"list", {"p", "q,r"}},
+                     {"n", 1.5},
+                     {"none", nullptr},
+                     {"big", 9'007'199'254'740'993}}}})["query"],
+            "a%20b=x%26y%3D1&big=9007199254740993&flag=true&list=p,q%2Cr&n=1.5");
+  EXPECT_EQ(asked({{"query", Json::object()}})["query"], "");
+  EXPECT_EQ(asked({{"method", "get"}})["method"], "GET");
+  EXPECT_EQ(asked({{"free", "true"}})["path"], "/v1/gateway/x:free");
+  EXPECT_EQ(asked({{"query", nullptr}, {"free", nullptr}, {"body", nullptr}})["path"],
+            "/v1/gateway/x");
+  const std::string body = R"({ "n": 123456789012345678901234567890, "e": 1e2,"z":-0 })";
+  const Said said =
+      post(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":)"
+           R"("service.route.execute","arguments":{"method":"POST","path":"/p","body":)" +
+               body + "}}}",
+           {good_key});
+  EXPECT_EQ(said.json["result"]["isError"], false) << said.http.body;
+  EXPECT_EQ(seen_["body"], body);
+  EXPECT_EQ(seen_["content_type"], "application/json");
+}
+
+// Finding 28.
+TEST_F(MessageRoutesTest, NullIsAsIfLeftOut) {
+  const Said list =
+      legacy("tools/call", {{"name", "service.capabilities.list"}, {"arguments", nullptr}});
+  EXPECT_EQ(list.structured()["error"]["code"], "registry.unavailable") << "it was called";
+  EXPECT_EQ(legacy("tools/list", {{"cursor", nullptr}}).json["result"]["tools"].size(), 4u);
+  EXPECT_EQ(legacy("tools/list", nullptr).json["result"]["tools"].size(), 4u);
+  reply_with(200, "application/json", "{}");
+  const Json nulls = {
+      {"x402/payment", nullptr}, {"traceparent", nullptr}, {"progressToken", nullptr}};
+  const Said said = execute(get_x, {good_key}, "/", nulls);
+  EXPECT_EQ(said.json["result"]["isError"], false) << said.http.body;
+  EXPECT_EQ(seen_headers_, std::vector<std::string>{"Authorization: Bearer good"});
+}
+
+// Finding 29.
+TEST_F(MessageRoutesTest, UnderscoresMayStandForDots) {
+  reply_with(200, "application/json", "{}");
+  const Said said =
+      modern("tools/call", {{"name", "service_route_execute"}, {"arguments", get_x}}, {good_key});
+  EXPECT_EQ(said.json["result"]["isError"], false) << said.http.body;
+  EXPECT_EQ(seen_["path"], "/v1/gateway/x");
+}
+
+TEST_F(MessageRoutesTest, TextsSpeakOfToolsAsTheyAreListed) {
+  toolsets_.set(std::make_shared<const Toolset>(make_service_tools(backend_, clock_, executions_),
+                                                "gen_1", std::string(32, 'k'),
+                                                ToolNames::underscored));
+  const std::string list = legacy("tools/list").http.body;
+  const std::string hello = legacy("initialize", {{"protocolVersion", "2025-11-25"}}).http.body;
+  for (const std::string& text : {list, hello}) {
+    EXPECT_NE(text.find("service_capabilities_list"), std::string::npos);
+    EXPECT_EQ(text.find("service.capabilities"), std::string::npos) << text;
+    EXPECT_EQ(text.find("service.route"), std::string::npos) << text;
+  }
+}
+
+// Finding 35: reading may go on where hosts ask before anything else.
+TEST_F(MessageRoutesTest, ARouteThatReadsHasAToolThatOnlyReads) {
+  const Json tool = legacy("tools/list").json["result"]["tools"][3];
+  EXPECT_EQ(tool["name"], "service.route.read");
+  EXPECT_EQ(tool["annotations"]["readOnlyHint"], true);
+  EXPECT_EQ(tool["annotations"]["destructiveHint"], false);
+  EXPECT_NE(tool["description"].get<std::string>().find("charged"), std::string::npos);
+  EXPECT_EQ(tool["inputSchema"]["required"], Json({"path"}));
+  reply_with(200, "application/json", "{}");
+  const auto read = [&](const Json& arguments, std::vector<std::string> headers) {
+    return legacy("tools/call", {{"name", "service.route.read"}, {"arguments", arguments}},
+                  std::move(headers));
+  };
+  EXPECT_EQ(
+      read({{"path", "/v1/gateway/x"}, {"query", "a=1"}}, {good_key}).json["result"]["isError"],
+      false);
+  EXPECT_EQ(seen_["method"], "GET");
+  EXPECT_EQ(seen_["query"], "a=1");
+  for (const char* other : {"method", "body", "body_base64", "content_type"}) {
+    const Said said = read({{"path", "/v1/gateway/x"}, {other, "POST"}}, {good_key});
+    EXPECT_EQ(said.structured()["error"]["code"], "request.malformed") << other;
+  }
+  EXPECT_EQ(read({{"path", "/v1/gateway/x"}}, {}).http.status, 401);
+  EXPECT_EQ(
+      legacy("tools/call", {{"name", "service.route.read"}, {"arguments", get_x}}, {}, "/x402")
+          .code(),
+      -32602);
+}
+
+// Finding 34: a client that is told keeps long results where its model sees them.
+TEST_F(MessageRoutesTest, ToolsSayHowLongTheirResultsMayBe) {
+  const Json tools = legacy("tools/list").json["result"]["tools"];
+  for (const std::size_t at : {0u, 2u, 3u}) {
+    EXPECT_EQ(tools[at]["_meta"]["anthropic/maxResultSizeChars"], 2 * reply_bytes_max) << at;
   }
 }
 
@@ -582,6 +708,14 @@ TEST_F(MessageRoutesTest, AReplyIsToldWithWhatItCost) {
   EXPECT_EQ(Json::parse(said.json["result"]["content"][0]["text"].get<std::string>()), expected);
 }
 
+// Finding 30.
+TEST_F(MessageRoutesTest, AReplySaysWhatIsLeftWhereItIsKnown) {
+  reply_with(200, "application/json", "{}");
+  EXPECT_FALSE(execute(get_x, {good_key}).structured().contains("credits_remaining"));
+  credits_remaining_ = 0;
+  EXPECT_EQ(execute(get_x, {good_key}).structured()["credits_remaining"], 0);
+}
+
 TEST_F(MessageRoutesTest, BodiesAreValuesTextsOrBytes) {
   struct Case {
     std::string type, body;
@@ -620,11 +754,16 @@ TEST_F(MessageRoutesTest, ARefusalIsAnErrorEnvelopeAndNoHttpError) {
 }
 
 TEST_F(MessageRoutesTest, AReplyThatIsTooLongNamesTheWayOverHttp) {
-  refuse_with({ErrorCode::gateway_upstream_response_too_large, "Too large."});
+  base::Error ours = {ErrorCode::gateway_upstream_response_too_large, "Too large."};
+  refuse_with(ours);
+  EXPECT_EQ(execute(get_x, {good_key}).structured()["error"]["message"], "Too large.");
+  ours.fault = base::Fault::gateway;
+  refuse_with(ours);
   const Json error =
       execute({{"method", "GET"}, {"path", "/v1/gateway/x"}, {"query", "a=1"}}, {good_key})
           .structured()["error"];
   EXPECT_EQ(error["code"], "gateway.upstream_response_too_large");
+  EXPECT_EQ(error["fault"], "gateway");
   EXPECT_NE(
       error["message"].get<std::string>().find("GET https://api.example.com/v1/gateway/x?a=1"),
       std::string::npos);

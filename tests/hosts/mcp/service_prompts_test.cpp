@@ -104,7 +104,7 @@ TEST(ServicePromptsTest, DiagnosisTakesEitherArgumentAndAsksWhenThereIsNone) {
 // What a prompt tells the model to use is there.
 TEST(ServicePromptsTest, ToolsAndResourcesThatAreNamedExist) {
   const std::set<std::string> tools = {"service.capabilities.list", "service.capabilities.get",
-                                       "service.route.execute"};
+                                       "service.route.execute", "service.account.call"};
   ViewBackend backend;
   const base::SystemClock clock;
   const ServiceResources resources(backend, clock);

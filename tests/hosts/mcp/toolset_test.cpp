@@ -17,8 +17,10 @@ class NamedTool final : public Tool {
   [[nodiscard]] bool is_at(Door door) const noexcept override {
     return door == Door::account || is_at_payment_;
   }
-  [[nodiscard]] std::string card(Door door) const override {
-    return Json{{"name", name_}, {"door", static_cast<int>(door)}}.dump();
+  [[nodiscard]] nlohmann::ordered_json card(Door door) const override {
+    return {{"name", name_},
+            {"door", static_cast<int>(door)},
+            {"description", "As service.route.execute."}};
   }
   Answer call(const RpcRequest&, const Json&) const override { return RpcResult{}; }
 
@@ -84,6 +86,24 @@ TEST(ToolsetTest, CursorsOfOthersAreRefused) {
   EXPECT_FALSE(make_toolset(count, "gen_2").list(Door::account, &good).ok());
   for (std::string bad : {std::string(), std::string("x"), good + "x"}) {
     EXPECT_EQ(tools.list(Door::account, &bad).error().code, RpcCode::invalid_params) << bad;
+  }
+}
+
+// Finding 29: some hosts take no dots.
+TEST(ToolsetTest, NamesAreListedAsWantedAndFoundEitherWay) {
+  for (const ToolNames names : {ToolNames::dotted, ToolNames::underscored}) {
+    const bool has_dots = names == ToolNames::dotted;
+    std::vector<std::shared_ptr<const Tool>> one = {
+        std::make_shared<NamedTool>("service.route.execute", true)};
+    const Toolset tools(std::move(one), "gen_1", cursor_key, names);
+    const Json card = members(tools.list(Door::account, nullptr))["tools"][0];
+    const std::string name = has_dots ? "service.route.execute" : "service_route_execute";
+    EXPECT_EQ(card["name"], name);
+    EXPECT_EQ(card["description"], "As " + name + ".");
+    for (const char* said : {"service.route.execute", "service_route_execute"}) {
+      EXPECT_NE(tools.find(said, Door::account), nullptr) << said;
+    }
+    EXPECT_EQ(tools.find("service-route-execute", Door::account), nullptr);
   }
 }
 

@@ -1,0 +1,18 @@
+// The tools by which the holder of an API key reads its own account: what Credits are left, what
+// was spent, and what became of one call. They cost nothing and say what the HTTP routes say.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "hosts/account_reads.h"
+#include "hosts/mcp/execution.h"
+#include "hosts/mcp/tool.h"
+
+namespace turnpike::hosts::mcp {
+
+// In the order of the list; at the door for accounts alone. Both outlive the tools.
+std::vector<std::shared_ptr<const Tool>> make_account_tools(const AccountReads& reads,
+                                                            const Executions& executions);
+
+}  // namespace turnpike::hosts::mcp

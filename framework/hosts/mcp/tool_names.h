@@ -1,0 +1,27 @@
+// Names of tools as hosts list them. The canonical names of the service's own have dots; some hosts
+// take none, so an operator may have `_` listed for `.`, and a call may always say it.
+//
+// Values and pure functions; any Thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace turnpike::hosts::mcp {
+
+enum class ToolNames : std::uint8_t { dotted, underscored };
+
+// Of the service's own tools, in the order of the list. None is the beginning of another.
+inline constexpr std::array<std::string_view, 7> service_tool_names = {
+    "service.capabilities.list", "service.capabilities.get", "service.route.execute",
+    "service.route.read",        "service.account.balance",  "service.account.usage",
+    "service.account.call"};
+
+std::string listed_name(std::string_view name, ToolNames names);
+
+// A text that speaks of the service's tools, in the names that its reader was told.
+std::string with_listed_names(std::string text, ToolNames names);
+
+}  // namespace turnpike::hosts::mcp
