@@ -1,5 +1,5 @@
-"""The MCP host below its methods, on a real gateway: memory that anybody may take, bytes that are no
-JSON, forms of a credential, versions, and calls that are cancelled by hand."""
+"""The MCP host below its methods, on a real gateway: memory that anybody may take, bytes that are
+no JSON, forms of a credential, versions, and calls that are cancelled by hand."""
 
 import http.client
 import json

@@ -45,7 +45,8 @@ void McpHost::dispatch(Turn& turn) {
   if (!takes_messages(endpoint) || turn.request.method() != "POST") {
     return documents_.answer(turn, endpoint);
   }
-  if (const auto refusal = access_.refusal(turn.request.headers(), turn.request.target_authority())) {
+  if (const auto refusal =
+          access_.refusal(turn.request.headers(), turn.request.target_authority())) {
     turn.refuse(*refusal);
     return;
   }
