@@ -248,9 +248,10 @@ void Line_take_reply(benchmark::State& state) {
     if (!seat.enter(gateway().loop)) std::abort();
     LiveCall call(request_id, {}, nullptr);
     const RouteTerms& route = service.terms(*match.route);
-    const Delivery::Terms terms{*match.route->response,
+    const registry::Operation& operation = *service.program().operation(*match.route, Method::get);
+    const Delivery::Terms terms{*operation.response,
                                 route,
-                                route.reply_bytes_max,
+                                operation.response->max_bytes,
                                 false,
                                 false,
                                 no_conditions,

@@ -29,6 +29,10 @@ struct ValueJson {
     if (!constraint.allowed_values.empty()) inner["allowed_values"] = constraint.allowed_values;
     return scalar(std::move(inner));
   }
+  Json operator()(const registry::NumberConstraint& constraint) const {
+    return scalar(
+        {{"kind", "number"}, {"minimum", constraint.minimum}, {"maximum", constraint.maximum}});
+  }
   Json operator()(const registry::BooleanConstraint&) const {
     return scalar({{"kind", "boolean"}});
   }
@@ -61,7 +65,9 @@ Json matcher_json(const registry::Matcher& matcher) {
   Json segments = Json::array();
   for (const registry::Segment& segment : matcher.segments) {
     if (segment.is_parameter) {
-      segments.push_back({{"kind", "parameter"}, {"name", segment.text}});
+      Json parameter = {{"kind", "parameter"}, {"name", segment.text}};
+      if (segment.constraint) parameter["value"] = std::visit(ValueJson{}, *segment.constraint);
+      segments.push_back(std::move(parameter));
     } else {
       segments.push_back({{"kind", "literal"}, {"value", segment.text}});
     }
@@ -95,6 +101,27 @@ Json x402_json(const registry::Program& program, const registry::Operation& oper
   return x402;
 }
 
+Json request_json(const registry::Route& route, const registry::Operation& operation) {
+  return {{"query", query_policy_json(*operation.query)},
+          {"body", body_policy_json(*route.body)},
+          {"enforcement", route.enforce_declared ? "declared" : "none"}};
+}
+
+Json response_json(const registry::Operation& operation) {
+  return {{"success",
+           {{"kind", "explicit_statuses"}, {"statuses", operation.response->success_statuses}}},
+          {"allowed_content_types", operation.response->allowed_content_types}};
+}
+
+// What the method defines for itself stands with it, instead of what the capability says.
+void add_own_definitions(Json& entry, const registry::Program& program,
+                         const registry::Route& route, const registry::Operation& operation) {
+  const registry::Operation& first = program.operations()[route.operations.front()];
+  if (operation.summary != route.summary) entry["summary"] = operation.summary;
+  if (operation.query != first.query) entry["request"] = request_json(route, operation);
+  if (operation.response != first.response) entry["response"] = response_json(operation);
+}
+
 Json operations_json(const registry::Program& program, const registry::Route& route,
                      Features features, const ReadinessSource& readiness) {
   Json operations = Json::array();
@@ -108,6 +135,7 @@ Json operations_json(const registry::Program& program, const registry::Route& ro
     if (features.free_lane && route.free_policy) {
       entry["free_rate_limit"] = free_rate_limit_json(program.free_policies()[*route.free_policy]);
     }
+    add_own_definitions(entry, program, route, operation);
     operations.push_back(std::move(entry));
   }
   return operations;
@@ -235,27 +263,21 @@ Json capability_json(const registry::Program& program, const registry::Route& ro
                      Features features, const ReadinessSource& readiness) {
   const registry::Provider& provider = program.providers()[route.provider];
   const registry::Upstream& upstream = program.upstreams()[route.upstream];
-  const Json request = {{"query", query_policy_json(*route.query)},
-                        {"body", body_policy_json(*route.body)},
-                        {"enforcement", route.enforce_declared ? "declared" : "none"}};
-  const Json success = {{"kind", "explicit_statuses"},
-                        {"statuses", route.response->success_statuses}};
-  return {
-      {"capability_id", route.id},
-      {"route", identity_json(route.id, route.revision)},
-      {"provider", identity_json(provider.id, provider.revision)},
-      {"provider_key", provider.key},
-      {"provider_name", provider.name},
-      {"upstream", identity_json(upstream.id, upstream.revision)},
-      {"matcher", matcher_json(route.matcher)},
-      {"summary", route.summary},
-      {"methods", methods_json(route)},
-      {"request", request},
-      {"response",
-       {{"success", success}, {"allowed_content_types", route.response->allowed_content_types}}},
-      {"credential_required", route.credential_required},
-      {"operations", operations_json(program, route, features, readiness)},
-      {"readiness", readiness_json(route_readiness(route, readiness))}};
+  const registry::Operation& first = program.operations()[route.operations.front()];
+  return {{"capability_id", route.id},
+          {"route", identity_json(route.id, route.revision)},
+          {"provider", identity_json(provider.id, provider.revision)},
+          {"provider_key", provider.key},
+          {"provider_name", provider.name},
+          {"upstream", identity_json(upstream.id, upstream.revision)},
+          {"matcher", matcher_json(route.matcher)},
+          {"summary", route.summary},
+          {"methods", methods_json(route)},
+          {"request", request_json(route, first)},
+          {"response", response_json(first)},
+          {"credential_required", route.credential_required},
+          {"operations", operations_json(program, route, features, readiness)},
+          {"readiness", readiness_json(route_readiness(route, readiness))}};
 }
 
 std::string text_of(const Json& document) {

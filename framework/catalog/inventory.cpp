@@ -46,7 +46,7 @@ json entry_json(const registry::Program& program, const registry::Operation& ope
           {"route", {{"id", route.id}, {"revision", route.revision}}},
           {"closure", closure_json(program, route)},
           {"request_bounds",
-           {{"max_query_bytes", route.query->max_encoded_bytes},
+           {{"max_query_bytes", operation.query->max_encoded_bytes},
             {"max_forwarded_query_bytes", base::limits::request_query_bytes_max},
             {"max_body_bytes", route.body->forbidden ? 0 : route.body->max_bytes}}},
           {"classification", operation.price ? "merchant_priced" : "pricing_unavailable"}};

@@ -263,12 +263,12 @@ std::string description_of(const registry::Program& program, const registry::Rou
   } else {
     text = "Has no price now and cannot be called.";
   }
-  if (route.query->deny) {
+  if (operation.query->deny) {
     text += " Takes no query.";
   } else {
-    const std::string rules = query_rules_text(*route.query);
+    const std::string rules = query_rules_text(*operation.query);
     if (!rules.empty()) text += " " + rules;
-    text += " The encoded query is at most " + std::to_string(route.query->max_encoded_bytes) +
+    text += " The encoded query is at most " + std::to_string(operation.query->max_encoded_bytes) +
             " bytes.";
   }
   text += route.enforce_declared
@@ -287,59 +287,74 @@ std::string query_text(const Json& example) {
   return text;
 }
 
+// A parameter's name as a variable of a shell, which knows letters, digits and '_'.
+std::string shell_variable(std::string_view name) {
+  std::string variable = "${";
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) variable += '_';
+  for (const char c : name) {
+    variable += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  }
+  return variable + "}";
+}
+
 // What a call must have in its query: required parameters and one of each choice, with the example
 // or, where none can be known, a variable for the caller to set.
-std::string sample_query(const registry::Route& route) {
+std::string sample_query(const registry::QueryPolicy& policy) {
   std::set<std::string> needed;
-  for (const registry::QueryRule& rule : route.query->rules) {
+  for (const registry::QueryRule& rule : policy.rules) {
     const auto* choice = std::get_if<registry::AtLeastOne>(&rule);
     if (choice != nullptr) needed.insert(choice->parameters.front());
   }
   std::string query;
-  for (const Json& parameter : query_parameters_json(route)) {
+  for (const Json& parameter : query_parameters_json(policy)) {
     const std::string name = parameter["name"];
     if (!parameter["required"].get<bool>() && !needed.contains(name)) continue;
     const auto example = parameter.find("example");
     query += (query.empty() ? "?" : "&") + name + "=" +
-             (example == parameter.end() ? "$" + name : query_text(*example));
+             (example == parameter.end() ? shell_variable(name) : query_text(*example));
   }
   return query;
 }
 
 // A line for a shell; path parameters are variables, too.
-std::string curl_line(const OpenApiInput& input, const registry::Route& route, Method method) {
+std::string curl_line(const OpenApiInput& input, const registry::Route& route,
+                      const registry::Operation& operation) {
   std::string path;
-  for (const char c : route.matcher.pattern) {
-    if (c != '{' && c != '}') path += c;
-    if (c == '{') path += '$';
+  std::string_view rest = route.matcher.pattern;
+  for (std::size_t open = rest.find('{'); open != rest.npos; open = rest.find('{')) {
+    const std::size_t close = rest.find('}');
+    path += rest.substr(0, open);
+    path += shell_variable(rest.substr(open + 1, close - open - 1));
+    rest.remove_prefix(close + 1);
   }
+  path += rest;
   std::string line = "curl -s -H \"Authorization: Bearer $TURNPIKE_API_KEY\"";
-  if (method == Method::post && !route.body->media_types.empty()) {
+  if (operation.method == Method::post && !route.body->media_types.empty()) {
     line += " -H 'Content-Type: " + route.body->media_types.front() + "' --data-binary @body";
   }
-  return line + " \"" + std::string(input.base_url) + path + sample_query(route) + "\"";
+  return line + " \"" + std::string(input.base_url) + path + sample_query(*operation.query) + "\"";
 }
 
-Json success_responses(const registry::Route& route) {
+Json success_responses(const registry::ResponsePolicy& response) {
   const Json headers =
       header_references({"X-Request-Id", "Idempotent-Replayed", "Turnpike-Generation",
                          "Turnpike-Lane", "Turnpike-Credits-Charged", "Turnpike-Credits-Remaining",
                          "Turnpike-Reply-From", "Server-Timing"});
   Json content = Json::object();
-  for (const std::string& type : route.response->allowed_content_types) {
+  for (const std::string& type : response.allowed_content_types) {
     content[type] = {{"schema", {{"description", "The provider's answer, unchanged."}}}};
   }
   Json responses = Json::object();
-  for (const std::uint16_t status : route.response->success_statuses) {
+  for (const std::uint16_t status : response.success_statuses) {
     responses[std::to_string(status)] = {
         {"description", "The provider's answer."}, {"headers", headers}, {"content", content}};
   }
   return responses;
 }
 
-Json responses_json(const OpenApiInput& input, const registry::Route& route) {
-  Json responses = success_responses(route);
-  const auto& types = route.response->error_content_types;
+Json responses_json(const OpenApiInput& input, const registry::ResponsePolicy& response) {
+  Json responses = success_responses(response);
+  const auto& types = response.error_content_types;
   const bool has_usual_errors = types == registry::default_response().error_content_types;
   for (const int status : gateway_statuses) {
     const std::string text = std::to_string(status);
@@ -427,7 +442,7 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
   if (pays_per_call) security.push_back(Json::object());
   Json document = {{"operationId", operation_id_of(operation.method, route.matcher.pattern)},
                    {"tags", Json::array({provider.name})},
-                   {"summary", route.summary.empty() ? fallback : route.summary},
+                   {"summary", operation.summary.empty() ? fallback : operation.summary},
                    {"description", description_of(program, route, operation, input.features)},
                    {"security", std::move(security)},
                    {"x-service-capability-id", route.id},
@@ -438,15 +453,16 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
         free_rate_limit_json(program.free_policies()[*route.free_policy]);
   }
   Json parameters = path_parameters_json(route.matcher);
-  for (Json& parameter : query_parameters_json(route)) parameters.push_back(std::move(parameter));
+  for (Json& parameter : query_parameters_json(*operation.query))
+    parameters.push_back(std::move(parameter));
   if (operation.price) parameters.push_back(idempotency_key_parameter());
   if (pays_per_call) parameters.push_back(payment_signature_parameter());
   if (!parameters.empty()) document["parameters"] = std::move(parameters);
   if (operation.method == Method::post && !route.body->forbidden) {
     document["requestBody"] = request_body_json(route);
   }
-  document["responses"] = responses_json(input, route);
-  for (const std::uint16_t status : route.response->success_statuses) {
+  document["responses"] = responses_json(input, *operation.response);
+  for (const std::uint16_t status : operation.response->success_statuses) {
     Json& headers = document["responses"][std::to_string(status)]["headers"];
     if (route.free_policy) headers.update(header_references({"RateLimit", "RateLimit-Policy"}));
     if (!pays_per_call) continue;
@@ -456,10 +472,8 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
   if (pays_per_call && may_be_paid_by_permit2(program.prices()[*operation.price])) {
     document["responses"]["412"] = {{"$ref", "#/components/responses/Gateway412"}};
   }
-  document["x-codeSamples"] =
-      Json::array({{{"lang", "Shell"},
-                    {"label", "curl"},
-                    {"source", curl_line(input, route, operation.method)}}});
+  document["x-codeSamples"] = Json::array(
+      {{{"lang", "Shell"}, {"label", "curl"}, {"source", curl_line(input, route, operation)}}});
   return document;
 }
 

@@ -43,6 +43,13 @@ struct SchemaOf {
   Described operator()(const registry::BooleanConstraint&) const {
     return {{{"type", "boolean"}}, {}};
   }
+  Described operator()(const registry::NumberConstraint& constraint) const {
+    return {{{"type", "number"},
+             {"format", "double"},
+             {"minimum", constraint.minimum},
+             {"maximum", constraint.maximum}},
+            "A decimal number, as JSON writes it."};
+  }
   Described operator()(const registry::CommaListConstraint& constraint) const {
     const Json items = {{"type", "string"}, {"enum", constraint.allowed_values}};
     return {{{"type", "array"},
@@ -68,6 +75,9 @@ struct ExampleOf {
     return Json(is_upper ? constraint.maximum : constraint.minimum);
   }
   std::optional<Json> operator()(const registry::BooleanConstraint&) const { return Json(true); }
+  std::optional<Json> operator()(const registry::NumberConstraint& constraint) const {
+    return Json(is_upper ? constraint.maximum : constraint.minimum);
+  }
   std::optional<Json> operator()(const registry::CommaListConstraint& constraint) const {
     const auto count =
         std::min<std::size_t>(constraint.allowed_values.size(), std::max(constraint.min_items, 1u));
@@ -105,21 +115,27 @@ Json path_parameters_json(const registry::Matcher& matcher) {
   Json parameters = Json::array();
   for (const registry::Segment& segment : matcher.segments) {
     if (!segment.is_parameter) continue;
-    parameters.push_back(
-        {{"name", segment.text},
-         {"in", "path"},
-         {"required", true},
-         {"description", segment.allows_slash
-                             ? "One path segment, percent-encoded; `%2F` may stand in it."
-                             : "One path segment, percent-encoded, without an encoded slash."},
-         {"schema", {{"type", "string"}, {"minLength", 1}}}});
+    std::string text = segment.allows_slash
+                           ? "One path segment, percent-encoded; `%2F` may stand in it."
+                           : "One path segment, percent-encoded, without an encoded slash.";
+    Json schema = {{"type", "string"}, {"minLength", 1}};
+    if (segment.constraint) {
+      Described described = std::visit(SchemaOf{}, *segment.constraint);
+      if (!described.text.empty()) text += " " + described.text;
+      schema = std::move(described.schema);
+    }
+    parameters.push_back({{"name", segment.text},
+                          {"in", "path"},
+                          {"required", true},
+                          {"description", std::move(text)},
+                          {"schema", std::move(schema)}});
   }
   return parameters;
 }
 
-Json query_parameters_json(const registry::Route& route) {
+Json query_parameters_json(const registry::QueryPolicy& query) {
   Json parameters = Json::array();
-  for (const registry::QueryParameter& declared : route.query->parameters) {
+  for (const registry::QueryParameter& declared : query.parameters) {
     Described described = std::visit(SchemaOf{}, declared.constraint);
     Json parameter = {{"name", declared.name}, {"in", "query"}, {"required", declared.required}};
     if (!described.text.empty()) parameter["description"] = described.text;
@@ -129,7 +145,7 @@ Json query_parameters_json(const registry::Route& route) {
     }
     parameter["schema"] = std::move(described.schema);
     if (declared.required) {
-      const bool is_upper = is_right_of_comparison(*route.query, declared.name);
+      const bool is_upper = is_right_of_comparison(query, declared.name);
       if (auto example = std::visit(ExampleOf{is_upper}, declared.constraint)) {
         parameter["example"] = std::move(*example);
       }

@@ -18,7 +18,7 @@ std::string rule_text(const registry::QueryRule& rule);
 Json path_parameters_json(const registry::Matcher& matcher);
 
 // OpenAPI parameter objects of the query, in order of declaration.
-Json query_parameters_json(const registry::Route& route);
+Json query_parameters_json(const registry::QueryPolicy& query);
 
 // One sentence for each rule over several parameters; empty when there is none.
 std::string query_rules_text(const registry::QueryPolicy& policy);

@@ -60,6 +60,10 @@ struct QueryText {
     }
     return Fault{"is no integer", "give an integer"};
   }
+  Text operator()(const registry::NumberConstraint&) const {
+    if (value.is_number()) return value.dump();
+    return wrong_type(value, "give a number, without quotes");
+  }
   Text operator()(const registry::BooleanConstraint&) const {
     if (value.is_boolean()) return std::string(value.get<bool>() ? "true" : "false");
     if (value == "true" || value == "false") return value.get<std::string>();
@@ -89,6 +93,7 @@ class ToolCallReader {
       : program_(program),
         tool_(tool),
         route_(program.routes()[program.operations()[tool.operation].route]),
+        query_(*program.operations()[tool.operation].query),
         body_types_(body_types_of(program, tool)),
         arguments_(arguments),
         body_text_(body_text) {}
@@ -131,6 +136,7 @@ class ToolCallReader {
 
   void refuse_unknown();
   void read_path();
+  void read_segment(const registry::Segment& segment, const json& value);
   void check_segment(const registry::Segment& segment, std::string_view value);
   void check_path();
   void read_query();
@@ -143,6 +149,7 @@ class ToolCallReader {
   const registry::Program& program_;
   const registry::Tool& tool_;
   const registry::Route& route_;
+  const registry::QueryPolicy& query_;
   const std::vector<std::string> body_types_;
   const json& arguments_;
   const std::string_view body_text_;
@@ -155,7 +162,7 @@ void ToolCallReader::refuse_unknown() {
   for (const registry::Segment& segment : route_.matcher.segments) {
     if (segment.is_parameter) known.push_back(segment.text);
   }
-  for (const registry::QueryParameter& parameter : route_.query->parameters) {
+  for (const registry::QueryParameter& parameter : query_.parameters) {
     if (!tool_.fixed.contains(parameter.name)) known.push_back(parameter.name);
   }
   if (!body_types_.empty()) known.emplace_back(registry::body_argument);
@@ -177,7 +184,18 @@ void ToolCallReader::check_segment(const registry::Segment& segment, std::string
     report_argument(segment.text, {"holds a NUL", "leave it out"});
   } else if (!segment.allows_slash && value.find_first_of("/\\") != value.npos) {
     report_argument(segment.text, {"holds a slash", "give one segment of a path"});
+  } else if (auto problem = registry::check_segment(segment, value)) {
+    report_argument(segment.text, {std::move(problem->problem), std::move(problem->fix)});
   }
+}
+
+void ToolCallReader::read_segment(const registry::Segment& segment, const json& value) {
+  static const registry::Constraint any_text = registry::StringConstraint();
+  const auto& constraint = segment.constraint ? *segment.constraint : any_text;
+  Text text = std::visit(QueryText{value}, constraint);
+  if (!text.ok()) return report_argument(segment.text, std::move(text).error());
+  check_segment(segment, *text);
+  append_percent_encoded(call_.path, *text);
 }
 
 void ToolCallReader::read_path() {
@@ -192,11 +210,10 @@ void ToolCallReader::read_path() {
       continue;
     }
     call_.path += '/';
-    if (given(segment.text) == nullptr) {
+    if (const json* const value = given(segment.text)) {
+      read_segment(segment, *value);
+    } else {
       report_argument(segment.text, {"is missing", "it is required"});
-    } else if (const std::string* const value = given_text(segment.text)) {
-      check_segment(segment, *value);
-      append_percent_encoded(call_.path, *value);
     }
   }
   if (problems_.size() == problems_before) check_path();
@@ -230,7 +247,7 @@ void ToolCallReader::check_path() {
 
 void ToolCallReader::read_query() {
   std::vector<std::string_view> mistyped;
-  for (const registry::QueryParameter& parameter : route_.query->parameters) {
+  for (const registry::QueryParameter& parameter : query_.parameters) {
     if (const auto fixed = tool_.fixed.find(parameter.name); fixed != tool_.fixed.end()) {
       append_pair(parameter, fixed->second);
       continue;
@@ -268,7 +285,7 @@ void ToolCallReader::append_pair(const registry::QueryParameter& parameter, std:
 // What was left out for its type is not missing, and says nothing about rules.
 void ToolCallReader::check_query(const std::vector<std::string_view>& mistyped) {
   constexpr std::string_view prefix = "query.";
-  for (base::FieldProblem& problem : registry::check_query(*route_.query, call_.query)) {
+  for (base::FieldProblem& problem : registry::check_query(query_, call_.query)) {
     Fault fault{std::move(problem.problem), std::move(problem.fix)};
     if (!problem.location.starts_with(prefix)) {
       if (mistyped.empty()) report("", std::move(fault));

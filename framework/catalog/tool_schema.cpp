@@ -10,6 +10,11 @@
 namespace turnpike::catalog {
 namespace {
 
+const registry::QueryPolicy& query_of(const registry::Program& program,
+                                      const registry::Tool& tool) {
+  return *program.operations()[tool.operation].query;
+}
+
 const registry::Route& route_of(const registry::Program& program, const registry::Tool& tool) {
   return program.routes()[program.operations()[tool.operation].route];
 }
@@ -24,13 +29,6 @@ void describe(Json& schema, const registry::Tool& tool, const std::string& name,
   if (!text.empty()) schema["description"] = std::move(text);
 }
 
-Json path_schema(const registry::Segment& segment, const registry::Tool& tool) {
-  Json schema = {{"type", "string"}, {"minLength", 1}};
-  if (!segment.allows_slash) schema["pattern"] = R"(^[^/\\]+$)";
-  describe(schema, tool, segment.text, {});
-  return schema;
-}
-
 // Declared bounds of strings count bytes, those of schemas characters.
 std::string note_of(const registry::Constraint& constraint) {
   const auto* text = std::get_if<registry::StringConstraint>(&constraint);
@@ -39,10 +37,26 @@ std::string note_of(const registry::Constraint& constraint) {
          " bytes of UTF-8.";
 }
 
-Json query_schema(const registry::QueryParameter& parameter, const registry::Tool& tool) {
-  Json schema = value_schema(parameter.constraint);
-  schema.erase("format");  // int64 is OpenAPI's; readers of plain schemas may not know it
-  describe(schema, tool, parameter.name, note_of(parameter.constraint));
+Json typed_schema(const registry::Constraint& constraint, const registry::Tool& tool,
+                  const std::string& name) {
+  Json schema = value_schema(constraint);
+  schema.erase("format");  // OpenAPI's; readers of plain schemas may not know it
+  describe(schema, tool, name, note_of(constraint));
+  return schema;
+}
+
+Json path_schema(const registry::Segment& segment, const registry::Tool& tool) {
+  const bool is_text = !segment.constraint ||
+                       std::holds_alternative<registry::StringConstraint>(*segment.constraint);
+  Json schema = {{"type", "string"}, {"minLength", 1}};
+  if (segment.constraint) {
+    schema = typed_schema(*segment.constraint, tool, segment.text);
+  } else {
+    describe(schema, tool, segment.text, {});
+  }
+  if (is_text && !segment.allows_slash && !schema.contains("enum")) {
+    schema["pattern"] = R"(^[^/\\]+$)";
+  }
   return schema;
 }
 
@@ -79,9 +93,9 @@ Json tool_input_schema(const registry::Program& program, const registry::Tool& t
     properties[segment.text] = path_schema(segment, tool);
     required.push_back(segment.text);
   }
-  for (const registry::QueryParameter& parameter : route.query->parameters) {
+  for (const registry::QueryParameter& parameter : query_of(program, tool).parameters) {
     if (tool.fixed.contains(parameter.name)) continue;
-    properties[parameter.name] = query_schema(parameter, tool);
+    properties[parameter.name] = typed_schema(parameter.constraint, tool, parameter.name);
     if (parameter.required) required.push_back(parameter.name);
   }
   add_body(properties, program, tool);
@@ -97,7 +111,7 @@ Json tool_input_schema(const registry::Program& program, const registry::Tool& t
 
 std::string tool_description(const registry::Program& program, const registry::Tool& tool) {
   std::string text = tool.description;
-  for (const registry::QueryRule& rule : route_of(program, tool).query->rules) {
+  for (const registry::QueryRule& rule : query_of(program, tool).rules) {
     const auto* one_of = std::get_if<registry::AtLeastOne>(&rule);
     const bool is_kept =
         one_of != nullptr &&

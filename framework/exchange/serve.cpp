@@ -138,6 +138,7 @@ Passage::Refused Passage::check() {
   if (Refused refused = authenticate()) return refused;
   if (Refused refused = check_account()) return refused;
   if (Refused refused = check_ready()) return refused;
+  if (Refused refused = check_parameters()) return refused;
   if (Refused refused = check_query()) return refused;
   if (Refused refused = check_body()) return refused;
   // Of an account before the body is read, since what bounds its calls bounds its bodies in memory,
@@ -259,6 +260,23 @@ Passage::Refused Passage::check_ready() const {
   return error(ErrorCode::gateway_plugin_fault, "The provider is in no known condition.");
 }
 
+// The path's parameters, where they must be of their declared types.
+Passage::Refused Passage::check_parameters() {
+  const registry::Route& route = *match_.route;
+  if (!route.enforce_declared || !decode_parameters()) return std::nullopt;
+  std::vector<base::FieldProblem> problems;
+  std::size_t at = 0;
+  for (const registry::Segment& segment : route.matcher.segments) {
+    if (!segment.is_parameter) continue;
+    auto problem = registry::check_segment(segment, seat_.scratch().parameters[at++].value);
+    if (problem) problems.push_back(*std::move(problem));
+  }
+  if (problems.empty()) return std::nullopt;
+  return base::Error{ErrorCode::request_path_malformed,
+                     "The path does not keep the declared types of this route's parameters.", 0,
+                     std::move(problems)};
+}
+
 Passage::Refused Passage::check_query() const {
   const std::string_view query = invocation_.query;
   if (query.size() > limits::request_query_bytes_max) {
@@ -274,7 +292,7 @@ Passage::Refused Passage::check_query() const {
   }
   const registry::Route& route = *match_.route;
   if (!route.enforce_declared) return std::nullopt;
-  auto problems = registry::check_query(*route.query, query);
+  auto problems = registry::check_query(*operation_->query, query);
   if (problems.empty()) return std::nullopt;
   return base::Error{ErrorCode::request_query_rejected,
                      "The query does not keep the declared policy of this route.", 0,
@@ -359,7 +377,7 @@ Passage::Refused Passage::enter_upstream() {
 void Passage::admit_and_forward() {
   BoundLane& lane = *context_.service->lane(*lane_).bound;
   LiveCall call(invocation_.request_id,
-                {context_.clock.monotonic_ns() + std::int64_t{terms_->deadline_ms} * 1'000'000},
+                {context_.clock.monotonic_ns() + std::int64_t{operation_->deadline_ms} * 1'000'000},
                 invocation_.caller);
   Admission admission = lane.admit(lane_request(), call);
   if (const auto* refusal = std::get_if<Refusal>(&admission)) {
@@ -369,7 +387,8 @@ void Passage::admit_and_forward() {
   } else if (const auto& ticket = std::get<std::unique_ptr<Ticket>>(admission)) {
     // A payment may have been collected by now, which is not the upstream's time.
     if (settle_timeout_ms() > limits::commit_budget_ms) {
-      call.restart({context_.clock.monotonic_ns() + std::int64_t{terms_->deadline_ms} * 1'000'000});
+      call.restart(
+          {context_.clock.monotonic_ns() + std::int64_t{operation_->deadline_ms} * 1'000'000});
     }
     forward(*ticket, call);
   } else {
@@ -382,7 +401,7 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
   const auto& lane = context_.service->lane(*lane_);
   keeps_reply_ = ticket.keeps_reply;
   forwarded_ns_ = context_.clock.monotonic_ns();
-  Delivery::Terms terms{*match_.route->response,
+  Delivery::Terms terms{*operation_->response,
                         *terms_,
                         reply_bytes_max(),
                         keeps_whole(),
@@ -426,9 +445,9 @@ bool Passage::keeps_whole() const noexcept {
 // The lowest of the ceilings of the route, the host and, as it keeps the reply whole, the lane.
 // What is kept can be had over another host.
 std::uint64_t Passage::reply_bytes_max() const noexcept {
+  const std::uint64_t own_max = operation_->response->max_bytes;
   const std::uint64_t bytes_max =
-      keeps_reply_ ? terms_->reply_bytes_max
-                   : std::min(terms_->reply_bytes_max, invocation_.reply_bytes_max);
+      keeps_reply_ ? own_max : std::min(own_max, invocation_.reply_bytes_max);
   return keeps_whole() ? std::min<std::uint64_t>(bytes_max, limits::response_whole_bytes_max)
                        : bytes_max;
 }
@@ -436,7 +455,7 @@ std::uint64_t Passage::reply_bytes_max() const noexcept {
 // Of the ceilings on a reply its provider answers for the route's alone.
 void Passage::blame_ceiling(base::Error& reason) const {
   if (reason.code != ErrorCode::gateway_upstream_response_too_large) return;
-  if (reply_bytes_max() == terms_->reply_bytes_max) return;
+  if (reply_bytes_max() == operation_->response->max_bytes) return;
   reason.fault = base::Fault::gateway;
   reason.advice = base::Advice::after_change;
 }

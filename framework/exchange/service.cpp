@@ -190,11 +190,11 @@ class Binder {
       priced.route_revision = route.revision;
       priced.method = operation.method;
       priced.path = route.matcher.pattern;
-      priced.summary = route.summary;
-      if (!route.response->allowed_content_types.empty()) {
-        priced.media_type = route.response->allowed_content_types.front();
+      priced.summary = operation.summary;
+      if (!operation.response->allowed_content_types.empty()) {
+        priced.media_type = operation.response->allowed_content_types.front();
       }
-      priced.deadline_ms = service_->terms_[operation.route].deadline_ms;
+      priced.deadline_ms = operation.deadline_ms;
       priced.per_call = route.per_call;
       priced.x402_terms_json = "[]";
       if (operation.price.has_value()) {
@@ -228,15 +228,6 @@ class Binder {
       }
       for (const registry::Segment& segment : route.matcher.segments) {
         if (segment.is_parameter) terms.parameter_names.push_back(segment.text);
-      }
-      terms.deadline_ms = route.deadline_ms;
-      if (terms.deadline_ms == 0) {
-        terms.deadline_ms = program().upstreams()[route.upstream].deadline_ms;
-      }
-      if (terms.deadline_ms == 0) terms.deadline_ms = base::limits::upstream_deadline_ms;
-      terms.reply_bytes_max = base::limits::response_bytes_max;
-      if (route.response->max_bytes != 0) {
-        terms.reply_bytes_max = std::min(terms.reply_bytes_max, route.response->max_bytes);
       }
       service_->terms_.push_back(std::move(terms));
     }

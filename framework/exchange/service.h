@@ -61,8 +61,6 @@ struct RouteTerms {
   std::vector<std::string> forwarded_headers;    // caller's; never a credential, lower case
   std::vector<std::string> passed_back_headers;  // upstream's; never one of ours, lower case
   std::vector<std::string_view> parameter_names;
-  std::uint32_t deadline_ms = 0;
-  std::uint64_t reply_bytes_max = 0;
 };
 
 struct BindInput {

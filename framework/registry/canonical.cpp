@@ -102,13 +102,23 @@ void append_constraint(std::string& out, const CommaListConstraint& constraint) 
   object.end();
 }
 
+void append_constraint(std::string& out, const NumberConstraint& constraint) {
+  Object object(out);
+  object.text("kind", "number");
+  base::append_canonical_number(object.key("maximum"), constraint.maximum);
+  base::append_canonical_number(object.key("minimum"), constraint.minimum);
+  object.end();
+}
+
+void append_constraint(std::string& out, const Constraint& constraint) {
+  std::visit([&](const auto& kind) { append_constraint(out, kind); }, constraint);
+}
+
 void append_parameter(std::string& out, const QueryParameter& parameter) {
   Object object(out);
   object.text("name", parameter.name);
   object.text("presence", parameter.required ? "required" : "optional");
-  object.key("value");
-  std::visit([&](const auto& constraint) { append_constraint(out, constraint); },
-             parameter.constraint);
+  append_constraint(object.key("value"), parameter.constraint);
   object.end();
 }
 
@@ -186,6 +196,7 @@ void append_segments(std::string& out, const Matcher& matcher) {
     if (segment.is_parameter) {
       object.flag("allows_slash", segment.allows_slash);
       object.text("parameter", segment.text);
+      if (segment.constraint) append_constraint(object.key("value"), *segment.constraint);
     } else {
       object.text("literal", segment.text);
     }
@@ -213,13 +224,41 @@ void append_per_call(Object& object, const PerCallPolicy& policy) {
   object.text("x402", text);
 }
 
+// What the methods define for themselves: what of it differs from the route's own, which is that of
+// the first method. Routes whose methods are alike keep the form they had before methods could
+// differ.
+void append_methods(Object& object, const Program& program, const Route& route, bool whole) {
+  const Operation& first = program.operations()[route.operations.front()];
+  std::string methods;
+  for (const std::uint32_t index : route.operations) {
+    const Operation& operation = program.operations()[index];
+    std::string own;
+    Object entry(own);
+    if (operation.deadline_ms != first.deadline_ms) {
+      entry.number("deadline_ms", operation.deadline_ms);
+    }
+    if (operation.own_no_charge_when != first.own_no_charge_when) {
+      append_no_charge(entry.key("no_charge_when"), operation.own_no_charge_when);
+    }
+    if (operation.query != first.query) entry.part("query", *operation.query);
+    if (operation.response != first.response) entry.part("response", *operation.response);
+    if (whole && operation.summary != route.summary) entry.text("summary", operation.summary);
+    entry.end();
+    if (own == "{}") continue;
+    methods.append(methods.empty() ? "{\"" : ",\"").append(name_of(operation.method));
+    methods.append("\":").append(own);
+  }
+  if (!methods.empty()) object.key("methods").append(methods).push_back('}');
+}
+
 void append_route(std::string& out, const Program& program, const Route& route, bool whole) {
+  const Operation& first = program.operations()[route.operations.front()];
   Object object(out);
   append_texts(object.key("allowed_response_headers"), route.allowed_response_headers);
   append_billing(object.key("billing"), program, route);
   object.part("body", *route.body);
   object.flag("credential_required", route.credential_required);
-  object.number("deadline_ms", route.deadline_ms);
+  object.number("deadline_ms", first.deadline_ms);
   object.text("enforcement", route.enforce_declared ? "declared" : "none");
   append_texts(object.key("forwarded_headers"), route.forwarded_headers);
   if (route.free_policy) {
@@ -227,14 +266,15 @@ void append_route(std::string& out, const Program& program, const Route& route, 
   }
   object.text("id", route.id);
   append_segments(object.key("matcher"), route.matcher);
-  if (!route.no_charge_when.empty()) {
-    append_no_charge(object.key("no_charge_when"), route.no_charge_when);
+  append_methods(object, program, route, whole);
+  if (!first.own_no_charge_when.empty()) {
+    append_no_charge(object.key("no_charge_when"), first.own_no_charge_when);
   }
   object.text("path", route.matcher.pattern);
   object.text("provider", program.providers()[route.provider].id);
-  object.part("query", *route.query);
+  object.part("query", *first.query);
   if (whole) append_readiness(object.key("readiness"), route.readiness);
-  object.part("response", *route.response);
+  object.part("response", *first.response);
   object.number("revision", route.revision);
   if (whole) object.text("summary", route.summary);
   object.text("upstream", program.upstreams()[route.upstream].id);

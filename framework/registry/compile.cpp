@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "crypto/digest.h"
 #include "registry/canonical.h"
+#include "registry/diff.h"
 #include "registry/draft.h"
 #include "registry/facts.h"
 #include "registry/index.h"
@@ -145,12 +146,12 @@ class Compiler {
     });
     const auto& ranks = route_ranks_;
     routes_.resize(ranks.size());
-    route_prices_.resize(ranks.size());
+    route_operations_.resize(ranks.size());
     route_places_.resize(ranks.size());
     for (std::size_t at = 0; at < ranks.size(); ++at) {
       DraftRoute& from = draft.routes[at];
       routes_[ranks[at]] = std::move(from.route);
-      route_prices_[ranks[at]] = std::move(from.prices);
+      route_operations_[ranks[at]] = std::move(from.operations);
       route_places_[ranks[at]] = {from.place, from.index};
     }
     draft.routes = {};
@@ -271,16 +272,16 @@ class Compiler {
       Route& route = program.routes_[at];
       std::vector<std::uint32_t>& routed = program.upstreams_[route.upstream].operations;
       for (std::size_t method = 0; method < route.methods.size(); ++method) {
-        Operation operation;
+        DraftOperation& drafted = route_operations_[at][method];
+        Operation operation = std::move(drafted.operation);
         operation.index = static_cast<std::uint32_t>(program.operations_.size());
         operation.route = at;
         operation.method = route.methods[method];
         operation.upstream_operation = static_cast<std::uint32_t>(routed.size());
-        const std::uint32_t price = route_prices_[at][method];
-        if (price != no_node) {
-          operation.price = price_ranks[price];
-          operation.no_charge_when =
-              joined(program.prices_[price_ranks[price]].no_charge_when, route.no_charge_when);
+        if (drafted.price != no_node) {
+          operation.price = price_ranks[drafted.price];
+          operation.no_charge_when = joined(program.prices_[*operation.price].no_charge_when,
+                                            operation.own_no_charge_when);
         }
         routed.push_back(operation.index);
         route.operations.push_back(operation.index);
@@ -293,21 +294,51 @@ class Compiler {
     if (input_.installed.empty()) return;
     std::unordered_map<std::string_view, std::string_view> installed;
     for (const InstalledFact& fact : input_.installed) installed.emplace(fact.key, fact.digest);
-    for (const Fact& fact : all_facts_of(program)) {
-      const auto known = installed.find(fact.fact.key);
-      if (known == installed.end() || known->second == fact.fact.digest) continue;
-      const bool is_route = fact.kind == FactKind::route;
-      const Place place = is_route ? route_places_[fact.index].place
-                                   : places_[static_cast<std::size_t>(fact.kind)][fact.index];
-      const bool is_price = fact.kind == FactKind::price;
-      const std::string_view counter = is_price ? "version" : "revision";
-      const auto [path, name, number] = named(program, fact);
-      constexpr std::size_t digits_shown = 12;
-      problems_.add(Rule::installed_differs, place, path,
-                    {std::string(counter) + " " + std::to_string(number) + " of " + name,
-                     known->second.substr(0, digits_shown),
-                     std::string_view(fact.fact.digest).substr(0, digits_shown), counter});
+    each_fact_of(program, [&](const Fact& fact) {
+      const auto known = installed.find(fact.key);
+      if (known == installed.end()) return;
+      const std::string digest = crypto::sha256_hex(fact.definition);
+      if (known->second != digest) report_redefinition(program, fact, known->second, digest);
+    });
+  }
+
+  void report_redefinition(const Program& program, const Fact& fact, std::string_view then,
+                           std::string_view now) {
+    const bool is_price = fact.kind == FactKind::price;
+    const std::string_view counter = is_price ? "version" : "revision";
+    const Place place = fact.kind == FactKind::route
+                            ? route_places_[fact.index].place
+                            : places_[static_cast<std::size_t>(fact.kind)][fact.index];
+    const auto [path, name, number] = named(program, fact);
+    constexpr std::size_t digits_shown = 12;
+    const auto add = [&](Problems& problems) {
+      std::string differing;
+      if (input_.definition && !problems.full()) {
+        differing = differing_fields(input_.definition(fact.key), fact.definition);
+      }
+      problems.add(Rule::installed_differs, place, path,
+                   {std::string(counter) + " " + std::to_string(number) + " of " + name,
+                    then.substr(0, digits_shown), now.substr(0, digits_shown), differing, counter});
+    };
+    if (input_.redefinitions == nullptr) return add(problems_);
+    Problems allowed(input_.sources);
+    add(allowed);
+    input_.redefinitions->push_back(
+        {allowed.take().front(), counter, highest_installed(fact.key) + 1});
+  }
+
+  // The highest number under which this thing, whatever its own, is installed.
+  std::uint32_t highest_installed(std::string_view key) {
+    if (highest_.empty()) {
+      for (const InstalledFact& fact : input_.installed) {
+        const std::string_view known = fact.key;
+        const std::size_t mark = known.rfind('@');
+        const auto number = decimal_integer(known.substr(mark + 1));
+        std::uint32_t& highest = highest_[known.substr(0, mark)];
+        highest = std::max(highest, static_cast<std::uint32_t>(number.value_or(0)));
+      }
     }
+    return highest_[key.substr(0, key.rfind('@'))];
   }
 
   struct Named {
@@ -340,9 +371,10 @@ class Compiler {
   Problems problems_;
   std::vector<Route> routes_;               // by id
   std::vector<std::uint32_t> route_ranks_;  // by place in the draft
-  std::vector<std::vector<std::uint32_t>> route_prices_;
+  std::vector<std::vector<DraftOperation>> route_operations_;
   std::vector<RoutePlace> route_places_;
-  std::vector<Place> places_[4];  // by FactKind
+  std::vector<Place> places_[4];                                 // by FactKind
+  std::unordered_map<std::string_view, std::uint32_t> highest_;  // made when first asked for
 };
 
 Program::Program() = default;

@@ -3,6 +3,7 @@
 // says what is installed. May be called from any Thread; blocks for as long as it computes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,14 +35,28 @@ struct Problem {
 
 // What an earlier program fixed for good: route definitions by revision and prices by version.
 struct InstalledFact {
-  std::string key;     // "route:<id>@<revision>", "price:<policy>@<version>", ...
-  std::string digest;  // SHA-256 of the canonical definition
+  std::string key;              // "route:<id>@<revision>", "price:<policy>@<version>", ...
+  std::string digest;           // SHA-256 of the canonical definition
+  std::string definition = {};  // may be left out of what is known
 };
+
+// A revision or version that the program defines in another way than an installed one did.
+struct Redefinition {
+  Problem problem;           // at the definition, naming what differs
+  std::string_view counter;  // "revision" or "version"
+  std::uint32_t next = 0;    // above all numbers that are installed
+};
+
+// The canonical definition behind the key of an InstalledFact; empty: not known.
+using InstalledDefinition = std::function<std::string(const std::string& key)>;
 
 struct CompileInput {
   std::span<const Source> sources;
   std::span<const InstalledFact> installed;  // empty: nothing is installed yet
   std::span<const std::string> plugins;  // names of loaded provider plugins; empty: do not check
+  InstalledDefinition definition = {};   // for problems to say what differs
+  // Null: redefinitions are problems. Otherwise they are allowed, and told here.
+  std::vector<Redefinition>* redefinitions = nullptr;
 };
 
 using Compiled = Result<std::shared_ptr<const Program>, std::vector<Problem>>;
@@ -54,5 +69,9 @@ std::vector<InstalledFact> facts_of(const Program& program);
 // All *.yaml files below `directory`, sorted by name; problems for what cannot be read or is over
 // the limits.
 Result<std::vector<Source>, std::vector<Problem>> read_sources(const std::string& directory);
+
+// The names of what read_sources() read, without the directory, and with it again.
+std::vector<Source> without_directory(std::vector<Source> sources, const std::string& directory);
+std::vector<Source> within_directory(std::vector<Source> sources, const std::string& directory);
 
 }  // namespace turnpike::registry

@@ -1,6 +1,7 @@
 #include "registry/diff.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -27,8 +28,30 @@ Entries entries_of(const List& list, Name name, Write write) {
   return entries;
 }
 
-// Objects are gone through member by member, lists of one length item by item; anything else that
-// differs is one change.
+// What an item of a list is known by, whatever its place; null: nothing.
+const json* name_of_item(const json& item) {
+  if (!item.is_object()) return nullptr;
+  for (const char* key : {"name", "key"}) {
+    if (const auto found = item.find(key); found != item.end() && found->is_string()) {
+      return &*found;
+    }
+  }
+  return nullptr;
+}
+
+// The list as an object by names, or nothing: an item has none.
+std::optional<json> by_name(const json& list) {
+  json named = json::object();
+  for (const json& item : list) {
+    const json* const name = name_of_item(item);
+    if (name == nullptr) return std::nullopt;
+    named[name->get<std::string>()] = item;
+  }
+  return named;
+}
+
+// Objects are gone through member by member, lists by the names of their items, or item by item
+// where they have none and are as many; anything else that differs is one change.
 void compare(const json& before, const json& after, const std::string& path,
              std::vector<FieldChange>& out) {
   if (before == after) return;
@@ -41,13 +64,22 @@ void compare(const json& before, const json& after, const std::string& path,
       compare(before.contains(key) ? before[key] : none, after.contains(key) ? after[key] : none,
               path + "/" + key, out);
     }
-  } else if (before.is_array() && after.is_array() && before.size() == after.size()) {
-    for (std::size_t at = 0; at < before.size(); ++at) {
-      compare(before[at], after[at], path + "/" + std::to_string(at), out);
-    }
-  } else {
-    out.push_back({path, before, after});
+    return;
   }
+  if (before.is_array() && after.is_array()) {
+    const auto named_before = by_name(before);
+    const auto named_after = by_name(after);
+    if (named_before && named_after && *named_before != *named_after) {
+      return compare(*named_before, *named_after, path, out);
+    }
+    if (before.size() == after.size()) {
+      for (std::size_t at = 0; at < before.size(); ++at) {
+        compare(before[at], after[at], path + "/" + std::to_string(at), out);
+      }
+      return;
+    }
+  }
+  out.push_back({path, before, after});
 }
 
 void compare_section(std::string_view section, const Entries& before, const Entries& after,
@@ -98,6 +130,16 @@ std::string shown(const json& value) {
   return value.is_discarded() ? std::string("nothing") : value.dump();
 }
 
+// The same on little room.
+std::string brief(const json& value) {
+  constexpr std::size_t bytes_shown_max = 60;
+  std::string text = shown(value);
+  if (text.size() <= bytes_shown_max) return text;
+  std::size_t end = bytes_shown_max;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
 }  // namespace
 
 std::vector<EntryChange> difference(const Program& before, const Program& after) {
@@ -142,6 +184,24 @@ json json_of(const std::vector<EntryChange>& changes) {
       entry["fields"].push_back(std::move(item));
     }
     out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+std::string differing_fields(std::string_view before, std::string_view after) {
+  const json then = json::parse(before, nullptr, false);
+  const json now = json::parse(after, nullptr, false);
+  if (then.is_discarded() || now.is_discarded()) return {};
+  std::vector<FieldChange> fields;
+  compare(then, now, "", fields);
+  constexpr std::size_t fields_shown_max = 4;
+  std::string out;
+  for (const FieldChange& field : fields) {
+    out += out.empty() ? ": " : "; ";
+    if (&field == &fields.front() + fields_shown_max) {
+      return out + std::to_string(fields.size() - fields_shown_max) + " more fields differ";
+    }
+    out += field.path + " was " + brief(field.before) + ", is " + brief(field.after);
   }
   return out;
 }

@@ -36,6 +36,10 @@ std::vector<EntryChange> difference(const Program& before, const Program& after)
 std::string text_of(const std::vector<EntryChange>& changes);
 nlohmann::json json_of(const std::vector<EntryChange>& changes);
 
+// What differs between two canonical definitions, as a clause for people: ": /deadline_ms was
+// 30000, is 500". Empty where one of them is not known.
+std::string differing_fields(std::string_view before, std::string_view after);
+
 // The canonical JSON of a program, indented.
 std::string dump(const Program& program);
 

@@ -98,10 +98,15 @@ struct DraftProvider {
   std::vector<std::uint32_t> upstreams;
 };
 
-// A route's references are indexes into the draft's tables, in the order of reading.
+// References are indexes into the draft's tables, in the order of reading.
+struct DraftOperation {
+  Operation operation;
+  std::uint32_t price = no_node;  // no_node: pricing_unavailable
+};
+
 struct DraftRoute {
   Route route;
-  std::vector<std::uint32_t> prices;  // parallel to route.methods; no_node: pricing_unavailable
+  std::vector<DraftOperation> operations;  // parallel to route.methods
   Place place;
   std::uint32_t index = 0;  // routes[index] of its file
 };

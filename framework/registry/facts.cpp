@@ -1,55 +1,51 @@
 #include "registry/facts.h"
 
-#include <string>
+#include <cstddef>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "crypto/digest.h"
 #include "registry/canonical.h"
+#include "registry/compile.h"
 
 namespace turnpike::registry {
 namespace {
 
-Fact fact_of(FactKind kind, std::size_t index, std::string_view word, std::string_view name,
-             char mark, std::uint32_t version, const std::string& definition) {
-  Fact fact;
-  fact.kind = kind;
-  fact.index = static_cast<std::uint32_t>(index);
-  fact.fact.key.append(word).append(":").append(name).push_back(mark);
-  fact.fact.key += std::to_string(version);
-  fact.fact.digest = crypto::sha256_hex(definition);
-  return fact;
+std::string key_of(std::string_view word, std::string_view name, std::uint32_t version) {
+  return std::string(word) + ":" + std::string(name) + "@" + std::to_string(version);
 }
 
 }  // namespace
 
-std::vector<Fact> all_facts_of(const Program& program) {
-  std::vector<Fact> facts;
-  const auto& providers = program.providers();
-  for (std::size_t at = 0; at < providers.size(); ++at) {
-    facts.push_back(fact_of(FactKind::provider, at, "provider", providers[at].id, '@',
-                            providers[at].revision, definition_of(providers[at])));
-  }
-  const auto& upstreams = program.upstreams();
-  for (std::size_t at = 0; at < upstreams.size(); ++at) {
-    facts.push_back(fact_of(FactKind::upstream, at, "upstream", upstreams[at].id, '@',
-                            upstreams[at].revision, definition_of(program, upstreams[at])));
-  }
-  const auto& routes = program.routes();
-  for (std::size_t at = 0; at < routes.size(); ++at) {
-    facts.push_back(fact_of(FactKind::route, at, "route", routes[at].id, '@', routes[at].revision,
-                            definition_of(program, routes[at])));
-  }
-  const auto& prices = program.prices();
-  for (std::size_t at = 0; at < prices.size(); ++at) {
-    facts.push_back(fact_of(FactKind::price, at, "price", prices[at].policy_key, '@',
-                            prices[at].version, definition_of(prices[at])));
-  }
-  return facts;
+void each_fact_of(const Program& program, const std::function<void(Fact)>& visit) {
+  const auto each = [&](FactKind kind, const auto& entries, auto key, auto definition) {
+    for (std::uint32_t at = 0; at < entries.size(); ++at) {
+      visit({kind, at, key(entries[at]), definition(entries[at])});
+    }
+  };
+  const auto plain = [](const auto& entry) { return definition_of(entry); };
+  const auto within = [&](const auto& entry) { return definition_of(program, entry); };
+  each(
+      FactKind::provider, program.providers(),
+      [](const Provider& entry) { return key_of("provider", entry.id, entry.revision); }, plain);
+  each(
+      FactKind::upstream, program.upstreams(),
+      [](const Upstream& entry) { return key_of("upstream", entry.id, entry.revision); }, within);
+  each(
+      FactKind::route, program.routes(),
+      [](const Route& entry) { return key_of("route", entry.id, entry.revision); }, within);
+  each(
+      FactKind::price, program.prices(),
+      [](const Price& entry) { return key_of("price", entry.policy_key, entry.version); }, plain);
 }
 
 std::vector<InstalledFact> facts_of(const Program& program) {
   std::vector<InstalledFact> facts;
-  for (Fact& fact : all_facts_of(program)) facts.push_back(std::move(fact.fact));
+  each_fact_of(program, [&](Fact fact) {
+    facts.push_back(
+        {std::move(fact.key), crypto::sha256_hex(fact.definition), std::move(fact.definition)});
+  });
   return facts;
 }
 

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-#include <vector>
+#include <functional>
+#include <string>
 
-#include "registry/compile.h"
 #include "registry/program.h"
 
 namespace turnpike::registry {
@@ -14,11 +13,13 @@ namespace turnpike::registry {
 enum class FactKind : std::uint8_t { provider, upstream, route, price };
 
 struct Fact {
-  InstalledFact fact;
   FactKind kind = FactKind::provider;
   std::uint32_t index = 0;  // among the program's entries of that kind
+  std::string key;          // of the InstalledFact: what it is, '@', its revision or version
+  std::string definition;   // canonical
 };
 
-std::vector<Fact> all_facts_of(const Program& program);
+// One after the other: the definitions of 100,000 routes at once would be half of the program.
+void each_fact_of(const Program& program, const std::function<void(Fact)>& visit);
 
 }  // namespace turnpike::registry

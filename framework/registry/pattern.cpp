@@ -36,9 +36,10 @@ void append_encoded(std::string& out, std::string_view literal) {
 bool is_parameter_name(std::string_view name) noexcept {
   constexpr std::size_t name_bytes_max = 64;
   if (name.empty() || name.size() > name_bytes_max) return false;
-  if (name.front() < 'a' || name.front() > 'z') return false;
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (!is_letter(name.front())) return false;
   for (const char c : name) {
-    if ((c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_') return false;
+    if (!is_letter(c) && (c < '0' || c > '9') && c != '_' && c != '-') return false;
   }
   return true;
 }
@@ -62,7 +63,8 @@ std::string_view fault_of_literal(std::string_view raw, std::string& decoded) {
 }
 
 std::string_view fault_of_parameter(std::string_view name, const Matcher& matcher) {
-  if (!is_parameter_name(name)) return "a parameter name that is not of the form [a-z][a-z0-9_]*";
+  if (!is_parameter_name(name))
+    return "a parameter name that is not a letter and up to 63 letters, digits, _ and -";
   for (const Segment& segment : matcher.segments) {
     if (segment.is_parameter && segment.text == name) return "the same parameter twice";
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/canonical_json.h"
 #include "base/http_field.h"
 #include "registry/reader.h"
 
@@ -70,7 +71,7 @@ struct Fault {
 };
 using MaybeFault = std::optional<Fault>;
 
-MaybeFault check_value(const StringConstraint& constraint, std::string_view value, std::int64_t&) {
+MaybeFault check_value(const StringConstraint& constraint, std::string_view value, double&) {
   if (value.size() < constraint.min_bytes || value.size() > constraint.max_bytes) {
     return Fault{"has " + std::to_string(value.size()) + " bytes",
                  "give " + std::to_string(constraint.min_bytes) + " to " +
@@ -83,7 +84,7 @@ MaybeFault check_value(const StringConstraint& constraint, std::string_view valu
 }
 
 MaybeFault check_value(const IntegerConstraint& constraint, std::string_view value,
-                       std::int64_t& number) {
+                       double& number) {
   const std::optional<std::int64_t> read = decimal_integer(value);
   if (!read || *read < constraint.minimum || *read > constraint.maximum) {
     return Fault{read ? "is out of range" : "is no integer",
@@ -96,17 +97,33 @@ MaybeFault check_value(const IntegerConstraint& constraint, std::string_view val
     for (const std::int64_t known : allowed) names.push_back(std::to_string(known));
     return Fault{"is not an allowed value", "give one of " + listing(names)};
   }
+  number = static_cast<double>(*read);  // exact: bounds are within what a double holds
+  return std::nullopt;
+}
+
+std::string shown(double number) {
+  std::string text;
+  base::append_canonical_number(text, number);
+  return text;
+}
+
+MaybeFault check_value(const NumberConstraint& constraint, std::string_view value, double& number) {
+  const std::optional<double> read = decimal_number(value);
+  if (!read || *read < constraint.minimum || *read > constraint.maximum) {
+    return Fault{
+        read ? "is out of range" : "is no number",
+        "give a number from " + shown(constraint.minimum) + " to " + shown(constraint.maximum)};
+  }
   number = *read;
   return std::nullopt;
 }
 
-MaybeFault check_value(const BooleanConstraint&, std::string_view value, std::int64_t&) {
+MaybeFault check_value(const BooleanConstraint&, std::string_view value, double&) {
   if (value == "true" || value == "false") return std::nullopt;
   return Fault{"is no truth value", "give true or false"};
 }
 
-MaybeFault check_value(const CommaListConstraint& constraint, std::string_view value,
-                       std::int64_t&) {
+MaybeFault check_value(const CommaListConstraint& constraint, std::string_view value, double&) {
   // Positions of the values seen, while they must be unique: there are at most 1,024.
   std::vector<bool> seen(constraint.unique ? constraint.allowed_values.size() : 0);
   std::size_t items = 0;
@@ -134,17 +151,15 @@ MaybeFault check_value(const CommaListConstraint& constraint, std::string_view v
                    std::to_string(constraint.max_items) + " items"};
 }
 
-MaybeFault check_value(const QueryParameter& parameter, std::string_view value,
-                       std::int64_t& number) {
-  return std::visit([&](const auto& constraint) { return check_value(constraint, value, number); },
-                    parameter.constraint);
+MaybeFault check_value(const Constraint& constraint, std::string_view value, double& number) {
+  return std::visit([&](const auto& kind) { return check_value(kind, value, number); }, constraint);
 }
 
 // What is known of each declared parameter after one pass over the query.
 struct Given {
   bool present = false;
   bool sound = false;
-  std::int64_t number = 0;
+  double number = 0;
 };
 
 std::size_t position_of(const QueryPolicy& policy, std::string_view name) {
@@ -179,7 +194,7 @@ void check_pair(const QueryPolicy& policy, std::string_view pair, std::vector<Gi
     return;
   }
   given[position].present = true;
-  MaybeFault fault = check_value(parameter, value, given[position].number);
+  MaybeFault fault = check_value(parameter.constraint, value, given[position].number);
   given[position].sound = !fault;
   if (fault) findings.add(parameter.name, std::move(fault->problem), std::move(fault->fix));
 }
@@ -241,10 +256,18 @@ std::vector<FieldProblem> check_query(const QueryPolicy& policy, std::string_vie
 
 std::optional<FieldProblem> check_parameter(const QueryParameter& parameter,
                                             std::string_view value) {
-  std::int64_t number = 0;
-  MaybeFault fault = check_value(parameter, value, number);
+  double number = 0;
+  MaybeFault fault = check_value(parameter.constraint, value, number);
   if (!fault) return std::nullopt;
   return FieldProblem{"query." + parameter.name, std::move(fault->problem), std::move(fault->fix)};
+}
+
+std::optional<FieldProblem> check_segment(const Segment& segment, std::string_view value) {
+  if (!segment.constraint) return std::nullopt;
+  double number = 0;
+  MaybeFault fault = check_value(*segment.constraint, value, number);
+  if (!fault) return std::nullopt;
+  return FieldProblem{"path." + segment.text, std::move(fault->problem), std::move(fault->fix)};
 }
 
 std::vector<FieldProblem> check_body(const BodyPolicy& policy, std::string_view content_type,

@@ -27,6 +27,9 @@ std::vector<base::FieldProblem> check_query(const QueryPolicy& policy, std::stri
 std::optional<base::FieldProblem> check_parameter(const QueryParameter& parameter,
                                                   std::string_view value);
 
+// The same of a path parameter; the location is "path.NAME".
+std::optional<base::FieldProblem> check_segment(const Segment& segment, std::string_view value);
+
 // `content_type` is the header's value, empty when there is none.
 std::vector<base::FieldProblem> check_body(const BodyPolicy& policy, std::string_view content_type,
                                            std::size_t body_bytes);

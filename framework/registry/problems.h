@@ -43,6 +43,8 @@ namespace turnpike::registry {
   X(not_integer, "expected an integer from % to %, found \"%\"")                                  \
   X(not_boolean, "expected true or false, found \"%\"")                                           \
   X(not_range, "expected MIN..MAX with integers from % to % and MIN not above MAX, found \"%\"")  \
+  X(not_number_range,                                                                             \
+    "expected MIN..MAX with numbers such as -90..90 or 0.5..1, MIN not above MAX, found \"%\"")   \
   X(text_length, "expected % to % bytes of text, found %")                                        \
   X(bad_name, "\"%\" does not fit: expected %")                                                   \
   X(empty_list, "expected at least one item")                                                     \
@@ -66,7 +68,7 @@ namespace turnpike::registry {
   X(constraint_missing, "type % needs %")                                                         \
   X(value_out_of_bounds, "\"%\" is outside the declared %")                                       \
   X(rule_parameter, "the rule names \"%\", which is not a parameter here%")                       \
-  X(rule_not_integer, "less_than compares integers; \"%\" is a %")                                \
+  X(rule_not_integer, "less_than compares integers and numbers; \"%\" is a %")                    \
   X(rule_shape, "expected one rule: `at_least_one: [...]` or `less_than: [left, right]`")         \
   X(reason_missing, "a blocked route needs its `reason`, one public sentence")                    \
   X(reason_misplaced, "only a blocked route has a `reason`")                                      \

@@ -24,21 +24,8 @@
 
 namespace turnpike::registry {
 
-// ---- matchers -----------------------------------------------------------------------------------
-
-struct Segment {
-  bool is_parameter = false;
-  std::string text;           // the literal, percent-decoded, or the parameter's name
-  bool allows_slash = false;  // a decoded '/' or '\' may stand in the parameter's value
-};
-
-struct Matcher {
-  bool is_exact = false;  // no parameters
-  std::string pattern;    // "/v1/gateway/govdata/global/v1/daos/{dao_id}/brief"
-  std::vector<Segment> segments;
-};
-
-// ---- query and body policies --------------------------------------------------------------------
+// ---- values of parameters
+// ------------------------------------------------------------------------
 
 struct StringConstraint {
   std::uint32_t min_bytes = 0;
@@ -51,14 +38,35 @@ struct IntegerConstraint {
   std::vector<std::int64_t> allowed_values;  // empty: any
 };
 struct BooleanConstraint {};
+struct NumberConstraint {
+  double minimum = 0;
+  double maximum = 0;
+};
 struct CommaListConstraint {
   std::vector<std::string> allowed_values;
   std::uint32_t min_items = 1;
   std::uint32_t max_items = 1;
   bool unique = false;
 };
-using Constraint =
-    std::variant<StringConstraint, IntegerConstraint, BooleanConstraint, CommaListConstraint>;
+using Constraint = std::variant<StringConstraint, IntegerConstraint, BooleanConstraint,
+                                CommaListConstraint, NumberConstraint>;
+
+// ---- matchers -----------------------------------------------------------------------------------
+
+struct Segment {
+  bool is_parameter = false;
+  std::string text;           // the literal, percent-decoded, or the parameter's name
+  bool allows_slash = false;  // a decoded '/' or '\' may stand in the parameter's value
+  std::shared_ptr<const Constraint> constraint = {};  // of a parameter; null: any text
+};
+
+struct Matcher {
+  bool is_exact = false;  // no parameters
+  std::string pattern;    // "/v1/gateway/govdata/global/v1/daos/{dao_id}/brief"
+  std::vector<Segment> segments;
+};
+
+// ---- query and body policies --------------------------------------------------------------------
 
 struct QueryParameter {
   std::string name;
@@ -69,7 +77,7 @@ struct QueryParameter {
 struct AtLeastOne {
   std::vector<std::string> parameters;
 };
-struct IntegerComparison {  // left < right
+struct IntegerComparison {  // left < right; of integers or numbers
   std::string left;
   std::string right;
 };
@@ -177,9 +185,14 @@ struct Operation {          // one method on one route
   std::uint32_t index = 0;  // in Program::operations()
   std::uint32_t route = 0;  // in Program::routes()
   Method method = Method::get;
-  std::uint32_t upstream_operation = 0;  // index among the operations of its upstream
-  std::optional<std::uint32_t> price;    // in Program::prices(); none: pricing_unavailable
-  NoCharges no_charge_when;              // of its price and its route
+  std::uint32_t upstream_operation = 0;      // index among the operations of its upstream
+  std::optional<std::uint32_t> price;        // in Program::prices(); none: pricing_unavailable
+  NoCharges no_charge_when;                  // its own and those of its price
+  NoCharges own_no_charge_when;              // besides those of its price
+  std::string summary;                       // its own, or its route's; may be empty
+  std::shared_ptr<const QueryPolicy> query;  // never null; equal policies are shared
+  std::shared_ptr<const ResponsePolicy> response;  // never null
+  std::uint32_t deadline_ms = 0;
 };
 
 struct Route {
@@ -187,18 +200,14 @@ struct Route {
   std::uint32_t revision = 0;
   std::uint32_t provider = 0;  // in Program::providers()
   std::uint32_t upstream = 0;  // in Program::upstreams()
-  std::string summary;         // one line for OpenAPI and the catalog; may be empty
+  std::string summary;         // one line for the catalog; may be empty
   Matcher matcher;
-  std::vector<Method> methods;                     // GET before POST
-  std::vector<std::uint32_t> operations;           // parallel to methods, in Program::operations()
-  std::shared_ptr<const QueryPolicy> query;        // never null; routes with equal policies share
-  std::shared_ptr<const BodyPolicy> body;          // never null
-  std::shared_ptr<const ResponsePolicy> response;  // never null
-  NoCharges no_charge_when;                        // besides those of its prices
-  PerCallPolicy per_call;                          // how it is paid for by x402
+  std::vector<Method> methods;             // GET before POST
+  std::vector<std::uint32_t> operations;   // parallel to methods, in Program::operations()
+  std::shared_ptr<const BodyPolicy> body;  // of its POST; never null
+  PerCallPolicy per_call;                  // how it is paid for by x402
   bool credential_required = false;
   bool enforce_declared = false;
-  std::uint32_t deadline_ms = 0;
   std::optional<std::uint32_t> free_policy;           // in Program::free_policies()
   std::uint32_t free_bucket = 0;                      // in Program::free_buckets(), with a policy
   Readiness readiness;                                // as programmed

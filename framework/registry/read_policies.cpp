@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,8 +66,8 @@ std::optional<std::string> read_media_type(const Cursor& item) {
 
 // ---- query parameters ---------------------------------------------------------------------------
 
-constexpr std::string_view parameter_types[] = {"string", "integer", "boolean", "list"};
-enum class ParameterType : std::size_t { string, integer, boolean, list };
+constexpr std::string_view parameter_types[] = {"string", "integer", "boolean", "list", "number"};
+enum class ParameterType : std::size_t { string, integer, boolean, list, number };
 
 std::optional<Constraint> read_string(const Cursor& parameter) {
   StringConstraint constraint;
@@ -133,6 +134,17 @@ std::optional<Constraint> read_integer(const Cursor& parameter) {
   return constraint;
 }
 
+std::optional<Constraint> read_number(const Cursor& parameter) {
+  const auto range = parameter.find("range");
+  if (!range) {
+    parameter.report(Rule::constraint_missing, {"number", "`range: MIN..MAX`"});
+    return std::nullopt;
+  }
+  const auto bounds = range->number_range();
+  if (!bounds) return std::nullopt;
+  return NumberConstraint{bounds->minimum, bounds->maximum};
+}
+
 std::optional<Constraint> read_list(const Cursor& parameter) {
   CommaListConstraint constraint;
   const auto values = parameter.find("values");
@@ -167,7 +179,7 @@ bool check_placement(const Cursor& parameter, ParameterType type) {
   };
   const Use uses[] = {
       {"bytes", {ParameterType::string}},
-      {"range", {ParameterType::integer}},
+      {"range", {ParameterType::integer, ParameterType::number}},
       {"values", {ParameterType::string, ParameterType::integer, ParameterType::list}},
       {"items", {ParameterType::list}},
       {"unique", {ParameterType::list}}};
@@ -182,6 +194,31 @@ bool check_placement(const Cursor& parameter, ParameterType type) {
   return sound;
 }
 
+// The type and its bounds, once the keys of `field` are known; `types` are those allowed here.
+std::optional<Constraint> read_constraint(const Cursor& field,
+                                          std::span<const std::string_view> types) {
+  const auto type_field = field.need("type", listed(types));
+  const auto read_type = type_field ? type_field->one_of(types) : std::nullopt;
+  if (!read_type) return std::nullopt;
+  const auto known =
+      std::find(std::begin(parameter_types), std::end(parameter_types), types[*read_type]);
+  const auto type = static_cast<ParameterType>(known - std::begin(parameter_types));
+  if (!check_placement(field, type)) return std::nullopt;
+  switch (type) {
+    case ParameterType::string:
+      return read_string(field);
+    case ParameterType::integer:
+      return read_integer(field);
+    case ParameterType::boolean:
+      return BooleanConstraint{};
+    case ParameterType::list:
+      return read_list(field);
+    case ParameterType::number:
+      break;
+  }
+  return read_number(field);
+}
+
 std::optional<QueryParameter> read_parameter(const Cursor& field) {
   QueryParameter parameter;
   parameter.name = field.key();
@@ -191,30 +228,10 @@ std::optional<QueryParameter> read_parameter(const Cursor& field) {
   if (!field.map_of({"type", "required", "bytes", "range", "values", "items", "unique"})) {
     return std::nullopt;
   }
-  const auto type_field = field.need("type", listed(parameter_types));
-  constexpr std::size_t no_type = std::size(parameter_types);
-  const std::size_t read_type =
-      type_field ? type_field->one_of(parameter_types).value_or(no_type) : no_type;
   if (const auto required = field.find("required")) {
     parameter.required = required->boolean().value_or(false);
   }
-  const auto type = static_cast<ParameterType>(read_type);
-  if (read_type == no_type || !check_placement(field, type)) return std::nullopt;
-  std::optional<Constraint> constraint;
-  switch (type) {
-    case ParameterType::string:
-      constraint = read_string(field);
-      break;
-    case ParameterType::integer:
-      constraint = read_integer(field);
-      break;
-    case ParameterType::boolean:
-      constraint = BooleanConstraint{};
-      break;
-    case ParameterType::list:
-      constraint = read_list(field);
-      break;
-  }
+  auto constraint = read_constraint(field, parameter_types);
   if (!constraint || !named) return std::nullopt;
   parameter.constraint = std::move(*constraint);
   return parameter;
@@ -262,7 +279,8 @@ std::optional<QueryRule> read_rule(const Cursor& item, const QueryPolicy& policy
   for (std::size_t side = 0; side < 2; ++side) {
     const QueryParameter* parameter = parameter_named(policy, sides[side]);
     if (parameter == nullptr) return std::nullopt;
-    if (!std::holds_alternative<IntegerConstraint>(parameter->constraint)) {
+    if (!std::holds_alternative<IntegerConstraint>(parameter->constraint) &&
+        !std::holds_alternative<NumberConstraint>(parameter->constraint)) {
       sides[side].report(Rule::rule_not_integer,
                          {parameter->name, type_name(parameter->constraint)});
       return std::nullopt;
@@ -482,6 +500,24 @@ void read_free_policies(const Cursor& section, Draft& draft) {
     if (!name) continue;
     policy.policy_key = *name;
     draft.free_policies.add(std::move(*name), std::move(policy), "free policy", field);
+  }
+}
+
+void read_path_parameters(const Cursor& value, Matcher& matcher) {
+  if (!value.expect(NodeKind::map, "a map from path parameters to their types")) return;
+  constexpr std::string_view types[] = {"string", "integer", "boolean", "number"};
+  for (const Cursor& field : value.fields()) {
+    const auto segment = std::find_if(
+        matcher.segments.begin(), matcher.segments.end(),
+        [&](const Segment& known) { return known.is_parameter && known.text == field.key(); });
+    if (segment == matcher.segments.end()) {
+      field.report_key(Rule::not_in_path, {field.key()});
+    }
+    if (!field.map_of({"type", "bytes", "range", "values"})) continue;
+    auto constraint = read_constraint(field, types);
+    if (constraint && segment != matcher.segments.end()) {
+      segment->constraint = std::make_shared<const Constraint>(std::move(*constraint));
+    }
   }
 }
 

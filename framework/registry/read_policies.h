@@ -19,6 +19,8 @@ void read_query_policies(const Cursor& section, Draft& draft);
 void read_response_policies(const Cursor& section, Draft& draft);
 void read_free_policies(const Cursor& section, Draft& draft);
 
+// `path_parameters:` of a route: the types of parameters of its path.
+void read_path_parameters(const Cursor& value, Matcher& matcher);
 // `query:` of a route: `deny`, the name of a query policy, or a policy.
 std::shared_ptr<const QueryPolicy> read_query(const Cursor& value, Draft& draft);
 // `body:` of a route: `forbidden`, or a policy.

@@ -152,8 +152,22 @@ std::optional<Method> read_method(const Cursor& item) {
   return *method == 0 ? Method::get : Method::post;
 }
 
+// A list, or in a route a map from methods to what they define for themselves.
 void read_methods(const Cursor& list, Terms& terms) {
-  if (!list.expect(NodeKind::list, "a list of methods")) return;
+  if (list.kind() == NodeKind::map) {
+    if (!list.map_of({"GET", "POST"})) return;
+    terms.methods.clear();
+    if (list.find("GET")) terms.methods.push_back(Method::get);
+    if (list.find("POST")) terms.methods.push_back(Method::post);
+    if (terms.methods.empty()) {
+      list.report(Rule::empty_list);
+      terms.methods = {Method::get};
+    }
+    return;
+  }
+  if (!list.expect(NodeKind::list, "a list of methods, or a map from methods to definitions")) {
+    return;
+  }
   std::vector<Method> methods;
   const std::vector<Cursor> items = list.items();
   if (items.empty()) list.report(Rule::empty_list);
@@ -230,9 +244,6 @@ void read_flags(const Cursor& map, Terms& terms) {
     constexpr std::string_view choices[] = {"none", "declared"};
     terms.enforce_declared = enforcement->one_of(choices).value_or(0) == 1;
   }
-  if (map.find("deadline_ms")) {
-    terms.deadline_ms = read_deadline(map, limits::upstream_deadline_ms);
-  }
   if (const auto headers = map.find("forwarded_headers")) {
     terms.forwarded_headers = read_headers(*headers, never_forwarded, "forwarded");
   }
@@ -261,19 +272,27 @@ void read_per_call(const Cursor& field, PerCallPolicy& policy) {
   }
 }
 
-void read_terms(const Cursor& map, const DraftProvider& provider, Draft& draft, Terms& terms) {
-  if (const auto value = map.find("upstream")) read_upstream_name(*value, provider, draft, terms);
-  if (const auto value = map.find("methods")) read_methods(*value, terms);
-  if (const auto value = map.find("price")) read_price_terms(*value, draft, terms);
-  if (const auto value = map.find("free")) read_free(*value, draft, terms);
+// What a method may define for itself, where it does and elsewhere.
+void read_own_terms(const Cursor& map, Draft& draft, Terms& terms) {
   if (const auto value = map.find("no_charge_when")) terms.no_charge_when = read_no_charge(*value);
-  if (const auto value = map.find("x402")) read_per_call(*value, terms.per_call);
   if (const auto value = map.find("query")) terms.query = read_query(*value, draft);
   if (const auto value = map.find("body")) {
     terms.body = read_body(*value, draft);
     terms.body_stated = true;
   }
   if (const auto value = map.find("response")) terms.response = read_response(*value, draft);
+  if (map.find("deadline_ms")) {
+    terms.deadline_ms = read_deadline(map, limits::upstream_deadline_ms);
+  }
+}
+
+void read_terms(const Cursor& map, const DraftProvider& provider, Draft& draft, Terms& terms) {
+  if (const auto value = map.find("upstream")) read_upstream_name(*value, provider, draft, terms);
+  if (const auto value = map.find("methods")) read_methods(*value, terms);
+  if (const auto value = map.find("price")) read_price_terms(*value, draft, terms);
+  if (const auto value = map.find("free")) read_free(*value, draft, terms);
+  if (const auto value = map.find("x402")) read_per_call(*value, terms.per_call);
+  read_own_terms(map, draft, terms);
   read_flags(map, terms);
 }
 
@@ -283,23 +302,75 @@ bool takes(const Terms& terms, Method method) {
   return std::find(terms.methods.begin(), terms.methods.end(), method) != terms.methods.end();
 }
 
-void check_body_stated(const Cursor& item, const Terms& terms) {
+// One method of a route: what the route says, and over it what stands under the method.
+struct MethodTerms {
+  Method method;
+  Terms terms;
+  std::optional<std::string> summary;
+  Cursor where;         // the method's own definition, or the route
+  bool is_own = false;  // the former
+};
+
+std::optional<std::string> read_summary(const Cursor& map) {
+  constexpr std::size_t summary_bytes_max = 200;
+  const auto summary = map.find("summary");
+  const auto text = summary ? summary->text(0, summary_bytes_max) : std::nullopt;
+  return text ? std::optional<std::string>(*text) : std::nullopt;
+}
+
+// `section` is the route's `methods`, if it has any; it must outlive what is returned.
+std::vector<MethodTerms> read_method_terms(const Cursor& item, const Cursor* section,
+                                           const Terms& terms, Draft& draft) {
+  std::vector<MethodTerms> methods;
+  for (const Method method : terms.methods) {
+    methods.push_back({method, terms, std::nullopt, item});
+  }
+  if (section == nullptr || section->kind() != NodeKind::map) return methods;
+  for (MethodTerms& entry : methods) {
+    const auto field = section->find(name_of(entry.method));
+    if (!field || field->kind() == NodeKind::null) continue;
+    const bool is_known = entry.method == Method::post
+                              ? field->map_of({"summary", "price", "no_charge_when", "query",
+                                               "body", "response", "deadline_ms"})
+                              : field->map_of({"summary", "price", "no_charge_when", "query",
+                                               "response", "deadline_ms"});
+    if (!is_known) continue;
+    if (const auto price = field->find("price")) {
+      entry.terms.prices[slot_of(entry.method)] = read_price_name(*price, draft);
+    }
+    read_own_terms(*field, draft, entry.terms);
+    entry.summary = read_summary(*field);
+    entry.where = *field;
+    entry.is_own = true;
+  }
+  return methods;
+}
+
+void check_body_stated(const Cursor& item, const Terms& terms,
+                       const std::vector<MethodTerms>& methods) {
   if (takes(terms, Method::post)) {
-    if (!terms.body_stated) item.report(Rule::body_undeclared);
+    if (!methods.back().terms.body_stated) item.report(Rule::body_undeclared);
   } else if (const auto body = item.find("body"); body && !terms.body->forbidden) {
     body->report(Rule::body_without_post);
   }
 }
 
-void take_prices(const Cursor& item, const Terms& terms, DraftRoute& draft_route) {
+void take_prices(const Cursor& item, const std::vector<MethodTerms>& methods,
+                 DraftRoute& draft_route) {
   bool any_priced = false;
-  for (const Method method : terms.methods) {
-    const std::optional<std::uint32_t> price = terms.prices[slot_of(method)];
-    if (!price) item.report(Rule::method_unpriced, {name_of(method)});
-    draft_route.prices.push_back(price.value_or(no_node));
-    any_priced = any_priced || !price || *price != no_node;
+  for (std::size_t at = 0; at < methods.size(); ++at) {
+    const MethodTerms& entry = methods[at];
+    const std::optional<std::uint32_t> price = entry.terms.prices[slot_of(entry.method)];
+    if (!price) item.report(Rule::method_unpriced, {name_of(entry.method)});
+    draft_route.operations[at].price = price.value_or(no_node);
+    const bool is_priced = !price || *price != no_node;
+    any_priced = any_priced || is_priced;
+    const auto conditions = entry.where.find("no_charge_when");
+    if (entry.is_own && conditions && !is_priced) {
+      conditions->report_key(Rule::no_charge_without_price);
+    }
   }
-  if (terms.free_policy && !any_priced) {
+  if (methods.front().terms.free_policy && !any_priced) {
     (item.find("free") ? *item.find("free") : item).report(Rule::free_without_price);
   }
   if (const auto conditions = item.find("no_charge_when"); conditions && !any_priced) {
@@ -308,25 +379,23 @@ void take_prices(const Cursor& item, const Terms& terms, DraftRoute& draft_route
 }
 
 // Nothing of a reply may be sent before its payment is collected, so it is kept whole.
-void check_whole_reply(const Cursor& item, const Draft& draft, const DraftRoute& entry) {
-  const Route& route = entry.route;
-  const std::uint64_t bytes_max = route.response->max_bytes;
+bool is_reply_kept(const MethodTerms& entry, const Draft& draft, std::uint32_t price) {
+  const std::uint64_t bytes_max = entry.terms.response->max_bytes;
   const bool is_stated = bytes_max != limits::response_bytes_max;
-  if (route.credential_required || !is_stated || bytes_max <= limits::response_whole_bytes_max) {
-    return;
+  if (entry.terms.credential_required || !is_stated ||
+      bytes_max <= limits::response_whole_bytes_max || price == no_node ||
+      !draft.prices.entries()[price].value.x402_enabled) {
+    return true;
   }
-  for (const std::uint32_t price : entry.prices) {
-    if (price == no_node || !draft.prices.entries()[price].value.x402_enabled) continue;
-    (item.find("response") ? *item.find("response") : item)
-        .report(Rule::reply_too_long_to_keep, {draft.prices.entries()[price].name,
-                                               std::to_string(limits::response_whole_bytes_max)});
-    return;
-  }
+  const auto response = entry.where.find("response");
+  (response ? *response : entry.where)
+      .report(Rule::reply_too_long_to_keep, {draft.prices.entries()[price].name,
+                                             std::to_string(limits::response_whole_bytes_max)});
+  return false;
 }
 
 void take_upstream(const Cursor& item, const DraftProvider& provider, const Terms& terms,
-                   const Draft& draft, Route& route) {
-  route.deadline_ms = limits::upstream_deadline_ms;
+                   Route& route) {
   if (terms.upstream) {
     route.upstream = *terms.upstream;
   } else if (provider.upstreams.size() == 1) {
@@ -337,19 +406,22 @@ void take_upstream(const Cursor& item, const DraftProvider& provider, const Term
                 {"upstream", "the provider has " + std::to_string(provider.upstreams.size()) +
                                  " upstreams, name the one to use"});
   }
-  if (route.upstream != no_node) {
-    route.deadline_ms = draft.upstreams.entries()[route.upstream].value.deadline_ms;
-  }
-  if (terms.deadline_ms) route.deadline_ms = *terms.deadline_ms;
 }
 
-void check_permit(const Cursor& item, const Draft& draft, const Route& route) {
-  if (!route.free_policy) return;
-  const FreePolicy& policy = draft.free_policies.entries()[*route.free_policy].value;
+std::uint32_t deadline_of(const Terms& terms, const Route& route, const Draft& draft) {
+  if (terms.deadline_ms) return *terms.deadline_ms;
+  if (route.upstream == no_node) return limits::upstream_deadline_ms;
+  return draft.upstreams.entries()[route.upstream].value.deadline_ms;
+}
+
+bool is_permit_long(const MethodTerms& entry, const Draft& draft, std::uint32_t deadline_ms) {
+  if (!entry.terms.free_policy) return true;
+  const FreePolicy& policy = draft.free_policies.entries()[*entry.terms.free_policy].value;
   const std::uint64_t permit_ms = std::uint64_t{policy.permit_ttl_seconds} * 1000;
-  if (permit_ms > route.deadline_ms) return;
-  item.report(Rule::permit_too_short,
-              {policy.policy_key, std::to_string(permit_ms), std::to_string(route.deadline_ms)});
+  if (permit_ms > deadline_ms) return true;
+  entry.where.report(Rule::permit_too_short,
+                     {policy.policy_key, std::to_string(permit_ms), std::to_string(deadline_ms)});
+  return false;
 }
 
 Readiness read_readiness(const Cursor& value) {
@@ -402,7 +474,38 @@ std::optional<Matcher> read_path(const Cursor& item, const DraftProvider& provid
   auto matcher = read_pattern(provider.base_path + std::string(*text), *field);
   const auto slashes = item.find("allow_slash");
   if (matcher && slashes) read_slashes(*slashes, *matcher);
+  const auto types = item.find("path_parameters");
+  if (matcher && types) read_path_parameters(*types, *matcher);
   return matcher;
+}
+
+void take_operations(const Cursor& item, std::vector<MethodTerms> methods, const Draft& draft,
+                     DraftRoute& entry) {
+  Route& route = entry.route;
+  entry.operations.resize(methods.size());
+  take_prices(item, methods, entry);
+  // What the route says for all of its methods is wrong once.
+  bool permits_are_long = true;
+  bool replies_are_kept = true;
+  for (std::size_t at = 0; at < methods.size(); ++at) {
+    MethodTerms& from = methods[at];
+    Operation& operation = entry.operations[at].operation;
+    operation.method = from.method;
+    operation.deadline_ms = deadline_of(from.terms, route, draft);
+    if (from.is_own || permits_are_long) {
+      permits_are_long = is_permit_long(from, draft, operation.deadline_ms);
+    }
+    if (from.is_own || replies_are_kept) {
+      replies_are_kept = is_reply_kept(from, draft, entry.operations[at].price);
+    }
+    operation.summary = from.summary.value_or(route.summary);
+    operation.query = std::move(from.terms.query);
+    operation.response = std::move(from.terms.response);
+    operation.own_no_charge_when = std::move(from.terms.no_charge_when);
+    if (from.method == Method::post) route.body = std::move(from.terms.body);
+  }
+  // For lists of routes; what is said of one method is better than nothing.
+  if (route.summary.empty()) route.summary = entry.operations.front().operation.summary;
 }
 
 void read_route(const Cursor& item, std::span<const Source> sources, const Terms& defaults,
@@ -426,6 +529,7 @@ void read_route(const Cursor& item, std::span<const Source> sources, const Terms
                     "forwarded_headers",
                     "allowed_response_headers",
                     "allow_slash",
+                    "path_parameters",
                     "upstream_settings"})) {
     return;
   }
@@ -435,34 +539,29 @@ void read_route(const Cursor& item, std::span<const Source> sources, const Terms
   auto matcher = read_path(item, provider);
   Terms terms = defaults;
   read_terms(item, provider, draft, terms);
-  check_body_stated(item, terms);
-  take_prices(item, terms, entry);
-  take_upstream(item, provider, terms, draft, route);
+  const auto section = item.find("methods");
+  std::vector<MethodTerms> methods =
+      read_method_terms(item, section ? &*section : nullptr, terms, draft);
+  check_body_stated(item, terms, methods);
+  take_upstream(item, provider, terms, route);
   route.revision = read_revision(item);
   route.provider = provider_index;
-  constexpr std::size_t summary_bytes_max = 200;
-  if (const auto summary = item.find("summary")) {
-    route.summary = summary->text(0, summary_bytes_max).value_or("");
-  }
+  route.summary = read_summary(item).value_or("");
   if (const auto readiness = item.find("readiness")) route.readiness = read_readiness(*readiness);
   if (const auto settings = item.find("upstream_settings")) {
     if (auto read = read_settings(*settings, sources)) {
       route.upstream_settings = std::make_shared<const Settings>(std::move(*read));
     }
   }
+  route.body = terms.body;
+  take_operations(item, std::move(methods), draft, entry);
   route.methods = std::move(terms.methods);
-  route.query = std::move(terms.query);
-  route.body = std::move(terms.body);
-  route.response = std::move(terms.response);
-  route.no_charge_when = std::move(terms.no_charge_when);
   route.per_call = terms.per_call;
   route.credential_required = terms.credential_required;
   route.enforce_declared = terms.enforce_declared;
   route.free_policy = terms.free_policy;
   route.forwarded_headers = std::move(terms.forwarded_headers);
   route.allowed_response_headers = std::move(terms.allowed_response_headers);
-  check_permit(item, draft, route);
-  check_whole_reply(item, draft, entry);
   if (!matcher) return;
   route.matcher = std::move(*matcher);
   route.id = route_id_of(provider.provider.key, route.matcher);
@@ -562,6 +661,10 @@ void read_routes(const Cursor& root, std::span<const Source> sources, Draft& dra
       defaults->map_of({"upstream", "methods", "price", "free", "query", "body", "response",
                         "credential_required", "enforcement", "no_charge_when", "x402",
                         "deadline_ms", "forwarded_headers", "allowed_response_headers"})) {
+    const auto methods = defaults->find("methods");
+    if (methods && methods->kind() == NodeKind::map) {
+      (void)methods->expect(NodeKind::list, "a list of methods");
+    }
     read_terms(*defaults, *provider, draft, terms);
   }
   if (!section || !section->expect(NodeKind::list, "a list of routes")) return;

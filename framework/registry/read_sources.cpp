@@ -111,4 +111,16 @@ Result<std::vector<Source>, std::vector<Problem>> read_sources(const std::string
   return sources;
 }
 
+std::vector<Source> without_directory(std::vector<Source> sources, const std::string& directory) {
+  for (Source& source : sources) {
+    source.name = files::path(source.name).lexically_relative(directory).string();
+  }
+  return sources;
+}
+
+std::vector<Source> within_directory(std::vector<Source> sources, const std::string& directory) {
+  for (Source& source : sources) source.name = (files::path(directory) / source.name).string();
+  return sources;
+}
+
 }  // namespace turnpike::registry

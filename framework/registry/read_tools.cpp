@@ -44,8 +44,8 @@ bool check_name(const Cursor& field) {
   return expected.empty();
 }
 
-const QueryParameter* parameter_of(const Route& route, std::string_view name) {
-  const auto& parameters = route.query->parameters;
+const QueryParameter* parameter_of(const QueryPolicy& query, std::string_view name) {
+  const auto& parameters = query.parameters;
   const auto found =
       std::find_if(parameters.begin(), parameters.end(),
                    [&](const QueryParameter& parameter) { return parameter.name == name; });
@@ -61,18 +61,18 @@ bool is_compared(const QueryPolicy& policy, std::string_view name) {
 
 // ---- against the operation ----------------------------------------------------------------------
 
-void read_fixed(const Cursor& map, const Route& route, Tool& tool) {
+void read_fixed(const Cursor& map, const QueryPolicy& query, Tool& tool) {
   std::vector<std::string_view> names;
-  for (const QueryParameter& parameter : route.query->parameters) names.push_back(parameter.name);
+  for (const QueryParameter& parameter : query.parameters) names.push_back(parameter.name);
   for (const Cursor& field : map.fields()) {
     if (!field.expect(NodeKind::scalar, "one value; items of a list with commas between them")) {
       continue;
     }
-    const QueryParameter* const parameter = parameter_of(route, field.key());
+    const QueryParameter* const parameter = parameter_of(query, field.key());
     if (parameter == nullptr) {
       field.report_key(Rule::unknown_reference,
                        {"query parameter", field.key(), suggestion(field.key(), names)});
-    } else if (is_compared(*route.query, parameter->name)) {
+    } else if (is_compared(query, parameter->name)) {
       field.report_key(Rule::fixed_compared, {parameter->name});
     } else if (const auto problem = check_parameter(*parameter, field.raw_text())) {
       field.report(Rule::fixed_refused, {parameter->name, problem->problem, problem->fix});
@@ -84,8 +84,8 @@ void read_fixed(const Cursor& map, const Route& route, Tool& tool) {
 
 // The names of the tool's arguments that may be described; those that no tool can have are
 // reported at `where`.
-std::vector<std::string_view> arguments_of(const Cursor& where, const Route& route, Method method,
-                                           const Tool& tool) {
+std::vector<std::string_view> arguments_of(const Cursor& where, const Route& route,
+                                           const Operation& operation, const Tool& tool) {
   std::vector<std::string_view> names;
   const auto add = [&](std::string_view name) {
     std::string_view fault;
@@ -103,10 +103,10 @@ std::vector<std::string_view> arguments_of(const Cursor& where, const Route& rou
   for (const Segment& segment : route.matcher.segments) {
     if (segment.is_parameter) add(segment.text);
   }
-  for (const QueryParameter& parameter : route.query->parameters) {
+  for (const QueryParameter& parameter : operation.query->parameters) {
     if (!tool.fixed.contains(parameter.name)) add(parameter.name);
   }
-  if (method == Method::post && !route.body->forbidden) names.push_back(body_argument);
+  if (operation.method == Method::post && !route.body->forbidden) names.push_back(body_argument);
   return names;
 }
 
@@ -126,13 +126,13 @@ void read_descriptions(const Cursor& map, const std::vector<std::string_view>& a
 }
 
 // What the tool says about its operation's arguments; without one, nothing can be said of it.
-void read_arguments(const Cursor& field, const Cursor& where, const Route& route, Method method,
-                    Tool& tool) {
+void read_arguments(const Cursor& field, const Cursor& where, const Route& route,
+                    const Operation& operation, Tool& tool) {
   const auto fixed = field.find("fixed");
   if (fixed && fixed->expect(NodeKind::map, "a map from query parameters to values")) {
-    read_fixed(*fixed, route, tool);
+    read_fixed(*fixed, *operation.query, tool);
   }
-  const std::vector<std::string_view> names = arguments_of(where, route, method, tool);
+  const std::vector<std::string_view> names = arguments_of(where, route, operation, tool);
   const auto descriptions = field.find("arguments");
   if (descriptions && descriptions->expect(NodeKind::map, "a map from arguments to descriptions")) {
     read_descriptions(*descriptions, names, tool);
@@ -161,15 +161,15 @@ void read_tool(const Cursor& field, const OperationNames& operations, Draft& dra
   const auto stated = read_only ? read_only->boolean() : std::nullopt;
 
   const auto where = field.need("route", "an operation, such as `GET /v1/gateway/weather/now`");
-  const OperationNames::Named* const operation = where ? operations.resolve(*where) : nullptr;
-  if (operation == nullptr) return;
-  const Route& route = draft.routes[operation->route].route;
-  const Method method = route.methods[operation->method];
-  entry.route = operation->route;
-  entry.method = operation->method;
-  tool.is_read_only = stated.value_or(method == Method::get);
+  const OperationNames::Named* const named = where ? operations.resolve(*where) : nullptr;
+  if (named == nullptr) return;
+  const Route& route = draft.routes[named->route].route;
+  const Operation& operation = draft.routes[named->route].operations[named->method].operation;
+  entry.route = named->route;
+  entry.method = named->method;
+  tool.is_read_only = stated.value_or(operation.method == Method::get);
   if (tool.is_free && !route.free_policy) variant->report(Rule::variant_missing);
-  read_arguments(field, *where, route, method, tool);
+  read_arguments(field, *where, route, operation, tool);
   if (is_named && draft.tool_names.add(folded(field.key()), Unit{}, "tool", field)) {
     draft.tools.add(lower(field.key()), std::move(entry), "tool", field);
   }

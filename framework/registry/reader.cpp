@@ -1,5 +1,6 @@
 #include "registry/reader.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -33,6 +34,22 @@ std::optional<std::int64_t> decimal_integer(std::string_view text) noexcept {
   std::int64_t value = 0;
   const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> decimal_number(std::string_view text) noexcept {
+  // What from_chars takes beyond JSON: "inf", "nan", ".5", "5." and leading zeros.
+  constexpr std::string_view digits = "0123456789";
+  std::string_view rest = text;
+  if (rest.starts_with('-')) rest.remove_prefix(1);
+  const std::size_t whole = std::min(rest.find_first_not_of(digits), rest.size());
+  if (whole == 0 || (rest.front() == '0' && whole > 1)) return std::nullopt;
+  rest.remove_prefix(whole);
+  if (rest.starts_with('.') && rest.find_first_not_of(digits, 1) == 1) return std::nullopt;
+  if (rest == ".") return std::nullopt;
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
@@ -192,6 +209,19 @@ std::optional<Bounds> Cursor::range(Bounds bounds) const {
     }
   }
   report(Rule::not_range, {std::to_string(bounds.minimum), std::to_string(bounds.maximum), value});
+  return std::nullopt;
+}
+
+std::optional<NumberBounds> Cursor::number_range() const {
+  if (!expect(NodeKind::scalar, "MIN..MAX")) return std::nullopt;
+  const std::string_view value = raw_text();
+  const std::size_t dots = value.find("..");
+  if (dots != value.npos) {
+    const auto minimum = decimal_number(value.substr(0, dots));
+    const auto maximum = decimal_number(value.substr(dots + 2));
+    if (minimum && maximum && *minimum <= *maximum) return NumberBounds{*minimum, *maximum};
+  }
+  report(Rule::not_number_range, {value});
   return std::nullopt;
 }
 

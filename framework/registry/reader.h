@@ -24,6 +24,11 @@ struct Bounds {
   std::int64_t maximum = 0;
 };
 
+struct NumberBounds {
+  double minimum = 0;
+  double maximum = 0;
+};
+
 // The integers that JSON readers hold exactly (interface.md section 8).
 inline constexpr std::int64_t integer_max = 9'007'199'254'740'991;
 
@@ -67,6 +72,7 @@ class Cursor {
   [[nodiscard]] std::optional<std::int64_t> integer(Bounds bounds) const;
   [[nodiscard]] std::optional<bool> boolean() const;
   [[nodiscard]] std::optional<Bounds> range(Bounds bounds) const;  // MIN..MAX
+  [[nodiscard]] std::optional<NumberBounds> number_range() const;  // the same of numbers
   // Index of the text among `choices`.
   [[nodiscard]] std::optional<std::size_t> one_of(std::span<const std::string_view> choices) const;
   // A name of the operator's: lower-case letters, digits, and . _ - inside; at most 64 bytes.
@@ -96,6 +102,9 @@ class Cursor {
 
 // Digits with an optional minus sign and no leading zeros; nothing for any other text.
 std::optional<std::int64_t> decimal_integer(std::string_view text) noexcept;
+
+// A number as JSON writes it (RFC 8259 section 6) that a double can hold; nothing for other text.
+std::optional<double> decimal_number(std::string_view text) noexcept;
 
 // "a, b, c".
 std::string listed(std::span<const std::string_view> names);

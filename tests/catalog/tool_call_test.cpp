@@ -97,6 +97,25 @@ TEST_F(ToolCallTest, BecomesARawPathAndAQueryInDeclaredOrder) {
   EXPECT_EQ(call->content_type, "");
 }
 
+// Finding 38.
+TEST_F(ToolCallTest, TypedPathParametersAndNumbersAreTakenAsTheyAre) {
+  program = tool_program(
+      "  - path: /pets/{petId}/{open}\n    path_parameters:\n"
+      "      petId: {type: integer, range: 1..9}\n      open: {type: boolean}\n"
+      "    query: {parameters: {share: {type: number, range: -1..1e22}}}\n",
+      "GET /v1/gateway/t/pets/{petId}/{open}");
+  const auto accepted = [&](const json& share) {
+    return problems({{"petId", 7}, {"open", true}, {"share", share}});
+  };
+  EXPECT_EQ(accepted(0.1), "accepted: /v1/gateway/t/pets/7/true?share=0.1");
+  EXPECT_EQ(accepted(-1), "accepted: /v1/gateway/t/pets/7/true?share=-1");
+  EXPECT_EQ(accepted(1e22), "accepted: /v1/gateway/t/pets/7/true?share=1e%2B22");
+  EXPECT_EQ(problems({{"petId", 10}, {"open", "yes"}, {"share", "x"}}),
+            "/petId is out of range; give an integer from 1 to 9\n"
+            "/open has the type string; give true or false, without quotes\n"
+            "/share has the type string; give a number, without quotes\n");
+}
+
 TEST_F(ToolCallTest, TheFreeVariantHasItsSuffix) {
   bind(search_operation, "    variant: free\n");
   const auto call = read({{"dao_id", "ens"}, {"file", "a:free"}, {"title", "abc"}});
@@ -405,6 +424,9 @@ struct GoodValue {
     const auto span = static_cast<std::size_t>(constraint.maximum - constraint.minimum + 1);
     return constraint.minimum + static_cast<std::int64_t>(chance.below(span));
   }
+  json operator()(const registry::NumberConstraint& constraint) const {
+    return constraint.minimum + (constraint.maximum - constraint.minimum) / 2;
+  }
   json operator()(const registry::BooleanConstraint&) const { return chance.coin(); }
   json operator()(const registry::CommaListConstraint& constraint) const {
     json list = json::array();
@@ -426,7 +448,9 @@ bool keeps_rules(const json& arguments) {
 void expect_keeps_the_policy(const registry::Program& program, const ToolCall& call) {
   const registry::Tool& tool = program.tools()[0];
   const registry::Route& route = program.routes()[program.operations()[tool.operation].route];
-  EXPECT_TRUE(registry::check_query(*route.query, call.query).empty()) << call.query;
+  EXPECT_TRUE(
+      registry::check_query(*program.operations()[tool.operation].query, call.query).empty())
+      << call.query;
   EXPECT_EQ(base::query_fault(call.query), std::string::npos) << call.query;
   std::string_view path = call.path;
   if (tool.is_free) {
@@ -453,11 +477,11 @@ TEST(ToolCallProperty, WhatIsAcceptedKeepsPolicyAndSchemaAndWhatIsNotSaysWhy) {
     Chance chance(seed);
     const auto program = random_program(chance);
     const registry::Tool& tool = program->tools()[0];
-    const registry::Route& route = program->routes()[program->operations()[tool.operation].route];
+    const registry::QueryPolicy& query = *program->operations()[tool.operation].query;
     const auto schema = tool_input_schema(*program, tool);
     for (int round = 0; round < 100; ++round) {
       json arguments = {{"p", chance.text()}, {"q", chance.text()}};
-      for (const auto& parameter : route.query->parameters) {
+      for (const auto& parameter : query.parameters) {
         if (chance.below(3) == 0) continue;
         arguments[parameter.name] = chance.below(3) == 0
                                         ? random_value(chance)
@@ -488,11 +512,11 @@ TEST(ToolCallProperty, ArgumentsThatKeepEveryDeclarationAreAccepted) {
     Chance chance(seed);
     const auto program = random_program(chance);
     const registry::Tool& tool = program->tools()[0];
-    const registry::Route& route = program->routes()[program->operations()[tool.operation].route];
+    const registry::QueryPolicy& query = *program->operations()[tool.operation].query;
     const auto schema = tool_input_schema(*program, tool);
     for (int round = 0; round < 30; ++round) {
       json arguments = {{"p", "p&ü:free"}, {"q", "..."}};
-      for (const auto& parameter : route.query->parameters) {
+      for (const auto& parameter : query.parameters) {
         if (!parameter.required && chance.coin()) continue;
         arguments[parameter.name] = std::visit(GoodValue{chance}, parameter.constraint);
       }

@@ -14,6 +14,7 @@ bool is_type(const std::string& type, const json& value) {
   if (type == "string") return value.is_string();
   if (type == "boolean") return value.is_boolean();
   if (type == "array") return value.is_array();
+  if (type == "number") return value.is_number();
   if (type == "object") return value.is_object();
   if (type != "integer") throw std::runtime_error("type " + type);
   return value.is_number() && std::trunc(value.get<double>()) == value.get<double>();

@@ -98,6 +98,23 @@ TEST(ToolSchema, HidesWhatHasAFixedValue) {
       << "the rule that a fixed value keeps is of no interest";
 }
 
+// Findings 37 and 38.
+TEST(ToolSchema, FollowsTypesOfThePathAndTheOwnQueryOfItsMethod) {
+  const std::string route =
+      "  - path: /pets/{petId}/{kind}\n    path_parameters:\n"
+      "      petId: {type: integer, range: 1..9}\n"
+      "      kind: {type: string, bytes: 1..20}\n    methods:\n"
+      "      GET: {query: {parameters: {share: {type: number, range: -0.5..1}}}}\n"
+      "      POST: {body: forbidden}\n";
+  const Json get = schema_of(route, "GET /v1/gateway/t/pets/{petId}/{kind}")["properties"];
+  EXPECT_EQ(get["petId"], (Json{{"type", "integer"}, {"minimum", 1}, {"maximum", 9}}));
+  EXPECT_EQ(get["kind"]["maxLength"], 20);
+  EXPECT_EQ(get["kind"]["pattern"], R"(^[^/\\]+$)");
+  EXPECT_EQ(get["share"], (Json{{"type", "number"}, {"minimum", -0.5}, {"maximum", 1.0}}));
+  const Json post = schema_of(route, "POST /v1/gateway/t/pets/{petId}/{kind}")["properties"];
+  EXPECT_FALSE(post.contains("share"));
+}
+
 TEST(ToolSchema, SaysRulesOverSeveralArgumentsInTheDescription) {
   const auto program = tool_program(search, search_operation);
   EXPECT_EQ(

@@ -406,6 +406,45 @@ TEST_F(ViewTest, PoliciesAreShownAsDeclared) {
                             {"kind": "upstream_over", "ms": 2000}])"));
 }
 
+const std::string typed_yaml = R"yaml(
+provider: {key: t, name: T}
+upstreams: {u: {plugin: http}}
+prices: {p: {version: 1, credit_cost: 1}}
+defaults: {price: p}
+routes:
+  - path: /pets/{petId}/{owner-id}
+    summary: Pets
+    path_parameters: {petId: {type: integer, range: 1..9}}
+    methods:
+      GET:
+        summary: One pet
+        query: {parameters: {share: {type: number, range: 0.5..1, required: true}}}
+      POST:
+        body: {max_bytes: 10, media_types: [application/json]}
+        response: {statuses: [201], content_types: [text/plain]}
+)yaml";
+
+// Findings 37 and 38.
+TEST_F(ViewTest, MethodsShowWhatTheyDefineThemselvesAndParametersTheirTypes) {
+  const auto view = make_view(compiled(typed_yaml));
+  const json pets = detail(*view, "/v1/gateway/t/pets/{petId}/{owner-id}");
+  EXPECT_EQ(pets["matcher"]["template"][4],
+            json::parse(R"({"kind": "parameter", "name": "petId", "value": {"kind": "scalar",
+              "constraint": {"kind": "integer", "minimum": 1, "maximum": 9}}})"));
+  EXPECT_EQ(pets["matcher"]["template"][5],
+            json::parse(R"({"kind": "parameter", "name": "owner-id"})"));
+  EXPECT_EQ(pets["request"]["query"]["parameters"][0]["value"], json::parse(R"({"kind": "scalar",
+              "constraint": {"kind": "number", "minimum": 0.5, "maximum": 1.0}})"));
+  const json& get = pets["operations"][0];
+  const json& post = pets["operations"][1];
+  EXPECT_EQ(get["summary"], "One pet");
+  EXPECT_FALSE(get.contains("request") || get.contains("response"));
+  EXPECT_FALSE(post.contains("summary"));
+  EXPECT_EQ(post["request"]["query"], (json{{"kind", "deny"}}));
+  EXPECT_EQ(post["response"]["success"]["statuses"], json::array({201}));
+  EXPECT_EQ(post["response"]["allowed_content_types"], json::array({"text/plain"}));
+}
+
 TEST_F(ViewTest, IdsAreJudgedBeforeTheyAreLookedUp) {
   const auto view = make_view(compiled(varied_yaml));
   for (const std::string id :
@@ -546,6 +585,27 @@ TEST_F(OpenApiTest, TellsInWhichFormsTheProvidersErrorsCome) {
   EXPECT_TRUE(narrow.contains("application/json")) << "the gateway's own";
   EXPECT_TRUE(narrow.contains("application/problem+json"));
   EXPECT_EQ(narrow.size(), 2u);
+}
+
+TEST_F(OpenApiTest, ShowsEachMethodWithItsOwnDefinitions) {
+  view_ = make_view(compiled(typed_yaml));
+  const json path = openapi()["paths"]["/v1/gateway/t/pets/{petId}/{owner-id}"];
+  EXPECT_EQ(path["get"]["summary"], "One pet");
+  EXPECT_EQ(path["post"]["summary"], "Pets");
+  EXPECT_EQ(parameter(path["get"], "petId")["schema"],
+            json::parse(R"({"type": "integer", "format": "int64", "minimum": 1, "maximum": 9})"));
+  EXPECT_EQ(parameter(path["post"], "owner-id")["schema"],
+            json::parse(R"({"type": "string", "minLength": 1})"));
+  const json share = parameter(path["get"], "share");
+  EXPECT_EQ(share["schema"], json::parse(R"({"type": "number", "format": "double",
+                                             "minimum": 0.5, "maximum": 1.0})"));
+  EXPECT_EQ(path["post"]["parameters"].size(), path["get"]["parameters"].size() - 1);
+  EXPECT_TRUE(path["get"]["responses"].contains("200"));
+  EXPECT_TRUE(path["post"]["responses"]["201"]["content"].contains("text/plain"));
+  EXPECT_FALSE(path["get"].contains("requestBody"));
+  EXPECT_TRUE(path["post"].contains("requestBody"));
+  EXPECT_THAT(path["get"]["x-codeSamples"][0]["source"].get<std::string>(),
+              HasSubstr("/v1/gateway/t/pets/${petId}/${owner_id}?share=0.5\""));
 }
 
 TEST_F(OpenApiTest, IsKeptUntilReadinessChanges) {

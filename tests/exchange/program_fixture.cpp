@@ -74,6 +74,12 @@ routes:
   - path: /strict
     enforcement: declared
     query: {parameters: {limit: {type: integer, range: 1..10}}}
+  - path: /typed/{itemId}
+    enforcement: declared
+    path_parameters: {itemId: {type: integer, range: 1..99}}
+    methods:
+      GET: {query: {parameters: {half: {type: number, range: 0.5..1}}}}
+      POST: {body: forbidden, response: {statuses: [201], max_bytes: 10}}
   - path: /payable
     price: acme.payable
     response: {statuses: [200], content_types: [application/json], max_bytes: 1048576}

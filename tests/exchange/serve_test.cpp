@@ -266,6 +266,34 @@ TEST_F(ServeTest, KeepsADeclaredPolicyOnlyWhereItIsEnforced) {
   EXPECT_EQ(count_of(journal, "hold"), 0u) << "no money moves";
 }
 
+// Finding 38.
+TEST_F(ServeTest, KeepsTheTypesOfPathParametersWhereTheyAreEnforced) {
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/typed/7"}), "");
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/typed/%37", "half=0.75"}), "");
+  journal.clear();
+  for (const char* id : {"0", "100", "x", "7%20", "0x7"}) {
+    EXPECT_EQ(refusal({"GET", std::string("/v1/gateway/acme/typed/") + id}),
+              "request.path_malformed");
+    ASSERT_EQ(writer->refusal->fields.size(), 1u);
+    EXPECT_EQ(writer->refusal->fields.front().location, "path.itemId");
+  }
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/typed/7", "half=0.25"}), "request.query_rejected");
+  EXPECT_EQ(count_of(journal, "hold"), 0u) << "no money moves";
+}
+
+// Finding 37.
+TEST_F(ServeTest, JudgesEachMethodByItsOwnDefinitions) {
+  const std::string path = "/v1/gateway/acme/typed/7";
+  EXPECT_EQ(refusal({"POST", path, "half=0.75"}), "request.query_rejected") << "POST takes none";
+  provider.script = [](ReplySink& sink, Call&) { return reply_with(sink, 201, "{}"); };
+  EXPECT_EQ(refusal({"POST", path}), "");
+  EXPECT_EQ(refusal({"GET", path}), "gateway.upstream_transport_or_response_failure");
+  provider.script = [](ReplySink& sink, Call&) {
+    return reply_with(sink, 201, R"({"more":"than 10"})");
+  };
+  EXPECT_EQ(refusal({"POST", path}), "gateway.upstream_response_too_large");
+}
+
 // ---- routes, methods, credentials -------------------------------------------------------------
 
 TEST_F(ServeTest, KnowsItsRoutesAndMethods) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "registry/policy.h"
 #include "registry/program.h"
@@ -52,6 +53,12 @@ bool reads_as_integer(const std::string& text) {
   return digits[0] != '0' || text == "0";
 }
 
+// By another reader of JSON, whose numbers ours are.
+bool reads_as_number(const std::string& text) {
+  return text.find_first_of(" \t\r\n") == text.npos &&
+         nlohmann::json::parse(text, nullptr, false).is_number();
+}
+
 bool fits(const Constraint& constraint, const std::string& value) {
   if (const auto* text = std::get_if<StringConstraint>(&constraint)) {
     return value.size() >= text->min_bytes && value.size() <= text->max_bytes &&
@@ -66,6 +73,10 @@ bool fits(const Constraint& constraint, const std::string& value) {
   }
   if (std::holds_alternative<BooleanConstraint>(constraint)) {
     return value == "true" || value == "false";
+  }
+  if (const auto* number = std::get_if<NumberConstraint>(&constraint)) {
+    return reads_as_number(value) && std::stod(value) >= number->minimum &&
+           std::stod(value) <= number->maximum;
   }
   const auto& list = std::get<CommaListConstraint>(constraint);
   const std::vector<std::string> items = parts_of(value, ',');
@@ -120,7 +131,7 @@ std::multiset<std::string> slow_check(const QueryPolicy& policy, const std::stri
     } else {
       const auto& less = std::get<IntegerComparison>(rule);
       if (sound[less.left] && sound[less.right] &&
-          std::stoll(first[less.left]) >= std::stoll(first[less.right])) {
+          std::stod(first[less.left]) >= std::stod(first[less.right])) {
         problems.insert("query." + less.left);
       }
     }
@@ -138,17 +149,19 @@ QueryPolicy sample_policy(std::mt19937& random) {
       {"from", flag(), IntegerConstraint{0, 20, {}}},
       {"list", flag(), CommaListConstraint{{"a", "b", "c"}, flag() ? 1u : 2u, 3, flag()}},
       {"pick", false, IntegerConstraint{-5, 9, {-5, 0, 9}}},
+      {"ratio", flag(), NumberConstraint{-5, 9.5}},
       {"text", false, StringConstraint{static_cast<std::uint32_t>(random() % 3), 4, {}}},
       {"to", flag(), IntegerConstraint{0, 20, {}}},
       {"word", false, StringConstraint{1, 2, {"a", "bc"}}}};
   if (flag()) policy.rules.push_back(IntegerComparison{"from", "to"});
+  if (flag()) policy.rules.push_back(IntegerComparison{"ratio", "from"});
   if (flag()) policy.rules.push_back(AtLeastOne{{"text", "word"}});
   return policy;
 }
 
 std::string sample_query(std::mt19937& random) {
   const std::string names[] = {"flag", "from",  "list",   "pick", "text", "to",
-                               "word", "other", "te%78t", "",     "to+"};
+                               "word", "other", "te%78t", "",     "to+",  "ratio"};
   const std::string values[] = {"true",
                                 "false",
                                 "0",
@@ -160,6 +173,12 @@ std::string sample_query(std::mt19937& random) {
                                 "007",
                                 "+1",
                                 "-0",
+                                "9.5",
+                                "9.51",
+                                "-5e0",
+                                "1.",
+                                ".5",
+                                "1e-2",
                                 "a",
                                 "bc",
                                 "a,b",

@@ -1,6 +1,8 @@
 // What a compiled program is: its canonical form and hash, ids, facts, policies, settings, and that
 // looking up allocates nothing.
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "registry/programs.h"
 #include "registry/settings_tree.h"
 #include "support/allocations.h"
+#include "support/paths.h"
 
 namespace turnpike::registry {
 namespace {
@@ -93,6 +96,136 @@ TEST(Program, IsWrittenInItsCanonicalForm) {
     EXPECT_EQ(program->payload_hash(), "sha256:" + crypto::sha256_hex(program->canonical_json()));
     EXPECT_EQ(nlohmann::json::parse(dump(*program)), json);
   }
+}
+
+// Every valid fixture with the hash of its program: a change of the codec must not rename programs
+// that have nothing to do with it.
+TEST(Program, KeepsItsHashFromReleaseToRelease) {
+  const std::map<std::string, std::string> hashes = {
+      {"empty", "fb6a132b4eb4489a95bd08d1862c3b28a0f46cccdb7f6e32992d5b99c7c6a067"},
+      {"methods", "?"},
+      {"rich", "0d947f163f71f57c198ec4e47e9c6ad7cf7819e94b8564610ef8ed48a44dffa5"},
+      {"two_providers", "9e814d1ae01f8471547f037ff9fa23a1bea94a8a88eaceab1b21ed8d74c4bda8"},
+      {"types", "?"},
+  };
+  std::size_t seen = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(support::source_path("tests/fixtures/registry/valid"))) {
+    const auto sources = read_sources(entry.path().string());
+    ASSERT_TRUE(sources.ok()) << sources.error().front().text();
+    const Compiled program = compile({.sources = *sources, .installed = {}, .plugins = {}});
+    ASSERT_TRUE(program.ok()) << program.error().front().text();
+    const auto known = hashes.find(entry.path().filename().string());
+    ASSERT_NE(known, hashes.end()) << entry.path();
+    EXPECT_EQ((*program)->payload_hash(), "sha256:" + known->second) << entry.path();
+    const auto json = nlohmann::json::parse((*program)->canonical_json());
+    EXPECT_EQ(base::canonical_json(json), (*program)->canonical_json()) << entry.path();
+    ++seen;
+  }
+  EXPECT_EQ(seen, hashes.size());
+}
+
+const std::string pets = R"(
+routes:
+  - path: /pets
+    summary: Pets
+    methods:
+      GET:
+        summary: List pets
+        query: {parameters: {limit: {type: integer, range: 1..50}}}
+        no_charge_when: [{empty_at: ""}]
+      POST:
+        price: dear
+        body: {max_bytes: 1000, media_types: [application/json]}
+        response: {statuses: [201]}
+        deadline_ms: 20000
+prices: {dear: {version: 1, credit_cost: 5}}
+)";
+
+// Finding 37: GET and POST of one path had to share everything but their prices.
+TEST(Methods, MayDefineWhatTheyTakeAndGiveForThemselves) {
+  const auto program = program_of(preamble + pets);
+  const Route& route = *program->match("/v1/gateway/t/pets").route;
+  EXPECT_EQ(route.summary, "Pets");
+  EXPECT_EQ(route.methods, (std::vector<Method>{Method::get, Method::post}));
+  EXPECT_EQ(route.body->max_bytes, 1000u);
+  const Operation& get = *program->operation(route, Method::get);
+  const Operation& post = *program->operation(route, Method::post);
+  EXPECT_EQ(get.summary, "List pets");
+  EXPECT_EQ(post.summary, "Pets") << "the route's, where it says nothing itself";
+  EXPECT_FALSE(get.query->deny);
+  EXPECT_TRUE(post.query->deny);
+  EXPECT_EQ(get.response->success_statuses, std::vector<std::uint16_t>{200});
+  EXPECT_EQ(post.response->success_statuses, std::vector<std::uint16_t>{201});
+  EXPECT_EQ(get.deadline_ms, base::limits::upstream_deadline_ms);
+  EXPECT_EQ(post.deadline_ms, 20'000u);
+  EXPECT_EQ(program->prices()[*get.price].credit_cost, 1u);
+  EXPECT_EQ(program->prices()[*post.price].credit_cost, 5u);
+  EXPECT_EQ(get.no_charge_when.size(), 1u);
+  EXPECT_TRUE(post.no_charge_when.empty());
+}
+
+TEST(Methods, ArePartOfTheDefinitionButForTheirSummaries) {
+  const auto hashes_of = [](const std::string& from, const std::string& to) {
+    std::string text = preamble + pets;
+    text.replace(text.find(from), from.size(), to);
+    const auto program = program_of(text);
+    return std::pair(program->payload_hash(), facts_of(*program).at(2).digest);
+  };
+  const auto unchanged = hashes_of("Pets", "Pets");
+  for (const char* change : {"20000", "[201]", "1..50"}) {
+    const auto changed = hashes_of(change, std::string(change) == "20000"   ? "20001"
+                                           : std::string(change) == "[201]" ? "[202]"
+                                                                            : "1..51");
+    EXPECT_NE(changed.first, unchanged.first) << change;
+    EXPECT_NE(changed.second, unchanged.second) << change;
+  }
+  const auto renamed = hashes_of("List pets", "All pets");
+  EXPECT_NE(renamed.first, unchanged.first);
+  EXPECT_EQ(renamed.second, unchanged.second);
+}
+
+TEST(Methods, ThatAreAlikeMakeTheSameProgramAsAList) {
+  const std::string listed =
+      preamble + "routes: [{path: /a, methods: [GET, POST], body: forbidden}]";
+  const std::string mapped =
+      preamble + "routes: [{path: /a, methods: {POST: {body: forbidden}, GET: {}}}]";
+  EXPECT_EQ(program_of(mapped)->canonical_json(), program_of(listed)->canonical_json());
+}
+
+// Finding 38.
+TEST(Types, OfPathParametersAreKeptAndChangeNoId) {
+  const std::string path = "routes:\n  - path: /pets/{petId}/{owner-id}\n";
+  const auto typed =
+      program_of(preamble + path + "    path_parameters: {petId: {type: integer, range: 1..9}}\n");
+  const auto untyped = program_of(preamble + path);
+  const Segment& segment = typed->routes()[0].matcher.segments[4];
+  EXPECT_EQ(segment.text, "petId");
+  ASSERT_NE(segment.constraint, nullptr);
+  EXPECT_EQ(check_segment(segment, "7"), std::nullopt);
+  EXPECT_EQ(check_segment(segment, "10")->location, "path.petId");
+  EXPECT_EQ(check_segment(segment, "x")->problem, "is no integer");
+  EXPECT_EQ(check_segment(typed->routes()[0].matcher.segments[5], "x"), std::nullopt);
+  EXPECT_EQ(typed->routes()[0].id, untyped->routes()[0].id);
+  EXPECT_NE(typed->payload_hash(), untyped->payload_hash());
+}
+
+TEST(Types, NumbersAreDecimalAsJsonWritesThem) {
+  const auto program = program_of(preamble +
+                                  "routes:\n  - path: /a\n    query:\n      parameters:\n"
+                                  "        n: {type: number, range: -0.5..1e3}\n"
+                                  "        m: {type: integer, range: 0..9}\n"
+                                  "      rules: [{less_than: [n, m]}]\n");
+  const QueryPolicy& query = *program->operations()[0].query;
+  for (const char* good : {"n=-0.5", "n=0", "n=-0", "n=1000", "n=1E3", "n=12.25e-1", "n=0.5&m=1"}) {
+    EXPECT_TRUE(check_query(query, good).empty()) << good;
+  }
+  for (const char* bad :
+       {"n=", "n=.5", "n=5.", "n=%2B1", "n=01", "n=0x1", "n=inf", "n=nan", "n=1e999", "n=1,5",
+        "n=%201", "n=-", "n=1e", "n=-0.51", "n=1000.001", "n=1&m=1"}) {
+    EXPECT_EQ(check_query(query, bad).size(), 1u) << bad;
+  }
+  EXPECT_EQ(check_query(query, "n=2000").front().fix, "give a number from -0.5 to 1000");
 }
 
 TEST(Tools, AreOperationsUnderNamesOfTheirOwn) {
@@ -240,8 +373,9 @@ TEST(Program, KeepsWhatWasDeclared) {
   const Match one = program->match("/v1/gateway/t/things/a%20b");
   ASSERT_EQ(one.status, MatchStatus::found);
   EXPECT_EQ(one.route->allowed_response_headers, (std::vector<std::string>{"etag", "x-total"}));
-  EXPECT_EQ(one.route->query->parameters[1].name, "order");
-  EXPECT_EQ(one.route->deadline_ms, base::limits::upstream_deadline_ms);
+  const Operation& get = *program->operation(*one.route, Method::get);
+  EXPECT_EQ(get.query->parameters[1].name, "order");
+  EXPECT_EQ(get.deadline_ms, base::limits::upstream_deadline_ms);
   const Route& many = *program->match("/v1/gateway/t/things").route;
   EXPECT_EQ(many.methods, (std::vector<Method>{Method::get, Method::post}));
   EXPECT_FALSE(program->operation(many, Method::get)->price);
@@ -397,7 +531,8 @@ TEST(Policy, ChecksBodies) {
 
 TEST(Policy, ReportsABoundedNumberOfProblems) {
   const auto program = program_of(rich);
-  const QueryPolicy& query = *program->match("/v1/gateway/t/things/a").route->query;
+  const Route& route = *program->match("/v1/gateway/t/things/a").route;
+  const QueryPolicy& query = *program->operation(route, Method::get)->query;
   std::string text;
   for (int at = 0; at < 1'000; ++at) text += "x=1&";
   EXPECT_EQ(check_query(query, text).size(), policy_problems_max);

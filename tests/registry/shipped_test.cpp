@@ -37,9 +37,13 @@ class Shipped : public ::testing::Test {
     return *match.route;
   }
 
+  const Operation& operation_at(const std::string& path) {
+    return *program->operation(at(path), Method::get);
+  }
+
   template <class Kind>
   const Kind& constraint(const std::string& path, const std::string& name) {
-    for (const QueryParameter& parameter : at(path).query->parameters) {
+    for (const QueryParameter& parameter : operation_at(path).query->parameters) {
       if (parameter.name == name) return std::get<Kind>(parameter.constraint);
     }
     throw std::out_of_range(name);
@@ -65,9 +69,11 @@ TEST_F(Shipped, HasTheTenRoutes) {
     const Route& route = at(path);
     EXPECT_EQ(route.methods, std::vector{Method::get});
     EXPECT_TRUE(route.body->forbidden);
-    EXPECT_EQ(route.response->success_statuses, std::vector<std::uint16_t>{200});
-    EXPECT_EQ(route.response->allowed_content_types, std::vector<std::string>{"application/json"});
-    EXPECT_EQ(route.query->max_encoded_bytes, 16'384u);
+    const Operation& operation = operation_at(path);
+    EXPECT_EQ(operation.response->success_statuses, std::vector<std::uint16_t>{200});
+    EXPECT_EQ(operation.response->allowed_content_types,
+              std::vector<std::string>{"application/json"});
+    EXPECT_EQ(operation.query->max_encoded_bytes, 16'384u);
     EXPECT_FALSE(route.enforce_declared);
     EXPECT_EQ(program->providers()[route.provider].key, "govdata");
     EXPECT_EQ(program->upstreams()[route.upstream].plugin, "govdata");
@@ -114,12 +120,12 @@ TEST_F(Shipped, BlocksWhatIsNotReleased) {
 TEST_F(Shipped, DeclaresTheQueriesOfTheInterface) {
   for (const char* path : {"/meta/pricing", "/daos", "/system/freshness", "/items/topic/1",
                            "/daos/ens/proposals/snapshot/0x1/evidence"}) {
-    EXPECT_TRUE(at(path).query->deny) << path;
+    EXPECT_TRUE(operation_at(path).query->deny) << path;
   }
   const auto& url = constraint<StringConstraint>("/proposals/lookup", "url");
   EXPECT_EQ(url.min_bytes, 1u);
   EXPECT_EQ(url.max_bytes, 2'048u);
-  const auto& rules = at("/proposals/lookup").query->rules;
+  const auto& rules = operation_at("/proposals/lookup").query->rules;
   ASSERT_EQ(rules.size(), 1u);
   EXPECT_EQ(std::get<AtLeastOne>(rules[0]).parameters,
             (std::vector<std::string>{"external_id", "title", "url"}));
@@ -135,12 +141,12 @@ TEST_F(Shipped, DeclaresSignalsAndEvents) {
     const auto& start = constraint<IntegerConstraint>(path, "start_ms");
     EXPECT_EQ(start.minimum, 0);
     EXPECT_EQ(start.maximum, 9'007'199'254'740'991);
-    const auto& rules = at(path).query->rules;
+    const auto& rules = operation_at(path).query->rules;
     ASSERT_EQ(rules.size(), 1u);
     EXPECT_EQ(std::get<IntegerComparison>(rules[0]).left, "start_ms");
     EXPECT_EQ(std::get<IntegerComparison>(rules[0]).right, "end_ms");
     std::vector<std::string> required;
-    for (const QueryParameter& parameter : at(path).query->parameters) {
+    for (const QueryParameter& parameter : operation_at(path).query->parameters) {
       if (parameter.required) required.push_back(parameter.name);
     }
     EXPECT_EQ(required, (std::vector<std::string>{"end_ms", "start_ms"}));
@@ -152,8 +158,8 @@ TEST_F(Shipped, DeclaresSignalsAndEvents) {
   const auto& events = constraint<CommaListConstraint>("/governance-events", "event_types");
   EXPECT_EQ(events.allowed_values.size(), 7u);
   EXPECT_FALSE(events.unique);
-  EXPECT_EQ(at("/governance-signals").query->parameters.size(), 9u);
-  EXPECT_EQ(at("/governance-events").query->parameters.size(), 8u);
+  EXPECT_EQ(operation_at("/governance-signals").query->parameters.size(), 9u);
+  EXPECT_EQ(operation_at("/governance-events").query->parameters.size(), 8u);
 }
 
 // Each block of YAML in the README is a file of one program.

@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   require(program->match(call->path).route == &route);
   require(base::query_fault(call->query) == std::string::npos);
-  require(registry::check_query(*route.query, call->query).empty());
+  require(registry::check_query(*program->operations()[tool.operation].query, call->query).empty());
   require(registry::check_body(*route.body, call->content_type, call->body.value_or("").size())
               .empty());
   return 0;

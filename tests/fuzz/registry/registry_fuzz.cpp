@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(path.size() > turnpike::base::limits::request_path_bytes_max ||
             match.status == MatchStatus::found);
     require(match.route == nullptr || program.find_route(match.route->id) == match.route);
-    check_query(*route.query, text.substr(0, 64));
+    check_query(*program.operations()[route.operations.front()].query, text.substr(0, 64));
   }
   return 0;
 }
