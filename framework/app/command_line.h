@@ -38,15 +38,25 @@ nlohmann::json to_json(const std::vector<registry::Problem>& problems);
 // Prints `error` as text on standard error, or as JSON; returns exit_failed.
 int print_failure(const CommonOptions& options, const std::string& message);
 
+// The program of the files below `directory`, whatever is installed.
+registry::Compiled compile_directory(const std::string& directory);
+
+// What a running gateway answered to a reload or a rollback; returns the exit code.
+int print_reloaded(const CommonOptions& options, const std::string& answer);
+
 // The subcommands. Each returns an exit code.
-int run_serve(const CommonOptions& options);
+int run_serve(const CommonOptions& options, bool strict_registry);
 int run_check(const CommonOptions& options);
 int run_reload(const CommonOptions& options);
 int run_migrate(const CommonOptions& options, bool dry_run);
 int run_registry_dump(const CommonOptions& options);
 int run_registry_hash(const CommonOptions& options);
+// Without directories, what serves and the files.
 int run_registry_diff(const CommonOptions& options, const std::string& old_directory,
                       const std::string& new_directory);
+int run_registry_bump(const CommonOptions& options, bool dry_run);
+int run_registry_history(const CommonOptions& options, std::uint32_t most);
+int run_registry_rollback(const CommonOptions& options, const std::string& generation_id);
 int run_plugin_inspect(const CommonOptions& options, const std::string& file);
 int run_account_create(const CommonOptions& options, const std::string& name,
                        const std::string& owner);

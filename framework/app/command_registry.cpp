@@ -7,6 +7,7 @@
 #include "app/binding_check.h"
 #include "app/command_line.h"
 #include "app/control.h"
+#include "app/kept_programs.h"
 #include "app/paths.h"
 #include "app/stores.h"
 #include "app/version.h"
@@ -21,20 +22,12 @@ namespace {
 using nlohmann::json;
 using registry::Problem;
 
-registry::Compiled compile_directory(const std::string& directory,
-                                     std::span<const registry::InstalledFact> installed,
-                                     std::span<const std::string> plugins) {
-  auto sources = registry::read_sources(directory);
-  if (!sources.ok()) return std::move(sources).error();
-  return registry::compile({.sources = *sources, .installed = installed, .plugins = plugins});
-}
-
 // The program of the configured registry alone, or exit_failed after its problems were printed.
 int with_program(const CommonOptions& options,
                  const std::function<int(const registry::Program&)>& work) {
   const auto config = load_config(options);
   if (!config) return exit_failed;
-  const auto compiled = compile_directory(config->registry_path, {}, {});
+  const auto compiled = compile_directory(config->registry_path);
   if (!compiled.ok()) {
     print_problems(compiled.error(), options.json);
     return exit_failed;
@@ -69,27 +62,54 @@ std::vector<std::string> check_plugins(const Config& config, Findings& findings)
 }
 
 // What the database says is installed; a database that is not there yet has nothing to say.
-std::vector<registry::InstalledFact> installed_facts(const Config& config, Findings& findings) {
-  const base::SystemClock clock;
+struct Installed {
+  base::SystemClock clock;
   base::SystemRandom random;
-  auto node = storage::Node::open(storage_settings(config), storage::Role::tool,
-                                  {.clock = clock, .random = random});
-  if (!node.ok()) {
-    findings.notes.push_back("not compared with an installed program: " + node.error());
-    return {};
+  std::unique_ptr<storage::Node> node;
+  std::vector<registry::InstalledFact> facts;
+
+  Installed(const Config& config, Findings& findings) {
+    constexpr std::string_view apart = "not compared with an installed program: ";
+    auto opened = storage::Node::open(storage_settings(config), storage::Role::tool,
+                                      {.clock = clock, .random = random});
+    if (!opened.ok()) {
+      findings.notes.push_back(std::string(apart) + opened.error());
+      return;
+    }
+    auto known = (*opened)->manifest().facts();
+    if (!known.ok()) {
+      findings.notes.push_back(std::string(apart) + known.error().message);
+      return;
+    }
+    node = *std::move(opened);
+    facts = *std::move(known);
   }
-  auto facts = (*node)->manifest().facts();
-  if (facts.ok()) return *std::move(facts);
-  findings.notes.push_back("not compared with an installed program: " + facts.error().message);
-  return {};
+};
+
+// The files as a reload of this deployment would take them.
+registry::Compiled compile_as_reload(const Config& config, std::span<const std::string> plugins,
+                                     Findings& findings) {
+  const Installed installed(config, findings);
+  auto sources = registry::read_sources(config.registry_path);
+  if (!sources.ok()) return std::move(sources).error();
+  std::vector<registry::Redefinition> redefinitions;
+  registry::CompileInput input{
+      .sources = *sources, .installed = installed.facts, .plugins = plugins};
+  if (installed.node) input.definition = installed_definition(installed.node->manifest());
+  if (config.environment == identity::Environment::development) {
+    input.redefinitions = &redefinitions;
+  }
+  auto compiled = registry::compile(input);
+  if (!compiled.ok()) return compiled;
+  for (std::string& note : notes_of(redefinitions)) findings.notes.push_back(std::move(note));
+  return compiled;
 }
 
 Findings check(const Config& config) {
   Findings findings;
   for (const std::string& host : config.hosts_not_built) findings.notes.push_back(not_built(host));
   const auto plugins = check_plugins(config, findings);
-  const auto facts = installed_facts(config, findings);
-  const auto compiled = compile_directory(config.registry_path, facts, plugins);
+  const auto compiled = compile_as_reload(config, plugins, findings);
   if (compiled.ok()) {
     if (findings.problems.empty()) {
       exchange::Checked bound = check_binding(config, *compiled);
@@ -107,6 +127,12 @@ Findings check(const Config& config) {
 }
 
 }  // namespace
+
+registry::Compiled compile_directory(const std::string& directory) {
+  auto sources = registry::read_sources(directory);
+  if (!sources.ok()) return std::move(sources).error();
+  return registry::compile({.sources = *sources, .installed = {}, .plugins = {}});
+}
 
 int run_check(const CommonOptions& options) {
   const auto config = load_config(options);
@@ -154,34 +180,7 @@ int run_registry_hash(const CommonOptions& options) {
   });
 }
 
-int run_registry_diff(const CommonOptions& options, const std::string& old_directory,
-                      const std::string& new_directory) {
-  const auto before = compile_directory(old_directory, {}, {});
-  const auto after = compile_directory(new_directory, {}, {});
-  for (const auto* compiled : {&before, &after}) {
-    if (compiled->ok()) continue;
-    print_problems(compiled->error(), options.json);
-    return exit_failed;
-  }
-  const auto changes = registry::difference(**before, **after);
-  if (options.json) {
-    std::cout << registry::json_of(changes) << '\n';
-  } else {
-    const std::string text = registry::text_of(changes);
-    std::cout << (text.empty() ? "no difference\n" : text);
-  }
-  return exit_done;
-}
-
-int run_reload(const CommonOptions& options) {
-  const auto config = load_config(options);
-  if (!config) return exit_failed;
-  std::string answer;
-  try {
-    answer = ask_control(control_socket(*config), R"({"command":"reload"})");
-  } catch (const std::system_error& error) {
-    return print_failure(options, error.what());
-  }
+int print_reloaded(const CommonOptions& options, const std::string& answer) {
   const json result = base::parse_json(answer);
   if (options.json) {
     std::cout << answer << '\n';
@@ -205,6 +204,16 @@ int run_reload(const CommonOptions& options) {
     std::cerr << "not reloaded: the program that was serving is kept\n";
   }
   return result.value("ok", false) ? exit_done : exit_failed;
+}
+
+int run_reload(const CommonOptions& options) {
+  const auto config = load_config(options);
+  if (!config) return exit_failed;
+  try {
+    return print_reloaded(options, ask_control(control_socket(*config), R"({"command":"reload"})"));
+  } catch (const std::system_error& error) {
+    return print_failure(options, error.what());
+  }
 }
 
 int run_plugin_inspect(const CommonOptions& options, const std::string& file) {

@@ -14,8 +14,8 @@ namespace {
 
 class ServerProcess final : public Poco::Util::ServerApplication {
  public:
-  ServerProcess(Config config, const CommonOptions& options)
-      : config_(std::move(config)), options_(options) {}
+  ServerProcess(Config config, RefusedStart refused_start, const CommonOptions& options)
+      : config_(std::move(config)), refused_start_(refused_start), options_(options) {}
 
  protected:
   int main(const std::vector<std::string>&) override {
@@ -23,7 +23,7 @@ class ServerProcess final : public Poco::Util::ServerApplication {
     // Before any thread starts: they inherit the blocked signals.
     runtime::SignalSource signals({SIGTERM, SIGINT, SIGHUP});
     Gateway gateway(config_);
-    const auto started = gateway.start();
+    const auto started = gateway.start(refused_start_);
     if (!started.ok()) {
       gateway.stop();
       return print_failure(options_, started.error());
@@ -40,15 +40,18 @@ class ServerProcess final : public Poco::Util::ServerApplication {
 
  private:
   const Config config_;
+  const RefusedStart refused_start_;
   const CommonOptions& options_;
 };
 
 }  // namespace
 
-int run_serve(const CommonOptions& options) {
+int run_serve(const CommonOptions& options, bool strict_registry) {
   auto config = load_config(options);
   if (!config) return exit_failed;
-  ServerProcess process(*std::move(config), options);
+  const auto refused_start =
+      strict_registry ? RefusedStart::serve_nothing : RefusedStart::serve_last_installed;
+  ServerProcess process(*std::move(config), refused_start, options);
   return process.run(std::vector<std::string>{"turnpike"});
 }
 

@@ -66,15 +66,11 @@ std::string joined(const std::vector<plugin::LoadError>& errors) {
   return text;
 }
 
-std::string answer_control(const std::string& line, const std::function<Reloaded()>& reload) {
-  if (base::parse_json(line) != nlohmann::json{{"command", "reload"}}) {
-    return R"({"ok":false,"problems":[{"message":"unknown command"}]})";
-  }
-  const Reloaded reloaded = reload();
+std::string answer_of(const Reloaded& reloaded) {
   if (!reloaded.generation) {
     return json_text({{"ok", false}, {"problems", to_json(reloaded.problems)}});
   }
-  nlohmann::json notes = nlohmann::json::array();
+  nlohmann::json notes = reloaded.notes;
   for (const auto& secret : reloaded.missing_secrets) notes.push_back(secret.text());
   return json_text({{"ok", true},
                     {"notes", notes},
@@ -189,7 +185,7 @@ Gateway::Gateway(Config config) : config_(std::move(config)), parts_(new Parts) 
 
 Gateway::~Gateway() = default;
 
-Result<Unit, std::string> Gateway::start() {
+Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
   for (const std::string& host : config_.hosts_not_built) {
     parts_->log->write(Severity::warning, "host_not_built",
                        {{"host", host}, {"problem", not_built(host)}});
@@ -199,8 +195,12 @@ Result<Unit, std::string> Gateway::start() {
     auto done = (this->*step)();
     if (!done.ok()) return done;
   }
-  // Without a valid program the listeners are up all the same; a reload repairs it.
-  (void)reload();
+  const Reloaded first = parts_->generations->start(refused_start);
+  // Without any program the listeners are up all the same; a reload repairs it.
+  if (!first.generation && refused_start == RefusedStart::serve_nothing) {
+    return "the registry was refused: " + first.problems.front().text();
+  }
+  parts_->backend->refresh_loops();
   parts_->prober =
       std::make_unique<Prober>(*parts_->runtime, *parts_->generations, config_.probe_interval_ms);
   parts_->lane_runner = std::make_unique<LaneRunner>(*parts_->runtime, *parts_->generations,
@@ -398,6 +398,7 @@ Result<Unit, std::string> Gateway::make_generations() {
             return parts->mcp_tools->make(installed);
           },
       .calls_per_upstream_max = config_.calls_per_upstream_max,
+      .may_redefine = config_.environment == identity::Environment::development,
       .clock = parts_->clock,
       .log = *parts_->log,
       .metrics = *parts_->metrics});
@@ -498,10 +499,8 @@ Result<Unit, std::string> Gateway::listen() {
   auto bound = parts_->server->start(std::move(listeners));
   if (!bound.ok()) return std::move(bound).error();
   try {
-    parts_->control =
-        std::make_unique<ControlServer>(control_socket(config_), [this](const std::string& line) {
-          return answer_control(line, [this] { return reload(); });
-        });
+    parts_->control = std::make_unique<ControlServer>(
+        control_socket(config_), [this](const std::string& line) { return answer_control(line); });
   } catch (const std::system_error& error) {
     return std::string(error.what()) + ": its place is data_dir";
   }
@@ -516,10 +515,26 @@ Result<Unit, std::string> Gateway::listen() {
   return Unit{};
 }
 
-Reloaded Gateway::reload() {
-  Reloaded reloaded = parts_->generations->reload();
-  if (parts_->backend != nullptr) parts_->backend->refresh_loops();
-  return reloaded;
+std::string Gateway::answer_control(const std::string& line) {
+  const auto ask = base::parse_json(line);
+  const auto word = [&ask](const char* name) {
+    const auto* const text = ask.contains(name) ? ask[name].get_ptr<const std::string*>() : nullptr;
+    return text == nullptr ? std::string() : *text;
+  };
+  const std::string command = word("command");
+  if (command == "generation") {
+    const auto view = parts_->backend->view();
+    return json_text(
+        {{"ok", view != nullptr}, {"generation", view == nullptr ? "" : view->generation().id}});
+  }
+  std::optional<Reloaded> reloaded;
+  if (command == "reload") reloaded = parts_->generations->reload();
+  if (command == "rollback") {
+    reloaded = parts_->generations->rollback(word("generation"));
+  }
+  if (!reloaded) return R"({"ok":false,"problems":[{"message":"unknown command"}]})";
+  parts_->backend->refresh_loops();
+  return answer_of(*reloaded);
 }
 
 void Gateway::request_reload() {

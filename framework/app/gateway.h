@@ -23,10 +23,10 @@ class Gateway {
   Gateway& operator=(const Gateway&) = delete;
 
   // Up to the listeners, each of which prints its line on standard output. The error is for the
-  // operator: what is wrong and what to do.
-  Result<Unit, std::string> start();
-  Reloaded reload();
-  // The same on the control server's Thread: binding a plugin may wait, this does not.
+  // operator: what is wrong and what to do. Where `refused_start` has nothing served, a registry
+  // that is refused is an error, too.
+  Result<Unit, std::string> start(RefusedStart refused_start);
+  // Reloads on the control server's Thread: binding a plugin may wait, this does not.
   void request_reload();
   // Lets calls end for `drain_timeout_ms`, then ends everything; returns whether no call was cut.
   // Armed here, a LastResort ends the process `give_up_timeout_ms` after the drain, wherever it
@@ -50,6 +50,7 @@ class Gateway {
   [[nodiscard]] hosts::DiscoverySettings discovery_settings() const;
   Result<Unit, std::string> make_hosts();
   Result<Unit, std::string> listen();
+  std::string answer_control(const std::string& line);
   bool end_work(runtime::Deadline give_up);
   [[noreturn]] void give_up();
 

@@ -60,14 +60,12 @@ Result<Document, base::Error> GatewayBackend::document(std::string_view path) {
 
 hosts::Health GatewayBackend::health() {
   const auto program = parts_.generations.published().current();
-  const std::string refusal = parts_.generations.last_refusal();
   const ledger::LedgerHealth ledger = parts_.ledger.health();
   hosts::Health health;
-  // A refused reload is told, but the program that serves is still ready.
-  health.checks.push_back({"registry", program != nullptr,
-                           program != nullptr
-                               ? (refusal.empty() ? "" : "the last reload was refused")
-                               : "no valid program is installed"});
+  // What is not as the files say is told, but the program that serves is still ready.
+  health.checks.push_back(
+      {"registry", program != nullptr,
+       program != nullptr ? parts_.generations.standing() : "no valid program is installed"});
   health.checks.push_back(
       {"database", ledger.available, ledger.available ? "" : "the database does not answer"});
   if (parts_.is_durability_relaxed) {

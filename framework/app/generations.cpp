@@ -22,16 +22,16 @@ class LiveReadiness final : public catalog::ReadinessSource {
   const std::shared_ptr<const exchange::Service> service_;
 };
 
-Reloaded refused(std::vector<registry::Problem> problems) {
-  return {std::nullopt, std::move(problems), {}};
+std::string rolled_back_to(const std::string& generation_id) {
+  return "rolled back to " + generation_id + "; the registry's files hold another program";
 }
 
-Reloaded refused(const std::string& file, const std::string& message) {
-  registry::Problem problem;
-  problem.rule = "not_reloaded";
-  problem.file = file;
-  problem.message = message;
-  return refused({problem});
+Reloaded refused(std::vector<registry::Problem> problems) {
+  return {std::nullopt, std::move(problems), {}, {}};
+}
+
+Reloaded refused(const std::string& subject, const std::string& message) {
+  return refused(problem_of(subject, message));
 }
 
 }  // namespace
@@ -47,35 +47,131 @@ Generations::~Generations() {
   undertaker_.join();
 }
 
+Reloaded Generations::start(RefusedStart refused_start) {
+  const std::scoped_lock lock(reload_mutex_);
+  std::vector<std::string> notes;
+  auto files = compile_files(notes);
+  if (files.ok()) {
+    if (auto kept = rollback_that_holds(*files); kept.ok()) {
+      Reloaded reloaded = serve_again(*kept);
+      if (reloaded.generation) {
+        reloaded.notes.push_back(rollback_note(parts_.registry_path, kept->installed));
+        report(reloaded, rolled_back_to(reloaded.generation->id));
+        return reloaded;
+      }
+    }
+  }
+  Reloaded reloaded = files.ok() ? install(*files) : refused(std::move(files).error());
+  if (reloaded.generation) reloaded.notes = std::move(notes);
+  report(reloaded, "");
+  if (reloaded.generation || refused_start == RefusedStart::serve_nothing) return reloaded;
+  return serve_last_installed(std::move(reloaded.problems));
+}
+
+// `problems` are those of the files.
+Reloaded Generations::serve_last_installed(std::vector<registry::Problem> problems) {
+  auto last = compile_last_installed(parts_.manifest, parts_.registry_path, plugin_names_);
+  Reloaded fallback = last.ok() ? serve_again(*last) : refused(std::move(last).error());
+  if (!fallback.generation) {
+    parts_.log.write(Severity::error, "nothing_to_serve",
+                     {{"problem", fallback.problems.front().text()}});
+    return refused(std::move(problems));
+  }
+  const std::string standing = "the registry's files were refused at the start; serving " +
+                               fallback.generation->id + ", which was installed last";
+  parts_.log.write(Severity::error, "registry_fallback",
+                   {{"generation", fallback.generation->id},
+                    {"problem", standing + "; mend the files and run `turnpike reload`"}});
+  report(fallback, standing);
+  fallback.problems = std::move(problems);
+  return fallback;
+}
+
+// What was rolled back to from the program that the files still hold.
+Kept Generations::rollback_that_holds(const KeptProgram& files) {
+  const auto last = parts_.manifest.history(1);
+  if (!last.ok() || last->empty() ||
+      last->front().rolled_back_from != files.program->payload_hash()) {
+    return std::vector<registry::Problem>();
+  }
+  return compile_kept(parts_.manifest, last->front(), parts_.registry_path, plugin_names_);
+}
+
 Reloaded Generations::reload() {
   const std::scoped_lock lock(reload_mutex_);
-  Reloaded reloaded = try_reload();
-  report(reloaded);
+  std::vector<std::string> notes;
+  auto files = compile_files(notes);
+  Reloaded reloaded = files.ok() ? install(*files) : refused(std::move(files).error());
+  if (reloaded.generation) reloaded.notes = std::move(notes);
+  report(reloaded, "");
   return reloaded;
 }
 
-Reloaded Generations::try_reload() {
+Reloaded Generations::rollback(const std::string& generation_id) {
+  const std::scoped_lock lock(reload_mutex_);
+  auto kept = prepare_rollback(parts_.manifest, generation_id, parts_.registry_path, plugin_names_);
+  if (!kept.ok()) {
+    Reloaded reloaded = refused(std::move(kept).error());
+    report(reloaded, "");
+    return reloaded;
+  }
+  Reloaded reloaded = install(*kept);
+  if (reloaded.generation) {
+    reloaded.notes.push_back(rollback_note(parts_.registry_path, kept->installed));
+  }
+  report(reloaded, kept->installed.rolled_back_from.empty() ? "" : rolled_back_to(generation_id));
+  return reloaded;
+}
+
+Kept Generations::compile_files(std::vector<std::string>& notes) {
+  auto sources = registry::read_sources(parts_.registry_path);
+  if (!sources.ok()) return std::move(sources).error();
+  auto facts = parts_.manifest.facts();
+  if (!facts.ok()) return problem_of("database", facts.error().message);
+  std::vector<registry::Redefinition> redefinitions;
+  auto compiled =
+      registry::compile({.sources = *sources,
+                         .installed = *facts,
+                         .plugins = plugin_names_,
+                         .definition = installed_definition(parts_.manifest),
+                         .redefinitions = parts_.may_redefine ? &redefinitions : nullptr});
+  if (!compiled.ok()) return std::move(compiled).error();
+  notes = notes_of(redefinitions);
+  return KeptProgram{{},
+                     *std::move(compiled),
+                     registry::without_directory(*std::move(sources), parts_.registry_path)};
+}
+
+// As a new line of the manifest.
+Reloaded Generations::install(const KeptProgram& what) {
+  const std::int64_t compiled_at_ms = parts_.clock.now_ms();
+  return put_in_service(what, [&] {
+    return parts_.manifest.install({.program = *what.program,
+                                    .files = what.files,
+                                    .compiled_at_ms = compiled_at_ms,
+                                    .rolled_back_from = what.installed.rolled_back_from,
+                                    .may_redefine = parts_.may_redefine});
+  });
+}
+
+// Under the line of the manifest that it has.
+Reloaded Generations::serve_again(const KeptProgram& what) {
+  return put_in_service(what, [&] { return what.installed.generation; });
+}
+
+Reloaded Generations::put_in_service(const KeptProgram& what, const Record& record) {
   if (programs_alive_.load() >= programs_alive_max) {
     return refused(parts_.registry_path,
                    "calls in flight still use " + std::to_string(programs_alive_max) +
                        " earlier programs; reload again when they have ended");
   }
-  auto sources = registry::read_sources(parts_.registry_path);
-  if (!sources.ok()) return refused(std::move(sources).error());
-  auto facts = parts_.manifest.facts();
-  if (!facts.ok()) return refused("database", facts.error().message);
-  auto compiled =
-      registry::compile({.sources = *sources, .installed = *facts, .plugins = plugin_names_});
-  if (!compiled.ok()) return refused(std::move(compiled).error());
-  const std::int64_t compiled_at_ms = parts_.clock.now_ms();
-
   // Bound before it is installed: a program that cannot be bound leaves no trace in the manifest.
   const auto current = published_.current();
   registry::Generation provisional;
-  provisional.payload_hash = (*compiled)->payload_hash();
+  provisional.payload_hash = what.program->payload_hash();
   provisional.id = registry::generation_id(provisional.payload_hash);
   auto service =
-      exchange::bind_service({.installed = {*compiled, provisional},
+      exchange::bind_service({.installed = {what.program, provisional},
                               .providers = parts_.providers,
                               .lanes = parts_.lanes,
                               .secrets = &parts_.secrets,
@@ -84,20 +180,19 @@ Reloaded Generations::try_reload() {
                               .calls_per_upstream_max = parts_.calls_per_upstream_max,
                               .previous = current == nullptr ? nullptr : current->service.get()});
   if (!service.ok()) return refused(std::move(service).error());
-  auto generation = parts_.manifest.install(**compiled, compiled_at_ms);
+  auto generation = record();
   if (!generation.ok()) return refused("database", generation.error().message);
   (*service)->installed_as(*generation);
-  const registry::Installed installed{*compiled, *generation};
+  const registry::Installed installed{what.program, *generation};
   catalog::ViewOptions options = parts_.view;
-  options.features.x402 = options.features.x402 && (*compiled)->x402().enabled;
+  options.features.x402 = options.features.x402 && what.program->x402().enabled;
   auto view = std::make_shared<const catalog::View>(
       installed, std::make_shared<const LiveReadiness>(*service), std::move(options));
   published_.publish(own({*service, std::move(view), parts_.toolset(installed)}));
-  return {*generation, {}, (*service)->missing_secrets()};
+  return {*generation, {}, (*service)->missing_secrets(), {}};
 }
 
-void Generations::report(const Reloaded& reloaded) {
-  std::string refusal;
+void Generations::report(const Reloaded& reloaded, std::string standing) {
   if (reloaded.generation) {
     parts_.log.write(Severity::info, "registry_installed",
                      {{"generation", reloaded.generation->id},
@@ -106,23 +201,32 @@ void Generations::report(const Reloaded& reloaded) {
     for (const registry::Problem& secret : reloaded.missing_secrets) {
       parts_.log.write(Severity::warning, "secret_missing", {{"problem", secret.text()}});
     }
+    for (const std::string& note : reloaded.notes) {
+      parts_.log.write(Severity::warning, "registry_note", {{"note", note}});
+    }
   } else {
     for (const registry::Problem& problem : reloaded.problems) {
       parts_.log.write(Severity::error, "registry_refused", {{"problem", problem.text()}});
     }
-    refusal = reloaded.problems.front().text();
   }
   parts_.metrics
       .counter("turnpike_registry_reloads_total", "Reloads of the registry, by outcome.",
                {{"outcome", reloaded.generation ? "installed" : "refused"}})
       .add();
-  const std::scoped_lock lock(refusal_mutex_);
-  last_refusal_ = refusal;
+  const std::scoped_lock lock(standing_mutex_);
+  was_refused_ = !reloaded.generation.has_value();
+  if (reloaded.generation) standing_ = std::move(standing);
+  parts_.metrics
+      .gauge("turnpike_registry_files_in_service",
+             "1 while what serves is what the registry's files held at the last start or reload.",
+             {})
+      .set(!was_refused_ && standing_.empty() ? 1 : 0);
 }
 
-std::string Generations::last_refusal() const {
-  const std::scoped_lock lock(refusal_mutex_);
-  return last_refusal_;
+std::string Generations::standing() const {
+  const std::scoped_lock lock(standing_mutex_);
+  if (!was_refused_) return standing_;
+  return (standing_.empty() ? "" : standing_ + "; ") + "the last reload was refused";
 }
 
 std::shared_ptr<const InService> Generations::own(InService program) {

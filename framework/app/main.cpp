@@ -24,6 +24,8 @@ struct Words {  // what the subcommands take besides the common options
   int days = 365;
   turnpike::identity::SpendCaps caps;
   bool dry_run = false;
+  bool strict_registry = false;
+  std::uint32_t most = 20;
   turnpike::app::ExportWords exported;
   turnpike::app::LedgerVerifyWords verify;
 };
@@ -53,11 +55,23 @@ void add_registry_commands(CLI::App& app, CommonOptions& options, Words& words, 
       [&] { return run_registry_dump(options); });
   add(*registry, "hash", "Print the program's payload hash", options, code,
       [&] { return run_registry_hash(options); });
-  CLI::App* diff = add(*registry, "diff", "Compare two registry directories", options, code, [&] {
-    return run_registry_diff(options, words.old_directory, words.new_directory);
-  });
-  diff->add_option("OLD", words.old_directory, "Registry directory")->required();
-  diff->add_option("NEW", words.new_directory, "Registry directory")->required();
+  CLI::App* diff = add(
+      *registry, "diff", "What serves and the files, or two registry directories", options, code,
+      [&] { return run_registry_diff(options, words.old_directory, words.new_directory); });
+  CLI::Option* older = diff->add_option("OLD", words.old_directory, "Registry directory");
+  CLI::Option* newer = diff->add_option("NEW", words.new_directory, "Registry directory");
+  older->needs(newer);
+  add(*registry, "bump", "Raise the revisions and versions in the files that need it", options,
+      code, [&] { return run_registry_bump(options, words.dry_run); })
+      ->add_flag("--dry-run", words.dry_run, "Print what would be raised");
+  add(*registry, "history", "What was installed, newest first", options, code,
+      [&] { return run_registry_history(options, words.most); })
+      ->add_option("--limit", words.most, "So many lines")
+      ->check(CLI::Range(1, 10'000));
+  add(*registry, "rollback", "Serve a generation that was installed before", options, code,
+      [&] { return run_registry_rollback(options, words.id); })
+      ->add_option("GENERATION", words.id, "Its id, as `registry history` shows it")
+      ->required();
   CLI::App* plugin = app.add_subcommand("plugin", "Plugin files");
   plugin->require_subcommand(1);
   add(*plugin, "inspect", "Tell what a plugin file is, without running it", options, code,
@@ -201,7 +215,11 @@ int main(int argc, char** argv) {
   CommonOptions options;
   Words words;
   int code = exit_done;
-  add(app, "serve", "Start the gateway", options, code, [&] { return run_serve(options); });
+  add(app, "serve", "Start the gateway", options, code,
+      [&] { return run_serve(options, words.strict_registry); })
+      ->add_flag(
+          "--strict-registry", words.strict_registry,
+          "End when the registry's files are refused, instead of serving what was installed");
   add(app, "migrate", "Bring the database to this build's schema", options, code, [&] {
     return run_migrate(options, words.dry_run);
   })->add_flag("--dry-run", words.dry_run, "Print what would be done");

@@ -189,8 +189,8 @@ json json_of(const std::vector<EntryChange>& changes) {
 }
 
 std::string differing_fields(std::string_view before, std::string_view after) {
-  const json then = json::parse(before, nullptr, false);
-  const json now = json::parse(after, nullptr, false);
+  const json then = base::parse_json(before);
+  const json now = base::parse_json(after);
   if (then.is_discarded() || now.is_discarded()) return {};
   std::vector<FieldChange> fields;
   compare(then, now, "", fields);

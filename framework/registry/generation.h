@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,15 +30,48 @@ struct Generation {
 // The id follows from the hash alone: "gen_" and its first 16 hex digits.
 std::string generation_id(std::string_view payload_hash);
 
+// So many of the newest generations keep their files.
+inline constexpr std::uint32_t generations_with_files_max = 64;
+
+// What is to be recorded as installed.
+struct Installation {
+  const Program& program;
+  // What it was compiled of. The canonical form would not do to make the program again: it knows
+  // neither the places that messages name nor the folders that secrets' paths start from.
+  std::span<const Source> files;
+  std::int64_t compiled_at_ms = 0;
+  // Of a rollback: the hash of the program that the registry's files hold.
+  std::string_view rolled_back_from = {};
+  bool may_redefine = false;  // change what an installed revision or version means
+};
+
+// One line of the manifest.
+struct InstalledBefore {
+  Generation generation;
+  std::string rolled_back_from;  // as in Installation
+  bool has_files = false;        // they are kept for the newest generations
+};
+
 // Called from the blocking pool or a plain Thread; blocks.
 class ManifestStore {
  public:
   virtual ~ManifestStore() = default;
+  // With keys and digests alone.
   [[nodiscard]] virtual Result<std::vector<InstalledFact>, base::Error> facts() = 0;
-  // Records the program and its facts in one transaction; an already known hash keeps its id and
-  // sequence. Concurrent installers are ordered by the database.
-  [[nodiscard]] virtual Result<Generation, base::Error> install(const Program& program,
-                                                                std::int64_t compiled_at_ms) = 0;
+  // The canonical definition behind a fact; empty: not known.
+  [[nodiscard]] virtual Result<std::string, base::Error> definition(std::string_view key) = 0;
+  // Records the program, its files and its facts in one transaction; an already known hash keeps
+  // its id and sequence. Concurrent installers are ordered by the database.
+  [[nodiscard]] virtual Result<Generation, base::Error> install(const Installation& what) = 0;
+  // At most `most` installations, newest first.
+  [[nodiscard]] virtual Result<std::vector<InstalledBefore>, base::Error> history(
+      std::uint32_t most) = 0;
+  // The newest installation of the generation with this id.
+  [[nodiscard]] virtual Result<std::optional<InstalledBefore>, base::Error> find(
+      std::string_view generation_id) = 0;
+  // Of a generation that has them; empty otherwise.
+  [[nodiscard]] virtual Result<std::vector<Source>, base::Error> files(
+      const Generation& generation) = 0;
 };
 
 // A program in service, as loops and requests hold it.

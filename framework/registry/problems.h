@@ -107,8 +107,8 @@ namespace turnpike::registry {
   X(too_many_shapes,                                                                              \
     "more than % patterns differ in where their parameters stand, among paths of % segments")     \
   X(installed_differs,                                                                            \
-    "% is installed with another definition (sha256 %... then, %... now), and what is installed " \
-    "never changes: raise `%`, or take the change back")                                          \
+    "% is installed with another definition (sha256 %... then, %... now)%, and what is "          \
+    "installed never changes: raise `%`, or take the change back")                                \
   X(more_problems, "and % more problems")
 
 enum class Rule : std::uint8_t {

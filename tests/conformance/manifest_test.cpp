@@ -1,5 +1,6 @@
 // Conformance of ManifestStore.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <thread>
@@ -7,6 +8,7 @@
 #include "conformance/engines.h"
 #include "registry/generation.h"
 #include "registry/programs.h"
+#include "support/paths.h"
 
 namespace turnpike::registry {
 namespace {
@@ -32,7 +34,8 @@ class Manifest : public OnEveryEngine {
   }
   static Generation install(storage::Node& node, const Program& program,
                             std::int64_t compiled_at_ms = 1) {
-    auto generation = node.manifest().install(program, compiled_at_ms);
+    auto generation = node.manifest().install(
+        {.program = program, .files = {}, .compiled_at_ms = compiled_at_ms});
     EXPECT_TRUE(generation.ok()) << generation.error().message;
     return generation.ok() ? *std::move(generation) : Generation{};
   }
@@ -106,7 +109,7 @@ TEST_P(Manifest, TheTermsOfAPriceVersionNeverChangeAndARefusalLeavesNoTrace) {
   install(*program("one", 1, 1));
   const auto before = fact_keys();
   const auto other_terms = program("one", 2, 1, "/other");
-  const auto refused = node_->manifest().install(*other_terms, 1);
+  const auto refused = node_->manifest().install({.program = *other_terms, .files = {}});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, base::ErrorCode::registry_unavailable);
   EXPECT_NE(refused.error().message.find("standard@1"), std::string::npos)
@@ -130,6 +133,74 @@ TEST_P(Manifest, WhatIsInstalledStopsACompilationThatWouldChangeIt) {
   const auto refused = compiled(changed, *node_->manifest().facts());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().front().rule, "installed_differs");
+}
+
+TEST_P(Manifest, ADefinitionIsKeptWithItsFactAndDevelopmentMayChangeBoth) {
+  install(*program("one", 1, 1));
+  const auto definition = [&](const char* key) { return done(node_->manifest().definition(key)); };
+  EXPECT_NE(definition("price:standard@1").find(R"("credit_cost":1)"), std::string::npos);
+  EXPECT_EQ(definition("price:standard@9"), "");
+  const auto dearer = program("one", 2, 1);
+  EXPECT_FALSE(node_->manifest().install({.program = *dearer, .files = {}}).ok());
+  EXPECT_NE(definition("price:standard@1").find(R"("credit_cost":1)"), std::string::npos);
+  ASSERT_TRUE(
+      node_->manifest().install({.program = *dearer, .files = {}, .may_redefine = true}).ok());
+  EXPECT_NE(definition("price:standard@1").find(R"("credit_cost":2)"), std::string::npos);
+  EXPECT_TRUE(node_->manifest().install({.program = *dearer, .files = {}}).ok());
+}
+
+// Finding 16: what was installed must be had again without the files.
+TEST_P(Manifest, AProgramIsMadeAgainOfTheFilesThatAreKeptWithIt) {
+  std::vector<std::vector<Source>> programs;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(support::source_path("tests/fixtures/registry/valid"))) {
+    programs.push_back(done(read_sources(entry.path().string())));
+    programs.back() = without_directory(std::move(programs.back()), entry.path().string());
+  }
+  const std::string shipped = support::source_path("registry");
+  programs.push_back(without_directory(done(read_sources(shipped)), shipped));
+  ASSERT_GE(programs.size(), 4u);
+  std::vector<Generation> installed;
+  for (const auto& files : programs) {
+    const auto program = done(compile({.sources = files, .installed = {}, .plugins = {}}));
+    installed.push_back(done(node_->manifest().install({.program = *program, .files = files})));
+  }
+  for (const Generation& generation : installed) {
+    const auto files = done(node_->manifest().files(generation));
+    const auto again = done(compile({.sources = files, .installed = {}, .plugins = {}}));
+    EXPECT_EQ(again->payload_hash(), generation.payload_hash) << files.front().name;
+  }
+}
+
+TEST_P(Manifest, TellsItsHistoryNewestFirstAndKeepsFilesOfTheNewest) {
+  EXPECT_TRUE(done(node_->manifest().history(9)).empty());
+  const Source file{"a \"b\".yaml", "# T\u00e9xt\n"};
+  const auto with_file = [&](const std::string& summary, std::string_view from = {}) {
+    return done(node_->manifest().install(
+        {.program = *program(summary), .files = {&file, 1}, .rolled_back_from = from}));
+  };
+  const Generation first = with_file("first");
+  const Generation second = with_file("second");
+  const Generation again = with_file("first", second.payload_hash);
+  const auto history = done(node_->manifest().history(2));
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(history[0].generation.manifest_sequence, again.manifest_sequence);
+  EXPECT_EQ(history[0].generation.id, first.id);
+  EXPECT_EQ(history[0].rolled_back_from, second.payload_hash);
+  EXPECT_TRUE(history[0].has_files);
+  EXPECT_EQ(history[1].generation.id, second.id);
+  EXPECT_EQ(history[1].rolled_back_from, "");
+  EXPECT_EQ(done(node_->manifest().files(first)).front().name, file.name);
+  EXPECT_EQ(done(node_->manifest().files(first)).front().text, file.text);
+  const auto found = done(node_->manifest().find(first.id));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->generation.manifest_sequence, again.manifest_sequence) << "the newest of it";
+  EXPECT_FALSE(done(node_->manifest().find("gen_none")));
+  constexpr std::uint32_t kept = generations_with_files_max;
+  for (std::uint32_t at = 0; at < kept; ++at) with_file("later" + std::to_string(at));
+  EXPECT_TRUE(done(node_->manifest().files(second)).empty());
+  EXPECT_FALSE(done(node_->manifest().find(second.id))->has_files);
+  EXPECT_EQ(done(node_->manifest().history(kept)).back().has_files, true);
 }
 
 TEST_P(Manifest, NodesThatInstallAtTheSameTimeAreOrdered) {
@@ -174,8 +245,11 @@ TEST_P(Manifest, OfNodesThatInstallOtherTermsAtTheSameTimeOneIsRefused) {
     const auto cheap = program("one", 1, version);
     const auto dear = program("one", 2, version);
     std::optional<bool> left_won, right_won;
-    std::thread left([&] { left_won = node_->manifest().install(*cheap, 1).ok(); });
-    std::thread right([&] { right_won = other->manifest().install(*dear, 1).ok(); });
+    const auto installs = [](storage::Node& node, const Program& program) {
+      return node.manifest().install({.program = program, .files = {}}).ok();
+    };
+    std::thread left([&] { left_won = installs(*node_, *cheap); });
+    std::thread right([&] { right_won = installs(*other, *dear); });
     left.join();
     right.join();
     EXPECT_NE(*left_won, *right_won) << version;

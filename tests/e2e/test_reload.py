@@ -181,12 +181,14 @@ routes:
         self.assertEqual(self.generation(), before)
 
     def test_a_price_that_changed_under_its_version_is_refused_by_name(self):
+        self.gateway.settings.append("environment=staging")
         self.write_acme()
         self.gateway.start()
         path = self.write_acme(self.ACME.replace("credit_cost: 3", "credit_cost: 4"))
         refusal = self.gateway.run("reload", check=False).stderr
         self.assertIn(f"{path}:2:25: prices.acme.standard: version 1 of price acme.standard is "
                       "installed with another definition", refusal)
+        self.assertIn("/credit_cost was 3, is 4", refusal)
         self.assertEqual(self.gateway.run("check", check=False).stderr.splitlines()[0],
                          refusal.splitlines()[0])
         self.write_acme(self.ACME.replace("version: 1, credit_cost: 3",
@@ -194,6 +196,128 @@ routes:
         self.assertEqual(self.gateway.run("reload").returncode, 0)
         self.write_acme()  # back to what was installed
         self.assertEqual(self.gateway.run("reload").returncode, 0)
+
+    def test_in_development_a_definition_may_change_under_its_revision_with_a_note(self):
+        self.write_acme()
+        self.gateway.start()
+        path = self.write_acme(self.ACME.replace("credit_cost: 3", "credit_cost: 4"))
+        for command in ("check", "reload"):
+            note = self.gateway.run(command).stderr
+            self.assertIn(f"note: `environment: development` lets this pass: {path}:2:25: ", note)
+            self.assertIn("/credit_cost was 3, is 4", note)
+        self.assertEqual(self.gateway.run("reload").stderr.count("lets this pass"), 0)
+
+    def test_bump_raises_what_needs_it_and_the_reload_passes(self):
+        self.gateway.settings.append("environment=staging")
+        self.write_acme()
+        self.gateway.start()
+        path = self.write_acme("# Mine.\n" + self.ACME.replace(
+            "credit_cost: 3", "credit_cost: 4").replace("/v2", "/v3"))
+        path.chmod(0o640)
+        self.assertEqual(self.gateway.run("reload", check=False).returncode, 1)
+        text = path.read_text()
+        dry = self.gateway.run("registry", "bump", "--dry-run")
+        self.assertIn(f"{path}:3: prices.acme.standard: version would be 2", dry.stdout)
+        self.assertEqual(path.read_text(), text)
+        raised = self.gateway.run_json("registry", "bump")["raised"]
+        self.assertEqual([each["path"] for each in raised],
+                         ["prices.acme.standard", "upstreams.acme-api"])
+        self.assertEqual(path.read_text(), text.replace("version: 1", "version: 2").replace(
+            "plugin: http\n", "plugin: http\n    revision: 2\n"))
+        self.assertEqual(path.stat().st_mode & 0o777, 0o640)
+        self.assertEqual(self.gateway.run("reload").returncode, 0)
+        self.assertIn("nothing to raise", self.gateway.run("registry", "bump").stdout)
+
+    def readiness(self):
+        reply = self.gateway.get("/readyz")
+        registry = next(check for check in reply.json()["checks"] if check["name"] == "registry")
+        return reply.status, registry.get("detail", "")
+
+    def log_lines(self, event):
+        lines = map(json.loads, self.gateway.log_text().splitlines())
+        return [line for line in lines if line["event"] == event]
+
+    def test_a_start_whose_files_are_refused_serves_what_was_installed_last(self):
+        good = (self.registry / "providers" / "govdata.yaml").read_text()
+        acme = self.write_acme()
+        acme.with_name("acme.key").write_text("s3cret\n")
+        self.gateway.start()
+        before = self.generation()
+        self.gateway.stop()
+        self.edit(lambda text: text + "\nnot_a_key: 1\n")
+        self.gateway.start()
+        self.assertEqual(self.generation(), before)
+        self.assertEqual(self.gateway.get(TARGET, key=self.key).status, 200)
+        status, detail = self.readiness()
+        self.assertEqual(status, 200)
+        self.assertIn("files were refused at the start; serving " + before["id"], detail)
+        self.assertIn("not_a_key", self.log_lines("registry_refused")[0]["problem"])
+        fallback, = self.log_lines("registry_fallback")
+        self.assertEqual((fallback["generation"], fallback["severity"]), (before["id"], "error"))
+        # Its secrets are references, and are found from where the files are.
+        self.assertEqual(self.log_lines("secret_missing"), [])
+        self.assertEqual(self.gateway.run("reload", check=False).returncode, 1)
+        self.assertIn("the last reload was refused", self.readiness()[1])
+        self.edit(lambda text: good)
+        self.assertEqual(self.gateway.run("reload").returncode, 0)
+        self.assertEqual(self.readiness(), (200, ""))
+
+    def test_a_strict_start_ends_where_the_files_are_refused(self):
+        self.gateway.start()
+        self.gateway.stop()
+        self.edit(lambda text: text + "\nnot_a_key: 1\n")
+        result = subprocess.run([*self.gateway.command("serve"), "--strict-registry"],
+                                capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the registry was refused: ", result.stderr)
+        self.assertIn('unknown key "not_a_key"', result.stderr)
+
+    def test_diff_history_and_rollback_of_a_running_gateway(self):
+        self.gateway.start()
+        first = self.generation()
+        self.edit(self.change)
+        diff = self.gateway.run("registry", "diff").stdout
+        self.assertIn(f"from {first['id']}, which serves, to the files in {self.registry}", diff)
+        self.assertIn('/summary: "The DAOs in the store" -> "DAOs, changed"', diff)
+        self.assertEqual(self.gateway.run_json("registry", "diff")["generation"], first["id"])
+        self.gateway.run("reload")
+        second = self.generation()
+        self.assertIn("no difference", self.gateway.run("registry", "diff").stdout)
+
+        back = self.gateway.run("registry", "rollback", first["id"])
+        self.assertIn("serving generation " + first["id"], back.stdout)
+        self.assertIn(f"note: rolled back from {second['id']}: a restart keeps", back.stderr)
+        self.assertEqual(self.generation()["id"], first["id"])
+        self.assertIn("rolled back to " + first["id"], self.readiness()[1])
+        items = self.gateway.run_json("registry", "history")["items"]
+        self.assertEqual([item["generation"] for item in items],
+                         [first["id"], second["id"], first["id"]])
+        self.assertEqual([item["rolledBackFrom"] for item in items], [second["id"], None, None])
+        again = self.gateway.run("registry", "rollback", first["id"], check=False)
+        self.assertIn("installed last", again.stderr)
+        unknown = self.gateway.run("registry", "rollback", "gen_none", check=False)
+        self.assertEqual(unknown.returncode, 1)
+        self.assertIn("no generation of this id was installed", unknown.stderr)
+
+        # A restart keeps it while the files are what they were; a reload takes them again.
+        self.gateway.stop()
+        self.gateway.start()
+        self.assertEqual(self.generation()["id"], first["id"])
+        self.assertIn("rolled back to " + first["id"], self.readiness()[1])
+        self.gateway.run("reload")
+        self.assertEqual(self.generation()["id"], second["id"])
+        self.assertEqual(self.readiness(), (200, ""))
+
+        # Without a gateway the next start takes it up.
+        self.gateway.stop()
+        offline = self.gateway.run("registry", "rollback", first["id"])
+        self.assertIn("the next start serves " + first["id"], offline.stdout)
+        self.gateway.start()
+        self.assertEqual(self.generation()["id"], first["id"])
+        self.gateway.stop()
+        self.edit(lambda text: text.replace("DAOs, changed", "DAOs, mended"))
+        self.gateway.start()
+        self.assertNotIn(self.generation()["id"], (first["id"], second["id"]))
 
     def test_what_no_command_says_and_names_that_are_no_text_end_no_gateway(self):
         self.gateway.start()

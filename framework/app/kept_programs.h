@@ -1,0 +1,49 @@
+// Programs that were installed before, made again of the files that the database keeps with them:
+// to serve one while the registry's files are refused, to go back to one, and to compare.
+//
+// Plain functions; they block on the store and compile. Any plain Thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "registry/generation.h"
+
+namespace turnpike::app {
+
+struct KeptProgram {
+  registry::InstalledBefore installed;
+  std::shared_ptr<const registry::Program> program;
+  std::vector<registry::Source> files;  // without their directory
+};
+using Kept = Result<KeptProgram, std::vector<registry::Problem>>;
+
+// One problem without a place in a file; `subject` says what it is about.
+std::vector<registry::Problem> problem_of(const std::string& subject, const std::string& message);
+
+// The program of that installation, with the hash it had. Relative paths of secrets start from
+// `directory`, where the registry's files are.
+Kept compile_kept(registry::ManifestStore& manifest, const registry::InstalledBefore& installed,
+                  const std::string& directory, std::span<const std::string> plugins);
+
+// Of the newest installation.
+Kept compile_last_installed(registry::ManifestStore& manifest, const std::string& directory,
+                            std::span<const std::string> plugins);
+
+// To go back to a generation: its program, and in `installed.rolled_back_from` what the new
+// installation is to say.
+Kept prepare_rollback(registry::ManifestStore& manifest, const std::string& generation_id,
+                      const std::string& directory, std::span<const std::string> plugins);
+
+// How the registry's files and a rollback relate, for the operator.
+std::string rollback_note(const std::string& directory, const registry::InstalledBefore& installed);
+
+// What tells compile() of definitions that are installed. `manifest` must outlive it.
+registry::InstalledDefinition installed_definition(registry::ManifestStore& manifest);
+
+// What differs from installed definitions and is allowed all the same.
+std::vector<std::string> notes_of(const std::vector<registry::Redefinition>& redefinitions);
+
+}  // namespace turnpike::app

@@ -1,0 +1,32 @@
+// bump(): raises, in the text of the registry's files, the revisions and versions of what is
+// installed with another definition. Nothing else of a file changes: comments, order and layout
+// stay. Pure; safe on any Thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "registry/compile.h"
+
+namespace turnpike::registry {
+
+struct Raised {
+  std::string file;
+  int line = 0;              // of the definition, before the change
+  std::string path;          // "routes[3]"
+  std::string_view counter;  // "revision" or "version"
+  std::uint32_t to = 0;
+};
+
+struct Bumped {
+  std::vector<Source> changed;  // the files with other texts than before
+  std::vector<Raised> raised;
+};
+
+// Problems are those of the files, apart from redefinitions.
+Result<Bumped, std::vector<Problem>> bump(std::span<const Source> files,
+                                          std::span<const InstalledFact> installed);
+
+}  // namespace turnpike::registry
