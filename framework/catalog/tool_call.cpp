@@ -62,6 +62,8 @@ struct QueryText {
   }
   Text operator()(const registry::NumberConstraint&) const {
     if (value.is_number()) return value.dump();
+    const auto* const digits = value.get_ptr<const std::string*>();
+    if (digits != nullptr && registry::decimal_number(*digits)) return *digits;
     return wrong_type(value, "give a number, without quotes");
   }
   Text operator()(const registry::BooleanConstraint&) const {
