@@ -17,6 +17,10 @@ AccessRecord paid_call() {
   record.method = "GET";
   record.path = "/v1/gateway/govdata/global/v1/daos";
   record.endpoint = Endpoint::gateway;
+  record.account_id = "acct_0000000000000000000000";
+  record.key_id = "key_0000000000000000000000";
+  record.provider = "govdata";
+  record.operation = "GET /v1/gateway/govdata/global/v1/daos";
   record.route = "route-00000000000000000000000000000000";
   record.lane = "credits";
   record.status = 200;

@@ -373,6 +373,10 @@ void write_record(benchmark::State& state, base::Log& log, base::Metrics& metric
   record.method = "GET";
   record.path = exchange::bench_path;
   record.endpoint = Endpoint::gateway;
+  record.account_id = "acct_0000000000000000000000";
+  record.key_id = "key_0000000000000000000000";
+  record.provider = "govdata";
+  record.operation = "GET /v1/gateway/govdata/global/v1/daos";
   record.route = "route-00000000000000000000000000000000";
   record.lane = "credits";
   record.status = 200;

@@ -127,6 +127,7 @@ Served Passage::run() {
   }
   served_.total_us = microseconds(context_.clock.monotonic_ns() - started_ns_);
   served_.upstream_us = microseconds(upstream_ns_);
+  served_.principal = std::move(principal_);
   return std::move(served_);
 }
 
@@ -171,8 +172,11 @@ Passage::Refused Passage::choose() {
     const registry::Route& route = *match_.route;
     terms_ = &service.terms(route);
     served_.route = route.id;
+    served_.provider = service.program().providers()[route.provider].key;
+    served_.operation_path = route.matcher.pattern;
     const auto method = method_of(invocation_.method);
     operation_ = method.has_value() ? service.program().operation(route, *method) : nullptr;
+    if (operation_ != nullptr) served_.operation_method = name_of(*method);
     asked.target = operation_ == nullptr ? Target::method_not_allowed : Target::operation;
     asked.has_free_variant =
         route.free_policy.has_value() && service.lanes().find(LaneRole::free) != nullptr;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "exchange/invocation.h"
 #include "exchange/reply.h"
+#include "identity/account.h"
 
 namespace turnpike::identity {
 class Authenticator;
@@ -50,8 +52,12 @@ struct Served {
   Ending ending = Ending::refused;
   std::optional<base::ErrorCode> error;  // why it was refused or cut; empty on success
   int upstream_status = 0;               // 0: no upstream reply
-  std::string_view route;                // id, empty when none matched
+  std::string_view route;                // id; empty when none matched, as are the next three
+  std::string_view provider;             // key
+  std::string_view operation_method;     // "GET"; empty when the route has none of that name
+  std::string_view operation_path;       // the route's pattern
   std::string_view lane;                 // empty when none was chosen
+  std::shared_ptr<const identity::Principal> principal;  // null: no account is known
   std::uint64_t credits_charged = 0;
   std::uint64_t request_bytes = 0;  // body
   std::uint64_t reply_bytes = 0;    // body handed to the writer

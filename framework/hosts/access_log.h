@@ -23,11 +23,16 @@ struct AccessRecord {
   std::string_view method;
   std::string_view path;  // raw, without query; cut to path_bytes_shown
   Endpoint endpoint = Endpoint::none;
-  std::string_view rpc;    // "tools/call service.route.execute"; empty: no JSON-RPC
-  std::string_view route;  // capability id; empty when none matched
-  std::string_view lane;   // empty when none was chosen
-  int status = 0;          // 0: nothing was sent
+  std::string_view rpc;         // "tools/call service.route.execute"; empty: no JSON-RPC
+  std::string_view account_id;  // empty when no credential named one, as is the key
+  std::string_view key_id;
+  std::string_view provider;   // key; empty when no route matched, as are the next two
+  std::string_view operation;  // "GET /v1/gateway/acme/stations/{station_id}"
+  std::string_view route;      // capability id
+  std::string_view lane;       // empty when none was chosen
+  int status = 0;              // 0: nothing was sent
   std::optional<base::ErrorCode> error;
+  std::string_view reason;  // what a plugin said of a failure: for the operator alone
   std::uint64_t credits_charged = 0;
   std::uint64_t request_bytes = 0;  // body
   std::uint64_t reply_bytes = 0;    // body
@@ -37,6 +42,7 @@ struct AccessRecord {
 };
 
 inline constexpr std::size_t path_bytes_shown = 256;
+inline constexpr std::size_t reason_bytes_shown = 512;
 
 class AccessLog {
  public:

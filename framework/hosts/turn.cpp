@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "base/error_envelope.h"
 #include "base/http_field.h"
 #include "base/limits.h"
 #include "hosts/status_table.h"
+#include "identity/authenticator.h"
 
 namespace turnpike::hosts {
 
 namespace {
 
 constexpr std::size_t client_request_id_bytes_max = 128;
+constexpr std::size_t route_bytes_shown = 48;
+constexpr std::size_t name_bytes_shown = 48;
+constexpr std::size_t rpc_bytes_shown = 96;
 
 // [A-Za-z0-9._-]
 bool is_id_byte(char c) noexcept {
@@ -141,8 +146,7 @@ bool Turn::send_validated(std::string_view content_type, std::string_view body,
 bool Turn::send_public(const PublicDocument& document, std::string_view cache_control) {
   is_for_everyone_ = true;
   ReplyFields fields;
-  return send_validated(document.content_type, document.body, document.etag, cache_control,
-                        fields);
+  return send_validated(document.content_type, document.body, document.etag, cache_control, fields);
 }
 
 bool Turn::refuse(const base::Error& error, const RefusalNotes& notes) {
@@ -159,22 +163,46 @@ bool Turn::refuse(const base::Error& error, const RefusalNotes& notes) {
   return send(status, fields, body);
 }
 
-void Turn::keep_served(std::string_view route, std::string_view lane) noexcept {
-  record.route = {route_.data(), route.copy(route_.data(), route_.size())};
-  record.lane = {lane_.data(), lane.copy(lane_.data(), lane_.size())};
+// One behind the other, cut to `bytes_max`, and to what room is left.
+std::string_view Turn::keep(std::initializer_list<std::string_view> parts,
+                            std::size_t bytes_max) noexcept {
+  std::span<char> room = std::span(kept_).subspan(kept_bytes_);
+  room = room.first(std::min(room.size(), bytes_max));
+  std::size_t length = 0;
+  for (const std::string_view part : parts) length += copy_characters(part, room.subspan(length));
+  kept_bytes_ += length;
+  return {room.data(), length};
+}
+
+void Turn::keep_served(exchange::Served served) noexcept {
+  record.route = keep({served.route}, route_bytes_shown);
+  record.lane = keep({served.lane}, name_bytes_shown);
+  record.provider = keep({served.provider}, name_bytes_shown);
+  record.operation = keep(
+      {served.operation_method, served.operation_method.empty() ? "" : " ", served.operation_path},
+      path_bytes_shown);
+  record.error = served.error;
+  record.credits_charged = served.credits_charged;
+  record.upstream_us = served.upstream_us;
+  operator_note_ = std::move(served.operator_note);
+  record.reason = operator_note_;
+  keep_principal(std::move(served.principal));
+}
+
+void Turn::keep_principal(std::shared_ptr<const identity::Principal> principal) noexcept {
+  if (principal == nullptr) return;
+  principal_ = std::move(principal);
+  record.account_id = principal_->account_id;
+  record.key_id = identity::key_id_of(*principal_);
 }
 
 void Turn::keep_rpc(std::string_view method, std::string_view name) noexcept {
-  std::size_t length = copy_characters(method, rpc_);
-  if (!name.empty() && length < rpc_.size()) {
-    rpc_[length++] = ' ';
-    length += copy_characters(name, std::span(rpc_).subspan(length));
-  }
-  record.rpc = {rpc_.data(), length};
+  record.rpc = keep({method, name.empty() ? "" : " ", name}, rpc_bytes_shown);
 }
 
-void Turn::fail() noexcept {
+void Turn::fail(std::string_view why) noexcept {
   record.error = base::ErrorCode::gateway_internal;
+  record.reason = keep({why}, kept_.size());
   if (responder.begun()) {
     record.is_whole = false;
     responder.cut();

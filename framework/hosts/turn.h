@@ -7,6 +7,9 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
+#include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -14,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/ids.h"
+#include "exchange/serve.h"
 #include "hosts/access_log.h"
 #include "hosts/cors.h"
 #include "hosts/discovery.h"
@@ -67,21 +71,25 @@ class Turn {
                    std::string_view cache_control = "public, max-age=300");
   bool refuse(const base::Error& error, const RefusalNotes& notes = {});
 
-  // Copies what the exchange says about the call into the record: its views end with the program.
-  void keep_served(std::string_view route, std::string_view lane) noexcept;
+  // Takes what the exchange says about the call into the record; what it views is copied, since
+  // that ends with the program.
+  void keep_served(exchange::Served served) noexcept;
 
-  // The same for what a JSON-RPC message asked for.
+  // The same for whose credential it was, and for what a JSON-RPC message asked for.
+  void keep_principal(std::shared_ptr<const identity::Principal> principal) noexcept;
   void keep_rpc(std::string_view method, std::string_view name) noexcept;
 
   // The rest is written by whoever knows it; the times are added when it is logged.
   AccessRecord record;
   void log(AccessLog& access_log, std::int64_t ended_ns);
   // The answer of a handler that threw: memory exhaustion or a defect, of which the caller learns
-  // no more than that.
-  void fail() noexcept;
+  // no more than that, and the operator `why`.
+  void fail(std::string_view why) noexcept;
 
  private:
   void read_headers();
+  [[nodiscard]] std::string_view keep(std::initializer_list<std::string_view> parts,
+                                      std::size_t bytes_max) noexcept;
 
   const Cors& cors_;
   base::UuidText id_;
@@ -94,9 +102,10 @@ class Turn {
   std::string_view if_none_match_;
   std::string header_problem_;
   bool is_for_everyone_ = false;
-  std::array<char, 48> route_{};
-  std::array<char, 32> lane_{};
-  std::array<char, 96> rpc_{};
+  std::shared_ptr<const identity::Principal> principal_;
+  std::string operator_note_;
+  std::size_t kept_bytes_ = 0;
+  std::array<char, 512> kept_;  // what keep() copied; not set before
 };
 
 // The whole of a request: `answer()` sends its reply, and it is logged whatever happens.
@@ -104,8 +113,10 @@ template <class Answer>
 void run_turn(Turn& turn, const Clock& clock, AccessLog& access_log, Answer answer) noexcept {
   try {
     answer();
+  } catch (const std::exception& error) {
+    turn.fail(error.what());
   } catch (...) {
-    turn.fail();
+    turn.fail("the handler threw something");
   }
   turn.log(access_log, clock.monotonic_ns());
 }

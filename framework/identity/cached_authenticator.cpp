@@ -37,15 +37,11 @@ struct DigestHash {
   }
 };
 
-constexpr std::string_view key_prefix = "key:";
-
 struct Entry {
   std::shared_ptr<const Principal> principal;  // this slot's own, so its count is not shared
   bool used = false;                           // since the heartbeat looked last
 
-  [[nodiscard]] std::string_view key_id() const noexcept {
-    return principal->principal_id.substr(key_prefix.size());
-  }
+  [[nodiscard]] std::string_view key_id() const noexcept { return key_id_of(*principal); }
 };
 
 struct alignas(64) Slot {

@@ -35,6 +35,10 @@ class AccessLogTest : public testing::Test {
     record.method = "GET";
     record.path = "/v1/gateway/x";
     record.endpoint = Endpoint::gateway;
+    record.account_id = "acct_1";
+    record.key_id = "key_1";
+    record.provider = "x";
+    record.operation = "GET /v1/gateway/{anything}";
     record.route = "route-1";
     record.lane = "credits";
     record.status = 200;
@@ -49,11 +53,24 @@ class AccessLogTest : public testing::Test {
 TEST_F(AccessLogTest, WritesOneLineOfData) {
   access_log_->write(call_record());
   ASSERT_EQ(log_.lines.size(), 1u);
-  for (const char* part : {"\"access\"", "\"request_id\":\"01939d2c-7a40-7c6e-8f3b-5a1f0e9d2c11\"",
-                           "\"method\":\"GET\"", "\"status\":200", "\"credits_charged\":3",
-                           "\"total_us\":2500", "\"whole\":true"}) {
+  for (const char* part :
+       {"\"access\"", "\"request_id\":\"01939d2c-7a40-7c6e-8f3b-5a1f0e9d2c11\"",
+        "\"method\":\"GET\"", "\"account_id\":\"acct_1\"", "\"key_id\":\"key_1\"",
+        "\"provider\":\"x\"", "\"operation\":\"GET /v1/gateway/{anything}\"", "\"reason\":\"\"",
+        "\"status\":200", "\"credits_charged\":3", "\"total_us\":2500", "\"whole\":true"}) {
     EXPECT_THAT(log_.lines[0], HasSubstr(part));
   }
+}
+
+TEST_F(AccessLogTest, AReasonIsCutToWhatALineMayHold) {
+  AccessRecord failed = call_record();
+  failed.error = base::ErrorCode::gateway_upstream_timeout;
+  const std::string reason = "plugin http: " + std::string(reason_bytes_shown, 'x');
+  failed.reason = reason;
+  access_log_->write(failed);
+  EXPECT_THAT(log_.lines.at(0), HasSubstr("\"reason\":\"plugin http: xxx"));
+  EXPECT_THAT(log_.lines.at(0), HasSubstr("x\",\"credits_charged\""));
+  EXPECT_THAT(log_.lines.at(0), Not(HasSubstr(std::string(reason_bytes_shown, 'x'))));
 }
 
 TEST_F(AccessLogTest, CountsByEndpointStatusAndCode) {

@@ -374,6 +374,12 @@ TEST_F(ApiHostTest, AReplyCarriesBodyAndFacts) {
   EXPECT_EQ(logged.reply_bytes, reply.body.size());
   EXPECT_TRUE(logged.is_whole);
   EXPECT_FALSE(logged.error);
+  // Finding 14: whose call it was, and of which operation.
+  EXPECT_EQ(logged.account_id, "acc_good");
+  EXPECT_EQ(logged.key_id, "key_good");
+  EXPECT_EQ(logged.provider, "acme");
+  EXPECT_EQ(logged.operation, "GET /v1/gateway/{script}");
+  EXPECT_EQ(logged.reason, "");
 }
 
 TEST_F(ApiHostTest, TheCallReachesTheExchangeUnchanged) {
@@ -491,7 +497,10 @@ TEST_F(ApiHostTest, EveryErrorCodeIsRendered) {
     EXPECT_EQ(reply.header("turnpike-generation"), "gen_1");
     EXPECT_EQ(reply.header("turnpike-credits-charged"), "") << "no lane, no charge";
     EXPECT_EQ(reply.header("cache-control"), "no-store");
-    EXPECT_EQ(access_log_.wait_for(reply.header("x-request-id")).error, info.code);
+    const LoggedRequest logged = access_log_.wait_for(reply.header("x-request-id"));
+    EXPECT_EQ(logged.error, info.code);
+    EXPECT_EQ(logged.reason, "plugin acme: nobody listens");
+    EXPECT_THAT(reply.body, Not(HasSubstr("nobody listens"))) << "for the operator alone";
   }
 }
 
@@ -545,6 +554,7 @@ TEST_F(ApiHostTest, AnExceptionIs500AndTellsNothing) {
   EXPECT_EQ(reply.status, 500);
   EXPECT_EQ(code_of(reply), "gateway.internal");
   EXPECT_THAT(reply.body, Not(HasSubstr("secret")));
+  EXPECT_THAT(access_log_.wait_for(reply.header("x-request-id")).reason, HasSubstr("secret"));
   EXPECT_EQ(get("/healthz").status, 200) << "the host goes on";
 }
 

@@ -29,7 +29,11 @@ exchange::Served served(exchange::Ending ending) {
   exchange::Served result;
   result.ending = ending;
   result.route = "route-00000000000000000000000000000001";
+  result.provider = "acme";
+  result.operation_method = "GET";
+  result.operation_path = "/v1/gateway/{script}";
   result.lane = "credits";
+  result.principal = identity::make_principal({"key:key_good", "acc_good"});
   return result;
 }
 
@@ -42,6 +46,7 @@ exchange::Served refuse(exchange::ReplyWriter& writer, ErrorCode code, std::stri
   writer.refuse(error, head);
   exchange::Served result = served(exchange::Ending::refused);
   result.error = code;
+  result.operator_note = "plugin acme: nobody listens";
   return result;
 }
 
@@ -225,10 +230,12 @@ Result<ledger::UsageSummary, base::Error> ScriptedStatements::summary(
 
 void RecordingAccessLog::write(const hosts::AccessRecord& record) noexcept {
   const std::lock_guard lock(mutex_);
-  records_.push_back({std::string(record.request_id), std::string(record.client_request_id),
-                      std::string(record.method), std::string(record.path),
-                      std::string(record.route), std::string(record.lane), record.endpoint,
-                      record.status, record.error, record.reply_bytes, record.is_whole});
+  records_.push_back(
+      {std::string(record.request_id), std::string(record.client_request_id),
+       std::string(record.method), std::string(record.path), std::string(record.route),
+       std::string(record.lane), record.endpoint, record.status, record.error, record.reply_bytes,
+       record.is_whole, std::string(record.account_id), std::string(record.key_id),
+       std::string(record.provider), std::string(record.operation), std::string(record.reason)});
   written_.notify_all();
 }
 

@@ -114,6 +114,7 @@ struct LoggedRequest {
   std::optional<base::ErrorCode> error;
   std::uint64_t reply_bytes;
   bool is_whole;
+  std::string account_id, key_id, provider, operation, reason;
 };
 
 class RecordingAccessLog final : public hosts::AccessLog {

@@ -22,6 +22,7 @@ void AccountRoutes::auth_context(Turn& turn) const {
     turn.refuse(caller.error(), {.cache_control = cache_control});
     return;
   }
+  turn.keep_principal(*caller);
   if (auto query = read_query(turn.request.query(), {}); !query.ok()) {
     turn.refuse(query.error(), {.cache_control = cache_control});
     return;
@@ -36,6 +37,7 @@ void AccountRoutes::answer(Turn& turn, std::optional<std::string_view> account,
   };
   const auto caller = reads_.authenticate(turn.request.headers());
   if (!caller.ok()) return refuse_with(caller.error());
+  turn.keep_principal(*caller);
   const identity::Principal& principal = **caller;
   if (account && *account != principal.account_id) {
     return refuse_with(

@@ -146,13 +146,11 @@ void ApiHost::preflight(Turn& turn, Endpoint endpoint) {
 
 void ApiHost::call(Turn& turn) {
   GatewayCall call(turn, is_stopping_, bodies_, authenticator_);
-  const exchange::Served served = backend_.serve(call.invocation(), call);
-  turn.keep_served(served.route, served.lane);
-  turn.record.error = served.error;
-  turn.record.credits_charged = served.credits_charged;
+  exchange::Served served = backend_.serve(call.invocation(), call);
+  const bool is_caller_gone = served.ending == exchange::Ending::caller_gone;
   turn.record.request_bytes = served.request_bytes;
-  turn.record.upstream_us = served.upstream_us;
-  if (served.ending == exchange::Ending::caller_gone) {
+  turn.keep_served(std::move(served));
+  if (is_caller_gone) {
     turn.record.is_whole = false;
     if (!turn.responder.begun()) turn.responder.cut();
   }

@@ -58,6 +58,7 @@ Answer AccountTool::call(const RpcRequest& request, const Json& arguments) const
                ? executions_.unauthorized(request, caller.error())
                : refused_result(request, caller.error());
   }
+  request.turn.keep_principal(*caller);
   if (const auto problem = AccountReads::account_problem((*caller)->account_status)) {
     return refused_result(request, *problem);
   }

@@ -391,12 +391,11 @@ Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
   Execution execution(request, ask, parts_.api_url);
   exchange::Invocation invocation = execution.invocation();
   invocation.reply_bytes_max = parts_.reply_bytes_max;
-  const exchange::Served served = parts_.backend.serve(invocation, execution);
   Turn& turn = request.turn;
-  turn.keep_served(served.route, served.lane);
-  turn.record.error = served.error;
-  turn.record.credits_charged = served.credits_charged;
-  turn.record.upstream_us = served.upstream_us;
+  exchange::Served served = parts_.backend.serve(invocation, execution);
+  const bool is_caller_gone = served.ending == exchange::Ending::caller_gone;
+  const std::optional<ErrorCode> error = served.error;
+  turn.keep_served(std::move(served));
   const auto& refusal = execution.refusal();
   if (is_unauthorized(refusal)) {
     if (request.door == Door::account) return unauthorized(request, *refusal);
@@ -406,15 +405,15 @@ Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
   }
   if (auto result = execution.take_result()) return *std::move(result);
   turn.record.is_whole = false;
-  if (request.is_cancelled() && served.ending == exchange::Ending::caller_gone) {
+  if (request.is_cancelled() && is_caller_gone) {
     return RpcError{RpcCode::request_cancelled,
                     "The call was ended by a notifications/cancelled of this credential with the "
                     "id of this request; nothing was charged."};
   }
   RpcResult broken =
-      refused_result(request, {served.error.value_or(ErrorCode::gateway_internal),
+      refused_result(request, {error.value_or(ErrorCode::gateway_internal),
                                "The reply broke off before its end, so nothing of it is given."});
-  turn.record.error = served.error;  // a caller who left is no error
+  turn.record.error = error;  // a caller who left is no error
   return broken;
 }
 
@@ -444,6 +443,7 @@ std::optional<base::Error> Executions::credential_problem(const RpcRequest& requ
   }
   auto principal = parts_.authenticator.authenticate(
       bearer.token, runtime::Deadline::after_ms(base::limits::authentication_timeout_ms));
+  if (principal.ok()) request.turn.keep_principal(*principal);
   if (principal.ok() || http_status(principal.error().code) != 401) return std::nullopt;
   return std::move(principal).error();
 }
