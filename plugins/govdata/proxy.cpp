@@ -41,11 +41,17 @@ class PassOn final : public HttpSink {
   int status_ = 0;
 };
 
-class Discard final : public ReplySink {
+class StatusOnly final : public ReplySink {
  public:
-  bool head(int, Headers, std::optional<std::uint64_t>) override { return true; }
+  bool head(int got_status, Headers, std::optional<std::uint64_t>) override {
+    status = got_status;
+    return true;
+  }
   bool body(std::string_view) override { return true; }
+  int status = 0;
 };
+
+enum class Token : std::uint8_t { sent, withheld };
 
 class Proxy final : public Upstream {
  public:
@@ -59,7 +65,10 @@ class Proxy final : public Upstream {
     }
     std::string url = settings_.base_url + "/v1" + std::string(rest);
     if (!request.query.empty()) url += "?" + std::string(request.query);
-    return fetch(url, request.reply_bytes_max, sink, call);
+    if (settings_.api_token.empty()) {
+      return Failure{FailureKind::credential, "the upstream token is not available", {}, false};
+    }
+    return fetch(url, Token::sent, request.reply_bytes_max, sink, call);
   }
 
   [[nodiscard]] State state(std::uint32_t) const noexcept override {
@@ -67,22 +76,26 @@ class Proxy final : public Upstream {
     return {Condition::credential_missing, "The credential of the upstream service is missing."};
   }
 
+  // Asked again and again on every node, so without the token: what it is spent on are calls.
   Done probe(Call& call) override {
-    Discard sink;
-    return fetch(settings_.base_url + "/health", 0, sink, call);
+    StatusOnly sink;
+    const Done done = fetch(settings_.base_url + "/health", Token::withheld, 0, sink, call);
+    if (!done.ok() || (sink.status < 500 && sink.status != 429)) return done;
+    return Failure{FailureKind::contract,
+                   "the probe GET /health was answered with status " + std::to_string(sink.status),
+                   {},
+                   true};
   }
 
  private:
-  Done fetch(const std::string& url, std::uint64_t reply_bytes_max, ReplySink& sink, Call& call) {
-    if (settings_.api_token.empty()) {
-      return Failure{FailureKind::credential, "the upstream token is not available", {}, false};
-    }
+  Done fetch(const std::string& url, Token token, std::uint64_t reply_bytes_max, ReplySink& sink,
+             Call& call) {
     const HeaderField headers[] = {{"Accept", "application/json"},
                                    {"User-Agent", settings_.user_agent},
                                    {"x-degov-api-token", settings_.api_token}};
     HttpRequest request;
     request.url = url;
-    request.headers = headers;
+    request.headers = Headers(headers).first(token == Token::sent ? 3 : 2);
     HttpOptions options;
     options.allow_private_addresses = settings_.allow_private_addresses;
     options.connect_timeout_ms = settings_.connect_timeout_ms;

@@ -122,7 +122,9 @@ Done read_base_url(const Settings& settings, Configuration& configuration) {
   return Unit{};
 }
 
-Done add_header(Configuration& configuration, std::string name, std::string value, bool is_secret,
+enum class Holds : std::uint8_t { nothing_secret, secret };
+
+Done add_header(Configuration& configuration, std::string name, std::string value, Holds holds,
                 std::string where) {
   if (!is_token(name)) return invalid(std::move(where), "is no header name");
   if (is_of_the_gateway(name)) {
@@ -132,7 +134,7 @@ Done add_header(Configuration& configuration, std::string name, std::string valu
   for (const OwnedHeader& header : configuration.headers) {
     if (same_header_name(header.name, name)) return invalid(std::move(where), "is set twice");
   }
-  if (is_secret) configuration.secrets.push_back(value);
+  if (holds == Holds::nothing_secret) configuration.public_headers.push_back({name, value});
   configuration.headers.push_back({std::move(name), std::move(value)});
   return Unit{};
 }
@@ -140,7 +142,8 @@ Done add_header(Configuration& configuration, std::string name, std::string valu
 Done read_headers(const Settings& settings, Configuration& configuration) {
   auto agent = settings.string("user_agent", "turnpike");
   if (!agent.ok()) return std::move(agent).error();
-  Done added = add_header(configuration, "User-Agent", *std::move(agent), false, "user_agent");
+  Done added = add_header(configuration, "User-Agent", *std::move(agent), Holds::nothing_secret,
+                          "user_agent");
   const Settings* headers = settings.find("headers");
   if (!added.ok() || headers == nullptr) return added;
   if (headers->kind != Settings::Kind::map) return Settings::wrong("headers", "a map");
@@ -156,7 +159,10 @@ Done read_headers(const Settings& settings, Configuration& configuration) {
       configuration.lacks_credential = true;
       continue;
     }
-    added = add_header(configuration, name, without_line_end(value.text), value.is_secret, where);
+    std::string text = without_line_end(value.text);
+    if (value.is_secret) configuration.secrets.push_back(text);
+    added = add_header(configuration, name, std::move(text),
+                       value.is_secret ? Holds::secret : Holds::nothing_secret, where);
     if (!added.ok()) return added;
   }
   return Unit{};
@@ -187,7 +193,7 @@ Done read_credential_fields(const Settings& settings, Configuration& configurati
   if (!is_field_value(secret)) return invalid("value", "holds control characters");
   configuration.secrets.push_back(secret);
   if (!header->empty()) {
-    return add_header(configuration, *header, *prefix + secret, false, "header");
+    return add_header(configuration, *header, *prefix + secret, Holds::secret, "header");
   }
   const std::string encoded = percent_encoded(secret);
   if (encoded != secret) configuration.secrets.push_back(encoded);
@@ -227,17 +233,49 @@ Done read_retry(const Settings& settings, Configuration& into) {
   return done;
 }
 
+// The list under `key`; without one `otherwise`.
+Result<FailureStatuses> read_statuses(const Settings& settings, std::string_view key,
+                                      const FailureStatuses& otherwise) {
+  const Settings* list = settings.find(key);
+  if (list == nullptr) return otherwise;
+  FailureStatuses statuses;
+  const auto refusal = [key] { return Settings::wrong(key, "a list of statuses from 500 to 599"); };
+  if (list->kind != Settings::Kind::list) return refusal();
+  for (const Settings& item : list->items) {
+    Settings one;  // so that the item is read as any number is
+    one.fields.push_back({"status", item});
+    const auto status = one.integer("status", 0, FailureStatuses::lowest, FailureStatuses::highest);
+    if (!status.ok()) return refusal();
+    statuses.add(static_cast<int>(*status));
+  }
+  return statuses;
+}
+
+// 500 is not among them: it is what callers get for input that an upstream cannot cope with.
+FailureStatuses usual_failure_statuses() {
+  FailureStatuses statuses;
+  for (const int status : {502, 503, 504}) statuses.add(status);
+  return statuses;
+}
+
+// Its `statuses` are read for each operation, which may have its own.
 Done read_breaker(const Settings& settings, Configuration& into) {
-  Done done = settings.only({"failures", "open_ms"});
-  if (done.ok()) done = read_number(settings, "failures", into.breaker_failures, 1, 10'000);
-  if (done.ok()) done = read_number(settings, "open_ms", into.breaker_open_ms, 1, 3'600'000);
+  BreakerTerms& terms = into.breaker;
+  Done done = settings.only({"failures", "percent", "window_ms", "open_ms", "statuses"});
+  if (done.ok()) done = read_number(settings, "failures", terms.failures_min, 1, 10'000);
+  if (done.ok()) done = read_number(settings, "percent", terms.percent, 1, 100);
+  if (done.ok()) done = read_number(settings, "window_ms", terms.window_ms, 1'000, 3'600'000);
+  if (done.ok()) done = read_number(settings, "open_ms", terms.open_ms, 1, 3'600'000);
   return done;
 }
 
 Done read_probe(const Settings& settings, Configuration& into) {
-  Done done = settings.only({"path", "expected_status"});
+  Done done = settings.only({"path", "expected_status", "credential"});
   if (done.ok()) done = read_number(settings, "expected_status", into.probe_status, 200, 599);
   if (!done.ok()) return done;
+  auto credential = settings.boolean("credential", false);
+  if (!credential.ok()) return std::move(credential).error();
+  into.probe_has_credential = *credential;
   auto path = settings.string("path", "/");
   if (!path.ok()) return std::move(path).error();
   const auto checked = PathTemplate::parse(*path, {});
@@ -293,12 +331,15 @@ std::optional<std::string> below(std::string_view pattern, std::string_view pref
 }
 
 Result<Configuration::Operation> read_operation(const BoundOperation& operation,
-                                                std::string_view prefix) {
+                                                std::string_view prefix,
+                                                const FailureStatuses& of_upstream) {
   const Settings none;
   const Settings& own = operation.settings == nullptr ? none : *operation.settings;
   const std::string route = "route " + std::string(operation.path) + ": upstream_settings";
-  const Done known = own.only({"path", "retry"});
+  const Done known = own.only({"path", "retry", "breaker_statuses"});
   if (!known.ok()) return inside(route, known.error());
+  const auto statuses = read_statuses(own, "breaker_statuses", of_upstream);
+  if (!statuses.ok()) return inside(route, statuses.error());
   const auto retry = read_route_retry(own);
   if (!retry.ok()) return inside(route, retry.error());
   const auto written = own.string("path", "");
@@ -314,7 +355,9 @@ Result<Configuration::Operation> read_operation(const BoundOperation& operation,
   }
   auto path = PathTemplate::parse(text, operation.parameter_names);
   if (!path.ok()) return inside(route, Settings::wrong("path", path.error()));
-  return Configuration::Operation{*std::move(path), *retry};
+  std::string name(name_of(operation.method));
+  name.append(" ").append(operation.path);
+  return Configuration::Operation{std::move(name), *std::move(path), *retry, *statuses};
 }
 
 }  // namespace
@@ -322,6 +365,7 @@ Result<Configuration::Operation> read_operation(const BoundOperation& operation,
 Result<Configuration> read_configuration(const Binding& binding) {
   const Settings& settings = binding.settings;
   Configuration configuration;
+  configuration.upstream_id = binding.upstream_id;
   Done done = settings.only({"base_url", "prefix", "credential", "headers", "user_agent",
                              "connect_timeout_ms", "total_timeout_ms", "connections_max",
                              "allow_private_addresses", "retry", "breaker", "probe"});
@@ -335,8 +379,13 @@ Result<Configuration> read_configuration(const Binding& binding) {
   if (!done.ok()) return std::move(done).error();
   const auto prefix = settings.string("prefix", "");
   if (!prefix.ok()) return prefix.error();
+  const Settings none;
+  const Settings* breaker = settings.find("breaker");
+  const auto statuses =
+      read_statuses(breaker == nullptr ? none : *breaker, "statuses", usual_failure_statuses());
+  if (!statuses.ok()) return inside("breaker", statuses.error());
   for (const BoundOperation& operation : binding.operations) {
-    auto read = read_operation(operation, *prefix);
+    auto read = read_operation(operation, *prefix, *statuses);
     if (!read.ok()) return std::move(read).error();
     configuration.operations.push_back(*std::move(read));
   }

@@ -4,6 +4,7 @@
 // Made by bind(), owned by the Upstream, immutable: any Thread.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,16 +14,35 @@
 #include <turnpike/provider.h>
 #include <turnpike/result.h>
 
+#include "http/breaker.h"
 #include "http/path_template.h"
 
 namespace turnpike::http {
 
+// Statuses from 500 to 599 that say that the upstream fails, whatever it was asked.
+class FailureStatuses {
+ public:
+  static constexpr int lowest = 500;
+  static constexpr int highest = 599;
+
+  void add(int status) { statuses_.set(static_cast<std::size_t>(status - lowest)); }
+  [[nodiscard]] bool has(int status) const noexcept {
+    return status >= lowest && status <= highest &&
+           statuses_[static_cast<std::size_t>(status - lowest)];
+  }
+
+ private:
+  std::bitset<highest - lowest + 1> statuses_;
+};
+
 struct Configuration {
-  std::string base_url;              // without a slash at its end
-  std::vector<OwnedHeader> headers;  // fixed ones, User-Agent and the credential's
-  std::string credential_parameter;  // name of the query parameter; empty: none
-  std::string credential_query;      // "name=value", encoded
-  std::vector<std::string> secrets;  // as they stand in headers or query: never passed on
+  std::string upstream_id;
+  std::string base_url;                     // without a slash at its end
+  std::vector<OwnedHeader> headers;         // fixed ones, User-Agent and the credential's
+  std::vector<OwnedHeader> public_headers;  // those of them that hold no secret
+  std::string credential_parameter;         // name of the query parameter; empty: none
+  std::string credential_query;             // "name=value", encoded
+  std::vector<std::string> secrets;         // as they stand in headers or query: never passed on
   bool lacks_credential = false;
 
   std::uint32_t connect_timeout_ms = 3'000;
@@ -34,11 +54,11 @@ struct Configuration {
   std::uint32_t backoff_ms = 50;
   std::uint32_t retry_budget_percent = 10;
 
-  std::uint32_t breaker_failures = 5;
-  std::uint32_t breaker_open_ms = 10'000;
+  BreakerTerms breaker;
 
   std::string probe_path = "/";
-  int probe_status = 0;  // 0: any below 500
+  int probe_status = 0;  // 0: any below 500 but 401, 403 and 429
+  bool probe_has_credential = false;
 
   enum class Retry : std::uint8_t {
     unsent,  // a GET that the upstream has not seen
@@ -46,8 +66,10 @@ struct Configuration {
     never,
   };
   struct Operation {
+    std::string name;  // "GET /v1/gateway/acme/items/{id}"
     PathTemplate path;
     Retry retry = Retry::unsent;
+    FailureStatuses failure_statuses;
   };
   std::vector<Operation> operations;
 };

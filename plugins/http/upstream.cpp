@@ -10,6 +10,9 @@ namespace turnpike::http {
 namespace {
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
+constexpr std::int64_t slow_caller_ns = 1'000 * ns_per_ms;
+// A breaker that keeps opening is told so often.
+constexpr std::int64_t line_interval_ns = 60'000 * ns_per_ms;
 
 // A caller's header fields that never go on, whatever the route allows: credentials for the gateway
 // or for others, and those that the gateway or the operator sets.
@@ -52,6 +55,12 @@ class ShorterCall final : public Call {
   Clock& clock_;
   std::int64_t earlier_by_ns_ = 0;
 };
+
+// Rounded up: who comes then finds the pause over.
+std::uint32_t seconds_of(std::int64_t duration_ns) noexcept {
+  constexpr std::int64_t ns_per_second = 1'000 * ns_per_ms;
+  return static_cast<std::uint32_t>((duration_ns + ns_per_second - 1) / ns_per_second);
+}
 
 // Whether a query's parameter has this name, once both are decoded.
 bool has_name(std::string_view pair, std::string_view name) {
@@ -113,19 +122,30 @@ class ReplyPassage final : public HttpSink {
 
 namespace {
 
-Breaker::Outcome outcome_of(const Done& done, const ReplyPassage& passage) noexcept {
+// Whether the upstream could be reached, which no input of a caller decides. A connection that was
+// used before may have been stale, so what broke it says nothing; neither does a call that had no
+// time left to try.
+Breaker::Outcome reached(const Done& done, const ReplyPassage& passage) noexcept {
   using enum Breaker::Outcome;
-  if (passage.status() >= 500) return failure;
+  if (done.ok() || passage.status() != 0) return success;
+  const Failure& failure_seen = done.error();
+  return failure_seen.kind == FailureKind::transport && !failure_seen.maybe_sent ? failure
+                                                                                 : neither;
+}
+
+// Whether the upstream, once reached, answered this operation as one that works.
+Breaker::Outcome answered(const Done& done, const ReplyPassage& passage,
+                          const FailureStatuses& failure_statuses, bool was_slowed) noexcept {
+  using enum Breaker::Outcome;
+  if (failure_statuses.has(passage.status())) return failure;
   if (done.ok()) return success;
   if (passage.was_stopped()) return passage.status() != 0 ? success : neither;
-  switch (done.error().kind) {
-    case FailureKind::transport:
-    case FailureKind::timeout:
-    case FailureKind::contract:
-      return failure;
-    default:
-      return neither;  // the caller's, the gateway's, or a matter of size
-  }
+  const Failure& failure_seen = done.error();
+  const bool has_broken =
+      failure_seen.kind == FailureKind::transport || failure_seen.kind == FailureKind::timeout;
+  if (!has_broken || !failure_seen.maybe_sent) return neither;
+  // An upstream gives up on a reply that is taken too slowly, which is its reader's doing.
+  return was_slowed && passage.status() != 0 ? neither : failure;
 }
 
 }  // namespace
@@ -133,18 +153,92 @@ Breaker::Outcome outcome_of(const Done& done, const ReplyPassage& passage) noexc
 HttpUpstream::HttpUpstream(Configuration configuration, Host& host)
     : configuration_(std::move(configuration)),
       host_(host),
-      breaker_(configuration_.breaker_failures,
-               std::int64_t{configuration_.breaker_open_ms} * ns_per_ms),
-      retry_budget_(configuration_.retry_budget_percent) {}
+      reaching_(configuration_.breaker),
+      retry_budget_(configuration_.retry_budget_percent) {
+  for (std::size_t at = 0; at < configuration_.operations.size(); ++at) {
+    operations_.emplace_back(configuration_.breaker);
+  }
+}
 
-State HttpUpstream::state(std::uint32_t) const noexcept {
+State HttpUpstream::state(std::uint32_t operation) const noexcept {
   if (configuration_.lacks_credential) {
     return {Condition::credential_missing, "The credential for the upstream is not configured."};
   }
-  if (breaker_.is_open() && breaker_.refuses(host_.clock().monotonic_ns())) {
-    return {Condition::blocked, "The upstream keeps failing; it is tried again shortly."};
+  const Breaker& own = operations_[operation].breaker;
+  if (!reaching_.breaker.is_open() && !own.is_open()) return {};
+  const std::int64_t now_ns = host_.clock().monotonic_ns();
+  if (const std::int64_t wait_ns = reaching_.breaker.refuses_for_ns(now_ns)) {
+    return {Condition::blocked, "The upstream cannot be reached; it is tried again shortly.",
+            seconds_of(wait_ns)};
+  }
+  if (const std::int64_t wait_ns = own.refuses_for_ns(now_ns)) {
+    return {Condition::blocked, "The upstream keeps failing; it is tried again shortly.",
+            seconds_of(wait_ns)};
   }
   return {};
+}
+
+std::optional<HttpUpstream::Passes> HttpUpstream::ask_breakers(std::uint32_t operation) {
+  Breaker& own = operations_[operation].breaker;
+  if (!reaching_.breaker.is_open() && !own.is_open()) {
+    return Passes{Breaker::Pass::normal, Breaker::Pass::normal};
+  }
+  const std::int64_t now_ns = host_.clock().monotonic_ns();
+  // Asked first, so that neither gives its one trial to a call that the other refuses.
+  if (reaching_.breaker.refuses(now_ns) || own.refuses(now_ns)) return std::nullopt;
+  const Passes passes{reaching_.breaker.ask(now_ns), own.ask(now_ns)};
+  if (passes.upstream != Breaker::Pass::refused && passes.operation != Breaker::Pass::refused) {
+    return passes;
+  }
+  // Another call was faster in between: what this one was given goes to the next.
+  using enum Breaker::Outcome;
+  if (passes.upstream == Breaker::Pass::trial) {
+    reaching_.breaker.report(passes.upstream, neither, now_ns);
+  }
+  if (passes.operation == Breaker::Pass::trial) own.report(passes.operation, neither, now_ns);
+  return std::nullopt;
+}
+
+void HttpUpstream::report_to_breakers(std::uint32_t operation, const Passes& passes,
+                                      const Done& done, const ReplyPassage& passage,
+                                      bool was_slowed) {
+  const Configuration::Operation& bound = configuration_.operations[operation];
+  const std::int64_t now_ns = host_.clock().monotonic_ns();
+  using enum Breaker::Change;
+  const Breaker::Change reach =
+      reaching_.breaker.report(passes.upstream, reached(done, passage), now_ns);
+  Watch& own = operations_[operation];
+  const Breaker::Change answer = own.breaker.report(
+      passes.operation, answered(done, passage, bound.failure_statuses, was_slowed), now_ns);
+  if (reach == none && answer == none) return;
+  const std::string why =
+      done.ok() ? "status " + std::to_string(passage.status()) : scrubbed(done.error()).message;
+  const std::string where = configuration_.upstream_id + " (" + configuration_.base_url + ")";
+  if (reach != none) tell(reaching_, where, reach, why);
+  if (answer != none) tell(own, bound.name + " at " + where, answer, why);
+}
+
+// A line for each change, but for one that repeats itself.
+void HttpUpstream::tell(Watch& watch, const std::string& what, Breaker::Change change,
+                        std::string_view why) {
+  const std::int64_t now_ns = host_.clock().monotonic_ns();
+  if (change == Breaker::Change::closed) {
+    watch.last_line_ns.store(0, std::memory_order_relaxed);
+    return host_.report().log(Severity::info, "circuit breaker closed for " + what);
+  }
+  host_.report().count("http_breaker_opened", 1);
+  std::string line = "circuit breaker opened for " + what + ": ";
+  if (change == Breaker::Change::opened_again) {
+    std::int64_t last_ns = watch.last_line_ns.load(std::memory_order_relaxed);
+    if (now_ns - last_ns < line_interval_ns) return;
+    line += "it still fails";
+  } else {
+    const CallWindow::Counts seen = watch.breaker.counts(now_ns);
+    line += std::to_string(seen.failures) + " of " + std::to_string(seen.calls) +
+            " calls failed within " + std::to_string(configuration_.breaker.window_ms) + " ms";
+  }
+  watch.last_line_ns.store(now_ns, std::memory_order_relaxed);
+  host_.report().log(Severity::warning, line + "; the last: " + std::string(why));
 }
 
 Done HttpUpstream::execute(const UpstreamRequest& request, ReplySink& sink, Call& call) {
@@ -154,12 +248,11 @@ Done HttpUpstream::execute(const UpstreamRequest& request, ReplySink& sink, Call
   auto prepared = prepare(request);
   if (!prepared.ok()) return std::move(prepared).error();
   Clock& clock = host_.clock();
-  const Breaker::Pass pass = breaker_.ask(breaker_.is_open() ? clock.monotonic_ns() : 0);
-  if (pass == Breaker::Pass::refused) {
-    return Failure{FailureKind::unavailable, "the circuit breaker is open", {}, false};
-  }
+  const auto passes = ask_breakers(request.operation);
+  if (!passes) return Failure{FailureKind::unavailable, "the circuit breaker is open", {}, false};
   retry_budget_.note_call();
   ShorterCall shorter(call, clock, configuration_.total_timeout_ms);
+  const std::int64_t deadline_ns = shorter.deadline_ns();
   ReplyPassage passage(sink, configuration_.secrets);
   Done done = attempt(request, *prepared, false, passage, shorter);
   for (std::uint32_t repeat = 1; repeat < configuration_.attempts_max; ++repeat) {
@@ -168,10 +261,9 @@ Done HttpUpstream::execute(const UpstreamRequest& request, ReplySink& sink, Call
     host_.report().count("http_retries", 1);
     done = attempt(request, *prepared, true, passage, shorter);
   }
-  if (breaker_.report(pass, outcome_of(done, passage), clock.monotonic_ns())) {
-    host_.report().count("http_breaker_opened", 1);
-    host_.report().log(Severity::warning, "circuit breaker opened for " + configuration_.base_url);
-  }
+  // The deadline moves on by the time that the reply waited for its caller.
+  const bool was_slowed = shorter.deadline_ns() - deadline_ns >= slow_caller_ns;
+  report_to_breakers(request.operation, *passes, done, passage, was_slowed);
   if (!done.ok()) return scrubbed(std::move(done).error());
   return done;
 }
@@ -275,13 +367,15 @@ Done HttpUpstream::probe(Call& call) {
     bool body(std::string_view) override { return true; }
     int status_ = 0;
   } sink;
-  if (configuration_.lacks_credential) {
+  const bool has_credential = configuration_.probe_has_credential;
+  if (has_credential && configuration_.lacks_credential) {
     return Failure{FailureKind::credential, "the credential is not configured", {}, false};
   }
   std::string url = configuration_.base_url + configuration_.probe_path;
-  append_query(url, {});
+  if (has_credential) append_query(url, {});
   std::vector<HeaderField> headers;
-  for (const OwnedHeader& header : configuration_.headers) {
+  for (const OwnedHeader& header :
+       has_credential ? configuration_.headers : configuration_.public_headers) {
     headers.push_back({header.name, header.value});
   }
   HttpOptions options;
@@ -291,15 +385,29 @@ Done HttpUpstream::probe(Call& call) {
   ShorterCall shorter(call, host_.clock(), configuration_.total_timeout_ms);
   Done done = host_.http().call({Method::get, url, headers, {}}, options, sink, shorter);
   if (!done.ok()) return scrubbed(std::move(done).error());
-  const int expected = configuration_.probe_status;
-  if (expected == 0 ? sink.status_ >= 500 : sink.status_ != expected) {
-    return Failure{FailureKind::contract,
-                   "the probe was answered with status " + std::to_string(sink.status_),
-                   {},
-                   true};
+  if (Done judged = judge_probe(sink.status_); !judged.ok()) return judged;
+  // It says that the upstream is there, and nothing of any operation.
+  if (reaching_.breaker.close()) {
+    tell(reaching_, configuration_.upstream_id + " (" + configuration_.base_url + ")",
+         Breaker::Change::closed, {});
   }
-  breaker_.close();
   return Unit{};
+}
+
+Done HttpUpstream::judge_probe(int status) const {
+  const int expected = configuration_.probe_status;
+  const bool refuses_us = status == 401 || status == 403;
+  const bool is_well = expected == 0 ? status < 500 && !refuses_us && status != 429  //
+                                     : status == expected;
+  if (is_well) return Unit{};
+  std::string message = "the probe GET " + configuration_.probe_path +
+                        " was answered with status " + std::to_string(status);
+  if (expected == 0 && refuses_us && !configuration_.probe_has_credential) {
+    message +=
+        "; it sends no credential: set probe.path or probe.expected_status, or probe.credential: "
+        "true";
+  }
+  return Failure{FailureKind::contract, std::move(message), {}, true};
 }
 
 Failure HttpUpstream::scrubbed(Failure failure) const {

@@ -6,6 +6,8 @@
 // Made by bind(); execute(), state() and probe() may be called from any Thread at the same time.
 #pragma once
 
+#include <deque>
+
 #include <turnpike/host.h>
 #include <turnpike/provider.h>
 
@@ -24,6 +26,17 @@ class HttpUpstream final : public Upstream {
   Done probe(Call& call) override;
 
  private:
+  // A breaker, and when its state was last written to the log.
+  struct Watch {
+    explicit Watch(const BreakerTerms& terms) noexcept : breaker(terms) {}
+    Breaker breaker;
+    std::atomic<std::int64_t> last_line_ns{0};
+  };
+  // A call's passes through the two that it needs, its upstream's and its operation's.
+  struct Passes {
+    Breaker::Pass upstream = Breaker::Pass::refused;
+    Breaker::Pass operation = Breaker::Pass::refused;
+  };
   struct Prepared {
     std::string url;
     std::vector<HeaderField> headers;
@@ -34,12 +47,19 @@ class HttpUpstream final : public Upstream {
                class ReplyPassage& passage, Call& call);
   bool may_repeat(const UpstreamRequest& request, const Failure& failure) const noexcept;
   bool wait_before_repeat(std::uint32_t attempt, Call& call);
+  // Nothing: one of them refuses the call.
+  std::optional<Passes> ask_breakers(std::uint32_t operation);
+  void report_to_breakers(std::uint32_t operation, const Passes& passes, const Done& done,
+                          const class ReplyPassage& passage, bool was_slowed);
+  void tell(Watch& watch, const std::string& what, Breaker::Change change, std::string_view why);
+  [[nodiscard]] Done judge_probe(int status) const;
   // `failure` without any secret in its text.
   [[nodiscard]] Failure scrubbed(Failure failure) const;
 
   const Configuration configuration_;
   Host& host_;
-  Breaker breaker_;
+  Watch reaching_;                // whether the upstream can be reached at all
+  std::deque<Watch> operations_;  // whether it answers each operation
   RetryBudget retry_budget_;
 };
 

@@ -265,6 +265,19 @@ TEST_F(ProxyTest, MapsWhatTheServiceSays) {
   EXPECT_EQ(execute(*upstream, reply).error().kind, FailureKind::timeout);
 }
 
+// Finding 11: a probe spends nothing, and what refuses it is no sign of health.
+TEST_F(ProxyTest, AProbeCarriesNoTokenAndPassesOnHealthAlone) {
+  auto upstream = proxy();
+  EXPECT_TRUE(upstream->probe(call).ok());
+  EXPECT_EQ(host.answers.url, "https://real.example/health");
+  EXPECT_EQ(host.answers.headers, (std::vector<std::string>{"Accept: application/json",
+                                                            "User-Agent: turnpike-govdata/1"}));
+  for (const int status : {301, 401, 402, 403, 429, 500, 503}) {
+    host.answers.status = status;
+    EXPECT_FALSE(upstream->probe(call).ok()) << status;
+  }
+}
+
 TEST_F(ProxyTest, WithoutItsTokenNothingIsSent) {
   auto upstream = proxy("");
   Collected reply;

@@ -101,6 +101,18 @@ TEST(Configuration, EveryWrongValueIsRefusedAtItsPlace) {
   EXPECT_EQ(problem({base, {"breaker", map({{"failures", scalar("0")}})}}),
             "breaker.failures: expected an integer from 1 to 10000");
   EXPECT_EQ(problem({base, {"breaker", scalar("off")}}), "breaker: expected a map");
+  EXPECT_EQ(problem({base, {"breaker", map({{"percent", scalar("101")}})}}),
+            "breaker.percent: expected an integer from 1 to 100");
+  EXPECT_EQ(problem({base, {"breaker", map({{"statuses", scalar("500")}})}}),
+            "breaker.statuses: expected a list of statuses from 500 to 599");
+  EXPECT_EQ(problem({base, {"breaker", map({{"statuses", list({scalar("499")})}})}}),
+            "breaker.statuses: expected a list of statuses from 500 to 599");
+  EXPECT_EQ(
+      problem({base}, {{"breaker_statuses", list({scalar("600")})}}),
+      "route /v1/gateway/acme/items/{id}: upstream_settings.breaker_statuses: expected a list "
+      "of statuses from 500 to 599");
+  EXPECT_EQ(problem({base, {"probe", map({{"credential", scalar("yes")}})}}),
+            "probe.credential: expected true or false");
   EXPECT_EQ(problem({base, {"probe", map({{"path", scalar("health")}})}}),
             "probe.path: expected a path that begins with `/`");
   EXPECT_EQ(problem({base, {"probe", map({{"expected_status", scalar("99")}})}}),

@@ -190,6 +190,12 @@ inline Settings secret(std::string text) {
   node.is_secret = true;
   return node;
 }
+inline Settings list(std::vector<Settings> items) {
+  Settings node;
+  node.kind = Settings::Kind::list;
+  node.items = std::move(items);
+  return node;
+}
 inline Settings map(std::vector<Settings::Field> fields) {
   Settings node;
   node.kind = Settings::Kind::map;

@@ -16,6 +16,7 @@ using ::testing::Not;
 constexpr std::string_view credential = "hush-4711";
 constexpr std::string_view names[] = {"id"};
 
+using Answer = ScriptedHost::Answer;
 using Fields = std::vector<Settings::Field>;
 
 const Failure unsent{FailureKind::transport, "connection refused", {}, false};
@@ -131,11 +132,11 @@ TEST_F(HttpUpstreamTest, TheCredentialIsInNoReplyHeaderFailureLogOrCounter) {
                     {0, {}, {}, Failure{FailureKind::contract, "bad " + text + text, {}, true}},
                     {500, {{"X-Debug", text}}, "", {}},
                     {0, {}, {}, Failure{FailureKind::contract, "probe " + text, {}, true}}};
-    for (int failure = 0; failure < 8; ++failure) {
+    for (int failure = 0; failure < 12; ++failure) {
       host_.script.push_back({0, {}, {}, Failure{FailureKind::timeout, text, {}, true}});
     }
     std::string outputs;
-    for (int round = 0; round < 12; ++round) {
+    for (int round = 0; round < 16; ++round) {
       const Done done = round == 3 ? upstream_->probe(call_) : execute();
       if (!done.ok()) outputs += done.error().message + done.error().where + "\n";
       for (const OwnedHeader& header : sink_.headers) outputs += header.name + header.value + "\n";
@@ -146,7 +147,7 @@ TEST_F(HttpUpstreamTest, TheCredentialIsInNoReplyHeaderFailureLogOrCounter) {
     EXPECT_THAT(outputs, Not(HasSubstr(text))) << place;
     EXPECT_THAT(outputs, HasSubstr("bad [credential][credential]"));
     EXPECT_THAT(outputs, HasSubstr("X-Safe1"));
-    EXPECT_THAT(outputs, HasSubstr("circuit breaker opened for https://api.example.com"));
+    EXPECT_THAT(outputs, HasSubstr("circuit breaker opened for GET /x/{id} at acme"));
   }
 }
 
@@ -156,8 +157,13 @@ TEST_F(HttpUpstreamTest, AMissingCredentialIsAStateAndNoCall) {
   const Done done = execute();
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().kind, FailureKind::credential);
-  EXPECT_FALSE(upstream_->probe(call_).ok());
   EXPECT_THAT(host_.seen, IsEmpty());
+  host_.script = {{200, {}, "", {}}};
+  EXPECT_TRUE(upstream_->probe(call_).ok()) << "it needs none";
+  bind({{"credential", map({{"header", scalar("X-Key")}, {"value", secret("")}})},
+        {"probe", map({{"credential", scalar("true")}})}});
+  EXPECT_FALSE(upstream_->probe(call_).ok());
+  EXPECT_EQ(host_.seen.size(), 1u);
 }
 
 TEST_F(HttpUpstreamTest, AGetThatWasNotSentIsRepeatedOnAFreshConnection) {
@@ -229,17 +235,21 @@ TEST_F(HttpUpstreamTest, RetriesStopWithTheirBudget) {
   EXPECT_LE(host_.counted["http_retries"], 20u);
 }
 
-TEST_F(HttpUpstreamTest, TheBreakerOpensBlocksTriesAndCloses) {
+TEST_F(HttpUpstreamTest, ABreakerOpensBlocksTriesAndCloses) {
   bind({{"breaker", map({{"failures", scalar("3")}, {"open_ms", scalar("1000")}})},
         {"retry", map({{"attempts_max", scalar("1")}})}});
   host_.script = {{503, {}, "", {}}, {0, {}, {}, maybe_sent}};
   EXPECT_TRUE(execute().ok());  // a 503 is a reply, and a failure to the breaker
   EXPECT_FALSE(execute().ok());
   EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
-  host_.script = {{500, {}, "", {}}};
+  host_.script = {{502, {}, "", {}}};
   EXPECT_TRUE(execute().ok());
   EXPECT_EQ(upstream_->state(0).condition, Condition::blocked);
   EXPECT_EQ(upstream_->state(0).reason, "The upstream keeps failing; it is tried again shortly.");
+  EXPECT_EQ(upstream_->state(0).retry_after_seconds, 1u);
+  EXPECT_THAT(host_.logged, ElementsAre("circuit breaker opened for GET /x/{id} at acme "
+                                        "(https://api.example.com): 3 of 3 calls failed within "
+                                        "10000 ms; the last: status 502"));
   const Done refused = execute();
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, FailureKind::unavailable);
@@ -251,25 +261,113 @@ TEST_F(HttpUpstreamTest, TheBreakerOpensBlocksTriesAndCloses) {
   host_.script = {{0, {}, {}, maybe_sent}};
   EXPECT_FALSE(execute().ok());  // the trial fails
   EXPECT_EQ(upstream_->state(0).condition, Condition::blocked);
+  EXPECT_EQ(host_.logged.size(), 1u) << "what goes on is told now and then";
+  host_.scripted_clock.advance_ms(60'000);
+  host_.script = {{0, {}, {}, maybe_sent}};
+  EXPECT_FALSE(execute().ok());
+  EXPECT_THAT(host_.logged.back(), HasSubstr("it still fails; the last: connection reset"));
   host_.scripted_clock.advance_ms(1000);
   host_.script = {{200, {}, "", {}}, {200, {}, "", {}}};
   EXPECT_TRUE(execute().ok());
   EXPECT_TRUE(execute().ok());
   EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
-  EXPECT_EQ(host_.counted["http_breaker_opened"], 2u);
+  EXPECT_EQ(host_.counted["http_breaker_opened"], 3u);
+  EXPECT_EQ(host_.logged.back(),
+            "circuit breaker closed for GET /x/{id} at acme (https://api.example.com)");
 }
 
-TEST_F(HttpUpstreamTest, WhatIsNotTheUpstreamsFaultDoesNotOpenTheBreaker) {
-  bind({{"breaker", map({{"failures", scalar("1")}})}});
+// Finding 6: whoever finds input that an operation answers with 500, or breaks the connection over,
+// must not block the provider for everybody.
+TEST_F(HttpUpstreamTest, WhatOneOperationAnswersBlocksNoOther) {
+  bind({{"breaker", map({{"failures", scalar("3")}})}});
+  for (int round = 0; round < 50; ++round) host_.script.push_back({500, {}, "", {}});
+  for (int round = 0; round < 50; ++round) EXPECT_TRUE(execute(0).ok());
+  EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+
+  for (const Answer& failing : {Answer{503, {}, "", {}}, Answer{0, {}, {}, maybe_sent},
+                                Answer{0, {}, {}, Failure{FailureKind::timeout, "", {}, true}}}) {
+    bind({{"breaker", map({{"failures", scalar("3")}})}});
+    host_.script.assign(3, failing);
+    for (int round = 0; round < 3; ++round) (void)execute(1);
+    EXPECT_EQ(upstream_->state(1).condition, Condition::blocked);
+    EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+    host_.script = {{200, {}, "", {}}};
+    EXPECT_TRUE(execute(0).ok());
+  }
+}
+
+TEST_F(HttpUpstreamTest, AFewFailuresAmongManyCallsOpenNothing) {
+  bind({});
+  for (int round = 0; round < 400; ++round) {
+    host_.script.push_back({round % 4 == 0 ? 503 : 200, {}, "", {}});
+  }
+  while (!host_.script.empty()) EXPECT_TRUE(execute().ok());
+  EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+}
+
+TEST_F(HttpUpstreamTest, TheOperatorSaysWhichStatusesAreFailures) {
+  bind({{"breaker",
+         map({{"failures", scalar("2")}, {"statuses", list({scalar("500"), scalar("503")})}})}});
+  host_.script = {{500, {}, "", {}}, {503, {}, "", {}}};
+  EXPECT_TRUE(execute(1).ok());
+  EXPECT_TRUE(execute(1).ok());
+  EXPECT_EQ(upstream_->state(1).condition, Condition::blocked);
+  host_.script.assign(9, {502, {}, "", {}});
+  for (int round = 0; round < 9; ++round) EXPECT_TRUE(execute(0).ok());
+  EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+  EXPECT_EQ(upstream_->state(2).condition, Condition::ready);
+}
+
+TEST_F(HttpUpstreamTest, AnUpstreamThatCannotBeReachedIsBlockedAsAWhole) {
+  bind({{"breaker", map({{"failures", scalar("3")}})},
+        {"retry", map({{"attempts_max", scalar("1")}})}});
+  host_.script.assign(3, {0, {}, {}, unsent});
+  for (std::uint32_t operation = 0; operation < 3; ++operation) {
+    EXPECT_FALSE(execute(operation).ok());
+  }
+  for (std::uint32_t operation = 0; operation < 3; ++operation) {
+    EXPECT_EQ(upstream_->state(operation).condition, Condition::blocked);
+    EXPECT_EQ(upstream_->state(operation).reason,
+              "The upstream cannot be reached; it is tried again shortly.");
+    EXPECT_EQ(upstream_->state(operation).retry_after_seconds, 10u);
+  }
+  EXPECT_THAT(host_.logged, ElementsAre("circuit breaker opened for acme (https://api.example.com)"
+                                        ": 3 of 3 calls failed within 10000 ms; the last: "
+                                        "connection refused"));
+  host_.scripted_clock.advance_ms(10'000);
+  host_.script = {{500, {}, "", {}}};
+  EXPECT_TRUE(execute(2).ok()) << "it answers again, whatever it says";
+  for (std::uint32_t operation = 0; operation < 3; ++operation) {
+    EXPECT_EQ(upstream_->state(operation).condition, Condition::ready);
+  }
+}
+
+TEST_F(HttpUpstreamTest, WhatIsNotTheUpstreamsFaultOpensNoBreaker) {
+  bind({{"breaker", map({{"failures", scalar("1")}, {"percent", scalar("1")}})}});
   for (FailureKind kind : {FailureKind::cancelled, FailureKind::too_large, FailureKind::redirect,
-                           FailureKind::unavailable}) {
+                           FailureKind::unavailable, FailureKind::contract}) {
     host_.script = {{0, {}, {}, Failure{kind, "", {}, true}}};
     EXPECT_FALSE(execute().ok());
     EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
   }
+  // No connection became free: other callers hold them.
+  host_.script = {{0, {}, {}, Failure{FailureKind::timeout, "", {}, false}}};
+  EXPECT_FALSE(execute(1).ok());
+  EXPECT_EQ(upstream_->state(1).condition, Condition::ready);
   host_.script = {{404, {}, "", {}}};
   EXPECT_TRUE(execute().ok());
   EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+}
+
+TEST_F(HttpUpstreamTest, AReplyThatItsCallerTookTooSlowlyIsNoFailure) {
+  bind({{"breaker", map({{"failures", scalar("1")}, {"percent", scalar("1")}})}});
+  const auto slowly = [this](const Call&) { call_.extend_ms(20'000); };
+  host_.script = {{200, {}, "par", maybe_sent, slowly}};
+  EXPECT_FALSE(execute().ok());
+  EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+  host_.script = {{200, {}, "par", maybe_sent}};
+  EXPECT_FALSE(execute().ok());
+  EXPECT_EQ(upstream_->state(0).condition, Condition::blocked);
 }
 
 TEST_F(HttpUpstreamTest, ADotSegmentNeverReachesTheUpstream) {
@@ -281,18 +379,67 @@ TEST_F(HttpUpstreamTest, ADotSegmentNeverReachesTheUpstream) {
   EXPECT_THAT(host_.seen, IsEmpty());
 }
 
-TEST_F(HttpUpstreamTest, ProbesAsConfiguredAndClosesTheBreaker) {
+TEST_F(HttpUpstreamTest, ProbesAsConfiguredAndClosesTheBreakerOfTheUpstreamAlone) {
   bind({{"probe", map({{"path", scalar("/health")}, {"expected_status", scalar("204")}})},
+        {"retry", map({{"attempts_max", scalar("1")}})},
         {"breaker", map({{"failures", scalar("1")}})}});
-  host_.script = {{500, {}, "", {}}, {204, {}, "", {}}, {200, {}, "", {}}};
-  EXPECT_TRUE(execute().ok());
+  host_.script = {{503, {}, "", {}}, {0, {}, {}, unsent}, {204, {}, "", {}}, {200, {}, "", {}}};
+  EXPECT_TRUE(execute(1).ok());
+  EXPECT_FALSE(execute(2).ok());
   EXPECT_EQ(upstream_->state(0).condition, Condition::blocked);
   EXPECT_TRUE(upstream_->probe(call_).ok());
-  EXPECT_EQ(host_.seen[1].url, "https://api.example.com/health");
+  EXPECT_EQ(host_.seen.back().url, "https://api.example.com/health");
   EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
+  EXPECT_EQ(upstream_->state(1).condition, Condition::blocked) << "/health is another operation";
+  EXPECT_THAT(host_.logged.back(), HasSubstr("circuit breaker closed for acme"));
   const Done wrong = upstream_->probe(call_);
   ASSERT_FALSE(wrong.ok());
-  EXPECT_EQ(wrong.error().message, "the probe was answered with status 200");
+  EXPECT_EQ(wrong.error().message, "the probe GET /health was answered with status 200");
+}
+
+// Finding 11: a probe is made 1,440 times a day on every node.
+TEST_F(HttpUpstreamTest, AProbeCarriesNoSecretUnlessToldTo) {
+  const auto bind_with = [this](const char* place, const char* sends) {
+    bind({{"credential", map({{place, scalar("X-Key")}, {"value", secret("hush-4711")}})},
+          {"headers", map({{"X-Version", scalar("2")}, {"X-Other", secret("hush-4712")}})},
+          {"probe", map({{"credential", scalar(sends)}})}});
+  };
+  const auto sent = [this] {
+    std::string text = host_.seen.back().url;
+    for (const OwnedHeader& header : host_.seen.back().headers) text += header.value;
+    return text;
+  };
+  host_.script.assign(4, {200, {}, "", {}});
+  for (const char* place : {"header", "query"}) {
+    bind_with(place, "false");
+    EXPECT_TRUE(upstream_->probe(call_).ok());
+    EXPECT_THAT(sent(), Not(HasSubstr("hush")));
+    EXPECT_THAT(host_.seen.back().values_of("x-version"), ElementsAre("2"));
+    EXPECT_THAT(host_.seen.back().values_of("user-agent"), ElementsAre("turnpike"));
+    bind_with(place, "true");
+    EXPECT_TRUE(upstream_->probe(call_).ok());
+    EXPECT_THAT(sent(), HasSubstr("hush-4711"));
+    EXPECT_THAT(sent(), HasSubstr("hush-4712"));
+  }
+}
+
+TEST_F(HttpUpstreamTest, AProbeThatIsRefusedIsNoSignOfHealth) {
+  for (const int status : {401, 403, 429, 500, 503}) {
+    bind({{"breaker", map({{"failures", scalar("1")}})},
+          {"retry", map({{"attempts_max", scalar("1")}})}});
+    host_.script = {{0, {}, {}, unsent}, {status, {}, "", {}}};
+    EXPECT_FALSE(execute().ok());
+    const Done probed = upstream_->probe(call_);
+    ASSERT_FALSE(probed.ok()) << status;
+    EXPECT_THAT(probed.error().message, HasSubstr("status " + std::to_string(status)));
+    EXPECT_EQ(probed.error().message.find("probe.expected_status") != std::string::npos,
+              status == 401 || status == 403);
+    EXPECT_EQ(upstream_->state(0).condition, Condition::blocked) << status;
+  }
+  bind({{"probe", map({{"expected_status", scalar("401")}})}});
+  host_.script = {{401, {}, "", {}}, {200, {}, "", {}}};
+  EXPECT_TRUE(upstream_->probe(call_).ok()) << "what the operator expects";
+  EXPECT_FALSE(upstream_->probe(call_).ok());
 }
 
 TEST_F(HttpUpstreamTest, PrivateAddressesAreAskedForOnlyWhenAllowed) {
