@@ -22,8 +22,9 @@ class GuardedUpstream final : public Upstream {
 
   Done execute(const UpstreamRequest& request, ReplySink& sink, Call& call) override {
     const Guard::Visit visit(guard_);
-    return guard_.finish(guard_.uses_pool() ? on_pool(request, sink, call)
-                                            : on_fiber(request, sink, call));
+    return guard_.finish(
+        guard_.uses_pool() ? on_pool(request, sink, call) : on_fiber(request, sink, call),
+        call.request_id());
   }
 
   // Never waits by its contract, so it is asked where we are.
@@ -33,9 +34,9 @@ class GuardedUpstream final : public Upstream {
 
   Done probe(Call& call) override {
     const Guard::Visit visit(guard_);
-    if (guard_.uses_pool()) return guard_.finish(probe_on_pool(call));
+    if (guard_.uses_pool()) return guard_.finish(probe_on_pool(call), call.request_id());
     const Guard::Tag tag(guard_);
-    return guard_.finish(contained([&] { return inner_->probe(call); }));
+    return guard_.finish(contained([&] { return inner_->probe(call); }), call.request_id());
   }
 
  private:
@@ -155,7 +156,7 @@ void Guard::note_stall(std::int64_t now_ns) noexcept {
              {{"plugin", name_}, {"reason", "it held up a loop too often; declare it blocking"}});
 }
 
-Done Guard::finish(Done done) noexcept {
+Done Guard::finish(Done done, std::string_view request_id) noexcept {
   if (done.ok()) return done;
   Failure& failure = done.error();
   auto kind = static_cast<std::size_t>(failure.kind);
@@ -165,7 +166,8 @@ Done Guard::finish(Done done) noexcept {
   }
   failures_[kind]->add();
   if (failure.kind == FailureKind::plugin_fault) {
-    log_.write(Severity::error, "plugin_fault", {{"plugin", name_}, {"reason", failure.message}});
+    log_.write(Severity::error, "plugin_fault",
+               {{"plugin", name_}, {"reason", failure.message}, {"request_id", request_id}});
   }
   failure.message.insert(0, "plugin " + name_ + ": ");
   return done;

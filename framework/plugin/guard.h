@@ -76,8 +76,9 @@ class Guard {
   // For the wrapped objects.
   [[nodiscard]] runtime::BlockingPool& pool() noexcept { return pool_; }
   [[nodiscard]] const runtime::PoolUser& pool_user() const noexcept { return pool_user_; }
-  // Counts a finished call and passes its result on, naming the plugin in a failure's message.
-  [[nodiscard]] Done finish(Done done) noexcept;
+  // Counts a finished call and passes its result on, naming the plugin in a failure's message. What
+  // is the plugin's own fault gets a line, too; `request_id` is empty when it was no request's.
+  [[nodiscard]] Done finish(Done done, std::string_view request_id) noexcept;
 
   // Counts a caller for as long as it is inside the plugin or waits for it.
   class Visit {

@@ -26,8 +26,13 @@ Refusal refusal(std::string_view code, std::string message) {
   return {std::string(code), std::move(message), 0, {}, {}, {}};
 }
 
-Refusal fault(const Guard& guard, std::string_view reason) {
-  return refusal("gateway.plugin_fault", "lane " + guard.name() + ": " + std::string(reason));
+constexpr std::string_view fault_code = "gateway.plugin_fault";
+
+// What a lane's caller is told of a fault of the lane's, which is counted and told the operator.
+Refusal fault(Guard& guard, std::string reason, std::string_view request_id) {
+  const Done failed =
+      guard.finish(Failure{FailureKind::plugin_fault, std::move(reason), {}, true}, request_id);
+  return refusal(fault_code, failed.error().message);
 }
 
 Refusal no_room(const Guard& guard) {
@@ -46,32 +51,46 @@ bool says_unknown(std::string_view code) noexcept {
   return code == "billing.settlement_unknown" || code == "x402.settlement_unknown";
 }
 
-// A code that is none of ours would have no status.
-void correct(const Guard& guard, Refusal& refusal) {
-  if (base::find_error(refusal.code) != nullptr) return;
-  refusal = fault(guard, "it refused with the unknown code " + refusal.code);
+// A code that is none of ours would have no status. That of a fault comes from the shell around the
+// lane, which caught what it threw.
+void correct(Guard& guard, Refusal& refusal, std::string_view request_id) {
+  if (refusal.code == fault_code) {
+    refusal = fault(guard, std::move(refusal.message), request_id);
+  } else if (base::find_error(refusal.code) == nullptr) {
+    refusal =
+        fault(guard, "it refused with the unknown code " + refusal.code + ": " + refusal.message,
+              request_id);
+  }
 }
 
 // An outcome that is not known must not sound like one that is.
-Finish corrected(const Guard& guard, Finish finish) {
-  if (auto* not_charged = std::get_if<NotCharged>(&finish)) correct(guard, not_charged->refusal);
-  const auto* open = std::get_if<Unknown>(&finish);
+Finish corrected(Guard& guard, Finish finish, std::string_view request_id) {
+  if (auto* not_charged = std::get_if<NotCharged>(&finish)) {
+    correct(guard, not_charged->refusal, request_id);
+  }
+  auto* open = std::get_if<Unknown>(&finish);
   if (open == nullptr || says_unknown(open->refusal.code)) return finish;
-  return unknown("lane " + guard.name() + ": " + open->refusal.code + ": " + open->refusal.message);
+  correct(guard, open->refusal, request_id);
+  return unknown(open->refusal.code + ": " + open->refusal.message);
 }
 
 Admission admit(Guard& guard, BoundLane& lane, const LaneRequest& request, Call& call) {
-  auto admission = contained([&]() -> Result<Admission> { return lane.admit(request, call); });
-  if (admission.ok()) return *std::move(admission);
-  return refusal("gateway.plugin_fault",
-                 guard.finish(std::move(admission).error()).error().message);
+  auto contained_admission =
+      contained([&]() -> Result<Admission> { return lane.admit(request, call); });
+  Admission admission = contained_admission.ok()
+                            ? *std::move(contained_admission)
+                            : refusal(fault_code, contained_admission.error().message);
+  if (auto* refused = std::get_if<Refusal>(&admission)) correct(guard, *refused, call.request_id());
+  return admission;
 }
 
 Finish settle(Guard& guard, Ticket& ticket, const ReplyView& reply, Call& call) {
   auto finish = contained([&]() -> Result<Finish> { return ticket.settle(reply, call); });
-  if (finish.ok()) return *std::move(finish);
   // Whether the lane charged before it threw cannot be known.
-  return unknown(guard.finish(std::move(finish).error()).error().message);
+  return corrected(
+      guard,
+      finish.ok() ? *std::move(finish) : Unknown{refusal(fault_code, finish.error().message)},
+      call.request_id());
 }
 
 struct Release {
@@ -81,15 +100,16 @@ struct Release {
 
 // What is told the caller instead; nothing when the lane failed: its hold ends by its own expiry.
 std::optional<Refusal> release(Guard& guard, Ticket& ticket, const Release& why, Call& call) {
-  auto released = contained([&]() -> Result<std::optional<Refusal>> {
+  auto contained_release = contained([&]() -> Result<std::optional<Refusal>> {
     return ticket.release(why.outcome, why.upstream_status, call);
   });
-  if (!released.ok()) {
-    (void)guard.finish(std::move(released).error());
-    return std::nullopt;
-  }
-  if (*released) correct(guard, **released);
-  return *std::move(released);
+  auto answer = contained_release.ok() ? *std::move(contained_release)
+                                       : refusal(fault_code, contained_release.error().message);
+  if (!answer) return std::nullopt;
+  const bool has_thrown = answer->code == fault_code;
+  correct(guard, *answer, call.request_id());
+  if (has_thrown) return std::nullopt;
+  return answer;
 }
 
 // A bound lane with copies of what its binding showed it: calls that were abandoned keep both
@@ -244,10 +264,10 @@ class GuardedTicket final : public Ticket {
   Finish settle(const ReplyView& reply, Call& call) override {
     const Guard::Visit visit(guard_);
     const runtime::CancelMask mask;
-    if (guard_.uses_pool()) return corrected(guard_, settle_on_pool(reply, call));
+    if (guard_.uses_pool()) return settle_on_pool(reply, call);
     const Guard::Tag tag(guard_);
     const std::unique_ptr<Ticket> ticket = std::move(ticket_);
-    return corrected(guard_, plugin::settle(guard_, *ticket, reply, call));
+    return plugin::settle(guard_, *ticket, reply, call);
   }
 
   std::optional<Refusal> release(Outcome outcome, int upstream_status, Call& call) override {
@@ -277,7 +297,10 @@ class GuardedTicket final : public Ticket {
     run_owed(guard_, ending);
     if (ending->wait(deadline) == Wake::ready) return ending->take_finish();
     if (ending->withdraw()) return NotCharged{no_room(guard_)};
-    return unknown("lane " + guard_.name() + ": it had not settled at the deadline");
+    const Done late =
+        guard_.finish(Failure{FailureKind::timeout, "it had not settled at the deadline", {}, true},
+                      call.request_id());
+    return unknown(late.error().message);
   }
 
   Guard& guard_;
@@ -332,15 +355,16 @@ class GuardedBoundLane final : public BoundLane {
     const Guard::Visit visit(guard_);
     Admission admission =
         guard_.uses_pool() ? admit_on_pool(request, call) : admit_here(request, call);
-    if (auto* refusal = std::get_if<Refusal>(&admission)) correct(guard_, *refusal);
     if (const auto* replay = std::get_if<Replay>(&admission)) {
       if (replay->status < 200 || replay->status > 599) {
-        return fault(guard_, "it replays a status outside 200 to 599");
+        return fault(guard_, "it replays a status outside 200 to 599", call.request_id());
       }
     }
     auto* ticket = std::get_if<std::unique_ptr<Ticket>>(&admission);
     if (ticket == nullptr) return admission;
-    if (*ticket == nullptr) return fault(guard_, "it admitted without a ticket");
+    if (*ticket == nullptr) {
+      return fault(guard_, "it admitted without a ticket", call.request_id());
+    }
     return std::unique_ptr<Ticket>(
         std::make_unique<GuardedTicket>(guard_, lane_, std::move(*ticket)));
   }
@@ -368,7 +392,9 @@ class GuardedBoundLane final : public BoundLane {
     using Outcome = decltype(work(std::declval<BoundLane&>(), call));
     const Guard::Visit visit(guard_);
     const auto finished = [&](Outcome outcome) {
-      if (!outcome.ok()) outcome = guard_.finish(std::move(outcome).error()).error();
+      if (!outcome.ok()) {
+        outcome = guard_.finish(std::move(outcome).error(), call.request_id()).error();
+      }
       return outcome;
     };
     if (!guard_.uses_pool()) {
@@ -403,7 +429,7 @@ class GuardedBoundLane final : public BoundLane {
     if (auto admission = work->take_or_leave()) return *std::move(admission);
     if (outcome == PoolOutcome::refused) return no_room(guard_);
     if (outcome == PoolOutcome::deadline) {
-      return fault(guard_, "it had not admitted at the deadline");
+      return fault(guard_, "it had not admitted at the deadline", call.request_id());
     }
     return refusal("gateway.stopping", "the call was cancelled while its payment was admitted");
   }

@@ -148,6 +148,20 @@ class LaneGuardTest : public ::testing::TestWithParam<Execution> {
     const auto* refusal = std::get_if<Refusal>(&admission);
     return refusal != nullptr && refusal->code == "gateway.overloaded";
   }
+  // So many were counted, the last with this reason and the id of its request.
+  void expect_faults(int faults, const std::string& reason) {
+    EXPECT_THAT(surroundings_.metrics->text(),
+                ::testing::HasSubstr(
+                    R"(turnpike_guard_failures_total{kind="plugin_fault",plugin="scripted"} )" +
+                    std::to_string(faults) + "\n"));
+    const std::string lines = surroundings_.log.lines();
+    const std::size_t last = lines.rfind('\n', lines.size() - 2) + 1;
+    EXPECT_THAT(
+        lines.substr(last),
+        ::testing::AllOf(
+            ::testing::HasSubstr(R"("event":"plugin_fault")"), ::testing::HasSubstr(reason),
+            ::testing::HasSubstr(R"("request_id":"01930000-0000-7000-8000-000000000001")")));
+  }
   void stop_pool() { EXPECT_TRUE(surroundings_.pool.stop(Deadline::after_ms(30'000))); }
   Admission admit(Deadline deadline = Deadline::after_ms(30'000)) {
     const std::string value("credential that dies with this call");
@@ -218,7 +232,27 @@ TEST_P(LaneGuardTest, ARefusalMustNameAnErrorOfTheGateway) {
   ASSERT_TRUE(std::holds_alternative<Refusal>(admission));
   EXPECT_EQ(std::get<Refusal>(admission).code, "gateway.plugin_fault");
   EXPECT_EQ(std::get<Refusal>(admission).message,
-            "lane scripted: it refused with the unknown code made.up");
+            "plugin scripted: it refused with the unknown code made.up: no more");
+  expect_faults(1, "it refused with the unknown code made.up: no more");
+}
+
+// Finding 13: what the shell around a lane caught comes as a refusal or an unknown outcome with the
+// code of a fault. It must not end there.
+TEST_P(LaneGuardTest, AFaultThatTheShellCaughtIsCountedAndToldWithItsRequest) {
+  const Refusal caught{"gateway.plugin_fault", "out of luck", 0, {}, {}, {}};
+  script_.finish = Unknown{caught};
+  const Finish finish = settle(*ticket());
+  ASSERT_TRUE(std::holds_alternative<Unknown>(finish));
+  EXPECT_EQ(std::get<Unknown>(finish).refusal.code, "billing.settlement_unknown");
+  expect_faults(1, "out of luck");
+  script_.answer_to_release = caught;
+  CallByHand call;
+  EXPECT_EQ(ticket()->release(Outcome::upstream_timeout, 0, call), std::nullopt)
+      << "its caller is told of the upstream, not of the lane";
+  expect_faults(2, "out of luck");
+  script_.refusal = caught;
+  EXPECT_TRUE(std::holds_alternative<Refusal>(admit_in_turn()));
+  expect_faults(3, "out of luck");
 }
 
 TEST_P(LaneGuardTest, AnUnknownSettlementIsToldAsUnknownWhateverItsCode) {
@@ -328,7 +362,7 @@ TEST_P(LaneGuardTest, AReplayMustHaveAStatusThatHttpHas) {
   const Admission admission = admit();
   ASSERT_TRUE(std::holds_alternative<Refusal>(admission));
   EXPECT_EQ(std::get<Refusal>(admission).message,
-            "lane scripted: it replays a status outside 200 to 599");
+            "plugin scripted: it replays a status outside 200 to 599");
 }
 
 using BlockingLaneGuardTest = LaneGuardTest;
@@ -344,7 +378,7 @@ TEST_P(BlockingLaneGuardTest, AnAdmissionWhoseCallerLeftIsReleased) {
   ASSERT_TRUE(std::holds_alternative<Refusal>(admission));
   EXPECT_EQ(std::get<Refusal>(admission).code, "gateway.plugin_fault");
   EXPECT_EQ(std::get<Refusal>(admission).message,
-            "lane scripted: it had not admitted at the deadline");
+            "plugin scripted: it had not admitted at the deadline");
   script_.inside.wait(Deadline::never());
   EXPECT_EQ(script_.released, 0);
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/log.h"
@@ -11,26 +10,12 @@
 #include "base/sources.h"
 #include "plugin/host.h"
 #include "runtime/pool.h"
+#include "support/kept_log.h"
 #include "support/memory_store.h"
 
 namespace turnpike::plugin {
 
-class KeptLog final : public base::Log {
- public:
-  void write(Severity severity, std::string_view event,
-             std::initializer_list<base::LogField> fields) noexcept override {
-    const std::lock_guard lock(mutex_);
-    lines_ += base::render_log_line("", severity, event, fields) + "\n";
-  }
-  [[nodiscard]] std::string lines() const {
-    const std::lock_guard lock(mutex_);
-    return lines_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::string lines_;
-};
+using support::KeptLog;
 
 class NoHttp final : public Http {
  public:

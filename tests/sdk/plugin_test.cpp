@@ -89,5 +89,27 @@ TEST(Shell, ALaneThatBindsOrAdmitsNothingIsAFaultAndNoCrash) {
   EXPECT_EQ(refusal->message, "admit() returned no ticket");
 }
 
+class FailingTicket final : public Ticket {
+ public:
+  Finish settle(const ReplyView&, Call&) override { throw std::runtime_error("out of luck"); }
+  std::optional<Refusal> release(Outcome, int, Call&) override {
+    throw std::runtime_error("out of luck");
+  }
+};
+
+// Finding 13: with the code of a fault, so that the gateway counts it and tells its operator.
+TEST(Shell, WhatATicketThrowsIsAFaultThatTheGatewayCanTell) {
+  shell::GuardedTicket ticket(std::make_unique<FailingTicket>());
+  const Finish finish = ticket.settle(ReplyView{}, untouched<Call>());
+  const auto* unknown = std::get_if<Unknown>(&finish);
+  ASSERT_NE(unknown, nullptr) << "whether it charged is not known";
+  EXPECT_EQ(unknown->refusal.code, "gateway.plugin_fault");
+  EXPECT_EQ(unknown->refusal.message, "out of luck");
+  const auto answer = ticket.release(Outcome::upstream_failure, 0, untouched<Call>());
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->code, "gateway.plugin_fault");
+  EXPECT_EQ(answer->message, "out of luck");
+}
+
 }  // namespace
 }  // namespace turnpike

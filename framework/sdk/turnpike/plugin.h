@@ -92,8 +92,9 @@ class GuardedTicket final : public Ticket {
     try {
       return inner_->settle(reply, call);
     } catch (...) {
-      // Whether the lane charged before it threw cannot be known.
-      return Unknown{Refusal{"billing.settlement_unknown", caught_text(), 0, {}, {}, {}}};
+      // Whether the lane charged before it threw cannot be known. The gateway tells the caller so,
+      // and by this code its operator why.
+      return Unknown{Refusal{"gateway.plugin_fault", caught_text(), 0, {}, {}, {}}};
     }
   }
   std::optional<Refusal> release(Outcome outcome, int upstream_status,
@@ -101,7 +102,7 @@ class GuardedTicket final : public Ticket {
     try {
       return inner_->release(outcome, upstream_status, call);
     } catch (...) {  // the units stay held until the lane's own expiry; nothing is charged
-      return std::nullopt;
+      return Refusal{"gateway.plugin_fault", caught_text(), 0, {}, {}, {}};
     }
   }
 
