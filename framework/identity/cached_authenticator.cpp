@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "base/outage.h"
 #include "base/thread_name.h"
 #include "crypto/digest.h"
 #include "identity/token.h"
@@ -26,6 +27,7 @@ constexpr std::size_t slot_count = 32;
 constexpr std::size_t changes_at_a_time = 1'000;
 constexpr std::uint32_t lookup_threads_max = 4;
 constexpr std::uint32_t lookup_queue_max = 1'024;
+constexpr std::int64_t uses_line_interval_ns = 60'000'000'000;
 constexpr std::int64_t ns_per_ms = 1'000'000;
 
 struct DigestHash {
@@ -160,7 +162,8 @@ struct CachedAuthenticator::Machine {
   std::atomic<std::int64_t> believed_until_ns{0};
   std::mutex uses_mutex;                               // taken under a slot's
   std::unordered_map<std::string, std::int64_t> uses;  // when keys were used; not written yet
-  std::mutex beat_mutex;                               // guards the next
+  base::Outage recording{uses_line_interval_ns, 0};
+  std::mutex beat_mutex;  // guards the next
   std::int64_t last_change = -1;
   std::mutex stop_mutex;
   std::condition_variable stop_wanted;
@@ -295,9 +298,17 @@ void CachedAuthenticator::record_uses() {
     for (const auto& [key_id, at_ms] : machine.uses) taken.push_back({key_id, at_ms});
   }
   if (taken.empty()) return;
-  if (!machine.store.record_uses(taken)) {
-    machine.sources.log.write(Severity::warning, "key_uses_not_recorded");
+  const std::int64_t now_ns = machine.sources.clock.monotonic_ns();
+  if (const auto recorded = machine.store.record_uses(taken); !recorded.ok()) {
+    if (const auto failures = machine.recording.failed(now_ns)) {
+      machine.sources.log.write(
+          Severity::warning, "key_uses_not_recorded",
+          {{"reason", recorded.error().message}, {"keys", taken.size()}, {"failures", failures}});
+    }
     return;  // they wait for the next time
+  }
+  if (const auto failures = machine.recording.worked(now_ns)) {
+    machine.sources.log.write(Severity::info, "key_uses_recorded_again", {{"failures", failures}});
   }
   const std::lock_guard lock(machine.uses_mutex);
   for (const KeyUse& use : taken) {

@@ -150,9 +150,9 @@ std::array<std::int64_t, answer_size> numbers_of(const Array& replies, std::size
   return numbers;
 }
 
-class RedisQuota final : public quota::QuotaStore {
+class PipelinedQuota final : public RedisQuota {
  public:
-  RedisQuota(Server server, const RedisSettings& settings, std::string node, base::Log& log)
+  PipelinedQuota(Server server, const RedisSettings& settings, std::string node, base::Log& log)
       : server_(std::move(server)),
         settings_(settings),
         node_(std::move(node)),
@@ -162,7 +162,7 @@ class RedisQuota final : public quota::QuotaStore {
           base::name_this_thread("redis");
           talk();
         }) {}
-  ~RedisQuota() override {
+  ~PipelinedQuota() override {
     queue_.close();
     thread_.join();
   }
@@ -182,6 +182,10 @@ class RedisQuota final : public quota::QuotaStore {
     return seen->standing;
   }
 
+  [[nodiscard]] bool is_reachable() const noexcept override {
+    return !is_down_.load(std::memory_order_relaxed);
+  }
+
  private:
   using Answer = Result<Decision, base::Error>;
 
@@ -198,7 +202,7 @@ class RedisQuota final : public quota::QuotaStore {
   // nobody waits for any more.
   class RedisPermit final : public quota::Permit {
    public:
-    RedisPermit(RedisQuota& store, std::string key, std::string permit)
+    RedisPermit(PipelinedQuota& store, std::string key, std::string permit)
         : store_(store), key_(std::move(key)), permit_(std::move(permit)) {}
     ~RedisPermit() override {
       // Where it cannot be sent the permit ends by its time.
@@ -207,7 +211,7 @@ class RedisQuota final : public quota::QuotaStore {
     Result<Unit, base::Error> confirm(runtime::Deadline) override { return Unit{}; }
 
    private:
-    RedisQuota& store_;
+    PipelinedQuota& store_;
     const std::string key_;
     const std::string permit_;
   };
@@ -391,13 +395,13 @@ std::string redis_url_fault(const std::string& url) {
   return server.ok() ? std::string() : server.error();
 }
 
-Result<std::unique_ptr<quota::QuotaStore>, std::string> make_redis_quota(
-    const RedisSettings& settings, Random& random, base::Log& log) {
+Result<std::unique_ptr<RedisQuota>, std::string> make_redis_quota(const RedisSettings& settings,
+                                                                  Random& random, base::Log& log) {
   auto server = read_url(settings.url);
   if (!server.ok()) return std::move(server).error();
   std::array<std::uint8_t, 16> bytes{};
   random.fill(bytes);
-  return std::unique_ptr<quota::QuotaStore>(std::make_unique<RedisQuota>(
+  return std::unique_ptr<RedisQuota>(std::make_unique<PipelinedQuota>(
       *std::move(server), settings, base::base62(bytes, 22) + ":", log));
 }
 

@@ -34,9 +34,15 @@ struct RedisSettings {
 // What is wrong with the form of a URL, without the password; empty: nothing.
 std::string redis_url_fault(const std::string& url);
 
+class RedisQuota : public quota::QuotaStore {
+ public:
+  // Of what was known last, which is a second old at most while nobody asks: does not wait.
+  [[nodiscard]] virtual bool is_reachable() const noexcept = 0;
+};
+
 // The error is a sentence for the operator, without the password. An unreachable server is none:
 // it may come up later.
-Result<std::unique_ptr<quota::QuotaStore>, std::string> make_redis_quota(
-    const RedisSettings& settings, Random& random, base::Log& log);
+Result<std::unique_ptr<RedisQuota>, std::string> make_redis_quota(const RedisSettings& settings,
+                                                                  Random& random, base::Log& log);
 
 }  // namespace turnpike::storage

@@ -314,8 +314,8 @@ Done OutboundCall::connect(const Patience& brief) {
   const Reach farthest = origin_.allows_private ? Reach::nearby : Reach::everywhere;
   std::erase_if(*found, [=](const Address& address) { return reach_of(address) > farthest; });
   Done last = failure(FailureKind::transport,
-                      "its address is private, loopback or otherwise not public, and this "
-                      "upstream is not allowed such addresses");
+                      "its address is private, loopback or otherwise not public, which is refused "
+                      "without allow_private_addresses");
   for (std::size_t at = 0; at < found->size(); ++at) {
     // An even share of what is left, so that one silent address does not use it up.
     const std::int64_t now = runtime::now_ns();

@@ -8,6 +8,7 @@
 #include "identity/accounts.h"
 #include "identity/token.h"
 #include "runtime/wait.h"
+#include "support/kept_log.h"
 #include "support/stores.h"
 
 namespace turnpike::identity {
@@ -81,7 +82,7 @@ class CachedAuthenticatorTest : public testing::Test {
     settings_.heartbeat_ms = 0;  // beats only when the test says so
     authenticator_.reset();
     authenticator_ = std::make_unique<CachedAuthenticator>(
-        watched_, settings_, CachedAuthenticator::Sources{store_.clock, *log_, pool_});
+        watched_, settings_, CachedAuthenticator::Sources{store_.clock, log_, pool_});
   }
   Result<std::shared_ptr<const Principal>, base::Error> authenticate(std::string_view token) {
     return authenticator_->authenticate(token, runtime::Deadline::after_ms(60'000));
@@ -93,7 +94,7 @@ class CachedAuthenticatorTest : public testing::Test {
   WatchedKeys watched_{node_->keys()};
   Accounts accounts_{node_->accounts(), {}};
   ApiKeys keys_{node_->keys(), Environment::development, store_.random};
-  std::unique_ptr<base::Log> log_ = base::make_silent_log();
+  support::KeptLog log_;
   runtime::BlockingPool pool_{2, 64};
   AuthenticatorSettings settings_;
   std::unique_ptr<CachedAuthenticator> authenticator_;
@@ -167,7 +168,7 @@ TEST_F(CachedAuthenticatorTest, RevocationElsewhereHoldsWithinASecondWithoutAHea
 TEST_F(CachedAuthenticatorTest, HeartbeatThreadDropsWhatChanged) {
   settings_.heartbeat_ms = 10;
   authenticator_ = std::make_unique<CachedAuthenticator>(
-      watched_, settings_, CachedAuthenticator::Sources{store_.clock, *log_, pool_});
+      watched_, settings_, CachedAuthenticator::Sources{store_.clock, log_, pool_});
   ASSERT_TRUE(authenticate(token_).ok());
   ASSERT_TRUE(other_->keys().revoke(key_).ok());
   const auto until = runtime::Deadline::after_ms(60'000);
@@ -284,11 +285,20 @@ TEST_F(CachedAuthenticatorTest, LastUseThatCouldNotBeWrittenIsWrittenLater) {
   const std::int64_t noted_ms = store_.clock.now_ms();
   watched_.unwritable = true;
   authenticator_->record_uses();
+  authenticator_->record_uses();
   EXPECT_FALSE(keys_.list(account_)->front().last_used_at_ms.has_value());
+  // Finding 14: with its reason, and once for as long as it goes on.
+  EXPECT_EQ(log_.take(),
+            R"({"time":"","severity":"warning","event":"key_uses_not_recorded","reason":"down",)"
+            R"("keys":1,"failures":1})"
+            "\n");
   watched_.unwritable = false;
   store_.clock.move_ms(5'000);
   authenticator_->record_uses();
   EXPECT_EQ(keys_.list(account_)->front().last_used_at_ms, noted_ms);
+  EXPECT_EQ(log_.take(),
+            R"({"time":"","severity":"info","event":"key_uses_recorded_again","failures":2})"
+            "\n");
 }
 
 // As when somebody has locked the rows of keys for long.
@@ -300,7 +310,7 @@ TEST_F(CachedAuthenticatorTest, AHeartbeatDoesNotWaitUntilUsesAreRecorded) {
     released.wait(runtime::Deadline::after_ms(60'000));
   };
   authenticator_ = std::make_unique<CachedAuthenticator>(
-      watched_, settings_, CachedAuthenticator::Sources{store_.clock, *log_, pool_});
+      watched_, settings_, CachedAuthenticator::Sources{store_.clock, log_, pool_});
   ASSERT_TRUE(authenticate(token_).ok());
   ASSERT_EQ(entered.wait(runtime::Deadline::after_ms(60'000)), runtime::Wake::ready);
   ASSERT_TRUE(authenticate(token_).ok());
