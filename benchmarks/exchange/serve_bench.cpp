@@ -10,6 +10,7 @@
 #include "base/uri.h"
 #include "exchange/bench_parts.h"
 #include "exchange/bench_program.h"
+#include "exchange/call_reports.h"
 #include "exchange/delivery.h"
 #include "exchange/serve.h"
 #include "exchange/service.h"
@@ -89,6 +90,7 @@ struct Gateway {
     input.installed.generation.id = "gen_3f9a3f9a3f9a3f9a";
     input.providers = providers;
     input.lanes = lanes;
+    input.reports = &reports;
     auto bound = bind_service(input);
     if (!bound.ok()) std::abort();
     service = *std::move(bound);
@@ -106,6 +108,9 @@ struct Gateway {
   }
 
   base::SystemClock clock;
+  std::unique_ptr<base::Log> log = base::make_silent_log();
+  std::unique_ptr<base::Metrics> metrics = base::make_metrics();
+  CallReports reports{*log, *metrics};
   BenchHost host;
   InstantProvider provider;
   InstantLedger ledger;

@@ -15,6 +15,7 @@
 #include "base/sources.h"
 #include "exchange/bench_parts.h"
 #include "exchange/bench_program.h"
+#include "exchange/call_reports.h"
 #include "exchange/charge_rules.h"
 #include "exchange/loop_state.h"
 #include "exchange/service.h"
@@ -186,6 +187,7 @@ struct Gateway final : Backend {
     input.installed.generation.id = "gen_3f9a3f9a3f9a3f9a";
     input.providers = providers;
     input.lanes = lanes;
+    input.reports = &reports;
     auto bound = exchange::bind_service(input);
     if (!bound.ok()) std::abort();
     service = *std::move(bound);
@@ -216,6 +218,7 @@ struct Gateway final : Backend {
   base::SystemRandom random;
   LogToNowhere log;
   std::unique_ptr<base::Metrics> metrics = base::make_metrics();
+  exchange::CallReports reports{log, *metrics};
   support::TestStore store{storage::Engine::sqlite, 4};
   std::unique_ptr<storage::Node> node = store.open();
   runtime::Runtime runtime{one_loop()};

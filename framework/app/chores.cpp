@@ -19,11 +19,17 @@ constexpr int rounds_between_sweeps = 5;
 // Far behind, it works for a quarter of the time of one core, so calls do not feel it.
 constexpr int pause_for_work = 3;
 constexpr int low_priority = 10;
+constexpr std::int64_t line_interval_ns = 60'000'000'000;
 
 }  // namespace
 
 Chores::Chores(ledger::UsageStore& usage, identity::Accounts accounts, base::Log& log)
-    : usage_(usage), accounts_(accounts), log_(log), thread_([this] { run(); }) {}
+    : usage_(usage),
+      accounts_(accounts),
+      log_(log),
+      indexing_(line_interval_ns, 0),
+      resuming_(line_interval_ns, 0),
+      thread_([this] { run(); }) {}
 
 Chores::~Chores() {
   {
@@ -34,10 +40,23 @@ Chores::~Chores() {
   thread_.join();
 }
 
+template <class Result>
+bool Chores::report(base::Outage& outage, std::string_view chore, const Result& result) {
+  const std::int64_t now_ns = Clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  if (result.ok()) {
+    if (const auto failures = outage.worked(now_ns)) {
+      log_.write(Severity::info, "chores_work_again", {{"chore", chore}, {"failures", failures}});
+    }
+  } else if (const auto failures = outage.failed(now_ns)) {
+    log_.write(Severity::warning, "chores_failing",
+               {{"chore", chore}, {"reason", result.error().message}, {"failures", failures}});
+  }
+  return result.ok();
+}
+
 void Chores::run() {
   base::name_this_thread("chores");
   setpriority(PRIO_PROCESS, 0, low_priority);  // on Linux: of the calling thread alone
-  bool is_failing = false;
   int rounds = 0;
   std::unique_lock lock(mutex_);
   Clock::duration pause = round_pause;
@@ -46,11 +65,9 @@ void Chores::run() {
     const Clock::time_point began = Clock::now();
     const bool sweeps = ++rounds % rounds_between_sweeps == 0;
     const auto more = usage_.catch_up(sweeps ? ledger::Step::any : ledger::Step::full);
-    pause = more.ok() && *more ? (Clock::now() - began) * pause_for_work : round_pause;
-    bool failed = !more.ok();
-    if (sweeps) failed = !accounts_.resume().ok() || failed;
-    if (failed && !is_failing) log_.write(Severity::warning, "chores_failing");
-    is_failing = failed;
+    const bool has_more = report(indexing_, "index usage", more) && *more;
+    pause = has_more ? (Clock::now() - began) * pause_for_work : round_pause;
+    if (sweeps) report(resuming_, "set up accounts", accounts_.resume());
     lock.lock();
   }
 }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/outage.h"
 #include "identity/accounts.h"
 #include "ledger/usage.h"
 
@@ -24,6 +25,9 @@ class Chores {
 
  private:
   void run();
+  // Tells the log of it; whether it worked.
+  template <class Result>
+  bool report(base::Outage& outage, std::string_view chore, const Result& result);
 
   ledger::UsageStore& usage_;
   identity::Accounts accounts_;
@@ -31,6 +35,8 @@ class Chores {
   std::mutex mutex_;
   std::condition_variable stop_wanted_;
   bool is_stopping_ = false;
+  base::Outage indexing_;
+  base::Outage resuming_;
   std::thread thread_;
 };
 

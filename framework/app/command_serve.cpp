@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <iostream>
+#include <optional>
 
 #include "app/command_line.h"
 #include "app/gateway.h"
@@ -28,17 +29,27 @@ class ServerProcess final : public Poco::Util::ServerApplication {
       gateway.stop();
       return print_failure(options_, started.error());
     }
-    for (;;) {
-      const auto signal = signals.wait(runtime::Deadline::never());
-      if (signal != SIGHUP) break;
-      gateway.request_reload();
-    }
+    const auto ended_by = wait_for_end(signals, runtime::Deadline::never(), &gateway);
+    const auto unready_ms =
+        gateway.begin_stop(gateway.fatal().value_or(ended_by == SIGINT ? "SIGINT" : "SIGTERM"));
+    // Load balancers leave meanwhile; a second signal says that nobody is to be waited for.
+    wait_for_end(signals, runtime::Deadline::after_ms(unready_ms), nullptr);
     const bool whole = gateway.stop();
     if (const auto reason = gateway.fatal()) return print_failure(options_, *reason);
     return whole ? exit_done : exit_failed;
   }
 
  private:
+  // The signal that ends the process; none: the deadline passed. SIGHUP reloads `gateway`, if any.
+  static std::optional<int> wait_for_end(runtime::SignalSource& signals, runtime::Deadline deadline,
+                                         Gateway* gateway) {
+    for (;;) {
+      const auto signal = signals.wait(deadline);
+      if (signal != SIGHUP) return signal;
+      if (gateway != nullptr) gateway->request_reload();
+    }
+  }
+
   const Config config_;
   const RefusedStart refused_start_;
   const CommonOptions& options_;

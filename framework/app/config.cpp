@@ -19,6 +19,9 @@ namespace {
 
 using registry::Problem;
 
+// Load balancers ask about every second or few, and leave after two or three answers.
+constexpr std::uint32_t unready_before_stop_ms = 5'000;
+
 void read_storage(Section& top, Config& config) {
   Section storage(top, "storage");
   storage.choice("engine", config.engine,
@@ -136,6 +139,9 @@ void read_runtime(Section& top, Config& config) {
 
 void read_limits(Section& top, Config& config) {
   Section limits(top, "limits");
+  const bool is_asked = config.environment != identity::Environment::development;
+  config.unready_before_stop_ms = is_asked ? unready_before_stop_ms : 0;
+  limits.integer("unready_before_stop_ms", config.unready_before_stop_ms, 0, 600'000);
   limits.integer("drain_timeout_ms", config.drain_timeout_ms, 0, 600'000);
   limits.integer("give_up_timeout_ms", config.give_up_timeout_ms, 100, 600'000);
   limits.integer("connections_max", config.connections_max, 1, 1'000'000);

@@ -72,7 +72,9 @@ struct Config {
 
   std::uint32_t loops = 0;  // 0: one for each core
   std::uint32_t pool_threads = 16;
-  std::uint32_t probe_interval_ms = 5'000;  // of upstreams
+  std::uint32_t probe_interval_ms = 60'000;  // of upstreams
+  // At a stop, how long /readyz is 503 before the listeners close. In development nobody asks it.
+  std::uint32_t unready_before_stop_ms = 0;
   std::uint32_t drain_timeout_ms = 30'000;
   std::uint32_t give_up_timeout_ms = 10'000;  // after the drain
   std::uint32_t connections_max = base::limits::connections_max;

@@ -28,6 +28,7 @@
 #include "app/version.h"
 #include "base/json_text.h"
 #include "base/sources.h"
+#include "exchange/call_reports.h"
 #include "hosts/api/api_host.h"
 #include "hosts/discovery.h"
 #include "hosts/mcp/envelope.h"
@@ -91,6 +92,13 @@ hosts::BuildInfo build_info(const Config& config) {
           std::string(name_of(config.environment))};
 }
 
+std::string without_redis(const Config& config) {
+  return config.free_unreachable == FreeUnreachable::local
+             ? "The Redis of `free` does not answer: each node grants its share of the limits of "
+               ":free requests alone."
+             : "The Redis of `free` does not answer: :free requests are refused.";
+}
+
 // What the reply of a call may take to reach its caller.
 std::int64_t transfer_ms_max(const Config& config) {
   return std::int64_t{config.transfer_timeout_ms} +
@@ -116,6 +124,7 @@ struct Gateway::Parts {
   base::SystemRandom random;
   const std::unique_ptr<base::Metrics> metrics = base::make_metrics();
   std::unique_ptr<base::ProcessLog> log;
+  std::optional<exchange::CallReports> reports;
   std::optional<runtime::AtFatalSignal> at_fatal_signal;
   std::optional<LastResort> last_resort;
   std::mutex fatal_mutex;
@@ -133,8 +142,8 @@ struct Gateway::Parts {
   std::optional<plugin::Catalog> catalog;
   std::atomic<const plugin::Catalog*> stalls{nullptr};  // for the watchdog's thread
 
-  std::unique_ptr<quota::NodeStore> node_counts;    // all there are, or those while Redis is away
-  std::unique_ptr<quota::QuotaStore> redis_counts;  // null: one node
+  std::unique_ptr<quota::NodeStore> node_counts;      // all there are, or those while Redis is away
+  std::unique_ptr<storage::RedisQuota> redis_counts;  // null: one node
   std::unique_ptr<quota::WithFallback> shared_counts;  // null: no fallback
   quota::QuotaStore* free_counts = nullptr;
   std::optional<plugin::PluginHost> credits_host;
@@ -181,6 +190,7 @@ Gateway::Gateway(Config config) : config_(std::move(config)), parts_(new Parts) 
       [](void* log) noexcept { static_cast<base::ProcessLog*>(log)->write_gathered(); },
       parts.log.get());
   parts.last_resort.emplace(*parts.log);
+  parts.reports.emplace(*parts.log, *parts.metrics);
 }
 
 Gateway::~Gateway() = default;
@@ -201,8 +211,8 @@ Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
     return "the registry was refused: " + first.problems.front().text();
   }
   parts_->backend->refresh_loops();
-  parts_->prober =
-      std::make_unique<Prober>(*parts_->runtime, *parts_->generations, config_.probe_interval_ms);
+  parts_->prober = std::make_unique<Prober>(*parts_->runtime, *parts_->generations,
+                                            *parts_->reports, config_.probe_interval_ms);
   parts_->lane_runner = std::make_unique<LaneRunner>(*parts_->runtime, *parts_->generations,
                                                      *parts_->log, parts_->plugin_lanes);
   parts_->chores = std::make_unique<Chores>(
@@ -399,12 +409,14 @@ Result<Unit, std::string> Gateway::make_generations() {
           },
       .calls_per_upstream_max = config_.calls_per_upstream_max,
       .may_redefine = config_.environment == identity::Environment::development,
+      .reports = *parts_->reports,
       .clock = parts_->clock,
       .log = *parts_->log,
       .metrics = *parts_->metrics});
   parts_->backend = std::make_unique<GatewayBackend>(
       GatewayBackend::Parts{*parts_->generations, *parts_->ledger, *parts_->authenticator,
-                            *parts_->runtime, parts_->clock, config_.is_durability_relaxed},
+                            *parts_->runtime, parts_->clock, parts_->redis_counts.get(),
+                            without_redis(config_), config_.is_durability_relaxed},
       GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max,
                            config_.heavy_transfer_wait_ms});
   parts_->executions.emplace(
@@ -512,6 +524,7 @@ Result<Unit, std::string> Gateway::listen() {
               << '\n'
               << std::flush;  // whoever waits for the line must see it now
   }
+  report_start(*bound);
   return Unit{};
 }
 
@@ -537,12 +550,41 @@ std::string Gateway::answer_control(const std::string& line) {
   return answer_of(*reloaded);
 }
 
+void Gateway::report_start(const std::vector<wire::ListenerAddress>& listeners) {
+  std::string addresses;
+  for (const auto& listener : listeners) {
+    addresses += (addresses.empty() ? "" : ", ") + listener.name + " " + listener.address;
+  }
+  const auto program = parts_->generations->published().current();
+  const registry::Generation none;
+  const registry::Generation& serving = program == nullptr ? none : program->service->generation();
+  parts_->log->write(Severity::info, "started",
+                     {{"version", program_version},
+                      {"build", program_commit},
+                      {"environment", name_of(config_.environment)},
+                      {"generation", serving.id},
+                      {"sequence", serving.sequence},
+                      {"listeners", addresses}});
+}
+
 void Gateway::request_reload() {
   try {
     tell_control(control_socket(config_), R"({"command":"reload"})");
   } catch (const std::system_error& error) {
     parts_->log->write(Severity::error, "reload_not_begun", {{"problem", error.what()}});
   }
+}
+
+std::uint32_t Gateway::begin_stop(std::string_view why) {
+  const std::uint32_t unready_ms = fatal() ? 0 : config_.unready_before_stop_ms;
+  if (parts_->backend != nullptr) parts_->backend->begin_stop();
+  parts_->log->write(
+      Severity::info, "stopping",
+      {{"reason", why},
+       {"unready_ms", unready_ms},
+       {"drain_timeout_ms", config_.drain_timeout_ms},
+       {"connections", parts_->server == nullptr ? 0 : parts_->server->connections_open()}});
+  return unready_ms;
 }
 
 bool Gateway::stop() {
@@ -557,6 +599,8 @@ bool Gateway::stop() {
   bool whole = true;
   if (parts.server != nullptr) {
     parts.last_resort->now_waiting_for("calls");
+    parts.log->write(Severity::info, "listeners_closing",
+                     {{"connections", parts.server->connections_open()}});
     whole = parts.server->drain(std::chrono::milliseconds(drain_ms));
     if (parts.api != nullptr) parts.api->stop();
     if (parts.mcp != nullptr) parts.mcp->stop();
@@ -571,6 +615,8 @@ bool Gateway::stop() {
     parts.ledger->stop();
   }
   parts.last_resort->now_waiting_for("destructors of plugins, or the database");
+  parts.log->write(whole ? Severity::info : Severity::warning, "stopped",
+                   {{"calls_were_cut", !whole}});
   return whole;
 }
 

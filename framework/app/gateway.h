@@ -3,15 +3,18 @@
 // Made, started and stopped by main()'s Thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <turnpike/result.h>
 
 #include "app/config.h"
 #include "app/generations.h"
 #include "hosts/discovery.h"
+#include "wire/server.h"
 
 namespace turnpike::app {
 
@@ -28,6 +31,9 @@ class Gateway {
   Result<Unit, std::string> start(RefusedStart refused_start);
   // Reloads on the control server's Thread: binding a plugin may wait, this does not.
   void request_reload();
+  // Before stop(): /readyz answers 503 from now on, while the listeners are open and calls are
+  // served. How long callers who ask it are to be given to go elsewhere, in ms.
+  std::uint32_t begin_stop(std::string_view why);
   // Lets calls end for `drain_timeout_ms`, then ends everything; returns whether no call was cut.
   // Armed here, a LastResort ends the process `give_up_timeout_ms` after the drain, wherever it
   // hangs by then, the destructor included. Half of that time is for plugins to come back. If one
@@ -51,6 +57,7 @@ class Gateway {
   Result<Unit, std::string> make_hosts();
   Result<Unit, std::string> listen();
   std::string answer_control(const std::string& line);
+  void report_start(const std::vector<wire::ListenerAddress>& listeners);
   bool end_work(runtime::Deadline give_up);
   [[noreturn]] void give_up();
 

@@ -68,6 +68,13 @@ hosts::Health GatewayBackend::health() {
        program != nullptr ? parts_.generations.standing() : "no valid program is installed"});
   health.checks.push_back(
       {"database", ledger.available, ledger.available ? "" : "the database does not answer"});
+  if (is_stopping_.load(std::memory_order_relaxed)) {
+    health.checks.push_back({"running", false, "the gateway is stopping"});
+  }
+  // Calls that are paid for do without them, so this node is as ready as any other.
+  if (parts_.redis != nullptr && !parts_.redis->is_reachable()) {
+    health.relaxed.push_back(parts_.without_redis);
+  }
   if (parts_.is_durability_relaxed) {
     health.relaxed.emplace_back(
         "Charges are answered before the disk has them: the last ones may be lost in a crash.");

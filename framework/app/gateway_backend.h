@@ -4,7 +4,9 @@
 // Owned by the gateway; called on the fibers of all loop Threads. Each loop has a slot of its own.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "app/generations.h"
@@ -15,6 +17,7 @@
 #include "hosts/backend.h"
 #include "ledger/escrow_ledger.h"
 #include "runtime/runtime.h"
+#include "storage/redis_quota.h"
 
 namespace turnpike::app {
 
@@ -26,6 +29,8 @@ class GatewayBackend final : public hosts::Backend {
     identity::Authenticator& authenticator;
     runtime::Runtime& runtime;
     const Clock& clock;
+    const storage::RedisQuota* redis;  // where free counts are shared; null: they are not
+    std::string without_redis;         // what it means when it cannot be reached
     bool is_durability_relaxed = false;
   };
   struct Caps {
@@ -42,6 +47,9 @@ class GatewayBackend final : public hosts::Backend {
   Result<Document, base::Error> document(std::string_view path) override;
   hosts::Health health() override;
 
+  // From now on the gateway is told as not ready, and serves as before.
+  void begin_stop() noexcept { is_stopping_.store(true, std::memory_order_relaxed); }
+
   // Lets every loop take over the newest program, so that an idle one keeps no old one alive.
   void refresh_loops();
 
@@ -56,6 +64,7 @@ class GatewayBackend final : public hosts::Backend {
   const Parts parts_;
   exchange::TransferSlots transfers_;
   const exchange::ChargeRules rules_;
+  std::atomic<bool> is_stopping_{false};
   std::vector<std::unique_ptr<LoopSlot>> slots_;  // by index of the loop
 };
 

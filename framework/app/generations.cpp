@@ -178,7 +178,8 @@ Reloaded Generations::put_in_service(const KeptProgram& what, const Record& reco
                               .public_origin = parts_.view.base_url,
                               .data_dir = parts_.data_dir,
                               .calls_per_upstream_max = parts_.calls_per_upstream_max,
-                              .previous = current == nullptr ? nullptr : current->service.get()});
+                              .previous = current == nullptr ? nullptr : current->service.get(),
+                              .reports = &parts_.reports});
   if (!service.ok()) return refused(std::move(service).error());
   auto generation = record();
   if (!generation.ok()) return refused("database", generation.error().message);

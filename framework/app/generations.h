@@ -61,6 +61,7 @@ class Generations {
     std::function<std::shared_ptr<const hosts::mcp::Toolset>(const registry::Installed&)> toolset;
     std::uint32_t calls_per_upstream_max;
     bool may_redefine;  // what an installed revision or version means: in development
+    exchange::CallReports& reports;
     const Clock& clock;
     base::Log& log;
     base::Metrics& metrics;

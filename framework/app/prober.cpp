@@ -9,8 +9,9 @@ constexpr std::int64_t probe_timeout_ms = 3'000;
 
 }  // namespace
 
-Prober::Prober(runtime::Runtime& runtime, const Generations& generations, std::uint32_t interval_ms)
-    : generations_(generations), interval_ms_(interval_ms) {
+Prober::Prober(runtime::Runtime& runtime, const Generations& generations,
+               exchange::CallReports& reports, std::uint32_t interval_ms)
+    : generations_(generations), reports_(reports), interval_ms_(interval_ms) {
   fiber_ = runtime.loops().front()->spawn([this] { run(); }, runtime::FiberKind::background);
 }
 
@@ -32,11 +33,14 @@ void Prober::probe_all() {
   const auto program = generations_.published().current();
   if (program == nullptr) return;
   const exchange::Service& service = *program->service;
-  for (std::uint32_t at = 0; at < service.program().upstreams().size(); ++at) {
+  const registry::Program& installed = service.program();
+  for (std::uint32_t at = 0; at < installed.upstreams().size(); ++at) {
     exchange::LiveCall call("", runtime::Deadline::after_ms(probe_timeout_ms), nullptr);
-    // What it found shows in the upstream's state(); plugins report the details themselves.
-    (void)service.upstream(at).upstream->probe(call);
+    const Done done = service.upstream(at).upstream->probe(call);
     if (runtime::cancelled()) return;
+    const registry::Upstream& upstream = installed.upstreams()[at];
+    reports_.of(installed.providers()[upstream.provider].key, upstream.id)
+        .probed(done, runtime::now_ns());
   }
 }
 

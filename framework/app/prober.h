@@ -1,7 +1,7 @@
 // Prober: asks every upstream in service periodically whether it answers, so that a store that
 // appears, a dead upstream or an open circuit breaker shows in readiness without a caller paying
-// for the discovery. One background fiber; upstreams are asked one after the other, each with a
-// short deadline of its own.
+// for the discovery, and the operator is told (exchange/call_reports.h). One background fiber;
+// upstreams are asked one after the other, each with a short deadline of its own.
 //
 // Owned by the gateway; started and stopped by its Thread, before the runtime stops.
 #pragma once
@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "app/generations.h"
+#include "exchange/call_reports.h"
 #include "runtime/runtime.h"
 #include "runtime/wait.h"
 
@@ -16,7 +17,8 @@ namespace turnpike::app {
 
 class Prober {
  public:
-  Prober(runtime::Runtime& runtime, const Generations& generations, std::uint32_t interval_ms);
+  Prober(runtime::Runtime& runtime, const Generations& generations, exchange::CallReports& reports,
+         std::uint32_t interval_ms);
   ~Prober();  // cancel(), then waits for the fiber's end, without end
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
@@ -32,6 +34,7 @@ class Prober {
   void probe_all();
 
   const Generations& generations_;
+  exchange::CallReports& reports_;
   const std::uint32_t interval_ms_;
   runtime::Event ended_;
   runtime::FiberHandle fiber_;

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/uri.h"
 #include "exchange/ascii.h"
+#include "exchange/call_reports.h"
 #include "exchange/connection_options.h"
 #include "exchange/live_call.h"
 #include "exchange/microseconds.h"
@@ -109,6 +110,23 @@ std::string_view message_of(ErrorCode code) noexcept {
   }
 }
 
+// Whether the upstream, or the plugin that asks it, is to blame for a reply that is none.
+UpstreamPart part_of(const Verdict& verdict) noexcept {
+  switch (verdict.kind) {
+    case Verdict::Kind::charged:
+    case Verdict::Kind::passed:
+      return UpstreamPart::worked;
+    case Verdict::Kind::gone:
+      return UpstreamPart::none;
+    case Verdict::Kind::failed:
+      break;
+  }
+  const ErrorCode code = verdict.error.code;
+  const bool is_ours =
+      code == ErrorCode::gateway_stopping || code == ErrorCode::gateway_transfer_limit;
+  return is_ours ? UpstreamPart::none : UpstreamPart::failed;
+}
+
 }  // namespace
 
 Passage::Passage(const Context& context, const Invocation& invocation, ReplyWriter& writer)
@@ -125,9 +143,13 @@ Served Passage::run() {
   } else {
     admit_and_forward();
   }
-  served_.total_us = microseconds(context_.clock.monotonic_ns() - started_ns_);
+  const std::int64_t ended_ns = context_.clock.monotonic_ns();
+  served_.total_us = microseconds(ended_ns - started_ns_);
   served_.upstream_us = microseconds(upstream_ns_);
   served_.principal = std::move(principal_);
+  if (terms_ != nullptr && terms_->report != nullptr) {
+    terms_->report->call_ended(served_, invocation_.request_id, ended_ns);
+  }
   return std::move(served_);
 }
 
@@ -427,7 +449,12 @@ void Passage::forward(Ticket& ticket, LiveCall& call) {
   Verdict verdict = delivery.judge(done, upstream_ns_, answered_ns_ > call.deadline_ns());
   blame_ceiling(verdict.error);
   served_.upstream_status = delivery.status();
+  served_.upstream_part = part_of(verdict);
   served_.operator_note = std::move(verdict.operator_note);
+  if (verdict.kind == Verdict::Kind::failed && served_.operator_note.empty()) {
+    served_.operator_note =
+        "status " + std::to_string(delivery.status()) + ": " + verdict.error.message;
+  }
 
   if (verdict.kind == Verdict::Kind::charged) return settle(ticket, delivery);
   LiveCall releasing(invocation_.request_id,
@@ -555,11 +582,14 @@ base::Error Passage::error_of(const Refusal& refusal) {
   }
   if (info->code == ErrorCode::billing_settlement_unknown) {
     served_.operator_note = refusal.message;
-    base::Error unknown =
-        error(info->code,
-              "Whether the call was charged is not known yet, so its reply is withheld. GET "
-              "/v1/calls/" +
-                  std::string(invocation_.request_id) + " tells it once known.");
+    // Without an account there is no key to ask with.
+    const std::string request_id(invocation_.request_id);
+    const std::string who_tells =
+        principal_ != nullptr ? "GET /v1/calls/" + request_id + " tells it once known."
+                              : "The operator can tell it of the request " + request_id + ".";
+    base::Error unknown = error(
+        info->code,
+        "Whether the call was charged is not known yet, so its reply is withheld. " + who_tells);
     // Only under a key is the repeat sure not to be charged a second time.
     if (!invocation_.idempotency_key.empty()) unknown.advice = base::Advice::same_request;
     return unknown;

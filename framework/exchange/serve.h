@@ -47,16 +47,24 @@ enum class Ending : std::uint8_t {
   caller_gone,  // nothing, or not all of it, could be sent
 };
 
+// How the upstream did, whatever became of the call afterwards.
+enum class UpstreamPart : std::uint8_t {
+  none,    // it was not asked, or its caller left or the gateway stopped before it could say
+  worked,  // it gave an answer that can be passed on
+  failed,  // it did not, or the plugin that asks it failed
+};
+
 // For the access log and the metrics. The views are valid as long as the Service.
 struct Served {
   Ending ending = Ending::refused;
   std::optional<base::ErrorCode> error;  // why it was refused or cut; empty on success
   int upstream_status = 0;               // 0: no upstream reply
-  std::string_view route;                // id; empty when none matched, as are the next three
-  std::string_view provider;             // key
-  std::string_view operation_method;     // "GET"; empty when the route has none of that name
-  std::string_view operation_path;       // the route's pattern
-  std::string_view lane;                 // empty when none was chosen
+  UpstreamPart upstream_part = UpstreamPart::none;
+  std::string_view route;             // id; empty when none matched, as are the next three
+  std::string_view provider;          // key
+  std::string_view operation_method;  // "GET"; empty when the route has none of that name
+  std::string_view operation_path;    // the route's pattern
+  std::string_view lane;              // empty when none was chosen
   std::shared_ptr<const identity::Principal> principal;  // null: no account is known
   std::uint64_t credits_charged = 0;
   std::uint64_t request_bytes = 0;  // body

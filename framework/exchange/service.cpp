@@ -9,6 +9,7 @@
 
 #include "base/canonical_json.h"
 #include "exchange/ascii.h"
+#include "exchange/call_reports.h"
 
 namespace turnpike::exchange {
 namespace {
@@ -228,6 +229,11 @@ class Binder {
       }
       for (const registry::Segment& segment : route.matcher.segments) {
         if (segment.is_parameter) terms.parameter_names.push_back(segment.text);
+      }
+      if (input_.reports != nullptr) {
+        terms.report =
+            &input_.reports->of(program().providers()[route.provider].key,
+                                program().upstreams()[route.upstream].id, route.matcher.pattern);
       }
       service_->terms_.push_back(std::move(terms));
     }

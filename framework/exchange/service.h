@@ -27,6 +27,9 @@
 
 namespace turnpike::exchange {
 
+class CallReports;
+class RouteReport;
+
 // A loaded provider plugin, with the host made for it.
 struct ProviderSlot {
   std::string_view name;
@@ -61,6 +64,7 @@ struct RouteTerms {
   std::vector<std::string> forwarded_headers;    // caller's; never a credential, lower case
   std::vector<std::string> passed_back_headers;  // upstream's; never one of ours, lower case
   std::vector<std::string_view> parameter_names;
+  RouteReport* report = nullptr;  // null: nobody is told
 };
 
 struct BindInput {
@@ -72,6 +76,7 @@ struct BindInput {
   std::string_view data_dir;  // for files of plugins
   std::uint32_t calls_per_upstream_max = base::limits::calls_per_upstream_max;
   const class Service* previous = nullptr;
+  CallReports* reports = nullptr;  // null: nobody is told of calls
 };
 
 class Service {

@@ -31,9 +31,6 @@ class LoggedAccess final : public AccessLog {
     }
     call_seconds_ = &metrics.histogram("turnpike_call_seconds",
                                        "Time of calls of routes, in seconds.", {}, second_bounds);
-    upstream_seconds_ =
-        &metrics.histogram("turnpike_upstream_seconds",
-                           "The upstream's part of these calls, in seconds.", {}, second_bounds);
     credits_ = &metrics.counter("turnpike_credits_charged_total", "Credits charged.", {});
   }
 
@@ -71,7 +68,6 @@ class LoggedAccess final : public AccessLog {
     if (record.error) errors_[static_cast<std::size_t>(*record.error)]->add();
     if (record.endpoint != Endpoint::gateway && record.route.empty()) return;
     call_seconds_->observe(record.total_us / 1e6);
-    if (record.upstream_us != 0) upstream_seconds_->observe(record.upstream_us / 1e6);
     if (record.credits_charged != 0) credits_->add(record.credits_charged);
   }
 
@@ -79,7 +75,6 @@ class LoggedAccess final : public AccessLog {
   std::array<std::array<base::Counter*, status_classes>, endpoint_count> requests_{};
   std::array<base::Counter*, std::size(base::error_infos)> errors_{};
   base::Histogram* call_seconds_ = nullptr;
-  base::Histogram* upstream_seconds_ = nullptr;
   base::Counter* credits_ = nullptr;
 };
 

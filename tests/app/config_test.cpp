@@ -59,14 +59,15 @@ TEST_F(ConfigTest, DevelopmentFileShowsTheDefaults) {
   EXPECT_EQ(shipped->log_level, defaults->log_level);
   EXPECT_EQ(shipped->is_durability_relaxed, defaults->is_durability_relaxed);
   EXPECT_EQ(shipped->migrate_at_start, defaults->migrate_at_start);
-  for (const auto number : {&Config::loops, &Config::pool_threads, &Config::probe_interval_ms,
-                            &Config::drain_timeout_ms, &Config::give_up_timeout_ms,
-                            &Config::connections_max, &Config::calls_per_account_max,
-                            &Config::calls_per_upstream_max, &Config::request_bodies_bytes_max,
-                            &Config::mcp_reply_bytes_max, &Config::mcp_messages_bytes_max,
-                            &Config::heavy_transfers_max, &Config::heavy_transfer_wait_ms,
-                            &Config::transfer_timeout_ms, &Config::transfer_bytes_per_second_min,
-                            &Config::lease_hold_ms, &Config::lease_settle_margin_ms}) {
+  for (const auto number :
+       {&Config::loops, &Config::pool_threads, &Config::probe_interval_ms,
+        &Config::unready_before_stop_ms, &Config::drain_timeout_ms, &Config::give_up_timeout_ms,
+        &Config::connections_max, &Config::calls_per_account_max, &Config::calls_per_upstream_max,
+        &Config::request_bodies_bytes_max, &Config::mcp_reply_bytes_max,
+        &Config::mcp_messages_bytes_max, &Config::heavy_transfers_max,
+        &Config::heavy_transfer_wait_ms, &Config::transfer_timeout_ms,
+        &Config::transfer_bytes_per_second_min, &Config::lease_hold_ms,
+        &Config::lease_settle_margin_ms}) {
     EXPECT_EQ((*shipped).*number, (*defaults).*number);
   }
 }

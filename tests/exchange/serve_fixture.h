@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "exchange/call_reports.h"
 #include "exchange/charge_rules.h"
 #include "exchange/fakes.h"
 #include "exchange/program_fixture.h"
@@ -60,6 +61,7 @@ class ServeTest : public ::testing::Test {
     input.public_origin = "http://127.0.0.1";
     input.calls_per_upstream_max = calls_per_upstream_max;
     input.previous = previous;
+    input.reports = reports;
     return bind_service(input);
   }
 
@@ -136,6 +138,7 @@ class ServeTest : public ::testing::Test {
   LoopState loop{{.calls = 4, .calls_per_account = 2}};
   TestCaller caller;
   std::uint32_t calls_per_upstream_max = 3;
+  CallReports* reports = nullptr;
   int fails_at = 0;
   std::function<void()> while_writing;
   std::unique_ptr<RecordingWriter> writer;

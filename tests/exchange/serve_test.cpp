@@ -24,6 +24,13 @@ TEST_F(ServeTest, ChargesASuccessBeforeItSendsIt) {
   EXPECT_EQ(served.error, std::nullopt);
   EXPECT_EQ(served.upstream_status, 200);
   EXPECT_EQ(served.lane, "credits");
+  EXPECT_EQ(served.provider, "acme");
+  EXPECT_EQ(served.operation_method, "GET");
+  EXPECT_EQ(served.operation_path, "/v1/gateway/acme/items");
+  ASSERT_NE(served.principal, nullptr);
+  EXPECT_EQ(served.principal->account_id, "acct_good");
+  EXPECT_EQ(identity::key_id_of(*served.principal), "key_good");
+  EXPECT_EQ(served.upstream_part, UpstreamPart::worked);
   EXPECT_EQ(served.credits_charged, 1u);
   EXPECT_EQ(served.reply_bytes, 2u);
   EXPECT_EQ(loop.calls(), 0u);
@@ -891,6 +898,21 @@ TEST_F(ServeTest, GivesAStoredReplyAgain) {
   EXPECT_EQ(served.ending, Ending::replied);
 }
 
+// Finding 13: who has no key cannot ask the account routes.
+TEST_F(ServeTest, OnlyWhoHasAnAccountIsSentToItsCalls) {
+  ScriptedLane& lane = install_payment_lane();
+  const Refusal open{"billing.settlement_unknown", "out of luck", 0, {}, {}, {}};
+  lane.finish = [&](const ReplyView&) -> Finish { return Unknown{open}; };
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/payable", "", {{"Payment-Signature", "s"}}}),
+            "billing.settlement_unknown");
+  EXPECT_EQ(writer->refusal->message.find("/v1/calls"), std::string::npos);
+  EXPECT_NE(writer->refusal->message.find(request_id), std::string::npos);
+  ledger.settlement = ledger::SettlementUnknown{};
+  EXPECT_EQ(refusal({}), "billing.settlement_unknown");
+  EXPECT_NE(writer->refusal->message.find("/v1/calls/" + std::string(request_id)),
+            std::string::npos);
+}
+
 TEST_F(ServeTest, KeepsTheTextsOfFailedLanesFromCallers) {
   const TestRequest request{"GET", "/v1/gateway/acme/items", "", {{"X-Bench-Lane", "1"}}};
   for (const std::string_view code : {"gateway.plugin_fault", "no.such_code"}) {
@@ -901,6 +923,7 @@ TEST_F(ServeTest, KeepsTheTextsOfFailedLanesFromCallers) {
     EXPECT_EQ(writer->refusal->code, ErrorCode::gateway_plugin_fault);
     EXPECT_EQ(writer->refusal->message.find("bad_alloc"), std::string::npos);
     EXPECT_NE(served.operator_note.find("bad_alloc"), std::string::npos);
+    EXPECT_EQ(served.upstream_part, UpstreamPart::none);
   }
   bench.admission = [](const LaneRequest&) -> Admission { return std::unique_ptr<Ticket>(); };
   EXPECT_EQ(refusal(request), "gateway.plugin_fault");
