@@ -81,6 +81,18 @@ std::string lines_of(const std::vector<Item>& items) {
   return lines.empty() ? "none" : lines;
 }
 
+// For lists: that of an account which is not there must not look like an empty one.
+int with_account(const CommonOptions& options, const std::string& id,
+                 const std::function<int(Tools&)>& work) {
+  return with_database(options, [&](Tools& tools) {
+    const auto account = tools.node.accounts().find(id);
+    if (!account.ok()) return print_failure(options, account.error().message);
+    if (account->has_value()) return work(tools);
+    return print_failure(options,
+                         "there is no account '" + id + "'; turnpike account list shows them");
+  });
+}
+
 identity::ApiKeys keys_of(Tools& tools) {
   return {tools.node.keys(), tools.config.environment, tools.random};
 }
@@ -153,7 +165,7 @@ int run_key_create(const CommonOptions& options, const std::string& account,
 
 int run_key_list(const CommonOptions& options, const std::string& account) {
   using List = std::vector<identity::ApiKey>;
-  return with_database(options, [&](Tools& tools) {
+  return with_account(options, account, [&](Tools& tools) {
     return print(
         options, keys_of(tools).list(account), [](const List& list) { return to_json_list(list); },
         [](const List& list) { return lines_of(list); });
@@ -195,7 +207,7 @@ int run_key_cap(const CommonOptions& options, const std::string& id,
 
 int run_allocation_list(const CommonOptions& options, const std::string& account) {
   using List = std::vector<ledger::Allocation>;
-  return with_database(options, [&](Tools& tools) {
+  return with_account(options, account, [&](Tools& tools) {
     return print(
         options, tools.node.ledger().allocations(account),
         [](const List& list) { return to_json_list(list); },

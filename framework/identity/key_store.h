@@ -49,7 +49,7 @@ struct KeyUse {
 class KeyStore {
  public:
   virtual ~KeyStore() = default;
-  // account.absent when there is no such account.
+  // account.absent when there is no such account, account.closed.
   [[nodiscard]] virtual Result<ApiKey, base::Error> add(const NewKey& key) = 0;
   [[nodiscard]] virtual Result<std::optional<KeyRecord>, base::Error> find(
       const crypto::Sha256& digest) = 0;
@@ -62,7 +62,7 @@ class KeyStore {
   [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> revoke(
       std::string_view key_id) = 0;
   // What the key spends counts towards its caps from when it first has one; nodes return what they
-  // reserved under the old ones. Nothing: there is no such key.
+  // reserved under the old ones. Nothing: there is no such key. request.malformed: it is revoked.
   [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> set_caps(
       std::string_view key_id, const SpendCaps& caps) = 0;
   // Changes after `sequence`, in order; at most 1,000.

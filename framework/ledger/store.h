@@ -232,7 +232,7 @@ class LedgerStore {
   [[nodiscard]] virtual std::unique_ptr<ReplayStore> open_replays() = 0;
   [[nodiscard]] virtual Stored<std::unique_ptr<UnknownNotes>> open_notes() = 0;
 
-  // request.malformed (units or dates), account.absent, billing.ledger_unavailable.
+  // request.malformed, account.absent, account.closed, billing.ledger_unavailable.
   [[nodiscard]] virtual Result<Allocation, base::Error> grant(const GrantRequest& request) = 0;
   // Withdraws what is left of an allocation: free units now, leased ones as nodes return them;
   // calls that hold some already may still settle. Nothing: there is no such allocation.

@@ -164,6 +164,24 @@ class SqlAccountStore final : public identity::AccountStore {
 
 }  // namespace
 
+std::optional<base::Error> why_not_given(Transaction& transaction, std::string_view account_id) {
+  const Rows rows = transaction.run(touch_account, {account_id});
+  if (rows.empty()) return absent();
+  switch (account_at(rows, 0).status) {
+    case AccountStatus::provisioning:
+    case AccountStatus::active:
+    case AccountStatus::suspended:
+      return std::nullopt;
+    case AccountStatus::provisioning_failed:
+      return base::Error{ErrorCode::account_absent,
+                         "The account could not be set up, which is final: create another one."};
+    case AccountStatus::closed:
+      break;
+  }
+  return base::Error{ErrorCode::account_closed,
+                     "The account is closed, which is final: create another one."};
+}
+
 std::unique_ptr<identity::AccountStore> make_account_store(const Context& context) {
   return std::make_unique<SqlAccountStore>(context);
 }

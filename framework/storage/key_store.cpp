@@ -24,7 +24,6 @@ constexpr Query next_change{
     "UPDATE counter SET value = value + 1 WHERE name = 'identity_change' RETURNING value", "i"};
 constexpr Query insert_change{
     "INSERT INTO identity_change (sequence, account_id, digest) VALUES ($1, $2, $3)"};
-constexpr Query select_account{"SELECT id FROM account WHERE id = $1", "t"};
 constexpr Query insert_key{
     "INSERT INTO api_key (id, account_id, name, environment, prefix, digest, created_at)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)"};
@@ -41,7 +40,9 @@ constexpr Query rename_key{"UPDATE api_key SET name = $1 WHERE id = $2 RETURNING
 constexpr Query revoke_key{
     "UPDATE api_key SET revoked_at = $1 WHERE id = $2 AND revoked_at = -1 RETURNING digest", "t"};
 constexpr Query update_caps{
-    "UPDATE api_key SET cap_per_day = $1, cap_per_month = $2 WHERE id = $3 RETURNING digest", "t"};
+    "UPDATE api_key SET cap_per_day = $1, cap_per_month = $2 WHERE id = $3 AND revoked_at = -1"
+    " RETURNING digest",
+    "t"};
 constexpr Query select_key{"SELECT " KEY_COLUMNS " FROM api_key WHERE id = $1", key_kinds};
 constexpr Query select_changes{
     "SELECT sequence, account_id, digest FROM identity_change WHERE sequence > $1"
@@ -102,9 +103,7 @@ class SqlKeyStore final : public identity::KeyStore {
     return answered<ApiKey>(context_, ErrorCode::account_read_failed, "add key", [&] {
       return context_.database.write([&](Transaction& transaction) -> Answer {
         const std::string digest = base::hex(key.digest);
-        if (transaction.run(select_account, {key.account_id}).empty()) {
-          return base::Error{ErrorCode::account_absent, "There is no account with this id."};
-        }
+        if (auto why = why_not_given(transaction, key.account_id)) return *std::move(why);
         record_change(transaction, key.account_id, digest);
         ApiKey made{context_.new_id("key_"),
                     key.account_id,
@@ -175,16 +174,21 @@ class SqlKeyStore final : public identity::KeyStore {
 
   Result<std::optional<ApiKey>, base::Error> set_caps(std::string_view key_id,
                                                       const identity::SpendCaps& caps) override {
-    using Answer = std::optional<ApiKey>;
-    return answered<Answer>(context_, ErrorCode::account_read_failed, "cap key", [&] {
+    using Answer = Result<std::optional<ApiKey>, base::Error>;
+    using Key = std::optional<ApiKey>;
+    return answered<Key>(context_, ErrorCode::account_read_failed, "cap key", [&] {
       return context_.database.write([&](Transaction& transaction) -> Answer {
         const Rows capped = transaction.run(
             update_caps, {caps.per_day.value_or(-1), caps.per_month.value_or(-1), key_id});
-        if (capped.empty()) return std::nullopt;
         const Rows rows = transaction.run(select_key, {key_id});
+        if (rows.empty()) return Key();
+        if (capped.empty()) {
+          return base::Error{ErrorCode::request_malformed,
+                             "The key is revoked, which is final: no cap makes a difference."};
+        }
         record_change(transaction, rows.text(0, 1), capped.text(0, 0));
         recall_leases(transaction, rows.text(0, 1), 0, "", ledger_now_ms(context_, transaction));
-        return key_at(rows, 0);
+        return Key(key_at(rows, 0));
       });
     });
   }

@@ -60,7 +60,6 @@ constexpr Query select_server{
     "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS now_ms,"
     " (current_setting('synchronous_standby_names') = '')::int::bigint AS is_alone",
     "ii"};
-constexpr Query select_account{"SELECT id FROM account WHERE id = $1", "t"};
 // By the invariant this is granted - charged - expired - voided, without reading every fact.
 constexpr Query select_balance{
     "SELECT CAST((SELECT COALESCE(SUM(remaining), 0) FROM allocation WHERE account_id = $1)"
@@ -262,10 +261,8 @@ class SqlLedgerStore final : public ledger::LedgerStore {
     }
     return answered<Allocation>(context_, ErrorCode::billing_ledger_unavailable, "grant", [&] {
       return context_.database.write([&](Transaction& transaction) -> Answer {
+        if (auto why = why_not_given(transaction, request.account_id)) return *std::move(why);
         const std::int64_t now_ms = ledger_now_ms(context_, transaction);
-        if (transaction.run(select_account, {request.account_id}).empty()) {
-          return base::Error{ErrorCode::account_absent, "There is no account with this id."};
-        }
         Allocation made;
         made.id = context_.new_id("alc_");
         made.account_id = request.account_id;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,11 @@ std::int64_t ledger_now_ms(const Context& context, Transaction& transaction);
 // Books a new allocation with its posting; false when the account has its starter grant already.
 bool book_allocation(Transaction& transaction, const ledger::Allocation& allocation,
                      std::int64_t now_ms);
+
+// Takes the account's row until the transaction's end, and says why nothing new may be given to the
+// account: there is none, or its state is final. A suspended one may be given what it will use once
+// it is resumed.
+std::optional<base::Error> why_not_given(Transaction& transaction, std::string_view account_id);
 
 // Runs `work`, turning a StoreError into an Error of that code with a sentence for callers.
 template <class T, class F>

@@ -103,6 +103,38 @@ TEST_P(IdentityStore, AccountsLeftBehindAreSetUpByAnyNode) {
   EXPECT_EQ(node_->ledger().balance(account->id)->credits, 10);
 }
 
+// Finding 7: what is final is given nothing; what is suspended keeps what it will use.
+TEST_P(IdentityStore, AClosedAccountIsGivenNoCreditsAndNoKeys) {
+  Accounts accounts(node_->accounts(), {10, day_ms});
+  ApiKeys keys(node_->keys(), Environment::development, store_->random);
+  const auto grant_to = [&](const std::string& account) {
+    return node_->ledger().grant(
+        {account, 5, ledger::Origin::operator_grant, store_->clock.now_ms() + day_ms, 0});
+  };
+  const auto account = accounts.create("Ada");
+  ASSERT_TRUE(accounts.suspend(account->id).ok());
+  EXPECT_TRUE(grant_to(account->id).ok());
+  const auto key = keys.create(account->id, "before");
+  ASSERT_TRUE(key.ok());
+  ASSERT_TRUE(accounts.close(account->id).ok());
+  EXPECT_EQ(grant_to(account->id).error().code, base::ErrorCode::account_closed);
+  EXPECT_EQ(keys.create(account->id, "after").error().code, base::ErrorCode::account_closed);
+  EXPECT_EQ(node_->ledger().balance(account->id)->credits, 15);
+  EXPECT_EQ(keys.list(account->id)->size(), 1u);
+
+  const auto failed = node_->accounts().create("Broken", "");
+  ASSERT_TRUE(
+      node_->accounts()
+          .set_status(failed->id, AccountStatus::provisioning_failed, {AccountStatus::provisioning})
+          .ok());
+  EXPECT_EQ(grant_to(failed->id).error().code, base::ErrorCode::account_absent);
+  EXPECT_EQ(keys.create(failed->id, "key").error().code, base::ErrorCode::account_absent);
+
+  ASSERT_TRUE(keys.revoke(key->key.id).ok());
+  EXPECT_EQ(keys.set_caps(key->key.id, {5, 5}).error().code, base::ErrorCode::request_malformed);
+  EXPECT_FALSE(keys.list(account->id)->front().caps.per_day.has_value());
+}
+
 TEST_P(IdentityStore, AStarterGrantWithoutAnActiveAccountIsATerminalFailure) {
   const auto account = node_->accounts().create("Broken", "subject-1");
   ASSERT_TRUE(node_->ledger()
