@@ -49,6 +49,7 @@ struct Correction {
   std::string allocation_id;
   std::string operator_id;  // who made it first
   std::int64_t recorded_at_ms = 0;
+  bool is_repeat = false;  // it was recorded before: nothing was done now
 
   // The same correction is asked for, be it by another operator.
   [[nodiscard]] bool answers(const CorrectionRequest& request) const noexcept {

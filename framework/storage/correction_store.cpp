@@ -101,6 +101,7 @@ class SqlCorrectionStore final : public ledger::CorrectionStore {
     const Rows rows = transaction.run(select_by_key, {request.account_id, request.idempotency_key});
     if (rows.empty()) return std::nullopt;
     Correction earlier = correction_at(rows);
+    earlier.is_repeat = true;
     if (earlier.answers(request)) return earlier;
     return base::Error{ErrorCode::idempotency_conflict,
                        "This Idempotency-Key was used for another correction."};

@@ -46,12 +46,7 @@ Result<std::string, Error> bearer_token(const wire::Request& request) {
 
 Result<std::string, Error> idempotency_key(const wire::Request& request) {
   const std::string_view key = request.find("idempotency-key").value_or("");
-  const bool is_visible =
-      std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < 0x7F; });
-  if (request.count("idempotency-key") == 1 && !key.empty() && is_visible &&
-      key.size() <= idempotency_key_bytes_max) {
-    return std::string(key);
-  }
+  if (request.count("idempotency-key") == 1 && is_idempotency_key(key)) return std::string(key);
   return Error{ErrorCode::request_malformed,
                "A correction needs its Idempotency-Key.",
                0,
@@ -64,8 +59,7 @@ bool is_json(const wire::Request& request) noexcept {
   return request.count("content-type") == 1 && same_header_name(type, "application/json");
 }
 
-// Fills in what the body says.
-std::optional<Error> read_body(wire::Request& request, ledger::CorrectionRequest& correction) {
+Result<ledger::CorrectionRequest, Error> read_body(wire::Request& request) {
   if (!is_json(request)) {
     return Error{ErrorCode::request_media_type_rejected,
                  "The body of a correction is JSON.",
@@ -82,15 +76,7 @@ std::optional<Error> read_body(wire::Request& request, ledger::CorrectionRequest
   }
   const auto bytes = request.read_body(base::limits::operator_body_bytes_max);
   if (!bytes.ok()) return bytes.error();
-  base::StrictObject body(*bytes, {"reason", "kind", "credits", "reference"});
-  constexpr std::string_view kinds[] = {"refund", "void"};
-  correction.kind = static_cast<ledger::CorrectionKind>(body.one_of("kind", kinds));
-  correction.units = body.units("credits", credits_max);
-  correction.reason = body.text("reason", {1, 500});
-  correction.reference = body.text_or("reference", {1, 200}, "");
-  if (body.problems().empty()) return std::nullopt;
-  return Error{ErrorCode::request_body_rejected, "The body is no usage correction.", 0,
-               body.problems()};
+  return read_correction(*bytes);
 }
 
 // Not begun, or begun and not over in time: either way the same request may be sent again.
@@ -98,7 +84,27 @@ Error late(ErrorCode code) {
   return {code, "The store did not answer in time: repeat it under the same Idempotency-Key.", 1};
 }
 
-std::string receipt_of(const ledger::Correction& correction) {
+}  // namespace
+
+bool is_idempotency_key(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= idempotency_key_bytes_max &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
+}
+
+Result<ledger::CorrectionRequest, base::Error> read_correction(std::string_view json) {
+  base::StrictObject body(json, {"reason", "kind", "credits", "reference"});
+  constexpr std::string_view kinds[] = {"refund", "void"};
+  ledger::CorrectionRequest correction;
+  correction.kind = static_cast<ledger::CorrectionKind>(body.one_of("kind", kinds));
+  correction.units = body.units("credits", credits_max);
+  correction.reason = body.text("reason", {1, 500});
+  correction.reference = body.text_or("reference", {1, 200}, "");
+  if (body.problems().empty()) return correction;
+  return Error{ErrorCode::request_body_rejected, "The body is no usage correction.", 0,
+               body.problems()};
+}
+
+std::string receipt_json(const ledger::Correction& correction) {
   return nlohmann::json{{"correctionId", correction.id},
                         {"originalMessageId", correction.message_id},
                         {"kind", name_of(correction.kind)},
@@ -108,8 +114,6 @@ std::string receipt_of(const ledger::Correction& correction) {
                         {"operatorId", correction.operator_id}}
       .dump();
 }
-
-}  // namespace
 
 CorrectionRoute::CorrectionRoute(const Parts& parts)
     : parts_(parts), user_(parts.pool.add_user("operator", threads_max, queued_max)) {}
@@ -135,12 +139,13 @@ Result<std::string, Error> CorrectionRoute::answer(wire::Request& request,
   if (!who.ok()) return who.error();
   auto key = idempotency_key(request);
   if (!key.ok()) return std::move(key).error();
-  ledger::CorrectionRequest correction;
+  auto asked = read_body(request);
+  if (!asked.ok()) return std::move(asked).error();
+  ledger::CorrectionRequest& correction = *asked;
   correction.account_id = target.account_id;
   correction.message_id = target.message_id;
   correction.idempotency_key = *std::move(key);
   correction.operator_id = who->id;
-  if (auto problem = read_body(request, correction)) return *std::move(problem);
 
   auto reply = parts_.pool.call(
       user_, [store = &parts_.corrections, correction] { return store->correct(correction); },
@@ -150,6 +155,7 @@ Result<std::string, Error> CorrectionRoute::answer(wire::Request& request,
   }
   if (!reply.value->ok()) return reply.value->error();
   const ledger::Correction& made = **reply.value;
+  if (made.is_repeat) return receipt_json(made);
   parts_.log.write(Severity::info, "usage_corrected",
                    {{"operator", who->id},
                     {"correction", made.id},
@@ -157,7 +163,7 @@ Result<std::string, Error> CorrectionRoute::answer(wire::Request& request,
                     {"message", made.message_id},
                     {"kind", name_of(made.kind)},
                     {"credits", made.units}});
-  return receipt_of(made);
+  return receipt_json(made);
 }
 
 Result<identity::Operator, Error> CorrectionRoute::authorize(wire::Request& request) const {

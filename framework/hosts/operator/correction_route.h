@@ -20,6 +20,11 @@
 
 namespace turnpike::hosts::operators {
 
+// What the body of a correction asks for; the rest of the request is left empty.
+Result<ledger::CorrectionRequest, base::Error> read_correction(std::string_view json);
+bool is_idempotency_key(std::string_view text) noexcept;
+std::string receipt_json(const ledger::Correction& correction);
+
 class CorrectionRoute {
  public:
   struct Parts {
