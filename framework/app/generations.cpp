@@ -37,7 +37,6 @@ Reloaded refused(const std::string& subject, const std::string& message) {
 }  // namespace
 
 Generations::Generations(Parts parts) : parts_(std::move(parts)) {
-  for (const auto& provider : parts_.providers) plugin_names_.emplace_back(provider.name);
   undertaker_ = std::thread([this] { bury(); });
 }
 
@@ -124,6 +123,11 @@ Reloaded Generations::rollback(const std::string& generation_id) {
 }
 
 Kept Generations::compile_files(std::vector<std::string>& notes) {
+  Plugins plugins = parts_.plugins();
+  if (!plugins.problems.empty()) return std::move(plugins.problems);
+  providers_ = std::move(plugins.providers);
+  plugin_names_.clear();
+  for (const auto& provider : providers_) plugin_names_.emplace_back(provider.name);
   auto sources = registry::read_sources(parts_.registry_path);
   if (!sources.ok()) return std::move(sources).error();
   auto facts = parts_.manifest.facts();
@@ -137,6 +141,7 @@ Kept Generations::compile_files(std::vector<std::string>& notes) {
                          .redefinitions = parts_.may_redefine ? &redefinitions : nullptr});
   if (!compiled.ok()) return std::move(compiled).error();
   notes = notes_of(redefinitions);
+  notes.insert(notes.end(), plugins.notes.begin(), plugins.notes.end());
   return KeptProgram{{},
                      *std::move(compiled),
                      registry::without_directory(*std::move(sources), parts_.registry_path)};
@@ -172,7 +177,7 @@ Reloaded Generations::put_in_service(const KeptProgram& what, const Record& reco
   provisional.id = registry::generation_id(provisional.payload_hash);
   auto service =
       exchange::bind_service({.installed = {what.program, provisional},
-                              .providers = parts_.providers,
+                              .providers = providers_,
                               .lanes = parts_.lanes,
                               .secrets = &parts_.secrets,
                               .public_origin = parts_.view.base_url,

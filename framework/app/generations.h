@@ -49,11 +49,17 @@ enum class RefusedStart : std::uint8_t { serve_last_installed, serve_nothing };
 
 class Generations {
  public:
+  // The provider plugins that a reload may use, or why it may not.
+  struct Plugins {
+    std::vector<exchange::ProviderSlot> providers;
+    std::vector<std::string> notes;  // what only a restart would take
+    std::vector<registry::Problem> problems;
+  };
   struct Parts {
     std::string registry_path;
     std::string data_dir;  // for files of plugins
     registry::ManifestStore& manifest;
-    std::span<const exchange::ProviderSlot> providers;
+    std::function<Plugins()> plugins;  // called whenever the files are read
     std::span<const exchange::LaneSlot> lanes;
     registry::SecretResolver secrets;
     catalog::ViewOptions view;
@@ -102,7 +108,8 @@ class Generations {
   void bury();
 
   const Parts parts_;
-  std::vector<std::string> plugin_names_;
+  std::vector<exchange::ProviderSlot> providers_;  // those of the files that were read last
+  std::vector<std::string> plugin_names_;          // parallel to them
   std::mutex reload_mutex_;
   mutable std::mutex standing_mutex_;
   std::string standing_;

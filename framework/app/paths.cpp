@@ -11,11 +11,20 @@ fs::path binary_directory() { return fs::read_symlink("/proc/self/exe").parent_p
 
 }  // namespace
 
-std::string plugin_directory(const Config& config) {
-  if (!config.plugins_directory.empty()) return config.plugins_directory;
+std::vector<std::string> plugin_directories(const Config& config) {
+  if (!config.plugins_directories.empty()) return config.plugins_directories;
   const fs::path beside = binary_directory() / "plugins";
-  if (fs::is_directory(beside)) return beside;
-  return (binary_directory() / "../lib/turnpike/plugins").lexically_normal();
+  if (fs::is_directory(beside)) return {beside};
+  return {(binary_directory() / "../lib/turnpike/plugins").lexically_normal()};
+}
+
+plugin::CatalogOptions catalog_options(const Config& config) {
+  plugin::CatalogOptions options;
+  for (const std::string& directory : plugin_directories(config)) {
+    options.directories.emplace_back(directory);
+  }
+  options.pinned_sha256 = config.plugins_sha256;
+  return options;
 }
 
 std::string reference_directory(const Config& config) {

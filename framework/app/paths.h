@@ -3,13 +3,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/config.h"
+#include "plugin/catalog.h"
 
 namespace turnpike::app {
 
 // `plugins.directory`, or beside the binary (a build tree), or ../lib/turnpike/plugins of it.
-std::string plugin_directory(const Config& config);
+std::vector<std::string> plugin_directories(const Config& config);
+
+plugin::CatalogOptions catalog_options(const Config& config);
 
 // `reference_directory`, or ../share/turnpike/reference of the binary; empty when neither exists.
 std::string reference_directory(const Config& config);

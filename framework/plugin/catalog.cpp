@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<std::vector<fs::path>, LoadError> files_of(const fs::path& directory) {
+Result<std::vector<fs::path>, LoadError> files_in(const fs::path& directory) {
   std::vector<fs::path> files;
   std::error_code problem;
   const fs::file_status status = fs::status(directory, problem);
@@ -27,7 +27,22 @@ Result<std::vector<fs::path>, LoadError> files_of(const fs::path& directory) {
     return LoadError{directory.string(), "the plugin directory cannot be read: " +
                                              problem.message() + "; see `plugins.directory`"};
   }
-  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<fs::path> files_of(const CatalogOptions& options, std::vector<LoadError>& problems) {
+  std::vector<fs::path> files;
+  for (const fs::path& directory : options.directories) {
+    auto found = files_in(directory);
+    if (found.ok()) {
+      files.insert(files.end(), found->begin(), found->end());
+    } else {
+      problems.push_back(std::move(found).error());
+    }
+  }
+  std::sort(files.begin(), files.end(), [](const fs::path& left, const fs::path& right) {
+    return left.filename() < right.filename();
+  });
   return files;
 }
 
@@ -50,8 +65,8 @@ void compare_with_pins(const CatalogOptions& options, const std::vector<PluginIn
   }
   for (const auto& [name, digest] : options.pinned_sha256) {
     if (present.contains(name)) continue;
-    problems.push_back({(options.directory / name).string(),
-                        "is pinned in `plugins.sha256`, but is no plugin of this directory"});
+    problems.push_back(
+        {name, "is pinned in `plugins.sha256`, but is in none of the plugin directories"});
   }
 }
 
@@ -79,11 +94,9 @@ LoadedPlugin::LoadedPlugin(std::unique_ptr<Library> library, std::uint32_t numbe
 
 Result<std::vector<PluginInfo>, std::vector<LoadError>> Catalog::check(
     const CatalogOptions& options) {
-  const auto files = files_of(options.directory);
-  if (!files.ok()) return std::vector<LoadError>{files.error()};
   std::vector<LoadError> problems;
   std::vector<PluginInfo> found;
-  for (const fs::path& file : *files) {
+  for (const fs::path& file : files_of(options, problems)) {
     auto info = inspect(file);
     if (!info.ok()) {
       problems.push_back(std::move(info).error());
@@ -103,24 +116,62 @@ Result<Catalog, std::vector<LoadError>> Catalog::load(const CatalogOptions& opti
                                                       const HostResources& resources) {
   auto found = check(options);
   if (!found.ok()) return std::move(found).error();  // no code of any plugin has run
-  Catalog catalog;
+  Catalog catalog(options, resources);
+  auto added = catalog.add(*std::move(found));
+  if (!added.ok()) return std::move(added).error();
+  return catalog;
+}
+
+Result<std::vector<LoadedPlugin*>, std::vector<LoadError>> Catalog::add(
+    std::vector<PluginInfo> infos) {
   std::vector<LoadError> problems;
-  for (PluginInfo& info : *found) {
+  std::vector<std::unique_ptr<LoadedPlugin>> made;
+  std::size_t number = plugins().size();
+  for (PluginInfo& info : infos) {
     auto library = Library::open(std::move(info));
     if (library.ok()) {
-      const auto number = static_cast<std::uint32_t>(catalog.plugins_.size() + 1);
-      catalog.plugins_.push_back(
-          std::make_unique<LoadedPlugin>(*std::move(library), number, resources, options.guard));
+      made.push_back(std::make_unique<LoadedPlugin>(
+          *std::move(library), static_cast<std::uint32_t>(++number), resources_, options_.guard));
     } else {
       problems.push_back(std::move(library).error());
     }
   }
   if (!problems.empty()) return problems;
-  return catalog;
+  std::vector<LoadedPlugin*> added;
+  const std::lock_guard lock(shelf_->mutex);
+  for (std::unique_ptr<LoadedPlugin>& each : made) {
+    added.push_back(each.get());
+    shelf_->plugins.push_back(std::move(each));
+  }
+  return added;
 }
 
-std::string_view Catalog::note_stall(std::uint32_t tag, std::int64_t now_ns) const noexcept {
-  for (const auto& plugin : plugins_) {
+Result<Catalog::Taken, std::vector<LoadError>> Catalog::take_new() {
+  auto found = check(options_);
+  if (!found.ok()) return std::move(found).error();
+  Taken taken;
+  std::vector<PluginInfo> fresh;
+  for (PluginInfo& info : *found) {
+    const LoadedPlugin* const known = find(info.name);
+    if (known != nullptr && known->info().sha256 != info.sha256) {
+      taken.notes.push_back(info.file + ": the plugin " + info.name +
+                            " is another one than at the start; the one of then serves until a "
+                            "restart");
+    } else if (known == nullptr && info.slot == Slot::lane) {
+      taken.notes.push_back(info.file + ": the lane " + info.name +
+                            " is new; lanes, like their settings, are taken at a start");
+    } else if (known == nullptr) {
+      fresh.push_back(std::move(info));
+    }
+  }
+  auto added = add(std::move(fresh));
+  if (!added.ok()) return std::move(added).error();
+  taken.added = *std::move(added);
+  return taken;
+}
+
+std::string_view Catalog::note_stall(std::uint32_t tag, std::int64_t now_ns) const {
+  for (LoadedPlugin* const plugin : plugins()) {
     if (plugin->guard().number() != tag) continue;
     plugin->guard().note_stall(now_ns);
     return plugin->info().name;
@@ -128,11 +179,18 @@ std::string_view Catalog::note_stall(std::uint32_t tag, std::int64_t now_ns) con
   return {};
 }
 
-LoadedPlugin* Catalog::find(std::string_view name) const noexcept {
-  for (const auto& plugin : plugins_) {
-    if (plugin->info().name == name) return plugin.get();
+LoadedPlugin* Catalog::find(std::string_view name) const {
+  for (LoadedPlugin* const plugin : plugins()) {
+    if (plugin->info().name == name) return plugin;
   }
   return nullptr;
+}
+
+std::vector<LoadedPlugin*> Catalog::plugins() const {
+  std::vector<LoadedPlugin*> all;
+  const std::lock_guard lock(shelf_->mutex);
+  for (const auto& plugin : shelf_->plugins) all.push_back(plugin.get());
+  return all;
 }
 
 }  // namespace turnpike::plugin

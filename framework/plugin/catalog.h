@@ -1,14 +1,16 @@
-// Catalog: the plugins of this process. Reads a directory once at start, refuses it whole when any
-// file in it is no plugin of this gateway (all problems at once), and hands the plugins out by
-// name.
+// Catalog: the plugins of this process. Reads their directories at start and at each reload,
+// refuses them whole when any file in them is no plugin of this gateway (all problems at once), and
+// hands the plugins out by name. What was loaded once stays, mapped and in its place, until the
+// process ends.
 //
 // Owned by app/, made by the main Thread before the first listener opens and destroyed after the
-// last user of a plugin; reading it is safe from any Thread.
+// last user of a plugin. take_new() is called by one Thread at a time; the rest is safe from any.
 #pragma once
 
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +42,8 @@ class LoadedPlugin {
 };
 
 struct CatalogOptions {
-  std::filesystem::path directory;  // every *.so in it, in the order of their names
+  // Every *.so in them, in the order of their names.
+  std::vector<std::filesystem::path> directories;
   // File name -> SHA-256 in hex. When not empty, exactly these files must be there.
   std::map<std::string, std::string> pinned_sha256 = {};
   GuardOptions guard = {};
@@ -52,22 +55,40 @@ class Catalog {
   static Result<std::vector<PluginInfo>, std::vector<LoadError>> check(
       const CatalogOptions& options);
 
-  // `resources` outlives the catalog.
+  // What `resources` refers to outlives the catalog.
   static Result<Catalog, std::vector<LoadError>> load(const CatalogOptions& options,
                                                       const HostResources& resources);
 
+  struct Taken {
+    std::vector<LoadedPlugin*> added;
+    std::vector<std::string> notes;  // what only a restart would take
+  };
+  // Looks at the directories again and loads the provider plugins that are new there. On problems
+  // none of them is in the catalog.
+  Result<Taken, std::vector<LoadError>> take_new();
+
   // The plugin of this name, or null.
-  [[nodiscard]] LoadedPlugin* find(std::string_view name) const noexcept;
-  // In the order of their files' names.
-  [[nodiscard]] const std::vector<std::unique_ptr<LoadedPlugin>>& plugins() const noexcept {
-    return plugins_;
-  }
+  [[nodiscard]] LoadedPlugin* find(std::string_view name) const;
+  // Those of now: first those of the start, in the order of their files' names.
+  [[nodiscard]] std::vector<LoadedPlugin*> plugins() const;
   // For the watchdog's report: a fiber with this tag held up its loop. Whose tag it is; empty: no
   // plugin's.
-  std::string_view note_stall(std::uint32_t tag, std::int64_t now_ns) const noexcept;
+  std::string_view note_stall(std::uint32_t tag, std::int64_t now_ns) const;
 
  private:
-  std::vector<std::unique_ptr<LoadedPlugin>> plugins_;
+  struct Shelf {  // apart, so that a Catalog can be moved
+    std::mutex mutex;
+    std::vector<std::unique_ptr<LoadedPlugin>> plugins;
+  };
+
+  Catalog(CatalogOptions options, const HostResources& resources)
+      : options_(std::move(options)), resources_(resources), shelf_(std::make_unique<Shelf>()) {}
+  // All of `infos`, or why not.
+  Result<std::vector<LoadedPlugin*>, std::vector<LoadError>> add(std::vector<PluginInfo> infos);
+
+  CatalogOptions options_;
+  const HostResources resources_;
+  std::unique_ptr<Shelf> shelf_;
 };
 
 }  // namespace turnpike::plugin

@@ -38,6 +38,65 @@ class Package(unittest.TestCase):
         self.assertIn("good day", reply.body.decode())
         self.assertEqual(reply.headers["turnpike-credits-charged"], "1")
 
+    def test_a_plugin_that_is_dropped_in_is_taken_by_a_reload(self):
+        """Finding 39: no restart, and what was loaded goes on."""
+        plugins, more = new_directory(self), new_directory(self)
+        for directory in (plugins, more):
+            directory.chmod(0o755)
+        shutil.copy(BUILD / "plugins" / "http.so", plugins)
+        registry = new_registry(self, REGISTRY.replace(
+            "plugin: acme, settings: {greeting: good day}",
+            "plugin: http, settings: {base_url: 'https://acme.example'}"))
+        config = new_directory(self) / "turnpike.yaml"
+        config.write_text(f"plugins: {{directory: [{plugins}, {more}]}}\n")
+        gateway = Gateway(registry=registry, config=config)
+        self.addCleanup(gateway.close)
+        _, key = gateway.new_key()
+        gateway.start()
+        (registry / "test.yaml").write_text(REGISTRY.replace("plugin: acme", "revision: 2, "
+                                                             "plugin: acme"))
+        refused = gateway.run("reload", check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn('no provider plugin "acme" is loaded', refused.stderr)
+        shutil.copy(ACME, more)
+        self.assertEqual(gateway.run("check").returncode, 0)
+        self.assertIn("serving generation", gateway.run("reload").stdout)
+        reply = gateway.get("/v1/gateway/acme/greeting", key=key)
+        self.assertEqual((reply.status, reply.headers["turnpike-credits-charged"]), (200, "1"))
+        # A file that a start would refuse is refused by a reload; what serves goes on.
+        shutil.copy(BROKEN / "wrong_abi.so", more)
+        refused = gateway.run("reload", check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("wrong_abi.so", refused.stderr)
+        self.assertEqual(gateway.get("/v1/gateway/acme/greeting", key=key).status, 200)
+        self.assertEqual(gateway.run_json("paths")["plugins"], [str(plugins), str(more)])
+
+    def test_a_lane_of_an_outside_author_takes_what_its_command_issued(self):
+        """Finding 41: the example of a lane, from its command to the last call of a voucher."""
+        gateway = self.gateway(ACME, ACME.with_name("voucher.so"))
+        issued = gateway.run_json("voucher", "issue", "--calls", "2")
+        self.assertEqual(issued["calls"], 2)
+        gateway.start()
+
+        def call(code, path="/greeting"):
+            return gateway.get("/v1/gateway/acme" + path, headers=[("X-Voucher", code)])
+
+        self.assertEqual(call("nonsense").error_code(), "auth.credential_invalid")
+        self.assertEqual(call("0" * 32).status, 401)
+        left = []
+        for _ in range(2):
+            reply = call(issued["voucher"])
+            self.assertEqual((reply.status, reply.headers["turnpike-lane"]), (200, "voucher"))
+            left.append(reply.headers["voucher-calls-left"])
+        self.assertEqual(left, ["1", "0"])
+        spent = call(issued["voucher"])
+        self.assertEqual((spent.status, spent.error_code()), (402, "billing.credits_exhausted"))
+        shown = gateway.run_json("voucher", "show", issued["voucher"])
+        self.assertEqual(shown, {"voucher": issued["voucher"], "calls": 0})
+        self.assertEqual(gateway.run("voucher", "issue", "--calls", "0", check=False).returncode, 2)
+        usage = gateway.run("voucher", "--help")
+        self.assertIn("usage: turnpike voucher issue --calls N", usage.stdout)
+
     def test_inspect_tells_what_a_file_is_without_running_it(self):
         result = subprocess.run([TURNPIKE, "plugin", "inspect", ACME], capture_output=True,
                                 text=True, check=True)

@@ -12,8 +12,8 @@ namespace {
 
 TEST(Package, APluginFromOutsideLoadsAndAnswers) {
   Surroundings surroundings;
-  const auto catalog = Catalog::load({.directory = support::build_path("tests/package/plugins")},
-                                     surroundings.resources());
+  const auto catalog = Catalog::load(
+      {.directories = {support::build_path("tests/package/plugins")}}, surroundings.resources());
   ASSERT_TRUE(catalog.ok()) << catalog.error()[0].text();
   LoadedPlugin* acme = catalog->find("acme");
   ASSERT_NE(acme, nullptr);

@@ -27,7 +27,7 @@ std::string start_error(std::string_view broken) {
   PluginDirectory directory;
   directory.add("good/echo.so");
   const auto file = directory.add(broken);
-  const auto catalog = load({.directory = directory.path()});
+  const auto catalog = load({.directories = {directory.path()}});
   EXPECT_FALSE(catalog.ok()) << broken;
   if (catalog.ok()) return {};
   EXPECT_EQ(catalog.error().size(), 1u);
@@ -101,7 +101,7 @@ TEST(Catalog, LoadsWhatLiesInTheDirectoryInOrderAndFindsItByName) {
   directory.add("good/unpaid_lane.so");
   directory.add("good/echo.so");
   std::ofstream(directory.path() / "README.md") << "not a plugin, and not looked at";
-  const auto catalog = load({.directory = directory.path()});
+  const auto catalog = load({.directories = {directory.path()}});
   ASSERT_TRUE(catalog.ok()) << catalog.error()[0].text();
   ASSERT_EQ(catalog->plugins().size(), 2u);
   EXPECT_EQ(catalog->plugins()[0]->info().name, "echo");
@@ -120,7 +120,7 @@ TEST(Catalog, StrippedAndLinkTimeOptimizedPluginsAreAsGoodAsAny) {
   for (const char* name : {"treated/stripped.so", "treated/optimized.so"}) {
     PluginDirectory directory;
     directory.add(name);
-    const auto catalog = load({.directory = directory.path()});
+    const auto catalog = load({.directories = {directory.path()}});
     ASSERT_TRUE(catalog.ok()) << catalog.error()[0].text();
     EXPECT_NE(catalog->find("plain"), nullptr);
   }
@@ -130,7 +130,7 @@ TEST(Catalog, RefusesTwoPluginsOfOneName) {
   PluginDirectory directory;
   directory.add("treated/stripped.so");
   const auto file = directory.add("broken/twin.so");
-  const auto catalog = load({.directory = directory.path()});
+  const auto catalog = load({.directories = {directory.path()}});
   ASSERT_FALSE(catalog.ok());
   ASSERT_EQ(catalog.error().size(), 1u);
   EXPECT_EQ(catalog.error()[0].text(), file.string() + ": is named \"plain\", as is " +
@@ -143,13 +143,13 @@ TEST(Catalog, TellsAllProblemsAtOnce) {
   directory.add("broken/wrong_abi.so");
   directory.add("broken/wrong_build.so");
   directory.add("broken/no_symbol.so");
-  const auto catalog = load({.directory = directory.path()});
+  const auto catalog = load({.directories = {directory.path()}});
   ASSERT_FALSE(catalog.ok());
   EXPECT_EQ(catalog.error().size(), 3u);
 }
 
 TEST(Catalog, AMissingDirectoryIsSaidByName) {
-  const auto catalog = load({.directory = "/nowhere/plugins"});
+  const auto catalog = load({.directories = {"/nowhere/plugins"}});
   ASSERT_FALSE(catalog.ok());
   EXPECT_EQ(catalog.error()[0].text(),
             "/nowhere/plugins: the plugin directory cannot be read: No such file or directory; see "
@@ -161,7 +161,7 @@ TEST(Catalog, ADirectoryThatAnybodyMayWriteIsRefused) {
   directory.add("good/echo.so");
   std::filesystem::permissions(directory.path(), std::filesystem::perms::others_write,
                                std::filesystem::perm_options::add);
-  const auto catalog = load({.directory = directory.path()});
+  const auto catalog = load({.directories = {directory.path()}});
   ASSERT_FALSE(catalog.ok());
   EXPECT_EQ(catalog.error()[0].text(),
             directory.path().string() +
@@ -174,20 +174,100 @@ TEST(Catalog, PinsAreHeldExactly) {
   const auto file = directory.add("good/echo.so");
   const std::string digest = inspect(file)->sha256;
   const std::string other(64, '0');
-  EXPECT_TRUE(load({.directory = directory.path(), .pinned_sha256 = {{"echo.so", digest}}}).ok());
+  const auto pinned_to = [&](const std::string& name, const std::string& sha256) {
+    return load({.directories = {directory.path()}, .pinned_sha256 = {{name, sha256}}});
+  };
+  EXPECT_TRUE(pinned_to("echo.so", digest).ok());
 
-  const auto changed = load({.directory = directory.path(), .pinned_sha256 = {{"echo.so", other}}});
+  const auto changed = pinned_to("echo.so", other);
   ASSERT_FALSE(changed.ok());
   EXPECT_EQ(changed.error()[0].problem, "has the SHA-256 " + digest + ", pinned is " + other +
                                             "; restore the file or change the pin");
-  const auto unlisted =
-      load({.directory = directory.path(), .pinned_sha256 = {{"other.so", digest}}});
+  const auto unlisted = pinned_to("other.so", digest);
   ASSERT_FALSE(unlisted.ok());
   ASSERT_EQ(unlisted.error().size(), 2u);
   EXPECT_EQ(unlisted.error()[0].problem, "is not among the pinned plugins; add its SHA-256 " +
                                              digest + " to `plugins.sha256` or remove the file");
   EXPECT_EQ(unlisted.error()[1].problem,
-            "is pinned in `plugins.sha256`, but is no plugin of this directory");
+            "is pinned in `plugins.sha256`, but is in none of the plugin directories");
+}
+
+// Finding 39: what is dropped in after the start is loaded by the next reload, and nothing else is
+// touched.
+TEST(Catalog, TakesWhatIsNewAndKeepsWhatItHas) {
+  PluginDirectory directory;
+  directory.add("good/echo.so");
+  Surroundings surroundings;
+  auto catalog = Catalog::load({.directories = {directory.path()}}, surroundings.resources());
+  ASSERT_TRUE(catalog.ok());
+  LoadedPlugin* const echo = catalog->find("echo");
+  EXPECT_TRUE(catalog->take_new()->added.empty());
+
+  directory.add("good/faulty.so");
+  directory.add("good/unpaid_lane.so");
+  auto taken = catalog->take_new();
+  ASSERT_TRUE(taken.ok()) << taken.error()[0].text();
+  ASSERT_EQ(taken->added.size(), 1u);
+  EXPECT_EQ(taken->added[0], catalog->find("faulty"));
+  EXPECT_EQ(catalog->find("echo"), echo);
+  EXPECT_NE(taken->added[0]->guard().number(), echo->guard().number());
+  ASSERT_EQ(taken->notes.size(), 1u);
+  EXPECT_THAT(taken->notes[0],
+              HasSubstr("the lane unpaid is new; lanes, like their settings, are"));
+  EXPECT_TRUE(catalog->take_new()->added.empty());
+}
+
+TEST(Catalog, KeepsThePluginItHasWhenTheFileIsAnotherOneOrGone) {
+  PluginDirectory directory;
+  const auto file = directory.add("treated/stripped.so");
+  Surroundings surroundings;
+  auto catalog = Catalog::load({.directories = {directory.path()}}, surroundings.resources());
+  ASSERT_TRUE(catalog.ok());
+  LoadedPlugin* const plain = catalog->find("plain");
+  std::filesystem::remove(file);
+  directory.add("treated/optimized.so");
+  const auto taken = catalog->take_new();
+  ASSERT_TRUE(taken.ok()) << taken.error()[0].text();
+  EXPECT_TRUE(taken->added.empty());
+  ASSERT_EQ(taken->notes.size(), 1u);
+  EXPECT_THAT(taken->notes[0], HasSubstr("the plugin plain is another one than at the start"));
+  std::filesystem::remove(directory.path() / "optimized.so");
+  EXPECT_TRUE(catalog->take_new()->notes.empty());
+  EXPECT_EQ(catalog->find("plain"), plain);
+}
+
+TEST(Catalog, ABrokenNewFileIsRefusedAndTakesNothingWithIt) {
+  PluginDirectory directory;
+  directory.add("good/echo.so");
+  Surroundings surroundings;
+  auto catalog = Catalog::load({.directories = {directory.path()}}, surroundings.resources());
+  ASSERT_TRUE(catalog.ok());
+  directory.add("good/faulty.so");
+  for (const char* broken : {"broken/wrong_abi.so", "broken/factory_throws.so"}) {
+    const auto file = directory.add(broken);
+    const auto taken = catalog->take_new();
+    ASSERT_FALSE(taken.ok()) << broken;
+    EXPECT_EQ(taken.error()[0].file, file.string());
+    EXPECT_EQ(catalog->find("faulty"), nullptr);
+    std::filesystem::remove(file);
+  }
+  EXPECT_EQ(catalog->take_new()->added.size(), 1u);
+}
+
+TEST(Catalog, ReadsSeveralDirectoriesAsOne) {
+  PluginDirectory ours;
+  PluginDirectory theirs;
+  theirs.add("good/echo.so");
+  ours.add("good/unpaid_lane.so");
+  const auto both = load({.directories = {ours.path(), theirs.path()}});
+  ASSERT_TRUE(both.ok()) << both.error()[0].text();
+  ASSERT_EQ(both->plugins().size(), 2u);
+  EXPECT_EQ(both->plugins()[0]->info().name, "echo");
+  ours.add("good/echo.so");
+  EXPECT_FALSE(load({.directories = {ours.path(), theirs.path()}}).ok());
+  const auto missing = load({.directories = {"/nowhere/plugins", ours.path(), "/nowhere/else"}});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().size(), 2u);
 }
 
 }  // namespace

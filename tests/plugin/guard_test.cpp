@@ -31,7 +31,7 @@ class GuardTest : public ::testing::Test {
       directory_.add(name);
     }
     CatalogOptions options;
-    options.directory = directory_.path();
+    options.directories = {directory_.path()};
     options.guard.pool_threads_max = 2;
     options.guard.pool_queued_max = 0;
     auto catalog = Catalog::load(options, surroundings_.resources());
@@ -266,7 +266,7 @@ TEST_P(EitherGuardTest, StateIsAskedWithoutDetour) {
 
 TEST_P(EitherGuardTest, ManyCallersAtOnce) {
   CatalogOptions options;
-  options.directory = directory_.path();
+  options.directories = {directory_.path()};
   options.guard.pool_threads_max = 4;
   options.guard.pool_queued_max = 64;
   auto catalog = Catalog::load(options, surroundings_.resources());
