@@ -1,11 +1,14 @@
 #include "exchange/service.h"
 
 #include <algorithm>
+#include <charconv>
 #include <initializer_list>
 #include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include <turnpike/helpers/mistakes.h>
 
 #include "base/canonical_json.h"
 #include "exchange/ascii.h"
@@ -69,16 +72,29 @@ const Settings& locate(const Settings& root, std::string_view path) {
   return *node;
 }
 
-Problem problem_of(const Settings& settings, const std::string& subject, const Failure& failure) {
-  const Settings& node = locate(settings, failure.where);
+Problem problem_of(const Settings& settings, const std::string& subject, const Mistake& mistake) {
+  const Settings& node = locate(settings, mistake.where);
   Problem problem;
   problem.rule = "binding_refused";
   problem.file = node.file;
   problem.line = node.line;
   problem.column = node.column;
-  problem.path = subject + (failure.where.empty() ? "" : "." + failure.where);
-  problem.message = failure.message;
+  problem.path = subject + (mistake.where.empty() ? "" : "." + mistake.where);
+  problem.message = mistake.message;
   return problem;
+}
+
+// Takes "operations[N]" and what divides it from the rest off the beginning of `where`.
+std::optional<std::size_t> take_operation(std::string& where) {
+  constexpr std::string_view start = "operations[";
+  const std::size_t close = where.find(']');
+  if (!where.starts_with(start) || close == where.npos) return std::nullopt;
+  std::size_t number = 0;
+  const char* const end = where.data() + close;
+  const auto [rest, problem] = std::from_chars(where.data() + start.size(), end, number);
+  if (problem != std::errc{} || rest != end) return std::nullopt;
+  where.erase(0, where.compare(close + 1, 1, ".") == 0 ? close + 2 : close + 1);
+  return number;
 }
 
 std::string terms_json(const registry::Price& price, const registry::X402& x402) {
@@ -239,11 +255,44 @@ class Binder {
     }
   }
 
+  // Settings that were given to a plugin, and what they are called.
+  struct Given {
+    const Settings& settings;
+    std::string subject;
+    std::span<const Settings> of_operations = {};  // parallel to `operations`
+    std::span<const BoundOperation> operations = {};
+  };
+
   // Without surroundings a plugin may fail for their lack; its settings are its own affair.
-  void report_failure(const Settings& settings, const std::string& subject,
-                      const Failure& failure) {
-    if (!has_surroundings_ && failure.kind != FailureKind::invalid_settings) return;
-    problems_.push_back(problem_of(settings, subject, failure));
+  void report_failure(const Given& given, const Failure& failure) {
+    if (failure.kind != FailureKind::invalid_settings) {
+      if (!has_surroundings_) return;
+      return report(problem_of(given.settings, given.subject, {failure.where, failure.message}));
+    }
+    for (Mistake& mistake : split_mistakes(failure)) report_mistake(given, std::move(mistake));
+  }
+
+  void report_mistake(const Given& given, Mistake mistake) {
+    const auto operation = take_operation(mistake.where);
+    if (!operation || *operation >= given.operations.size()) {
+      return report(problem_of(given.settings, given.subject, mistake));
+    }
+    const Settings& own = given.of_operations[*operation];
+    const std::string route(given.operations[*operation].path);
+    report(problem_of(own.kind == Settings::Kind::null ? given.settings : own,
+                      "routes[" + route + "].upstream_settings", mistake));
+  }
+
+  // Once: the methods of a route share its settings.
+  void report(Problem problem) {
+    const auto is_same = [&problem](const Problem& known) {
+      return known.line == problem.line && known.column == problem.column &&
+             known.file == problem.file && known.path == problem.path &&
+             known.message == problem.message;
+    };
+    if (problems_.size() > base::limits::registry_problems_max) return;
+    if (std::any_of(problems_.begin(), problems_.end(), is_same)) return;
+    problems_.push_back(std::move(problem));
   }
 
   // `settings` with its secrets in place, which are also appended to `values`.
@@ -306,7 +355,7 @@ class Binder {
     auto bound =
         slot->provider->bind({upstream.id, settings, operations, input_.data_dir}, *slot->host);
     if (!bound.ok()) {
-      report_failure(settings, subject + ".settings", bound.error());
+      report_failure({settings, subject + ".settings", route_settings, operations}, bound.error());
       return nullptr;
     }
     auto result = std::make_shared<BoundUpstream>(input_.calls_per_upstream_max);
@@ -349,7 +398,7 @@ class Binder {
       if (bound.ok()) {
         service_->lanes_[at].bound = *std::move(bound);
       } else {
-        report_failure(settings, subject, bound.error());
+        report_failure({settings, subject}, bound.error());
       }
     }
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <turnpike/helpers/mistakes.h>
+
 namespace turnpike::govdata {
 namespace {
 
@@ -15,71 +17,65 @@ Result<Mode> read_mode(const Settings& settings) {
   return Settings::wrong("mode", "embedded or proxy");
 }
 
-Done read_embedded(const Binding& binding, Configuration& configuration) {
-  const Settings& settings = binding.settings;
-  if (auto known = settings.only(
-          {"mode", "database", "activity_anchor", "stale_blocks", "pricing_network", "readers"});
-      !known.ok()) {
-    return known;
-  }
-  auto database = settings.string("database", "govdata.db");
-  if (!database.ok()) return std::move(database).error();
-  if (database->empty()) return Settings::wrong("database", "the path of a file");
-  const bool is_below_data = database->front() != '/' && !binding.data_dir.empty();
-  configuration.service.database =
-      is_below_data ? std::string(binding.data_dir) + "/" + *database : *database;
+Result<ActivityAnchor> read_anchor(const Settings& settings) {
   auto anchor = settings.string("activity_anchor", "wall_clock");
   if (!anchor.ok()) return std::move(anchor).error();
-  if (*anchor == "data_as_of") {
-    configuration.service.activity_anchor = ActivityAnchor::data_as_of;
-  } else if (*anchor != "wall_clock") {
-    return Settings::wrong("activity_anchor", "wall_clock or data_as_of");
-  }
-  auto stale_blocks = settings.boolean("stale_blocks", false);
-  if (!stale_blocks.ok()) return std::move(stale_blocks).error();
-  configuration.stale_blocks = *stale_blocks;
-  auto network = settings.string("pricing_network", "eip155:8453");
-  if (!network.ok()) return std::move(network).error();
-  configuration.service.pricing_network = *network;
-  auto readers = settings.integer("readers", 4, 1, 64);
-  if (!readers.ok()) return std::move(readers).error();
-  configuration.service.readers_kept = static_cast<std::size_t>(*readers);
-  return Unit{};
+  if (*anchor == "data_as_of") return ActivityAnchor::data_as_of;
+  if (*anchor == "wall_clock") return ActivityAnchor::wall_clock;
+  return Settings::wrong("activity_anchor", "wall_clock or data_as_of");
 }
 
-Done read_proxy(const Settings& settings, ProxySettings& proxy) {
-  if (auto known = settings.only({"mode", "base_url", "api_token", "user_agent",
-                                  "allow_private_addresses", "connect_timeout_ms"});
-      !known.ok()) {
-    return known;
-  }
+void read_embedded(const Binding& binding, Configuration& configuration, Mistakes& mistakes) {
+  const Settings& settings = binding.settings;
+  mistakes.only(settings, {"mode", "database", "activity_anchor", "stale_blocks", "pricing_network",
+                           "readers"});
+  const std::string database =
+      mistakes.take(settings.string("database", "govdata.db"), std::string("govdata.db"));
+  if (database.empty()) mistakes.add(Settings::wrong("database", "the path of a file"));
+  const bool is_below_data = !database.starts_with('/') && !binding.data_dir.empty();
+  configuration.service.database =
+      is_below_data ? std::string(binding.data_dir) + "/" + database : database;
+  configuration.service.activity_anchor =
+      mistakes.take(read_anchor(settings), ActivityAnchor::wall_clock);
+  configuration.stale_blocks = mistakes.take(settings.boolean("stale_blocks", false));
+  configuration.service.pricing_network =
+      mistakes.take(settings.string("pricing_network", "eip155:8453"));
+  configuration.service.readers_kept =
+      static_cast<std::size_t>(mistakes.take(settings.integer("readers", 4, 1, 64)));
+}
+
+Result<std::string> read_base_url(const Settings& settings) {
   auto base = settings.string("base_url", "");
-  if (!base.ok()) return std::move(base).error();
+  if (!base.ok()) return base;
   const bool is_http = base->rfind("https://", 0) == 0 || base->rfind("http://", 0) == 0;
   if (!is_http || base->find_first_of("?# \t\r\n") != std::string::npos) {
     return Settings::wrong("base_url", "an http or https address without query");
   }
   while (base->back() == '/') base->pop_back();
-  proxy.base_url = *base;
+  return base;
+}
+
+Result<std::string> read_token(const Settings& settings) {
   if (settings.find("api_token") == nullptr) {
     return Settings::wrong("api_token", "{secret: {env: NAME}} or {secret: {file: PATH}}");
   }
   auto token = settings.secret("api_token");
-  if (!token.ok()) return std::move(token).error();
+  if (!token.ok()) return token;
   const bool is_plain =
       std::all_of(token->begin(), token->end(), [](char c) { return c > 0x20 && c < 0x7F; });
   if (!is_plain) return Settings::wrong("api_token", "a token of visible ASCII");
-  proxy.api_token = *token;
-  auto agent = settings.string("user_agent", default_user_agent);
-  if (!agent.ok()) return std::move(agent).error();
-  proxy.user_agent = *agent;
-  auto allowed = settings.boolean("allow_private_addresses", false);
-  if (!allowed.ok()) return std::move(allowed).error();
-  proxy.allow_private_addresses = *allowed;
-  auto timeout = settings.integer("connect_timeout_ms", 3000, 1, 60'000);
-  if (!timeout.ok()) return std::move(timeout).error();
-  proxy.connect_timeout_ms = static_cast<std::uint32_t>(*timeout);
-  return Unit{};
+  return token;
+}
+
+void read_proxy(const Settings& settings, ProxySettings& proxy, Mistakes& mistakes) {
+  mistakes.only(settings, {"mode", "base_url", "api_token", "user_agent", "allow_private_addresses",
+                           "connect_timeout_ms"});
+  proxy.base_url = mistakes.take(read_base_url(settings));
+  proxy.api_token = mistakes.take(read_token(settings));
+  proxy.user_agent = mistakes.take(settings.string("user_agent", default_user_agent));
+  proxy.allow_private_addresses = mistakes.take(settings.boolean("allow_private_addresses", false));
+  proxy.connect_timeout_ms = static_cast<std::uint32_t>(
+      mistakes.take(settings.integer("connect_timeout_ms", 3000, 1, 60'000)));
 }
 
 // The route's own settings may name the operation where the path does not tell it.
@@ -111,15 +107,22 @@ Result<Configuration> read_configuration(const Binding& binding) {
   auto mode = read_mode(binding.settings);
   if (!mode.ok()) return std::move(mode).error();
   configuration.mode = *mode;
-  auto read = *mode == Mode::embedded ? read_embedded(binding, configuration)
-                                      : read_proxy(binding.settings, configuration.proxy);
-  if (!read.ok()) return std::move(read).error();
-  for (const BoundOperation& bound : binding.operations) {
+  Mistakes mistakes;
+  if (*mode == Mode::embedded) {
+    read_embedded(binding, configuration, mistakes);
+  } else {
+    read_proxy(binding.settings, configuration.proxy, mistakes);
+  }
+  for (std::size_t at = 0; at < binding.operations.size(); ++at) {
+    const BoundOperation& bound = binding.operations[at];
     PricedRoute route;
     if (*mode == Mode::embedded) {
       auto operation = operation_of(bound);
-      if (!operation.ok()) return std::move(operation).error();
-      route.operation = *operation;
+      if (operation.ok()) {
+        route.operation = *operation;
+      } else {
+        mistakes.add(operation.error(), of_operation(at));
+      }
     }
     route.route_id = bound.route_id;
     route.path = bound.path;
@@ -128,6 +131,7 @@ Result<Configuration> read_configuration(const Binding& binding) {
     route.x402_atomic_amount = bound.x402_atomic_amount;
     configuration.service.routes.push_back(std::move(route));
   }
+  if (!mistakes.none()) return mistakes.failure();
   return configuration;
 }
 

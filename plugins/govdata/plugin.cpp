@@ -1,3 +1,4 @@
+#include <turnpike/helpers/private_address.h>
 #include <turnpike/plugin.h>
 
 #include "govdata/upstream.h"
@@ -10,6 +11,13 @@ class GovdataProvider final : public Provider {
   Result<std::unique_ptr<Upstream>> bind(const Binding& binding, Host& host) override {
     auto configuration = read_configuration(binding);
     if (!configuration.ok()) return std::move(configuration).error();
+    const ProxySettings& proxy = configuration->proxy;
+    if (!proxy.allow_private_addresses && names_private_address(proxy.base_url)) {
+      host.report().log(Severity::warning,
+                        "upstream " + std::string(binding.upstream_id) + ": " + proxy.base_url +
+                            " is this machine or a private network: every call is refused, unless "
+                            "`allow_private_addresses: true` is set");
+    }
     return configuration->mode == Mode::embedded ? make_embedded(*configuration, host)
                                                  : make_proxy(*configuration, host);
   }

@@ -66,6 +66,8 @@ routes:
     body: {max_bytes: 1024, media_types: [application/json, text/plain], required: true}
     price: acme.payable
     response: {statuses: [200], content_types: [application/json], max_bytes: 1048576}
+  - path: /tuned
+    upstream_settings: {path: /elsewhere}
   - path: /blocked
     readiness: {status: blocked, reason: It comes later.}
   - path: /unpriced

@@ -1,5 +1,7 @@
 #include "exchange/service.h"
 
+#include <turnpike/helpers/mistakes.h>
+
 #include "exchange/serve_fixture.h"
 
 namespace turnpike::exchange {
@@ -46,6 +48,32 @@ TEST_F(ServiceTest, SaysWhereASettingIsWrong) {
   EXPECT_EQ(problem.message, "expected an URL");
   EXPECT_EQ(problem.file, "program_fixture.yaml");
   EXPECT_GT(problem.line, 1);
+}
+
+// Finding 17: all mistakes, and those of a route's own settings at the route.
+TEST_F(ServiceTest, SaysWhereEverySettingIsWrong) {
+  const auto& route = *service->program().match("/v1/gateway/acme/tuned").route;
+  const registry::Operation& tuned = *service->program().operation(route, Method::get);
+  Mistakes mistakes;
+  mistakes.add("base_url", "expected an URL");
+  mistakes.add("token", "holds control characters");
+  for (int method = 0; method < 2; ++method) {  // the methods of a route share its settings
+    mistakes.add({FailureKind::invalid_settings, "expected a path", "path", false},
+                 of_operation(tuned.upstream_operation));
+  }
+  mistakes.add("operations[999].path", "of none");
+  provider.bind_failure = mistakes.failure();
+  const auto bound = bind(nullptr);
+  ASSERT_FALSE(bound.ok());
+  const auto& problems = bound.error();
+  ASSERT_EQ(problems.size(), 4u);
+  EXPECT_EQ(problems[0].path, "upstreams.acme-main.settings.base_url");
+  EXPECT_EQ(problems[1].path, "upstreams.acme-main.settings.token");
+  EXPECT_EQ(problems[1].line, problems[0].line + 1);
+  EXPECT_EQ(problems[2].path, "routes[/v1/gateway/acme/tuned].upstream_settings.path");
+  EXPECT_EQ(problems[2].message, "expected a path");
+  EXPECT_GT(problems[2].line, problems[0].line + 10) << "at the route";
+  EXPECT_EQ(problems[3].message, "of none");
 }
 
 TEST_F(ServiceTest, NamesALaneThatCannotBeBound) {

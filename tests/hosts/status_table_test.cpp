@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <turnpike/helpers/refusal_codes.h>
+
 namespace turnpike::hosts {
 namespace {
 
@@ -27,6 +29,18 @@ TEST(StatusTableTest, EveryCodeHasAStatusThatFitsItsFault) {
     } else {
       EXPECT_GE(status, 500) << info.name;
     }
+  }
+}
+
+// Finding 41: what the SDK tells authors of lanes is what the gateway does.
+TEST(StatusTableTest, CodesForLanesAreThoseOfTheGatewayWithTheirStatus) {
+  std::set<std::string_view> names;
+  for (const RefusalCode& code : refusal_codes) {
+    const ErrorInfo* info = base::find_error(code.name);
+    ASSERT_NE(info, nullptr) << code.name;
+    EXPECT_EQ(http_status(info->code), code.status) << code.name;
+    EXPECT_FALSE(code.when.empty());
+    EXPECT_TRUE(names.insert(code.name).second) << code.name << " stands there twice";
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <turnpike/helpers/private_address.h>
+
 namespace turnpike::wire {
 namespace {
 
@@ -82,6 +84,17 @@ TEST(UpstreamUrl, IsTakenApart) {
   EXPECT_EQ(bare->host, "2001:db8::1");
   EXPECT_EQ(bare->port, 80);
   EXPECT_EQ(bare->target, "/");
+}
+
+// The helper by which plugins warn of settings is no stricter than calls are.
+TEST(AddressPolicy, WhatPluginsTakeForPrivateIsRefused) {
+  for (const char* address : {"127.0.0.1", "10.1.2.3", "192.168.0.1", "172.16.0.1",
+                              "172.31.255.255", "169.254.169.254", "100.64.0.1", "0.1.2.3",
+                              "8.8.8.8", "172.32.0.1", "100.128.0.1", "11.0.0.1", "192.169.0.1"}) {
+    if (!names_private_address("http://" + std::string(address))) continue;
+    EXPECT_NE(reach_of(*parse_address(address, 80)), Reach::everywhere) << address;
+  }
+  EXPECT_FALSE(names_private_address("http://8.8.8.8"));
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+// The codes that a lane refuses with (Refusal::code), each with the HTTP status that it gives and
+// when it is right. The gateway accepts every code of its own in a refusal; these are those that a
+// lane has a reason to use; an unknown one is a fault of the plugin. Constants; safe on any Thread.
+//
+// Helpers are compiled into the plugin that uses them (see mistakes.h).
+#pragma once
+
+#include <string_view>
+
+namespace turnpike {
+
+struct RefusalCode {
+  std::string_view name;
+  int status = 0;
+  std::string_view when;
+};
+
+inline constexpr RefusalCode refusal_codes[] = {
+    // From admit(): what the caller sent.
+    {"request.malformed", 400, "a header or a field of the lane's own is not in its form"},
+    {"auth.credential_required", 401, "a credential that the lane needs is missing"},
+    {"auth.credential_invalid", 401, "the credential is none, was revoked or has ended"},
+    {"auth.credential_conflict", 400, "it came with another that says something else"},
+    {"account.forbidden", 403, "the credential is right, and not for this operation"},
+    // From admit(): what it is worth.
+    {"billing.pricing_unavailable", 503, "the operation has no price in this lane"},
+    {"billing.credits_exhausted", 402, "what the credential could pay is spent or has expired"},
+    {"billing.credits_reserved", 429, "other calls hold what is left: set retry_after_seconds"},
+    {"billing.key_cap_reached", 429, "a limit in time is reached: set retry_after_seconds"},
+    {"x402.payment_required", 402, "the caller is to pay; `body` holds the challenge"},
+    {"x402.payment_malformed", 400, "the payment cannot be read"},
+    {"x402.payment_refused", 402, "the payment does not pay for this call"},
+    {"x402.not_payable", 400, "the operation cannot be paid for this way"},
+    // From admit(): the same request again.
+    {"idempotency.conflict", 409, "the key or the payment was used for another request"},
+    {"idempotency.in_progress", 409, "its first call is still running"},
+    {"idempotency.reply_not_stored", 409, "it was charged, and its reply cannot be given again"},
+    // From admit() and NotCharged: the lane itself. Certainly nothing was charged.
+    {"billing.ledger_unavailable", 503, "what the lane keeps its books in cannot be reached"},
+    {"x402.unavailable", 503, "whoever the lane asks about payments cannot be reached"},
+    {"gateway.overloaded", 503, "the lane has no room: set retry_after_seconds"},
+    {"x402.settlement_failed", 402, "the payment was refused when it was collected"},
+    // From Unknown, and no other code: whether it was charged is not known.
+    {"billing.settlement_unknown", 503, "what is charged by the gateway's books or the lane's"},
+    {"x402.settlement_unknown", 503, "what the payer has signed for"},
+};
+
+}  // namespace turnpike

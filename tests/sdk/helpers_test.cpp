@@ -1,0 +1,120 @@
+// The helpers that authors of plugins compile into theirs.
+#include <turnpike/helpers/mistakes.h>
+#include <turnpike/helpers/own_call.h>
+#include <turnpike/helpers/private_address.h>
+
+#include <gtest/gtest.h>
+
+namespace turnpike {
+namespace {
+
+Settings scalar(std::string text) {
+  Settings node;
+  node.kind = Settings::Kind::scalar;
+  node.text = std::move(text);
+  return node;
+}
+
+Settings map(std::vector<Settings::Field> fields) {
+  Settings node;
+  node.kind = Settings::Kind::map;
+  node.fields = std::move(fields);
+  return node;
+}
+
+std::vector<std::string> lines_of(const Failure& failure) {
+  std::vector<std::string> lines;
+  for (const Mistake& each : split_mistakes(failure))
+    lines.push_back(each.where + "|" + each.message);
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+// Finding 17: whoever wrote the YAML sees all mistakes at once.
+TEST(Mistakes, CrossInOneFailureAndAreTakenApartAgain) {
+  const Settings settings =
+      map({{"n", scalar("x")}, {"pth", scalar("1")}, {"b", scalar("no")}, {"odd", scalar("")}});
+  Mistakes mistakes;
+  EXPECT_TRUE(mistakes.done().ok());
+  mistakes.only(settings, {"n", "b", "path"});
+  EXPECT_EQ(mistakes.take(settings.integer("n", 2, 0, 5), std::int64_t{2}), 2);
+  EXPECT_EQ(mistakes.take(settings.integer("m", 3, 0, 5)), 3);
+  EXPECT_TRUE(mistakes.take(settings.boolean("b", true), true));
+  ASSERT_FALSE(mistakes.none());
+  const Failure failure = mistakes.failure();
+  EXPECT_EQ(failure.kind, FailureKind::invalid_settings);
+  EXPECT_EQ(failure.where, "pth");
+  EXPECT_EQ(lines_of(failure),
+            (Lines{"pth|unknown key; did you mean `path`?", "odd|unknown key",
+                   "n|expected an integer from 0 to 5", "b|expected true or false"}));
+}
+
+TEST(Mistakes, OfAPartHaveTheWholePath) {
+  Mistakes part;
+  part.add("a", "is wrong");
+  part.add("", "is short");
+  part.add("[1]", "is long");
+  Mistakes whole;
+  whole.note(part.done(), "list");
+  whole.add(Failure{FailureKind::invalid_settings, "expected a path", "path", false},
+            of_operation(3));
+  EXPECT_EQ(lines_of(whole.failure()), (Lines{"list.a|is wrong", "list|is short", "list[1]|is long",
+                                              "operations[3].path|expected a path"}));
+}
+
+TEST(Mistakes, KeysAndTextsOfTheAuthorDivideNothing) {
+  Mistakes mistakes;
+  mistakes.add("a: b", "one\ntwo: three");
+  mistakes.add("c\nd: e", "four: five");
+  EXPECT_EQ(lines_of(mistakes.failure()), (Lines{"a:b|one two: three", "c d:e|four: five"}));
+}
+
+TEST(Mistakes, AFailureOfOneIsAsItEverWas) {
+  const Failure one{FailureKind::invalid_settings, "expected an URL", "base_url", false};
+  EXPECT_EQ(lines_of(one), Lines{"base_url|expected an URL"});
+  EXPECT_EQ(lines_of({FailureKind::invalid_settings, "", "", false}), Lines{"|"});
+  Mistakes none;
+  none.only(Settings(), {"a"});
+  EXPECT_TRUE(none.none());
+  none.only(scalar("x"), {"a"});
+  EXPECT_EQ(lines_of(none.failure()), Lines{"|expected a map"});
+}
+
+TEST(PrivateAddress, IsWhatAUrlItselfTells) {
+  for (const char* near :
+       {"http://127.0.0.1:8402", "https://10.1.2.3/v2", "http://[::1]:80/", "http://192.168.0.1",
+        "https://[fd00::1]", "http://localhost:9", "http://LOCALHOST", "http://api.localhost/",
+        "http://172.31.255.255", "http://169.254.169.254/latest", "http://100.64.0.1",
+        "http://0.0.0.0"}) {
+    EXPECT_TRUE(names_private_address(near)) << near;
+  }
+  for (const char* far :
+       {"https://api.example.com", "http://8.8.8.8", "https://[2606:4700::1]",
+        "https://mylocalhost", "https://localhost.example", "http://172.32.0.1", "http://1.2.3",
+        "http://1.2.3.4.5", "http://256.1.1.1", "not a url", ""}) {
+    EXPECT_FALSE(names_private_address(far)) << far;
+  }
+}
+
+class ScriptedClock final : public Clock {
+ public:
+  [[nodiscard]] std::int64_t now_ms() const noexcept override { return 0; }
+  [[nodiscard]] std::int64_t monotonic_ns() const noexcept override { return now_ns; }
+  std::int64_t now_ns = 5'000'000;
+};
+
+// Finding 41: what commands of lanes give to the store.
+TEST(OwnCall, HasADeadlineOfItsOwnAndNobodyCancelsIt) {
+  ScriptedClock clock;
+  OwnCall call(clock, 20);
+  EXPECT_EQ(call.deadline_ns(), 25'000'000);
+  EXPECT_FALSE(call.cancelled());
+  EXPECT_EQ(call.request_id(), "");
+  EXPECT_TRUE(call.sleep_ms(1));
+  clock.now_ns = 25'000'000;
+  EXPECT_FALSE(call.sleep_ms(60'000)) << "and at once, since the deadline has passed";
+}
+
+}  // namespace
+}  // namespace turnpike
