@@ -1,7 +1,9 @@
 #include "app/binding_check.h"
 
+#include <mutex>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "app/paths.h"
 #include "app/secrets.h"
@@ -54,51 +56,87 @@ class NoHttp final : public Http {
   }
 };
 
+// Keeps what plugins warn of. Written by main()'s Thread and that of the pool, one after the other.
+class KeptWarnings final : public base::Log {
+ public:
+  using base::Log::write;
+  void write(Severity severity, std::string_view event,
+             std::initializer_list<base::LogField> fields) noexcept override {
+    if (severity < Severity::warning || event != "plugin") return;
+    std::string plugin;
+    std::string text;
+    for (const base::LogField& field : fields) {
+      const auto* words = std::get_if<std::string_view>(&field.value);
+      if (words == nullptr) continue;
+      if (field.key == "plugin") plugin = *words;
+      if (field.key == "text") text = *words;
+    }
+    const std::lock_guard lock(mutex_);
+    texts_.push_back("plugin " + plugin + ": " + text);
+  }
+  std::vector<std::string> take() {
+    const std::lock_guard lock(mutex_);
+    return std::move(texts_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> texts_;
+};
+
 // A host for plugins that are only asked what they are and what they refuse.
 struct Surroundings {
   base::SystemClock clock;
   base::SystemRandom random;
-  const std::unique_ptr<base::Log> log =
-      base::make_process_log(clock, {.minimum = Severity::error});
+  KeptWarnings log;
   const std::unique_ptr<base::Metrics> metrics = base::make_metrics();
   runtime::BlockingPool pool{1, 16};
   NoHttp http;
   NoStores stores;
 
   auto load(const Config& config) {
-    return plugin::Catalog::load(
-        {.directory = plugin_directory(config), .pinned_sha256 = config.plugins_sha256},
-        {.log = *log,
-         .metrics = *metrics,
-         .clock = clock,
-         .random = random,
-         .http = http,
-         .pool = pool,
-         .stores = stores});
+    return plugin::Catalog::load(catalog_options(config), {.log = log,
+                                                           .metrics = *metrics,
+                                                           .clock = clock,
+                                                           .random = random,
+                                                           .http = http,
+                                                           .pool = pool,
+                                                           .stores = stores});
+  }
+
+  void print_help(plugin::LoadedPlugin& loaded, const LaneCommand& command, Console& console) {
+    console.out("turnpike " + std::string(command.word) + ": " + std::string(command.summary) +
+                "\n");
+    constexpr std::string_view words[] = {"--help"};
+    const Settings no_settings;
+    (void)loaded.lane()->command(command.word, {words, false, no_settings, {}, {}}, console,
+                                 loaded.host());
   }
 };
 
 }  // namespace
 
-Result<bool, std::string> has_lane_command(const Config& config, std::string_view word) {
+Result<bool, std::string> find_lane_command(const Config& config, std::string_view word,
+                                            Console* help) {
   Surroundings surroundings;
   const auto catalog = surroundings.load(config);
   if (!catalog.ok()) return catalog.error().front().text();
   for (const auto& loaded : catalog->plugins()) {
     if (loaded->lane() == nullptr) continue;
     for (const LaneCommand& command : loaded->lane()->traits().commands) {
-      if (command.word == word) return true;
+      if (command.word != word) continue;
+      if (help != nullptr) surroundings.print_help(*loaded, command, *help);
+      return true;
     }
   }
   return false;
 }
 
-exchange::Checked check_binding(const Config& config,
-                                std::shared_ptr<const registry::Program> program) {
+BindingFindings check_binding(const Config& config,
+                              std::shared_ptr<const registry::Program> program) {
   Surroundings surroundings;
-  const std::string directory = plugin_directory(config);
   const auto catalog = surroundings.load(config);
-  if (!catalog.ok()) return {refusals(catalog.error()), {}};
+  if (!catalog.ok()) return {{refusals(catalog.error()), {}}, {}};
   std::vector<exchange::ProviderSlot> providers;
   std::vector<exchange::LaneSlot> lanes;
   std::vector<registry::Problem> problems;
@@ -115,7 +153,7 @@ exchange::Checked check_binding(const Config& config,
     const plugin::LoadedPlugin* named = catalog->find(name);
     if (named != nullptr && named->lane() != nullptr) continue;
     problems.push_back({"plugin_missing", settings.file, settings.line, settings.column,
-                        "lanes." + name, "no lane plugin of this name is in " + directory});
+                        "lanes." + name, "no lane plugin of this name is in a plugin directory"});
   }
   const registry::SecretResolver secrets = &read_secret;
   // Without one it is where the gateway will listen, which is not known yet.
@@ -127,9 +165,9 @@ exchange::Checked check_binding(const Config& config,
   input.secrets = &secrets;
   input.public_origin = origin;
   input.data_dir = config.data_dir;
-  exchange::Checked checked = exchange::check_binding(input);
-  checked.problems.insert(checked.problems.begin(), problems.begin(), problems.end());
-  return checked;
+  BindingFindings found{exchange::check_binding(input), surroundings.log.take()};
+  found.problems.insert(found.problems.begin(), problems.begin(), problems.end());
+  return found;
 }
 
 }  // namespace turnpike::app

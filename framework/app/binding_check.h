@@ -8,16 +8,22 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/config.h"
 #include "exchange/service.h"
 
 namespace turnpike::app {
 
-exchange::Checked check_binding(const Config& config,
-                                std::shared_ptr<const registry::Program> program);
+struct BindingFindings : exchange::Checked {
+  std::vector<std::string> warnings;  // "plugin http: ...", as plugins would log them
+};
+BindingFindings check_binding(const Config& config,
+                              std::shared_ptr<const registry::Program> program);
 
-// Whether a lane plugin brings this command; the error is a sentence.
-Result<bool, std::string> has_lane_command(const Config& config, std::string_view word);
+// Whether a lane plugin brings this command, whose usage is printed to `help`, where that is given.
+// The error is a sentence.
+Result<bool, std::string> find_lane_command(const Config& config, std::string_view word,
+                                            Console* help);
 
 }  // namespace turnpike::app

@@ -11,10 +11,12 @@
 #include "app/paths.h"
 #include "app/stores.h"
 #include "app/version.h"
+#include "app/warnings.h"
 #include "base/json_text.h"
 #include "base/sources.h"
 #include "plugin/catalog.h"
 #include "registry/diff.h"
+#include "registry/notes.h"
 
 namespace turnpike::app {
 namespace {
@@ -47,8 +49,7 @@ struct Findings {
 // Names of the provider plugins that would be loaded; nothing of them runs yet.
 std::vector<std::string> check_plugins(const Config& config, Findings& findings) {
   std::vector<std::string> names;
-  const auto plugins = plugin::Catalog::check(
-      {.directory = plugin_directory(config), .pinned_sha256 = config.plugins_sha256});
+  const auto plugins = plugin::Catalog::check(catalog_options(config));
   if (!plugins.ok()) {
     for (const auto& error : plugins.error()) {
       findings.problems.push_back({"plugin_refused", error.file, 0, 0, "", error.problem});
@@ -88,7 +89,7 @@ struct Installed {
 
 // The files as a reload of this deployment would take them.
 registry::Compiled compile_as_reload(const Config& config, std::span<const std::string> plugins,
-                                     Findings& findings) {
+                                     Findings& findings, std::vector<Problem>& unused) {
   const Installed installed(config, findings);
   auto sources = registry::read_sources(config.registry_path);
   if (!sources.ok()) return std::move(sources).error();
@@ -99,30 +100,48 @@ registry::Compiled compile_as_reload(const Config& config, std::span<const std::
   if (config.environment == identity::Environment::development) {
     input.redefinitions = &redefinitions;
   }
-  auto compiled = registry::compile(input);
+  auto compiled = registry::compile_with_notes(input, unused);
   if (!compiled.ok()) return compiled;
   for (std::string& note : notes_of(redefinitions)) findings.notes.push_back(std::move(note));
   return compiled;
 }
 
+// The files by themselves, whatever is installed.
+registry::Compiled compile_alone(const Config& config, std::span<const std::string> plugins,
+                                 std::vector<Problem>& unused) {
+  auto sources = registry::read_sources(config.registry_path);
+  if (!sources.ok()) return std::move(sources).error();
+  return registry::compile_with_notes({.sources = *sources, .plugins = plugins}, unused);
+}
+
+void append(std::vector<Problem>& all, const std::vector<Problem>& some) {
+  all.insert(all.end(), some.begin(), some.end());
+}
+
 Findings check(const Config& config) {
   Findings findings;
-  for (const std::string& host : config.hosts_not_built) findings.notes.push_back(not_built(host));
+  for (const Warning& warning : warnings_of(config)) findings.notes.push_back(warning.text);
   const auto plugins = check_plugins(config, findings);
-  const auto compiled = compile_as_reload(config, plugins, findings);
-  if (compiled.ok()) {
-    if (findings.problems.empty()) {
-      exchange::Checked bound = check_binding(config, *compiled);
-      findings.problems = std::move(bound.problems);
-      for (const Problem& secret : bound.missing_secrets) findings.notes.push_back(secret.text());
-    }
-    findings.payload_hash = (*compiled)->payload_hash();
-    findings.routes = (*compiled)->routes().size();
-    findings.tools = (*compiled)->tools().size();
-  } else {
-    const auto& problems = compiled.error();
-    findings.problems.insert(findings.problems.end(), problems.begin(), problems.end());
+  const bool can_bind = findings.problems.empty();
+  std::vector<Problem> unused;
+  auto compiled = compile_as_reload(config, plugins, findings, unused);
+  if (!compiled.ok()) {
+    append(findings.problems, compiled.error());
+    // A program that differs from what is installed may be wrong in itself, too.
+    unused.clear();
+    compiled = compile_alone(config, plugins, unused);
+    if (!compiled.ok()) return findings;
   }
+  if (can_bind) {
+    const BindingFindings bound = check_binding(config, *compiled);
+    append(findings.problems, bound.problems);
+    append(unused, bound.missing_secrets);
+    findings.notes.insert(findings.notes.end(), bound.warnings.begin(), bound.warnings.end());
+  }
+  for (const Problem& note : unused) findings.notes.push_back(note.text());
+  findings.payload_hash = (*compiled)->payload_hash();
+  findings.routes = (*compiled)->routes().size();
+  findings.tools = (*compiled)->tools().size();
   return findings;
 }
 
@@ -245,24 +264,32 @@ int run_plugin_inspect(const CommonOptions& options, const std::string& file) {
 int run_paths(const CommonOptions& options) {
   const auto config = load_config(options);
   if (!config) return exit_failed;
-  const std::pair<const char*, std::string> paths[] = {{"data_dir", config->data_dir},
-                                                       {"registry", config->registry_path},
-                                                       {"plugins", plugin_directory(*config)},
-                                                       {"control_socket", control_socket(*config)}};
-  json object;
-  for (const auto& [name, path] : paths) {
-    object[name] = path;
-    if (!options.json) std::cout << name << ' ' << path << '\n';
+  const json paths = {{"data_dir", config->data_dir},
+                      {"registry", config->registry_path},
+                      {"plugins", plugin_directories(*config)},
+                      {"reference", reference_directory(*config)},
+                      {"control_socket", control_socket(*config)}};
+  if (options.json) {
+    std::cout << json_text(paths) << '\n';
+    return exit_done;
   }
-  if (options.json) std::cout << object << '\n';
+  for (const auto& [name, value] : paths.items()) {
+    for (const json& path : value.is_array() ? value : json::array({value})) {
+      std::cout << name << ' ' << path.get<std::string>() << '\n';
+    }
+  }
   return exit_done;
+}
+
+std::string version_line() {
+  return "turnpike " + std::string(program_version) + " (" + build_fingerprint + ")";
 }
 
 int run_version(const CommonOptions& options) {
   if (options.json) {
     std::cout << json{{"version", program_version}, {"fingerprint", build_fingerprint}} << '\n';
   } else {
-    std::cout << "turnpike " << program_version << " (" << build_fingerprint << ")\n";
+    std::cout << version_line() << '\n';
   }
   return exit_done;
 }

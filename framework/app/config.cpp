@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <sstream>
 
 #include "app/config_section.h"
@@ -75,7 +77,7 @@ void read_pins(const Settings& node, Section& plugins, Config& config) {
 
 void read_plugins(Section& top, Config& config) {
   Section plugins(top, "plugins");
-  plugins.path("directory", config.plugins_directory);
+  plugins.paths("directory", config.plugins_directories);
   const Settings* pins = plugins.child("sha256");
   const auto keys = plugins.keys();
   const bool is_there = std::find(keys.begin(), keys.end(), "sha256") != keys.end();
@@ -110,6 +112,20 @@ void read_mcp_host(Section& hosts, McpConfig& mcp) {
   }
 }
 
+// Two hosts cannot have one port, be it that one of them takes it on all addresses.
+void refuse_shared_ports(Section& hosts, const Config& config) {
+  const std::pair<std::string, std::string> listeners[] = {
+      {"api", config.api.listen}, {"mcp", config.mcp.listen}, {"operator", config.operator_listen}};
+  for (std::size_t at = 1; at < std::size(listeners); ++at) {
+    const auto& [name, address] = listeners[at];
+    for (const auto& [other, taken] : std::span(listeners).first(at)) {
+      if (!is_same_port(address, taken)) continue;
+      hosts.report(name, "listens on " + address + ", and hosts." + other + " on " + taken +
+                             ": give each a port of its own");
+    }
+  }
+}
+
 void read_hosts(Section& top, Config& config) {
   Section hosts(top, "hosts");
   {
@@ -123,6 +139,7 @@ void read_hosts(Section& top, Config& config) {
   }
   read_mcp_host(hosts, config.mcp);
   Section(hosts, "operator").listener("listen", config.operator_listen);
+  refuse_shared_ports(hosts, config);
   HostConfig unused;
   Section web(hosts, "web");
   web.listener("listen", unused.listen);

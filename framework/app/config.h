@@ -58,7 +58,7 @@ struct Config {
   FreeUnreachable free_unreachable = FreeUnreachable::refuse;
   std::uint32_t nodes = 0;  // that share the limits under `local`
 
-  std::string plugins_directory;                      // default: beside the binary
+  std::vector<std::string> plugins_directories;       // empty: the one beside the binary
   std::map<std::string, std::string> plugins_sha256;  // file name -> hex; empty: not pinned
   std::map<std::string, Settings> lanes;              // lane plugin -> its own settings
   std::string registry_path = "registry";

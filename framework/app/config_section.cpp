@@ -161,10 +161,24 @@ void Section::path(const std::string& key, std::string& out) {
   text(key, out);
   const Settings* value = find(key);
   if (value == nullptr || value->kind != Settings::Kind::scalar) return;
-  const bool from_file = !value->file.empty() && value->file != "--set";
-  if (from_file && !out.empty() && fs::path(out).is_relative()) {
-    out = (fs::path(value->file).parent_path() / out).lexically_normal().string();
+  out = resolved(*value, std::move(out));
+}
+
+void Section::paths(const std::string& key, std::vector<std::string>& out) {
+  std::optional<std::vector<std::string>> written;
+  if (!texts(key, written) || !written) return;
+  const Settings& value = *find(key);
+  for (std::string& path : *written) {
+    if (path.empty()) return report(key, "expected the path of a directory, or a list of them");
+    out.push_back(resolved(value, std::move(path)));
   }
+}
+
+// A path as it is meant where it is written.
+std::string Section::resolved(const Settings& written, std::string path) {
+  const bool from_file = !written.file.empty() && written.file != "--set";
+  if (!from_file || path.empty() || fs::path(path).is_absolute()) return path;
+  return (fs::path(written.file).parent_path() / path).lexically_normal().string();
 }
 
 void Section::listener(const std::string& key, std::string& out) {
@@ -200,6 +214,18 @@ void Section::origins(const std::string& key, std::optional<std::vector<std::str
     }
     text = std::move(origin);
   }
+}
+
+bool is_same_port(std::string_view left, std::string_view right) noexcept {
+  const auto one = hosts::split_authority(left);
+  const auto other = hosts::split_authority(right);
+  const auto number = [](std::string_view port) {
+    std::uint16_t value = 0;
+    (void)std::from_chars(port.data(), port.data() + port.size(), value);
+    return value;
+  };
+  if (number(one.port) == 0 || number(one.port) != number(other.port)) return false;
+  return one.host == other.host || listens_everywhere(left) || listens_everywhere(right);
 }
 
 bool listens_everywhere(std::string_view address) noexcept {

@@ -46,6 +46,8 @@ class Section {
   bool texts(const std::string& key, std::optional<std::vector<std::string>>& out);
   // A path: relative ones are relative to the file the value stands in.
   void path(const std::string& key, std::string& out);
+  // The same, one or a list of them.
+  void paths(const std::string& key, std::vector<std::string>& out);
   // Where to listen, as "address:port"; empty: nowhere.
   void listener(const std::string& key, std::string& out);
   // The URL of a host as callers reach it; given back without what goes without saying.
@@ -73,6 +75,7 @@ class Section {
   void report(const std::string& key, const std::string& message);
 
  private:
+  [[nodiscard]] static std::string resolved(const Settings& written, std::string path);
   [[nodiscard]] std::string join(const std::string& key) const;
   [[nodiscard]] const Settings* find(const std::string& key) const;
 
@@ -85,5 +88,9 @@ class Section {
 
 // Whether an address that listener() let pass is that of every interface.
 bool listens_everywhere(std::string_view address) noexcept;
+
+// Whether one of two such addresses keeps the other from being listened on. Port 0 is any free one;
+// a name is taken for another address than a number.
+bool is_same_port(std::string_view left, std::string_view right) noexcept;
 
 }  // namespace turnpike::app

@@ -26,6 +26,7 @@
 #include "app/secrets.h"
 #include "app/stores.h"
 #include "app/version.h"
+#include "app/warnings.h"
 #include "base/json_text.h"
 #include "base/sources.h"
 #include "exchange/call_reports.h"
@@ -78,6 +79,11 @@ std::string answer_of(const Reloaded& reloaded) {
                     {"generation", reloaded.generation->id},
                     {"sequence", reloaded.generation->sequence},
                     {"payload_hash", reloaded.generation->payload_hash}});
+}
+
+void note_loaded(base::Log& log, const plugin::PluginInfo& info) {
+  log.write(Severity::info, "plugin_loaded",
+            {{"name", info.name}, {"version", info.version}, {"sha256", info.sha256}});
 }
 
 bool takes_payments(std::span<const exchange::LaneSlot> lanes) {
@@ -150,7 +156,6 @@ struct Gateway::Parts {
   std::optional<lanes::CreditsLane> credits;
   std::optional<plugin::PluginHost> free_host;
   std::optional<lanes::FreeLane> free;
-  std::vector<exchange::ProviderSlot> providers;
   std::vector<exchange::LaneSlot> lanes;
   std::vector<std::string> plugin_lanes;  // names of those that plugins brought
   std::unique_ptr<Generations> generations;
@@ -196,9 +201,8 @@ Gateway::Gateway(Config config) : config_(std::move(config)), parts_(new Parts) 
 Gateway::~Gateway() = default;
 
 Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
-  for (const std::string& host : config_.hosts_not_built) {
-    parts_->log->write(Severity::warning, "host_not_built",
-                       {{"host", host}, {"problem", not_built(host)}});
+  for (const Warning& warning : warnings_of(config_)) {
+    parts_->log->write(Severity::warning, warning.event, {{"problem", warning.text}});
   }
   for (const auto& step : {&Gateway::open_stores, &Gateway::start_runtime, &Gateway::bind_hosts,
                            &Gateway::load_plugins, &Gateway::make_generations}) {
@@ -349,37 +353,51 @@ Result<Unit, std::string> Gateway::load_plugins() {
                                                   .http = *parts_->client,
                                                   .pool = parts_->runtime->pool(),
                                                   .stores = *parts_->stores});
-  plugin::CatalogOptions options;
-  options.directory = plugin_directory(config_);
-  options.pinned_sha256 = config_.plugins_sha256;
+  plugin::CatalogOptions options = catalog_options(config_);
   options.guard.pool_threads_max = std::max(2u, config_.pool_threads / 2);
   options.guard.pool_queued_max = calls_queued_max;
   auto catalog = plugin::Catalog::load(options, *parts_->resources);
   if (!catalog.ok()) return joined(catalog.error());
   parts_->catalog.emplace(*std::move(catalog));
   parts_->stalls.store(&*parts_->catalog);
-  for (const auto& loaded : parts_->catalog->plugins()) {
-    if (loaded->provider() != nullptr) {
-      parts_->providers.push_back({loaded->info().name, loaded->provider(), &loaded->host()});
-    } else {
+  for (plugin::LoadedPlugin* const loaded : parts_->catalog->plugins()) {
+    if (loaded->lane() != nullptr) {
       const auto settings = config_.lanes.find(loaded->info().name);
       parts_->lanes.push_back({loaded->lane(), &loaded->host(),
                                settings == config_.lanes.end() ? nullptr : &settings->second});
       parts_->plugin_lanes.push_back(loaded->info().name);
     }
-    parts_->log->write(Severity::info, "plugin_loaded",
-                       {{"name", loaded->info().name},
-                        {"version", loaded->info().version},
-                        {"sha256", loaded->info().sha256}});
+    note_loaded(*parts_->log, loaded->info());
   }
   for (const auto& [name, settings] : config_.lanes) {
     if (std::find(parts_->plugin_lanes.begin(), parts_->plugin_lanes.end(), name) ==
         parts_->plugin_lanes.end()) {
       return "lanes." + name + " (" + settings.file + ":" + std::to_string(settings.line) +
-             "): no lane plugin of this name is in " + options.directory.string();
+             "): no lane plugin of this name is in a plugin directory";
     }
   }
   return Unit{};
+}
+
+// For a reload: what is in the plugin directories now.
+Generations::Plugins Gateway::take_plugins() {
+  Generations::Plugins plugins;
+  auto taken = parts_->catalog->take_new();
+  if (!taken.ok()) {
+    for (const auto& error : taken.error()) {
+      plugins.problems.push_back({"plugin_refused", error.file, 0, 0, "", error.problem});
+    }
+    return plugins;
+  }
+  for (plugin::LoadedPlugin* const loaded : taken->added) {
+    note_loaded(*parts_->log, loaded->info());
+  }
+  plugins.notes = std::move(taken->notes);
+  for (plugin::LoadedPlugin* const loaded : parts_->catalog->plugins()) {
+    if (loaded->provider() == nullptr) continue;
+    plugins.providers.push_back({loaded->info().name, loaded->provider(), &loaded->host()});
+  }
+  return plugins;
 }
 
 Result<Unit, std::string> Gateway::make_generations() {
@@ -396,7 +414,7 @@ Result<Unit, std::string> Gateway::make_generations() {
       .registry_path = config_.registry_path,
       .data_dir = config_.data_dir,
       .manifest = parts_->node->manifest(),
-      .providers = parts_->providers,
+      .plugins = [this] { return take_plugins(); },
       .lanes = parts_->lanes,
       .secrets = read_secret,
       .view = {.base_url = parts_->urls.api,

@@ -13,6 +13,7 @@
 #include "registry/draft.h"
 #include "registry/facts.h"
 #include "registry/index.h"
+#include "registry/notes.h"
 #include "registry/read_policies.h"
 #include "registry/read_prices.h"
 #include "registry/read_providers.h"
@@ -76,7 +77,8 @@ bool same_limits(const FreeLimits& left, const FreeLimits& right) {
 
 class Compiler {
  public:
-  explicit Compiler(const CompileInput& input) : input_(input), problems_(input.sources) {}
+  explicit Compiler(const CompileInput& input, std::vector<Problem>* notes = nullptr)
+      : input_(input), notes_(notes), problems_(input.sources) {}
 
   Compiled run() {
     if (input_.sources.size() > base::limits::registry_files_max) {
@@ -90,6 +92,7 @@ class Compiler {
     sort_routes(draft);
     report_conflicts();
     if (!problems_.none()) return problems_.take();
+    if (notes_ != nullptr) note_what_is_unused(draft);
     std::shared_ptr<Program> program = assemble(draft);
     check_installed(*program);
     if (!problems_.none()) return problems_.take();
@@ -290,6 +293,23 @@ class Compiler {
     }
   }
 
+  void note_what_is_unused(const Draft& draft) {
+    note_unused(draft.prices, "prices", "price");
+    note_unused(draft.query_policies, "query_policies", "query policy");
+    note_unused(draft.response_policies, "response_policies", "response policy");
+    note_unused(draft.free_policies, "free_policies", "free policy");
+  }
+
+  template <class Value>
+  void note_unused(const Table<Value>& table, const std::string& section, const std::string& kind) {
+    for (const auto& entry : table.entries()) {
+      if (entry.is_used) continue;
+      notes_->push_back({"unused_definition", input_.sources[entry.place.file].name,
+                         static_cast<int>(entry.place.line), static_cast<int>(entry.place.column),
+                         section + "." + entry.name, "no route uses this " + kind});
+    }
+  }
+
   void check_installed(const Program& program) {
     if (input_.installed.empty()) return;
     std::unordered_map<std::string_view, std::string_view> installed;
@@ -368,6 +388,7 @@ class Compiler {
   }
 
   const CompileInput& input_;
+  std::vector<Problem>* const notes_;  // null: nobody asks
   Problems problems_;
   std::vector<Route> routes_;               // by id
   std::vector<std::uint32_t> route_ranks_;  // by place in the draft
@@ -379,6 +400,10 @@ class Compiler {
 
 Program::Program() = default;
 Program::~Program() = default;
+
+Compiled compile_with_notes(const CompileInput& input, std::vector<Problem>& notes) {
+  return Compiler(input, &notes).run();
+}
 
 Compiled compile(const CompileInput& input) { return Compiler(input).run(); }
 

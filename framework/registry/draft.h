@@ -27,6 +27,7 @@ class Table {
     std::string name;
     Value value;
     Place place;
+    mutable bool is_used = false;  // resolve() found it
   };
 
   // `kind` names the thing in messages: "price policy". `named` stands where the name is written.
@@ -38,7 +39,7 @@ class Table {
       return false;
     }
     by_name_.emplace(name, static_cast<std::uint32_t>(entries_.size()));
-    entries_.push_back({std::move(name), std::move(value), named.place()});
+    entries_.push_back({std::move(name), std::move(value), named.place(), false});
     return true;
   }
 
@@ -51,7 +52,9 @@ class Table {
   [[nodiscard]] const std::uint32_t* resolve(const Cursor& cursor, std::string_view kind) const {
     if (!cursor.expect(NodeKind::scalar, "the name of a " + std::string(kind))) return nullptr;
     const std::uint32_t* found = find(std::string(cursor.raw_text()));
-    if (found == nullptr) {
+    if (found != nullptr) {
+      entries_[*found].is_used = true;
+    } else {
       std::vector<std::string_view> names;
       if (!cursor.problems().full()) {
         names.reserve(entries_.size());

@@ -337,5 +337,47 @@ TEST_F(ConfigTest, UrlsWithPasswordsMayBeSecrets) {
   EXPECT_EQ(config->postgres_url, "postgresql://u:pw@h/d");
 }
 
+// Finding 17: a start would fail at the second of them, with the system's words alone.
+TEST_F(ConfigTest, EachHostHasAPortOfItsOwn) {
+  const auto with = [&](const std::string& api, const std::string& mcp) {
+    return problems_of("hosts:\n  api: {listen: \"" + api + "\"}\n  mcp: {listen: \"" + mcp +
+                       "\", base_url: \"http://m.example\"}\n");
+  };
+  for (const auto& [api, mcp] :
+       {std::pair("127.0.0.1:9000", "127.0.0.1:9000"), std::pair("0.0.0.0:9000", "127.0.0.1:9000"),
+        std::pair("127.0.0.1:9000", "0.0.0.0:9000"), std::pair("[::1]:9000", "[::]:9000"),
+        std::pair("localhost:9000", "localhost:9000")}) {
+    const auto problems = with(api, mcp);
+    ASSERT_EQ(problems.size(), 1u) << api << " " << mcp;
+    EXPECT_EQ(problems[0], path() + ":3:8: hosts.mcp: listens on " + mcp + ", and hosts.api on " +
+                               api + ": give each a port of its own");
+  }
+  for (const auto& [api, mcp] :
+       {std::pair("127.0.0.1:0", "127.0.0.1:0"), std::pair("127.0.0.1:9000", "127.0.0.1:9001"),
+        std::pair("127.0.0.1:9000", "127.0.0.2:9000")}) {
+    EXPECT_TRUE(with(api, mcp).empty()) << api << " " << mcp;
+  }
+  // The operator's, by default.
+  EXPECT_EQ(problems_of("hosts: {api: {listen: \"127.0.0.1:8405\"}}").size(), 1u);
+  EXPECT_TRUE(problems_of("hosts: {api: {listen: \"\"}, mcp: {listen: \"\"}}").empty());
+}
+
+// Finding 39.
+TEST_F(ConfigTest, PluginDirectoriesAreOneOrAList) {
+  write("plugins: {directory: own}\n");
+  const auto one = read_config(path(), {});
+  ASSERT_TRUE(one.ok());
+  EXPECT_EQ(one->plugins_directories, std::vector<std::string>{std::string(directory_) + "/own"});
+  write("plugins: {directory: [own, /usr/lib/turnpike]}\n");
+  const auto list = read_config(path(), {});
+  ASSERT_TRUE(list.ok());
+  EXPECT_EQ(list->plugins_directories,
+            (std::vector<std::string>{std::string(directory_) + "/own", "/usr/lib/turnpike"}));
+  EXPECT_EQ(read_config(path(), {"plugins.directory=here"})->plugins_directories,
+            std::vector<std::string>{"here"});
+  EXPECT_EQ(problems_of("plugins: {directory: [a, {b: c}]}").size(), 1u);
+  EXPECT_EQ(problems_of("plugins: {directory: [a, \"\"]}").size(), 1u);
+}
+
 }  // namespace
 }  // namespace turnpike::app

@@ -129,6 +129,12 @@ routes:
   - {path: "/now", price: acme.standard}
 """
 
+    def problems_of_check(self):
+        """The lines that `check` prints of a registry that it refuses."""
+        result = self.gateway.run("check", check=False)
+        self.assertEqual(result.returncode, 1)
+        return [line for line in result.stderr.splitlines() if not line.startswith("note: ")]
+
     def write_acme(self, text=ACME):
         path = self.registry / "providers" / "acme.yaml"
         path.write_text(text)
@@ -189,8 +195,7 @@ routes:
         self.assertIn(f"{path}:2:25: prices.acme.standard: version 1 of price acme.standard is "
                       "installed with another definition", refusal)
         self.assertIn("/credit_cost was 3, is 4", refusal)
-        self.assertEqual(self.gateway.run("check", check=False).stderr.splitlines()[0],
-                         refusal.splitlines()[0])
+        self.assertEqual(self.problems_of_check()[0], refusal.splitlines()[0])
         self.write_acme(self.ACME.replace("version: 1, credit_cost: 3",
                                           "version: 2, credit_cost: 4"))
         self.assertEqual(self.gateway.run("reload").returncode, 0)
@@ -333,6 +338,67 @@ routes:
             problems = json.loads(self.gateway.run(*words, check=False).stdout)["problems"]
             self.assertIn('unknown key "not_a_key"', problems[0]["message"])
         self.assertEqual(self.generation(), before)
+
+    def test_check_tells_the_mistakes_behind_a_refused_revision(self):
+        """Finding 17: what differs from what is installed may be wrong in itself, too."""
+        self.write_acme()
+        self.gateway.start()
+        self.gateway.stop()
+        path = self.write_acme(self.ACME.replace("credit_cost: 3", "credit_cost: 4")
+                               .replace("base_url: https://api", "base_url: api"))
+        problems = self.gateway.run("check", check=False).stderr
+        self.assertIn(f"{path}:2:25: prices.acme.standard: version 1 of price acme.standard is "
+                      "installed with another definition", problems)
+        self.assertIn(f"{path}:7:17: upstreams.acme-api.settings.base_url: ", problems)
+        self.assertIn("upstreams.acme-api: ", problems)  # its revision, too
+        self.assertEqual(problems.splitlines()[-1], "3 problems")
+
+    def test_check_tells_all_mistakes_of_a_plugin_and_those_of_a_route_there(self):
+        """Finding 17."""
+        path = self.write_acme(self.ACME.replace("prefix:", "prefx:").replace(
+            "base_url: https://api", "base_url: api").replace(
+                'price: acme.standard}', 'price: acme.standard, upstream_settings: {retry: x}}'))
+        problems = self.problems_of_check()
+        self.assertEqual(len(problems), 4, problems)
+        for place in ("7:17: upstreams.acme-api.settings.base_url: ",
+                      "8:14: upstreams.acme-api.settings.prefx: unknown key",
+                      "11:69: routes[/v1/gateway/acme/now].upstream_settings.retry: "):
+            self.assertTrue(any(line.startswith(f"{path}:{place}") for line in problems), problems)
+
+    def test_check_notes_an_upstream_that_no_call_may_reach(self):
+        self.write_acme(self.ACME.replace("https://api.acme.example/v2", "https://127.0.0.1:9"))
+        note = "note: plugin http: upstream acme-api: https://127.0.0.1:9 is this machine"
+        self.assertIn(note, self.gateway.run("check").stderr)
+        self.write_acme(self.ACME.replace("https://api.acme.example/v2", "https://127.0.0.1:9\n"
+                                          "      allow_private_addresses: true"))
+        self.assertNotIn("plugin http", self.gateway.run("check").stderr)
+
+    def test_check_notes_what_no_route_uses(self):
+        path = self.write_acme(
+            self.ACME.replace("credit_cost: 3}", "credit_cost: 3}, acme.old: {version: 1, "
+                                                 "credit_cost: 1}")
+            + "query_policies: {acme.none: {parameters: {a: {type: boolean}}}}\n")
+        notes = [line for line in self.gateway.run("check").stderr.splitlines()
+                 if line.startswith(f"note: {path}:") and "no route uses" in line]
+        self.assertEqual([line.split(": ", 3)[2:] for line in notes], [
+            ["prices.acme.old", "no route uses this price"],
+            ["query_policies.acme.none", "no route uses this query policy"]])
+
+    def test_check_notes_an_operator_listener_on_all_addresses(self):
+        self.gateway.settings.append("hosts.operator.listen=0.0.0.0:0")
+        self.assertIn("note: hosts.operator.listen is 0.0.0.0:0, which is every address",
+                      self.gateway.run("check").stderr)
+        self.gateway.settings.append("hosts.operator.listen=127.0.0.1:0")
+        self.assertNotIn("hosts.operator", self.gateway.run("check").stderr)
+
+    def test_two_hosts_on_one_port_are_refused_by_name(self):
+        self.gateway.settings += ["hosts.api.listen=127.0.0.1:8402",
+                                  "hosts.operator.listen=0.0.0.0:8402"]
+        for command in ("check", "serve"):
+            result = self.gateway.run(command, check=False)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("hosts.operator: listens on 0.0.0.0:8402, and hosts.api on "
+                          "127.0.0.1:8402", result.stderr)
 
     def test_check_reports_every_problem_at_once(self):
         directory = pathlib.Path(self.registry)
