@@ -1,4 +1,5 @@
 // export: usage and allocations for people's own tools, on standard output.
+#include <fstream>
 #include <iostream>
 
 #include "app/command_database.h"
@@ -30,11 +31,16 @@ int run_export(const CommonOptions& options, const ExportWords& words) {
       words.collection == "usage" ? ExportCollection::usage : ExportCollection::allocations;
   request.format = words.format == "csv" ? ExportFormat::csv : ExportFormat::ndjson;
   return with_database(options, [&](Tools& tools) {
-    const auto done = write_export(tools.node, request, std::cout);
-    if (done.ok()) return exit_done;
-    std::cerr << "turnpike: " << done.error()
-              << '\n';  // what is on standard output is no JSON value
-    return exit_failed;
+    std::ofstream file;
+    if (!words.out.empty()) file = open_private(words.out);
+    const auto done = write_export(tools.node, request, words.out.empty() ? std::cout : file);
+    if (!done.ok()) {  // on standard error: what is on standard output is no JSON value
+      std::cerr << "turnpike: " << (words.out.empty() ? "" : words.out + ": ") << done.error()
+                << '\n';
+      return exit_failed;
+    }
+    if (request.format == ExportFormat::csv) std::cerr << done->json << '\n';
+    return exit_done;
   });
 }
 

@@ -1,6 +1,7 @@
 // Commands that lane plugins bring: `turnpike <word> ...`. They run in a process of their own,
 // beside a running gateway or without one, with the plugin's store and settings.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "app/binding_check.h"
@@ -24,6 +25,13 @@ class Terminal final : public Console {
   void error(std::string_view text) override {
     std::cerr << text << (text.ends_with('\n') ? "" : "\n");
   }
+};
+
+// Help is what was asked for, wherever the plugin prints it.
+class HelpTerminal final : public Console {
+ public:
+  void out(std::string_view text) override { std::cout << text; }
+  void error(std::string_view text) override { out(text); }
 };
 
 // What plugins stand on, as far as commands need it.
@@ -61,9 +69,7 @@ class LaneProcess {
  private:
   std::optional<int> run_with(const plugin::HostResources& resources, std::string_view word,
                               std::span<const std::string_view> words) {
-    const auto catalog = plugin::Catalog::load(
-        {.directory = plugin_directory(config_), .pinned_sha256 = config_.plugins_sha256},
-        resources);
+    const auto catalog = plugin::Catalog::load(catalog_options(config_), resources);
     if (!catalog.ok()) return print_failure(options_, catalog.error().front().text());
     for (const auto& loaded : catalog->plugins()) {
       if (loaded->lane() == nullptr) continue;
@@ -104,18 +110,21 @@ std::optional<int> run_lane_command(const std::string& word,
   app.set_help_flag("");
   app.allow_extras();
   CommonOptions options;
-  app.add_option("--config", options.config_path)->envname("TURNPIKE_CONFIG");
-  app.add_option("--set", options.settings)->allow_extra_args(false);
-  app.add_flag("--json", options.json);
+  add_common_options(app, options);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   app.parse(reversed);
   const auto config = load_config(options);
   if (!config) return exit_failed;
+  const std::vector<std::string> rest = app.remaining();
+  const bool wants_help = std::any_of(rest.begin(), rest.end(), [](const std::string& each) {
+    return each == "--help" || each == "-h";
+  });
+  HelpTerminal help;
   // Before the database is opened, which may migrate it: the word may be misspelt.
-  const auto is_known = has_lane_command(*config, word);
+  const auto is_known = find_lane_command(*config, word, wants_help ? &help : nullptr);
   if (!is_known.ok()) return print_failure(options, is_known.error());
   if (!*is_known) return std::nullopt;
-  const std::vector<std::string> rest = app.remaining();
+  if (wants_help) return exit_done;
   const std::vector<std::string_view> words(rest.begin(), rest.end());
   return LaneProcess(*config, options).run(word, words);
 }

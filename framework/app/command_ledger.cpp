@@ -141,7 +141,7 @@ int run_ledger_checkpoint(const CommonOptions& options, const std::string& out) 
       std::cout << text;
       return exit_done;
     }
-    std::ofstream file(out, std::ios::binary | std::ios::trunc);
+    std::ofstream file = open_private(out);
     file << text << std::flush;
     if (!file) return print_failure(options, out + " cannot be written");
     if (options.json) {

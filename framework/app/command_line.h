@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,10 @@
 #include "identity/account.h"
 #include "registry/compile.h"
 
+namespace CLI {
+class App;
+}
+
 namespace turnpike::app {
 
 inline constexpr int exit_done = 0;
@@ -21,13 +26,21 @@ inline constexpr int exit_failed = 1;
 inline constexpr int exit_usage = 2;
 
 struct CommonOptions {
-  std::string config_path;            // empty: the default, if it exists
+  std::string config_path;            // --config; empty: see load_config()
   std::vector<std::string> settings;  // texts of --set
   bool json = false;
 };
 
-// The configuration, or nothing after the problems were printed.
+// The options that all commands have.
+void add_common_options(CLI::App& command, CommonOptions& options);
+
+// The configuration, or nothing after the problems were printed. Its file is the one that --config
+// names, else TURNPIKE_CONFIG, else config/turnpike.yaml where there is one. No other variable of
+// the environment says where a command works.
 std::optional<Config> load_config(const CommonOptions& options);
+
+// A file for a result, emptied, that its owner alone may read, whatever it was before.
+std::ofstream open_private(const std::string& path);
 
 // One line. Names of files may be any bytes: what is not UTF-8 of them is shown as U+FFFD.
 std::string json_text(const nlohmann::json& value);
@@ -80,6 +93,16 @@ int run_allocation_void(const CommonOptions& options, const std::string& id);
 int run_ledger_restored(const CommonOptions& options);
 int run_grant(const CommonOptions& options, const std::string& account, std::int64_t credits,
               int days);
+struct CorrectionWords {
+  std::string account;
+  std::string message;  // of the call that was charged
+  std::string kind = "refund";
+  std::int64_t credits = 0;
+  std::string reason;
+  std::string reference;
+  std::string key;  // empty: made of the rest, so the same command again is the same correction
+};
+int run_correction_create(const CommonOptions& options, const CorrectionWords& words);
 int run_paths(const CommonOptions& options);
 // What an export is of, as the command line says it: names and times as texts.
 struct ExportWords {
@@ -89,6 +112,7 @@ struct ExportWords {
   std::string format = "ndjson";
   std::string from;
   std::string to;
+  std::string out;  // a file; empty: standard output
 };
 int run_export(const CommonOptions& options, const ExportWords& words);
 struct LedgerVerifyWords {
@@ -99,9 +123,10 @@ struct LedgerVerifyWords {
 int run_ledger_verify(const CommonOptions& options, const LedgerVerifyWords& words);
 int run_ledger_checkpoint(const CommonOptions& options, const std::string& out);
 int run_ledger_key(const CommonOptions& options);
+std::string version_line();
 int run_version(const CommonOptions& options);
 // A command that a lane plugin brings, with all its arguments; nothing: none brings it. Throws
-// CLI::ParseError.
+// CLI::ParseError. With --help the plugin tells what the command takes, and no database is opened.
 std::optional<int> run_lane_command(const std::string& word,
                                     const std::vector<std::string>& arguments);
 

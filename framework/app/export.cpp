@@ -61,19 +61,23 @@ Json flat(Json row) {
 std::int64_t time_of(const ledger::UsageRow& usage) { return usage.occurred_at_ms; }
 std::int64_t time_of(const ledger::Allocation& allocation) { return allocation.effective_at_ms; }
 
+// Every row has one outcome, so the numbers of outcomes add up to that of requests.
 struct UsageTotals {
   ledger::UsageSums sums;
+  std::int64_t replayed = 0;
   ledger::Credits restored = 0;
 
   void add(const ledger::UsageRow& usage) {
     if (usage.restored) restored += usage.restored->units;
     const std::string_view outcome = ledger::outcome_of(usage.outcome_reason);
+    replayed += outcome == "replayed" ? 1 : 0;
     sums += {1, outcome == "charged" ? 1 : 0, outcome == "released" ? 1 : 0, usage.credits_charged};
   }
   [[nodiscard]] Json row() const {
     return {{"requests", sums.requests},
             {"charged", sums.charged},
             {"released", sums.released},
+            {"replayed", replayed},
             {"creditsCharged", std::to_string(sums.credits)},
             {"creditsRestored", std::to_string(restored)}};
   }
@@ -110,10 +114,9 @@ class Lines {
     if (format_ == ExportFormat::csv) return write_csv(flat(row));
     out_ << text_of(row) << '\n';
   }
-  void totals(Json totals) {
-    if (format_ == ExportFormat::ndjson) return row({{"totals", std::move(totals)}});
-    totals["billingAccountId"] = "totals";
-    write_csv(totals);
+  // A table of CSV has nothing but its rows: whoever sums a column must not count them twice.
+  void totals(const Json& totals) {
+    if (format_ == ExportFormat::ndjson) row(totals);
   }
 
  private:
@@ -135,9 +138,8 @@ class Lines {
 
 // Every row of the accounts through `read`, one page of one account after the other.
 template <class Totals, class Read>
-Result<Unit, std::string> write_rows(const std::vector<std::string>& accounts,
-                                     const ExportRequest& request, Lines lines, std::ostream& out,
-                                     Read&& read) {
+Exported write_rows(const std::vector<std::string>& accounts, const ExportRequest& request,
+                    Lines lines, std::ostream& out, Read&& read) {
   Totals totals;
   for (const std::string& account : accounts) {
     ledger::PageQuery query{account, std::nullopt, page_rows};
@@ -154,9 +156,10 @@ Result<Unit, std::string> write_rows(const std::vector<std::string>& accounts,
       query.after = (*page)->next;
     } while (query.after && out.good());
   }
-  lines.totals(totals.row());
+  const Json last = {{"totals", totals.row()}};
+  lines.totals(last);
   if (!out.flush()) return std::string("the output could not be written");
-  return Unit{};
+  return ExportTotals{text_of(last)};
 }
 
 Result<std::vector<std::string>, std::string> accounts_of(storage::Node& node,
@@ -183,8 +186,7 @@ std::string csv_field(std::string_view text) {
   return quoted + '"';
 }
 
-Result<Unit, std::string> write_export(storage::Node& node, const ExportRequest& request,
-                                       std::ostream& out) {
+Exported write_export(storage::Node& node, const ExportRequest& request, std::ostream& out) {
   const auto accounts = accounts_of(node, request);
   if (!accounts.ok()) return accounts.error();
   if (request.collection == ExportCollection::allocations) {

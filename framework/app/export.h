@@ -1,12 +1,11 @@
 // Export: usage facts and allocations as lines, for people's own tools. Rows are read page by page
 // from the newest to the oldest of each account, so no long snapshot holds the books' old versions,
-// and calls go on meanwhile; what is committed after an account was begun is not in it. The last
-// line has the totals.
+// and calls go on meanwhile; what is committed after an account was begun is not in it.
 //
 //   ndjson  one JSON object a line, the row of the account routes with its billingAccountId; the
 //           last is {"totals": {...}}
-//   csv     RFC 4180: a header, CRLF, quotes where needed; the last row is called "totals" and has
-//           the sums of the columns of Credits
+//   csv     RFC 4180: a header, CRLF, quotes where needed; rows alone, so that the totals are told
+//           beside it
 //
 // Free functions; called by main()'s Thread; they block.
 #pragma once
@@ -34,9 +33,13 @@ struct ExportRequest {
   std::optional<std::int64_t> to_ms;  // ... to before here
 };
 
+struct ExportTotals {
+  std::string json;  // {"totals": {...}}, as ndjson ends with it
+};
+
 // The error is a sentence for the operator; what was written before it stands.
-Result<Unit, std::string> write_export(storage::Node& node, const ExportRequest& request,
-                                       std::ostream& out);
+using Exported = Result<ExportTotals, std::string>;
+Exported write_export(storage::Node& node, const ExportRequest& request, std::ostream& out);
 
 // A field of a CSV row, in quotes where RFC 4180 section 2 wants them.
 std::string csv_field(std::string_view text);

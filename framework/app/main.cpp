@@ -1,5 +1,7 @@
 // turnpike: the one binary. Parses the command line (CLI11: chosen for its subcommands and its
 // messages) and calls the subcommand.
+#include <sys/stat.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
@@ -28,17 +30,14 @@ struct Words {  // what the subcommands take besides the common options
   std::uint32_t most = 20;
   turnpike::app::ExportWords exported;
   turnpike::app::LedgerVerifyWords verify;
+  turnpike::app::CorrectionWords correction;
 };
 
 // A subcommand with the options that all have.
 CLI::App* add(CLI::App& parent, const std::string& name, const std::string& description,
               CommonOptions& options, int& code, std::function<int()> run) {
   CLI::App* command = parent.add_subcommand(name, description);
-  command->add_option("--config", options.config_path, "Configuration file")
-      ->envname("TURNPIKE_CONFIG");
-  command->add_option("--set", options.settings, "Override: path.to.key=value; may be repeated")
-      ->allow_extra_args(false);
-  command->add_flag("--json", options.json, "Print one JSON value on standard output");
+  add_common_options(*command, options);
   command->callback([&code, run = std::move(run)] { code = run(); });
   return command;
 }
@@ -152,6 +151,9 @@ void add_books_commands(CLI::App& app, CommonOptions& options, Words& words, int
       ->check(CLI::IsMember({"usage", "allocations"}));
   lines->add_option("--format", words.exported.format, "ndjson or csv")
       ->check(CLI::IsMember({"ndjson", "csv"}));
+  lines->add_option("--out", words.exported.out,
+                    "Write to this file, which only its owner may read, instead of standard "
+                    "output");
   lines->add_option("--from", words.exported.from, "Begin, such as 2026-11-01T00:00:00Z");
   lines->add_option("--to", words.exported.to, "End, exclusive");
   CLI::App* allocation = app.add_subcommand("allocation", "Granted Credits");
@@ -164,6 +166,31 @@ void add_books_commands(CLI::App& app, CommonOptions& options, Words& words, int
       [&] { return run_allocation_void(options, words.id); })
       ->add_option("--id", words.id, "Allocation id")
       ->required();
+}
+
+void add_correction_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  CorrectionWords& correction = words.correction;
+  CLI::App* corrections = app.add_subcommand("correction", "Credits given back for charged calls");
+  corrections->require_subcommand(1);
+  CLI::App* create =
+      add(*corrections, "create", "Give Credits back for a call that was charged; once", options,
+          code, [&] { return run_correction_create(options, correction); });
+  create->add_option("--account", correction.account, "Account id")->required();
+  create->add_option("--message", correction.message, "Message id of the call, as usage shows it")
+      ->required();
+  create->add_option("--credits", correction.credits, "Whole Credits, at most what was charged")
+      ->required()
+      ->check(CLI::Range(std::int64_t{1}, credits_max));
+  create
+      ->add_option("--kind", correction.kind,
+                   "refund: the charge stands and is made good; void: it should not have been")
+      ->check(CLI::IsMember({"refund", "void"}));
+  create->add_option("--reason", correction.reason, "1 to 500 characters")->required();
+  create->add_option("--reference", correction.reference, "Your own, such as a ticket");
+  create->add_option("--idempotency-key", correction.key,
+                     "Names the correction; by default it is named by all of the above, so the "
+                     "same command again is the same correction");
 }
 
 void add_ledger_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
@@ -206,11 +233,42 @@ void add_operator_commands(CLI::App& app, CommonOptions& options, Words& words, 
       ->required();
 }
 
+const CLI::App* find_command(const CLI::App& parent, const std::string& name) {
+  const auto found =
+      parent.get_subcommands([&name](const CLI::App* each) { return each->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
+// A command of a lane plugin, or none at all.
+int run_other(const CLI::App& app, const std::string& word,
+              const std::vector<std::string>& arguments) {
+  const auto code = turnpike::app::run_lane_command(word, arguments);
+  if (code) return *code;
+  std::vector<std::string> known;
+  for (const CLI::App* own : app.get_subcommands({})) known.push_back(own->get_name());
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  std::cerr << "turnpike: there is no command \"" << word << '"'
+            << turnpike::registry::suggestion(word, names) << '\n';
+  return turnpike::app::exit_usage;
+}
+
+// What follows the program's name; `help COMMAND` is another way to say `COMMAND --help`.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.empty() || arguments.front() != "help") return arguments;
+  arguments.erase(arguments.begin());
+  arguments.emplace_back("--help");
+  return arguments;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace turnpike::app;
-  CLI::App app("Turnpike: a self-hosted, pay-per-call gateway to data providers");
+  // What the gateway and its commands write is nobody's business but their owner's: databases with
+  // their -wal and -shm files, keys, stored replies, exports. SQLite, too, creates files so.
+  umask(077);
+  CLI::App app("Turnpike: a self-hosted, pay-per-call gateway to data providers", "turnpike");
   app.require_subcommand(1);
   CommonOptions options;
   Words words;
@@ -228,27 +286,26 @@ int main(int argc, char** argv) {
   add_key_commands(app, options, words, code);
   add_books_commands(app, options, words, code);
   add_operator_commands(app, options, words, code);
+  add_correction_commands(app, options, words, code);
   add(app, "paths", "Print where the configuration puts things", options, code,
       [&] { return run_paths(options); });
   add_ledger_commands(app, options, words, code);
   add(app, "version", "Print the version", options, code, [&] { return run_version(options); });
+  app.set_version_flag("--version", version_line());
+  app.add_subcommand("help", "Tell what a command takes: help key create");
   app.footer(
-      "Lane plugins bring further commands, such as `turnpike x402`, which says more of itself.");
+      "Lane plugins bring further commands, such as `turnpike x402`; `turnpike x402 --help` says "
+      "more.");
   try {
-    std::vector<std::string> known;
-    for (const CLI::App* own : app.get_subcommands({})) known.push_back(own->get_name());
-    if (argc > 1 && argv[1][0] != '-' &&
-        std::find(known.begin(), known.end(), argv[1]) == known.end()) {
-      const auto lane_code = run_lane_command(argv[1], {argv + 2, argv + argc});
-      if (lane_code) return *lane_code;
-      const std::vector<std::string_view> names(known.begin(), known.end());
-      std::cerr << "turnpike: there is no command \"" << argv[1] << '"'
-                << turnpike::registry::suggestion(argv[1], names) << '\n';
-      return exit_usage;
+    std::vector<std::string> arguments = arguments_of(argc, argv);
+    if (!arguments.empty() && !arguments.front().starts_with('-') &&
+        find_command(app, arguments.front()) == nullptr) {
+      return run_other(app, arguments.front(), {arguments.begin() + 1, arguments.end()});
     }
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    app.parse(std::move(arguments));
+  } catch (const CLI::Success& shown) {  // --help, --version
+    return app.exit(shown);
   } catch (const CLI::ParseError& error) {
     app.exit(error);
     return exit_usage;

@@ -134,6 +134,7 @@ TEST_P(ExportTest, EveryFactOfEveryAccountIsALineAndTheTotalsAreThoseOfVerify) {
             (json{{"requests", 1'205},
                   {"charged", 1'205},
                   {"released", 0},
+                  {"replayed", 0},
                   {"creditsCharged", std::to_string(charged_by_the_books())},
                   {"creditsRestored", "0"}}));
 }
@@ -158,7 +159,8 @@ TEST_P(ExportTest, WhatWasGivenBackIsInTheRowInTheTotalsAndAmongTheAllocations) 
   const auto rows = read_csv(written(csv));
   const auto column =
       std::find(rows[0].begin(), rows[0].end(), "creditsRestored") - rows[0].begin();
-  EXPECT_EQ(rows.back()[column], "1");
+  ASSERT_EQ(rows.size(), 3u);  // the head and two calls: the totals are no row (finding 19)
+  EXPECT_EQ((rows[1][column] == "1") + (rows[2][column] == "1"), 1);
   ExportRequest allocations = usage;
   allocations.collection = ExportCollection::allocations;
   EXPECT_EQ(lines_of(written(allocations)).back()["totals"]["remaining"],
@@ -168,14 +170,12 @@ TEST_P(ExportTest, WhatWasGivenBackIsInTheRowInTheTotalsAndAmongTheAllocations) 
 TEST_P(ExportTest, CsvSurvivesQuotesCommasAndLineEnds) {
   const auto rows = read_csv(
       written({.account_id = accounts_[1], .format = ExportFormat::csv, .to_ms = std::nullopt}));
-  ASSERT_EQ(rows.size(), 4u);
+  ASSERT_EQ(rows.size(), 3u);
   for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
   EXPECT_EQ(rows[0][0], "billingAccountId");
   EXPECT_EQ(rows[0][3], "clientRequestId");
   EXPECT_EQ(rows[1][0], accounts_[1]);
   EXPECT_EQ(rows[1][3], "a \"b\", c\r\nd");
-  EXPECT_EQ(rows[3][0], "totals");
-  EXPECT_EQ(rows[3][10], "2");
 }
 
 TEST_P(ExportTest, TimesCutWhatIsWritten) {
@@ -200,7 +200,7 @@ TEST_P(ExportTest, AllocationsSumToGrantedAndBalance) {
                                       .collection = ExportCollection::allocations,
                                       .format = ExportFormat::csv,
                                       .to_ms = {}}));
-  ASSERT_EQ(rows.size(), 3u);
+  ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[1][4], std::to_string(3'000 - 1'203));
 }
 

@@ -1,4 +1,5 @@
 // govdata-import: brings saved governance data into the embedded store.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -245,6 +246,8 @@ int run(int count, char** values) {
 }  // namespace turnpike::govdata
 
 int main(int count, char** values) {
+  // The store is its owner's, as is all that the gateway keeps; SQLite makes its files so.
+  umask(077);
   try {
     return turnpike::govdata::run(count, values);
   } catch (const std::exception& error) {
