@@ -1,8 +1,14 @@
-# turnpike_add_plugin(name sources... [LINKS libraries...])
+# turnpike_add_plugin(name [BLOCKING] sources... [LINKS libraries...])
 #
 # The one way to build a plugin, in tree and out (the installed package includes this file): a
 # MODULE without `lib` prefix, hidden visibility, one exported symbol, every reference resolved at
 # link time.
+#
+# A function whose own variables take more than 16 KiB of stack is an error: cooperative code has
+# 64 KiB for all its calls together, and one step over its end ends the gateway. Keep the data on
+# the heap, or let the plugin be `blocking`, in its descriptor and here (BLOCKING): it then runs on
+# threads with the stack of a thread. A library of the plugin's own is held to the same by linking
+# Turnpike::cooperative; what is linked ready-made is its author's to judge.
 
 if(NOT TURNPIKE_SDK_INCLUDE_DIR)
   cmake_path(SET TURNPIKE_SDK_INCLUDE_DIR NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../sdk)
@@ -34,16 +40,27 @@ if(NOT TARGET Turnpike::plugin_sdk)
   add_library(Turnpike::plugin_sdk ALIAS turnpike_plugin_sdk)
 endif()
 
+if(NOT TARGET Turnpike::cooperative)
+  add_library(turnpike_cooperative INTERFACE)
+  # A frame that is larger than the guard below the stack must meet it, not step over it.
+  target_compile_options(turnpike_cooperative INTERFACE -fstack-clash-protection)
+  if(NOT TURNPIKE_SANITIZER AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_compile_options(turnpike_cooperative INTERFACE -Werror=frame-larger-than=16384)
+  endif()  # instrumented frames are several times as large, as are their stacks
+  add_library(Turnpike::cooperative ALIAS turnpike_cooperative)
+endif()
+
 function(turnpike_add_plugin name)
-  cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "BLOCKING" "" "LINKS" ${ARGN})
   add_library(${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
   set_property(GLOBAL APPEND PROPERTY TURNPIKE_PLUGINS ${name})
   # The language standard is part of the fingerprint, so it is not left to the surrounding project.
   set_target_properties(${name} PROPERTIES
     PREFIX "" CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-  # Cooperative code has 64 KiB of stack: a large frame must meet the guard below, not step over it.
-  target_compile_options(${name} PRIVATE -fstack-clash-protection)
+  if(NOT ARG_BLOCKING)
+    target_link_libraries(${name} PRIVATE Turnpike::cooperative)
+  endif()
   target_link_libraries(${name} PRIVATE Turnpike::plugin_sdk ${ARG_LINKS})
   target_link_options(${name} PRIVATE
     -Wl,--version-script=${TURNPIKE_PLUGIN_VERSION_SCRIPT} -Wl,--exclude-libs,ALL)
