@@ -1,5 +1,6 @@
-# What `cmake --install` gives to authors of plugins: the SDK headers and the CMake package. The
-# headers are listed by hand: the list is the contract.
+# What `cmake --install` gives beside the binaries. To authors of plugins: the SDK headers and the
+# CMake package; the headers are listed by hand: the list is the contract. To operators:
+# configuration, registry, pages, examples and the licence.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -20,7 +21,43 @@ write_basic_package_version_file(
 
 install(FILES ${_turnpike_installed_headers}
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/turnpike COMPONENT sdk)
+# Compiled into the plugin that uses them: nothing of them crosses the boundary, so they are no part
+# of the fingerprint.
+foreach(_header mistakes own_call private_address refusal_codes)
+  install(FILES ${TURNPIKE_SDK_INCLUDE_DIR}/turnpike/helpers/${_header}.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/turnpike/helpers COMPONENT sdk)
+endforeach()
 install(FILES
     ${CMAKE_BINARY_DIR}/TurnpikeConfig.cmake ${CMAKE_BINARY_DIR}/TurnpikeConfigVersion.cmake
     ${CMAKE_CURRENT_LIST_DIR}/TurnpikePlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/plugin.map
   DESTINATION ${_turnpike_package_dir} COMPONENT sdk)
+
+# The configuration as it is right where it is installed: data below the prefix's var/, not share/,
+# and the bundle of /reference beside the binary instead of in the source tree.
+set(_turnpike_shipped ${PROJECT_SOURCE_DIR}/config/turnpike.yaml)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_turnpike_shipped})
+file(READ ${_turnpike_shipped} _turnpike_text)
+string(REGEX REPLACE "\ndata_dir: [^#\n]*#[^\n]*"
+  "\ndata_dir: ../../../var/lib/turnpike   # database, demo key, control socket; default: var"
+  _turnpike_installed "${_turnpike_text}")
+string(REGEX REPLACE "\n[^\n]*page /reference[^\n]*\n    reference_directory: [^\n]*" ""
+  _turnpike_installed "${_turnpike_installed}")
+if(NOT _turnpike_installed MATCHES "var/lib/turnpike" OR
+    _turnpike_installed MATCHES "reference_directory|data_dir: ../var")
+  message(FATAL_ERROR "config/turnpike.yaml is not written as its installation expects")
+endif()
+file(WRITE ${CMAKE_BINARY_DIR}/installed/turnpike.yaml "${_turnpike_installed}")
+install(FILES ${CMAKE_BINARY_DIR}/installed/turnpike.yaml
+    ${PROJECT_SOURCE_DIR}/config/production.example.yaml
+  DESTINATION share/turnpike/config)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/registry ${PROJECT_SOURCE_DIR}/examples
+  DESTINATION share/turnpike)
+
+# Pages keep their places, so that their links to each other hold.
+foreach(_page LICENSE README.md CHANGELOG.md framework/README.md framework/STYLE.md
+    framework/ledger/CRASHES.md registry/README.md examples/README.md plugins/http/README.md
+    plugins/govdata/README.md plugins/x402/README.md plugins/x402/CRASHES.md)
+  get_filename_component(_folder ${_page} DIRECTORY)
+  install(FILES ${PROJECT_SOURCE_DIR}/${_page} DESTINATION share/doc/turnpike/${_folder})
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/framework/app/turnpike.1 DESTINATION share/man/man1)

@@ -40,6 +40,11 @@ class Readme(unittest.TestCase):
         for section in fixed:
             self.check(section)
 
+    def test_the_plugin_that_is_shown_is_the_example_that_is_built(self):
+        folder = ROOT / "examples" / "greeter"
+        self.assertIn((folder / "greeter.cpp").read_text(), blocks("README.md", "cpp"))
+        self.assertIn((folder / "CMakeLists.txt").read_text(), blocks("README.md", "cmake"))
+
     def test_configurations_that_are_shown_are_valid(self):
         gateway = Gateway()
         self.addCleanup(gateway.close)

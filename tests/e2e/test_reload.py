@@ -353,18 +353,6 @@ routes:
         self.assertIn("upstreams.acme-api: ", problems)  # its revision, too
         self.assertEqual(problems.splitlines()[-1], "3 problems")
 
-    def test_check_tells_all_mistakes_of_a_plugin_and_those_of_a_route_there(self):
-        """Finding 17."""
-        path = self.write_acme(self.ACME.replace("prefix:", "prefx:").replace(
-            "base_url: https://api", "base_url: api").replace(
-                'price: acme.standard}', 'price: acme.standard, upstream_settings: {retry: x}}'))
-        problems = self.problems_of_check()
-        self.assertEqual(len(problems), 4, problems)
-        for place in ("7:17: upstreams.acme-api.settings.base_url: ",
-                      "8:14: upstreams.acme-api.settings.prefx: unknown key",
-                      "11:69: routes[/v1/gateway/acme/now].upstream_settings.retry: "):
-            self.assertTrue(any(line.startswith(f"{path}:{place}") for line in problems), problems)
-
     def test_check_notes_an_upstream_that_no_call_may_reach(self):
         self.write_acme(self.ACME.replace("https://api.acme.example/v2", "https://127.0.0.1:9"))
         note = "note: plugin http: upstream acme-api: https://127.0.0.1:9 is this machine"
