@@ -111,7 +111,8 @@ registry::Compiled compile_alone(const Config& config, std::span<const std::stri
                                  std::vector<Problem>& unused) {
   auto sources = registry::read_sources(config.registry_path);
   if (!sources.ok()) return std::move(sources).error();
-  return registry::compile_with_notes({.sources = *sources, .plugins = plugins}, unused);
+  return registry::compile_with_notes({.sources = *sources, .installed = {}, .plugins = plugins},
+                                      unused);
 }
 
 void append(std::vector<Problem>& all, const std::vector<Problem>& some) {
