@@ -126,12 +126,28 @@ void refuse_shared_ports(Section& hosts, const Config& config) {
   }
 }
 
+// Payments per call are offered for this URL, and production is for others than this machine.
+void check_api_url(Section& api, const Config& config) {
+  const bool is_production = config.environment == identity::Environment::production;
+  if (config.api.base_url.empty() && listens_everywhere(config.api.listen) &&
+      (is_production || !config.lanes.empty())) {
+    api.report("base_url",
+               "a host that listens on all addresses needs the URL that its callers use");
+  }
+  if (is_production && config.api.base_url.starts_with("http://")) {
+    api.note("base_url",
+             "is http in production: keys and payments pass readable, and nobody takes offers and "
+             "receipts for it as genuine");
+  }
+}
+
 void read_hosts(Section& top, Config& config) {
   Section hosts(top, "hosts");
   {
     Section api(hosts, "api");
     api.listener("listen", config.api.listen);
     api.public_url("base_url", config.api.base_url);
+    check_api_url(api, config);
     api.path("reference_directory", config.reference_directory);
     std::optional<std::vector<std::string>> origins;
     api.origins("cors_origins", origins);
@@ -290,6 +306,7 @@ Result<Config, std::vector<Problem>> read_config(const std::string& path,
   }
   Config config = decode(tree, reading);
   if (!reading.problems.empty()) return std::move(reading.problems);
+  config.notes = std::move(reading.notes);
   return config;
 }
 

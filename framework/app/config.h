@@ -97,6 +97,8 @@ struct Config {
   bool starter_grant_needs_owner = false;
 
   Severity log_level = Severity::info;
+
+  std::vector<registry::Problem> notes;  // on what is valid and probably not meant
 };
 
 // What to tell of one of `hosts_not_built`.

@@ -104,10 +104,18 @@ std::string Section::join(const std::string& key) const {
   return path_.empty() ? key : path_ + "." + key;
 }
 
-void Section::report(const std::string& key, const std::string& message) {
+registry::Problem Section::problem(const std::string& key, const std::string& message) const {
   const Settings* value = find(key);
   const Settings& at = value == nullptr ? place_ : *value;
-  reading_.problems.push_back({"configuration", at.file, at.line, at.column, join(key), message});
+  return {"configuration", at.file, at.line, at.column, join(key), message};
+}
+
+void Section::report(const std::string& key, const std::string& message) {
+  reading_.problems.push_back(problem(key, message));
+}
+
+void Section::note(const std::string& key, const std::string& message) {
+  reading_.notes.push_back(problem(key, message));
 }
 
 void Section::text(const std::string& key, std::string& out) {

@@ -21,6 +21,7 @@ namespace turnpike::app {
 // What reading a configuration found out beside its values.
 struct Reading {
   std::vector<registry::Problem> problems;
+  std::vector<registry::Problem> notes;  // on what is valid and probably not meant
   std::vector<std::string> keys;  // all that were asked for, there or not: "hosts.api.listen"
 };
 
@@ -73,9 +74,11 @@ class Section {
 
   // At the value of `key`, or at the nearest section around it that is there.
   void report(const std::string& key, const std::string& message);
+  void note(const std::string& key, const std::string& message);
 
  private:
   [[nodiscard]] static std::string resolved(const Settings& written, std::string path);
+  [[nodiscard]] registry::Problem problem(const std::string& key, const std::string& message) const;
   [[nodiscard]] std::string join(const std::string& key) const;
   [[nodiscard]] const Settings* find(const std::string& key) const;
 

@@ -216,6 +216,25 @@ TEST_F(ConfigTest, TheMcpHostRefusesWhatItCouldNotServe) {
                   .empty());
 }
 
+// Finding 51: payments were offered for http://0.0.0.0.
+TEST_F(ConfigTest, AnApiForOthersNeedsTheUrlThatTheyUse) {
+  const std::string everywhere = "hosts: {api: {listen: \"0.0.0.0:8402\"}}\n";
+  EXPECT_TRUE(problems_of(everywhere).empty());
+  for (const std::string more : {"environment: production\n", "lanes: {x402: {}}\n"}) {
+    const auto problems = problems_of(everywhere + more);
+    ASSERT_EQ(problems.size(), 1u) << more;
+    EXPECT_NE(problems[0].find("hosts.api.base_url"), std::string::npos) << problems[0];
+  }
+  const std::string with_url =
+      "environment: production\nhosts:\n  api:\n    base_url: http://api.example.com\n";
+  EXPECT_TRUE(problems_of(with_url).empty());
+  const auto config = read_config(path(), {});
+  ASSERT_TRUE(config.ok());
+  ASSERT_EQ(config->notes.size(), 1u);
+  EXPECT_EQ(config->notes[0].path, "hosts.api.base_url");
+  EXPECT_EQ(config->notes[0].line, 4);
+}
+
 TEST_F(ConfigTest, PostgresNeedsItsUrl) {
   const auto config = read_config("", {"storage.engine=postgres"});
   ASSERT_FALSE(config.ok());
