@@ -136,7 +136,7 @@ BindingFindings check_binding(const Config& config,
                               std::shared_ptr<const registry::Program> program) {
   Surroundings surroundings;
   const auto catalog = surroundings.load(config);
-  if (!catalog.ok()) return {{refusals(catalog.error()), {}}, {}};
+  if (!catalog.ok()) return {{refusals(catalog.error()), {}, {}}, {}};
   std::vector<exchange::ProviderSlot> providers;
   std::vector<exchange::LaneSlot> lanes;
   std::vector<registry::Problem> problems;

@@ -122,6 +122,7 @@ void append(std::vector<Problem>& all, const std::vector<Problem>& some) {
 Findings check(const Config& config) {
   Findings findings;
   for (const Warning& warning : warnings_of(config)) findings.notes.push_back(warning.text);
+  for (const Problem& note : config.notes) findings.notes.push_back(note.text());
   const auto plugins = check_plugins(config, findings);
   const bool can_bind = findings.problems.empty();
   std::vector<Problem> unused;
@@ -137,6 +138,7 @@ Findings check(const Config& config) {
     const BindingFindings bound = check_binding(config, *compiled);
     append(findings.problems, bound.problems);
     append(unused, bound.missing_secrets);
+    append(unused, bound.notes);
     findings.notes.insert(findings.notes.end(), bound.warnings.begin(), bound.warnings.end());
   }
   for (const Problem& note : unused) findings.notes.push_back(note.text());

@@ -204,6 +204,9 @@ Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
   for (const Warning& warning : warnings_of(config_)) {
     parts_->log->write(Severity::warning, warning.event, {{"problem", warning.text}});
   }
+  for (const registry::Problem& note : config_.notes) {
+    parts_->log->write(Severity::warning, "configuration_note", {{"note", note.text()}});
+  }
   for (const auto& step : {&Gateway::open_stores, &Gateway::start_runtime, &Gateway::bind_hosts,
                            &Gateway::load_plugins, &Gateway::make_generations}) {
     auto done = (this->*step)();

@@ -61,7 +61,9 @@ Reloaded Generations::start(RefusedStart refused_start) {
     }
   }
   Reloaded reloaded = files.ok() ? install(*files) : refused(std::move(files).error());
-  if (reloaded.generation) reloaded.notes = std::move(notes);
+  if (reloaded.generation) {
+    reloaded.notes.insert(reloaded.notes.begin(), notes.begin(), notes.end());
+  }
   report(reloaded, "");
   if (reloaded.generation || refused_start == RefusedStart::serve_nothing) return reloaded;
   return serve_last_installed(std::move(reloaded.problems));
@@ -101,7 +103,9 @@ Reloaded Generations::reload() {
   std::vector<std::string> notes;
   auto files = compile_files(notes);
   Reloaded reloaded = files.ok() ? install(*files) : refused(std::move(files).error());
-  if (reloaded.generation) reloaded.notes = std::move(notes);
+  if (reloaded.generation) {
+    reloaded.notes.insert(reloaded.notes.begin(), notes.begin(), notes.end());
+  }
   report(reloaded, "");
   return reloaded;
 }
@@ -195,7 +199,9 @@ Reloaded Generations::put_in_service(const KeptProgram& what, const Record& reco
   auto view = std::make_shared<const catalog::View>(
       installed, std::make_shared<const LiveReadiness>(*service), std::move(options));
   published_.publish(own({*service, std::move(view), parts_.toolset(installed)}));
-  return {*generation, {}, (*service)->missing_secrets(), {}};
+  std::vector<std::string> notes;
+  for (const registry::Problem& note : (*service)->notes()) notes.push_back(note.text());
+  return {*generation, {}, (*service)->missing_secrets(), std::move(notes)};
 }
 
 void Generations::report(const Reloaded& reloaded, std::string standing) {

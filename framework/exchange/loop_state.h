@@ -77,6 +77,7 @@ class LoopState {
     }
     // False when the loop, or the account on it, has as many calls in flight as it may.
     [[nodiscard]] bool enter(LoopState& loop);
+    [[nodiscard]] bool is_taken() const noexcept { return scratch_ != nullptr; }
     [[nodiscard]] bool enter_account(std::string_view account_id);  // REQUIRES: enter()
     [[nodiscard]] Scratch& scratch() noexcept { return *scratch_; }
 

@@ -44,6 +44,8 @@ class Passage {
   [[nodiscard]] Refused read_body();
   [[nodiscard]] Refused enter();
   [[nodiscard]] Refused enter_upstream();
+  [[nodiscard]] bool recall(const base::Error& reason);
+  [[nodiscard]] bool read_any_body();
   [[nodiscard]] std::uint64_t body_bytes_max() const noexcept;
   [[nodiscard]] base::Error body_too_large() const;
   [[nodiscard]] Refused check_no_body() const;

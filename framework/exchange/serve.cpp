@@ -127,6 +127,28 @@ UpstreamPart part_of(const Verdict& verdict) noexcept {
   return is_ours ? UpstreamPart::none : UpstreamPart::failed;
 }
 
+// Whether a request may be refused so only because of how the registry is now: an earlier program
+// may have taken the very same one.
+bool follows_from_registry(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::gateway_route_not_found:
+    case ErrorCode::gateway_method_not_allowed:
+    case ErrorCode::x402_not_payable:
+    case ErrorCode::billing_pricing_unavailable:
+    case ErrorCode::gateway_route_blocked:
+    case ErrorCode::gateway_upstream_credential:
+    case ErrorCode::gateway_evidence_stale:
+    case ErrorCode::request_query_rejected:
+    case ErrorCode::request_body_not_allowed:
+    case ErrorCode::request_body_too_large:
+    case ErrorCode::request_media_type_rejected:
+    case ErrorCode::request_body_rejected:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 Passage::Passage(const Context& context, const Invocation& invocation, ReplyWriter& writer)
@@ -139,7 +161,7 @@ Served Passage::run() {
   if (Refused refused = check()) {
     RefusalHead head;
     if (refused->code == ErrorCode::gateway_method_not_allowed) head.allow = terms_->allow;
-    refuse(*refused, head);
+    if (!recall(*refused)) refuse(*refused, head);
   } else {
     admit_and_forward();
   }
@@ -400,6 +422,50 @@ Passage::Refused Passage::enter_upstream() {
   return error(ErrorCode::gateway_overloaded, "The provider has too many calls in flight.", 1);
 }
 
+// Who brings a payment may have paid for this very request before the registry changed: then he is
+// answered for that. False: he is not, and the refusal `reason` holds.
+bool Passage::recall(const base::Error& reason) {
+  if (!follows_from_registry(reason.code) || path_ != invocation_.path) return false;
+  const LaneTable& table = context_.service->lanes();
+  const LaneRow* row = table.find(LaneRole::payment);
+  if (row == nullptr || !row->is_bound) return false;
+  if (credentials_.lanes[static_cast<std::size_t>(row - table.rows.data())] != Presence::once) {
+    return false;
+  }
+  const auto method = method_of(invocation_.method);
+  // Before the body is read, as for any call.
+  if (!method || (!seat_.is_taken() && !seat_.enter(context_.loop))) return false;
+  if (!read_any_body()) return false;
+  lane_ = row;
+  LaneRequest request = lane_request();
+  request.method = *method;
+  LiveCall call(
+      invocation_.request_id,
+      {context_.clock.monotonic_ns() + std::int64_t{limits::upstream_deadline_ms} * 1'000'000},
+      invocation_.caller);
+  const Recalled recalled = context_.service->lane(*row).bound->recall(request, call);
+  if (std::holds_alternative<std::monostate>(recalled)) return false;
+  served_.lane = row->name;
+  if (const auto* stored = std::get_if<Replay>(&recalled)) {
+    replay(*stored);
+  } else {
+    const auto& refusal = std::get<Refusal>(recalled);
+    refuse_by_lane(refusal, error_of(refusal));
+  }
+  return true;
+}
+
+// Within what any operation may take. False: it cannot be had.
+bool Passage::read_any_body() {
+  if (invocation_.body == nullptr || !body_.empty()) return true;
+  if (invocation_.body->declared_length() == std::uint64_t{0}) return true;
+  if (invocation_.body->declared_length().value_or(0) > limits::request_body_bytes_max)
+    return false;
+  const auto body = invocation_.body->read(limits::request_body_bytes_max);
+  if (body.ok()) body_ = *body;
+  return body.ok();
+}
+
 void Passage::admit_and_forward() {
   BoundLane& lane = *context_.service->lane(*lane_).bound;
   LiveCall call(invocation_.request_id,
@@ -643,7 +709,10 @@ LaneRequest Passage::lane_request() {
     }
   }
   LaneRequest request;
-  request.operation = operation_->index;
+  if (operation_ != nullptr) {
+    request.operation = operation_->index;
+    request.method = operation_->method;
+  }
   request.request_id = invocation_.request_id;
   request.client_request_id = invocation_.client_request_id;
   request.path = path_;

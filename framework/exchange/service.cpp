@@ -72,15 +72,43 @@ const Settings& locate(const Settings& root, std::string_view path) {
   return *node;
 }
 
-Problem problem_of(const Settings& settings, const std::string& subject, const Mistake& mistake) {
-  const Settings& node = locate(settings, mistake.where);
+// The place that "registry.<asset>.<what>" names (turnpike/lane.h), and its path in the registry.
+std::pair<registry::SourcePlace, std::string> locate_terms(const registry::X402& x402,
+                                                           std::string_view where) {
+  const std::string_view key = where.substr(0, where.rfind('.'));
+  const std::string_view what = where.substr(std::min(key.size() + 1, where.size()));
+  for (const registry::X402Asset& asset : x402.assets) {
+    if (asset.key != key) continue;
+    if (what == "pay_to")
+      return {asset.pay_to_at, "x402.networks." + asset.network_key + ".pay_to"};
+    std::string path = "x402.assets." + asset.key;
+    if (what == "address") return {asset.address_at, path + ".address"};
+    if (what == "name") return {asset.name_at, path + ".name"};
+    return {asset.at, std::move(path)};
+  }
+  return {{}, "x402"};
+}
+
+Problem problem_of(const Settings& settings, const std::string& subject,
+                   const registry::Program& program, const Mistake& mistake) {
+  constexpr std::string_view of_terms = "registry.";
   Problem problem;
   problem.rule = "binding_refused";
+  problem.message = mistake.message;
+  if (mistake.where.starts_with(of_terms)) {
+    const std::string_view where = std::string_view(mistake.where).substr(of_terms.size());
+    auto [place, path] = locate_terms(program.x402(), where);
+    problem.file = std::move(place.file);
+    problem.line = place.line;
+    problem.column = place.column;
+    problem.path = std::move(path);
+    return problem;
+  }
+  const Settings& node = locate(settings, mistake.where);
   problem.file = node.file;
   problem.line = node.line;
   problem.column = node.column;
   problem.path = subject + (mistake.where.empty() ? "" : "." + mistake.where);
-  problem.message = mistake.message;
   return problem;
 }
 
@@ -101,7 +129,8 @@ std::string terms_json(const registry::Price& price, const registry::X402& x402)
   nlohmann::json terms = nlohmann::json::array();
   for (const registry::X402Term& term : price.x402_terms) {
     const registry::X402Asset& asset = x402.asset_of(term);
-    terms.push_back({{"name", asset.name},
+    terms.push_back({{"asset_key", asset.key},
+                     {"name", asset.name},
                      {"version", asset.version},
                      {"transfer", asset.transfer},
                      {"scheme", term.scheme},
@@ -130,7 +159,8 @@ class Binder {
   Checked check() {
     has_surroundings_ = false;
     bind_all();
-    return {std::move(problems_), std::move(service_->missing_secrets_)};
+    return {std::move(problems_), std::move(service_->missing_secrets_),
+            std::move(service_->notes_)};
   }
 
  private:
@@ -142,6 +172,7 @@ class Binder {
     list_route_terms();
     list_priced_operations();
     bind_upstreams();
+    list_blocked_operations();
     bind_lanes();
   }
 
@@ -267,7 +298,8 @@ class Binder {
   void report_failure(const Given& given, const Failure& failure) {
     if (failure.kind != FailureKind::invalid_settings) {
       if (!has_surroundings_) return;
-      return report(problem_of(given.settings, given.subject, {failure.where, failure.message}));
+      return report(problem_of(given.settings, given.subject, program(),
+                               {failure.where, failure.message}));
     }
     for (Mistake& mistake : split_mistakes(failure)) report_mistake(given, std::move(mistake));
   }
@@ -275,12 +307,12 @@ class Binder {
   void report_mistake(const Given& given, Mistake mistake) {
     const auto operation = take_operation(mistake.where);
     if (!operation || *operation >= given.operations.size()) {
-      return report(problem_of(given.settings, given.subject, mistake));
+      return report(problem_of(given.settings, given.subject, program(), mistake));
     }
     const Settings& own = given.of_operations[*operation];
     const std::string route(given.operations[*operation].path);
     report(problem_of(own.kind == Settings::Kind::null ? given.settings : own,
-                      "routes[" + route + "].upstream_settings", mistake));
+                      "routes[" + route + "].upstream_settings", program(), mistake));
   }
 
   // Once: the methods of a route share its settings.
@@ -384,6 +416,18 @@ class Binder {
     return bound;
   }
 
+  // Until the next reload, that is: what comes and goes is no part of it.
+  void list_blocked_operations() {
+    for (const registry::Operation& operation : program().operations()) {
+      const registry::Route& route = program().routes()[operation.route];
+      const auto& upstream = service_->upstreams_[route.upstream];
+      const bool lacks_secret = upstream != nullptr &&
+                                upstream->upstream->state(operation.upstream_operation).condition ==
+                                    Condition::credential_missing;
+      service_->priced_[operation.index].is_blocked = !route.readiness.ready || lacks_secret;
+    }
+  }
+
   void bind_lanes() {
     const Settings no_settings;
     for (std::size_t at = 0; at < input_.lanes.size(); ++at) {
@@ -392,9 +436,14 @@ class Binder {
       std::vector<std::string> secrets;
       const Settings settings =
           resolve(slot.settings == nullptr ? no_settings : *slot.settings, subject, secrets);
-      auto bound = slot.lane->bind(
-          {service_->priced_, settings, generation_id(), input_.public_origin, input_.data_dir},
-          *slot.host);
+      std::vector<Note> notes;
+      auto bound = slot.lane->bind({service_->priced_, settings, generation_id(),
+                                    input_.public_origin, input_.data_dir, &notes},
+                                   *slot.host);
+      for (const Note& note : notes) {
+        service_->notes_.push_back(
+            problem_of(settings, subject, program(), {note.where, note.message}));
+      }
       if (bound.ok()) {
         service_->lanes_[at].bound = *std::move(bound);
       } else {

@@ -102,6 +102,9 @@ class Service {
     return missing_secrets_;
   }
 
+  // What lanes would have the operator know, each with its place.
+  [[nodiscard]] const std::vector<registry::Problem>& notes() const noexcept { return notes_; }
+
   [[nodiscard]] const LaneTable& lanes() const noexcept { return lane_table_; }
 
   // For serve(), by Program index.
@@ -136,6 +139,7 @@ class Service {
   LaneTable lane_table_;
   std::vector<LaneInService> lanes_;  // parallel to lane_table_.rows
   std::vector<registry::Problem> missing_secrets_;
+  std::vector<registry::Problem> notes_;
 };
 
 using Bound = Result<std::shared_ptr<Service>, std::vector<registry::Problem>>;
@@ -145,6 +149,7 @@ using Bound = Result<std::shared_ptr<Service>, std::vector<registry::Problem>>;
 struct Checked {
   std::vector<registry::Problem> problems;
   std::vector<registry::Problem> missing_secrets;
+  std::vector<registry::Problem> notes;
 };
 [[nodiscard]] Checked check_binding(const BindInput& input);
 

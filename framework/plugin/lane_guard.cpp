@@ -146,6 +146,7 @@ struct OwnedLaneRequest {
   explicit OwnedLaneRequest(const LaneRequest& request)
       : operation(request.operation),
         key_is_capped(request.key_is_capped),
+        method(request.method),
         texts{std::string(request.request_id),     std::string(request.client_request_id),
               std::string(request.path),           std::string(request.query),
               std::string(request.content_type),   std::string(request.body),
@@ -157,11 +158,12 @@ struct OwnedLaneRequest {
     for (const OwnedHeader& header : credentials) fields.push_back({header.name, header.value});
   }
   [[nodiscard]] LaneRequest view() const {
-    return {operation, texts[0], texts[1], texts[2], texts[3], texts[4],
-            texts[5],  fields,   texts[6], texts[7], texts[8], key_is_capped};
+    return {operation, texts[0], texts[1], texts[2], texts[3],      texts[4], texts[5],
+            fields,    texts[6], texts[7], texts[8], key_is_capped, method};
   }
   std::uint32_t operation;
   bool key_is_capped;
+  Method method;
   std::string texts[9];
   std::vector<OwnedHeader> credentials;
   std::vector<HeaderField> fields;
@@ -369,6 +371,18 @@ class GuardedBoundLane final : public BoundLane {
         std::make_unique<GuardedTicket>(guard_, lane_, std::move(*ticket)));
   }
 
+  Recalled recall(const LaneRequest& request, Call& call) override {
+    const auto kept = std::make_shared<OwnedLaneRequest>(request);
+    auto recalled = waited(call, [kept](BoundLane& lane, Call& circumstances) {
+      return Result<Recalled>(lane.recall(kept->view(), circumstances));
+    });
+    if (!recalled.ok()) return fault(guard_, recalled.error().message, call.request_id());
+    if (auto* refusal = std::get_if<Refusal>(&*recalled)) {
+      correct(guard_, *refusal, call.request_id());
+    }
+    return *std::move(recalled);
+  }
+
   // Never waits by its contract, so it is asked where we are.
   [[nodiscard]] State state(std::uint32_t operation) const noexcept override {
     return lane_->lane->state(operation);
@@ -446,8 +460,8 @@ class GuardedLane final : public Lane {
 
   Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) override {
     auto kept = std::make_unique<KeptLane>(binding);
-    const LaneBinding copy{kept->operations, binding.settings, kept->generation_id,
-                           kept->public_origin, kept->data_dir};
+    const LaneBinding copy{kept->operations,    binding.settings, kept->generation_id,
+                           kept->public_origin, kept->data_dir,   binding.notes};
     auto bound = bind_guarded<BoundLane>(guard_, "lane", [&] { return inner_.bind(copy, host); });
     if (!bound.ok()) return bound;
     kept->lane = *std::move(bound);

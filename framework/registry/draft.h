@@ -93,6 +93,7 @@ class Shared {
 struct X402Network {
   std::string id;      // CAIP-2
   std::string pay_to;  // may be empty
+  SourcePlace pay_to_at = {};
 };
 
 struct DraftProvider {

@@ -132,6 +132,10 @@ std::string Problems::text_of(const Place& place) const {
   return sources_[place.file].name + ":" + std::to_string(place.line);
 }
 
+SourcePlace Problems::source_of(const Place& place) const {
+  return {sources_[place.file].name, static_cast<int>(place.line), static_cast<int>(place.column)};
+}
+
 std::vector<Problem> Problems::take() {
   std::stable_sort(kept_.begin(), kept_.end(), [](const Problem& left, const Problem& right) {
     return std::tie(left.file, left.line, left.column) <

@@ -145,6 +145,7 @@ class Problems {
   // Further problems are counted only: pains such as suggestions are wasted on them.
   [[nodiscard]] bool full() const noexcept;
   [[nodiscard]] std::string text_of(const Place& place) const;  // "file:line"
+  [[nodiscard]] SourcePlace source_of(const Place& place) const;
   // By file, line and column.
   [[nodiscard]] std::vector<Problem> take();
 

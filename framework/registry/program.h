@@ -135,6 +135,13 @@ struct Price {  // one version of a price policy; immutable once installed
   std::vector<X402Term> x402_terms;
 };
 
+// Where in the operator's files something stands, for messages; no part of the program or its hash.
+struct SourcePlace {
+  std::string file;
+  int line = 0;
+  int column = 0;
+};
+
 // One asset that x402 terms may ask for, with the network it lives on and our address there.
 struct X402Asset {
   std::string key;          // "base-usdc": how prices name it
@@ -146,6 +153,7 @@ struct X402Asset {
   std::string version;
   std::string pay_to;    // empty: no address is configured
   std::string transfer;  // "permit2", or empty: EIP-3009, and on other chains their own way
+  SourcePlace at, address_at, pay_to_at, name_at;
 };
 
 struct X402 {

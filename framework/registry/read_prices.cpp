@@ -48,6 +48,8 @@ std::optional<std::string> read_address(const Cursor& value, std::string_view ne
   return std::nullopt;
 }
 
+SourcePlace place_of(const Cursor& value) { return value.problems().source_of(value.place()); }
+
 void read_network(const Cursor& field, Draft& draft) {
   auto name = field.key_name();
   if (!field.map_of({"id", "pay_to"})) return;
@@ -60,6 +62,7 @@ void read_network(const Cursor& field, Draft& draft) {
   network.id = id.value_or("");
   const auto pay_to = field.find("pay_to");
   if (pay_to && id) network.pay_to = read_address(*pay_to, network.id).value_or("");
+  network.pay_to_at = place_of(pay_to.value_or(field));
   if (name) draft.networks.add(std::move(*name), std::move(network), "x402 network", field);
 }
 
@@ -106,11 +109,15 @@ void read_asset(const Cursor& field, Draft& draft) {
       asset.network_key = entry.name;
       asset.network = entry.value.id;
       asset.pay_to = entry.value.pay_to;
+      asset.pay_to_at = entry.value.pay_to_at;
       read_transfer(field, asset);
       read_domain(field, asset);
     }
     const auto address = field.need("address", "the token's contract or mint");
     if (address) asset.asset = read_address(*address, asset.network).value_or("");
+    asset.at = place_of(field);
+    asset.address_at = place_of(address.value_or(field));
+    asset.name_at = place_of(field.find("name").value_or(field));
     const auto decimals = field.need("decimals", "the digits after the point of one token");
     if (decimals) {
       asset.decimals = static_cast<std::uint32_t>(decimals->integer({0, 36}).value_or(0));

@@ -341,6 +341,7 @@ class ScriptedLane final : public Lane {
   }
   Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host&) override {
     operations = binding.operations;
+    binding.notes->insert(binding.notes->end(), notes.begin(), notes.end());
     if (bind_failure.has_value()) return *bind_failure;
     return std::unique_ptr<BoundLane>(std::make_unique<Bound>(*this));
   }
@@ -348,6 +349,8 @@ class ScriptedLane final : public Lane {
   bool buffer_whole = false;
   bool keeps_reply = false;
   std::function<Admission(const LaneRequest&)> admission;  // empty: a ticket
+  std::function<Recalled(const LaneRequest&)> recalled;    // empty: it knows of nothing
+  std::vector<Note> notes;
   std::function<Finish(const ReplyView&)> finish = [](const ReplyView&) { return Charged{}; };
   std::optional<Failure> bind_failure;
   std::span<const PricedOperation> operations;
@@ -375,6 +378,9 @@ class ScriptedLane final : public Lane {
    public:
     explicit Bound(ScriptedLane& owner) : owner_(owner) {}
     [[nodiscard]] State state(std::uint32_t) const noexcept override { return owner_.state; }
+    Recalled recall(const LaneRequest& request, Call&) override {
+      return owner_.recalled ? owner_.recalled(request) : Recalled();
+    }
     Admission admit(const LaneRequest& request, Call&) override {
       owner_.seen_credentials.clear();
       for (const HeaderField& field : request.credentials) {

@@ -886,6 +886,65 @@ TEST_F(ServeTest, AsksNobodyToPayWhatCannotBePaidForButHearsWhoHasPaid) {
   EXPECT_EQ(writer->body, "what was paid for");
 }
 
+// Finding 44: what was paid for is given although the registry has changed since.
+TEST_F(ServeTest, RecallsWhatWasPaidForWhereTheOperationIsNotOfferedAnyMore) {
+  ScriptedLane& lane = install_payment_lane();
+  lane.admission = [](const LaneRequest&) -> Admission {
+    ADD_FAILURE() << "nothing is begun";
+    return Refusal{"x402.not_payable", "", 0, {}, {}, {}};
+  };
+  std::vector<std::string> asked;
+  lane.recalled = [&asked](const LaneRequest& request) -> Recalled {
+    EXPECT_EQ(request.credentials.size(), 1u);
+    asked.push_back(std::string(name_of(request.method)) + " " + std::string(request.path) + " " +
+                    std::string(request.body));
+    return Replay{200, {{"PAYMENT-RESPONSE", "tx"}}, "what was paid for"};
+  };
+  const std::vector<HeaderField> paid = {{"Payment-Signature", "s"}};
+  TextBody body{"{}"};
+  const TestRequest requests[] = {
+      {"GET", "/v1/gateway/acme/removed", "", paid},            // 404
+      {"POST", "/v1/gateway/acme/items", "", paid, {}, &body},  // 405
+      {"GET", "/v1/gateway/acme/items", "", paid},              // not offered per call
+      {"GET", "/v1/gateway/acme/blocked", "", paid},
+      {"GET", "/v1/gateway/acme/unpriced", "", paid},
+  };
+  for (const TestRequest& request : requests) {
+    EXPECT_EQ(refusal(request), "") << request.path;
+    EXPECT_EQ(writer->body, "what was paid for") << request.path;
+    EXPECT_EQ(writer->lane_headers["PAYMENT-RESPONSE"], "tx") << request.path;
+  }
+  EXPECT_EQ(asked, (std::vector<std::string>{
+                       "GET /v1/gateway/acme/removed ", "POST /v1/gateway/acme/items {}",
+                       "GET /v1/gateway/acme/items ", "GET /v1/gateway/acme/blocked ",
+                       "GET /v1/gateway/acme/unpriced "}));
+}
+
+TEST_F(ServeTest, RecallsForNobodyElseAndRefusesAsEverWhatIsNotKnown) {
+  ScriptedLane& lane = install_payment_lane();
+  int asked = 0;
+  lane.recalled = [&asked](const LaneRequest&) -> Recalled {
+    ++asked;
+    return {};
+  };
+  const std::vector<HeaderField> paid = {{"Payment-Signature", "s"}};
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/removed", "", paid}), "gateway.route_not_found");
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/items", "", paid}), "x402.not_payable");
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/removed", "", {}}), "gateway.route_not_found");
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/free:free", "", paid}), "gateway.route_not_found");
+  EXPECT_EQ(refusal({"GET",
+                     "/v1/gateway/acme/removed",
+                     "",
+                     {{"Payment-Signature", "s"}, {"Authorization", "Bearer good"}}}),
+            "auth.credential_conflict");
+  EXPECT_EQ(asked, 2);
+  lane.recalled = [](const LaneRequest&) -> Recalled {
+    return Refusal{"x402.settlement_unknown", "Not known yet.", 2, {}, {}, {}};
+  };
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/removed", "", paid}), "x402.settlement_unknown");
+}
+
 TEST_F(ServeTest, GivesAStoredReplyAgain) {
   bench.admission = [](const LaneRequest&) -> Admission {
     return Replay{200, {{"Idempotent-Replayed", "true"}, {"Content-Type", "text/plain"}}, "again"};

@@ -120,6 +120,45 @@ TEST_F(ServiceTest, TellsTheStateOfOperations) {
   EXPECT_EQ(state_of("/v1/gateway/acme/items").condition, Condition::evidence_stale);
 }
 
+// Finding 51: what is wrong with terms is told at the registry's line.
+TEST_F(ServiceTest, PlacesWhatALaneSaysOfTermsInTheRegistry) {
+  ScriptedLane& lane = install_payment_lane();
+  lane.notes = {{"a note", "registry.base-usdc.pay_to"}, {"another", "chains"}};
+  lane.bind_failure =
+      Failure{FailureKind::invalid_settings, "no", "registry.base-usdc.address", {}};
+  const auto bound = bind(nullptr);
+  ASSERT_FALSE(bound.ok());
+  ASSERT_EQ(bound.error().size(), 1u);
+  const registry::Problem& problem = bound.error().front();
+  EXPECT_EQ(problem.path, "x402.assets.base-usdc.address");
+  EXPECT_EQ(problem.file, "program_fixture.yaml");
+  EXPECT_GT(problem.line, 0);
+  lane.bind_failure.reset();
+  const auto sound = bind(nullptr);
+  ASSERT_TRUE(sound.ok());
+  ASSERT_EQ((*sound)->notes().size(), 2u);
+  EXPECT_EQ((*sound)->notes()[0].path, "x402.networks.base.pay_to");
+  EXPECT_EQ((*sound)->notes()[0].line, problem.line - 4);
+  EXPECT_EQ((*sound)->notes()[1].path, "lanes.x402.chains");
+}
+
+TEST_F(ServiceTest, TellsLanesWhatIsBlocked) {
+  ScriptedLane& lane = install_payment_lane();
+  const auto is_blocked = [&](std::string_view path) {
+    const auto match = service->program().match(path);
+    return lane.operations[service->program().operation(*match.route, Method::get)->index]
+        .is_blocked;
+  };
+  EXPECT_TRUE(is_blocked("/v1/gateway/acme/blocked"));
+  EXPECT_FALSE(is_blocked("/v1/gateway/acme/payable"));
+  provider.state = {Condition::evidence_stale, "Old data."};
+  install();
+  EXPECT_FALSE(is_blocked("/v1/gateway/acme/payable")) << "that may pass";
+  provider.state = {Condition::credential_missing, "No secret."};
+  install();
+  EXPECT_TRUE(is_blocked("/v1/gateway/acme/payable"));
+}
+
 TEST_F(ServiceTest, WritesX402TermsForLanes) {
   ScriptedLane& lane = install_payment_lane();
   const auto match = service->program().match("/v1/gateway/acme/payable");

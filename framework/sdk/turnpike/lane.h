@@ -92,17 +92,31 @@ struct PricedOperation {
   bool x402_enabled = false;
   std::string_view x402_terms_json;  // canonical JSON array of terms, "[]" when none
   PerCallPolicy per_call;
+  // The operator has blocked it, or a secret that it needs is missing: no call of it succeeds.
+  bool is_blocked = false;
   std::optional<FreeLimits> free_limits;  // of its `:free` variant; nothing: it has none
   std::string_view free_bucket;           // where they are counted; stable over generations
 };
 
-// All but `settings`, which is valid during bind(), is valid as long as the BoundLane.
+// What an operator should know of what was bound, although nothing is refused. `check` and `reload`
+// print it, and the log has it. `where` is as in a Failure of bind().
+struct Note {
+  std::string message;
+  std::string where = {};
+};
+
+// All but `settings` and `notes`, which are valid during bind(), is valid as long as the BoundLane.
+//
+// A Failure of bind(), and a Note, say in `where` which setting they are about. What begins with
+// "registry." is about the x402 terms of the registry instead: "registry.<asset>.address",
+// ".pay_to" or ".name", where <asset> is `asset_key` of the terms.
 struct LaneBinding {
   std::span<const PricedOperation> operations;
   const Settings& settings;
   std::string_view generation_id;
-  std::string_view public_origin;  // hosts.api.base_url
-  std::string_view data_dir = {};  // where a plugin may keep files of its own
+  std::string_view public_origin;      // hosts.api.base_url
+  std::string_view data_dir = {};      // where a plugin may keep files of its own
+  std::vector<Note>* notes = nullptr;  // to add to; null: nobody reads them
 };
 
 // The request as a lane may see it. Valid until admit() returns.
@@ -119,6 +133,7 @@ struct LaneRequest {
   std::string_view principal_id;     // such as "key:<id>"; empty on accountless lanes
   std::string_view idempotency_key;  // empty when the caller sent none
   bool key_is_capped = false;        // the principal's key has spend caps
+  Method method = Method::get;
 };
 
 // The finished reply of the upstream, before anything of its end was sent to the caller.
@@ -196,6 +211,9 @@ class Ticket {
 
 using Admission = std::variant<std::unique_ptr<Ticket>, Refusal, Replay>;
 
+// What BoundLane::recall() found; nothing: the lane knows of no such call.
+using Recalled = std::variant<std::monostate, Refusal, Replay>;
+
 // What a lane publishes at a path of the API host.
 struct Document {
   std::string content_type;
@@ -206,6 +224,10 @@ class BoundLane {
  public:
   virtual ~BoundLane() = default;
   virtual Admission admit(const LaneRequest& request, Call& call) = 0;
+  // What is due to a caller who brings a credential of this lane to an operation that is gone,
+  // blocked or not paid for this way any more, because the very request was paid for before.
+  // Nothing is begun. `request.operation` means nothing here. It may wait.
+  virtual Recalled recall(const LaneRequest& /*request*/, Call& /*call*/) { return {}; }
   // Whether the operation can be paid for this way now. Must not wait, lock or allocate.
   [[nodiscard]] virtual State state(std::uint32_t /*operation*/) const noexcept { return {}; }
   // The document at one of LaneTraits::documents, or nothing: there is none now. It may wait.
