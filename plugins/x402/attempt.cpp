@@ -1,6 +1,7 @@
 #include "x402/attempt.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "x402/calls.h"
@@ -18,7 +19,7 @@ constexpr std::uint32_t settlement_reserve_s = 10;
 constexpr std::int64_t resolve_pause_ms = 1'000;  // between looks at one open settlement
 constexpr std::uint32_t wait_min_ms = 20;
 constexpr std::uint32_t wait_max_ms = 250;
-constexpr int bind_attempts_max = 3;
+constexpr std::string_view not_payable = "x402.not_payable";
 
 Refusal other_request() {
   return refusal("idempotency.conflict",
@@ -66,6 +67,19 @@ std::string digest_of_payload(const PaymentPayload& payload) {
   return digits_of(canonical ? sha256(*canonical) : payload.sha256());
 }
 
+// Of all that tells one request from another.
+std::string digest_of_request(const BoundRequest& request, std::string_view route_id) {
+  return digits_of(sha256({route_id, "\n", request.method, "\n", request.path, "\n", request.query,
+                           "\n", bytes_of(request.body_sha256)}));
+}
+
+Refusal too_many_unproven() {
+  return refusal("x402.unavailable",
+                 "Too many payments with signatures that prove nothing came lately. Send the same "
+                 "request with the same payment again.",
+                 retry_seconds);
+}
+
 // The flow that the payer agreed to: the route may have another one by now.
 PaymentFlow flow_of(const PaymentRequirements& accepted) noexcept {
   using enum PaymentFlow;
@@ -80,8 +94,9 @@ Refusal refusal(std::string_view code, std::string message, std::uint32_t retry_
 
 Refusal challenge(Engine& engine, const Asked& asked, std::string_view code,
                   std::string_view error) {
-  BindingNonce nonce;
-  engine.host.random().fill(nonce);
+  std::array<std::uint8_t, 16> random{};
+  engine.host.random().fill(random);
+  const BindingNonce nonce = binding_nonce(random, asked.operation.price_version);
   Challenge made =
       engine.challenges.make(asked.operation, asked.request.operation, asked.offered, asked.bound,
                              error, engine.host.clock().now_ms() / 1000, nonce);
@@ -102,14 +117,11 @@ Attempt::Attempt(Engine& engine, const Asked& asked, PaymentPayload payload, Cal
       payload_(std::move(payload)),
       call_(call),
       key_(digits_of(payment_key(payload_))),
-      request_digest_(
-          digits_of(sha256({asked.bound.route_id, "\n", asked.bound.method, "\n", asked.bound.path,
-                            "\n", asked.bound.query, "\n", bytes_of(asked.bound.body_sha256)}))),
       payload_digest_(digest_of_payload(payload_)),
       flow_(flow_of(payload_.accepted)),
       is_bound_(!payload_.extension(binding_extension).is_missing()),
-      checked_(check()) {
-  if (checked_.ok() && checked_.value().proof == Proof::recovered) know_payer({});
+      checked_(asked.is_recall ? Checked(Reason::no_matching_payment_requirements) : check()) {
+  if (checked_.ok() && is_proven()) know_payer({});
 }
 
 // One spelling of each account. `said`: what a facilitator called who pays.
@@ -140,6 +152,7 @@ Attempt::Checked Attempt::check() const {
   const auto now_s = static_cast<std::uint64_t>(engine_.host.clock().now_ms() / 1000);
   if (const auto reason = check_terms(now_s)) return *reason;
   if (!echoes(payload_, asked_.extensions)) return Reason::extension_echo_mismatch;
+  if (engine_.settings.is_lost(payload_.accepted.pay_to)) return Reason::turnpike_address_lost;
   auto verified = verify(payload_, payload_.accepted, asked_.separators, now_s,
                          needed_seconds(asked_.operation));
   // As long as it is valid its record and reply are kept, and an open outcome may stay open.
@@ -153,7 +166,7 @@ Attempt::Checked Attempt::check() const {
 // A payment that is not good any more may still be known: it was settled, or may have been. Then
 // its very sender is told what became of it.
 Admission Attempt::run() {
-  bool is_first = checked_.ok() && is_supported();
+  bool is_first = checked_.ok() && is_supported() && is_proven();
   for (;;) {
     Decision decision = Again{};
     if (is_first) {
@@ -166,6 +179,8 @@ Admission Attempt::run() {
         decision = follow(**std::move(known));
       } else if (!checked_.ok()) {
         return refused(code_of(checked_.error()));
+      } else if (auto unproven = prove(nullptr)) {
+        return *std::move(unproven);
       } else {
         decision = follow_identifier();
         is_first = std::holds_alternative<Again>(decision);
@@ -176,7 +191,31 @@ Admission Attempt::run() {
   }
 }
 
+// Nothing but what was begun before concerns a caller whose operation is not offered any more.
+Recalled Attempt::recall() {
+  for (;;) {
+    auto known = engine_.payments.find(key_, call_);
+    if (!known.ok()) return unavailable();
+    if (!*known || !is_of_this_request((*known)->record)) return {};
+    Decision decision = follow(**std::move(known));
+    auto* admission = std::get_if<Admission>(&decision);
+    if (admission == nullptr) continue;
+    if (auto* stored = std::get_if<Replay>(admission)) return std::move(*stored);
+    auto* told = std::get_if<Refusal>(admission);
+    if (told == nullptr || told->code == not_payable) return {};
+    return std::move(*told);
+  }
+}
+
+// A payment of an operation that is gone names its route itself.
+bool Attempt::is_of_this_request(const PaymentRecord& record) const {
+  return record.request_digest ==
+         digest_of_request(asked_.bound, asked_.is_recall ? std::string_view(record.route_id)
+                                                          : asked_.bound.route_id);
+}
+
 Refusal Attempt::refused(std::string_view reason) const {
+  if (asked_.is_recall) return refusal(not_payable, std::string(reason), 0);
   const bool lacks_allowance = reason == "permit2_allowance_required";
   return challenge(engine_, asked_,
                    lacks_allowance ? "x402.allowance_required" : "x402.payment_refused", reason);
@@ -207,17 +246,19 @@ PaymentRecord Attempt::claim_record() const {
   const PaymentRequirements& terms = payload_.accepted;
   PaymentRecord record;
   record.state = collects_first() ? PaymentState::claimed : PaymentState::working;
-  record.request_digest = request_digest_;
+  record.request_digest = digest_of_request(asked_.bound, asked_.bound.route_id);
   record.payload_digest = payload_digest_;
   record.operation = std::string(name_of(asked_.operation.method)) + " ";
   record.operation += asked_.operation.path;
   record.route_id = asked_.operation.route_id;
   record.offer_id = offer_id_of(terms);
   const auto& current = asked_.offered.offer_ids;
-  if (std::find(current.begin(), current.end(), record.offer_id) != current.end()) {
+  if (const auto quoted = quoted_price_version(payload_)) {
+    record.price_version = *quoted;
+  } else if (std::find(current.begin(), current.end(), record.offer_id) != current.end()) {
     record.price_version = asked_.operation.price_version;
   }
-  record.resource_url = engine_.challenges.resource_url(asked_.request.path);
+  record.resource_url = engine_.challenges.resource_url(asked_.request.path, asked_.request.query);
   record.request_id = asked_.request.request_id;
   record.flow = flow_;
   record.is_bound = is_bound_;
@@ -264,20 +305,6 @@ std::vector<std::string> Attempt::new_identifiers(const PaymentRecord& record) c
   return own;
 }
 
-// After a facilitator has said who pays. Nothing: they are the payment's.
-std::optional<Admission> Attempt::bind_identifiers(KnownPayment& payment) {
-  for (int attempt = 0; attempt < bind_attempts_max; ++attempt) {
-    const auto own = new_identifiers(payment.record);
-    if (own.empty()) return std::nullopt;
-    const Step step = engine_.payments.write(payment, payment.record, {.identifiers = own}, call_);
-    if (step == Step::done) return std::nullopt;
-    if (step != Step::lost) return unavailable();
-    Decision other = follow_identifier();
-    if (auto* admission = std::get_if<Admission>(&other)) return std::move(*admission);
-  }
-  return unavailable();
-}
-
 // The claim failed although the payment is not known: an id that came with it names another one.
 // Under an Idempotency-Key the same payer gets what that one paid for; a payment-identifier names
 // one payment for good.
@@ -292,7 +319,7 @@ Attempt::Decision Attempt::follow_identifier() {
     if (!other.ok()) return unavailable();
     if (!*other) continue;
     if (is_abandoned((*other)->record)) return free_identifiers(**std::move(other));
-    if (is_key_of_ours && (*other)->record.request_digest == request_digest_) {
+    if (is_key_of_ours && is_of_this_request((*other)->record)) {
       if ((*other)->record.state == PaymentState::answered) return give_again(**other);
       if ((*other)->record.state == PaymentState::owed) {
         (void)engine_.payments.read_response(**other, call_);
@@ -324,7 +351,7 @@ Attempt::Decision Attempt::free_identifiers(KnownPayment abandoned) {
 Attempt::Decision Attempt::follow(KnownPayment known) {
   const PaymentRecord& record = known.record;
   const bool is_leased = engine_.is_leased(record);
-  if (record.request_digest != request_digest_) {
+  if (!is_of_this_request(record)) {
     if (!checked_.ok()) return Admission(refused(code_of(checked_.error())));
     const bool is_free = record.state == PaymentState::released || !is_leased;
     if (!is_claimable(record.state) || !is_free) return Admission(other_request());
@@ -414,6 +441,7 @@ Attempt::Decision Attempt::take_over(KnownPayment known) {
   }
   if (!checked_.ok()) return Admission(refused(code_of(checked_.error())));
   if (!is_supported()) return Admission(unavailable());
+  if (auto unproven = prove(&known)) return Admission(*std::move(unproven));
   PaymentRecord next = claim_record();
   next.identifiers = known.record.identifiers;
   next.watch_ms = known.record.watch_ms;
@@ -441,6 +469,10 @@ Attempt::Decision Attempt::go_on_paid(KnownPayment known) {
       return Admission(settlement_unknown());
     }
     return Again{};
+  }
+  if (asked_.is_recall) {
+    if (!engine_.payments.read_response(known, call_).ok()) return Admission(settlement_unknown());
+    return Admission(work_failed(known, "its operation cannot be run now."));
   }
   PaymentRecord next = known.record;
   next.request_id = asked_.request.request_id;
@@ -472,7 +504,6 @@ FacilitatorRequest Attempt::facilitator_request(const OpenSettlement& open) cons
 Admission Attempt::proceed(KnownPayment payment) {
   std::optional<Admission> refusal = verify_remotely(payment);
   if (!refusal) refusal = check_time(payment.record);
-  if (!refusal) refusal = bind_identifiers(payment);
   if (refusal) {
     if (payment.record.state == PaymentState::settlement_unknown) return settlement_unknown();
     const Step step = engine_.release(payment, "not_verified", call_);
@@ -491,29 +522,76 @@ std::optional<Admission> Attempt::check_time(const PaymentRecord& record) {
   return refused(code_of(checked_.error()));
 }
 
-std::optional<Admission> Attempt::verify_remotely(KnownPayment& payment) {
-  // Whether the payer lets Permit2 move the token is on the chain alone.
-  const bool is_needed = checked_.value().proof == Proof::needs_facilitator ||
-                         std::holds_alternative<Permit2Payment>(payload_.payment);
-  if (!is_needed && !asked_.operation.per_call.verifies_first) return std::nullopt;
+// That the payer has signed. Anybody can make up payments of which nobody can tell that, so it is
+// found out before anything is written for one: by the wallet itself where its chain is configured,
+// and else by a facilitator, who is asked about a bounded number of them. `known` is what is known
+// of the payment, if anything.
+std::optional<Admission> Attempt::prove(KnownPayment* known) {
+  if (is_proven() || is_verified_) return std::nullopt;
+  if (!std::holds_alternative<SolanaPayment>(payload_.payment) &&
+      engine_.chains.knows(payload_.accepted.network)) {
+    if (auto refusal = ask_wallet()) return *std::move(refusal);
+    if (is_proven()) return std::nullopt;
+  }
+  return ask_facilitator(false, known);
+}
+
+// Nothing, and still not proven: the wallet is yet to be deployed.
+std::optional<Refusal> Attempt::ask_wallet() {
+  const auto* permit = std::get_if<Permit2Payment>(&payload_.payment);
+  const auto* transfer = std::get_if<Eip3009Payment>(&payload_.payment);
+  switch (engine_.chains.ask_signer(
+      payload_.accepted.network, permit != nullptr ? permit->from : transfer->from,
+      checked_.value().digest, permit != nullptr ? permit->signature : transfer->signature,
+      call_)) {
+    case Chains::Signed::yes:
+      checked_.value().proof = Proof::confirmed_by_wallet;
+      know_payer({});
+      return std::nullopt;
+    case Chains::Signed::undeployed:
+      return std::nullopt;
+    case Chains::Signed::no:
+      return refused(code_of(permit != nullptr ? Reason::invalid_permit2_signature
+                                               : Reason::invalid_exact_evm_signature));
+    case Chains::Signed::too_many:
+      return too_many_unproven();
+    case Chains::Signed::unavailable:
+      break;
+  }
+  return unavailable();
+}
+
+std::optional<Admission> Attempt::ask_facilitator(bool is_proven, KnownPayment* known) {
   const OpenSettlement open = open_settlement();
-  const Verification verified = engine_.facilitators.verify(facilitator_request(open), call_);
+  const Verification verified =
+      engine_.facilitators.verify(facilitator_request(open), is_proven, call_);
   switch (verified.outcome) {
     case Verification::Outcome::valid:
-      if (payment.record.payer.empty()) payment.record.payer = verified.payer;
+      is_verified_ = true;
+      if (checked_.value().payer.empty()) checked_.value().payer = verified.payer;
       know_payer(verified.payer);
       return std::nullopt;
     case Verification::Outcome::invalid:
       // Perhaps it was used by an attempt to settle it that was said to have failed.
-      if (says_used(verified.reason) && payment.record.settling_ms != 0) {
-        (void)engine_.reopen(payment, open, call_);
+      if (says_used(verified.reason) && known != nullptr && known->record.settling_ms != 0) {
+        (void)engine_.reopen(*known, open, call_);
         return settlement_unknown();
       }
       return refused(verified.reason);
+    case Verification::Outcome::too_many:
+      return too_many_unproven();
     case Verification::Outcome::unavailable:
       break;
   }
   return unavailable();
+}
+
+std::optional<Admission> Attempt::verify_remotely(KnownPayment& payment) {
+  if (is_verified_) return std::nullopt;
+  // Whether the payer lets Permit2 move the token is on the chain alone.
+  const bool is_needed = std::holds_alternative<Permit2Payment>(payload_.payment);
+  if (!is_needed && !asked_.operation.per_call.verifies_first) return std::nullopt;
+  return ask_facilitator(true, &payment);
 }
 
 Admission Attempt::collect_first(KnownPayment payment) {

@@ -32,6 +32,9 @@ struct Asked {
   const DomainSeparators& separators;
   std::span<const OfferedExtension> extensions;  // that must be echoed, if at all, as offered
   BoundRequest bound;
+  // The operation is gone, blocked or not offered any more: `operation` and `offered` are empty,
+  // the route is not known, and nothing is begun.
+  bool is_recall = false;
 };
 
 // 402 with a challenge; `error` says why.
@@ -46,6 +49,8 @@ class Attempt {
   Attempt(Engine& engine, const Asked& asked, PaymentPayload payload, Call& call);
 
   [[nodiscard]] Admission run();
+  // REQUIRES: asked.is_recall. What became of the payment, if it was used for this very request.
+  [[nodiscard]] Recalled recall();
 
  private:
   using Checked = Result<VerifiedPayment, Reason>;
@@ -68,11 +73,17 @@ class Attempt {
 
   [[nodiscard]] Admission proceed(KnownPayment payment);
   [[nodiscard]] Admission collect_first(KnownPayment payment);
+  [[nodiscard]] std::optional<Admission> prove(KnownPayment* known);
+  [[nodiscard]] std::optional<Refusal> ask_wallet();
+  [[nodiscard]] std::optional<Admission> ask_facilitator(bool is_proven, KnownPayment* known);
   [[nodiscard]] std::optional<Admission> verify_remotely(KnownPayment& payment);
   [[nodiscard]] std::optional<Admission> check_time(const PaymentRecord& record);
-  [[nodiscard]] std::optional<Admission> bind_identifiers(KnownPayment& payment);
   [[nodiscard]] Admission ticket(KnownPayment payment);
 
+  [[nodiscard]] bool is_of_this_request(const PaymentRecord& record) const;
+  [[nodiscard]] bool is_proven() const noexcept {
+    return checked_.value().proof != Proof::needs_facilitator;
+  }
   [[nodiscard]] bool is_supported() const noexcept;
   [[nodiscard]] PaymentRecord claim_record() const;
   [[nodiscard]] OpenSettlement open_settlement() const;
@@ -86,13 +97,13 @@ class Attempt {
   const PaymentPayload payload_;
   Call& call_;
   const std::string key_;
-  const std::string request_digest_;
   const std::string payload_digest_;
   const PaymentFlow flow_;
   const bool is_bound_;  // it repeats what binds it to one request
   std::string payer_;    // once it is proven who pays
   Checked checked_;
-  bool resolved_ = false;  // an open settlement was looked into by this call
+  bool is_verified_ = false;  // by a facilitator, for this call
+  bool resolved_ = false;     // an open settlement was looked into by this call
   std::uint32_t waited_ms_ = 0;
 };
 

@@ -34,12 +34,17 @@ Challenges::Challenges(const Binding& binding, const KeyRing& keys, DidWeb did,
       public_origin_(std::move(public_origin)),
       cache_(offer_window_s, cache_bytes_max, cache_parts) {}
 
-std::string Challenges::resource_url(std::string_view path) const {
+std::string Challenges::resource_url(std::string_view path, std::string_view query) const {
   constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string target(path);
+  if (!query.empty() && query.size() <= resource_query_bytes_max) {
+    target.append("?").append(query);
+  }
   std::string url = public_origin_;
-  for (const char c : path) {
+  url.reserve(url.size() + target.size());
+  for (const char c : target) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte > 0x20 && byte < 0x7F) {
+    if (byte > 0x20 && byte < 0x7F && c != '{' && c != '}') {
       url += c;
     } else {
       url.append("%").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
@@ -52,8 +57,7 @@ std::string Challenges::resource_url(std::string_view path) const {
 // and that base64. Where it would be too long with its offers, it goes without: they are for those
 // who verify them, the terms are for all.
 std::string Challenges::common_part(const PricedOperation& operation, const Offered& offered,
-                                    std::string_view path, std::int64_t valid_until_s) const {
-  const std::string url = resource_url(path);
+                                    const std::string& url, std::int64_t valid_until_s) const {
   std::string json = common_json(operation, offered, url, offers_of(offered, url, valid_until_s));
   const std::size_t bindings = binding_bytes + offered.accepts.size() * mac_bytes;
   if ((json.size() + bindings) * 4 / 3 > challenge_header_bytes_max) {
@@ -106,9 +110,10 @@ Challenge Challenges::make(const PricedOperation& operation, std::uint32_t index
   const auto key = keys_.active();
   std::uint64_t terms = offered.digest;
   for (const char c : key->fragment) terms = terms * 31 + static_cast<unsigned char>(c);
-  const auto common = cache_.get({index, terms, request.path}, now_s, [&](std::int64_t until_s) {
-    return common_part(operation, offered, request.path, until_s);
-  });
+  const auto sign = [&](std::int64_t until_s) {
+    return common_part(operation, offered, resource_url(request.path, request.query), until_s);
+  };
+  const auto common = cache_.get({index, terms, request.path, request.query}, now_s, sign);
   const std::size_t line = common->find('\n');
   std::vector<std::string_view> entries(offered.canonical.begin(), offered.canonical.end());
   std::string own = binding_.extension_json(

@@ -24,6 +24,9 @@ namespace turnpike::x402 {
 
 // Common proxies take no more of one header.
 inline constexpr std::size_t challenge_header_bytes_max = 8 * 1024;
+// A longer query is left out of the resource that challenge, offers and receipt name: it would not
+// fit into the header.
+inline constexpr std::size_t resource_query_bytes_max = 2 * 1024;
 
 struct Challenge {
   std::string header;  // PAYMENT-REQUIRED: base64
@@ -42,8 +45,8 @@ class Challenges {
                                std::string_view error, std::int64_t now_s,
                                const BindingNonce& nonce);
 
-  // A path may hold bytes that are no ASCII; a URL does not.
-  [[nodiscard]] std::string resource_url(std::string_view path) const;
+  // A path may hold bytes that are no ASCII, and a pattern braces; a URL holds neither.
+  [[nodiscard]] std::string resource_url(std::string_view path, std::string_view query) const;
 
  private:
   [[nodiscard]] std::vector<std::string> offers_of(const Offered& offered, const std::string& url,
@@ -52,7 +55,7 @@ class Challenges {
                                                const Offered& offered, const std::string& url,
                                                const std::vector<std::string>& offers);
   [[nodiscard]] std::string common_part(const PricedOperation& operation, const Offered& offered,
-                                        std::string_view path, std::int64_t valid_until_s) const;
+                                        const std::string& url, std::int64_t valid_until_s) const;
 
   const Binding& binding_;
   const KeyRing& keys_;

@@ -40,6 +40,7 @@ constexpr std::string_view x402_usage =
     "       turnpike x402 obligations\n"
     "       turnpike x402 refunded PAYMENT --transaction HASH\n"
     "       turnpike x402 unknown\n"
+    "       turnpike x402 doubted\n"
     "       turnpike x402 resolve PAYMENT --settled TRANSACTION [--reason TEXT]\n"
     "       turnpike x402 resolve PAYMENT --not-settled --reason TEXT\n"
     "       turnpike x402 keys\n"
@@ -106,7 +107,9 @@ class X402Command {
 
   int list_payments(std::string_view format);
   int totals();
-  int list_states(std::string_view prefix, bool is_owed);
+  enum class Listed : std::uint8_t { owed, open, doubted };
+  static bool is_listed(Listed what, const PaymentRecord& record) noexcept;
+  int list_states(Listed what);
   int refunded(std::string_view key, std::string_view transaction);
   // An operator's word on an open settlement that nobody else can end. `transaction`: it was
   // settled; empty: it was not, and never will be.
@@ -132,6 +135,7 @@ struct Sums {
   std::string settled = "0";
   std::string owed = "0";
   std::string refunded = "0";
+  std::string disproved = "0";  // of what is settled by a facilitator's word
 };
 using Totals = std::map<std::pair<std::string, std::string>, Sums>;
 
@@ -146,6 +150,8 @@ void add(Totals& totals, const Json& entry) {
     sums.owed = decimal_sum(sums.owed, amount);
   } else if (what == "refunded") {
     sums.refunded = decimal_sum(sums.refunded, amount);
+  } else if (what == "disproved") {
+    sums.disproved = decimal_sum(sums.disproved, amount);
   }
 }
 
@@ -157,7 +163,8 @@ Json to_json(const Totals& totals) {
                     {"payments", sums.payments},
                     {"settled", sums.settled},
                     {"refunds_owed", sums.owed},
-                    {"refunded", sums.refunded}});
+                    {"refunded", sums.refunded},
+                    {"disproved", sums.disproved}});
   }
   return list;
 }
@@ -198,8 +205,9 @@ int X402Command::run() {
   if (words.is_sound && words.rest.size() == 1) {
     if (what == "payments") return list_payments(option("--format", "ndjson"));
     if (what == "totals") return totals();
-    if (what == "obligations") return list_states(keys::owed_refunds, true);
-    if (what == "unknown") return list_states(keys::open, false);
+    if (what == "obligations") return list_states(Listed::owed);
+    if (what == "unknown") return list_states(Listed::open);
+    if (what == "doubted") return list_states(Listed::doubted);
     if (what == "keys") return list_keys();
     if (what == "rotate") return rotate(option("--algorithm", ""));
   }
@@ -269,7 +277,7 @@ int X402Command::totals() {
   for (const auto& [asset, total] : sums) {
     text += asset.first + " " + asset.second + ": " + std::to_string(total.payments) +
             " payments, " + total.settled + " settled, " + total.owed + " owed as refunds, " +
-            total.refunded + " refunded (atomic units)\n";
+            total.refunded + " refunded, " + total.disproved + " disproved (atomic units)\n";
   }
   if (text.empty()) text = "no payments\n";
   text.pop_back();
@@ -278,7 +286,23 @@ int X402Command::totals() {
 }
 
 // Payments that are named below `prefix`, as they stand.
-int X402Command::list_states(std::string_view prefix, bool is_owed) {
+bool X402Command::is_listed(Listed what, const PaymentRecord& record) noexcept {
+  switch (what) {
+    case Listed::owed:
+      return true;
+    case Listed::doubted:
+      return record.audit == Audit::doubted;
+    case Listed::open:
+      break;
+  }
+  return record.state == PaymentState::settling || record.state == PaymentState::settlement_unknown;
+}
+
+int X402Command::list_states(Listed what) {
+  const bool is_owed = what == Listed::owed;
+  const std::string_view prefix = is_owed                ? keys::owed_refunds
+                                  : what == Listed::open ? keys::open
+                                                         : keys::audits;
   Json list = Json::array();
   std::string text;
   const bool is_read = each(prefix, [&](const StoreRecord& record) {
@@ -288,10 +312,7 @@ int X402Command::list_states(std::string_view prefix, bool is_owed) {
     if (!payment.ok()) return false;
     if (!*payment) return true;  // ended meanwhile
     const PaymentRecord& known = (*payment)->record;
-    if (!is_owed && known.state != PaymentState::settling &&
-        known.state != PaymentState::settlement_unknown) {
-      return true;
-    }
+    if (!is_listed(what, known)) return true;
     list.push_back({{"payment", key},
                     {"state", name_of(known.state)},
                     {"network", known.network},
@@ -301,13 +322,19 @@ int X402Command::list_states(std::string_view prefix, bool is_owed) {
                     {"transaction", known.transaction},
                     {"operation", known.operation},
                     {"since_ms", is_owed ? known.ended_ms : known.settling_ms},
+                    {"audit", name_of(known.audit)},
+                    {"facilitator", known.facilitator},
                     {"attempts", known.attempts}});
     text += key + "  " + known.amount + " of " + known.asset + " on " + known.network +
             (is_owed ? " to " : " from ") + known.payer + "  " + known.operation + "\n";
     return true;
   });
   if (!is_read && list.empty()) return failed;
-  if (text.empty()) text = is_owed ? "no refunds are owed\n" : "no outcome is open\n";
+  if (text.empty()) {
+    text = is_owed                ? "no refunds are owed\n"
+           : what == Listed::open ? "no outcome is open\n"
+                                  : "no settlement is doubted\n";
+  }
   text.pop_back();
   print(list, text);
   return is_read ? done : failed;

@@ -5,9 +5,10 @@
 //   x402 obligations                        refunds that are owed
 //   x402 refunded KEY --transaction HASH    one was paid: recorded, never undone
 //   x402 unknown                            payments whose outcome is open
-//   x402 keys                               public keys that sign offers and receipts
-//   x402 rotate [--algorithm ES256K|EdDSA]  a new one signs from now on
-//   receipt verify FILE|- [--did FILE]      needs neither database nor network with --did
+//   x402 doubted                            settled by a facilitator's word that the chain does not
+//   show x402 keys                               public keys that sign offers and receipts x402
+//   rotate [--algorithm ES256K|EdDSA]  a new one signs from now on receipt verify FILE|- [--did
+//   FILE]      needs neither database nor network with --did
 //
 // Run on a plain thread of a process of its own.
 #pragma once

@@ -29,6 +29,11 @@ constexpr std::int64_t refresh_keys_ms = 5'000;
 constexpr std::int64_t reconcile_ms_max = 20'000;  // of one pass; then other work has its turn
 constexpr std::uint32_t page_records = 200;
 constexpr std::uint32_t passes_to_forget = 10;
+// What one node has settled it also audits; any other does if it has not, so long after.
+constexpr std::int64_t audit_by_others_ms = 60'000;
+constexpr std::int64_t audit_again_ms = 30'000;
+constexpr std::int64_t audit_pause_ms = 1'000;
+constexpr std::int64_t audit_ms_max = 10'000;  // of one pass
 constexpr std::string_view binding_key_name = "s/binding";
 
 Failure surroundings(std::string message) {
@@ -106,11 +111,6 @@ Result<std::unique_ptr<Engine>> Engine::open(const LaneBinding& binding, LaneSet
   OwnCall call(host.clock(), bind_timeout_ms);
   const auto binding_key = shared_key(host, call);
   if (!binding_key.ok()) return binding_key.error();
-  if (!did->is_fetchable) {
-    host.report().log(
-        Severity::warning,
-        "hosts.api.base_url is not https: nobody can fetch did.json to verify offers");
-  }
   const std::string folder = std::string(binding.data_dir) + "/x402";
   ::mkdir(folder.c_str(), 0700);
   auto keys =
@@ -214,7 +214,8 @@ Collected Engine::ended(KnownPayment& payment, const Settlement& settlement, Sho
   switch (settlement.outcome) {
     case Settlement::Outcome::settled: {
       if (payment.record.payer.empty()) payment.record.payer = settlement.payer;
-      const Step step = write_paid(payment, settlement.transaction, when_paid, call);
+      const Step step =
+          write_paid(payment, settlement.transaction, Source::facilitator, when_paid, call);
       return {step == Step::done ? Outcome::paid : Outcome::unknown, {}};
     }
     case Settlement::Outcome::refused: {
@@ -239,7 +240,7 @@ Collected Engine::ended(KnownPayment& payment, const Settlement& settlement, Sho
   return {Outcome::unknown, {}};
 }
 
-Step Engine::write_paid(KnownPayment& payment, const std::string& transaction,
+Step Engine::write_paid(KnownPayment& payment, const std::string& transaction, Source source,
                         PaymentState when_paid, Call& call) {
   const std::int64_t now_ms = payments.now_ms();
   PaymentRecord next = payment.record;
@@ -252,6 +253,11 @@ Step Engine::write_paid(KnownPayment& payment, const std::string& transaction,
   payment.response = payment_response(next);
   Beside beside;
   beside.entry = "settled";
+  const ChainSettings* const chain = chains.settings_of(next.network);
+  if (source == Source::facilitator && chain != nullptr && authorization_of(next)) {
+    next.audit = Audit::due;
+    beside.audit_ms = now_ms + std::int64_t{chain->audit_after_s} * 1'000;
+  }
   if (when_paid == PaymentState::answered) {
     next.ended_ms = now_ms;
     next.lease_until_ms = 0;
@@ -311,7 +317,8 @@ Done Engine::resolve(KnownPayment payment, bool is_awaited, Call& call) {
   question.facilitator = payment.record.facilitator;
   question.attempts = payment.record.attempts - 1;
   // What was to be paid upfront, and perhaps is not, would be collected to be owed back.
-  question.may_collect = (is_awaited && payment.record.is_bound) || payment.record.has_reply;
+  question.may_collect = ((is_awaited && payment.record.is_bound) || payment.record.has_reply) &&
+                         !settings.is_lost(payment.record.pay_to);
   const Resolution found =
       x402::resolve(question, host.clock().now_ms() / 1000, facilitators, chains, call);
   OwnCall writing(host.clock(), write_budget_ms);
@@ -321,6 +328,7 @@ Done Engine::resolve(KnownPayment payment, bool is_awaited, Call& call) {
       if (payment.record.payer.empty()) payment.record.payer = found.payer;
       payment.record.lease_until_ms = 0;
       (void)write_paid(payment, found.transaction,
+                       found.is_proven ? Source::chain : Source::facilitator,
                        is_earned ? PaymentState::answered : PaymentState::settled, writing);
       break;
     }
@@ -376,7 +384,8 @@ Done Engine::resolve_watched(KnownPayment& payment, Call& call) {
   }
   host.report().log(Severity::error, "a facilitator refused to settle the payment " + payment.key +
                                          ", and the chain shows it paid");
-  const Step step = write_paid(payment, proof->transaction, PaymentState::settled, writing);
+  const Step step = write_paid(payment, proof->transaction, Source::chain,
+                               PaymentState::settled, writing);
   return step == Step::done ? resolve_unearned(payment, writing) : Done(Unit{});
 }
 
@@ -445,7 +454,139 @@ Done Engine::reconcile(Call& call) {
     if (auto done = resolve(**std::move(found), false, enough); !done.ok()) return done;
   }
   if (auto done = look_at_watched(call); !done.ok()) return done;
+  if (auto done = audit(call); !done.ok()) return done;
   return forget_some(call);
+}
+
+Done Engine::audit(Call& call) {
+  const std::int64_t begin_ms = host.clock().monotonic_ns() / 1'000'000;
+  if (begin_ms < audit_at_ms_) return Unit{};
+  audit_at_ms_ = begin_ms + audit_pause_ms;
+  std::vector<Payments::DueAudit> due;
+  std::uint64_t waiting = 0, doubted = 0;
+  std::int64_t oldest_ms = 0;
+  const std::int64_t now_ms = payments.now_ms();
+  for (std::string after;;) {
+    auto page = payments.audits_after(after, page_records, call);
+    if (!page.ok()) return std::move(page).error();
+    if (page->empty()) break;
+    after = page->back().name;
+    for (Payments::DueAudit& each : *page) {
+      ++waiting;
+      doubted += each.is_doubted ? 1 : 0;
+      oldest_ms = std::max(oldest_ms, now_ms - each.settled_ms);
+      const bool is_ours = each.node == identity_.node;
+      if (now_ms >= each.due_ms + (is_ours ? 0 : audit_by_others_ms))
+        due.push_back(std::move(each));
+    }
+  }
+  host.report().set("settlements_unaudited", static_cast<double>(waiting));
+  host.report().set("settlements_unaudited_oldest_seconds", static_cast<double>(oldest_ms) / 1000);
+  host.report().set("settlements_doubted", static_cast<double>(doubted));
+  for (const Payments::DueAudit& each : due) {
+    if (call.cancelled() || host.clock().monotonic_ns() / 1'000'000 > begin_ms + audit_ms_max)
+      break;
+    audit(each, call);
+  }
+  return Unit{};
+}
+
+void Engine::audit(const Payments::DueAudit& due, Call& call) {
+  auto found = payments.find(due.payment, call);
+  if (!found.ok()) return;
+  if (!*found) return payments.drop_audit(due.name, call);
+  KnownPayment payment = **std::move(found);
+  // Whoever works on it finds its record as he wrote it; it is looked up when he has done.
+  if (is_leased(payment.record)) return;
+  const auto authorization = authorization_of(payment.record);
+  const bool is_over = payment.record.audit != Audit::due && payment.record.audit != Audit::doubted;
+  if (is_over || !authorization || !chains.knows(payment.record.network)) {
+    return payments.drop_audit(due.name, call);
+  }
+  ChainAnswer answer = chains.receipt_of(*authorization, payment.record.transaction, call);
+  if (answer.outcome != ChainAnswer::Outcome::paid) {
+    answer = chains.find_settlement(*authorization, call);
+  }
+  audited(payment, due, answer, call);
+}
+
+void Engine::audited(KnownPayment& payment, const Payments::DueAudit& due,
+                     const ChainAnswer& answer, Call& call) {
+  const auto proof = proof_of(answer, payment.record.valid_before_s);
+  if (proof && proof->outcome == Resolution::Outcome::settled) {
+    return confirm(payment, due, proof->transaction, call);
+  }
+  if (proof && proof->outcome == Resolution::Outcome::never_paid) {
+    return disprove(payment, due, name_of(proof->proof), call);
+  }
+  const ChainSettings& chain = *chains.settings_of(payment.record.network);
+  const bool is_late =
+      payments.now_ms() - payment.record.settled_ms >= std::int64_t{chain.doubt_after_s} * 1'000;
+  const bool is_missing = answer.outcome == ChainAnswer::Outcome::not_used;
+  put_off(payment, due, is_late && is_missing, call);
+}
+
+void Engine::confirm(KnownPayment& payment, const Payments::DueAudit& due,
+                     const std::string& transaction, Call& call) {
+  PaymentRecord next = payment.record;
+  const bool was_doubted = next.audit == Audit::doubted;
+  next.audit = Audit::confirmed;
+  Beside beside;
+  beside.ended_audit = due.name;
+  std::string note;
+  if (next.transaction != transaction) {
+    note = next.facilitator + " had named " + next.transaction;
+    next.transaction = transaction;
+    beside.entry = "settled_by";
+    beside.note = note;
+  }
+  if (payments.write(payment, std::move(next), beside, call) != Step::done) return;
+  host.report().count("settlements_confirmed", 1);
+  if (!was_doubted && note.empty()) return;
+  std::string text = "the chain shows that the payment " + payment.key + " is settled, by ";
+  text.append(transaction);
+  if (!note.empty()) text.append("; ").append(note);
+  host.report().log(Severity::warning, text);
+}
+
+// The chain's word against a facilitator's: nothing was paid, nothing is owed back.
+void Engine::disprove(KnownPayment& payment, const Payments::DueAudit& due, std::string_view proof,
+                      Call& call) {
+  PaymentRecord next = payment.record;
+  const bool was_refunded = next.state == PaymentState::refunded;
+  next.audit = Audit::none;
+  next.reason = "authorization_" + std::string(proof);
+  if (!was_refunded) next.state = PaymentState::never_paid;
+  next.ended_ms = payments.now_ms();
+  const std::string note = next.facilitator + " had named " + next.transaction;
+  const Beside beside{.drops_reply = !was_refunded,
+                      .closes = true,
+                      .ended_audit = due.name,
+                      .entry = "disproved",
+                      .note = note};
+  if (payments.write(payment, std::move(next), beside, call) != Step::done) return;
+  host.report().count("settlements_disproved", 1);
+  host.report().log(Severity::error,
+                    "the payment " + payment.key +
+                        " was never settled (its authorization: " + std::string(proof) +
+                        "), although " + note + " as its transaction; what it bought was given");
+}
+
+void Engine::put_off(KnownPayment& payment, const Payments::DueAudit& due, bool is_doubted,
+                     Call& call) {
+  PaymentRecord next = payment.record;
+  const bool is_news = is_doubted && next.audit != Audit::doubted;
+  if (is_doubted) next.audit = Audit::doubted;
+  const std::int64_t first_ms =
+      std::int64_t{chains.settings_of(next.network)->audit_after_s} * 1'000;
+  const Beside beside{.audit_ms = payments.now_ms() + std::min(audit_again_ms, first_ms),
+                      .ended_audit = due.name};
+  const std::string transaction = next.transaction;
+  if (payments.write(payment, std::move(next), beside, call) != Step::done || !is_news) return;
+  host.report().log(Severity::error, "the chain does not show the payment " + payment.key +
+                                         ", which " + payment.record.facilitator +
+                                         " says was settled by " + transaction +
+                                         " minutes ago; it is looked for until it has expired");
 }
 
 Done Engine::forget_some(Call& call) {

@@ -68,7 +68,8 @@ class Engine {
   // became of it. `is_awaited`: the payer came again. Failure: the store did not answer.
   Done resolve(KnownPayment payment, bool is_awaited, Call& call);
 
-  // Every payment with an open settlement whose lease is over, and what may be forgotten.
+  // Every payment with an open settlement whose lease is over, what is to be audited, and what may
+  // be forgotten.
   Done reconcile(Call& call);
   // Whether the store answered when that was last begun. While it does not nothing can be paid.
   [[nodiscard]] bool has_store() const noexcept {
@@ -104,8 +105,9 @@ class Engine {
 
   Collected ended(KnownPayment& payment, const Settlement& settlement, Shown shown,
                   PaymentState when_paid, Call& call);
-  Step write_paid(KnownPayment& payment, const std::string& transaction, PaymentState when_paid,
-                  Call& call);
+  enum class Source : std::uint8_t { facilitator, chain };
+  Step write_paid(KnownPayment& payment, const std::string& transaction, Source source,
+                  PaymentState when_paid, Call& call);
   Step write_unpaid(KnownPayment& payment, PaymentState state, std::string_view reason, Call& call,
                     std::int64_t watch_ms = 0);
   void stay_unknown(KnownPayment& payment, const Settlement& settlement, std::int64_t pause_ms,
@@ -115,6 +117,16 @@ class Engine {
   Done look_at_watched(Call& call);
   Done resolve_watched(KnownPayment& payment, Call& call);
   Result<std::vector<std::string>> look_at_open(Call& call);
+  Done audit(Call& call);
+  // Asks the chain about a settlement that is known from a facilitator alone.
+  void audit(const Payments::DueAudit& due, Call& call);
+  void audited(KnownPayment& payment, const Payments::DueAudit& due, const ChainAnswer& answer,
+               Call& call);
+  void confirm(KnownPayment& payment, const Payments::DueAudit& due, const std::string& transaction,
+               Call& call);
+  void disprove(KnownPayment& payment, const Payments::DueAudit& due, std::string_view proof,
+                Call& call);
+  void put_off(KnownPayment& payment, const Payments::DueAudit& due, bool is_doubted, Call& call);
   Done forget_some(Call& call);
   void refresh_keys(Call& call);
 
@@ -124,6 +136,7 @@ class Engine {
   std::atomic<bool> has_store_{true};
   std::int64_t refresh_at_ms_ = 0;  // these are of the lane's own work alone
   std::int64_t keys_at_ms_ = 0;
+  std::int64_t audit_at_ms_ = 0;
   std::string forget_after_;
   std::uint64_t passes_ = 0;
   std::uint64_t forget_pass_ = 0;

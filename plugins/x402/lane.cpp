@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "x402/advice.h"
 #include "x402/attempt.h"
 #include "x402/calls.h"
 #include "x402/commands.h"
@@ -29,15 +30,28 @@ constexpr std::string_view list_path = "/.well-known/x402";
 constexpr std::string_view documents[] = {did_path, list_path};
 constexpr std::uint32_t run_pause_ms = 1'000;
 constexpr std::int64_t document_kept_ms = 2'000;
+constexpr std::int64_t history_timeout_ms = 15'000;       // what bind() asks the store
 constexpr std::uint32_t settle_timeout_ms_max = 400'000;  // bounded by the settings of facilitators
 
-// The registry offers nothing for payment per call: the lane has nothing to do.
+Refusal not_payable() {
+  return refusal("x402.not_payable", "This operation cannot be paid for per call.", 0);
+}
+
+// The registry offers nothing for payment per call and never did: the lane has nothing to do.
 class IdleLane final : public BoundLane {
  public:
-  Admission admit(const LaneRequest&, Call&) override {
-    return refusal("x402.not_payable", "This operation cannot be paid for per call.", 0);
-  }
+  Admission admit(const LaneRequest&, Call&) override { return not_payable(); }
 };
+
+// "/users/:id" of "/users/{id}", as the discovery extension writes it; nothing: no parameters.
+std::optional<std::string> route_template(std::string_view pattern) {
+  if (pattern.find('{') == pattern.npos) return std::nullopt;
+  std::string text;
+  for (const char c : pattern) {
+    if (c != '}') text += c == '{' ? ':' : c;
+  }
+  return text;
+}
 
 class X402BoundLane final : public BoundLane {
  public:
@@ -55,6 +69,7 @@ class X402BoundLane final : public BoundLane {
   }
 
   Admission admit(const LaneRequest& request, Call& call) override;
+  Recalled recall(const LaneRequest& request, Call& call) override;
   [[nodiscard]] State state(std::uint32_t operation) const noexcept override;
   Result<std::optional<Document>> document(std::string_view path, Call& call) override;
   Result<std::uint32_t> run(Call& call) override;
@@ -64,6 +79,14 @@ class X402BoundLane final : public BoundLane {
   void offer_what_is_supported();
   Result<std::string> make(std::string_view path, Call& call);
   [[nodiscard]] std::string payable_resources() const;
+  [[nodiscard]] bool offers_anything() const noexcept {
+    return distinct_terms_.size() > (distinct_terms_.contains(nullptr) ? 1u : 0u);
+  }
+  [[nodiscard]] BoundRequest bound_request(const LaneRequest& request,
+                                           std::string_view route_id) const {
+    return {route_id, name_of(request.method), request.path, request.query,
+            request.body.empty() ? no_body_ : sha256(request.body)};
+  }
 
   const std::unique_ptr<Engine> engine_;
   const std::span<const PricedOperation> operations_;
@@ -73,6 +96,10 @@ class X402BoundLane final : public BoundLane {
   const OfferedExtension identifier_{std::string(payment_identifier_extension),
                                      JsonText::parse(std::string(payment_identifier_info)).value()};
   const Word no_body_;
+
+  const PricedOperation no_operation_;  // of what is recalled
+  const Offered nothing_offered_;
+  std::uint32_t refusing_us_ = 0;  // of run() alone
 
   // Anybody may ask for them, so they are made at most once in a while.
   struct Kept {
@@ -112,17 +139,10 @@ void X402BoundLane::offer_what_is_supported() {
 Admission X402BoundLane::admit(const LaneRequest& request, Call& call) {
   const PricedOperation& operation = operations_[request.operation];
   const SharedTerms& terms = terms_[request.operation];
-  if (terms == nullptr) {
-    return refusal("x402.not_payable", "This operation cannot be paid for per call.", 0);
-  }
+  if (terms == nullptr) return not_payable();
   const auto offered = terms->offered();
-  const Asked asked{request,
-                    operation,
-                    *offered,
-                    separators_,
-                    {&identifier_, 1},
-                    {operation.route_id, name_of(operation.method), request.path, request.query,
-                     request.body.empty() ? no_body_ : sha256(request.body)}};
+  const Asked asked{request,     operation,         *offered,
+                    separators_, {&identifier_, 1}, bound_request(request, operation.route_id)};
   if (request.credentials.empty()) {
     if (offered->accepts.empty() || !engine_->has_store()) {
       return refusal("x402.unavailable", "Payments cannot be taken now.", 5);
@@ -139,6 +159,23 @@ Admission X402BoundLane::admit(const LaneRequest& request, Call& call) {
                    code_of(std::get<Reason>(payload.error())));
 }
 
+// A payment may be of an operation that this program does not know, so its record is what tells
+// which one it was for.
+Recalled X402BoundLane::recall(const LaneRequest& request, Call& call) {
+  if (request.credentials.empty()) return {};
+  if (!engine_->has_store()) return unavailable();
+  auto payload = decode_payment(request.credentials.front().value);
+  if (!payload.ok()) return {};
+  const Asked asked{request,
+                    no_operation_,
+                    nothing_offered_,
+                    separators_,
+                    {},
+                    bound_request(request, {}),
+                    /*is_recall=*/true};
+  return Attempt(*engine_, asked, *std::move(payload), call).recall();
+}
+
 State X402BoundLane::state(std::uint32_t operation) const noexcept {
   const Terms* terms = terms_[operation].get();
   if (terms == nullptr) return {};
@@ -149,6 +186,7 @@ State X402BoundLane::state(std::uint32_t operation) const noexcept {
 
 Result<std::optional<Document>> X402BoundLane::document(std::string_view path, Call& call) {
   const bool is_list = path == list_path;
+  if (is_list && !offers_anything()) return std::optional<Document>{};
   Kept& kept = is_list ? list_ : did_;
   const std::int64_t now_ns = engine_->host.clock().monotonic_ns();
   {
@@ -184,27 +222,32 @@ Result<std::string> X402BoundLane::make(std::string_view path, Call& call) {
   return std::move(rendering.text);
 }
 
-// The list that x402 crawlers read (`resources`), and the same with the terms of each.
+// The list that x402 directories read: what can be paid for now, in `resources` as absolute URLs
+// that answer 402 when they are asked, and in `items` with the terms of each. A path parameter is
+// left as it is named: any value does for an offer.
 std::string X402BoundLane::payable_resources() const {
   using Json = nlohmann::ordered_json;
   Json resources = Json::array();
   Json items = Json::array();
   for (std::size_t at = 0; at < operations_.size(); ++at) {
-    if (terms_[at] == nullptr) continue;
     const PricedOperation& operation = operations_[at];
+    if (terms_[at] == nullptr || operation.is_blocked || !terms_[at]->is_payable()) continue;
     Json accepts = Json::array();
     for (const std::string& entry : terms_[at]->offered()->canonical) {
       accepts.push_back(Json::parse(entry));
     }
-    std::string resource(name_of(operation.method));
-    resources.push_back(resource.append(" ").append(operation.path));
-    items.push_back({{"resource", engine_->challenges.resource_url(operation.path)},
-                     {"type", "http"},
-                     {"method", name_of(operation.method)},
-                     {"x402Version", 2},
-                     {"description", operation.summary},
-                     {"mimeType", operation.media_type},
-                     {"accepts", std::move(accepts)}});
+    const std::string url = engine_->challenges.resource_url(operation.path, {});
+    // The methods of one path stand together.
+    if (resources.empty() || resources.back() != url) resources.push_back(url);
+    Json item = {{"resource", url},
+                 {"type", "http"},
+                 {"method", name_of(operation.method)},
+                 {"x402Version", 2},
+                 {"description", operation.summary},
+                 {"mimeType", operation.media_type},
+                 {"accepts", std::move(accepts)}};
+    if (auto text = route_template(operation.path)) item["routeTemplate"] = *std::move(text);
+    items.push_back(std::move(item));
   }
   return Json{{"version", 1},
               {"x402Version", 2},
@@ -214,7 +257,9 @@ std::string X402BoundLane::payable_resources() const {
 }
 
 Result<std::uint32_t> X402BoundLane::run(Call& call) {
-  if (engine_->refresh(call)) offer_what_is_supported();
+  const std::uint32_t refusing_us = engine_->facilitators.refusing_us();
+  const bool is_changed = std::exchange(refusing_us_, refusing_us) != refusing_us;
+  if (engine_->refresh(call) || is_changed) offer_what_is_supported();
   auto reconciled = engine_->reconcile(call);
   if (!reconciled.ok()) return std::move(reconciled).error();
   return run_pause_ms;
@@ -264,15 +309,23 @@ LaneTraits X402Lane::traits() const noexcept {
   return traits;
 }
 
+// Where nothing is offered the lane still has payments to end, to give and to account for, and keys
+// to publish that receipts are verified with: if it ever offered anything.
 Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Host& host) {
-  if (std::none_of(binding.operations.begin(), binding.operations.end(),
-                   [](const PricedOperation& operation) { return operation.x402_enabled; })) {
-    return std::unique_ptr<BoundLane>(std::make_unique<IdleLane>());
-  }
-  auto settings = read_settings(binding.settings);
+  const bool offers =
+      std::any_of(binding.operations.begin(), binding.operations.end(),
+                  [](const PricedOperation& operation) { return operation.x402_enabled; });
+  auto settings = read_settings(binding.settings, offers);
   if (!settings.ok()) return std::move(settings).error();
   auto terms = read_all_terms(binding, *settings);
   if (!terms.ok()) return std::move(terms).error();
+  if (auto done = advise(binding, *settings, *terms); !done.ok()) return std::move(done).error();
+  OwnCall call(host.clock(), history_timeout_ms);
+  if (!offers) {
+    const auto has_history = has_published_keys(host.store(), call);
+    if (!has_history.ok()) return has_history.error();
+    if (!*has_history) return std::unique_ptr<BoundLane>(std::make_unique<IdleLane>());
+  }
   if (boot_.empty()) {
     std::array<std::uint8_t, 8> bytes{};
     host.random().fill(bytes);
@@ -280,6 +333,7 @@ Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Ho
   }
   auto engine = Engine::open(binding, *std::move(settings), boot_, host);
   if (!engine.ok()) return std::move(engine).error();
+  advise_of_open_payments(binding, **engine, call);
   return std::unique_ptr<BoundLane>(
       std::make_unique<X402BoundLane>(*std::move(engine), binding.operations, *std::move(terms)));
 }

@@ -20,6 +20,8 @@ constexpr std::array<std::string_view, 10> state_names = {
     "claimed", "working",  "settling",  "settled", "answered", "released", "settlement_unknown",
     "owed",    "refunded", "never_paid"};
 
+constexpr std::array<std::string_view, 4> audit_names = {"none", "due", "doubted", "confirmed"};
+
 // The members that are texts, with their names.
 constexpr std::pair<const char*, std::string PaymentRecord::*> texts[] = {
     {"request", &PaymentRecord::request_digest},
@@ -100,6 +102,10 @@ std::string_view name_of(PaymentState state) noexcept {
   return state_names[static_cast<std::size_t>(state)];
 }
 
+std::string_view name_of(Audit audit) noexcept {
+  return audit_names[static_cast<std::size_t>(audit)];
+}
+
 bool may_be_worked_for(const PaymentRecord& record, std::int64_t now_ms) noexcept {
   const bool was_leased = record.lease_until_ms != 0;
   return record.is_bound && now_ms < record.valid_before_s * 1000 &&
@@ -115,6 +121,7 @@ std::string to_json(const PaymentRecord& record) {
   json.number("price_version", record.price_version);
   json.number("attempts", record.attempts);
   for (const auto& [name, member] : flags) json.raw(name, record.*member ? "true" : "false");
+  if (record.audit != Audit::none) json.text("audit", name_of(record.audit));
   for (const auto& [name, member] : texts) {
     if (!(record.*member).empty()) json.text(name, record.*member);
   }
@@ -128,16 +135,19 @@ std::optional<PaymentRecord> record_of_json(std::string_view text) {
   const Json json = parse(text);
   PaymentRecord record;
   std::string state, flow, unearned;
+  std::string audit(name_of(Audit::none));
   bool is_sound = read(json, "state", state) && read(json, "flow", flow) &&
                   read(json, "on_failure", unearned) &&
                   read(json, "price_version", record.price_version) &&
-                  read(json, "attempts", record.attempts);
+                  read(json, "attempts", record.attempts) && read(json, "audit", audit);
   for (const auto& [name, member] : flags) is_sound = is_sound && read(json, name, record.*member);
   for (const auto& [name, member] : texts) is_sound = is_sound && read(json, name, record.*member);
   for (const auto& [name, member] : times) is_sound = is_sound && read(json, name, record.*member);
   const auto known = std::find(state_names.begin(), state_names.end(), state);
-  if (!is_sound || known == state_names.end()) return std::nullopt;
+  const auto audited = std::find(audit_names.begin(), audit_names.end(), audit);
+  if (!is_sound || known == state_names.end() || audited == audit_names.end()) return std::nullopt;
   record.state = static_cast<PaymentState>(known - state_names.begin());
+  record.audit = static_cast<Audit>(audited - audit_names.begin());
   using enum PaymentFlow;
   using enum UnearnedPayment;
   record.flow = flow == name_of(upfront) ? upfront : authorization;
@@ -209,6 +219,10 @@ std::string watch(std::int64_t due_ms, std::string_view key_hex) {
 }
 
 std::string owed(std::string_view key_hex) { return joined(owed_refunds, key_hex); }
+
+std::string audit(std::int64_t due_ms, std::string_view key_hex) {
+  return timed(audits, due_ms, key_hex);
+}
 
 std::string identifier(std::string_view scope, std::string_view id) {
   return joined("i/", digits_of(sha256({scope, "\n", id})));

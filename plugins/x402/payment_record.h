@@ -8,6 +8,7 @@
 //   v/<ms>/<key>         then it is looked at once more: it is thought to be unpaid
 //   i/<scope>/<id>       which payment came with a caller's own id (payment-identifier)
 //   w/<key>              a refund is owed
+//   a/<ms>/<key>         a facilitator's word that it is settled is to be checked on the chain then
 //   e/<ms>/<key>/<what>  the payment ledger: one entry for each fact, never changed or removed
 //
 // States, each written before the step that it names:
@@ -41,6 +42,19 @@
 #include "x402/protocol/bytes.h"
 
 namespace turnpike::x402 {
+
+// What the chain says of a settlement that is known from a facilitator alone. Where no chain is
+// configured that could tell, it is not audited.
+//
+//   due        it is looked up within minutes
+//   doubted    the chain was asked and does not show it, minutes later: an operator is told
+//   confirmed  the chain shows it
+//
+// One that the chain disproves, since the authorization has ended unused or was used otherwise, is
+// `never_paid`, whatever it was.
+enum class Audit : std::uint8_t { none, due, doubted, confirmed };
+
+std::string_view name_of(Audit audit) noexcept;
 
 enum class PaymentState : std::uint8_t {
   claimed,
@@ -97,6 +111,7 @@ struct PaymentRecord {
   // settled: it buys one call, whose reply is not stored, and nothing is given or done for it
   // again.
   bool is_bound = true;
+  Audit audit = Audit::none;
 
   bool operator==(const PaymentRecord&) const = default;
 };
@@ -137,12 +152,14 @@ inline constexpr std::string_view open = "o/";
 inline constexpr std::string_view watched = "v/";
 inline constexpr std::string_view owed_refunds = "w/";
 inline constexpr std::string_view entries = "e/";
+inline constexpr std::string_view audits = "a/";
 std::string payment(std::string_view key_hex);
 std::string reply(std::int64_t claimed_ms, std::string_view key_hex);
 std::string open_settlement(std::int64_t claimed_ms, std::string_view key_hex);
 std::string watch(std::int64_t due_ms, std::string_view key_hex);
 // `scope` and `id` are the caller's: their digest is what is kept.
 std::string owed(std::string_view key_hex);
+std::string audit(std::int64_t due_ms, std::string_view key_hex);
 std::string identifier(std::string_view scope, std::string_view id);
 std::string entry(std::int64_t at_ms, std::string_view key_hex, std::string_view what);
 }  // namespace keys

@@ -1,6 +1,7 @@
 #include "x402/payments.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "x402/json_object.h"
@@ -38,6 +39,12 @@ bool frees_identifiers(PaymentState state) noexcept {
          state == PaymentState::refunded;
 }
 
+// Of a/<ms>/<key>: what the gauges need, so that they need no look at each payment.
+std::string audit_value(const PaymentRecord& record) {
+  return std::to_string(record.settled_ms) + " " + record.node +
+         (record.audit == Audit::doubted ? " doubted" : "");
+}
+
 Step step_of(StoreOutcome outcome) noexcept {
   switch (outcome) {
     case StoreOutcome::applied:
@@ -68,6 +75,8 @@ Step Payments::write(KnownPayment& payment, PaymentRecord next, const Beside& be
   const std::string reply_key = keys::reply(next.claimed_ms, payment.key);
   const std::string open_key = keys::open_settlement(next.claimed_ms, payment.key);
   const std::string owed_key = keys::owed(payment.key);
+  const std::string audit_key = keys::audit(beside.audit_ms, payment.key);
+  const std::string audit_text = audit_value(next);
   if (beside.reply != nullptr) next.has_reply = true;
   if (beside.drops_reply) next.has_reply = false;
   std::vector<std::string> freed;
@@ -105,7 +114,12 @@ Step Payments::write(KnownPayment& payment, PaymentRecord next, const Beside& be
   }
   for (const std::string& identifier : freed) writes.push_back({identifier, std::nullopt});
   if (next.state == PaymentState::owed) writes.push_back({owed_key, text});
-  if (next.state == PaymentState::refunded) writes.push_back({owed_key, std::nullopt});
+  const bool was_owed = payment.record.state == PaymentState::owed;
+  if (was_owed && next.state != PaymentState::owed) writes.push_back({owed_key, std::nullopt});
+  if (beside.audit_ms != 0) writes.push_back({audit_key, audit_text});
+  if (!beside.ended_audit.empty() && beside.ended_audit != audit_key) {
+    writes.push_back({beside.ended_audit, std::nullopt});
+  }
   if (!beside.entry.empty()) {
     const std::int64_t at_ms = beside.entry == settled_entry ? next.settled_ms : now_ms();
     entry_key = keys::entry(at_ms, payment.key, beside.entry);
@@ -182,6 +196,30 @@ Result<std::vector<std::string>> Payments::watched(std::uint32_t limit, Call& ca
   return due;
 }
 
+Result<std::vector<Payments::DueAudit>> Payments::audits_after(std::string_view after,
+                                                               std::uint32_t limit, Call& call) {
+  const auto page = store_.scan(keys::audits, after, limit, call);
+  if (!page.ok()) return page.error();
+  std::vector<DueAudit> all;
+  for (const StoreRecord& stored : *page) {
+    const auto words = words_of(stored.value);
+    DueAudit due;
+    due.name = stored.key;
+    due.payment = stored.key.substr(stored.key.rfind('/') + 1);
+    due.due_ms = std::atoll(stored.key.c_str() + keys::audits.size());
+    if (!words.empty()) due.settled_ms = std::atoll(words[0].c_str());
+    if (words.size() > 1) due.node = words[1];
+    due.is_doubted = words.size() > 2;
+    all.push_back(std::move(due));
+  }
+  return all;
+}
+
+void Payments::drop_audit(std::string_view name, Call& call) {
+  const StoreWrite removal[] = {{name, std::nullopt}};
+  (void)store_.apply({}, removal, call);
+}
+
 Result<Payments::Forgotten> Payments::forget(std::string_view after, std::uint32_t limit,
                                              Call& call) {
   const std::string from = after.empty() ? std::string() : keys::payment(after);
@@ -208,6 +246,7 @@ Result<Payments::Forgotten> Payments::forget(std::string_view after, std::uint32
 }
 
 bool may_be_forgotten(const PaymentRecord& record, std::int64_t now_ms) noexcept {
+  if (record.audit == Audit::due || record.audit == Audit::doubted) return false;
   switch (record.state) {
     case PaymentState::settling:
     case PaymentState::settled:

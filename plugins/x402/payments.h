@@ -39,9 +39,12 @@ struct Beside {
   const Replay* reply = nullptr;         // to store
   const OpenSettlement* open = nullptr;  // to store
   bool drops_reply = false;
-  bool closes = false;  // the open settlement is over
-  // Of the ledger: "settled", "refund_owed", "refunded", "not_settled". And an operator's own words
-  // in it, where it rests on them.
+  bool closes = false;        // the open settlement is over
+  std::int64_t audit_ms = 0;  // when the chain is to be asked about it; 0: that is not changed
+  std::string_view ended_audit = {};  // key of an audit that is over, or was put off
+  // Of the ledger: "settled", "refund_owed", "refunded", "not_settled", "settled_by" (the chain
+  // shows another transaction than the facilitator named), "disproved" (the chain proves that it
+  // was never settled). And a note in it, such as an operator's own words where it rests on them.
   std::string_view entry = {};
   std::string_view note = {};
   // Of callers' own ids, to bind to this payment; none may be bound yet. They are
@@ -79,6 +82,20 @@ class Payments {
 
   // Payments that are watched and due, at most so many.
   Result<std::vector<std::string>> watched(std::uint32_t limit, Call& call);
+
+  // A page of settlements that are to be audited, in the order in which they are due.
+  struct DueAudit {
+    std::string name;  // its key in the store
+    std::string payment;
+    std::int64_t due_ms = 0;
+    std::int64_t settled_ms = 0;
+    std::string node;  // that settled it
+    bool is_doubted = false;
+  };
+  Result<std::vector<DueAudit>> audits_after(std::string_view after, std::uint32_t limit,
+                                             Call& call);
+  // Ends the audit of a payment that is not known any more.
+  void drop_audit(std::string_view name, Call& call);
 
   // Removes what may be forgotten of at most `limit` payments behind `after`. Entries of the ledger
   // stay.

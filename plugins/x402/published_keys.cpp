@@ -29,6 +29,12 @@ Done publish_keys(const KeyRing& ring, Store& store, Call& call) {
   return Unit{};
 }
 
+Result<bool> has_published_keys(Store& store, Call& call) {
+  const auto page = store.scan(prefix, {}, 1, call);
+  if (!page.ok()) return page.error();
+  return !page->empty();
+}
+
 Result<std::vector<PublishedKey>> published_keys(Store& store, Call& call) {
   std::vector<PublishedKey> keys;
   std::string after;

@@ -13,6 +13,9 @@ namespace turnpike::x402 {
 // Writes those of `ring` that the store does not have as they are.
 Done publish_keys(const KeyRing& ring, Store& store, Call& call);
 
+// Whether any node ever signed anything.
+Result<bool> has_published_keys(Store& store, Call& call);
+
 // Of all nodes, the newest first.
 Result<std::vector<PublishedKey>> published_keys(Store& store, Call& call);
 

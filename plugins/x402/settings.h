@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <turnpike/settings.h>
@@ -22,9 +24,14 @@ struct LaneSettings {
   std::uint32_t max_validity_seconds = 86'400;  // how far ahead one may end that is accepted
   std::uint32_t offer_window_seconds = 300;     // an offer is good for one to two of these
   Algorithm signing_algorithm = Algorithm::es256k;
+  // `pay_to` addresses whose keys are lost: no payment to one of them is taken or collected.
+  std::vector<std::string> lost_addresses;
+
+  [[nodiscard]] bool is_lost(std::string_view address) const noexcept;
 };
 
-// Unknown keys are refused; failures say where.
-Result<LaneSettings> read_settings(const Settings& settings);
+// Unknown keys are refused; failures say where. Where nothing is offered there need be no
+// facilitators.
+Result<LaneSettings> read_settings(const Settings& settings, bool needs_facilitators = true);
 
 }  // namespace turnpike::x402

@@ -1,5 +1,6 @@
 #include "x402/terms.h"
 
+#include <optional>
 #include <utility>
 
 #include "x402/json_object.h"
@@ -10,11 +11,49 @@
 namespace turnpike::x402 {
 namespace {
 
-Failure refused(const PricedOperation& operation, const std::string& message) {
-  return Failure{FailureKind::invalid_settings,
-                 "price " + std::string(operation.price_policy_key) + ": " + message,
-                 {},
-                 false};
+// At `what` of the asset in the registry (turnpike/lane.h).
+Failure refused(const Terms::Entry& entry, std::string_view what, std::string message) {
+  std::string where = "registry." + entry.asset_key;
+  where.append(".").append(what);
+  return Failure{FailureKind::invalid_settings, std::move(message), std::move(where), false};
+}
+
+std::optional<Failure> problem_of_domain(const Terms::Entry& entry) {
+  const PaymentRequirements& terms = entry.requirements;
+  const auto domain = expected_domain(terms.network, terms.asset);
+  const bool signs_for_token = terms.extra.asset_transfer_method.empty();
+  if (!signs_for_token || !domain ||
+      (domain->name == terms.extra.name && domain->version == terms.extra.version)) {
+    return std::nullopt;
+  }
+  return refused(entry, "name",
+                 "the token " + terms.asset + " on " + terms.network + " signs as name \"" +
+                     std::string(domain->name) + "\", version \"" + std::string(domain->version) +
+                     "\": write that, or nobody can pay with it");
+}
+
+std::optional<Failure> problem_of_addresses(const Terms::Entry& entry) {
+  const PaymentRequirements& terms = entry.requirements;
+  if (!evm_chain_id(terms.network)) return std::nullopt;
+  const auto asset = parse_address(terms.asset), pay_to = parse_address(terms.pay_to);
+  const auto misspelt = [&entry](std::string_view what, const std::string& address) {
+    return refused(entry, what,
+                   "the address " + address +
+                       " has a wrong checksum (EIP-55): copy it again, or write it in lower case");
+  };
+  if (!asset) return misspelt("address", terms.asset);
+  if (!pay_to) return misspelt("pay_to", terms.pay_to);
+  if (*pay_to == Address{}) {
+    return refused(entry, "pay_to",
+                   "is the zero address: tokens refuse to move there, and what arrives is lost");
+  }
+  if (*pay_to == *asset) {
+    return refused(
+        entry, "pay_to",
+        "is the token's own contract: what is paid to it is lost; write an address whose "
+        "key is yours");
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -50,7 +89,9 @@ std::shared_ptr<const Offered> Terms::offered() const {
 Result<std::vector<Terms::Entry>> read_terms(const PricedOperation& operation,
                                              std::uint32_t max_timeout_seconds) {
   const auto json = JsonText::parse(std::string(operation.x402_terms_json));
-  if (!json.ok()) return refused(operation, "the registry's terms are unreadable");
+  if (!json.ok()) {
+    return Failure{FailureKind::invalid_settings, "the registry's terms are unreadable", {}, false};
+  }
   std::vector<Terms::Entry> entries;
   for (const auto member : json->root()) {
     const JsonValue term = member.value;
@@ -68,25 +109,13 @@ Result<std::vector<Terms::Entry>> read_terms(const PricedOperation& operation,
     if (operation.per_call.flow == PaymentFlow::upfront) {
       requirements.extra.payment_flow = name_of(PaymentFlow::upfront);
     }
-    const auto domain = expected_domain(requirements.network, requirements.asset);
-    const bool signs_for_token = requirements.extra.asset_transfer_method.empty();
-    if (signs_for_token && domain &&
-        (domain->name != requirements.extra.name ||
-         domain->version != requirements.extra.version)) {
-      return refused(operation, "the token " + requirements.asset + " on " + requirements.network +
-                                    " signs as name \"" + std::string(domain->name) +
-                                    "\", version \"" + std::string(domain->version) +
-                                    "\": correct it in the registry's x402.assets");
-    }
-    for (const std::string& address : {requirements.asset, requirements.pay_to}) {
-      if (!evm_chain_id(requirements.network) || parse_address(address)) continue;
-      return refused(operation, "the address " + address +
-                                    " has a wrong checksum (EIP-55): copy it again, or write it "
-                                    "in lower case, in the registry's x402 section");
-    }
+    entry.asset_key = term["asset_key"].string();
     if (!is_solana(requirements.network) && !evm_chain_id(requirements.network)) {
-      return refused(operation, "payments on " + requirements.network + " are not supported");
+      return refused(entry, "network",
+                     "payments on " + requirements.network + " are not supported");
     }
+    if (auto problem = problem_of_domain(entry)) return *std::move(problem);
+    if (auto problem = problem_of_addresses(entry)) return *std::move(problem);
     entry.offer_id = term["offer_id"].string();
     entries.push_back(std::move(entry));
   }

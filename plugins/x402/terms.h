@@ -33,6 +33,7 @@ class Terms {
   struct Entry {
     PaymentRequirements requirements;
     std::string offer_id;
+    std::string asset_key;  // in the registry
   };
 
   explicit Terms(std::vector<Entry> entries) : entries_(std::move(entries)) {}
@@ -54,8 +55,9 @@ class Terms {
   std::atomic<bool> is_payable_{false};
 };
 
-// The entries of `operation`, whose terms the registry has checked. A token that we know under
-// another EIP-712 domain than the registry says is refused: nobody could pay with it.
+// The entries of `operation`, whose terms the registry has checked. What nobody could pay, or whose
+// money would be lost, is refused at its place in the registry: a token that we know under another
+// EIP-712 domain, an address with a wrong checksum, a `pay_to` that is no account of anybody's.
 Result<std::vector<Terms::Entry>> read_terms(const PricedOperation& operation,
                                              std::uint32_t max_timeout_seconds);
 

@@ -22,13 +22,14 @@ constexpr std::size_t entry_overhead_bytes = 256;
 }  // namespace
 
 std::size_t OfferCache::Entry::bytes() const noexcept {
-  return path.size() + text->size() + entry_overhead_bytes;
+  return target.size() + text->size() + entry_overhead_bytes;
 }
 
 std::size_t OfferCache::KeyHash::operator()(const Key& key) const noexcept {
-  // Operation and terms are ours, few and constant: only the path needs a good hash. Callers who
-  // find colliding paths make a chain no longer than a part has entries.
-  return std::hash<std::string_view>()(key.path) ^ (key.terms + key.operation);
+  // Operation and terms are ours, few and constant: only path and query need a good hash. Callers
+  // who find colliding ones make a chain no longer than a part has entries.
+  const std::hash<std::string_view> hash;
+  return hash(key.path) * 31 + hash(key.query) + (key.terms ^ key.operation);
 }
 
 OfferCache::OfferCache(std::uint32_t window_s, std::size_t bytes_max, std::size_t parts)
@@ -59,9 +60,10 @@ OfferCache::Text OfferCache::Part::find(const Key& key, std::int64_t valid_until
 
 OfferCache::Text OfferCache::Part::keep(const Key& key, std::int64_t valid_until_s, Text text) {
   std::list<Entry> added;  // made before the lock is taken
-  added.push_back({key, std::string(key.path), valid_until_s, text});
+  added.push_back({key, std::string(key.path).append(key.query), valid_until_s, text});
   Entry& entry = added.front();
-  entry.key.path = entry.path;
+  entry.key.path = std::string_view(entry.target).substr(0, key.path.size());
+  entry.key.query = std::string_view(entry.target).substr(key.path.size());
   const std::lock_guard lock(mutex_);
   if (const auto known = index_.find(key); known != index_.end()) drop(known->second);
   entries_.splice(entries_.begin(), added);

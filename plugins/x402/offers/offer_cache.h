@@ -33,12 +33,13 @@ class OfferCache {
     std::uint32_t operation = 0;  // in its generation; give `terms` what else tells offers apart
     std::uint64_t terms = 0;      // of a digest of prices, pay-to addresses, the signing key
     std::string_view path;
+    std::string_view query = {};
 
     bool operator==(const Key&) const = default;
   };
 
-  // `bytes_max` of texts and paths together, over `parts` parts (REQUIRES: at least one; as many as
-  // threads call).
+  // `bytes_max` of texts, paths and queries together, over `parts` parts (REQUIRES: at least one;
+  // as many as threads call).
   OfferCache(std::uint32_t window_s, std::size_t bytes_max, std::size_t parts);
   ~OfferCache();
 
@@ -60,8 +61,8 @@ class OfferCache {
 
  private:
   struct Entry {
-    Key key;  // its path looks into `path`
-    std::string path;
+    Key key;             // its path and query look into `target`
+    std::string target;  // one behind the other
     std::int64_t valid_until_s;
     Text text;
 

@@ -1,5 +1,7 @@
 #include "x402/protocol/binding.h"
 
+#include <algorithm>
+
 #include <botan/mem_ops.h>
 
 #include "x402/protocol/digest.h"
@@ -38,6 +40,28 @@ std::string mac_of(std::string_view key, const std::string& bound, std::string_v
 }
 
 }  // namespace
+
+BindingNonce binding_nonce(std::span<const std::uint8_t, 16> random,
+                           std::uint32_t price_version) noexcept {
+  BindingNonce nonce{};
+  std::copy(random.begin(), random.end(), nonce.begin());
+  for (std::size_t at = nonce.size(); at > random.size(); price_version >>= 8) {
+    nonce[--at] = static_cast<std::uint8_t>(price_version);
+  }
+  return nonce;
+}
+
+std::optional<std::uint32_t> quoted_price_version(const PaymentPayload& payload) {
+  constexpr std::size_t random_bytes = 16;
+  const JsonValue nonce = payload.extension(binding_extension)["info"]["nonce"];
+  const auto bytes = base64url_decode(nonce.plain(), sizeof(BindingNonce));
+  if (!bytes || bytes->size() != sizeof(BindingNonce)) return std::nullopt;
+  std::uint32_t version = 0;
+  for (const char byte : bytes->substr(random_bytes)) {
+    version = version << 8 | static_cast<unsigned char>(byte);
+  }
+  return version;
+}
 
 Binding::~Binding() { Botan::secure_scrub_memory(key_.data(), key_.size()); }
 

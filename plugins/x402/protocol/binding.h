@@ -31,7 +31,13 @@ struct BoundRequest {
   Word body_sha256;
 };
 
-using BindingNonce = std::array<std::uint8_t, 16>;
+// Opaque to callers: 16 random bytes, and the version of the price that is quoted, so that what is
+// paid for an old quote is booked as what it was.
+using BindingNonce = std::array<std::uint8_t, 20>;
+[[nodiscard]] BindingNonce binding_nonce(std::span<const std::uint8_t, 16> random,
+                                         std::uint32_t price_version) noexcept;
+// REQUIRES: the binding of `payload` was checked. Nothing: it does not say.
+[[nodiscard]] std::optional<std::uint32_t> quoted_price_version(const PaymentPayload& payload);
 
 class Binding {
  public:

@@ -15,6 +15,8 @@ namespace turnpike::x402 {
   REASON(extension_echo_mismatch)                                \
   /* ours: it ends too far ahead */                              \
   REASON(turnpike_validity_too_long)                             \
+  /* ours: the key of the address that it pays is lost */        \
+  REASON(turnpike_address_lost)                                  \
   /* exact on EVM */                                             \
   REASON(invalid_exact_evm_scheme)                               \
   REASON(invalid_exact_evm_missing_eip712_domain)                \

@@ -54,7 +54,8 @@ class Verification {
     if (!is_accepted(requirements_, payload_.accepted)) {
       return Reason::no_matching_payment_requirements;
     }
-    const auto proof = prove(digest_of(payment, *separator), payment.signature, payment.from);
+    const Word digest = digest_of(payment, *separator);
+    const auto proof = prove(digest, payment.signature, payment.from);
     if (!proof) return Reason::invalid_exact_evm_signature;
     if (!is_address(payment.to, requirements_.pay_to)) {
       return Reason::invalid_exact_evm_recipient_mismatch;
@@ -68,7 +69,7 @@ class Verification {
     if (parse_uint256(requirements_.amount) != payment.value) {
       return Reason::invalid_exact_evm_payload_authorization_value_mismatch;
     }
-    return accepted(*proof, payment.from_text, saturated_uint64(payment.valid_before));
+    return accepted(*proof, payment.from_text, saturated_uint64(payment.valid_before), digest);
   }
 
   // x402.md 4.5
@@ -92,9 +93,10 @@ class Verification {
       return Reason::permit2_amount_mismatch;
     }
     if (!is_address(payment.token, requirements_.asset)) return Reason::permit2_token_mismatch;
-    const auto proof = prove(digest_of(payment, *separator), payment.signature, payment.from);
+    const Word digest = digest_of(payment, *separator);
+    const auto proof = prove(digest, payment.signature, payment.from);
     if (!proof) return Reason::invalid_permit2_signature;
-    return accepted(*proof, payment.from_text, saturated_uint64(payment.deadline));
+    return accepted(*proof, payment.from_text, saturated_uint64(payment.deadline), digest);
   }
 
   // x402.md 5: what a transaction does is the facilitator's to read.
@@ -116,8 +118,9 @@ class Verification {
     return payload_.accepted.network == requirements_.network;
   }
   [[nodiscard]] VerifiedPayment accepted(Proof proof, const std::string& payer,
-                                         std::uint64_t valid_before_s) const {
-    return {proof, payer, payment_key(payload_), valid_before_s};
+                                         std::uint64_t valid_before_s,
+                                         const Word& digest = {}) const {
+    return {proof, payer, payment_key(payload_), valid_before_s, digest};
   }
 
   const PaymentPayload& payload_;

@@ -30,6 +30,8 @@ enum class Proof : std::uint8_t {
   // chain: perhaps a contract wallet's (ERC-1271, ERC-6492), perhaps nobody's. Nothing may be done
   // for it before a facilitator has verified it.
   needs_facilitator,
+  // It is a contract wallet's, which says so itself, on the chain (ERC-1271).
+  confirmed_by_wallet,
 };
 
 struct VerifiedPayment {
@@ -37,6 +39,7 @@ struct VerifiedPayment {
   std::string payer;  // as the caller spelled it; empty on Solana, where the facilitator says it
   Word payment_key;
   std::uint64_t valid_before_s;  // Unix time; the largest value for anything beyond
+  Word digest{};                 // what was signed; zeros on Solana
 };
 
 // Checks in the order of the reference implementation, so that callers are told the same reason by

@@ -45,7 +45,8 @@ Result<ChainSettings> read_chain(const std::string& network, const Settings& set
   read.chain_id = *id;
   read.confirmations = default_confirmations(*id);
   Done done = settings.only({"rpc_url", "headers", "timeout_ms", "allow_private_addresses",
-                             "confirmations", "expiry_margin_s", "log_blocks_max"});
+                             "confirmations", "expiry_margin_s", "log_blocks_max", "audit_after_s",
+                             "doubt_after_s", "unproven_per_minute"});
   if (!done.ok()) return std::move(done).error();
   auto url = read_url(settings, "rpc_url", true);
   if (!url.ok()) return std::move(url).error();
@@ -59,10 +60,14 @@ Result<ChainSettings> read_chain(const std::string& network, const Settings& set
   if (done.ok()) done = read_number(settings, "confirmations", read.confirmations, 1, 10'000);
   if (done.ok()) done = read_number(settings, "expiry_margin_s", read.expiry_margin_s, 0, 86'400);
   if (done.ok()) done = read_number(settings, "log_blocks_max", read.log_blocks_max, 1, 1'000'000);
+  if (done.ok()) done = read_number(settings, "audit_after_s", read.audit_after_s, 1, 86'400);
+  if (done.ok()) done = read_number(settings, "doubt_after_s", read.doubt_after_s, 1, 86'400);
+  if (done.ok()) {
+    done = read_number(settings, "unproven_per_minute", read.unproven_per_minute, 1, 1'000'000);
+  }
   if (!done.ok()) return std::move(done).error();
-  auto allow = settings.boolean("allow_private_addresses", false);
-  if (!allow.ok()) return std::move(allow).error();
-  read.allow_private_addresses = *allow;
+  done = read_reach(settings, "rpc_url", read.url, read.allow_private_addresses);
+  if (!done.ok()) return std::move(done).error();
   return read;
 }
 
@@ -83,8 +88,10 @@ Result<std::vector<ChainSettings>> read_chains(const Settings& map) {
 }
 
 struct Chains::Chain {
-  explicit Chain(ChainSettings own) : settings(std::move(own)) {}
+  explicit Chain(ChainSettings own)
+      : settings(std::move(own)), unproven(settings.unproven_per_minute) {}
   const ChainSettings settings;
+  Allowance unproven;
   std::atomic<std::uint64_t> next_id{1};
   // A node of another chain would prove that nothing was ever paid.
   std::atomic<bool> is_the_right_one{false};
@@ -99,6 +106,7 @@ class Chains::Inquiry {
   ChainAnswer settlement(const Authorization& authorization);
   ChainAnswer receipt(const Authorization& authorization, const Word& transaction);
   std::optional<bool> is_used_now(const Authorization& authorization);
+  Signed signer(const Address& from, const Word& digest, std::string_view signature);
 
  private:
   struct Reply {
@@ -319,6 +327,27 @@ std::optional<bool> Chains::Inquiry::is_used_now(const Authorization& authorizat
   return is_used(authorization, newest->number);
 }
 
+// As the token itself asks. That a contract reverts, or knows no such question, is a no; a node
+// that is in trouble says so by its status, or answers nothing of this protocol.
+Chains::Signed Chains::Inquiry::signer(const Address& from, const Word& digest,
+                                       std::string_view signature) {
+  if (!is_the_right_chain()) return Signed::unavailable;
+  const std::string account = "\"" + hex_of(from) + "\"";
+  const auto code = ask("eth_getCode", account + R"(,"latest")");
+  if (!code || code->kind != RpcKind::result) return Signed::unavailable;
+  const JsonValue bytes = code->result();
+  if (!bytes.is(JsonKind::string) || !bytes.plain().starts_with("0x")) return Signed::unavailable;
+  if (bytes.plain().size() == 2) {
+    return is_of_undeployed_wallet(signature) ? Signed::undeployed : Signed::no;
+  }
+  const auto reply = ask("eth_call", R"({"to":)" + account + R"(,"data":")" +
+                                         signer_call_data(digest, signature) + R"("},"latest")");
+  if (!reply) return Signed::unavailable;
+  if (reply->kind == RpcKind::error) return Signed::no;
+  const auto word = read_word(reply->result());
+  return word && says_signed(*word) ? Signed::yes : Signed::no;
+}
+
 Chains::Chains(std::vector<ChainSettings> settings, Host& host) : host_(host) {
   for (ChainSettings& own : settings) chains_.push_back(std::make_unique<Chain>(std::move(own)));
 }
@@ -334,6 +363,11 @@ Chains::Chain* Chains::find(std::string_view network) const noexcept {
 
 bool Chains::knows(std::string_view network) const noexcept { return find(network) != nullptr; }
 
+const ChainSettings* Chains::settings_of(std::string_view network) const noexcept {
+  const Chain* const chain = find(network);
+  return chain == nullptr ? nullptr : &chain->settings;
+}
+
 std::uint32_t Chains::expiry_margin_s(std::string_view network) const noexcept {
   const Chain* const chain = find(network);
   return chain == nullptr ? 0 : chain->settings.expiry_margin_s;
@@ -348,6 +382,20 @@ ChainAnswer Chains::find_settlement(const Authorization& authorization, Call& ca
     return answer;
   } catch (...) {  // memory exhaustion
     return {};
+  }
+}
+
+Chains::Signed Chains::ask_signer(std::string_view network, const Address& from, const Word& digest,
+                                  std::string_view signature, Call& call) noexcept {
+  try {
+    Chain* const chain = find(network);
+    if (chain == nullptr) return Signed::unavailable;
+    if (!chain->unproven.take(host_.clock().monotonic_ns())) return Signed::too_many;
+    const Signed said = Inquiry(host_, *chain, call).signer(from, digest, signature);
+    if (said != Signed::no) chain->unproven.give_back();
+    return said;
+  } catch (...) {  // memory exhaustion
+    return Signed::unavailable;
   }
 }
 

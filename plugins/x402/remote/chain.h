@@ -22,6 +22,7 @@
 #include <turnpike/settings.h>
 
 #include "x402/protocol/bytes.h"
+#include "x402/remote/allowance.h"
 #include "x402/remote/endpoint.h"
 
 namespace turnpike::x402 {
@@ -37,6 +38,12 @@ struct ChainSettings {
   std::uint32_t confirmations = 12;
   std::uint32_t expiry_margin_s = 60;
   std::uint32_t log_blocks_max = 2'000;  // in one eth_getLogs, as the provider allows
+  // A settlement that is known from a facilitator alone is looked up so long after it, and an
+  // operator is told when the chain does not show it so long after it.
+  std::uint32_t audit_after_s = 15;
+  std::uint32_t doubt_after_s = 180;
+  // Of signers who did not sign, so many are asked about in a minute; see allowance.h.
+  std::uint32_t unproven_per_minute = unproven_per_minute_default;
 };
 
 // The map `chains` of the lane's settings, such as
@@ -86,6 +93,8 @@ class Chains {
 
   // Whether payments on `network` can be looked up.
   [[nodiscard]] bool knows(std::string_view network) const noexcept;
+  // Null: they cannot.
+  [[nodiscard]] const ChainSettings* settings_of(std::string_view network) const noexcept;
   // How long after its end an authorization can be proved to have expired; 0 if never.
   [[nodiscard]] std::uint32_t expiry_margin_s(std::string_view network) const noexcept;
 
@@ -96,6 +105,19 @@ class Chains {
   // little: what was sent may be mined yet. Nothing: the chain could not be asked, or its node is
   // behind.
   std::optional<bool> is_used_now(const Authorization& authorization, Call& call) noexcept;
+
+  // Whether the account `from` has signed `digest` by `signature`, which recovers to nobody: a
+  // contract says so itself (ERC-1271); an account without code has not, unless the signature is
+  // that of a wallet that is yet to be deployed (ERC-6492).
+  enum class Signed : std::uint8_t {
+    yes,
+    no,
+    undeployed,   // ERC-6492, and there is no code at `from`: a facilitator may know its factory
+    too_many,     // lately nobody had signed what was asked about
+    unavailable,  // the chain could not be asked
+  };
+  Signed ask_signer(std::string_view network, const Address& from, const Word& digest,
+                    std::string_view signature, Call& call) noexcept;
 
   // Whether `transaction`, a hash that a facilitator named, pays as authorized. Of a hash that does
   // not, used_otherwise says only that it was not this transaction.

@@ -1,6 +1,10 @@
 #include "x402/remote/endpoint.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace turnpike::x402 {
@@ -74,6 +78,39 @@ std::string_view problem_of(std::string_view url, bool may_have_query) noexcept 
   return is_host ? std::string_view() : "has no valid host";
 }
 
+std::string host_of(std::string_view origin) {
+  std::string_view host = origin.substr(std::min(origin.find("://"), origin.size() - 3) + 3);
+  if (host.starts_with('[')) return std::string(host.substr(1, host.find(']') - 1));
+  return std::string(host.substr(0, host.find(':')));
+}
+
+bool is_private_ipv4(std::uint32_t address) noexcept {
+  const auto is_in = [address](std::uint32_t network, int bits) {
+    return address >> (32 - bits) == network >> (32 - bits);
+  };
+  return is_in(0x00000000, 8) || is_in(0x0A000000, 8) || is_in(0x64400000, 10) ||
+         is_in(0x7F000000, 8) || is_in(0xA9FE0000, 16) || is_in(0xAC100000, 12) ||
+         is_in(0xC0A80000, 16);
+}
+
+// As it is written: what a name resolves to is seen when it is asked.
+bool is_private_host(const std::string& host) noexcept {
+  if (host == "localhost" || host.ends_with(".localhost")) return true;
+  in_addr ipv4{};
+  if (inet_pton(AF_INET, host.c_str(), &ipv4) == 1) return is_private_ipv4(ntohl(ipv4.s_addr));
+  in6_addr ipv6{};
+  if (inet_pton(AF_INET6, host.c_str(), &ipv6) != 1) return false;
+  const std::uint8_t* bytes = ipv6.s6_addr;
+  if (IN6_IS_ADDR_V4MAPPED(&ipv6)) {
+    std::uint32_t inner = 0;
+    std::memcpy(&inner, bytes + 12, sizeof(inner));
+    return is_private_ipv4(ntohl(inner));
+  }
+  const bool is_unique_local = (bytes[0] & 0xFE) == 0xFC;
+  return IN6_IS_ADDR_LOOPBACK(&ipv6) || IN6_IS_ADDR_UNSPECIFIED(&ipv6) ||
+         IN6_IS_ADDR_LINKLOCAL(&ipv6) || is_unique_local;
+}
+
 }  // namespace
 
 Failure below(std::string_view where, Failure failure) {
@@ -123,6 +160,20 @@ Done read_headers(const Settings& headers, std::vector<OwnedHeader>& into, bool&
     into.push_back({name, std::move(text)});
   }
   return Unit{};
+}
+
+Done read_reach(const Settings& settings, std::string_view key, const RemoteUrl& url, bool& into) {
+  auto allow = settings.boolean("allow_private_addresses", false);
+  if (!allow.ok()) return std::move(allow).error();
+  into = *allow;
+  if (into || url.lacks_secret || !is_private_host(host_of(url.origin))) return Unit{};
+  return invalid(key,
+                 "has an address that is private or of this machine, which is not asked: set "
+                 "`allow_private_addresses: true` if it is meant");
+}
+
+bool is_in_the_clear(const RemoteUrl& url, bool allows_private_addresses) noexcept {
+  return url.origin.starts_with("http://") && !allows_private_addresses;
 }
 
 Done read_number(const Settings& settings, std::string_view key, std::uint32_t& into,

@@ -33,6 +33,13 @@ Result<RemoteUrl> read_url(const Settings& settings, std::string_view key, bool 
 // protocol sets are refused.
 Done read_headers(const Settings& headers, std::vector<OwnedHeader>& into, bool& lacks_secret);
 
+// Reads `allow_private_addresses` into `into`, and refuses a `url`, which stands under `key`, whose
+// host is an address or name of this machine or its network without it: it would never be reached.
+Done read_reach(const Settings& settings, std::string_view key, const RemoteUrl& url, bool& into);
+
+// Whether what is sent there can be read on its way through public networks.
+bool is_in_the_clear(const RemoteUrl& url, bool allows_private_addresses) noexcept;
+
 // Reads an integer into `into`, which holds the default.
 Done read_number(const Settings& settings, std::string_view key, std::uint32_t& into,
                  std::uint32_t minimum, std::uint32_t maximum);

@@ -74,8 +74,9 @@ Done read_cdp_key(const Settings& settings, FacilitatorSettings& into) {
 }
 
 Result<FacilitatorSettings> read_facilitator(const Settings& settings) {
-  Done done = settings.only({"url", "networks", "headers", "cdp_key", "verify_timeout_ms",
-                             "settle_timeout_ms", "allow_private_addresses"});
+  Done done =
+      settings.only({"url", "networks", "headers", "cdp_key", "verify_timeout_ms",
+                     "settle_timeout_ms", "allow_private_addresses", "unproven_per_minute"});
   if (!done.ok()) return std::move(done).error();
   FacilitatorSettings read;
   auto url = read_url(settings, "url", false);
@@ -94,16 +95,32 @@ Result<FacilitatorSettings> read_facilitator(const Settings& settings) {
   if (done.ok()) {
     done = read_number(settings, "settle_timeout_ms", read.settle_timeout_ms, 1, 300'000);
   }
+  if (done.ok()) {
+    done = read_number(settings, "unproven_per_minute", read.unproven_per_minute, 1, 1'000'000);
+  }
+  if (done.ok()) done = read_reach(settings, "url", read.url, read.allow_private_addresses);
   if (!done.ok()) return std::move(done).error();
-  auto allow = settings.boolean("allow_private_addresses", false);
-  if (!allow.ok()) return std::move(allow).error();
-  read.allow_private_addresses = *allow;
+  for (const std::string_view endpoint : {"/verify", "/settle", "/supported"}) {
+    if (!read.url.text.ends_with(endpoint)) continue;
+    return Failure{FailureKind::invalid_settings,
+                   "is the URL that `/verify`, `/settle` and `/supported` are below: leave \"" +
+                       std::string(endpoint) + "\" out",
+                   "url", false};
+  }
   return read;
 }
 
-bool ends_all(const JsonFailure& failure, Call& call, Clock& clock) noexcept {
-  return failure.kind == FailureKind::cancelled || call.cancelled() ||
-         clock.monotonic_ns() >= call.deadline_ns();
+// What a facilitator answered instead, as the log has it: "status 401, no VerifyResponse".
+std::string problem_of(int status, std::string_view missing) {
+  std::string problem = "status " + std::to_string(status) + ", ";
+  problem.append(missing);
+  return problem;
+}
+
+std::string problem_of(const JsonFailure& failure) {
+  std::string problem(name_of(failure.kind));
+  if (!failure.message.empty()) problem.append(": ").append(failure.message);
+  return problem;
 }
 
 }  // namespace
@@ -149,7 +166,8 @@ struct Facilitators::Known {
 };
 
 struct Facilitators::Facilitator {
-  explicit Facilitator(FacilitatorSettings own) : settings(std::move(own)) {}
+  explicit Facilitator(FacilitatorSettings own)
+      : settings(std::move(own)), unproven(settings.unproven_per_minute) {}
 
   [[nodiscard]] bool may_serve(std::string_view network) const noexcept {
     if (settings.lacks_secret) return false;
@@ -159,6 +177,7 @@ struct Facilitators::Facilitator {
   }
   // What it lately said to support; null when that is not known.
   [[nodiscard]] std::shared_ptr<const Known> known(std::int64_t now_ns) const noexcept {
+    if (refuses_us(now_ns)) return nullptr;
     const std::lock_guard lock(mutex);
     if (last_known == nullptr || now_ns - last_known->seen_ns > kinds_kept_ms * ns_per_ms) {
       return nullptr;
@@ -168,6 +187,9 @@ struct Facilitators::Facilitator {
   void learn(std::shared_ptr<const Known> news) noexcept {
     const std::lock_guard lock(mutex);
     last_known.swap(news);
+  }
+  [[nodiscard]] bool refuses_us(std::int64_t now_ns) const noexcept {
+    return now_ns < refuses_us_until_ns.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool is_behind(std::int64_t now_ns) const noexcept {
     return now_ns < behind_until_ns.load(std::memory_order_relaxed);
@@ -195,11 +217,13 @@ struct Facilitators::Facilitator {
   }
 
   const FacilitatorSettings settings;
+  Allowance unproven;
   const std::string verify_url = settings.url.text + "/verify";
   const std::string settle_url = settings.url.text + "/settle";
   const std::string supported_url = settings.url.text + "/supported";
   std::atomic<std::uint32_t> failures{0};  // in a row
   std::atomic<std::int64_t> behind_until_ns{0};
+  std::atomic<std::int64_t> refuses_us_until_ns{0};
   mutable std::mutex mutex;  // of the pointer alone; never held while waiting
   std::shared_ptr<const Known> last_known;
 };
@@ -233,6 +257,30 @@ void Facilitators::note(Facilitator& facilitator, bool is_success, std::string_v
   host_.report().log(Severity::warning, text);
 }
 
+// Whoever answers 401 or 403 does nothing for us, whatever it says to support: nobody is asked to
+// sign a payment for it, until it is tried again.
+void Facilitators::note_status(Facilitator& facilitator, int status) {
+  if (status != 401 && status != 403) return;
+  const std::int64_t now_ns = host_.clock().monotonic_ns();
+  const bool is_news = !facilitator.refuses_us(now_ns);
+  facilitator.refuses_us_until_ns.store(now_ns + refuses_us_ms * ns_per_ms,
+                                        std::memory_order_relaxed);
+  if (!is_news) return;
+  host_.report().log(Severity::error, "facilitator " + facilitator.settings.url.origin +
+                                          " refuses our credentials: status " +
+                                          std::to_string(status) +
+                                          "; see its `headers` or its `cdp_key`");
+}
+
+std::uint32_t Facilitators::refusing_us() const noexcept {
+  const std::int64_t now_ns = host_.clock().monotonic_ns();
+  std::uint32_t mask = 0;
+  for (std::size_t at = 0; at < facilitators_.size(); ++at) {
+    if (facilitators_[at]->refuses_us(now_ns)) mask |= 1u << at;
+  }
+  return mask;
+}
+
 bool Facilitators::refresh_supported(Call& call) noexcept {
   bool all_answered = true;
   for (const auto& facilitator : facilitators_) {
@@ -259,7 +307,7 @@ bool Facilitators::refresh(Facilitator& facilitator, Call& call) {
     const auto reply = exchange_json(host_, request, call);
     if (!reply.ok()) {
       if (reply.error().kind != FailureKind::cancelled) {
-        note(facilitator, false, "supported", name_of(reply.error().kind));
+        note(facilitator, false, "supported", problem_of(reply.error()));
       }
       return false;
     }
@@ -268,8 +316,10 @@ bool Facilitators::refresh(Facilitator& facilitator, Call& call) {
       if (call.sleep_ms(wait_s != 0 ? wait_s * 1000 : 1000u << attempt)) continue;
       return false;
     }
+    note_status(facilitator, reply->status);
     auto supported = reply->status / 100 == 2 ? read_supported(reply->body()) : std::nullopt;
-    note(facilitator, supported.has_value(), "supported", "no SupportedResponse");
+    note(facilitator, supported.has_value(), "supported",
+         problem_of(reply->status, "no SupportedResponse"));
     if (!supported) return false;
     auto known = std::make_shared<Known>();
     known->supported = *std::move(supported);
@@ -351,9 +401,10 @@ Facilitators::Order Facilitators::order_for(const FacilitatorRequest& request,
   return order;
 }
 
-Verification Facilitators::verify(const FacilitatorRequest& request, Call& call) noexcept {
+Verification Facilitators::verify(const FacilitatorRequest& request, bool is_proven,
+                                  Call& call) noexcept {
   try {
-    Verification verification = verify_in_order(request, call);
+    Verification verification = verify_in_order(request, is_proven, call);
     host_.report().count("facilitator_verify_" + std::string(name_of(verification.outcome)), 1);
     return verification;
   } catch (...) {  // memory exhaustion
@@ -361,35 +412,50 @@ Verification Facilitators::verify(const FacilitatorRequest& request, Call& call)
   }
 }
 
-Verification Facilitators::verify_in_order(const FacilitatorRequest& request, Call& call) {
+Verification Facilitators::verify_in_order(const FacilitatorRequest& request, bool is_proven,
+                                           Call& call) {
   const std::string body = body_of(request);
+  Verification none;
   for (Facilitator* const facilitator : order_for(request, {})) {
-    auto headers = facilitator->headers_for(facilitator->settings.verify_headers, "POST",
-                                            facilitator->verify_url, host_);
-    JsonRequest to_send = facilitator->request(facilitator->verify_url, headers,
-                                               facilitator->settings.verify_timeout_ms);
-    to_send.body = body;
-    auto reply = exchange_json(host_, to_send, call);
-    if (!reply.ok() && reply.error().kind == FailureKind::transport && reply.error().maybe_sent) {
-      to_send.fresh_connection = true;  // the pooled one may have been closed while it was idle
-      headers = facilitator->headers_for(facilitator->settings.verify_headers, "POST",
-                                         facilitator->verify_url, host_);
-      to_send.headers = headers;
-      reply = exchange_json(host_, to_send, call);
-    }
-    if (!reply.ok()) {
-      if (ends_all(reply.error(), call, host_.clock())) {
-        if (!call.cancelled()) note(*facilitator, false, "verify", name_of(reply.error().kind));
-        return {};
-      }
-      note(*facilitator, false, "verify", name_of(reply.error().kind));
+    if (!is_proven && !facilitator->unproven.take(host_.clock().monotonic_ns())) {
+      none.outcome = Verification::Outcome::too_many;
       continue;
     }
-    auto verification = read_verification(reply->body(), request.network);
-    note(*facilitator, verification.has_value(), "verify", "no VerifyResponse");
+    auto verification = verify_once(*facilitator, request, body, call);
+    const bool is_invalid = verification && verification->outcome == Verification::Outcome::invalid;
+    if (!is_proven && !is_invalid) facilitator->unproven.give_back();
     if (verification) return *std::move(verification);
+    if (call.cancelled() || host_.clock().monotonic_ns() >= call.deadline_ns()) return {};
   }
-  return {};
+  return none;
+}
+
+// Nothing: it did not say.
+std::optional<Verification> Facilitators::verify_once(Facilitator& facilitator,
+                                                      const FacilitatorRequest& request,
+                                                      const std::string& body, Call& call) {
+  const auto ask = [&](bool is_fresh) {
+    const auto headers = facilitator.headers_for(facilitator.settings.verify_headers, "POST",
+                                                 facilitator.verify_url, host_);
+    JsonRequest to_send = facilitator.request(facilitator.verify_url, headers,
+                                              facilitator.settings.verify_timeout_ms);
+    to_send.body = body;
+    to_send.fresh_connection = is_fresh;
+    return exchange_json(host_, to_send, call);
+  };
+  auto reply = ask(false);
+  if (!reply.ok() && reply.error().kind == FailureKind::transport && reply.error().maybe_sent) {
+    reply = ask(true);  // the pooled one may have been closed while it was idle
+  }
+  if (!reply.ok()) {
+    if (!call.cancelled()) note(facilitator, false, "verify", problem_of(reply.error()));
+    return std::nullopt;
+  }
+  auto verification = read_verification(reply->body(), request.network);
+  if (!verification) note_status(facilitator, reply->status);
+  note(facilitator, verification.has_value(), "verify",
+       problem_of(reply->status, "no VerifyResponse"));
+  return verification;
 }
 
 Settlement Facilitators::settle(const FacilitatorRequest& request, Call& call,
@@ -444,14 +510,16 @@ std::optional<Settlement> Facilitators::settle_once(Facilitator& facilitator,
   to_send.is_cancellable = false;
   const auto reply = exchange_json(host_, to_send, call);
   Settlement settlement;
-  std::string_view problem = "no SettlementResponse";
+  std::string problem;
   if (reply.ok()) {
     bool is_typed = false;
     settlement = read_settlement(reply->body(), request.network, is_typed);
+    problem = problem_of(reply->status, "no SettlementResponse");
     note(facilitator, is_typed, "settle", problem);
+    if (!is_typed) note_status(facilitator, reply->status);
     if (is_typed) problem = "open";
   } else {
-    problem = name_of(reply.error().kind);
+    problem = problem_of(reply.error());
     if (reply.error().kind != FailureKind::cancelled) {
       note(facilitator, false, "settle", problem);
     }

@@ -17,6 +17,7 @@
 #include <turnpike/host.h>
 #include <turnpike/settings.h>
 
+#include "x402/remote/allowance.h"
 #include "x402/remote/cdp_key.h"
 #include "x402/remote/endpoint.h"
 #include "x402/remote/facilitator_reply.h"
@@ -36,6 +37,9 @@ struct FacilitatorSettings {
   // Of one settlement with all that is asked for it. Longer than a facilitator waits for a
   // confirmation: its SDK gives a settlement 90 s.
   std::uint32_t settle_timeout_ms = 90'000;
+  // Of payments whose signature is not proven, so many that it then finds invalid are verified in a
+  // minute; see allowance.h.
+  std::uint32_t unproven_per_minute = unproven_per_minute_default;
 };
 
 // The list `facilitators` of the lane's settings, such as
@@ -72,6 +76,8 @@ class Facilitators {
   // So many failures in a row put one behind the others, for so long.
   static constexpr std::uint32_t failures_max = 3;
   static constexpr std::int64_t behind_ms = 30'000;
+  // One that refuses our credentials supports nothing for so long.
+  static constexpr std::int64_t refuses_us_ms = 60'000;
 
   Facilitators(std::vector<FacilitatorSettings> settings, Host& host);
   ~Facilitators();
@@ -86,9 +92,13 @@ class Facilitators {
   [[nodiscard]] std::optional<SupportedKind> extra_of(std::string_view scheme,
                                                       std::string_view network) const;
   [[nodiscard]] std::vector<FacilitatorState> state() const;
+  // Which of them refuse our credentials now, one bit each: when it changes, so does supports().
+  [[nodiscard]] std::uint32_t refusing_us() const noexcept;
 
-  // Free of side effects, so the next one is asked when one cannot answer.
-  Verification verify(const FacilitatorRequest& request, Call& call) noexcept;
+  // Free of side effects, so the next one is asked when one cannot answer. `is_proven`: whoever is
+  // named as the payer has signed it; if not, anybody can make up such payments, so each
+  // facilitator is asked about a bounded number.
+  Verification verify(const FacilitatorRequest& request, bool is_proven, Call& call) noexcept;
 
   // Once the request may have left, its outcome is what this one facilitator said; but on
   // `settlement_pending` with a hash it is asked once more with the identical body (x402.md 7.1).
@@ -104,11 +114,15 @@ class Facilitators {
   using Order = std::vector<Facilitator*>;
 
   [[nodiscard]] Order order_for(const FacilitatorRequest& request, std::string_view first) const;
-  Verification verify_in_order(const FacilitatorRequest& request, Call& call);
+  Verification verify_in_order(const FacilitatorRequest& request, bool is_proven, Call& call);
+  std::optional<Verification> verify_once(Facilitator& facilitator,
+                                          const FacilitatorRequest& request,
+                                          const std::string& body, Call& call);
   Settlement settle_in_order(const FacilitatorRequest& request, Call& call, std::string_view first);
   std::optional<Settlement> settle_once(Facilitator& facilitator, const FacilitatorRequest& request,
                                         const std::string& body, std::int64_t begin_ns, Call& call);
   bool refresh(Facilitator& facilitator, Call& call);
+  void note_status(Facilitator& facilitator, int status);
   void note(Facilitator& facilitator, bool is_success, std::string_view doing,
             std::string_view problem);
 

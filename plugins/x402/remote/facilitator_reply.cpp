@@ -190,6 +190,8 @@ std::string_view name_of(Verification::Outcome outcome) noexcept {
       return "invalid";
     case Verification::Outcome::unavailable:
       return "unavailable";
+    case Verification::Outcome::too_many:
+      return "too_many";
   }
   return "";
 }

@@ -18,7 +18,12 @@ namespace turnpike::x402 {
 // Whose texts a caller may see: `payer`, `transaction`, `network` and `amount` have the form of
 // such values, `reason` the form of a code. A facilitator's messages are nowhere in here.
 struct Verification {
-  enum class Outcome : std::uint8_t { valid, invalid, unavailable };
+  enum class Outcome : std::uint8_t {
+    valid,
+    invalid,
+    unavailable,
+    too_many,  // nobody was asked: too many payments that nobody had signed were, lately
+  };
   Outcome outcome = Outcome::unavailable;
   std::string payer;   // when the facilitator named one
   std::string reason;  // invalid

@@ -88,9 +88,15 @@ Result<JsonReply, JsonFailure> exchange(Host& host, const JsonRequest& request, 
   BoundedCall bounded(call, host.clock(), request);
   const Done done = host.http().call({request.method, request.url, headers, request.body}, options,
                                      sink, bounded);
-  if (sink.is_too_large) return JsonFailure{FailureKind::too_large, true};
-  if (!done.ok()) return JsonFailure{done.error().kind, done.error().maybe_sent};
-  if (sink.status >= 300 && sink.status <= 399) return JsonFailure{FailureKind::redirect, true};
+  if (sink.is_too_large) return JsonFailure{FailureKind::too_large, true, {}};
+  if (!done.ok()) {
+    JsonFailure failure{done.error().kind, done.error().maybe_sent, {}};
+    if (!failure.maybe_sent) failure.message = std::move(done).error().message;
+    return failure;
+  }
+  if (sink.status >= 300 && sink.status <= 399) {
+    return JsonFailure{FailureKind::redirect, true, "status " + std::to_string(sink.status)};
+  }
   JsonReply reply{sink.status, std::nullopt, sink.retry_after_seconds};
   JsonLimits limits;
   limits.values = request.reply_bytes_max / 4;
@@ -107,7 +113,7 @@ Result<JsonReply, JsonFailure> exchange_json(Host& host, const JsonRequest& requ
   try {
     return exchange(host, request, call);
   } catch (...) {  // memory exhaustion, before or after it was sent
-    return JsonFailure{FailureKind::unavailable, true};
+    return JsonFailure{FailureKind::unavailable, true, {}};
   }
 }
 

@@ -46,7 +46,8 @@ struct JsonReply {
 
 struct JsonFailure {
   FailureKind kind = FailureKind::unavailable;
-  bool maybe_sent = false;  // false: certainly no byte of it left
+  bool maybe_sent = false;   // false: certainly no byte of it left
+  std::string message = {};  // for the log: why it could not be sent at all. Else empty.
 };
 
 Result<JsonReply, JsonFailure> exchange_json(Host& host, const JsonRequest& request,

@@ -42,6 +42,7 @@ std::optional<Resolution> proof_of(const ChainAnswer& answer, std::int64_t valid
     case ChainAnswer::Outcome::paid: {
       Resolution resolution;
       resolution.outcome = Resolution::Outcome::settled;
+      resolution.is_proven = true;
       resolution.transaction = answer.transaction;
       return resolution;
     }

@@ -35,6 +35,7 @@ struct Resolution {
   enum class Outcome : std::uint8_t { settled, never_paid, still_unknown };
   enum class Proof : std::uint8_t { none, expired, cancelled, used_otherwise };  // of never_paid
   Outcome outcome = Outcome::still_unknown;
+  bool is_proven = false;   // settled: the chain shows it; else a facilitator says so
   std::string transaction;  // settled; still_unknown: the newest hint, to be kept
   std::string payer;        // settled, when a facilitator named one
   std::string facilitator;  // still_unknown: the one to ask first next time

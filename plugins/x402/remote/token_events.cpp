@@ -25,6 +25,33 @@ std::string state_call_data(const Authorization& authorization) {
   return data.append(hex_of(authorization.nonce).substr(2));
 }
 
+std::string signer_call_data(const Word& digest, std::string_view signature) {
+  std::string data(is_valid_signature_selector);
+  data.append(hex_of(digest).substr(2));
+  data.append(hex_of(word_of(2 * sizeof(Word))).substr(2));  // where the signature begins
+  data.append(hex_of(word_of(signature.size())).substr(2));
+  data.append(hex_encode(signature).substr(2));
+  const std::size_t rest = signature.size() % sizeof(Word);
+  if (rest != 0) data.append(2 * (sizeof(Word) - rest), '0');
+  return data;
+}
+
+bool says_signed(const Word& returned) noexcept {
+  Word expected{};
+  return hex_decode_exactly(is_valid_signature_selector, std::span(expected).first(4)) &&
+         returned == expected;
+}
+
+bool is_of_undeployed_wallet(std::string_view signature) noexcept {
+  constexpr std::size_t magic_bytes = 32;
+  if (signature.size() < magic_bytes) return false;
+  signature.remove_prefix(signature.size() - magic_bytes);
+  for (std::size_t at = 0; at < magic_bytes; ++at) {
+    if (signature[at] != (at % 2 == 0 ? '\x64' : '\x92')) return false;
+  }
+  return true;
+}
+
 std::string use_filter(const Authorization& authorization, const std::string& from_block,
                        const std::string& to_block) {
   std::string filter = R"({"address":")" + hex_of(authorization.token);

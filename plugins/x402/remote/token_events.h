@@ -36,6 +36,14 @@ inline constexpr std::string_view authorization_state_selector = "0xe94a0102";  
 // The call data of authorizationState(from, nonce).
 std::string state_call_data(const Authorization& authorization);
 
+// The call data of a wallet's isValidSignature(bytes32,bytes), ERC-1271, and what it returns when
+// it has signed.
+inline constexpr std::string_view is_valid_signature_selector = "0x1626ba7e";
+std::string signer_call_data(const Word& digest, std::string_view signature);
+bool says_signed(const Word& returned) noexcept;
+// ERC-6492: the signature of a contract wallet that is yet to be deployed ends in these bytes.
+bool is_of_undeployed_wallet(std::string_view signature) noexcept;
+
 // The filter of eth_getLogs for the events that use or cancel the authorization.
 std::string use_filter(const Authorization& authorization, const std::string& from_block,
                        const std::string& to_block);

@@ -75,6 +75,52 @@ TEST(TokenEvents, AreKeccakOfTheirSignatures) {
             hex_of(keccak256("authorizationState(address,bytes32)")).substr(0, 10));
 }
 
+// Findings 46 and 48: who has signed is asked of the chain before a facilitator is.
+class SignersTest : public ChainsTest {
+ protected:
+  Chains::Signed ask(std::string_view signature) {
+    return chains_->ask_signer("eip155:84532", wallet_, filled<Word>(0x77), signature, call_);
+  }
+  const Address wallet_ = filled<Address>(0x33);
+  const std::string signature_ = std::string(70, '\x5a');
+};
+
+TEST_F(SignersTest, AContractSaysItself) {
+  std::string taken;
+  for (int byte = 0; byte < 70; ++byte) taken += "5a";
+  node_.wallets[hex_of(wallet_)] = taken;
+  EXPECT_EQ(ask(signature_), Chains::Signed::yes);
+  EXPECT_EQ(ask(std::string(70, '\x5b')), Chains::Signed::no);
+  node_.wallets[hex_of(wallet_)] = "";
+  EXPECT_EQ(ask(signature_), Chains::Signed::no) << "it reverts";
+}
+
+TEST_F(SignersTest, AnAccountWithoutCodeHasNotSigned) {
+  EXPECT_EQ(ask(signature_), Chains::Signed::no);
+  EXPECT_FALSE(node_.asked.contains("eth_call"));
+  std::string undeployed = signature_;
+  for (int pair = 0; pair < 16; ++pair) undeployed += "\x64\x92";
+  EXPECT_EQ(ask(undeployed), Chains::Signed::undeployed);
+}
+
+TEST_F(SignersTest, ANodeThatIsAwayIsNoAnswer) {
+  node_.spoils["eth_getCode"] = [](const json&) { return FakeNode::Answer{503, {}, ""}; };
+  EXPECT_EQ(ask(signature_), Chains::Signed::unavailable);
+  EXPECT_EQ(chains_->ask_signer("eip155:1", wallet_, {}, signature_, call_),
+            Chains::Signed::unavailable);
+}
+
+TEST_F(SignersTest, ForgedOnesAreAskedAboutSoManyTimesAMinute) {
+  use({{"unproven_per_minute", scalar("3")}});
+  for (int time = 0; time < 3; ++time) EXPECT_EQ(ask(signature_), Chains::Signed::no);
+  const int requests = node_.requests;
+  EXPECT_EQ(ask(signature_), Chains::Signed::too_many);
+  EXPECT_EQ(node_.requests, requests);
+  host_.scripted_clock.advance_ms(20'000);
+  EXPECT_EQ(ask(signature_), Chains::Signed::no);
+  EXPECT_EQ(ask(signature_), Chains::Signed::too_many);
+}
+
 TEST(ChainSettings, AreReadWithTheirSecrets) {
   const auto read = settings_of({{"confirmations", scalar("3")},
                                  {"timeout_ms", scalar("700")},

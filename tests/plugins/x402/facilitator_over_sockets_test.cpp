@@ -111,7 +111,7 @@ TEST_F(OverSocketsTest, SettlesAndVerifies) {
   use({verifies.url()});
   twice([&] {
     plugin::CallByHand call;
-    const Verification verification = facilitators_->verify(request_, call);
+    const Verification verification = facilitators_->verify(request_, true, call);
     EXPECT_EQ(verification.outcome, Verification::Outcome::invalid);
     EXPECT_EQ(verification.reason, "insufficient_funds");
   });
@@ -198,7 +198,7 @@ TEST_F(OverSocketsTest, AnyThreadMayAskAtAnyTime) {
             break;
           case 1:
             is_right =
-                facilitators_->verify(request_, call).outcome == Verification::Outcome::valid;
+                facilitators_->verify(request_, true, call).outcome == Verification::Outcome::valid;
             break;
           case 2:
             is_right = !facilitators_->refresh_supported(call) &&

@@ -19,6 +19,7 @@ using http::ScriptedCall;
 using http::ScriptedHost;
 using http::secret;
 using nlohmann::json;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -95,7 +96,7 @@ class FacilitatorsTest : public ::testing::Test {
     EXPECT_TRUE(facilitators_->refresh_supported(call_));
     host_.seen.clear();
   }
-  Verification verify() { return facilitators_->verify(request_, call_); }
+  Verification verify() { return facilitators_->verify(request_, true, call_); }
   Settlement settle(std::string_view first = {}) {
     return facilitators_->settle(request_, call_, first);
   }
@@ -112,6 +113,69 @@ class FacilitatorsTest : public ::testing::Test {
       R"({"x402Version":2})", R"({"scheme":"exact"})", "exact", network, {}};
 };
 
+// Finding 48: a forged payment costs a bounded number of questions, a good one none of it.
+TEST_F(FacilitatorsTest, UnprovenPaymentsAreVerifiedSoManyTimesAMinute) {
+  facilitators_.emplace(settings_of(list({map({{"url", scalar("https://one.example")},
+                                               {"unproven_per_minute", scalar("2")}})})),
+                        host_);
+  const auto unproven = [this](const char* reply) {
+    host_.script = {{200, {}, reply}};
+    const auto outcome = facilitators_->verify(request_, false, call_).outcome;
+    host_.script.clear();
+    return outcome;
+  };
+  const char* const good = R"({"isValid":true})";
+  const char* const bad = R"({"isValid":false,"invalidReason":"invalid_exact_evm_signature"})";
+  using enum Verification::Outcome;
+  for (int time = 0; time < 5; ++time) EXPECT_EQ(unproven(good), valid);
+  EXPECT_EQ(unproven(bad), invalid);
+  EXPECT_EQ(unproven(bad), invalid);
+  const std::size_t asked = host_.seen.size();
+  EXPECT_EQ(unproven(good), too_many);
+  EXPECT_EQ(host_.seen.size(), asked);
+  host_.script = {{200, {}, good}};
+  EXPECT_EQ(verify().outcome, valid) << "a proven one is verified all the same";
+  host_.scripted_clock.advance_ms(30'000);
+  EXPECT_EQ(unproven(good), valid);
+}
+
+// Finding 51: what it answered is in the log, and nothing is offered for one that refuses us.
+TEST_F(FacilitatorsTest, OneThatRefusesOurCredentialsSupportsNothing) {
+  use({"https://one.example"});
+  host_.script = {answer(200, supported({kind("exact", network)}))};
+  ASSERT_TRUE(facilitators_->refresh_supported(call_));
+  EXPECT_TRUE(facilitators_->supports("exact", network));
+  host_.script = {{401, {}, R"({"error":"no such token"})"}};
+  EXPECT_EQ(verify().outcome, Verification::Outcome::unavailable);
+  EXPECT_THAT(host_.logged, Contains(HasSubstr("refuses our credentials: status 401")));
+  EXPECT_FALSE(facilitators_->supports("exact", network));
+  EXPECT_EQ(facilitators_->refusing_us(), 1u);
+  host_.scripted_clock.advance_ms(Facilitators::refuses_us_ms);
+  EXPECT_TRUE(facilitators_->supports("exact", network));
+  EXPECT_EQ(facilitators_->refusing_us(), 0u);
+}
+
+TEST_F(FacilitatorsTest, WhatKeepsFailingIsToldWithWhatWasAnswered) {
+  use({"https://one.example"});
+  for (int time = 0; time < 3; ++time) {
+    host_.script = {{418, {}, "<html>"}};
+    (void)verify();
+  }
+  EXPECT_THAT(host_.logged, Contains(HasSubstr("last at verify: status 418, no VerifyResponse")));
+  EXPECT_THAT(host_.logged, Each(Not(HasSubstr("<html>"))));
+}
+
+TEST_F(FacilitatorsTest, WhyOneCannotBeReachedIsTold) {
+  use({"https://one.example"});
+  for (int time = 0; time < 3; ++time) {
+    host_.script = {
+        {0, {}, {}, Failure{FailureKind::transport, "its address is private", {}, false}}};
+    (void)verify();
+  }
+  EXPECT_THAT(host_.logged,
+              Contains(HasSubstr("last at verify: transport: its address is private")));
+}
+
 // --- settings ---
 
 TEST(FacilitatorSettings, AreReadWithTheirSecrets) {
@@ -123,7 +187,7 @@ TEST(FacilitatorSettings, AreReadWithTheirSecrets) {
                  {"verify_timeout_ms", scalar("2000")},
                  {"settle_timeout_ms", scalar("120000")},
                  {"allow_private_addresses", scalar("true")}}),
-            map({{"url", scalar("http://127.0.0.1:4022")}})}));
+            map({{"url", scalar("http://facilitator.example:4022")}})}));
   ASSERT_THAT(read, SizeIs(2));
   EXPECT_EQ(read[0].url.text, "https://x402.example/platform/v2");
   EXPECT_EQ(read[0].url.origin, "https://x402.example");
@@ -159,6 +223,24 @@ TEST(FacilitatorSettings, WhatIsWrongIsSaidWithItsPlace) {
         "https://a#b", "https://a b", "https://:80", "https://ä"}) {
     EXPECT_THAT(problem(list({map({{"url", scalar(url)}})})), HasSubstr("[0].url: ")) << url;
   }
+  // Finding 51: URLs of endpoints, and addresses that are never asked.
+  for (const char* endpoint : {"/verify", "/settle", "/supported", "/verify/"}) {
+    const std::string url = std::string("https://a/x402") + endpoint;
+    EXPECT_THAT(problem(list({map({{"url", scalar(url)}})})), HasSubstr("leave \"/")) << url;
+  }
+  for (const char* host :
+       {"localhost", "127.0.0.1:8", "10.1.2.3", "172.31.0.1", "192.168.0.9:80", "169.254.1.1",
+        "100.64.0.1", "[::1]:80", "[fd00::1]", "[fe80::1]", "[::ffff:10.0.0.1]"}) {
+    const std::string url = std::string("https://") + host + "/x402";
+    EXPECT_THAT(problem(list({map({{"url", scalar(url)}})})),
+                HasSubstr("[0].url: has an address that is private"))
+        << url;
+    const Settings allowed =
+        list({map({{"url", scalar(url)}, {"allow_private_addresses", scalar("true")}})});
+    EXPECT_TRUE(read_facilitators(allowed).ok()) << url;
+  }
+  EXPECT_TRUE(read_facilitators(list({map({{"url", scalar("https://172.32.0.1")}})})).ok());
+  EXPECT_THAT(with("unproven_per_minute", scalar("0")), HasSubstr("[0].unproven_per_minute: "));
   EXPECT_THAT(problem(list({map({{"url", secret("https://hush")}})})),
               ::testing::AllOf(HasSubstr("[0].url: expected a URL"), Not(HasSubstr("hush"))));
   EXPECT_THAT(

@@ -73,6 +73,8 @@ class FakeNode {
   std::uint64_t range_max = ~std::uint64_t{0};   // of eth_getLogs, as providers have
   std::uint64_t logs_until = ~std::uint64_t{0};  // the newest block whose logs it has indexed
   std::map<std::string, std::function<Answer(Json)>> spoils;
+  // Contract wallets by address, and the one signature that each takes, in hex; "": it reverts.
+  std::map<std::string, std::string> wallets;
   std::set<std::string> asked;
   int requests = 0;
 
@@ -93,6 +95,9 @@ class FakeNode {
   Json result_of(const std::string& method, const Json& params) {
     if (method == "eth_chainId") return quantity(chain_id);
     if (method == "eth_getBlockByNumber") return block_of(params.at(0));
+    if (method == "eth_getCode") return wallets.contains(params.at(0)) ? "0x6001" : "0x";
+    const bool is_of_wallet = method == "eth_call" && wallets.contains(params.at(0).at("to"));
+    if (is_of_wallet) return answer_of_wallet(params.at(0));
     if (method == "eth_call") return state_of(params.at(0), number_of(params.at(1)));
     if (method == "eth_getLogs") return logs_of(params.at(0));
     if (method == "eth_getTransactionReceipt") return receipt_of(params.at(0));
@@ -104,6 +109,14 @@ class FakeNode {
     return {{"number", quantity(number)},
             {"timestamp", quantity(static_cast<std::uint64_t>(time_of(number)))},
             {"transactions", Json::array({std::string(66, 'f')})}};
+  }
+  // isValidSignature(bytes32,bytes)
+  Json answer_of_wallet(const Json& call) const {
+    const std::string& taken = wallets.at(call.at("to"));
+    if (taken.empty()) throw std::string("execution reverted");
+    const bool is_asked = call.at("data").get<std::string>().starts_with("0x1626ba7e");
+    const bool is_taken = call.at("data").get<std::string>().find(taken) != std::string::npos;
+    return (is_asked && is_taken ? "0x1626ba7e" : "0xffffffff") + std::string(56, '0');
   }
   // authorizationState(address,bytes32): whether an event up to the block used or cancelled it.
   Json state_of(const Json& call, std::uint64_t at_block) const {

@@ -12,6 +12,7 @@
 
 #include "fake_node.h"
 #include "plugins/http/scripted_host.h"
+#include "plugins/x402/fake_node.h"
 #include "plugins/x402/payer.h"
 #include "support/temporary.h"
 #include "x402/challenge.h"
@@ -19,6 +20,7 @@
 #include "x402/offers/keys.h"
 #include "x402/payment_record.h"
 #include "x402/payments.h"
+#include "x402/protocol/encoding.h"
 #include "x402/terms.h"
 
 namespace turnpike::x402 {
@@ -38,8 +40,11 @@ constexpr std::string_view pay_to = "0x52908400098527886E0F7030069857D2E4169EE7"
 constexpr std::string_view fee_payer = "EwWqGE4ZFKLofuestmU4LDdK7XM1N4ALgdZccwYugwGd";
 
 json base_term() {
-  return {{"scheme", "exact"}, {"network", base},    {"asset", usdc},  {"atomic_amount", "1000"},
-          {"pay_to", pay_to},  {"name", "USD Coin"}, {"version", "2"}, {"offer_id", "off_1"}};
+  return {{"asset_key", "base-usdc"}, {"scheme", "exact"},
+          {"network", base},          {"asset", usdc},
+          {"name", "USD Coin"},       {"version", "2"},
+          {"atomic_amount", "1000"},  {"pay_to", pay_to},
+          {"offer_id", "off_1"}};
 }
 json solana_term() {
   json term = base_term();
@@ -88,6 +93,7 @@ PaymentRecord full_record() {
   record.has_reply = true;
   record.is_bound = false;
   record.watch_ms = 10;
+  record.audit = Audit::doubted;
   return record;
 }
 
@@ -107,6 +113,9 @@ TEST(PaymentRecords, DamagedOnesAreRefused) {
     damaged[name] = json::array();
     EXPECT_EQ(record_of_json(damaged.dump()), std::nullopt) << name;
   }
+  json of_a_later_version = sound;
+  of_a_later_version["audit"] = "unheard of";
+  EXPECT_EQ(record_of_json(of_a_later_version.dump()), std::nullopt);
   for (const char* name : {"state", "flow", "on_failure"}) {
     json damaged = sound;
     damaged[name] = "unheard of";
@@ -222,7 +231,7 @@ std::string terms_problem(const json& term) {
   operation.price_policy_key = "model";
   operation.x402_terms_json = text;
   const auto terms = read_terms(operation, 300);
-  return terms.ok() ? std::string() : terms.error().message;
+  return terms.ok() ? std::string() : terms.error().where + ": " + terms.error().message;
 }
 
 TEST(TermsOfALane, AreRefusedWhereNobodyCouldPay) {
@@ -240,7 +249,14 @@ TEST(TermsOfALane, AreRefusedWhereNobodyCouldPay) {
     const std::size_t letter = address.find_first_of("ABCDEFabcdef", 2);
     address[letter] = static_cast<char>(address[letter] ^ 0x20);
     EXPECT_THAT(terms_problem(term), HasSubstr("EIP-55")) << member;
+    const std::string what = std::string(member) == "asset" ? "address" : member;
+    EXPECT_THAT(terms_problem(term), HasSubstr("registry.base-usdc." + what + ": ")) << member;
   }
+  term = base_term();
+  term["pay_to"] = "0x" + std::string(40, '0');
+  EXPECT_THAT(terms_problem(term), HasSubstr("registry.base-usdc.pay_to: is the zero address"));
+  term["pay_to"] = usdc;
+  EXPECT_THAT(terms_problem(term), HasSubstr("registry.base-usdc.pay_to: is the token's own"));
 }
 
 class CountingRandom final : public Random {
@@ -267,6 +283,7 @@ class LaneTest : public ::testing::Test {
       if (seen.url.starts_with("https://node.example")) return ask_node(seen);
       if (seen.url.ends_with("/verify")) {
         host_.scripted_clock.advance_ms(verify_takes_ms_);
+        ++verifications_;
         if (auto meanwhile = std::exchange(while_verifying_, nullptr)) meanwhile();
       }
       json reply = {{"isValid", verify_says_.empty()},
@@ -304,11 +321,21 @@ class LaneTest : public ::testing::Test {
       const Settings node = map({{"rpc_url", scalar("https://node.example")}});
       settings_.fields.push_back({"chains", map({{std::string(base), node}})});
     }
-    auto bound = lane_.bind(
-        {{&operation_, 1}, settings_, "generation", "https://api.example.org", folder_.path()},
-        host_);
+    settings_.fields.insert(settings_.fields.end(), further_.begin(), further_.end());
+    notes_.clear();
+    auto bound = lane_.bind({{&operation_, 1},
+                             settings_,
+                             "generation",
+                             "https://api.example.org",
+                             folder_.path(),
+                             &notes_},
+                            host_);
     ASSERT_TRUE(bound.ok()) << bound.error().message;
     bound_ = *std::move(bound);
+  }
+  void bind_with_chain() {
+    has_chain_ = true;
+    bind(json::array({base_term()}));
   }
   ScriptedHost::Answer ask_node(const ScriptedHost::Seen& seen) {
     if (is_node_away_) return {503, {}, ""};
@@ -351,6 +378,55 @@ class LaneTest : public ::testing::Test {
     return static_cast<int>(std::count_if(records.begin(), records.end(), [&](const auto& each) {
       return each.first.starts_with(prefix);
     }));
+  }
+  Recalled recall(std::string_view payment, std::string_view path = "/v1/facts/1") {
+    const HeaderField credential[] = {{"payment-signature", payment}};
+    LaneRequest asked;
+    asked.request_id = "request";
+    asked.path = path;
+    asked.credentials = credential;
+    ScriptedCall call(host_.scripted_clock, 30'000);
+    return bound_->recall(asked, call);
+  }
+  std::vector<PaymentRecord> records() {
+    std::vector<PaymentRecord> all;
+    for (const auto& [key, record] : host_.memory_store.records()) {
+      if (key.starts_with("p/")) all.push_back(record_of_json(record.value).value());
+    }
+    return all;
+  }
+  std::vector<json> entries() {
+    std::vector<json> all;
+    for (const auto& [key, record] : host_.memory_store.records()) {
+      if (key.starts_with("e/")) all.push_back(json::parse(record.value));
+    }
+    return all;
+  }
+  // One that nobody signed: `from` is somebody else.
+  std::string forged(char nonce, const std::string& from = "0x" + std::string(40, 'e')) {
+    const std::string sound = payment(nonce);
+    json payload = json::parse(*base64_decode(sound, sound.size()));
+    payload["payload"]["authorization"]["from"] = from;
+    return header_of(payload);
+  }
+  // What the payer authorized with the payment of this nonce.
+  static Authorization authorized(char nonce) {
+    Authorization made;
+    made.network = base;
+    made.token = *parse_address(usdc);
+    made.from = *parse_address(payer_address);
+    made.to = *parse_address(pay_to);
+    made.value = word_of(1000);
+    made.nonce = filled<Word>(static_cast<std::uint8_t>((nonce - '0') * 17));
+    return made;
+  }
+  void mine(char nonce, std::uint8_t transaction) {
+    const Authorization by = authorized(nonce);
+    node_.mine({filled<Word>(transaction),
+                static_cast<std::uint64_t>((host_.scripted_clock.now_ms() / 1000 - 1'799'000'000) /
+                                           node_.block_s),
+                true,
+                {FakeNode::used(by), FakeNode::transfer(by)}});
   }
   Admission ask(std::string_view payment = {}, std::string_view idempotency_key = {},
                 std::string_view path = "/v1/facts/1") {
@@ -438,6 +514,9 @@ class LaneTest : public ::testing::Test {
   PricedOperation operation_;
   std::string terms_;
   Settings settings_;
+  std::vector<Settings::Field> further_;
+  std::vector<Note> notes_;
+  FakeNode node_;
   X402Lane lane_;
   std::unique_ptr<BoundLane> bound_;
   std::int64_t valid_s_ = 600;
@@ -450,10 +529,10 @@ class LaneTest : public ::testing::Test {
   std::function<void()> while_verifying_;
   bool has_chain_ = false;
   bool is_node_away_ = false;
-  FakeNode node_;
   std::uint8_t transactions_ = 0x70;
   std::string from_ = payer_address;
   Refusal said_;
+  int verifications_ = 0;
   int settlements_ = 0;
   int replies_ = 0;
 };
@@ -1028,13 +1107,6 @@ class OpenOutcomeTest : public LaneTest {
     const int code = X402Lane().command("x402", {words, false, settings_, "", ""}, console, host_);
     return {code, console.errors};
   }
-  std::vector<json> entries() {
-    std::vector<json> all;
-    for (const auto& [key, record] : host_.memory_store.records()) {
-      if (key.starts_with("e/")) all.push_back(json::parse(record.value));
-    }
-    return all;
-  }
   std::string key_;
 };
 
@@ -1130,6 +1202,342 @@ TEST_F(OpenOutcomeTest, IsLeftToTheChainWhereOneIsConfigured) {
   settings_.fields.push_back(
       {"chains", map({{std::string(base), map({{"rpc_url", scalar("https://node.example")}})}})});
   EXPECT_THAT(resolve({"--not-settled", "--reason", "r"}).second, HasSubstr("the chain tells"));
+}
+
+// Finding 44: what was begun is finished, found and given, whatever the registry says by now.
+TEST_F(OpenOutcomeTest, OutlivesTheOffer) {
+  bind(json::array({base_term()}));
+  const std::string paid = payment('2'), unpaid = payment('3');
+  EXPECT_EQ(pay(paid), "200 reply 1");
+  const std::string open = leave_open('1');
+  is_lost_ = false;
+  host_.scripted_clock.advance_ms(100'000);  // its lease is over
+  bind(json::array({base_term()}), false);
+  ASSERT_EQ(notes_.size(), 1u);
+  EXPECT_THAT(notes_[0].message, HasSubstr("1 payment is open: " + key_));
+  EXPECT_THAT(notes_[0].message, HasSubstr("not offered any more"));
+
+  const Recalled given = recall(paid);
+  ASSERT_TRUE(std::holds_alternative<Replay>(given));
+  EXPECT_EQ(std::get<Replay>(given).body, "reply 1");
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(recall(paid, "/v1/facts/2")));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(recall(unpaid)));
+
+  ScriptedCall call(host_.scripted_clock, 60'000);
+  const auto did = bound_->document("/.well-known/did.json", call);
+  ASSERT_TRUE(did.ok() && *did);
+  EXPECT_THAT((*did)->body, HasSubstr("verificationMethod"));
+  EXPECT_EQ(*bound_->document("/.well-known/x402", call), std::nullopt);
+
+  run();
+  EXPECT_EQ(host_.gauges["settlements_open"], 1);
+  const Recalled ended = recall(open);
+  ASSERT_TRUE(std::holds_alternative<Replay>(ended));
+  EXPECT_EQ(std::get<Replay>(ended).body, "reply 2");
+  run();
+  EXPECT_EQ(host_.gauges["settlements_open"], 0);
+}
+
+TEST_F(LaneTest, NothingIsBegunForWhatIsNotOfferedAnyMore) {
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1'), failed = payment('2');
+  EXPECT_EQ(pay(failed, {}, false), "failed");
+  bind(json::array({base_term()}), false);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(recall(sent)));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(recall(failed)));
+  EXPECT_EQ(std::get<Refusal>(ask(sent)).code, "x402.not_payable");
+  EXPECT_EQ(settlements_, 0);
+  EXPECT_EQ(replies_, 0);
+}
+
+TEST_F(LaneTest, WorkThatWasPaidUpfrontAndIsNotOfferedAnyMoreIsOwedBack) {
+  operation_.per_call.flow = PaymentFlow::upfront;
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  EXPECT_EQ(pay(sent, {}, false), "failed");
+  bind(json::array({base_term()}), false);
+  const Recalled waiting = recall(sent);
+  ASSERT_TRUE(std::holds_alternative<Refusal>(waiting));
+  EXPECT_EQ(std::get<Refusal>(waiting).code, "x402.work_failed");
+  host_.scripted_clock.advance_ms(700'000);
+  run();
+  EXPECT_EQ(std::get<Refusal>(recall(sent)).code, "x402.refund_owed");
+}
+
+TEST_F(LaneTest, WithoutSettingsItStillGivesWhatWasPaidForAndPublishesItsKeys) {
+  bind(json::array({base_term()}));
+  const std::string paid = payment('1');
+  EXPECT_EQ(pay(paid), "200 reply 1");
+  operation_.x402_enabled = false;
+  const Settings none;
+  auto bound = lane_.bind(
+      {{&operation_, 1}, none, "generation", "https://api.example.org", folder_.path()}, host_);
+  ASSERT_TRUE(bound.ok()) << bound.error().message;
+  bound_ = *std::move(bound);
+  EXPECT_TRUE(std::holds_alternative<Replay>(recall(paid)));
+  ScriptedCall call(host_.scripted_clock, 60'000);
+  EXPECT_TRUE(*bound_->document("/.well-known/did.json", call));
+}
+
+// Finding 48: 1,000 forged payments made 2,000 durable writes and 1,000 questions.
+TEST_F(LaneTest, AForgedPaymentIsNotWrittenDown) {
+  bind(json::array({base_term()}));
+  verify_says_ = "invalid_exact_evm_signature";
+  int applies = 0;
+  host_.memory_store.after_apply = [&applies] { ++applies; };
+  EXPECT_EQ(pay(forged('1')), "x402.payment_refused");
+  EXPECT_EQ(pay(forged('2'), "key"), "x402.payment_refused");
+  EXPECT_EQ(applies, 0);
+  EXPECT_TRUE(records().empty());
+  for (int more = 0; more < 200; ++more) (void)pay(forged('3'));
+  EXPECT_EQ(verifications_, static_cast<int>(unproven_per_minute_default));
+  EXPECT_EQ(pay(forged('4')), "x402.unavailable");
+  EXPECT_EQ(applies, 0);
+  host_.memory_store.after_apply = nullptr;
+  verify_says_.clear();
+  EXPECT_EQ(pay(payment('5')), "200 reply 1") << "a payer who has signed pays all the same";
+}
+
+// Finding 46: an always-yes facilitator let anybody's `from` through.
+TEST_F(LaneTest, WhoHasNotSignedIsNotLeftToTheFacilitatorWhereTheChainIsConfigured) {
+  bind_with_chain();
+  EXPECT_EQ(pay(forged('1')), "x402.payment_refused");
+  const std::string wallet = "0x" + std::string(40, 'd');
+  node_.wallets[wallet] = "no such signature";
+  EXPECT_EQ(pay(forged('2', wallet)), "x402.payment_refused");
+  EXPECT_EQ(verifications_, 0);
+  EXPECT_TRUE(records().empty());
+  const std::string own = forged('3', wallet);
+  const json payload = json::parse(*base64_decode(own, own.size()));
+  node_.wallets[wallet] = payload["payload"]["signature"].get<std::string>().substr(2);
+  EXPECT_EQ(pay(own), "200 reply 1") << "a contract wallet's own";
+  node_.spoils["eth_getCode"] = [](const json&) { return FakeNode::Answer{503, {}, ""}; };
+  EXPECT_EQ(pay(forged('4')), "x402.unavailable");
+}
+
+// Finding 46: a bogus hash was delivered and stayed in ledger and receipt.
+class AuditTest : public LaneTest {
+ protected:
+  void pass_s(std::int64_t duration_s) {
+    host_.scripted_clock.advance_ms(duration_s * 1'000);
+    run();
+  }
+  std::vector<json> entries_of(std::string_view what) {
+    auto all = entries();
+    std::erase_if(all, [what](const json& entry) { return entry["entry"] != what; });
+    return all;
+  }
+};
+
+TEST_F(AuditTest, WhatTheChainShowsIsConfirmedWithinAMinute) {
+  bind_with_chain();
+  const std::string sent = payment('1');
+  EXPECT_EQ(pay(sent), "200 reply 1");
+  mine('1', 0x11);
+  run();
+  EXPECT_EQ(host_.gauges["settlements_unaudited"], 1);
+  pass_s(16);
+  pass_s(2);
+  EXPECT_EQ(host_.gauges["settlements_unaudited"], 0);
+  ASSERT_EQ(records().size(), 1u);
+  EXPECT_EQ(records()[0].audit, Audit::confirmed);
+  EXPECT_EQ(entries().size(), 1u) << "the ledger says it already";
+  EXPECT_TRUE(host_.logged.empty());
+  EXPECT_EQ(pay(sent), "again reply 1");
+}
+
+TEST_F(AuditTest, WhatAnotherTransactionSettledIsCorrectedInTheLedger) {
+  bind_with_chain();
+  EXPECT_EQ(pay(payment('1')), "200 reply 1");
+  mine('1', 0x22);
+  pass_s(16);
+  const auto corrected = entries_of("settled_by");
+  ASSERT_EQ(corrected.size(), 1u);
+  EXPECT_EQ(corrected[0]["transaction"], "0x" + std::string(64, '2'));
+  EXPECT_THAT(corrected[0]["note"].get<std::string>(), HasSubstr("0x" + std::string(64, '1')));
+  EXPECT_EQ(records()[0].transaction, "0x" + std::string(64, '2'));
+}
+
+TEST_F(AuditTest, WhatTheChainDoesNotShowRaisesAnAlarmAndIsDisprovedOnceItHasExpired) {
+  bind_with_chain();
+  const std::string sent = payment('1');
+  EXPECT_EQ(pay(sent), "200 reply 1");
+  pass_s(16);
+  EXPECT_EQ(host_.gauges["settlements_doubted"], 0);
+  EXPECT_TRUE(host_.logged.empty());
+  for (int look = 0; look < 7; ++look) pass_s(30);
+  EXPECT_EQ(host_.gauges["settlements_doubted"], 1);
+  EXPECT_EQ(records()[0].audit, Audit::doubted);
+  ASSERT_EQ(host_.logged.size(), 1u) << "one alarm";
+  EXPECT_THAT(host_.logged[0], HasSubstr("the chain does not show the payment"));
+  const std::string_view words[] = {"doubted"};
+  RecordingConsole console;
+  EXPECT_EQ(X402Lane().command("x402", {words, true, settings_, "", ""}, console, host_), 0);
+  EXPECT_THAT(console.printed, HasSubstr("\"audit\":\"doubted\""));
+
+  pass_s(700);
+  pass_s(2);
+  EXPECT_EQ(host_.gauges["settlements_doubted"], 0);
+  EXPECT_EQ(host_.gauges["settlements_unaudited"], 0);
+  EXPECT_EQ(records()[0].state, PaymentState::never_paid);
+  EXPECT_EQ(entries_of("disproved").size(), 1u);
+  EXPECT_EQ(pay(sent), "x402.payment_refused");
+  const std::string_view totals[] = {"totals"};
+  RecordingConsole sums;
+  EXPECT_EQ(X402Lane().command("x402", {totals, true, settings_, "", ""}, sums, host_), 0);
+  EXPECT_THAT(sums.printed, HasSubstr("\"settled\":\"1000\""));
+  EXPECT_THAT(sums.printed, HasSubstr("\"disproved\":\"1000\""));
+}
+
+TEST_F(AuditTest, NoRefundIsOwedForWhatWasNeverPaid) {
+  operation_.per_call.flow = PaymentFlow::upfront;
+  operation_.per_call.unearned = UnearnedPayment::refund;
+  bind_with_chain();
+  EXPECT_EQ(pay(payment('1'), {}, false), "failed");
+  EXPECT_EQ(records()[0].state, PaymentState::owed);
+  pass_s(700);
+  EXPECT_EQ(records()[0].state, PaymentState::never_paid);
+  for (const auto& [key, record] : host_.memory_store.records()) {
+    EXPECT_FALSE(key.starts_with(keys::owed_refunds)) << key;
+  }
+}
+
+TEST_F(AuditTest, AChainThatIsAwayProvesNothing) {
+  bind_with_chain();
+  EXPECT_EQ(pay(payment('1')), "200 reply 1");
+  node_.spoils["eth_getBlockByNumber"] = [](const json&) { return FakeNode::Answer{503, {}, ""}; };
+  for (int look = 0; look < 8; ++look) pass_s(30);
+  EXPECT_EQ(host_.gauges["settlements_doubted"], 0);
+  EXPECT_GT(host_.gauges["settlements_unaudited_oldest_seconds"], 200);
+  EXPECT_EQ(records()[0].audit, Audit::due);
+}
+
+// Finding 52: a quote is booked as what it was.
+TEST_F(LaneTest, APaymentForAnOldQuoteHasThePriceVersionOfTheQuote) {
+  operation_.price_version = 4;
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  operation_.price_version = 5;
+  json dearer = base_term();
+  dearer["atomic_amount"] = "2000";
+  dearer["offer_id"] = "off_2";
+  bind(json::array({dearer}));
+  EXPECT_EQ(pay(sent), "200 reply 1");
+  ASSERT_EQ(entries().size(), 1u);
+  EXPECT_EQ(entries()[0]["price_version"], 4);
+  EXPECT_EQ(entries()[0]["amount"], "1000");
+}
+
+// Finding 52: the switch for a lost key.
+TEST_F(LaneTest, NothingIsPaidToAnAddressWhoseKeyIsLost) {
+  bind(json::array({base_term()}));
+  const std::string old_quote = payment('1');
+  json moved = base_term();
+  moved["pay_to"] = "0x" + std::string(40, 'b');
+  bind(json::array({moved}));
+  EXPECT_EQ(pay(old_quote), "200 reply 1") << "an open challenge pays the old address";
+  const std::string in_time = payment('2');
+  Settings lost;
+  lost.kind = Settings::Kind::list;
+  lost.items = {scalar(moved["pay_to"])};
+  further_ = {{"lost_addresses", lost}};
+  bind(json::array({base_term()}));
+  const Admission admission = ask(in_time);
+  ASSERT_TRUE(std::holds_alternative<Refusal>(admission));
+  EXPECT_THAT(std::get<Refusal>(admission).body, HasSubstr("turnpike_address_lost"));
+  EXPECT_EQ(pay(payment('3')), "200 reply 2");
+  terms_ = json::array({moved}).dump();
+  operation_.x402_terms_json = terms_;
+  const auto refused = lane_.bind(
+      {{&operation_, 1}, settings_, "generation", "https://api.example.org", folder_.path()},
+      host_);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().where, "registry.base-usdc.pay_to");
+}
+
+TEST_F(OpenOutcomeTest, IsNotCollectedForAnAddressWhoseKeyIsLost) {
+  bind(json::array({base_term()}));
+  (void)leave_open('1');
+  Settings lost;
+  lost.kind = Settings::Kind::list;
+  lost.items = {scalar(std::string(pay_to))};
+  further_ = {{"lost_addresses", lost}};
+  json moved = base_term();
+  moved["pay_to"] = "0x" + std::string(40, 'b');
+  bind(json::array({moved}));
+  settlements_ = 0;
+  host_.scripted_clock.advance_ms(200'000);
+  run();
+  EXPECT_EQ(settlements_, 0);
+}
+
+// Finding 49.
+TEST_F(LaneTest, TheListForDirectoriesHasUrlsThatCanBePaidForNow) {
+  const auto listed = [this] {
+    host_.scripted_clock.advance_ms(3'000);
+    ScriptedCall call(host_.scripted_clock, 1'000);
+    return json::parse((*bound_->document("/.well-known/x402", call))->body);
+  };
+  bind(json::array({base_term()}));
+  const std::string url = "https://api.example.org/v1/facts/%7Bid%7D";
+  EXPECT_EQ(listed()["version"], 1);
+  EXPECT_EQ(listed()["resources"], json::array({url}));
+  EXPECT_EQ(listed()["items"][0]["resource"], url);
+  EXPECT_EQ(listed()["items"][0]["method"], "GET");
+  EXPECT_EQ(listed()["items"][0]["routeTemplate"], "/v1/facts/:id");
+  supported_["kinds"].erase(0);
+  host_.scripted_clock.advance_ms(300'000);
+  run();
+  EXPECT_EQ(listed()["resources"], json::array()) << "no facilitator supports it";
+  EXPECT_EQ(listed()["items"], json::array());
+  supported_["kinds"].push_back({{"x402Version", 2}, {"scheme", "exact"}, {"network", base}});
+  operation_.is_blocked = true;
+  bind(json::array({base_term()}));
+  EXPECT_EQ(listed()["resources"], json::array()) << "it is blocked";
+}
+
+TEST_F(LaneTest, TheResourceIsNamedWithItsQuery) {
+  bind(json::array({base_term()}));
+  const auto challenge_for = [this](std::string_view query) {
+    LaneRequest asked;
+    asked.path = "/v1/facts/1";
+    asked.query = query;
+    ScriptedCall call(host_.scripted_clock, 30'000);
+    const Admission admission = bound_->admit(asked, call);
+    const std::string& header = std::get<Refusal>(admission).headers.at(0).value;
+    EXPECT_LE(header.size(), challenge_header_bytes_max) << query.size();
+    return json::parse(*base64_decode(header, header.size()));
+  };
+  const std::string url = "https://api.example.org/v1/facts/1";
+  EXPECT_EQ(challenge_for("")["resource"]["url"], url);
+  const json made = challenge_for("a=1&b=%20");
+  EXPECT_EQ(made["resource"]["url"], url + "?a=1&b=%20");
+  const std::string offer =
+      made["extensions"]["offer-receipt"]["info"]["offers"][0]["signature"].get<std::string>();
+  const std::size_t begin = offer.find('.') + 1;
+  const auto payload =
+      base64url_decode(offer.substr(begin, offer.rfind('.') - begin), offer.size());
+  EXPECT_EQ(json::parse(*payload)["resourceUrl"], url + "?a=1&b=%20");
+  const std::string longest = "q=" + std::string(resource_query_bytes_max - 2, 'x');
+  EXPECT_EQ(challenge_for(longest)["resource"]["url"], url + "?" + longest);
+  EXPECT_EQ(challenge_for(longest + "x")["resource"]["url"], url);
+}
+
+// Finding 51.
+TEST_F(LaneTest, WhatIsValidAndProbablyNotMeantIsNoted) {
+  bind(json::array({base_term()}));
+  ASSERT_EQ(notes_.size(), 1u);
+  EXPECT_THAT(notes_[0].message, HasSubstr("no chain is configured for eip155:8453"));
+  EXPECT_EQ(notes_[0].where, "chains");
+  further_ = {
+      {"chains", map({{std::string(base), map({{"rpc_url", scalar("http://node.example")}})},
+                      {"eip155:1", map({{"rpc_url", scalar("https://other.example")}})}})}};
+  bind(json::array({base_term()}));
+  ASSERT_EQ(notes_.size(), 2u);
+  EXPECT_EQ(notes_[0].where, "chains.eip155:8453.rpc_url");
+  EXPECT_THAT(notes_[0].message, HasSubstr("over http"));
+  EXPECT_EQ(notes_[1].where, "chains.eip155:1");
+  EXPECT_THAT(notes_[1].message, HasSubstr("no price that is offered"));
 }
 
 TEST_F(LaneTest, AStoreThatIsAwayIsNoProofThatNothingWasCharged) {
