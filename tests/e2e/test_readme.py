@@ -51,8 +51,10 @@ class Readme(unittest.TestCase):
         shown = [block for block in blocks("README.md", "yaml") if "config/turnpike.yaml" in block]
         self.assertEqual(len(shown), 1)
         gateway.config = gateway.directory / "shown.yaml"
-        gateway.config.write_text(shown[0].replace("https://<a node of that chain>",
-                                                   "https://node.example"))
+        gateway.config.write_text(shown[0].replace("https://<a node of that network>",
+                                                   "https://node.example")
+                                  .replace("https://<a facilitator of that network>",
+                                           "https://facilitator.example"))
         result = gateway.run("check", check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
 

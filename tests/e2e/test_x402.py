@@ -324,20 +324,24 @@ class Offers(Lane):
 
     def test_the_documents_and_the_inventory_are_there(self):
         listed = self.gateway.get("/.well-known/x402").json()
-        self.assertIn(f"GET {TEST}/upstream/{{kind}}", listed["resources"])
+        self.assertIn(self.address("/upstream/%7Bkind%7D"), listed["resources"])
+        for url in listed["resources"]:  # directories call each
+            path = url.removeprefix(self.address("").removesuffix(TEST))
+            self.assertIn(self.gateway.get(path).status, (402, 405), url)
         self.assertEqual(self.gateway.get("/.well-known/did.json").status, 200)
         inventory = self.gateway.get(INVENTORY).json()
         self.assertEqual((inventory["schema_version"], inventory["x402_contract_version"]),
                          ("service.operation-pricing-inventory.v3", "service.x402.v2"))
 
-    def test_without_payments_there_are_no_documents_and_the_old_inventory(self):
+    def test_without_payments_there_is_no_list_and_the_old_inventory(self):
         offering = self.gateway.get(INVENTORY).json()
         self.gateway.kill()
         file = self.registry / "test.yaml"
         file.write_text(file.read_text().replace("enabled: true", "enabled: false"))
         self.gateway.start()
-        for path in ("/.well-known/x402", "/.well-known/did.json"):
-            self.assertEqual(self.gateway.get(path).status, 404, path)
+        self.assertEqual(self.gateway.get("/.well-known/x402").status, 404)
+        self.assertEqual(self.gateway.get("/.well-known/did.json").status, 200,
+                         "receipts are verified with it")
         inventory = self.gateway.get(INVENTORY).json()
         self.assertEqual(inventory["schema_version"], "service.operation-pricing-inventory.v2")
         self.assertNotIn("x402_contract_version", inventory)

@@ -27,6 +27,9 @@ TRANSACTION = {BASE: "0x" + "a" * 64,
                SOLANA: "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFm"
                        "BV6UjKdiSZkQUW"}
 
+PAY_TO = "0x209693bc6afc0c5328ba36faf03c514ef312287c"
+DAI = "0x50c5725949a6f0c72e6c4a641f24049a917db0cb"
+
 REGISTRY = ONE_UPSTREAM + """
 x402:
   enabled: true
@@ -188,6 +191,33 @@ class Offers(unittest.TestCase):
                          "permit2_insufficient_balance")
         self.assertEqual(self.upstream.requests, [])
 
+    def check_places_of_valid_and_invalid_settings(self):
+        """Finding 51: each with file and line, and the registry's where it is the registry's."""
+        listed = CONFIGURATION.format(url=self.facilitator.url)
+        configuration = pathlib.Path(self.gateway.config)
+
+        def check(text, exit_code, place):
+            configuration.write_text(text)
+            result = self.gateway.run("check", check=False)
+            self.assertEqual(result.returncode, exit_code, result.stderr)
+            self.assertRegex(result.stderr, place)
+
+        check(listed + '    chains: {"eip155:1": {rpc_url: "http://node.example"}}\n', 0,
+              r"note: \S+turnpike\.yaml:5:\d+: lanes\.x402\.chains\.eip155:1: no price that is")
+        check(listed.replace(self.facilitator.url, self.facilitator.url + "/verify"), 1,
+              r"turnpike\.yaml:4:\d+: lanes\.x402\.facilitators\[0\]\.url: .*leave")
+        check(listed.replace(", allow_private_addresses: true", ""), 1,
+              r"turnpike\.yaml:4:\d+: lanes\.x402\.facilitators\[0\]\.url: has an address that is")
+        registry = self.gateway.registry / "test.yaml"
+        text = registry.read_text()
+        for address, wrong, path, problem in (
+                (PAY_TO, "0x" + 40 * "0", "x402.networks.base.pay_to", "is the zero address"),
+                (PAY_TO, DAI, "x402.networks.base.pay_to", "is the token's own contract"),
+                (DAI, DAI.replace("c", "C", 1), "x402.assets.dai.address", "checksum")):
+            registry.write_text(text.replace(f'"{address}"', f'"{wrong}"', 1))
+            check(listed, 1, rf"test\.yaml:\d+:\d+: {re.escape(path)}: .*{problem}")
+        registry.write_text(text)
+
     def test_check_names_the_place_of_each_wrong_setting_of_the_lane(self):
         listed = CONFIGURATION.format(url=self.facilitator.url)
         for line, path, problem in (
@@ -203,6 +233,7 @@ class Offers(unittest.TestCase):
             self.assertRegex(result.stderr, place)
             self.assertFalse((self.gateway.directory / "x402").exists(), line)
             (self.gateway.directory / "x402").mkdir()
+        self.check_places_of_valid_and_invalid_settings()
         pathlib.Path(self.gateway.config).write_text("lanes: {x403: {}}\n")
         self.assertIn("lanes.x403: no lane plugin of this name",
                       self.gateway.run("check", check=False).stderr)

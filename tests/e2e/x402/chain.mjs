@@ -1,9 +1,9 @@
 // A local EVM chain behind Ethereum's JSON-RPC: every transaction is a block at once, and there
 // are blocks without any, time is real, state lives in memory. At genesis it holds what x402 needs:
-//   - the token (contracts/Token.sol) at Base Sepolia's USDC address, which the official client
-//     knows and pays without being told;
+//   - the token (contracts/Token.sol) at the address and by the name of the chain's USDC, which the
+//     official client knows and pays without being told;
 //   - Multicall3's tryAggregate at its usual address.
-// usage: chain.mjs [--chain-id=84532]
+// usage: chain.mjs [--chain-id=84532|8453]
 // Beside Ethereum's methods:
 //   test_fund [address, amount]   tokens from the treasury
 //   test_wallet [owner]           a contract wallet (contracts/Wallet.sol); its address
@@ -25,7 +25,10 @@ import {
   answer, argumentsOf, bodyOf, Counters, endWithStarter, listen, ready,
 } from "./loopback.mjs";
 
-const TOKEN = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
+const TOKENS = {
+  84532: { address: "0x036CbD53842c5426634e7929541eC2318f3dCF7e", name: "USDC" },
+  8453: { address: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", name: "USD Coin" },
+};
 const MULTICALL = "0xcA11bde05977b3631167028862bE2a173976CA11";
 const TREASURY = "0x00000000000000000000000000000000000000a1";
 // The gas account of the facilitator: a key that is worth nothing anywhere else.
@@ -52,13 +55,14 @@ class Chain {
   static async make(chainId) {
     const chain = new Chain();
     chain.chainId = chainId;
-    chain.contracts = compileContracts();
+    chain.contracts = compileContracts(TOKENS[chainId].name);
     chain.common = createCustomCommon({ chainId, name: "local" }, Mainnet, {
       hardfork: Hardfork.Shanghai,
     });
     chain.vm = await createVM({ common: chain.common });
     chain.addBlock([], 0n);
-    await chain.construct(TOKEN, "Token", [TREASURY, SUPPLY]);
+    chain.token = TOKENS[chainId].address;
+    await chain.construct(chain.token, "Token", [TREASURY, SUPPLY]);
     await chain.construct(MULTICALL, "Multicall", []);
     await chain.vm.stateManager.putAccount(
       createAddressFromString(FACILITATOR), createAccount({ balance: 10n ** 24n }));
@@ -275,7 +279,7 @@ const ethereum = {
 
 const control = {
   test_fund: (chain, to, amount) => chain.send({
-    to: TOKEN,
+    to: chain.token,
     data: encodeFunctionData({
       abi: chain.contracts.Token.abi, functionName: "transfer", args: [to, BigInt(amount)],
     }),
@@ -334,4 +338,4 @@ const url = await listen(async (request, response) => {
   answer(response, 200,
     Array.isArray(asked) ? await Promise.all(asked.map(run)) : await run(asked));
 });
-ready({ url, network: `eip155:${chain.chainId}`, token: TOKEN });
+ready({ url, network: `eip155:${chain.chainId}`, token: chain.token });

@@ -1,15 +1,19 @@
-// The contracts of the test chain, compiled from contracts/*.sol: {Name: {abi, bytecode}}.
+// The contracts of the test chain, compiled from contracts/*.sol: {Name: {abi, bytecode}}. The
+// token signs by the name that it has on the chain.
 import { readFileSync, readdirSync } from "node:fs";
 import solc from "solc";
 
 const folder = new URL("./contracts/", import.meta.url);
 
-export function compileContracts() {
+export function compileContracts(tokenName) {
   const names = readdirSync(folder).filter((name) => name.endsWith(".sol"));
   const input = {
     language: "Solidity",
     sources: Object.fromEntries(
-      names.map((name) => [name, { content: readFileSync(new URL(name, folder), "utf8") }]),
+      names.map((name) => [name, {
+        content: readFileSync(new URL(name, folder), "utf8")
+          .replace('name = "USDC"', `name = "${tokenName}"`),
+      }]),
     ),
     settings: {
       evmVersion: "shanghai",
