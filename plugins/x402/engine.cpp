@@ -534,7 +534,8 @@ void Engine::confirm(KnownPayment& payment, const Payments::DueAudit& due,
   Beside beside;
   beside.ended_audit = due.name;
   std::string note;
-  if (next.transaction != transaction) {
+  Word named{};
+  if (!hex_decode_exactly(next.transaction, named) || hex_encode(bytes_of(named)) != transaction) {
     note = next.facilitator + " had named " + next.transaction;
     next.transaction = transaction;
     beside.entry = "settled_by";

@@ -210,12 +210,11 @@ class Offers(unittest.TestCase):
               r"turnpike\.yaml:4:\d+: lanes\.x402\.facilitators\[0\]\.url: has an address that is")
         registry = self.gateway.registry / "test.yaml"
         text = registry.read_text()
-        for address, wrong, path, problem in (
-                (PAY_TO, "0x" + 40 * "0", "x402.networks.base.pay_to", "is the zero address"),
-                (PAY_TO, DAI, "x402.networks.base.pay_to", "is the token's own contract"),
-                (DAI, DAI.replace("c", "C", 1), "x402.assets.dai.address", "checksum")):
-            registry.write_text(text.replace(f'"{address}"', f'"{wrong}"', 1))
-            check(listed, 1, rf"test\.yaml:\d+:\d+: {re.escape(path)}: .*{problem}")
+        for wrong, problem in (("0x" + 40 * "0", "is the zero address"),
+                               (DAI, "is the token's own contract"),
+                               (PAY_TO.replace("c", "C", 1), "has a wrong checksum")):
+            registry.write_text(text.replace(f'"{PAY_TO}"', f'"{wrong}"'))
+            check(listed, 1, r"test\.yaml:\d+:\d+: x402\.networks\.base\.pay_to: .*" + problem)
         registry.write_text(text)
 
     def test_check_names_the_place_of_each_wrong_setting_of_the_lane(self):

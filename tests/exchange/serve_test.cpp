@@ -901,7 +901,7 @@ TEST_F(ServeTest, RecallsWhatWasPaidForWhereTheOperationIsNotOfferedAnyMore) {
     return Replay{200, {{"PAYMENT-RESPONSE", "tx"}}, "what was paid for"};
   };
   const std::vector<HeaderField> paid = {{"Payment-Signature", "s"}};
-  TextBody body{"{}"};
+  TextBody body("{}", true);
   const TestRequest requests[] = {
       {"GET", "/v1/gateway/acme/removed", "", paid},            // 404
       {"POST", "/v1/gateway/acme/items", "", paid, {}, &body},  // 405
