@@ -14,9 +14,9 @@
 2. Hold: memory and threads of the gateway with 10,000 idle connections, and with 10,000 calls in
    flight on an upstream that takes a second.
 
-Load is bounded: SECONDS_EACH (2) seconds a cell, of paid calls after one that is not counted (leases
-grow with the rate of their account, and end where it rests), ROUNDS (3) rounds: five minutes and a
-half in all. Needs nginx with Lua, wrk, h2load and, for system calls, perf.
+Load is bounded: SECONDS_EACH (2) seconds a cell, of paid calls after one that is not counted
+(leases grow with the rate of their account, and end where it rests), ROUNDS (3) rounds: five
+minutes and a half in all. Needs nginx with Lua, wrk, h2load and, for system calls, perf.
 """
 
 import asyncio

@@ -169,10 +169,10 @@ Json error_response(const Group& group, int status, const OpenApiInput& input,
   Json schema = {{"$ref", "#/components/schemas/ErrorEnvelope"}};
   const Json provider = {{"description", "The provider's answer."}};
   if (passes_on) schema = codes.empty() ? provider : Json{{"anyOf", {schema, provider}}};
-  return {{"description", text},
-          {"headers", error_headers(group, status, input.features)},
-          {"content", error_content(schema, provider,
-                                    passes_on ? types : std::vector<std::string>{})}};
+  return {
+      {"description", text},
+      {"headers", error_headers(group, status, input.features)},
+      {"content", error_content(schema, provider, passes_on ? types : std::vector<std::string>{})}};
 }
 
 // Every reference of the form #/components/responses/<name> below `node`.
@@ -541,7 +541,8 @@ std::string openapi_text(const OpenApiInput& input) {
   document["info"]["description"] =
       "Operations of third-party data providers, called one by one and paid with prepaid Credits. "
       "This document lists the operations that can be called, in registry generation `" +
-      input.generation.id + "`; the catalog at `/v1/capabilities` lists all, with their terms and "
+      input.generation.id +
+      "`; the catalog at `/v1/capabilities` lists all, with their terms and "
       "whether their provider answers now.";
   document["servers"].push_back({{"url", input.base_url}});
   document["components"]["schemas"]["ErrorCode"] = error_code_schema(input);

@@ -298,8 +298,8 @@ class Binder {
   void report_failure(const Given& given, const Failure& failure) {
     if (failure.kind != FailureKind::invalid_settings) {
       if (!has_surroundings_) return;
-      return report(problem_of(given.settings, given.subject, program(),
-                               {failure.where, failure.message}));
+      return report(
+          problem_of(given.settings, given.subject, program(), {failure.where, failure.message}));
     }
     for (Mistake& mistake : split_mistakes(failure)) report_mistake(given, std::move(mistake));
   }

@@ -22,9 +22,8 @@ bool is_token68(std::string_view text) noexcept {
 
 // A scheme's name: a token of RFC 9110.
 bool is_scheme(std::string_view text) noexcept {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return is_one_of(c, "!#$%&'*+-.^_`|~");
-  });
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](char c) { return is_one_of(c, "!#$%&'*+-.^_`|~"); });
 }
 
 }  // namespace

@@ -90,10 +90,10 @@ struct PayerEscrow {
   Credits call_units = 1;  // of the last hold
   Credits spent = 0;       // since the last lease
   std::int64_t last_hold_ns = 0;
-  Credits low_water = 0;         // below this a lease is asked for before a call has to wait
-  std::int64_t renew_at_ns = 0;  // and from then on; the earliest of the leases
-  bool is_asking = false;        // queued for the escrow Thread, which then owns the next step
-  bool is_early = false;         // and nobody waits for it
+  Credits low_water = 0;             // below this a lease is asked for before a call has to wait
+  std::int64_t renew_at_ns = 0;      // and from then on; the earliest of the leases
+  bool is_asking = false;            // queued for the escrow Thread, which then owns the next step
+  bool is_early = false;             // and nobody waits for it
   AccountEscrow* account = nullptr;  // of which it is a part
   std::string account_id;
   std::string key_id;

@@ -32,15 +32,14 @@ constexpr Query select_drawable_postgres{
     " FOR UPDATE",
     "ttiii"};
 #undef DRAWABLE
-#define OTHERS                                                                           \
+#define OTHERS                                                                            \
   "SELECT n.account_id, CAST(SUM(n.granted - n.settled) AS BIGINT) AS units FROM lease l" \
   " JOIN lease_now n ON n.id = l.id WHERE l.state = 'open' AND l.incarnation <> $2"       \
   " AND l.account_id "
 constexpr Query select_others_sqlite{
     OTHERS "IN (SELECT value FROM json_each($1)) GROUP BY n.account_id", "ti"};
 constexpr Query select_others_postgres{
-    OTHERS "= ANY (ARRAY(SELECT json_array_elements_text($1::json))) GROUP BY n.account_id",
-    "ti"};
+    OTHERS "= ANY (ARRAY(SELECT json_array_elements_text($1::json))) GROUP BY n.account_id", "ti"};
 #undef OTHERS
 constexpr Query select_epoch{"SELECT value FROM counter WHERE name = 'ledger_epoch'", "i"};
 constexpr Query take_units{
@@ -311,9 +310,9 @@ class Acquisition {
 
   // What is left of each account that this node does not lease.
   void tell_the_rest(std::span<const LeaseRequest> requests, std::vector<LeaseAnswer>& answers) {
-    const Rows rows = transaction_.run(
-        engine_ == Engine::sqlite ? select_others_sqlite : select_others_postgres,
-        {accounts_, owner_.incarnation});
+    const Rows rows =
+        transaction_.run(engine_ == Engine::sqlite ? select_others_sqlite : select_others_postgres,
+                         {accounts_, owner_.incarnation});
     for (std::size_t at = 0; at < requests.size(); ++at) {
       const std::string& account_id = requests[at].account_id;
       for (const Drawable& each : of_account(drawables_, account_id)) {

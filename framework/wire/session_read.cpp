@@ -262,9 +262,8 @@ Result<std::string_view, base::Error> Session::read_chunked_body(std::uint64_t b
   }
   awaits_continue_ = false;
   body_.clear();
-  switch (pump_chunks(
-      &body_, bytes_max, meter,
-      Deadline::after_ms(connection_->home().shared().limits.body_timeout_ms))) {
+  switch (pump_chunks(&body_, bytes_max, meter,
+                      Deadline::after_ms(connection_->home().shared().limits.body_timeout_ms))) {
     case Pumped::complete:
       break;
     case Pumped::refused:

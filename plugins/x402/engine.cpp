@@ -384,8 +384,8 @@ Done Engine::resolve_watched(KnownPayment& payment, Call& call) {
   }
   host.report().log(Severity::error, "a facilitator refused to settle the payment " + payment.key +
                                          ", and the chain shows it paid");
-  const Step step = write_paid(payment, proof->transaction, Source::chain,
-                               PaymentState::settled, writing);
+  const Step step =
+      write_paid(payment, proof->transaction, Source::chain, PaymentState::settled, writing);
   return step == Step::done ? resolve_unearned(payment, writing) : Done(Unit{});
 }
 

@@ -428,8 +428,9 @@ TEST_F(ApiHostTest, BodiesInMemoryAreBoundedTogether) {
 
   // Finding 5: what is only announced takes nothing; what came does, but for a part that is kept.
   auto slow = wire::RawSocket::connect(address_);
-  slow.send("POST /v1/gateway/x HTTP/1.1\r\nHost: h\r\nContent-Length: 900\r\n"
-            "Expect: 100-continue\r\n\r\n");
+  slow.send(
+      "POST /v1/gateway/x HTTP/1.1\r\nHost: h\r\nContent-Length: 900\r\n"
+      "Expect: 100-continue\r\n\r\n");
   ASSERT_TRUE(slow.read_past("100 Continue\r\n\r\n")) << "it is being read";
   EXPECT_EQ(post(750).status, 200);
   slow.send(std::string(700, 'x'));

@@ -67,8 +67,7 @@ TEST_P(SharedEscrow, WhatIsLeftIsTheAccountsOnWhicheverNode) {
   const auto left_after = [&](EscrowLedger& ledger, const Payer& payer, Credits units) {
     auto taken = ledger.hold(payer, units, soon());
     EXPECT_TRUE(taken.ok());
-    const auto settled =
-        ledger.settle(*std::move(taken), fact_of(account, new_message(), true));
+    const auto settled = ledger.settle(*std::move(taken), fact_of(account, new_message(), true));
     return std::get<Settled>(settled).remaining;
   };
   EXPECT_EQ(left_after(*ledger_, {account}, 2), 58);

@@ -121,10 +121,10 @@ TEST(ServerBounds, ABodyThatTheMeterRefusesIs503AndTheConnectionCloses) {
     for (const bool is_chunked : {false, true}) {
       RawSocket client = server.connect();
       char framing[64];
-      std::snprintf(framing, sizeof(framing),
-                    is_chunked ? "Transfer-Encoding: chunked\r\n\r\n%zx\r\n"
-                               : "Content-Length: %zu\r\n\r\n",
-                    bytes);
+      std::snprintf(
+          framing, sizeof(framing),
+          is_chunked ? "Transfer-Encoding: chunked\r\n\r\n%zx\r\n" : "Content-Length: %zu\r\n\r\n",
+          bytes);
       client.send("POST /metered HTTP/1.1\r\nHost: h\r\n" + std::string(framing) +
                   std::string(bytes, 'b') + (is_chunked ? "\r\n0\r\n\r\n" : ""));
       const RawReply reply = client.read_reply();

@@ -57,8 +57,7 @@ std::optional<base::Error> Access::refusal(Headers headers,
   for (const HeaderField& field : headers) {
     // The wire lets no second Host pass.
     if (same_header_name(field.name, "host")) {
-      is_host_allowed =
-          is_host_allowed || (target_authority.empty() && allows_host(field.value));
+      is_host_allowed = is_host_allowed || (target_authority.empty() && allows_host(field.value));
     } else if (same_header_name(field.name, "origin")) {
       is_origin_allowed = is_origin_allowed && origins_.allows(field.value);
     }

@@ -60,10 +60,9 @@ class OverSocketsTest : public ::testing::Test {
     Settings list;
     list.kind = Settings::Kind::list;
     for (const std::string& url : urls) {
-      list.items.push_back(
-          map({{"url", scalar(url)},
-               {"settle_timeout_ms", scalar(settle_timeout_ms)},
-               {"allow_private_addresses", scalar("true")}}));
+      list.items.push_back(map({{"url", scalar(url)},
+                                {"settle_timeout_ms", scalar(settle_timeout_ms)},
+                                {"allow_private_addresses", scalar("true")}}));
     }
     auto read = read_facilitators(list);
     ASSERT_TRUE(read.ok()) << read.error().where << read.error().message;
