@@ -29,7 +29,7 @@ const QueryPolicy& lookup_policy() {
     if (!compiled) std::abort();
     return *compiled;
   }();
-  return *program->routes().front().query;
+  return *program->operations().front().query;
 }
 
 void check(benchmark::State& state, const std::string& query) {

@@ -38,7 +38,7 @@ class Passage {
   [[nodiscard]] Refused authenticate();
   [[nodiscard]] Refused check_account() const;
   [[nodiscard]] Refused check_ready() const;
-  [[nodiscard]] Refused check_parameters();
+  [[nodiscard]] Refused check_parameters() const;
   [[nodiscard]] Refused check_query() const;
   [[nodiscard]] Refused check_body() const;
   [[nodiscard]] Refused read_body();

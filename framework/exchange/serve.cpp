@@ -308,15 +308,20 @@ Passage::Refused Passage::check_ready() const {
   return error(ErrorCode::gateway_plugin_fault, "The provider is in no known condition.");
 }
 
-// The path's parameters, where they must be of their declared types.
-Passage::Refused Passage::check_parameters() {
+// The path's parameters, where they must be of their declared types. The call has no seat yet, and
+// so no scratch to decode in.
+Passage::Refused Passage::check_parameters() const {
   const registry::Route& route = *match_.route;
-  if (!route.enforce_declared || !decode_parameters()) return std::nullopt;
+  if (!route.enforce_declared) return std::nullopt;
   std::vector<base::FieldProblem> problems;
+  std::string decoded(path_.size(), '\0');
   std::size_t at = 0;
   for (const registry::Segment& segment : route.matcher.segments) {
     if (!segment.is_parameter) continue;
-    auto problem = registry::check_segment(segment, seat_.scratch().parameters[at++].value);
+    const auto [offset, length] = match_.parameters[at++];
+    // match() has excluded what cannot be decoded.
+    const auto bytes = registry::decode_segment(path_.substr(offset, length), decoded.data());
+    auto problem = registry::check_segment(segment, {decoded.data(), bytes.value_or(0)});
     if (problem) problems.push_back(*std::move(problem));
   }
   if (problems.empty()) return std::nullopt;

@@ -650,7 +650,7 @@ TEST_F(OpenApiTest, DerivesSchemasFromDeclaredPolicies) {
   EXPECT_EQ(search["x-codeSamples"][0]["source"],
             "curl -s -H \"Authorization: Bearer $TURNPIKE_API_KEY\" "
             "\"https://api.example.test/v1/gateway/alpha/v1/search"
-            "?from_ms=0&title=$title&to_ms=9007199254740991\"");
+            "?from_ms=0&title=${title}&to_ms=9007199254740991\"");
 
   const json& post = document["paths"]["/v1/gateway/alpha/v1/reports"]["post"];
   EXPECT_TRUE(post["requestBody"]["content"].contains("application/json"));

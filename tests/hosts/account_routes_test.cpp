@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
-#include "hosts/api/account_query.h"
+#include "hosts/account_query.h"
 #include "hosts/host_fixture.h"
 
 namespace turnpike::tests {
@@ -134,11 +134,11 @@ TEST_F(AccountRoutesTest, TheCursorLeadsOnFromTheLastItem) {
 }
 
 TEST_F(AccountRoutesTest, ACursorServesItsAccountAndCollectionAlone) {
-  using hosts::api::Collection;
+  using hosts::Collection;
   const std::string key(32, 'k');
   const auto cursor_of = [&](const std::string& account, Collection collection,
                              const std::string& with) {
-    return hosts::api::make_billing_cursor(account, collection, {5, "m5"}, with);
+    return hosts::make_billing_cursor(account, collection, {5, "m5"}, with);
   };
   const std::string good = cursor_of("acc_good", Collection::usage, key);
   EXPECT_EQ(read("/billing?collection=usage&after=" + good).status, 200);

@@ -772,8 +772,9 @@ TEST_F(MessageRoutesTest, AReplyThatIsTooLongNamesTheWayOverHttp) {
 // Finding 45.
 TEST_F(MessageRoutesTest, AReplyThatIsTooLongButPaidForComesWithItsReceipt) {
   const Json receipt = {{"success", true}};
-  refuse_with({ErrorCode::gateway_upstream_response_too_large, "It is kept."}, "", "x402",
-              {{"PAYMENT-RESPONSE", base::base64(receipt.dump())}});
+  base::Error kept = {ErrorCode::gateway_upstream_response_too_large, "It is kept."};
+  kept.fault = base::Fault::gateway;
+  refuse_with(kept, "", "x402", {{"PAYMENT-RESPONSE", base::base64(receipt.dump())}});
   const Said said = execute(get_x, {}, "/x402");
   const std::string message = said.structured()["error"]["message"];
   EXPECT_TRUE(message.starts_with("It is kept.")) << message;

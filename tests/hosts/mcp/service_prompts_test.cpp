@@ -69,7 +69,7 @@ TEST(ServicePromptsTest, ArgumentsAreCheckedByNameTypeAndPresence) {
   const std::pair<Json, const char*> wrong[] = {
       {Json::object(), "question is missing"},
       {{{"question", ""}}, "question is missing"},
-      {{{"question", nullptr}}, "must be a string"},
+      {{{"question", nullptr}}, "question is missing"},
       {{{"question", 7}}, "must be a string"},
       {{{"question", {{"a", 1}}}}, "must be a string"},
       {{{"question", "x"}, {"plan", "y"}}, "no argument plan"},
