@@ -32,15 +32,15 @@ constexpr Query select_drawable_postgres{
     " FOR UPDATE",
     "ttiii"};
 #undef DRAWABLE
-#define OTHERS                                                                            \
+#define LEASED                                                                            \
   "SELECT n.account_id, CAST(SUM(n.granted - n.settled) AS BIGINT) AS units FROM lease l" \
-  " JOIN lease_now n ON n.id = l.id WHERE l.state = 'open' AND l.incarnation <> $2"       \
-  " AND l.account_id "
-constexpr Query select_others_sqlite{
-    OTHERS "IN (SELECT value FROM json_each($1)) GROUP BY n.account_id", "ti"};
+  " JOIN lease_now n ON n.id = l.id WHERE l.account_id "
+#define BY_OTHERS " AND l.incarnation <> $2 AND l.state = 'open' GROUP BY n.account_id"
+constexpr Query select_others_sqlite{LEASED "IN (SELECT value FROM json_each($1))" BY_OTHERS, "ti"};
 constexpr Query select_others_postgres{
-    OTHERS "= ANY (ARRAY(SELECT json_array_elements_text($1::json))) GROUP BY n.account_id", "ti"};
-#undef OTHERS
+    LEASED "= ANY (ARRAY(SELECT json_array_elements_text($1::json)))" BY_OTHERS, "ti"};
+#undef LEASED
+#undef BY_OTHERS
 constexpr Query select_epoch{"SELECT value FROM counter WHERE name = 'ledger_epoch'", "i"};
 constexpr Query take_units{
     "UPDATE allocation SET remaining = remaining - $1 WHERE id = $2 AND remaining >= $1"

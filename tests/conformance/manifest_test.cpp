@@ -163,7 +163,8 @@ TEST_P(Manifest, AProgramIsMadeAgainOfTheFilesThatAreKeptWithIt) {
   std::vector<Generation> installed;
   for (const auto& files : programs) {
     const auto program = done(compile({.sources = files, .installed = {}, .plugins = {}}));
-    installed.push_back(done(node_->manifest().install({.program = *program, .files = files})));
+    installed.push_back(done(
+        node_->manifest().install({.program = *program, .files = files, .may_redefine = true})));
   }
   for (const Generation& generation : installed) {
     const auto files = done(node_->manifest().files(generation));

@@ -111,7 +111,7 @@ class Corrections:
                 ("POST", target, body, (who[0], who[1] + "x"), key, kind),
             (400, "auth.credential_conflict"): ("POST", target, body, who, who, key, kind),
             (400, "request.malformed"): ("POST", target, body, who, kind),
-            (400, "request.media_type_rejected"): ("POST", target, body, who, key),
+            (415, "request.media_type_rejected"): ("POST", target, body, who, key),
             (400, "request.body_rejected"): ("POST", target, b'{"credits": 1}', who, key, kind),
             (404, "request.not_found"): ("POST", target + "/x", body, who, key, kind),
             (404, "billing.message_not_found"):

@@ -341,6 +341,7 @@ routes:
 
     def test_check_tells_the_mistakes_behind_a_refused_revision(self):
         """Finding 17: what differs from what is installed may be wrong in itself, too."""
+        self.gateway.settings.append("environment=staging")
         self.write_acme()
         self.gateway.start()
         self.gateway.stop()

@@ -69,7 +69,8 @@ class BePaidPerCall(unittest.TestCase):
     def test_it_works_as_printed(self):
         gateway = Gateway(registry=self.directory / "registry",
                           config=self.directory / "turnpike.yaml",
-                          settings=[f"hosts.api.reference_directory={self.directory}"])
+                          settings=["hosts.api.reference_directory=" + str(
+                              ROOT / "framework/hosts/api/reference/node_modules")])
         self.addCleanup(gateway.close)
         subprocess.run([GOVDATA_IMPORT, "sample", "--database", gateway.directory / "govdata.db"],
                        check=True, capture_output=True)

@@ -191,7 +191,7 @@ class Execution final : public exchange::BodySource,
 
   int status_ = 0;
   std::string content_type_;
-  bool is_encoded_ = false;
+  std::string content_coding_;  // of the reply, such as "gzip"; empty: none
   std::string facts_;         // members behind the body
   std::string lane_headers_;  // the member `headers`, or nothing
   std::string meta_;
@@ -250,7 +250,7 @@ bool Execution::take_content_header(std::string_view name, std::string_view valu
   if (same_header_name(name, "content-type")) {
     content_type_ = value;
   } else if (same_header_name(name, "content-encoding")) {
-    is_encoded_ = !same_header_name(value, "identity");
+    content_coding_ = same_header_name(value, "identity") ? "" : value;
   } else {
     return false;
   }
@@ -272,7 +272,9 @@ bool Execution::end(std::string_view body) {
   if (request_.turn.request.client_gone()) return false;
   std::string structured = begin_structured(execution_status_, status_);
   if (!content_type_.empty()) append_text(structured, "content_type", content_type_);
-  append_body(structured, content_type_, is_encoded_, body);
+  // Some upstreams compress whatever is asked of them: then the base64 is of that.
+  if (!content_coding_.empty()) append_text(structured, "content_encoding", content_coding_);
+  append_body(structured, content_type_, !content_coding_.empty(), body);
   structured.append(facts_).append(lane_headers_).append("}");
   result_ = tool_result(structured, status_ >= 400);
   result_->meta = std::move(meta_);

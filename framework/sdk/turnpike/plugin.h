@@ -87,6 +87,7 @@ class GuardedTicket final : public Ticket {
  public:
   explicit GuardedTicket(std::unique_ptr<Ticket> inner) : inner_(std::move(inner)) {
     headers = std::move(inner_->headers);
+    keeps_reply = inner_->keeps_reply;
   }
   Finish settle(const ReplyView& reply, Call& call) noexcept override {
     try {
@@ -122,6 +123,13 @@ class GuardedBoundLane final : public BoundLane {
         return Refusal{"gateway.plugin_fault", "admit() returned no ticket", 0, {}, {}, {}};
       }
       return std::unique_ptr<Ticket>(std::make_unique<GuardedTicket>(std::move(*ticket)));
+    } catch (...) {
+      return Refusal{"gateway.plugin_fault", caught_text(), 0, {}, {}, {}};
+    }
+  }
+  Recalled recall(const LaneRequest& request, Call& call) noexcept override {
+    try {
+      return inner_->recall(request, call);
     } catch (...) {
       return Refusal{"gateway.plugin_fault", caught_text(), 0, {}, {}, {}};
     }

@@ -769,6 +769,21 @@ TEST_F(MessageRoutesTest, AReplyThatIsTooLongNamesTheWayOverHttp) {
       std::string::npos);
 }
 
+// Finding 32: its base64 was not told from that of the bytes themselves.
+TEST_F(MessageRoutesTest, ACompressedReplyNamesItsCoding) {
+  backend_.on_serve = [this](const exchange::Invocation&, exchange::ReplyWriter& writer) {
+    const HeaderField fields[] = {{"Content-Type", "application/json"},
+                                  {"Content-Encoding", "gzip"}};
+    exchange::ReplyHead head;
+    head.headers = fields;
+    writer.reply(head, "\x1f\x8b");
+    return served(exchange::Ending::replied);
+  };
+  const Json structured = execute(get_x, {good_key}).structured();
+  EXPECT_EQ(structured["content_encoding"], "gzip");
+  EXPECT_EQ(structured["body"]["base64"], "H4s=");
+}
+
 // Finding 45.
 TEST_F(MessageRoutesTest, AReplyThatIsTooLongButPaidForComesWithItsReceipt) {
   const Json receipt = {{"success", true}};
