@@ -51,10 +51,11 @@ class RegistryChanges(Lane, unittest.TestCase):
         self.until(lambda: self.open_settlements() == 0, "the settlement is not ended")
         self.assertEqual(self.pay(lost).status, 200)
         self.assert_charged(2)
-        receipt = self.directory / "receipt"
+        did, receipt = self.directory / "did.json", self.directory / "receipt"
+        did.write_bytes(self.gateway.get("/.well-known/did.json").body)
         receipt.write_text(reply.headers["payment-response"])
-        self.assertIn(self.payer.address.lower(),
-                      self.gateway.run("receipt", "verify", str(receipt)).stdout.lower())
+        verified = self.gateway.run("receipt", "verify", str(receipt), "--did", str(did))
+        self.assertIn(self.payer.address.lower(), verified.stdout.lower())
 
     def open_settlements(self):
         text = self.gateway.get("/metrics", host="operator").body.decode()
