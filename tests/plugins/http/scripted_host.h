@@ -81,7 +81,7 @@ class ScriptedHost final : public Host {
   ScriptedClock scripted_clock;
   std::deque<Answer> script;
   std::function<Answer(const Seen&)> answers;
-  std::vector<Seen> seen;
+  std::deque<Seen> seen;  // an answer that calls again does not move what it reads
   std::vector<std::string> logged;
   std::map<std::string, std::uint64_t> counted;
   std::map<std::string, double> gauges;
