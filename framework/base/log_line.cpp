@@ -68,8 +68,24 @@ char* put_with_care(char* to, std::string_view text, std::size_t from) noexcept 
   return to;
 }
 
+// Fewer than eight bytes, as most keys and many values are: two overlapping halves make a word.
+char* put_short_text(char* to, std::string_view text) noexcept {
+  constexpr std::size_t half_bytes = word_bytes / 2;
+  if (text.size() < half_bytes) return put_with_care(to, text, 0);
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  const std::size_t last_at = text.size() - half_bytes;
+  std::memcpy(&first, text.data(), half_bytes);
+  std::memcpy(&last, text.data() + last_at, half_bytes);
+  if (needs_care(std::uint64_t{last} << 32 | first)) return put_with_care(to, text, 0);
+  std::memcpy(to, &first, half_bytes);
+  std::memcpy(to + last_at, &last, half_bytes);
+  return to + text.size();
+}
+
 // Eight bytes at a time while they stand for themselves, as nearly all do.
 char* put_text(char* to, std::string_view text) noexcept {
+  if (text.size() < word_bytes) return put_short_text(to, text);
   std::size_t at = 0;
   for (; text.size() - at >= word_bytes; at += word_bytes) {
     const std::uint64_t word = word_at(text.data() + at);
@@ -78,7 +94,6 @@ char* put_text(char* to, std::string_view text) noexcept {
     to += word_bytes;
   }
   if (at == text.size()) return to;
-  if (text.size() < word_bytes) return put_with_care(to, text, at);
   // The last eight, some of them for the second time.
   const std::uint64_t word = word_at(text.data() + text.size() - word_bytes);
   if (needs_care(word)) return put_with_care(to, text, at);
