@@ -9,6 +9,7 @@
 #include "base/error_envelope.h"
 #include "catalog/view.h"
 #include "hosts/reply_fields.h"
+#include "hosts/api/api_routes.h"
 #include "hosts/status_table.h"
 #include "registry/compile.h"
 
@@ -46,7 +47,8 @@ std::unique_ptr<catalog::View> view_of(const std::shared_ptr<const registry::Pro
       catalog::ViewOptions{.base_url = "https://api.example.test",
                            .cursor_key = std::string(32, 'k'),
                            .features = {},
-                           .http_status = hosts::http_status});
+                           .http_status = hosts::call_status,
+                           .openapi_frame = hosts::api::api_openapi_frame()});
 }
 
 void make_view(benchmark::State& state) {

@@ -10,13 +10,14 @@
 namespace turnpike::hosts {
 namespace {
 
-AccessRecord paid_call() {
+AccessRecord paid_call(AccessLog& access_log) {
   AccessRecord record;
   record.request_id = "019a0000-0000-7000-8000-000000000001";
   record.peer = "127.0.0.1:50000";
   record.method = "GET";
   record.path = "/v1/gateway/govdata/global/v1/daos";
-  record.endpoint = Endpoint::gateway;
+  record.endpoint = &access_log.endpoint("gateway");
+  record.is_call = true;
   record.account_id = "acct_0000000000000000000000";
   record.key_id = "key_0000000000000000000000";
   record.provider = "govdata";
@@ -42,7 +43,7 @@ void metrics_of_a_call(benchmark::State& state) {
   const auto log = base::make_silent_log();
   const auto metrics = base::make_metrics();
   const auto access_log = make_access_log(*log, *metrics);
-  const AccessRecord record = paid_call();
+  const AccessRecord record = paid_call(*access_log);
   for (auto _ : state) access_log->write(record);
 }
 BENCHMARK(metrics_of_a_call);
@@ -52,7 +53,7 @@ void metrics_and_line_of_a_call(benchmark::State& state) {
   log.gather_here();
   const auto metrics = base::make_metrics();
   const auto access_log = make_access_log(log, *metrics);
-  const AccessRecord record = paid_call();
+  const AccessRecord record = paid_call(*access_log);
   for (auto _ : state) access_log->write(record);
 }
 BENCHMARK(metrics_and_line_of_a_call);

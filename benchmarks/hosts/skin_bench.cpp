@@ -21,9 +21,10 @@
 #include "exchange/service.h"
 #include "exchange/transfer_slots.h"
 #include "hosts/api/api_host.h"
+#include "hosts/api/api_routes.h"
 #include "hosts/api/gateway_call.h"
-#include "hosts/api/router.h"
 #include "hosts/log_to_nowhere.h"
+#include "hosts/route_table.h"
 #include "identity/accounts.h"
 #include "identity/cached_authenticator.h"
 #include "lanes/credits.h"
@@ -308,16 +309,21 @@ void Line_request_id(benchmark::State& state) {
 }
 BENCHMARK(Line_request_id);
 
-// Endpoint, and the headers that matter to the host.
+// The route, and the headers that matter to the host.
 void Line_route_and_headers(benchmark::State& state) {
   const std::string head = gateway().paid_head();
   std::vector<HeaderField> fields;
   ParsedRequest request(head, fields);
   BufferResponder responder;
+  std::vector<const RouteFacts*> facts;
+  for (const auto& route : api::api_routes()) facts.push_back(&route.facts);
   const Cors cors(Origins({}), {});
+  const auto access_log = make_access_log(gateway().log, *gateway().metrics);
+  const RouteTable table(facts, {.cors = cors, .cors_of_public = cors}, *access_log);
   measure(state, [&] {
-    Turn turn(request, responder, cors, {}, 0);
-    benchmark::DoNotOptimize(route(request.path()));
+    const RouteTable::Place place = table.find(request.path());
+    Turn turn(request, responder, table.cors_of(place), {}, 0);
+    benchmark::DoNotOptimize(table.row_for(turn, place));
     benchmark::DoNotOptimize(&turn);
   });
 }
@@ -375,7 +381,8 @@ void write_record(benchmark::State& state, base::Log& log, base::Metrics& metric
   record.peer = "127.0.0.1:50000";
   record.method = "GET";
   record.path = exchange::bench_path;
-  record.endpoint = Endpoint::gateway;
+  record.endpoint = &access_log->endpoint("gateway");
+  record.is_call = true;
   record.account_id = "acct_0000000000000000000000";
   record.key_id = "key_0000000000000000000000";
   record.provider = "govdata";

@@ -3,6 +3,7 @@
 #include "base/json_text.h"
 #include "crypto/digest.h"
 #include "hosts/operator/correction_route.h"
+#include "hosts/turn.h"
 
 namespace turnpike::app {
 namespace {
@@ -28,7 +29,7 @@ Result<ledger::CorrectionRequest, base::Error> request_of(const CorrectionWords&
   request->message_id = words.message;
   request->operator_id = "command-line";
   request->idempotency_key = words.key;
-  if (!hosts::operators::is_idempotency_key(words.key) && !words.key.empty()) {
+  if (!hosts::is_idempotency_key(words.key) && !words.key.empty()) {
     return base::Error{base::ErrorCode::request_malformed,
                        "--idempotency-key takes 1 to 255 visible ASCII characters."};
   }

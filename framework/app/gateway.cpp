@@ -423,7 +423,8 @@ Result<Unit, std::string> Gateway::make_generations() {
       .view = {.base_url = parts_->urls.api,
                .cursor_key = parts_->cursor_key,
                .features = {.free_lane = true, .x402 = takes_payments(parts_->lanes)},
-               .http_status = hosts::http_status},
+               .http_status = hosts::call_status,
+               .openapi_frame = hosts::api::api_openapi_frame()},
       .toolset =
           [parts = parts_.get()](const registry::Installed& installed) {
             return parts->mcp_tools->make(installed);
@@ -514,7 +515,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->operator_host =
       std::make_unique<hosts::operators::OperatorHost>(hosts::operators::OperatorHostParts{
           *parts_->runtime, *parts_->metrics, *parts_->operators, parts_->node->corrections(),
-          parts_->clock, parts_->random, *parts_->log});
+          parts_->clock, parts_->random, *parts_->log, *parts_->access_log});
   return Unit{};
 }
 

@@ -537,7 +537,7 @@ Json default_response() {
 }  // namespace
 
 std::string openapi_text(const OpenApiInput& input) {
-  Json document = base::parse_json(openapi_fixed_part());
+  Json document = base::parse_json(input.frame);
   document["info"]["description"] =
       "Operations of third-party data providers, called one by one and paid with prepaid Credits. "
       "This document lists the operations that can be called, in registry generation `" +

@@ -17,14 +17,12 @@ struct OpenApiInput {
   const registry::Program& program;
   const registry::Generation& generation;
   const ReadinessSource& readiness;
+  std::string_view frame;     // what no program changes: fixed routes and schemas, as JSON
   std::string_view base_url;  // without a slash at the end
   Features features;
   int (*http_status)(base::ErrorCode) noexcept;  // the table of the host it describes
 };
 
 std::string openapi_text(const OpenApiInput& input);
-
-// The part that no program changes: fixed routes and schemas, as JSON.
-std::string_view openapi_fixed_part() noexcept;
 
 }  // namespace turnpike::catalog

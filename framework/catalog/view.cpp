@@ -272,10 +272,10 @@ Document View::kept_openapi() const { return kept_openapi_.find({}, openapi_sign
 
 Document View::render_openapi() const {
   std::string signature = openapi_signature();
-  Document made =
-      make_rendering(openapi_text({*installed_.program, installed_.generation, *readiness_,
-                                   options_.base_url, options_.features, options_.http_status}),
-                     std::move(signature), std::nullopt);
+  Document made = make_rendering(
+      openapi_text({*installed_.program, installed_.generation, *readiness_, options_.openapi_frame,
+                    options_.base_url, options_.features, options_.http_status}),
+      std::move(signature), std::nullopt);
   kept_openapi_.store({}, made);
   return made;
 }

@@ -30,7 +30,10 @@ struct ViewOptions {
   std::string base_url;    // of the API host, without a slash at the end
   std::string cursor_key;  // secret that the nodes share, at least 32 random bytes
   Features features;
-  int (*http_status)(base::ErrorCode) noexcept = nullptr;  // of the API host, for OpenAPI
+  // For the OpenAPI document, of the API host: the statuses of calls, and the part that no program
+  // changes, as JSON.
+  int (*http_status)(base::ErrorCode) noexcept = nullptr;
+  std::string_view openapi_frame = {};  // as long-lived as the View
 };
 
 using Document = std::shared_ptr<const Rendering>;

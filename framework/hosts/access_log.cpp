@@ -1,6 +1,8 @@
 #include "hosts/access_log.h"
 
 #include <array>
+#include <deque>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -8,7 +10,6 @@ namespace turnpike::hosts {
 
 namespace {
 
-constexpr std::size_t status_classes = 6;  // nothing sent, 1xx to 5xx
 constexpr std::array<std::string_view, status_classes> class_names = {"none", "1xx", "2xx",
                                                                       "3xx",  "4xx", "5xx"};
 const std::vector<double> second_bounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
@@ -16,15 +17,8 @@ const std::vector<double> second_bounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0
 
 class LoggedAccess final : public AccessLog {
  public:
-  LoggedAccess(base::Log& log, base::Metrics& metrics) : log_(log) {
-    for (std::size_t endpoint = 0; endpoint < endpoint_count; ++endpoint) {
-      const std::string name(name_of(static_cast<Endpoint>(endpoint)));
-      for (std::size_t status = 0; status < status_classes; ++status) {
-        requests_[endpoint][status] = &metrics.counter(
-            "turnpike_http_requests_total", "Requests answered, by endpoint and status class.",
-            {{"endpoint", name}, {"status", std::string(class_names[status])}});
-      }
-    }
+  LoggedAccess(base::Log& log, base::Metrics& metrics)
+      : log_(log), metrics_(metrics), none_(LoggedAccess::endpoint("none")) {
     for (const base::ErrorInfo& info : base::error_infos) {
       errors_[static_cast<std::size_t>(info.code)] = &metrics.counter(
           "turnpike_errors_total", "Errors answered, by code.", {{"code", std::string(info.name)}});
@@ -32,6 +26,20 @@ class LoggedAccess final : public AccessLog {
     call_seconds_ = &metrics.histogram("turnpike_call_seconds",
                                        "Time of calls of routes, in seconds.", {}, second_bounds);
     credits_ = &metrics.counter("turnpike_credits_charged_total", "Credits charged.", {});
+  }
+
+  const Endpoint& endpoint(std::string_view name) override {
+    const std::lock_guard lock(mutex_);
+    for (const Endpoint& one : endpoints_) {
+      if (one.name == name) return one;
+    }
+    Endpoint& made = endpoints_.emplace_back(Endpoint{std::string(name), {}});
+    for (std::size_t status = 0; status < status_classes; ++status) {
+      made.requests[status] = &metrics_.counter(
+          "turnpike_http_requests_total", "Requests answered, by endpoint and status class.",
+          {{"endpoint", made.name}, {"status", std::string(class_names[status])}});
+    }
+    return made;
   }
 
   void write(const AccessRecord& record) noexcept override {
@@ -63,16 +71,19 @@ class LoggedAccess final : public AccessLog {
  private:
   void count(const AccessRecord& record) noexcept {
     const auto status = static_cast<std::size_t>(record.status) / 100;
-    const auto endpoint = static_cast<std::size_t>(record.endpoint);
-    requests_[endpoint][status < status_classes ? status : 0]->add();
+    const Endpoint& endpoint = record.endpoint == nullptr ? none_ : *record.endpoint;
+    endpoint.requests[status < status_classes ? status : 0]->add();
     if (record.error) errors_[static_cast<std::size_t>(*record.error)]->add();
-    if (record.endpoint != Endpoint::gateway && record.route.empty()) return;
+    if (!record.is_call) return;
     call_seconds_->observe(record.total_us / 1e6);
     if (record.credits_charged != 0) credits_->add(record.credits_charged);
   }
 
   base::Log& log_;
-  std::array<std::array<base::Counter*, status_classes>, endpoint_count> requests_{};
+  base::Metrics& metrics_;
+  std::mutex mutex_;
+  std::deque<Endpoint> endpoints_;  // never moved
+  const Endpoint& none_;
   std::array<base::Counter*, std::size(base::error_infos)> errors_{};
   base::Histogram* call_seconds_ = nullptr;
   base::Counter* credits_ = nullptr;

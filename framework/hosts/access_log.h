@@ -21,10 +21,11 @@ struct AccessRecord {
   std::string_view client_request_id;  // empty: none
   std::string_view peer;
   std::string_view method;
-  std::string_view path;  // raw, without query; cut to path_bytes_shown
-  Endpoint endpoint = Endpoint::none;
-  std::string_view rpc;         // "tools/call service.route.execute"; empty: no JSON-RPC
-  std::string_view account_id;  // empty when no credential named one, as is the key
+  std::string_view path;               // raw, without query; cut to path_bytes_shown
+  const Endpoint* endpoint = nullptr;  // null: no route has this path
+  bool is_call = false;                // of a route of the registry, or of one that it might have
+  std::string_view rpc;                // "tools/call service.route.execute"; empty: no JSON-RPC
+  std::string_view account_id;         // empty when no credential named one, as is the key
   std::string_view key_id;
   std::string_view provider;   // key; empty when no route matched, as are the next two
   std::string_view operation;  // "GET /v1/gateway/acme/stations/{station_id}"
@@ -47,6 +48,9 @@ inline constexpr std::size_t reason_bytes_shown = 512;
 class AccessLog {
  public:
   virtual ~AccessLog() = default;
+  // What requests of this name are counted under; the same again for the same name. For the time
+  // when hosts are made.
+  virtual const Endpoint& endpoint(std::string_view name) = 0;
   virtual void write(const AccessRecord& record) noexcept = 0;
 };
 

@@ -12,7 +12,6 @@
 #include "base/json_text.h"
 #include "base/limits.h"
 #include "crypto/signed_text.h"
-#include "hosts/query.h"
 
 namespace turnpike::hosts {
 
@@ -118,20 +117,18 @@ std::string_view name_of(Collection collection) noexcept {
   return collection_names[static_cast<std::size_t>(collection)];
 }
 
-Result<BillingQuery, base::Error> read_billing_query(std::string_view query,
+Result<BillingQuery, base::Error> read_billing_query(const FixedQuery& fields,
                                                      std::string_view account_id,
                                                      std::string_view cursor_key) {
-  const auto fields = read_query(query, {"collection", "limit", "after"});
-  if (!fields.ok()) return fields.error();
-  const auto collection = read_collection(*fields);
+  const auto collection = read_collection(fields);
   if (!collection.ok()) return collection.error();
-  const auto limit = read_limit(*fields);
+  const auto limit = read_limit(fields);
   if (!limit.ok()) return limit.error();
   BillingQuery read;
   read.collection = *collection;
   read.page.account_id = account_id;
   read.page.limit = *limit;
-  if (const auto cursor = fields->find("after")) {
+  if (const auto cursor = fields.find("after")) {
     auto place = read_cursor(*cursor, account_id, *collection, cursor_key);
     if (!place.ok()) return std::move(place).error();
     read.page.after = *std::move(place);
@@ -139,20 +136,18 @@ Result<BillingQuery, base::Error> read_billing_query(std::string_view query,
   return read;
 }
 
-Result<ledger::SummaryQuery, base::Error> read_usage_query(std::string_view query,
+Result<ledger::SummaryQuery, base::Error> read_usage_query(const FixedQuery& fields,
                                                            std::string_view account_id,
                                                            std::int64_t now_ms) {
-  const auto fields = read_query(query, {"from", "to", "granularity", "route_id", "api_key_id"});
-  if (!fields.ok()) return fields.error();
-  const auto granularity = read_granularity(*fields);
+  const auto granularity = read_granularity(fields);
   if (!granularity.ok()) return granularity.error();
-  const auto from = read_time(*fields, "from");
+  const auto from = read_time(fields, "from");
   if (!from.ok()) return from.error();
-  const auto to = read_time(*fields, "to");
+  const auto to = read_time(fields, "to");
   if (!to.ok()) return to.error();
-  auto route = read_filter(*fields, "route_id", "routeId of a usage row");
+  auto route = read_filter(fields, "route_id", "routeId of a usage row");
   if (!route.ok()) return std::move(route).error();
-  auto key = read_filter(*fields, "api_key_id", "apiKeyId of a usage row");
+  auto key = read_filter(fields, "api_key_id", "apiKeyId of a usage row");
   if (!key.ok()) return std::move(key).error();
 
   ledger::SummaryQuery read;

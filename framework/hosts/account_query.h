@@ -11,6 +11,7 @@
 #include <turnpike/result.h>
 
 #include "base/error.h"
+#include "hosts/query.h"
 #include "ledger/usage.h"
 #include "ledger/usage_summary.h"
 
@@ -24,13 +25,14 @@ struct BillingQuery {
   ledger::PageQuery page;
 };
 
-// `query` without its '?'. Every error is a 400 that names the field and the fix.
-Result<BillingQuery, base::Error> read_billing_query(std::string_view query,
+// The query holds no names but those of its route. Every error is a 400 that names the field and
+// the fix.
+Result<BillingQuery, base::Error> read_billing_query(const FixedQuery& fields,
                                                      std::string_view account_id,
                                                      std::string_view cursor_key);
 
 // Without `from` and `to`: the last 30 days in UTC, today included.
-Result<ledger::SummaryQuery, base::Error> read_usage_query(std::string_view query,
+Result<ledger::SummaryQuery, base::Error> read_usage_query(const FixedQuery& fields,
                                                            std::string_view account_id,
                                                            std::int64_t now_ms);
 

@@ -101,8 +101,8 @@ AccountReads::Body AccountReads::credit_balance(const std::string& account_id) c
 }
 
 AccountReads::Body AccountReads::billing(const std::string& account_id,
-                                         std::string_view text) const {
-  const auto query = read_billing_query(text, account_id, cursor_key_);
+                                         const FixedQuery& fields) const {
+  const auto query = read_billing_query(fields, account_id, cursor_key_);
   if (!query.ok()) return query.error();
   const auto deadline = runtime::Deadline::after_ms(read_timeout_ms);
   const auto body_of = [&](const auto& page) -> Body {
@@ -120,8 +120,9 @@ AccountReads::Body AccountReads::billing(const std::string& account_id,
   return empty_billing_body(*query, parts_.clock.now_ms());
 }
 
-AccountReads::Body AccountReads::usage(const std::string& account_id, std::string_view text) const {
-  const auto query = read_usage_query(text, account_id, parts_.clock.now_ms());
+AccountReads::Body AccountReads::usage(const std::string& account_id,
+                                       const FixedQuery& fields) const {
+  const auto query = read_usage_query(fields, account_id, parts_.clock.now_ms());
   if (!query.ok()) return query.error();
   const auto summary =
       parts_.statements.summary(*query, runtime::Deadline::after_ms(read_timeout_ms));

@@ -16,6 +16,7 @@
 
 #include "exchange/choose_lane.h"
 #include "hosts/backend.h"
+#include "hosts/query.h"
 #include "identity/authenticator.h"
 #include "ledger/calls.h"
 #include "ledger/ledger.h"
@@ -46,10 +47,10 @@ class AccountReads {
   // What stands between an account and its books, if anything.
   [[nodiscard]] static std::optional<base::Error> account_problem(identity::AccountStatus status);
 
-  // JSON bodies. `query` is raw, without '?'; what it may hold is account_query.h's.
+  // JSON bodies; what a query may hold is account_query.h's.
   [[nodiscard]] Body credit_balance(const std::string& account_id) const;
-  [[nodiscard]] Body billing(const std::string& account_id, std::string_view query) const;
-  [[nodiscard]] Body usage(const std::string& account_id, std::string_view query) const;
+  [[nodiscard]] Body billing(const std::string& account_id, const FixedQuery& query) const;
+  [[nodiscard]] Body usage(const std::string& account_id, const FixedQuery& query) const;
   [[nodiscard]] Body free_quotas(const std::string& account_id) const;
   // What became of a call; `own_id` is that of the request that asks. Another account's is 404.
   [[nodiscard]] Body call(const std::string& account_id, std::string_view asked_id,

@@ -1,43 +1,22 @@
-// Endpoint: what a request to one of the public hosts is for, as logs and metrics name it.
+// Endpoint: what the requests of a route are counted under. Routes of several hosts that do the
+// same share one.
+//
+// Made by the AccessLog when a host is made, as long-lived as the log; any Thread.
 #pragma once
 
 #include <array>
-#include <cstdint>
-#include <string_view>
+#include <cstddef>
+#include <string>
+
+#include "base/metrics.h"
 
 namespace turnpike::hosts {
 
-enum class Endpoint : std::uint8_t {
-  none,
-  health,
-  readiness,
-  version,
-  openapi,
-  reference,
-  capabilities,
-  capability,
-  inventory,
-  auth_context,
-  credit_balance,
-  billing,
-  usage,
-  call,
-  free_quotas,
-  well_known,
-  gateway,
-  mcp,
-  mcp_x402,
+inline constexpr std::size_t status_classes = 6;  // nothing sent, 1xx to 5xx
+
+struct Endpoint {
+  std::string name;  // as metrics show it: "credit_balance"
+  std::array<base::Counter*, status_classes> requests{};
 };
-
-inline constexpr std::size_t endpoint_count = 19;
-
-constexpr std::string_view name_of(Endpoint endpoint) noexcept {
-  constexpr std::array<std::string_view, endpoint_count> names = {
-      "none",           "health",       "readiness",  "version",   "openapi",
-      "reference",      "capabilities", "capability", "inventory", "auth_context",
-      "credit_balance", "billing",      "usage",      "call",      "free_quotas",
-      "well_known",     "gateway",      "mcp",        "mcp_x402"};
-  return names[static_cast<std::size_t>(endpoint)];
-}
 
 }  // namespace turnpike::hosts

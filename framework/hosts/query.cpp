@@ -17,10 +17,10 @@ int hex_value(char digit) noexcept {
 }
 
 base::Error rejected(const std::string& name, std::string problem,
-                     std::initializer_list<std::string_view> known) {
-  std::string fix = known.size() == 0 ? "This route takes no query." : "It takes:";
+                     std::span<const std::string_view> known) {
+  std::string fix = known.empty() ? "This route takes no query." : "It takes:";
   for (const std::string_view one : known) {
-    fix += (one == *known.begin() ? " " : ", ") + std::string(one);
+    fix += (one == known.front() ? " " : ", ") + std::string(one);
   }
   base::Error error;
   error.code = base::ErrorCode::request_query_rejected;
@@ -55,7 +55,7 @@ std::optional<std::string> FixedQuery::find(std::string_view name) const {
 }
 
 Result<FixedQuery, base::Error> read_query(std::string_view query,
-                                           std::initializer_list<std::string_view> known) {
+                                           std::span<const std::string_view> known) {
   if (const std::size_t fault = base::query_fault(query); fault != query.npos) {
     return base::Error{
         base::ErrorCode::request_query_malformed,
@@ -77,7 +77,7 @@ Result<FixedQuery, base::Error> read_query(std::string_view query,
     }
     if (read.find(name)) return rejected(name, "it comes more than once", known);
     const std::string_view value = field.substr(std::min(equals + 1, field.size()));
-    read.fields_.emplace_back(std::move(name), percent_decoded(value));
+    read.add(std::move(name), percent_decoded(value));
   }
   return read;
 }

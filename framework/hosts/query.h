@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,16 +20,21 @@ namespace turnpike::hosts {
 class FixedQuery {
  public:
   [[nodiscard]] std::optional<std::string> find(std::string_view name) const;
+  void add(std::string name, std::string value) {
+    fields_.emplace_back(std::move(name), std::move(value));
+  }
 
  private:
-  friend Result<FixedQuery, base::Error> read_query(std::string_view,
-                                                    std::initializer_list<std::string_view>);
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
 // `query` without its '?'. Errors: request.query_malformed, request.query_rejected (an unknown
 // name, or one that comes twice).
 Result<FixedQuery, base::Error> read_query(std::string_view query,
-                                           std::initializer_list<std::string_view> known);
+                                           std::span<const std::string_view> known);
+inline Result<FixedQuery, base::Error> read_query(std::string_view query,
+                                                  std::initializer_list<std::string_view> known) {
+  return read_query(query, std::span(known.begin(), known.size()));
+}
 
 }  // namespace turnpike::hosts

@@ -9,9 +9,8 @@ int http_status(base::ErrorCode code) noexcept {
   switch (code) {
     case request_malformed: case request_query_malformed: case request_query_too_long:
     case request_query_rejected: case request_path_malformed: case request_body_not_allowed:
-    case request_body_too_large: case request_body_rejected: case request_media_type_rejected:
-    case auth_credential_conflict: case x402_not_payable: case catalog_limit_invalid:
-    case catalog_cursor_invalid: case catalog_filter_invalid: case catalog_capability_id_invalid:
+    case request_body_rejected: case auth_credential_conflict: case x402_not_payable:
+    case catalog_limit_invalid: case catalog_cursor_invalid: case catalog_filter_invalid: case catalog_capability_id_invalid:
     case x402_payment_malformed:
       return 400;
     case auth_credential_required: case auth_credential_invalid: case auth_wrong_environment:
@@ -37,9 +36,11 @@ int http_status(base::ErrorCode code) noexcept {
       return 411;
     case x402_allowance_required:
       return 412;
+    case request_body_too_large:
+      return 413;
     case request_target_too_long:
       return 414;
-    case request_content_coding_rejected:
+    case request_media_type_rejected: case request_content_coding_rejected:
       return 415;
     case gateway_account_concurrency: case billing_credits_reserved:
     case billing_key_cap_reached:
@@ -70,6 +71,13 @@ int http_status(base::ErrorCode code) noexcept {
   }
   // clang-format on
   return 500;
+}
+
+int call_status(base::ErrorCode code) noexcept {
+  using enum base::ErrorCode;
+  const bool is_outside_policy =
+      code == request_body_too_large || code == request_media_type_rejected;
+  return is_outside_policy ? 400 : http_status(code);
 }
 
 }  // namespace turnpike::hosts

@@ -176,6 +176,7 @@ std::string_view Turn::keep(std::initializer_list<std::string_view> parts,
 
 void Turn::keep_served(exchange::Served served) noexcept {
   record.route = keep({served.route}, route_bytes_shown);
+  record.is_call = record.is_call || !record.route.empty();
   record.lane = keep({served.lane}, name_bytes_shown);
   record.provider = keep({served.provider}, name_bytes_shown);
   record.operation = keep(

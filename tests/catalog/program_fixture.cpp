@@ -107,6 +107,18 @@ registry::Installed installed(std::shared_ptr<const registry::Program> program,
   return {std::move(program), generation};
 }
 
+const std::string frame_for_tests = R"json({
+  "openapi": "3.1.0",
+  "info": {"title": "T", "version": "0.2.36", "license": {"name": "L", "identifier": "Apache-2.0"}},
+  "servers": [], "security": [], "tags": [{"name": "Catalog", "description": "d"}],
+  "paths": {"/v1/capabilities/{capability_id}": {"get": {
+    "operationId": "getCapability", "tags": ["Catalog"], "security": [],
+    "responses": {"200": {"description": "d"}, "304": {"description": "d"},
+                  "400": {"$ref": "#/components/responses/Catalog400"},
+                  "404": {"$ref": "#/components/responses/Catalog404"}}}}},
+  "components": {"schemas": {"ErrorEnvelope": {"type": "object"}}}
+})json";
+
 int status_for_tests(base::ErrorCode code) noexcept {
   if (code == base::ErrorCode::x402_allowance_required) return 412;
   switch (base::info_of(code).fault) {

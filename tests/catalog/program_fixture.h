@@ -35,6 +35,8 @@ class SettableReadiness final : public ReadinessSource {
 };
 
 int status_for_tests(base::ErrorCode code) noexcept;
+// The part of an OpenAPI document that a host gives: one route.
+extern const std::string frame_for_tests;
 
 const registry::Route& route_with(const registry::Program& program, const std::string& pattern);
 

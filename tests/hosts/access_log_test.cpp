@@ -28,13 +28,14 @@ class AccessLogTest : public testing::Test {
   std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
   std::unique_ptr<AccessLog> access_log_ = make_access_log(log_, *metrics_);
 
-  static AccessRecord call_record() {
+  AccessRecord call_record() {
     AccessRecord record;
     record.request_id = "01939d2c-7a40-7c6e-8f3b-5a1f0e9d2c11";
     record.peer = "203.0.113.7:50512";
     record.method = "GET";
     record.path = "/v1/gateway/x";
-    record.endpoint = Endpoint::gateway;
+    record.endpoint = &access_log_->endpoint("gateway");
+    record.is_call = true;
     record.account_id = "acct_1";
     record.key_id = "key_1";
     record.provider = "x";
@@ -91,6 +92,22 @@ TEST_F(AccessLogTest, CountsByEndpointStatusAndCode) {
                            "turnpike_credits_charged_total 6", "turnpike_call_seconds_count 3"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
+}
+
+TEST_F(AccessLogTest, CountsUnderOneEndpointWhateverHostItIsOf) {
+  EXPECT_EQ(&access_log_->endpoint("health"), &access_log_->endpoint("health"));
+  AccessRecord record;
+  record.status = 200;
+  record.endpoint = &access_log_->endpoint("health");
+  access_log_->write(record);
+  record.endpoint = nullptr;
+  record.status = 404;
+  access_log_->write(record);
+  EXPECT_THAT(metrics_->text(),
+              HasSubstr("turnpike_http_requests_total{endpoint=\"health\",status=\"2xx\"} 1"));
+  EXPECT_THAT(metrics_->text(),
+              HasSubstr("turnpike_http_requests_total{endpoint=\"none\",status=\"4xx\"} 1"));
+  EXPECT_THAT(metrics_->text(), HasSubstr("turnpike_call_seconds_count 0"));
 }
 
 TEST_F(AccessLogTest, StatusesOutsideTheClassesAreCountedAsNone) {

@@ -367,7 +367,7 @@ TEST_F(ApiHostTest, AReplyCarriesBodyAndFacts) {
   EXPECT_TRUE(base::is_uuid(reply.header("x-request-id")));
 
   const LoggedRequest logged = access_log_.wait_for(reply.header("x-request-id"));
-  EXPECT_EQ(logged.endpoint, hosts::Endpoint::gateway);
+  EXPECT_EQ(logged.endpoint, "gateway");
   EXPECT_EQ(logged.status, 200);
   EXPECT_EQ(logged.lane, "credits");
   EXPECT_EQ(logged.route, "route-00000000000000000000000000000001");
@@ -485,7 +485,7 @@ TEST_F(ApiHostTest, BodiesOverTheBoundAreRefused) {
 TEST_F(ApiHostTest, EveryErrorCodeIsRendered) {
   for (const base::ErrorInfo& info : base::error_infos) {
     const HttpReply reply = get("/v1/gateway/refuse/" + std::string(info.name));
-    EXPECT_EQ(reply.status, hosts::http_status(info.code)) << info.name;
+    EXPECT_EQ(reply.status, hosts::call_status(info.code)) << info.name;
     EXPECT_EQ(code_of(reply), info.name);
     const json error = json::parse(reply.body)["error"];
     const bool can_wait = info.advice == base::Advice::after_delay;

@@ -22,7 +22,7 @@ class AllReady final : public catalog::ReadinessSource {
 
 class CatalogRoutesTest : public HostFixture {
  protected:
-  void install(int routes, const std::string& generation_id) {
+  void install(int routes, const std::string& generation_id, catalog::Features features = {}) {
     std::string yaml =
         "provider: {key: bulk, name: Bulk}\nupstreams: {bulk-main: {plugin: http}}\n"
         "prices: {bulk.standard: {version: 1, credit_cost: 1}}\n"
@@ -35,16 +35,34 @@ class CatalogRoutesTest : public HostFixture {
     generation.id = generation_id;
     generation.epoch_id = "ep_01";
     generation.payload_hash = (*program)->payload_hash();
-    backend_.set_view(
-        std::make_shared<catalog::View>(registry::Installed{*program, generation}, readiness_,
-                                        catalog::ViewOptions{.base_url = "http://" + address_,
-                                                             .cursor_key = std::string(32, 'k'),
-                                                             .features = {},
-                                                             .http_status = hosts::http_status}));
+    backend_.set_view(std::make_shared<catalog::View>(
+        registry::Installed{*program, generation}, readiness_,
+        catalog::ViewOptions{.base_url = "http://" + address_,
+                             .cursor_key = std::string(32, 'k'),
+                             .features = features,
+                             .http_status = hosts::call_status,
+                             .openapi_frame = hosts::api::api_openapi_frame()}));
   }
 
   std::shared_ptr<AllReady> readiness_ = std::make_shared<AllReady>();
 };
+
+TEST_F(CatalogRoutesTest, EveryReferenceResolves) {
+  install(5, "gen_1", {.free_lane = true, .x402 = true});
+  const json document = json::parse(get("/openapi.json").body);
+  const std::string text = document.dump();
+  std::size_t at = 0;
+  int references = 0;
+  while ((at = text.find("\"$ref\":\"#", at)) != std::string::npos) {
+    const std::size_t begin = at + 9;
+    const std::size_t end = text.find('"', begin);
+    const json::json_pointer pointer(text.substr(begin, end - begin));
+    EXPECT_TRUE(document.contains(pointer)) << pointer.to_string();
+    at = end;
+    ++references;
+  }
+  EXPECT_GT(references, 50);
+}
 
 TEST_F(CatalogRoutesTest, DocumentsCarryStrongValidators) {
   install(5, "gen_1");

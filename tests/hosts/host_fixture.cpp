@@ -233,9 +233,10 @@ void RecordingAccessLog::write(const hosts::AccessRecord& record) noexcept {
   records_.push_back(
       {std::string(record.request_id), std::string(record.client_request_id),
        std::string(record.method), std::string(record.path), std::string(record.route),
-       std::string(record.lane), record.endpoint, record.status, record.error, record.reply_bytes,
-       record.is_whole, std::string(record.account_id), std::string(record.key_id),
-       std::string(record.provider), std::string(record.operation), std::string(record.reason)});
+       std::string(record.lane), record.endpoint == nullptr ? std::string() : record.endpoint->name,
+       record.status, record.error, record.reply_bytes, record.is_whole,
+       std::string(record.account_id), std::string(record.key_id), std::string(record.provider),
+       std::string(record.operation), std::string(record.reason)});
   written_.notify_all();
 }
 

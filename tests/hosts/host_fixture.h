@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -109,7 +110,7 @@ class ScriptedCalls final : public ledger::Calls {
 
 struct LoggedRequest {
   std::string request_id, client_request_id, method, path, route, lane;
-  hosts::Endpoint endpoint;
+  std::string endpoint;
   int status;
   std::optional<base::ErrorCode> error;
   std::uint64_t reply_bytes;
@@ -119,6 +120,9 @@ struct LoggedRequest {
 
 class RecordingAccessLog final : public hosts::AccessLog {
  public:
+  const hosts::Endpoint& endpoint(std::string_view name) override {
+    return endpoints_.emplace_back(hosts::Endpoint{std::string(name), {}});
+  }
   void write(const hosts::AccessRecord& record) noexcept override;
   // Waits for the record of a request: it is written after the reply has left.
   LoggedRequest wait_for(const std::string& request_id);
@@ -127,6 +131,7 @@ class RecordingAccessLog final : public hosts::AccessLog {
   std::mutex mutex_;
   std::condition_variable written_;
   std::vector<LoggedRequest> records_;
+  std::deque<hosts::Endpoint> endpoints_;
 };
 
 class HostFixture : public testing::Test {

@@ -16,7 +16,7 @@ using base::ErrorInfo;
 
 // Statuses that the interface and its decisions give, and those of HTTP itself for heads that the
 // wire refuses.
-const std::set<int> known_statuses = {400, 401, 402, 403, 404, 405, 408, 409, 411, 412,
+const std::set<int> known_statuses = {400, 401, 402, 403, 404, 405, 408, 409, 411, 412, 413,
                                       414, 415, 429, 431, 500, 501, 502, 503, 504, 505};
 
 TEST(StatusTableTest, EveryCodeHasAStatusThatFitsItsFault) {
@@ -38,7 +38,7 @@ TEST(StatusTableTest, CodesForLanesAreThoseOfTheGatewayWithTheirStatus) {
   for (const RefusalCode& code : refusal_codes) {
     const ErrorInfo* info = base::find_error(code.name);
     ASSERT_NE(info, nullptr) << code.name;
-    EXPECT_EQ(http_status(info->code), code.status) << code.name;
+    EXPECT_EQ(call_status(info->code), code.status) << code.name;
     EXPECT_FALSE(code.when.empty());
     EXPECT_TRUE(names.insert(code.name).second) << code.name << " stands there twice";
   }
@@ -83,6 +83,16 @@ TEST(StatusTableTest, CodesThatTheInterfaceNamesHaveItsStatus) {
     ASSERT_NE(info, nullptr) << name;
     EXPECT_EQ(http_status(info->code), status) << name;
   }
+}
+
+TEST(StatusTableTest, ABodyThatARouteOfTheRegistryDoesNotTakeIs400) {
+  for (const ErrorInfo& info : base::error_infos) {
+    const bool is_of_body = info.code == ErrorCode::request_body_too_large ||
+                            info.code == ErrorCode::request_media_type_rejected;
+    EXPECT_EQ(call_status(info.code), is_of_body ? 400 : http_status(info.code)) << info.name;
+  }
+  EXPECT_EQ(http_status(ErrorCode::request_body_too_large), 413);
+  EXPECT_EQ(http_status(ErrorCode::request_media_type_rejected), 415);
 }
 
 // A 402 is never transient, and what may pass says so.

@@ -48,7 +48,11 @@ class NoAuthenticator final : public identity::Authenticator {
 
 class NoAccessLog final : public hosts::AccessLog {
  public:
+  const hosts::Endpoint& endpoint(std::string_view) override { return none_; }
   void write(const hosts::AccessRecord&) noexcept override {}
+
+ private:
+  const hosts::Endpoint none_;
 };
 
 int run(std::int64_t lifetime_ms) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catalog/view.h"
+#include "hosts/api/api_routes.h"
 #include "hosts/status_table.h"
 #include "registry/compile.h"
 #include "support/paths.h"
@@ -41,7 +42,8 @@ void write_documents(const std::shared_ptr<const registry::Program>& program,
                            {.base_url = "https://api.turnpike.test",
                             .cursor_key = std::string(32, 'k'),
                             .features = features,
-                            .http_status = hosts::http_status});
+                            .http_status = hosts::call_status,
+                            .openapi_frame = hosts::api::api_openapi_frame()});
   const std::string end = "-" + name + ".json";
   write_file(folder + "/openapi" + end, view.render_openapi()->body);
   write_file(folder + "/inventory" + end, (*view.inventory(0))->body);

@@ -1,21 +1,17 @@
-// ApiHost: the HTTP skin of the gateway. It finds the endpoint of a request, answers the fixed
-// routes and cross-origin preflights, hands gateway calls to the exchange, and renders every error
-// in the envelope. No business rules live here.
+// ApiHost: the HTTP skin of the gateway: the table of api_routes.h, the rules of credentials, and
+// what the handlers work with. No business rules live here.
 //
 // Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
 #pragma once
 
-#include <atomic>
 #include <string>
 #include <vector>
 
 #include "hosts/access_log.h"
-#include "hosts/api/account_routes.h"
+#include "hosts/api/api_routes.h"
 #include "hosts/api/public_routes.h"
 #include "hosts/backend.h"
-#include "hosts/byte_budget.h"
-#include "hosts/cors.h"
-#include "hosts/request_ids.h"
+#include "hosts/routed_host.h"
 #include "runtime/runtime.h"
 #include "wire/server.h"
 
@@ -48,29 +44,24 @@ class ApiHost final : public wire::Handler {
  public:
   ApiHost(const ApiHostParts& parts, ApiHostSettings settings);
 
-  void handle(wire::Request& request, wire::Responder& responder) noexcept override;
+  void handle(wire::Request& request, wire::Responder& responder) noexcept override {
+    host_.handle(request, responder);
+  }
   void refuse(const base::Error& error, wire::Request& request,
-              wire::Responder& responder) noexcept override;
+              wire::Responder& responder) noexcept override {
+    host_.refuse(error, request, responder);
+  }
 
   // The drain time is over: calls in flight are told that the gateway stops. Any Thread.
-  void stop() noexcept { is_stopping_.store(true, std::memory_order_relaxed); }
+  void stop() noexcept { calls_.stop(); }
 
  private:
-  void dispatch(Turn& turn);
-  void dispatch_fixed(Turn& turn, Endpoint endpoint, const std::string& parameter);
-  void preflight(Turn& turn, Endpoint endpoint);
-  void call(Turn& turn);
+  HostRules rules(std::vector<std::string> cors_origins) const;
 
-  Backend& backend_;
-  identity::Authenticator& authenticator_;
-  const Clock& clock_;
-  AccessLog& access_log_;
-  Cors cors_;
-  PublicRoutes public_routes_;
-  AccountRoutes account_routes_;
-  RequestIds ids_;
-  ByteBudget bodies_;  // of calls
-  std::atomic<bool> is_stopping_{false};
+  const PublicRoutes public_routes_;
+  const AccountReads account_;
+  GatewayCalls calls_;
+  RoutedHost<ApiRooms> host_;
 };
 
 }  // namespace turnpike::hosts::api

@@ -1,10 +1,12 @@
 #include "hosts/api/gateway_call.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/crash_points.h"
 #include "base/error_envelope.h"
 #include "base/http_field.h"
+#include "hosts/route_table.h"
 #include "hosts/status_table.h"
 #include "wire/grammar.h"
 
@@ -139,7 +141,7 @@ void GatewayCall::cut() noexcept {
 }
 
 bool GatewayCall::refuse(const base::Error& error, const exchange::RefusalHead& head) {
-  const int status = http_status(error.code);
+  const int status = call_status(error.code);
   ReplyFields fields;
   for (const OwnedHeader& field : head.lane_headers) fields.add(field.name, field.value);
   fields.add("Content-Type", head.body.empty() ? json_type : head.content_type);
@@ -153,6 +155,23 @@ bool GatewayCall::refuse(const base::Error& error, const exchange::RefusalHead& 
   std::string body;
   base::append_envelope(body, error, turn_.request_id());
   return turn_.send(status, fields, body);
+}
+
+void GatewayCalls::call(Turn& turn) {
+  turn.record.is_call = true;
+  if (const auto refused = header_refusal(turn)) {
+    turn.refuse(*refused);
+    return;
+  }
+  GatewayCall call(turn, is_stopping_, bodies_, authenticator_);
+  exchange::Served served = backend_.serve(call.invocation(), call);
+  const bool is_caller_gone = served.ending == exchange::Ending::caller_gone;
+  turn.record.request_bytes = served.request_bytes;
+  turn.keep_served(std::move(served));
+  if (is_caller_gone) {
+    turn.record.is_whole = false;
+    if (!turn.responder.begun()) turn.responder.cut();
+  }
 }
 
 }  // namespace turnpike::hosts::api

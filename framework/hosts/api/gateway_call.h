@@ -8,6 +8,8 @@
 
 #include "exchange/invocation.h"
 #include "exchange/reply.h"
+#include "hosts/backend.h"
+#include "hosts/byte_budget.h"
 #include "hosts/metered_body.h"
 #include "hosts/turn.h"
 
@@ -47,6 +49,27 @@ class GatewayCall final : public exchange::BodySource,
   const std::atomic<bool>& is_stopping_;
   MeteredBody body_;
   std::string caching_;  // Cache-Control of the reply
+};
+
+// All calls of the host: hands each to the exchange and takes what became of it into its record.
+// Owned by the host; call() on the fibers of all loop Threads, stop() on any.
+class GatewayCalls {
+ public:
+  GatewayCalls(Backend& backend, identity::Authenticator& authenticator,
+               std::uint64_t bodies_bytes_max)
+      : backend_(backend),
+        authenticator_(authenticator),
+        bodies_(bodies_bytes_max, base::limits::request_body_bytes_max) {}
+
+  void call(Turn& turn);
+  // Calls in flight are told that the gateway stops.
+  void stop() noexcept { is_stopping_.store(true, std::memory_order_relaxed); }
+
+ private:
+  Backend& backend_;
+  identity::Authenticator& authenticator_;
+  ByteBudget bodies_;
+  std::atomic<bool> is_stopping_{false};
 };
 
 }  // namespace turnpike::hosts::api

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "hosts/query.h"
-
 namespace turnpike::hosts::api {
 
 namespace {
@@ -11,6 +9,10 @@ namespace {
 // Kept by caches, but asked about before each use: readiness is live, and a 304 is cheap.
 constexpr std::string_view revalidate = "public, no-cache";
 constexpr std::int64_t render_timeout_ms = 30'000;
+
+void send_live(Turn& turn, const ServiceDocument& document) {
+  turn.send_json(document.status, document.body, "no-store");
+}
 
 void send_document(Turn& turn, const catalog::Document& document) {
   ReplyFields fields;
@@ -38,12 +40,6 @@ PublicRoutes::PublicRoutes(Backend& backend, const Discovery& discovery,
       build_(std::move(build)),
       reference_(std::move(reference)) {}
 
-bool PublicRoutes::takes_no_query(Turn& turn) {
-  const auto query = read_query(turn.request.query(), {});
-  if (!query.ok()) turn.refuse(query.error());
-  return query.ok();
-}
-
 PublicRoutes::View PublicRoutes::view_for(Turn& turn) const {
   View view = backend_.view();
   if (view == nullptr) {
@@ -56,22 +52,17 @@ PublicRoutes::View PublicRoutes::view_for(Turn& turn) const {
   return view;
 }
 
-void PublicRoutes::health(Turn& turn) const { answer(turn, liveness_document()); }
+void PublicRoutes::health(Turn& turn) const { send_live(turn, liveness_document()); }
 
 void PublicRoutes::readiness(Turn& turn) const {
-  answer(turn, readiness_document(backend_.health()));
+  send_live(turn, readiness_document(backend_.health()));
 }
 
 void PublicRoutes::version(Turn& turn) const {
-  answer(turn, version_document(build_, backend_.view().get()));
-}
-
-void PublicRoutes::answer(Turn& turn, const ServiceDocument& document) {
-  if (takes_no_query(turn)) turn.send_json(document.status, document.body, "no-store");
+  send_live(turn, version_document(build_, backend_.view().get()));
 }
 
 void PublicRoutes::openapi(Turn& turn) const {
-  if (!takes_no_query(turn)) return;
   const View view = view_for(turn);
   if (view == nullptr) return;
   catalog::Document document = view->kept_openapi();
@@ -95,7 +86,6 @@ void PublicRoutes::openapi(Turn& turn) const {
 }
 
 void PublicRoutes::reference(Turn& turn, std::string_view file) const {
-  if (!takes_no_query(turn)) return;
   const ReferenceFile* found = reference_.find(file);
   if (found == nullptr) {
     base::Error error;
@@ -113,18 +103,12 @@ void PublicRoutes::reference(Turn& turn, std::string_view file) const {
   turn.send_validated(found->content_type, found->body, found->etag, revalidate, fields);
 }
 
-void PublicRoutes::capabilities(Turn& turn) const {
-  const auto query =
-      read_query(turn.request.query(), {"limit", "cursor", "provider_key", "method", "q"});
-  if (!query.ok()) {
-    turn.refuse(query.error());
-    return;
-  }
-  const auto request = catalog::read_page_request({.limit = query->find("limit"),
-                                                   .cursor = query->find("cursor"),
-                                                   .provider_key = query->find("provider_key"),
-                                                   .method = query->find("method"),
-                                                   .q = query->find("q")});
+void PublicRoutes::capabilities(Turn& turn, const FixedQuery& query) const {
+  const auto request = catalog::read_page_request({.limit = query.find("limit"),
+                                                   .cursor = query.find("cursor"),
+                                                   .provider_key = query.find("provider_key"),
+                                                   .method = query.find("method"),
+                                                   .q = query.find("q")});
   if (!request.ok()) {
     turn.refuse(request.error());
     return;
@@ -134,19 +118,16 @@ void PublicRoutes::capabilities(Turn& turn) const {
 }
 
 void PublicRoutes::capability(Turn& turn, std::string_view id) const {
-  if (!takes_no_query(turn)) return;
   const View view = view_for(turn);
   if (view != nullptr) send_or_refuse(turn, view->detail(id, clock_.now_ms()));
 }
 
 void PublicRoutes::inventory(Turn& turn) const {
-  if (!takes_no_query(turn)) return;
   const View view = view_for(turn);
   if (view != nullptr) send_or_refuse(turn, view->inventory(clock_.now_ms()));
 }
 
 void PublicRoutes::well_known(Turn& turn) const {
-  if (!takes_no_query(turn)) return;
   const std::string_view path = turn.request.path();
   if (const PublicDocument* own = discovery_.find(PublicHost::api, path)) {
     turn.send_public(*own);

@@ -10,6 +10,7 @@
 #include "hosts/api/reference_page.h"
 #include "hosts/backend.h"
 #include "hosts/discovery.h"
+#include "hosts/query.h"
 #include "hosts/service_documents.h"
 #include "hosts/turn.h"
 #include "runtime/pool.h"
@@ -27,7 +28,7 @@ class PublicRoutes {
   void openapi(Turn& turn) const;
   // `file` is empty for the page itself.
   void reference(Turn& turn, std::string_view file) const;
-  void capabilities(Turn& turn) const;
+  void capabilities(Turn& turn, const FixedQuery& query) const;
   void capability(Turn& turn, std::string_view id) const;
   void inventory(Turn& turn) const;
   // What the service itself publishes below /.well-known/, or else one of its lanes.
@@ -35,9 +36,6 @@ class PublicRoutes {
 
  private:
   using View = std::shared_ptr<const catalog::View>;
-  // False when the request was refused: a query where none is taken.
-  static bool takes_no_query(Turn& turn);
-  static void answer(Turn& turn, const ServiceDocument& document);
   // Null when it was refused: there is no valid program.
   [[nodiscard]] View view_for(Turn& turn) const;
 

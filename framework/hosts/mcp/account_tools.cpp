@@ -3,7 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "base/uri.h"
 #include "hosts/mcp/arguments.h"
 #include "hosts/mcp/service_tools.h"
 #include "hosts/status_table.h"
@@ -123,12 +122,9 @@ AccountTool::Body AccountUsage::read(const RpcRequest&, const Json& given,
                                      const std::string& account_id) const {
   static constexpr std::array names = {"from", "to", "granularity", "route_id", "api_key_id"};
   Arguments arguments(given, {"from", "to", "granularity", "route_id", "api_key_id"});
-  std::string query;
+  FixedQuery query;
   for (const char* const name : names) {
-    const auto value = arguments.text(name);
-    if (!value) continue;
-    query.append(query.empty() ? "" : "&").append(name).append("=");
-    base::append_percent_encoded(query, *value);
+    if (auto value = arguments.text(name)) query.add(name, *std::move(value));
   }
   if (const auto error = arguments.error()) return *error;
   return reads_.usage(account_id, query);

@@ -302,7 +302,7 @@ bool Execution::refuse(const base::Error& refused, const exchange::RefusalHead& 
   }
   const bool is_challenge = !head.body.empty() && is_json(head.body);
   std::string structured = begin_structured(
-      is_challenge ? "payment_required" : refused_status(request_.door), http_status(error.code));
+      is_challenge ? "payment_required" : refused_status(request_.door), call_status(error.code));
   append_facts(structured, head.facts, request_.turn.request_id());
   structured += lane_headers_;
   if (!is_challenge) append_error(structured, error, request_.turn.request_id());
@@ -481,7 +481,7 @@ RpcResult Executions::unauthorized(const RpcRequest& request, const base::Error&
 
 RpcResult refused_result(const RpcRequest& request, const base::Error& error) {
   request.turn.record.error = error.code;
-  std::string structured = begin_structured(refused_status(request.door), http_status(error.code));
+  std::string structured = begin_structured(refused_status(request.door), call_status(error.code));
   append_facts(structured, {}, request.turn.request_id());
   append_error(structured, error, request.turn.request_id());
   return tool_result(structured += '}', true);

@@ -1,6 +1,5 @@
-// McpHost: the MCP skin of the gateway, on a listener of its own. It decides who may talk to the
-// two endpoints, `/` for accounts and `/x402` for payments per call, and answers everything that is
-// no message.
+// McpHost: the MCP skin of the gateway, on a listener of its own: the table of mcp_routes.h, with
+// `/` for accounts and `/x402` for payments per call, and what the handlers work with.
 //
 // Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
 #pragma once
@@ -10,9 +9,9 @@
 #include "base/limits.h"
 #include "hosts/access_log.h"
 #include "hosts/mcp/access.h"
-#include "hosts/mcp/document_routes.h"
+#include "hosts/mcp/mcp_routes.h"
 #include "hosts/mcp/message_routes.h"
-#include "hosts/request_ids.h"
+#include "hosts/routed_host.h"
 #include "wire/server.h"
 
 namespace turnpike::hosts::mcp {
@@ -40,24 +39,23 @@ class McpHost final : public wire::Handler {
  public:
   McpHost(const McpHostParts& parts, const McpHostSettings& settings);
 
-  void handle(wire::Request& request, wire::Responder& responder) noexcept override;
+  void handle(wire::Request& request, wire::Responder& responder) noexcept override {
+    host_.handle(request, responder);
+  }
   void refuse(const base::Error& error, wire::Request& request,
-              wire::Responder& responder) noexcept override;
+              wire::Responder& responder) noexcept override {
+    host_.refuse(error, request, responder);
+  }
 
   // The drain time is over: calls in flight are told that the gateway stops. Any Thread.
   void stop() noexcept { is_stopping_.store(true, std::memory_order_relaxed); }
 
  private:
-  void dispatch(Turn& turn);
-
-  const Clock& clock_;
-  AccessLog& access_log_;
   const Access access_;
-  const Cors cors_;
-  const DocumentRoutes documents_;
-  RequestIds ids_;
+  const BuildInfo build_;
   std::atomic<bool> is_stopping_{false};
   MessageRoutes messages_;
+  RoutedHost<McpRooms> host_;
 };
 
 }  // namespace turnpike::hosts::mcp

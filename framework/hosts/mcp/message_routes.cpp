@@ -83,8 +83,7 @@ RpcError error_of(const base::Error& error) {
   if (error.code == ErrorCode::gateway_overloaded) {
     return {RpcCode::internal_error, "The gateway reads too much now.", 503};
   }
-  const bool is_long = error.code == ErrorCode::request_body_too_large;
-  return {RpcCode::invalid_request, error.message, is_long ? 413 : http_status(error.code)};
+  return {RpcCode::invalid_request, error.message, http_status(error.code)};
 }
 
 // The credential by which the caller of a call is known. None comes to the door of payments: there

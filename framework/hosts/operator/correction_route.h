@@ -6,23 +6,21 @@
 // Owned by OperatorHost; called on the fibers of all loop Threads, waits for the blocking pool.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include <turnpike/result.h>
 
 #include "base/log.h"
+#include "hosts/route.h"
 #include "identity/operators.h"
 #include "ledger/corrections.h"
 #include "runtime/pool.h"
-#include "wire/server.h"
 
 namespace turnpike::hosts::operators {
 
 // What the body of a correction asks for; the rest of the request is left empty.
 Result<ledger::CorrectionRequest, base::Error> read_correction(std::string_view json);
-bool is_idempotency_key(std::string_view text) noexcept;
 std::string receipt_json(const ledger::Correction& correction);
 
 class CorrectionRoute {
@@ -35,20 +33,16 @@ class CorrectionRoute {
   };
   explicit CorrectionRoute(const Parts& parts);
 
-  struct Target {
-    std::string_view account_id;
-    std::string_view message_id;
-  };
-  // What the path asks to correct; nothing when it is another path.
-  static std::optional<Target> match(std::string_view path) noexcept;
+  // Whose credential it is, if it has the authority.
+  [[nodiscard]] Result<identity::Operator, base::Error> authorize(
+      Headers headers, identity::Authority authority) const;
 
-  // The receipt as JSON.
-  [[nodiscard]] Result<std::string, base::Error> answer(wire::Request& request,
-                                                        const Target& target) const;
+  // The receipt as JSON. The path names account and message; the table of the host has seen to the
+  // rest.
+  [[nodiscard]] Result<std::string, base::Error> answer(const Asked& asked,
+                                                        std::string_view idempotency_key) const;
 
  private:
-  [[nodiscard]] Result<identity::Operator, base::Error> authorize(wire::Request& request) const;
-
   const Parts parts_;
   const runtime::PoolUser user_;
 };

@@ -6,16 +6,11 @@
 // Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include <turnpike/host.h>
 
-#include "base/ids.h"
 #include "base/metrics.h"
 #include "hosts/operator/correction_route.h"
+#include "hosts/routed_host.h"
 #include "runtime/runtime.h"
 #include "wire/server.h"
 
@@ -30,24 +25,31 @@ struct OperatorHostParts {
   const Clock& clock;
   Random& random;
   base::Log& log;
+  AccessLog& access_log;
+};
+
+// What the handlers work with.
+struct OperatorRooms {
+  runtime::Runtime& runtime;
+  const base::Metrics& metrics;
+  const CorrectionRoute& corrections;
 };
 
 class OperatorHost final : public wire::Handler {
  public:
   explicit OperatorHost(const OperatorHostParts& parts);
 
-  void handle(wire::Request& request, wire::Responder& responder) override;
+  void handle(wire::Request& request, wire::Responder& responder) noexcept override {
+    host_.handle(request, responder);
+  }
   void refuse(const base::Error& error, wire::Request& request,
-              wire::Responder& responder) override;
+              wire::Responder& responder) noexcept override {
+    host_.refuse(error, request, responder);
+  }
 
  private:
-  class Exchange;
-  void correct(Exchange& exchange, const CorrectionRoute::Target& target);
-
-  runtime::Runtime& runtime_;
-  const base::Metrics& metrics_;
   const CorrectionRoute corrections_;
-  std::vector<std::unique_ptr<base::UuidSource>> ids_;  // by loop, used by its Thread alone
+  RoutedHost<OperatorRooms> host_;
 };
 
 }  // namespace turnpike::hosts::operators

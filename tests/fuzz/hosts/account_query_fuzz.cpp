@@ -22,7 +22,9 @@ void check(bool holds) {
 }
 
 void check_billing(std::string_view query) {
-  const auto read = hosts::read_billing_query(query, "acc_1", key);
+  const auto fields = hosts::read_query(query, {"collection", "limit", "after"});
+  if (!fields.ok()) return;
+  const auto read = hosts::read_billing_query(*fields, "acc_1", key);
   if (!read.ok()) {
     check(!read.error().message.empty());
     return;
@@ -32,7 +34,10 @@ void check_billing(std::string_view query) {
 }
 
 void check_usage(std::string_view query) {
-  const auto read = hosts::read_usage_query(query, "acc_1", now_ms);
+  const auto fields =
+      hosts::read_query(query, {"from", "to", "granularity", "route_id", "api_key_id"});
+  if (!fields.ok()) return;
+  const auto read = hosts::read_usage_query(*fields, "acc_1", now_ms);
   if (!read.ok()) {
     check(!read.error().message.empty());
     return;

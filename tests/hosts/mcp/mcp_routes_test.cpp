@@ -1,6 +1,4 @@
 // What the MCP host answers beside messages, on a real server and real sockets.
-#include "hosts/mcp/document_routes.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +10,7 @@ namespace {
 using nlohmann::json;
 using tests::HttpReply;
 
-class DocumentRoutesTest : public McpHostTest {
+class McpRoutesTest : public McpHostTest {
  protected:
   HttpReply get(const std::string& target, std::vector<std::string> headers = {}) {
     return call("GET", target, std::move(headers));
@@ -24,7 +22,7 @@ class DocumentRoutesTest : public McpHostTest {
   }
 };
 
-TEST_F(DocumentRoutesTest, HealthReadinessAndVersionAreThoseOfTheService) {
+TEST_F(McpRoutesTest, HealthReadinessAndVersionAreThoseOfTheService) {
   EXPECT_EQ(get("/healthz").body, R"({"status":"ok"})");
   const HttpReply readiness = get("/readyz");
   EXPECT_EQ(readiness.status, 503);
@@ -34,7 +32,7 @@ TEST_F(DocumentRoutesTest, HealthReadinessAndVersionAreThoseOfTheService) {
   EXPECT_EQ(version.header("cache-control"), "no-store");
 }
 
-TEST_F(DocumentRoutesTest, DocumentsAreForEveryoneAndMayBeKept) {
+TEST_F(McpRoutesTest, DocumentsAreForEveryoneAndMayBeKept) {
   const HttpReply reply = get("/.well-known/mcp.json");
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.header("content-type"), "application/json");
@@ -50,7 +48,7 @@ TEST_F(DocumentRoutesTest, DocumentsAreForEveryoneAndMayBeKept) {
   EXPECT_EQ(of_page.header("access-control-allow-origin"), "*");
 }
 
-TEST_F(DocumentRoutesTest, DocumentsAreNotSentTwice) {
+TEST_F(McpRoutesTest, DocumentsAreNotSentTwice) {
   const HttpReply first = get("/server-card");
   const std::string etag = first.header("etag");
   const HttpReply again = get("/server-card", {"If-None-Match: " + etag});
@@ -66,7 +64,7 @@ TEST_F(DocumentRoutesTest, DocumentsAreNotSentTwice) {
   EXPECT_EQ(head.body, "");
 }
 
-TEST_F(DocumentRoutesTest, WhatIsNotConfiguredIsNotThere) {
+TEST_F(McpRoutesTest, WhatIsNotConfiguredIsNotThere) {
   for (const char* path :
        {"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/x402",
         "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration",
@@ -81,7 +79,7 @@ TEST_F(DocumentRoutesTest, WhatIsNotConfiguredIsNotThere) {
   EXPECT_EQ(code_of(call("POST", "/mcp")), "request.not_found");
 }
 
-TEST_F(DocumentRoutesTest, EndpointsOpenNoStreamsAndEndNoSessions) {
+TEST_F(McpRoutesTest, EndpointsOpenNoStreamsAndEndNoSessions) {
   for (const char* path : {"/", "/x402"}) {
     for (const char* method : {"GET", "DELETE", "HEAD", "PUT", "PATCH"}) {
       const HttpReply reply = call(method, path, {"Accept: text/event-stream"});
@@ -92,7 +90,7 @@ TEST_F(DocumentRoutesTest, EndpointsOpenNoStreamsAndEndNoSessions) {
   }
 }
 
-TEST_F(DocumentRoutesTest, DocumentsAreOnlyRead) {
+TEST_F(McpRoutesTest, DocumentsAreOnlyRead) {
   for (const char* path : {"/healthz", "/server-card", "/.well-known/mcp.json"}) {
     const HttpReply reply = call("POST", path);
     EXPECT_EQ(reply.status, 405) << path;
@@ -100,7 +98,7 @@ TEST_F(DocumentRoutesTest, DocumentsAreOnlyRead) {
   }
 }
 
-TEST_F(DocumentRoutesTest, PreflightsOfAllowedPagesNameWhatClientsSend) {
+TEST_F(McpRoutesTest, PreflightsOfAllowedPagesNameWhatClientsSend) {
   const HttpReply own = call("OPTIONS", "/", {"Origin: http://localhost:6274"});
   EXPECT_EQ(own.status, 204);
   EXPECT_EQ(own.header("access-control-allow-origin"), "http://localhost:6274");
@@ -121,7 +119,7 @@ TEST_F(DocumentRoutesTest, PreflightsOfAllowedPagesNameWhatClientsSend) {
             std::string::npos);
 }
 
-TEST_F(DocumentRoutesTest, MessagesOfForeignPagesAreRefusedAndDocumentsAreNot) {
+TEST_F(McpRoutesTest, MessagesOfForeignPagesAreRefusedAndDocumentsAreNot) {
   for (const char* path : {"/", "/x402"}) {
     const HttpReply reply = call("POST", path, {"Origin: https://evil.example.com"});
     EXPECT_EQ(reply.status, 403) << path;
@@ -130,7 +128,7 @@ TEST_F(DocumentRoutesTest, MessagesOfForeignPagesAreRefusedAndDocumentsAreNot) {
   EXPECT_EQ(get("/healthz", {"Origin: https://evil.example.com"}).status, 200);
 }
 
-TEST_F(DocumentRoutesTest, APageMayReadWhyItIsRefused) {
+TEST_F(McpRoutesTest, APageMayReadWhyItIsRefused) {
   const HttpReply reply = call("DELETE", "/", {"Origin: https://mcp.example.com"});
   EXPECT_EQ(reply.header("access-control-allow-origin"), "https://mcp.example.com");
   EXPECT_NE(reply.header("access-control-expose-headers").find("WWW-Authenticate"),

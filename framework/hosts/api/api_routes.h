@@ -1,0 +1,30 @@
+// The routes of the API host as a table, and the OpenAPI document's part that follows from it.
+// Constants and pure functions; any Thread.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "hosts/account_reads.h"
+#include "hosts/api/gateway_call.h"
+#include "hosts/api/public_routes.h"
+#include "hosts/route.h"
+
+namespace turnpike::hosts::api {
+
+// What the handlers work with; all outlive the host.
+struct ApiRooms {
+  const PublicRoutes& public_routes;
+  const AccountReads& account;
+  GatewayCalls& calls;
+};
+
+std::span<const Route<ApiRooms>> api_routes() noexcept;
+
+// The OpenAPI document without the routes of the registry, as JSON; lasts as long as the process.
+std::string_view api_openapi_frame();
+
+// The same without any route.
+std::string_view openapi_components() noexcept;
+
+}  // namespace turnpike::hosts::api

@@ -1,0 +1,93 @@
+#include "hosts/openapi_frame.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json_text.h"
+
+namespace turnpike::hosts {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t status_digits = 3;
+
+Json reference(std::string_view kind, std::string_view name) {
+  return {{"$ref", "#/components/" + std::string(kind) + "/" + std::string(name)}};
+}
+
+Json parameter_json(const Parameter& parameter, bool is_in_path) {
+  Json shown = {{"name", parameter.name}, {"in", is_in_path ? "path" : "query"}};
+  if (is_in_path || parameter.is_required) shown["required"] = true;
+  shown["description"] = parameter.description;
+  shown["schema"] = base::parse_json(parameter.schema);
+  if (!parameter.example.empty()) shown["example"] = base::parse_json(parameter.example);
+  return shown;
+}
+
+Json reply_json(const DescribedReply& reply, bool has_etag) {
+  Json shown = {{"description", reply.description}};
+  if (has_etag) shown["headers"]["ETag"] = reference("headers", "ETag");
+  Json schema = {{"type", reply.content_type == "text/html" ? "string" : "object"}};
+  if (!reply.schema.empty()) schema = reference("schemas", reply.schema);
+  shown["content"] = {{reply.content_type, {{"schema", std::move(schema)}}}};
+  return shown;
+}
+
+Json responses_json(const RouteDescription& described) {
+  Json responses = Json::object();
+  for (const DescribedReply& reply : described.replies) {
+    const bool has_etag = described.has_etag && reply.status == 200;
+    responses[std::to_string(reply.status)] = reply_json(reply, has_etag);
+  }
+  if (described.has_etag) {
+    responses["304"] = {{"description", "Unchanged since the ETag in If-None-Match."}};
+  }
+  for (std::string_view rest = described.refusals; !rest.empty();) {
+    const std::string one(rest.substr(0, rest.find(' ')));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    const bool has_group = std::isalpha(static_cast<unsigned char>(one.front())) != 0;
+    responses[one.substr(one.size() - status_digits)] =
+        reference("responses", has_group ? one : std::string(described.tag) + one);
+  }
+  return responses;
+}
+
+Json operation_json(const RouteFacts& facts) {
+  const RouteDescription& described = facts.described;
+  Json security = Json::array();
+  if (facts.caller != CallerKind::anyone) security.push_back({{"ApiKey", Json::array()}});
+  Json operation = {{"operationId", described.operation_id},
+                    {"tags", Json::array({described.tag})},
+                    {"security", std::move(security)},
+                    {"summary", described.summary}};
+  if (!described.description.empty()) operation["description"] = described.description;
+  Json parameters = Json::array();
+  for (const Parameter& one : described.path_parameters) {
+    parameters.push_back(parameter_json(one, true));
+  }
+  for (const Parameter& one : facts.query) parameters.push_back(parameter_json(one, false));
+  if (!parameters.empty()) operation["parameters"] = std::move(parameters);
+  operation["responses"] = responses_json(described);
+  return operation;
+}
+
+}  // namespace
+
+std::string openapi_frame(std::string_view components, std::span<const RouteFacts* const> routes) {
+  Json document = base::parse_json(components);
+  document["paths"] = Json::object();
+  for (const RouteFacts* const facts : routes) {
+    if (facts->described.operation_id.empty()) continue;
+    std::string method(facts->method);
+    std::transform(method.begin(), method.end(), method.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    document["paths"][facts->path][method] = operation_json(*facts);
+  }
+  return document.dump();
+}
+
+}  // namespace turnpike::hosts

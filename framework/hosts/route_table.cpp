@@ -1,0 +1,200 @@
+#include "hosts/route_table.h"
+
+#include <utility>
+
+#include "base/http_field.h"
+#include "registry/program.h"
+
+namespace turnpike::hosts {
+
+namespace {
+
+using base::Error;
+using base::ErrorCode;
+
+constexpr std::string_view of_nothing = "GET, HEAD, OPTIONS";
+constexpr std::string_view whole_rest = "...}";
+
+Error key_refusal() {
+  return {ErrorCode::request_malformed,
+          "This request needs an Idempotency-Key.",
+          0,
+          {{"header.idempotency-key", "it is missing, comes twice or is not in its form",
+            "Send it once, with 1 to 255 visible ASCII characters."}}};
+}
+
+Error media_type_refusal() {
+  return {ErrorCode::request_media_type_rejected,
+          "The body of this request is JSON.",
+          0,
+          {{"header.content-type", "it is missing, comes twice or is another one",
+            "Send Content-Type: application/json."}}};
+}
+
+Error coding_refusal() {
+  return {ErrorCode::request_content_coding_rejected,
+          "The body of this request is sent as it is.",
+          0,
+          {{"header.content-encoding", "the body is compressed or otherwise coded",
+            "Send it without Content-Encoding."}}};
+}
+
+std::optional<Error> decode(std::span<const std::string_view> segments, Asked& asked) {
+  for (std::size_t at = 0; at < segments.size(); ++at) {
+    std::string& decoded = asked.parameters[at];
+    decoded.resize(segments[at].size());
+    const auto length = registry::decode_segment(segments[at], decoded.data());
+    if (!length) {
+      return Error{ErrorCode::request_path_malformed, "The path holds an escape that is none."};
+    }
+    decoded.resize(*length);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool matches_path(std::string_view route_path, std::string_view path,
+                  std::array<std::string_view, path_parameters_max>& segments) noexcept {
+  segments.fill({});
+  std::size_t count = 0;
+  for (std::size_t open = route_path.find('{'); open != route_path.npos;
+       open = route_path.find('{')) {
+    if (!path.starts_with(route_path.substr(0, open))) return false;
+    path.remove_prefix(open);
+    const std::size_t close = route_path.find('}', open);
+    if (route_path.substr(0, close + 1).ends_with(whole_rest)) {
+      segments[count] = path;
+      return true;
+    }
+    segments[count] = path.substr(0, path.find('/'));
+    if (segments[count].empty()) return false;
+    path.remove_prefix(segments[count++].size());
+    route_path.remove_prefix(close + 1);
+  }
+  return route_path == path;
+}
+
+std::optional<Error> header_refusal(const Turn& turn) {
+  if (turn.header_problem().empty()) return std::nullopt;
+  return Error{ErrorCode::request_malformed,
+               "A header field is not in its form, or comes twice.",
+               0,
+               {{"header." + turn.header_problem(), "it is not valid, or comes twice",
+                 "Send it once; an Idempotency-Key has 1 to 255 visible characters."}}};
+}
+
+RouteTable::RouteTable(std::vector<const RouteFacts*> rows, HostRules rules, AccessLog& access_log)
+    : rules_(std::move(rules)) {
+  for (const RouteFacts* const facts : rows) {
+    if (paths_.empty() || paths_.back().text != facts->path) {
+      paths_.push_back({facts->path, rows_.size(), rows_.size(), {}});
+    }
+    Path& path = paths_.back();
+    ++path.end;
+    path.allow.append(facts->method).append(facts->answers_head ? ", HEAD, " : ", ");
+    Row& row = rows_.emplace_back(Row{facts, &access_log.endpoint(facts->endpoint), {}});
+    for (const Parameter& parameter : facts->query) row.query_names.push_back(parameter.name);
+  }
+  for (Path& path : paths_) path.allow += "OPTIONS";
+}
+
+RouteTable::Place RouteTable::find(std::string_view path) const noexcept {
+  Place place;
+  for (const Path& one : paths_) {
+    if (!matches_path(one.text, path, place.segments_)) continue;
+    place.path_ = &one;
+    return place;
+  }
+  return place;
+}
+
+const Cors& RouteTable::cors_of(const Place& place) const noexcept {
+  const bool is_public =
+      place.path_ == nullptr || rows_[place.path_->begin].facts->is_for_every_page;
+  return is_public ? rules_.cors_of_public : rules_.cors;
+}
+
+std::optional<std::size_t> RouteTable::row_for(Turn& turn, const Place& place) const {
+  if (place.path_ != nullptr) turn.record.endpoint = rows_[place.path_->begin].endpoint;
+  const std::string_view method = turn.request.method();
+  const auto index = place.path_ == nullptr ? std::nullopt : find_row(*place.path_, method);
+  if (method == "OPTIONS") {
+    preflight(turn, place);
+    return std::nullopt;
+  }
+  if (place.path_ == nullptr) {
+    turn.refuse({ErrorCode::request_not_found, std::string(rules_.nothing_here)});
+    return std::nullopt;
+  }
+  if (!index) {
+    turn.refuse({ErrorCode::request_method_not_allowed, std::string(rules_.other_methods)},
+                {.allow = place.path_->allow});
+    return std::nullopt;
+  }
+  turn.record.endpoint = rows_[*index].endpoint;
+  return index;
+}
+
+bool RouteTable::read(Turn& turn, const Place& place, std::size_t index, Asked& asked) const {
+  const Row& row = rows_[index];
+  const auto refused = problem(row, turn, place, asked);
+  if (refused) turn.refuse(*refused, {.cache_control = row.facts->cache_control});
+  return !refused;
+}
+
+void RouteTable::preflight(Turn& turn, const Place& place) const {
+  const std::string_view methods =
+      place.path_ == nullptr ? of_nothing : std::string_view(place.path_->allow);
+  ReplyFields fields;
+  fields.add("Allow", methods);
+  fields.add("Cache-Control", "no-store");
+  fields.add("X-Request-Id", turn.request_id());
+  cors_of(place).add_preflight_fields(turn.origin(), methods, fields);
+  turn.record.status = 204;
+  turn.responder.send(204, fields.view(), {});
+}
+
+std::optional<std::size_t> RouteTable::find_row(const Path& path,
+                                                std::string_view method) const noexcept {
+  for (std::size_t at = path.begin; at < path.end; ++at) {
+    const RouteFacts& facts = *rows_[at].facts;
+    const bool is_head = facts.answers_head && method == "HEAD";
+    if (facts.takes_any_method || facts.method == method || is_head) return at;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> RouteTable::problem(const Row& row, Turn& turn, const Place& place,
+                                         Asked& asked) const {
+  const RouteFacts& facts = *row.facts;
+  if (auto refused = header_refusal(turn)) return refused;
+  if (facts.body == BodyForm::none && turn.request.has_body()) {
+    return Error{ErrorCode::request_body_not_allowed, "This route takes no request body."};
+  }
+  if (auto refused = decode(place.segments_, asked)) return refused;
+  if (facts.caller != CallerKind::anyone) {
+    if (auto refused = rules_.authenticate(facts, turn, asked)) return refused;
+  }
+  if (facts.needs_idempotency_key && turn.idempotency_key().empty()) return key_refusal();
+  auto query = read_query(turn.request.query(), row.query_names);
+  if (!query.ok()) return std::move(query).error();
+  asked.query = *std::move(query);
+  return read_body(facts, turn, asked);
+}
+
+std::optional<Error> RouteTable::read_body(const RouteFacts& facts, Turn& turn,
+                                           Asked& asked) const {
+  if (facts.body == BodyForm::none) return std::nullopt;
+  if (!same_header_name(base::media_type_of(turn.content_type()), json_type)) {
+    return media_type_refusal();
+  }
+  if (!turn.content_coding().empty()) return coding_refusal();
+  const auto bytes = turn.request.read_body(facts.body_bytes_max);
+  if (!bytes.ok()) return bytes.error();
+  turn.record.request_bytes = bytes->size();
+  asked.body = *bytes;
+  return std::nullopt;
+}
+
+}  // namespace turnpike::hosts

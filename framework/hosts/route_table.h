@@ -1,0 +1,89 @@
+// RouteTable: the rows of a host's routes at work. It finds the route of a path, answers preflights
+// of browsers, and refuses what the row does not take, in this order: path (404), method (405), a
+// body where none is taken, escapes in the path, credentials, Idempotency-Key, query, body.
+//
+// Owned by a host, immutable; called on the fibers of requests, may suspend them.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/result.h>
+
+#include "hosts/access_log.h"
+#include "hosts/cors.h"
+#include "hosts/route.h"
+
+namespace turnpike::hosts {
+
+// What differs from host to host.
+struct HostRules {
+  Cors cors;                           // of routes that are not for every page
+  Cors cors_of_public = cors;          // of those that are, and of paths where nothing is
+  std::string_view nothing_here = {};  // says where to look instead; a constant
+  std::string_view other_methods = "This route does not answer this method.";
+  // Whose credential a request carries, with the rights that the row asks for. Puts it into
+  // `asked`. Null: the host has no such routes.
+  std::function<std::optional<base::Error>(const RouteFacts&, Turn&, Asked&)> authenticate = {};
+};
+
+// Whether a path has the form of a route's, and its variable parts, still encoded.
+bool matches_path(std::string_view route_path, std::string_view path,
+                  std::array<std::string_view, path_parameters_max>& segments) noexcept;
+
+// A header field that may come once came twice, or is not in its form.
+std::optional<base::Error> header_refusal(const Turn& turn);
+
+class RouteTable {
+ public:
+  // Rows of one path follow each other. The rows and the log outlive the table.
+  RouteTable(std::vector<const RouteFacts*> rows, HostRules rules, AccessLog& access_log);
+
+  class Place;  // where a path leads: some rows, or nowhere
+  [[nodiscard]] Place find(std::string_view path) const noexcept;
+  [[nodiscard]] const Cors& cors_of(const Place& place) const noexcept;
+  [[nodiscard]] const Cors& cors() const noexcept { return rules_.cors; }
+  // The row for the request; nothing: the request was answered, since there is none.
+  [[nodiscard]] std::optional<std::size_t> row_for(Turn& turn, const Place& place) const;
+  // What the request asks of a row that does not take all; false: it was refused.
+  [[nodiscard]] bool read(Turn& turn, const Place& place, std::size_t row, Asked& asked) const;
+
+ private:
+  struct Path {
+    std::string_view text;
+    std::size_t begin = 0;  // its rows
+    std::size_t end = 0;
+    std::string allow;
+  };
+  struct Row {
+    const RouteFacts* facts;
+    const Endpoint* endpoint;
+    std::vector<std::string_view> query_names;
+  };
+
+  void preflight(Turn& turn, const Place& place) const;
+  [[nodiscard]] std::optional<std::size_t> find_row(const Path& path,
+                                                    std::string_view method) const noexcept;
+  [[nodiscard]] std::optional<base::Error> problem(const Row& row, Turn& turn, const Place& place,
+                                                   Asked& asked) const;
+  [[nodiscard]] std::optional<base::Error> read_body(const RouteFacts& facts, Turn& turn,
+                                                     Asked& asked) const;
+
+  const HostRules rules_;
+  std::vector<Row> rows_;
+  std::vector<Path> paths_;
+};
+
+class RouteTable::Place {
+ private:
+  friend class RouteTable;
+  const Path* path_ = nullptr;
+  std::array<std::string_view, path_parameters_max> segments_;
+};
+
+}  // namespace turnpike::hosts

@@ -1,0 +1,146 @@
+// The table of routes: which path leads where, and that the table of a host, its OpenAPI document
+// and its metrics are one list.
+#include "hosts/route_table.h"
+
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json_text.h"
+#include "hosts/api/api_routes.h"
+#include "hosts/host_fixture.h"
+
+namespace turnpike::hosts {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using tests::HttpReply;
+
+std::vector<std::string> segments_of(std::string_view route_path, std::string_view path) {
+  std::array<std::string_view, path_parameters_max> segments;
+  if (!matches_path(route_path, path, segments)) return {"no match"};
+  std::vector<std::string> found;
+  for (const std::string_view segment : segments) {
+    if (!segment.empty()) found.emplace_back(segment);
+  }
+  return found;
+}
+
+TEST(RoutePathTest, VariablePartsAreSegmentsThatAreNotEmpty) {
+  EXPECT_THAT(segments_of("/a", "/a"), ElementsAre());
+  EXPECT_THAT(segments_of("/a/{b}", "/a/x%2Fy"), ElementsAre("x%2Fy"));
+  EXPECT_THAT(segments_of("/a/{b}/c/{d}/e", "/a/1/c/2/e"), ElementsAre("1", "2"));
+  EXPECT_THAT(segments_of("/a/{rest...}", "/a/1/2"), ElementsAre("1/2"));
+  EXPECT_THAT(segments_of("/a/{rest...}", "/a/"), ElementsAre());
+  for (const char* path : {"", "/", "/a/", "/a/1/2", "/b/1", "/a/1/", "/A/1", "//a/1", "a/1"}) {
+    EXPECT_THAT(segments_of("/a/{b}", path), ElementsAre("no match")) << path;
+  }
+  EXPECT_THAT(segments_of("/a/{b}/c", "/a//c"), ElementsAre("no match"));
+  EXPECT_THAT(segments_of("/a/{b}/c", "/a/b/c/"), ElementsAre("no match"));
+  EXPECT_THAT(segments_of("/a/{rest...}", "/a"), ElementsAre("no match"));
+}
+
+class ApiTableTest : public tests::HostFixture {
+ protected:
+  ApiTableTest() {
+    for (const auto& route : api::api_routes()) facts_.push_back(&route.facts);
+  }
+  // A path of the route, with something in its variable parts.
+  static std::string example_of(const RouteFacts& facts) {
+    std::string path(facts.path);
+    for (auto open = path.find('{'); open != path.npos; open = path.find('{')) {
+      path.replace(open, path.find('}', open) + 1 - open, "acc_good");
+    }
+    return path;
+  }
+  std::vector<const RouteFacts*> facts_;
+};
+
+TEST_F(ApiTableTest, EveryPathLeadsToItsOwnRow) {
+  const RouteTable table(facts_, {.cors = Cors(Origins({}), {})}, access_log_);
+  for (const RouteFacts* const facts : facts_) {
+    const HttpReply reply = get(example_of(*facts), {"Authorization: Bearer good"});
+    const tests::LoggedRequest logged = access_log_.wait_for(reply.header("x-request-id"));
+    EXPECT_EQ(logged.endpoint, facts->endpoint) << facts->path;
+  }
+}
+
+TEST_F(ApiTableTest, ItsOpenApiDocumentHasTheRowsAndNothingElse) {
+  const json document = base::parse_json(api::api_openapi_frame());
+  std::set<std::string> described;
+  for (const RouteFacts* const facts : facts_) {
+    if (facts->described.operation_id.empty()) continue;
+    described.insert(std::string(facts->path));
+    ASSERT_TRUE(document["paths"].contains(std::string(facts->path))) << facts->path;
+    const json& operation = document["paths"][std::string(facts->path)]["get"];
+    EXPECT_EQ(operation["operationId"], facts->described.operation_id);
+    EXPECT_EQ(operation["security"].empty(), facts->caller == CallerKind::anyone) << facts->path;
+    EXPECT_EQ(operation["responses"].contains("401"), facts->caller != CallerKind::anyone);
+    std::set<std::string> in_path;
+    std::set<std::string> in_query;
+    for (const json& parameter : operation.value("parameters", json::array())) {
+      EXPECT_FALSE(parameter["schema"].is_discarded()) << parameter["name"];
+      (parameter["in"] == "path" ? in_path : in_query).insert(parameter["name"]);
+    }
+    for (const std::string& name : in_path) EXPECT_THAT(facts->path, HasSubstr("{" + name + "}"));
+    EXPECT_EQ(in_path.size(), facts->path.find('{') == facts->path.npos ? 0u : 1u) << facts->path;
+    EXPECT_EQ(in_query.size(), facts->query.size()) << facts->path;
+  }
+  EXPECT_EQ(described.size(), document["paths"].size());
+}
+
+TEST_F(ApiTableTest, EveryRowRefusesWhatItDoesNotTake) {
+  for (const RouteFacts* const facts : facts_) {
+    if (facts->takes_all) continue;
+    const std::string path = example_of(*facts);
+    const std::string allow = facts->answers_head ? "GET, HEAD, OPTIONS" : "GET, OPTIONS";
+    const HttpReply deleted = call({.method = "DELETE", .target = path});
+    EXPECT_EQ(deleted.status, 405) << path;
+    EXPECT_EQ(deleted.header("allow"), allow) << path;
+    EXPECT_EQ(call({.method = "OPTIONS", .target = path}).header("allow"), allow) << path;
+    const HttpReply with_body = call({.target = path, .headers = {}, .body = "x"});
+    EXPECT_EQ(code_of(with_body), "request.body_not_allowed") << path;
+    const HttpReply asked = get(path + "?unknown=1", {"Authorization: Bearer good"});
+    EXPECT_EQ(code_of(asked), "request.query_rejected") << path;
+    if (facts->caller == CallerKind::anyone) continue;
+    EXPECT_EQ(code_of(get(path + "?unknown=1")), "auth.credential_required")
+        << path << ": strangers do not learn what a query may hold";
+  }
+}
+
+TEST_F(ApiTableTest, WhatNoRowHasIsNotFound) {
+  for (const char* path : {"/",
+                           "*",
+                           "/healthz/",
+                           "//healthz",
+                           "/Healthz",
+                           "/v1",
+                           "/v1/",
+                           "/v1/gateway",
+                           "/v1/capabilities/",
+                           "/v1/capabilities/a/b",
+                           "/v1/billing-accounts//credit-balance",
+                           "/v1/billing-accounts/credit-balance",
+                           "/v1/billing-accounts/a/usage/m",
+                           "/v1/billing-accounts/a/b/credit-balance",
+                           "/v1/billing-accounts/a/credit-balance/",
+                           "/v1/auth/context/",
+                           "/reference/",
+                           "/reference/a/b",
+                           "/v1/calls",
+                           "/v1/calls/",
+                           "/v2/capabilities",
+                           "/openapi.json.bak"}) {
+    for (const RouteFacts* const facts : facts_) {
+      std::array<std::string_view, path_parameters_max> segments;
+      EXPECT_FALSE(matches_path(facts->path, path, segments)) << path << " " << facts->path;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::hosts
