@@ -1,5 +1,5 @@
 """What the README prints on installation, corrections and back-up works as printed, on a fresh
-prefix (findings 18, 20 and 3); and the manual page is of the commands that there are."""
+prefix; and the manual page is of the commands that there are."""
 
 import json
 import os

@@ -23,7 +23,6 @@ def section(name):
 
 
 class BePaidPerCall(unittest.TestCase):
-    """Finding 52."""
 
     def setUp(self):
         self.chain = Chain(chain_id=8453)

@@ -89,7 +89,7 @@ TEST(ServerBounds, Body) {
   }
 }
 
-// Finding 5: what is announced takes nothing.
+// What is announced takes nothing.
 TEST(ServerBounds, ABodyIsMeteredAsItArrives) {
   TestServer server;
   for (const bool is_chunked : {false, true}) {
