@@ -48,7 +48,8 @@ std::string folder_of(std::string_view path) {
   return std::string(path.substr(0, path.find('/')));
 }
 
-// What each folder may include besides itself and the standard library (design: Include rule).
+// What each folder may include besides itself and the standard library (framework/README.md,
+// "Layers").
 const std::map<std::string, std::set<std::string>>& arrows() {
   static const std::map<std::string, std::set<std::string>> allowed = {
       {"sdk", {}},

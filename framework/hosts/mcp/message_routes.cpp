@@ -189,7 +189,7 @@ std::optional<MessageRoutes::Challenged> MessageRoutes::judge_credentials(
   const wire::Request& http = request.turn.request;
   if (request.door == Door::payment) {
     if (!http.find("authorization") && !http.find("x-service-api-key")) return std::nullopt;
-    // Never 401: clients would answer it with an OAuth dance that leads nowhere (mcp.md 7.2).
+    // Never 401: clients would begin a sign-in that cannot end (docs/protocols.md, "Challenges").
     return Challenged{{RpcCode::invalid_request,
                        "This endpoint takes no credentials of an account: calls are paid one by "
                        "one. Send the request without Authorization, or to the endpoint that takes "

@@ -47,7 +47,7 @@ class Tool {
   [[nodiscard]] virtual bool is_at(Door door) const noexcept = 0;
   // One that is not listed can still be called, and says why it cannot serve.
   [[nodiscard]] virtual bool is_listed() const noexcept { return true; }
-  // The tool object of tools/list (mcp.md 5.1, 5.3).
+  // The tool object of tools/list (docs/protocols.md, "Tools").
   [[nodiscard]] virtual nlohmann::ordered_json card(Door door) const = 0;
   [[nodiscard]] virtual std::span<const MirroredArgument> mirrored() const noexcept { return {}; }
   // `arguments` is an object. What the model could correct is a result with `isError`.

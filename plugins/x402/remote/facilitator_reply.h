@@ -1,6 +1,6 @@
-// What a facilitator's replies say (x402.md 2.5 to 2.7 and 7), decided by their members alone. A
-// reply is believed as far as it is typed as the protocol says: what is mistyped says nothing, and
-// about a settlement nothing is told as definite that the reply leaves open.
+// What a facilitator's replies say (docs/protocols.md, "Facilitators"), decided by their members
+// alone. A reply is believed as far as it is typed as the protocol says: what is mistyped says
+// nothing, and about a settlement nothing is told as definite that the reply leaves open.
 //
 // Pure functions on values; any Thread.
 #pragma once
