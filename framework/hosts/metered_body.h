@@ -36,7 +36,8 @@ class MeteredBody final : public wire::BodyMeter {
   }
 
  private:
-  // Whom the key is of, as a number; nothing when no valid one came or none can be read now.
+  // The account of the key, as a number; empty when no valid key came, or when keys cannot be read
+  // now.
   [[nodiscard]] std::optional<std::uint64_t> look_up() noexcept {
     const identity::Bearer bearer = identity::read_bearer(request_.headers());
     if (bearer.form != identity::Authorization::bearer) return std::nullopt;

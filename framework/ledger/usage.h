@@ -106,7 +106,7 @@ struct UsageSums {
   }
 };
 
-// Whose usage is summed; empty: any.
+// The account whose usage is summed; empty: all accounts.
 struct UsageFilter {
   std::string account_id;
   std::string route_id = {};

@@ -1,8 +1,8 @@
 // What batches charge leases with. A batch is one append: its row lists what it takes from which
 // leases, and touches none of them. Every heartbeat adds such lists up and posts them to the
-// leases, so a settlement writes no row for each account it charges, and never waits for who grows
-// a lease. Until then the view `lease_now` counts what is pending; nobody else may trust
-// `lease.settled`.
+// leases, so a settlement writes no row for each account that it charges, and never waits for a
+// transaction that grows a lease. Until then the view `lease_now` counts what is pending; nobody
+// else may trust `lease.settled`.
 //
 // That a lease can still pay is what the stream remembers of it (Payable), for as long as the fence
 // of its row in settle_stream stands: whoever takes units out of leases, other than by charging,

@@ -31,7 +31,7 @@ class CallsInFlight {
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
-    // Its caller has said that he waits no longer. Any Thread.
+    // The caller has cancelled this call. Any Thread.
     [[nodiscard]] bool is_cancelled() const noexcept {
       return is_cancelled_.load(std::memory_order_acquire);
     }

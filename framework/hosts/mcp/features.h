@@ -27,7 +27,7 @@ class Resources {
  public:
   virtual ~Resources() = default;
   // Results of resources/list and resources/templates/list; `cursor` null: the first page. Error:
-  // -32602 for a cursor that is none of ours.
+  // -32602 for a cursor that this host did not make.
   virtual Answer list(const RpcRequest& request, const std::string* cursor) const = 0;
   virtual Answer templates(const RpcRequest& request, const std::string* cursor) const = 0;
   // Error: -32602 with data {"uri"}, which a legacy answer turns into -32002.

@@ -170,8 +170,8 @@ void MessageRoutes::answer_request(Turn& turn, Door door, const Message& message
   send_error(turn, message.id, error);
 }
 
-// That a caller waits no longer is the one thing that something is done on. What may not be his, or
-// is over, goes on: the sender learns nothing of it.
+// A cancellation is the only notification that has an effect. A call with another key, or one that
+// has ended, is not affected, and the sender does not learn which.
 void MessageRoutes::take_notification(const RpcRequest& request) {
   const Message& message = request.message;
   if (message.method == "notifications/cancelled") {

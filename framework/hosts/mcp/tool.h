@@ -1,5 +1,5 @@
-// Tool: what a model may call. Feature: a tool, a family of resources or of prompts that a host
-// offers; the service's own and, in the build that the official suite judges, the suite's.
+// Tool: an operation that a model may call. The gateway has its own tools; the test build that the
+// official conformance suite examines has those of the suite.
 //
 // Owned by the host or, when they come from the registry, by a Toolset; called on the fibers of all
 // loop Threads at once, may suspend.

@@ -96,9 +96,9 @@ class Facilitators {
   // Which of them refuse our credentials now, one bit each: when it changes, so does supports().
   [[nodiscard]] std::uint32_t refusing_us() const noexcept;
 
-  // Free of side effects, so the next one is asked when one cannot answer. `is_proven`: whoever is
-  // named as the payer has signed it; if not, anybody can make up such payments, so each
-  // facilitator is asked about a bounded number.
+  // Free of side effects, so the next facilitator is asked when one cannot answer. `is_proven`: the
+  // named payer has signed the payment. Anybody can invent a payment that is not proven, so each
+  // facilitator is asked about a bounded number of those.
   Verification verify(const FacilitatorRequest& request, bool is_proven, Call& call) noexcept;
 
   // Once the request may have left, its outcome is what this one facilitator said; but on

@@ -15,7 +15,7 @@
 
 namespace turnpike::x402 {
 
-// Whose texts a caller may see: `payer`, `transaction`, `network` and `amount` have the form of
+// Members that a caller may see: `payer`, `transaction`, `network` and `amount` have the form of
 // such values, `reason` the form of a code. A facilitator's messages are nowhere in here.
 struct Verification {
   enum class Outcome : std::uint8_t {
