@@ -1,6 +1,6 @@
-// MeteredBody: the share of the bytes in memory that the body of one request takes as it arrives.
-// Where the part that is open to everybody has no room, a caller whose API key is valid takes from
-// the part that is kept for those; only then is the key looked at here.
+// MeteredBody: reads the body of one request and takes its share of a ByteBudget as the bytes
+// arrive. When the open part of the budget is full, a caller with a valid API key takes from the
+// reserved part; only then is the key looked up here.
 //
 // Lives as long as the body is kept, on the fiber of the request.
 #pragma once

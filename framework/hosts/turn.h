@@ -1,6 +1,6 @@
-// Turn: one request on its way through a public host: its ids, the headers of it that matter here,
-// and the one way to answer it outside of the gateway routes. Every reply leaves through it, so
-// none goes without X-Request-Id and cross-origin fields, and each ends in the access log.
+// Turn: one request in a public host: its ids, the headers that matter to every host, and the only
+// way to answer it outside of the gateway routes. Every reply leaves through it, so none goes
+// without X-Request-Id and cross-origin fields, and each ends in the access log.
 //
 // Made on the fiber of the request and used by it alone.
 #pragma once
