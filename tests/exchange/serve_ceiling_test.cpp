@@ -103,7 +103,7 @@ TEST_F(ServeCeilingTest, ACeilingAboveWhatIsKeptWholeStreams) {
   EXPECT_EQ(refusal(request), "gateway.upstream_response_too_large");
 }
 
-// What was paid for before the work is not lost to a host that cannot carry it.
+// A reply that was paid for upfront is not lost when this host cannot carry it.
 TEST_F(ServeCeilingTest, WhatALaneKeepsIsSettledAndSaidToBeThere) {
   ScriptedLane& lane = install_payment_lane();
   lane.keeps_reply = true;

@@ -504,7 +504,7 @@ TEST_F(ServeTest, TurnsCallsAwayPastTheCapOfTheLoop) {
   EXPECT_EQ(refusal({}), "gateway.overloaded");
 }
 
-// Who only announces a body takes no place from others.
+// A client that only announces a body takes no seat from others.
 TEST_F(ServeTest, ABodyOfSomebodyUnknownIsAwaitedBeforeItTakesAPlaceOnTheLoop) {
   class Watching final : public BodySource {
    public:
@@ -595,7 +595,8 @@ TEST_F(ServeTest, PassesASaneRetryAfterOn) {
   }
 }
 
-// They were 502, the provider's fault, though the provider told the caller its mistake.
+// These errors once were 502 and the provider's fault, although the provider told the caller its
+// mistake.
 TEST_F(ServeTest, PassesTheProvidersErrorsOnInTheFormsThatErrorsHave) {
   const std::string_view types[] = {"application/json", "Application/Problem+JSON; charset=utf-8",
                                     "text/plain", "text/html; charset=utf-8"};
@@ -884,7 +885,7 @@ TEST_F(ServeTest, AsksNobodyToPayWhatCannotBePaidForButHearsWhoHasPaid) {
   EXPECT_EQ(writer->body, "what was paid for");
 }
 
-// What was paid for is given although the registry has changed since.
+// A reply that was paid for is given although the registry has changed since.
 TEST_F(ServeTest, RecallsWhatWasPaidForWhereTheOperationIsNotOfferedAnyMore) {
   ScriptedLane& lane = install_payment_lane();
   lane.admission = [](const LaneRequest&) -> Admission {
@@ -955,7 +956,7 @@ TEST_F(ServeTest, GivesAStoredReplyAgain) {
   EXPECT_EQ(served.ending, Ending::replied);
 }
 
-// Who has no key cannot ask the account routes.
+// A caller without a key cannot ask the account routes.
 TEST_F(ServeTest, OnlyWhoHasAnAccountIsSentToItsCalls) {
   ScriptedLane& lane = install_payment_lane();
   const Refusal open{"billing.settlement_unknown", "out of luck", 0, {}, {}, {}};

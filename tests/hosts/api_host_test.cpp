@@ -374,7 +374,7 @@ TEST_F(ApiHostTest, AReplyCarriesBodyAndFacts) {
   EXPECT_EQ(logged.reply_bytes, reply.body.size());
   EXPECT_TRUE(logged.is_whole);
   EXPECT_FALSE(logged.error);
-  // Whose call it was, and of which operation.
+  // The account, the key and the operation of the call.
   EXPECT_EQ(logged.account_id, "acc_good");
   EXPECT_EQ(logged.key_id, "key_good");
   EXPECT_EQ(logged.provider, "acme");

@@ -179,7 +179,7 @@ TEST_F(OperatorHostTest, WithoutAnOperatorCredentialItIs401) {
   EXPECT_EQ(node_->ledger().balance(account_)->credits, 95);
 }
 
-// As on every other host.
+// The same rules hold on every other host.
 TEST_F(OperatorHostTest, TheSchemeIsOfAnyCaseAndOneOrMoreSpacesFollow) {
   for (const char* scheme : {"Bearer ", "bearer ", "BEARER  ", "Bearer     "}) {
     std::vector<std::string> sent = headers();  // of one correction, however often it is asked for
@@ -296,7 +296,7 @@ TEST_F(OperatorHostTest, ABodyIsTakenUpToItsBoundAndNoFurther) {
             "request.body_too_large");
 }
 
-// Both were 400, and a compressed body "no JSON".
+// Both once were 400, and a compressed body was reported as invalid JSON.
 TEST_F(OperatorHostTest, AnotherContentTypeOrCodingIs415) {
   std::vector<std::string> sent = headers();
   sent[2] = "Content-Type: text/plain";

@@ -31,7 +31,7 @@ std::vector<std::string> lines_of(const Failure& failure) {
 
 using Lines = std::vector<std::string>;
 
-// Whoever wrote the YAML sees all mistakes at once.
+// The author of the YAML sees all mistakes at once.
 TEST(Mistakes, CrossInOneFailureAndAreTakenApartAgain) {
   const Settings settings =
       map({{"n", scalar("x")}, {"pth", scalar("1")}, {"b", scalar("no")}, {"odd", scalar("")}});

@@ -503,7 +503,7 @@ TEST(ServerDrain, WhatIsPipelinedBehindACallInFlightDoesNotCutItsReply) {
   EXPECT_EQ(server.handler.handled, 2);
 }
 
-// Whoever was connected before the stop gets an answer, not a reset.
+// A client that was connected before the stop gets an answer, not a reset.
 TEST(ServerDrain, ServesWhatWaitedToBeAccepted) {
   runtime::Runtime runtime({});
   const auto log = base::make_silent_log();

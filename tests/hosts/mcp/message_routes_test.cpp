@@ -285,7 +285,7 @@ TEST_F(MessageRoutesTest, RefusalsComeInTheirOrder) {
   }
 }
 
-// Who can be told which of his requests it was is told.
+// An error names the request, when its id could be read.
 TEST_F(MessageRoutesTest, ARefusalNamesTheIdThatCouldBeRead) {
   const std::string wrong = R"({"jsonrpc":"2.0","id":"a","method":"ping","params":[]})";
   EXPECT_EQ(post(wrong).json["id"], "a");
@@ -620,7 +620,7 @@ TEST_F(MessageRoutesTest, TextsSpeakOfToolsAsTheyAreListed) {
   }
 }
 
-// Reading may go on where hosts ask before anything else.
+// Clients that ask people before any other tool may let this one run.
 TEST_F(MessageRoutesTest, ARouteThatReadsHasAToolThatOnlyReads) {
   const Json tool = legacy("tools/list").json["result"]["tools"][3];
   EXPECT_EQ(tool["name"], "service.route.read");
@@ -822,7 +822,7 @@ TEST_F(MessageRoutesTest, APaymentInMetaIsThePaymentHeader) {
   EXPECT_EQ(seen_headers_, std::vector<std::string>{"PAYMENT-SIGNATURE: e30="});
 }
 
-// Whoever sees this as a challenge pays a second time.
+// A client that took this for a challenge would pay a second time.
 TEST_F(MessageRoutesTest, AnUnknownSettlementLooksLikeNoChallenge) {
   refuse_with({ErrorCode::x402_settlement_unknown, "Send the same request again.", 2}, {}, "x402");
   const Said said = execute(get_x, {}, "/x402", {{"x402/payment", Json::object()}});

@@ -276,8 +276,8 @@ TEST_F(HttpUpstreamTest, ABreakerOpensBlocksTriesAndCloses) {
             "circuit breaker closed for GET /x/{id} at acme (https://api.example.com)");
 }
 
-// Whoever finds input that an operation answers with 500, or breaks the connection over,
-// must not block the provider for everybody.
+// A caller that finds input for which an operation answers 500, or breaks the connection, must not
+// block the provider for everybody.
 TEST_F(HttpUpstreamTest, WhatOneOperationAnswersBlocksNoOther) {
   bind({{"breaker", map({{"failures", scalar("3")}})}});
   for (int round = 0; round < 50; ++round) host_.script.push_back({500, {}, "", {}});

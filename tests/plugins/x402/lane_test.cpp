@@ -942,7 +942,7 @@ TEST_F(LaneTest, APaymentThatEchoesNothingAndBoughtNothingBuysAnotherCall) {
   EXPECT_EQ(pay(sent, {}, true, "/v1/facts/2"), "200 reply 1");
 }
 
-// Whoever reads it on the chain could have the work.
+// Otherwise everybody who reads the payment on the chain could get the work.
 TEST_F(LaneTest, WorkThatFailsForAPaymentThatEchoesNothingIsOwedBackAtOnce) {
   operation_.per_call.flow = PaymentFlow::upfront;
   bind(json::array({base_term()}));
@@ -1082,10 +1082,10 @@ TEST_F(LaneTest, NobodyIsAskedToPayWhileThereIsNoStore) {
   EXPECT_EQ(pay(sent), "200 reply 1");
 }
 
-// Of whom no chain can tell, once no facilitator could settle it any more.
+// Payments whose outcome no chain can tell, at a time when no facilitator can settle them any more.
 class OpenOutcomeTest : public LaneTest {
  protected:
-  // Whose settlement nobody answered for.
+  // Sends a payment whose settlement gets no answer.
   std::string leave_open(char nonce) {
     std::string sent = payment(nonce);
     is_lost_ = true;
@@ -1204,7 +1204,7 @@ TEST_F(OpenOutcomeTest, IsLeftToTheChainWhereOneIsConfigured) {
   EXPECT_THAT(resolve({"--not-settled", "--reason", "r"}).second, HasSubstr("the chain tells"));
 }
 
-// What was begun is finished, found and given, whatever the registry says by now.
+// Payments that were begun are finished, found and answered, whatever the registry says now.
 TEST_F(OpenOutcomeTest, OutlivesTheOffer) {
   bind(json::array({base_term()}));
   const std::string paid = payment('2'), unpaid = payment('3');
@@ -1428,7 +1428,7 @@ TEST_F(LaneTest, APaymentForAnOldQuoteHasThePriceVersionOfTheQuote) {
   EXPECT_EQ(entries()[0]["amount"], "1000");
 }
 
-// The switch for a lost key.
+// The setting for a lost key.
 TEST_F(LaneTest, NothingIsPaidToAnAddressWhoseKeyIsLost) {
   bind(json::array({base_term()}));
   const std::string old_quote = payment('1');
