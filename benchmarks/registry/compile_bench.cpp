@@ -1,5 +1,5 @@
 // Compile of 10 to 100,000 routes: time, and the peak of resident memory in a process of its own.
-// Budget at 100,000: 3 s, 400 MB (design.md section 9).
+// Budget at 100,000: 3 s, 400 MB (docs/decisions.md, "Speed goals").
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,7 @@
 // Program::match: 64 hot paths and uniformly random ones, from 10 to 100,000 routes, beside the
 // linear scan that it replaces; the worst cases arranged; allocations counted. Budget at 100,000
-// routes: hot under 80 ns and 1.5 times itself at 10, random under 400 ns (design.md section 9).
+// routes: hot under 80 ns and 1.5 times itself at 10, random under 400 ns (docs/decisions.md,
+// "Speed goals").
 #include <algorithm>
 #include <cstdint>
 #include <map>

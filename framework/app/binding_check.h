@@ -1,6 +1,6 @@
-// What plugins say over a host whose store and network are away, so that nothing is written, asked
-// or signed: to their settings and the operations of a program, which they refuse before they turn
-// to either, when they are bound as serving does; and which commands they bring.
+// Binds plugins as serving does, but over a host without a store and a network, so that nothing is
+// written, requested or signed. Plugins check their settings and the operations of a program before
+// they use either, so their problems show here. Also lists the commands that plugins bring.
 //
 // Plain functions; they load the plugins.
 #pragma once

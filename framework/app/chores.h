@@ -1,6 +1,6 @@
-// Chores: what a gateway does now and then, for nobody in particular: it gives positions to usage
-// that nobody has read yet, so that the next reader finds little to do, and sets up the accounts
-// that a crash, here or on another node, left half-made. Nothing depends on when they are done.
+// Chores: background work that no request waits for. It gives positions to usage that nobody has
+// read yet, so that the next reader has little to do, and it sets up the accounts that a crash,
+// here or on another node, left half-made. Nothing depends on when it is done.
 //
 // One Thread of its own, at low priority; owned by the gateway. The stores must outlive it.
 #pragma once

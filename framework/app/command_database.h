@@ -1,5 +1,5 @@
-// What commands that work on the database share, beside a running gateway or without one: the open
-// database, and how a result is printed. Used by main()'s Thread.
+// The parts that all commands on the database share: the open database, beside a running gateway or
+// without one, and the printing of results. Used by main()'s Thread.
 #pragma once
 
 #include <functional>

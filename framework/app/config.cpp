@@ -56,7 +56,8 @@ void read_free(Section& top, Config& config) {
   }
 }
 
-// Whoever writes the key wants only the pinned files, so what pins nothing is refused.
+// An operator who writes this key wants only the pinned files, so a list that pins nothing is
+// refused.
 void read_pins(const Settings& node, Section& plugins, Config& config) {
   const auto is_digest = [](const Settings& pin) {
     constexpr std::size_t hex_digits = 64;

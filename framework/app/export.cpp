@@ -114,7 +114,7 @@ class Lines {
     if (format_ == ExportFormat::csv) return write_csv(flat(row));
     out_ << text_of(row) << '\n';
   }
-  // A table of CSV has nothing but its rows: whoever sums a column must not count them twice.
+  // A CSV table has nothing but its rows: a reader who sums a column must not count totals, too.
   void totals(const Json& totals) {
     if (format_ == ExportFormat::ndjson) row(totals);
   }

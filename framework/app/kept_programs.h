@@ -1,5 +1,5 @@
-// Programs that were installed before, made again of the files that the database keeps with them:
-// to serve one while the registry's files are refused, to go back to one, and to compare.
+// Compiles programs that were installed before again, from the files that the database keeps with
+// them. They are served while the registry's files are refused, rolled back to, and compared.
 //
 // Plain functions; they block on the store and compile. Any plain Thread.
 #pragma once

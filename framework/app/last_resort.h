@@ -1,6 +1,6 @@
-// LastResort: ends the process when stopping it takes longer than it may, whatever it hangs in: a
-// plugin's destructor, the database, a lock. Once armed, only its own end calls it off, so it is
-// made before and destroyed after all that it watches over.
+// LastResort: ends the process when a stop takes too long, whatever the stop hangs in: a plugin's
+// destructor, the database, a lock. Once armed, it is disarmed only by its own destruction, so it
+// is made before everything that it watches and destroyed afterwards.
 //
 // Owned by the gateway; arm() once, by the gateway's Thread. A plain Thread of its own waits.
 #pragma once

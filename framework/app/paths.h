@@ -1,5 +1,5 @@
-// Where things are: what the configuration leaves to defaults that depend on the installation.
-// Pure functions of the configuration and the binary's own place; safe on any Thread.
+// The paths that the configuration leaves to defaults which depend on the installation. Pure
+// functions of the configuration and the path of the binary; safe on any Thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // The service's signing key: 32 random bytes in data_dir/signing_key, readable by the owner alone,
-// made once. Not in the database on purpose: who can change the books there must not be able to
-// sign them. Nodes of one database sign under one name when they are given the same file.
+// made once. It is not in the database on purpose: a person who can change the books there must not
+// be able to sign them. Nodes of one database sign under one name when they are given the same
+// file.
 //
 // Free functions; called by main()'s Thread.
 #pragma once

@@ -1,5 +1,6 @@
-// What a deployment may have and hardly means: `check` notes it, a start writes it to the log.
-// Reads the data directory's names and rights, writes nothing. Any plain Thread.
+// Settings and file permissions that are permitted but probably not intended. `check` prints them
+// as notes, and a start writes them to the log. Reads names and permissions in the data directory,
+// writes nothing. Any plain Thread.
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 
 namespace turnpike::base::limits {
 
-// Request, as read from the wire (decisions.md, Gateway forwarding).
+// Request, as read from the wire (docs/interface.md, "Limits").
 inline constexpr std::uint32_t request_path_bytes_max = 8 * 1024;
 inline constexpr std::uint32_t request_query_bytes_max = 65'536;
 inline constexpr std::uint32_t request_header_bytes_max = 32 * 1024;
@@ -92,7 +92,7 @@ inline constexpr std::uint32_t commit_budget_ms = 5'000;
 inline constexpr std::uint32_t call_ms_max =  // of the longest call, from its id to its fact
     upstream_deadline_ms_max + transfer_ms_max + commit_budget_ms;
 
-// Replay (decisions.md, Idempotency-Key).
+// Replay (docs/interface.md, "Idempotency-Key").
 inline constexpr std::uint32_t idempotency_key_bytes_max = 255;
 inline constexpr std::uint32_t replay_reply_bytes_max = 1024 * 1024;  // larger ones are not stored
 inline constexpr std::uint32_t replay_with_charge_bytes_max = 64 * 1024;  // larger: written before

@@ -35,7 +35,7 @@ class StrictObject {
                                     std::string_view absent);
   [[nodiscard]] std::size_t one_of(std::string_view name,
                                    std::span<const std::string_view> choices);
-  // A canonical whole-number string from 1 on ("1", "250"; decisions.md, Bodies).
+  // A canonical whole-number string from 1 on ("1", "250"; docs/decisions.md, "Bodies").
   [[nodiscard]] std::int64_t units(std::string_view name, std::int64_t maximum);
 
   [[nodiscard]] const std::vector<FieldProblem>& problems() const noexcept { return problems_; }

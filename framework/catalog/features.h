@@ -1,5 +1,5 @@
-// Features: which optional ways of paying this gateway offers now. What is off is not advertised,
-// whatever the registry says about it. Plain value; safe on any Thread.
+// Features: the optional ways of paying that this gateway offers now. A way that is off is not
+// advertised, even where the registry has terms for it. Plain value; safe on any Thread.
 #pragma once
 
 namespace turnpike::catalog {

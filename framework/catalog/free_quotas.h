@@ -1,6 +1,6 @@
-// FreeQuotas: what the free variants of a program leave to an account, as `GET .../free-quotas`
-// shows it: one entry for each provider and bucket scope. Of a provider's routes with a bucket
-// each, the one with the least left in its window speaks for all.
+// FreeQuotas: the remaining limits of an account on free variants, as `GET .../free-quotas` shows
+// them: one entry for each provider and bucket scope. Where each route of a provider has its own
+// bucket, the entry shows the bucket with the least left in its window.
 //
 // Made with its View, of the same program; immutable. body() may suspend, any fiber or Thread.
 #pragma once

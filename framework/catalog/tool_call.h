@@ -1,7 +1,7 @@
-// A tool's arguments as the request that they mean: the raw path and query, the body. The reverse
-// of tool_schema.h. Whatever is accepted keeps the declared policy of the route and reaches the
-// tool's own operation and no other; everything wrong is told at once, by the JSON pointer of the
-// argument, with what would be right.
+// Turns the arguments of a tool into a request: the raw path, the query and the body. The reverse
+// of tool_schema.h. An accepted request satisfies the declared policy of the route and reaches the
+// tool's own operation and no other. All problems are reported at once, each with the JSON pointer
+// of its argument and the way to mend it.
 //
 // Pure functions; safe on any Thread.
 #pragma once

@@ -1,7 +1,7 @@
-// What a tool of the registry tells those who may call it: the JSON Schema of its arguments and its
-// description. Everything that tool_call.h accepts keeps the schema, but for liberties that models
-// take: null for an argument that is left out, numbers and truth values as text, JSON bodies as
-// text. The schema is plain: an object at the root, no $ref, no combinators; what it cannot say is
+// The JSON Schema of the arguments, and the description, of a tool that the registry binds.
+// Everything that tool_call.h accepts satisfies the schema, apart from habits of models that are
+// tolerated: null for an omitted argument, numbers and booleans as text, JSON bodies as text. The
+// schema is plain: an object at the root, no $ref, no combinators. Rules that it cannot express are
 // in the descriptions.
 //
 // Pure functions; safe on any Thread.

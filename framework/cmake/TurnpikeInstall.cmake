@@ -54,7 +54,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/registry ${PROJECT_SOURCE_DIR}/examples
   DESTINATION share/turnpike)
 
 # Pages keep their places, so that their links to each other hold.
-foreach(_page LICENSE README.md CHANGELOG.md framework/README.md framework/STYLE.md
+foreach(_page LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs/agents.md
+    docs/architecture.md docs/decisions.md docs/interface.md docs/operating.md docs/payments.md
+    docs/protocols.md docs/providers.md benchmarks/README.md framework/README.md framework/STYLE.md
     framework/ledger/CRASHES.md registry/README.md examples/README.md plugins/http/README.md
     plugins/govdata/README.md plugins/x402/README.md plugins/x402/CRASHES.md)
   get_filename_component(_folder ${_page} DIRECTORY)

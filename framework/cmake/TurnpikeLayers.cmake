@@ -91,8 +91,8 @@ function(turnpike_test name)
   endif()
 endfunction()
 
-# turnpike_fuzz(http_head LINKS Turnpike::wire): http_head_fuzz.cpp with LLVMFuzzerTestOneInput,
-# seeds in http_head_seeds/. In a normal build a driver feeds it the seeds, as a test; with
+# turnpike_fuzz(NAME LINKS Turnpike::wire): <NAME>_fuzz.cpp with LLVMFuzzerTestOneInput, seeds in
+# <NAME>_seeds/. In a normal build a driver feeds it the seeds, as a test; with
 # TURNPIKE_FUZZ (clang) it is a libFuzzer binary for `./dev fuzz`.
 function(turnpike_fuzz name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})

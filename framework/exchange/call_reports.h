@@ -1,11 +1,12 @@
-// CallReports: what the operator is told of calls beside the access log. Counts by provider,
-// upstream and route with what became of the call, the upstream's time, and lines: when an upstream
-// begins to fail and why, now and then while it does, at once when it fails in another way, and
-// when it works again.
+// CallReports: reports on calls to the operator, in addition to the access log. It counts calls by
+// provider, upstream, route and outcome, and measures the time of upstreams. It logs when an
+// upstream begins to fail and why, repeats that now and then, logs a new kind of failure at once,
+// and logs when the upstream works again.
 //
-// What is made here lives as long as CallReports, so a reload changes nothing of it. Owned by app/,
+// Everything made here lives as long as CallReports, so a reload does not reset it. Owned by app/,
 // outlives every Service; log and metrics outlive it. of() is for binding, on any Thread; the rest
-// for all loop Threads. The sets of labels are bounded: what comes late shares the label "other".
+// for all loop Threads. The sets of labels are bounded: beyond the bound, further values share the
+// label "other".
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
-// Delivery: takes in one reply of an upstream, judges it, and holds it back as long as it may turn
-// out not to be charged. Replies up to base::limits::response_buffer_bytes_max are kept whole, and
-// those that a no-charge condition must read up to judged_body_bytes_max; longer ones are streamed
-// to the caller, but for their last bytes. Its Verdict says what the reply is worth; completing or
-// refusing it afterwards is serve()'s.
+// Delivery: receives one reply of an upstream, judges it, and withholds it while it is not yet
+// certain that the reply will be charged. Replies up to base::limits::response_buffer_bytes_max are
+// kept whole; replies that a no-charge condition must read are kept up to judged_body_bytes_max.
+// Longer replies are streamed to the caller, except for their last bytes. The Verdict says whether
+// the reply is charged; serve() then completes or refuses it.
 //
 // Lives on the stack of serve(), on the fiber of the call.
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace turnpike::exchange {
 
-// What an upstream's reply is worth.
+// The judgement on an upstream's reply.
 struct Verdict {
   enum class Kind : std::uint8_t {
     charged,  // a declared success: charge it, then complete it

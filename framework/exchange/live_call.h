@@ -1,7 +1,7 @@
 // LiveCall: the Call that plugins see. It is cancelled when the caller leaves or the gateway stops,
 // unless it was told to outlive its caller: from the first byte of a reply's body, and while units
-// are settled or released, the work goes on and only its deadline bounds it. That moves on by the
-// time for which the sending of the reply was blocked.
+// are settled or released, the work goes on and only its deadline bounds it. The deadline is
+// extended by the time for which the caller blocked the sending of the reply.
 //
 // Lives on the stack of serve(), on the fiber of the call; cancelled() may be asked by any Thread.
 #pragma once

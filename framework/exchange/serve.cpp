@@ -186,8 +186,9 @@ Passage::Refused Passage::check() {
   if (Refused refused = check_parameters()) return refused;
   if (Refused refused = check_query()) return refused;
   if (Refused refused = check_body()) return refused;
-  // Of an account before the body is read, since what bounds its calls bounds its bodies in memory,
-  // too. Of anybody else after it: who only announces a body takes no place from others.
+  // A call of an account takes its seat before its body is read, since the bound on calls then also
+  // bounds the bodies in memory. Any other call takes its seat afterwards: a client that only
+  // announces a body takes no seat from others.
   const bool is_known = principal_ != nullptr;
   if (Refused refused = is_known ? enter() : read_body()) return refused;
   if (Refused refused = is_known ? read_body() : enter()) return refused;
@@ -286,7 +287,8 @@ Passage::Refused Passage::check_ready() const {
   if (!programmed.ready)
     return not_until_mended(ErrorCode::gateway_route_blocked, programmed.reason);
   State state = context_.service->state(*operation_);
-  // Who brings a payment may want no more than what it has bought already: the lane knows.
+  // A caller that brings a payment may only want the reply that it has bought already; the lane
+  // knows that.
   if (state.condition == Condition::ready && lane_->role == LaneRole::payment &&
       credentials_.lanes[static_cast<std::size_t>(lane_ - context_.service->lanes().rows.data())] ==
           Presence::absent) {
@@ -427,8 +429,8 @@ Passage::Refused Passage::enter_upstream() {
   return error(ErrorCode::gateway_overloaded, "The provider has too many calls in flight.", 1);
 }
 
-// Who brings a payment may have paid for this very request before the registry changed: then he is
-// answered for that. False: he is not, and the refusal `reason` holds.
+// A caller that brings a payment may have paid for this very request before the registry changed.
+// Then the lane's answer is sent. False: there is none, and the refusal `reason` holds.
 bool Passage::recall(const base::Error& reason) {
   if (!follows_from_registry(reason.code) || path_ != invocation_.path) return false;
   const LaneTable& table = context_.service->lanes();

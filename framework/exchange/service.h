@@ -1,6 +1,7 @@
-// Service: a Program brought to life: every upstream bound by its provider plugin, every lane bound
-// to the operations, and what serve() needs to know per route worked out once. Immutable; app/
-// publishes it whole (base/published.h) and loops pin it for the length of a call.
+// Service: a Program that is bound and ready to serve. Its provider plugins have bound every
+// upstream, its lanes are bound to the operations, and the facts that serve() needs for each route
+// are precomputed. Immutable; app/ publishes it as a whole (base/published.h), and a loop pins it
+// for the length of a call.
 //
 // bind_service() runs at start and reload on the pool or a plain Thread and may wait; all const
 // members are safe for concurrent use by all loop Threads. Providers, lanes, hosts and everything
@@ -144,8 +145,8 @@ class Service {
 
 using Bound = Result<std::shared_ptr<Service>, std::vector<registry::Problem>>;
 
-// What the providers and lanes refuse of their settings and of the operations, each with its place.
-// That their surroundings are away is no problem of theirs.
+// The settings and operations that providers and lanes refuse, each with its place. A database or
+// an upstream that cannot be reached now is not reported.
 struct Checked {
   std::vector<registry::Problem> problems;
   std::vector<registry::Problem> missing_secrets;
@@ -153,8 +154,8 @@ struct Checked {
 };
 [[nodiscard]] Checked check_binding(const BindInput& input);
 
-// The Service, or everything that kept an upstream or a lane from being bound, each with the place
-// of the setting at fault.
+// The Service, or all problems that prevented the binding of an upstream or a lane, each with the
+// place of its setting.
 [[nodiscard]] Bound bind_service(const BindInput& input);
 
 }  // namespace turnpike::exchange

@@ -1,5 +1,5 @@
-// The bodies of the account routes (decisions.md, Accounts and Credits): camelCase, Credits as
-// canonical whole-number strings, times in RFC 3339 UTC with milliseconds. Pure functions; any
+// The bodies of the account routes (docs/decisions.md, "Accounts and Credits"): camelCase, Credits
+// as canonical whole-number strings, times in RFC 3339 UTC with milliseconds. Pure functions; any
 // Thread.
 #pragma once
 
@@ -27,7 +27,7 @@ std::string billing_body(const BillingQuery& query, const ledger::Page<ledger::A
                          std::string_view cursor_key);
 // Invoices: there are none until Credits can be bought.
 std::string empty_billing_body(const BillingQuery& query, std::int64_t now_ms);
-// Members in snake_case, unlike those of the billing-account routes (decisions.md, Bodies).
+// Members in snake_case, unlike those of the billing-account routes (docs/decisions.md, "Bodies").
 // REQUIRES: the call is pending or on record.
 std::string call_body(std::string_view request_id, const ledger::CallState& state);
 std::string usage_summary_body(const ledger::SummaryQuery& query,

@@ -1,5 +1,5 @@
-// AccountReads: what an account may read about itself with an API key: its Credits, its usage, its
-// free variants, and what became of a call. The HTTP routes and the MCP tools answer from here, so
+// AccountReads: the reads of an account about itself with an API key: its Credits, its usage, its
+// free variants, and the outcome of a call. The HTTP routes and the MCP tools answer from here, so
 // both judge credentials alike and say the same.
 //
 // Stateless over the ports it is given, which outlive it; called on the fibers of all loop Threads,

@@ -1,6 +1,6 @@
-// Backend: what the public hosts ask of the program in service. The composition root implements it:
-// it knows the published Service and View of the generation, pins them for a call, and knows how
-// the parts of the process are doing.
+// Backend: the access of the public hosts to the program in service. The composition root
+// implements it: it knows the published Service and View of the generation, pins them for a call,
+// and knows how the parts of the process are doing.
 //
 // Owned by app/, outlives the hosts; called from all loop Threads, on the fiber of a request.
 #pragma once

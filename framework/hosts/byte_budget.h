@@ -1,13 +1,13 @@
-// ByteBudget: how many bytes of requests may be in memory at once: of MCP messages, which are read
-// before anybody is asked who sent them, and of bodies of calls, some of which nobody signs. Their
-// number alone bounds too little. A request takes its share as its bytes arrive: what it announces
-// costs nothing, so nobody keeps others out by announcing.
+// ByteBudget: a bound on the bytes of requests that are in memory at once. It covers MCP messages,
+// which are read before their sender is known, and bodies of calls, some of which are anonymous. A
+// bound on their number would not suffice. A request takes its share as its bytes arrive, not when
+// it announces them, so announcements cannot keep others out.
 //
-// Three quarters are the open part, for everybody; the rest is kept for callers whose credential is
-// known to be valid, should the open part have no room for them. In either part nobody holds more
-// than an eighth (or the one longest request): not a network in the open one, not an account in the
-// other. The last quarter of each part is for the first bytes of a request, which are all of most:
-// a few who send long ones slowly do not keep everybody else out.
+// Three quarters are the open part, for everybody. The rest is reserved for callers with a valid
+// credential, in case the open part is full. No network may hold more than an eighth of the open
+// part, and no account more than an eighth of the reserved part (or one longest request, if that is
+// more). The last quarter of each part is for the first bytes of requests, and most requests are no
+// longer than that: so a few clients that send long requests slowly do not keep everybody else out.
 //
 // Owned by the host; any Thread. A Share is used by the fiber of its request.
 #pragma once

@@ -1,6 +1,6 @@
-// MeteredBody: the share of the bytes in memory that the body of one request takes as it arrives.
-// Where the part that is open to everybody has no room, a caller whose API key is valid takes from
-// the part that is kept for those; only then is the key looked at here.
+// MeteredBody: reads the body of one request and takes its share of a ByteBudget as the bytes
+// arrive. When the open part of the budget is full, a caller with a valid API key takes from the
+// reserved part; only then is the key looked up here.
 //
 // Lives as long as the body is kept, on the fiber of the request.
 #pragma once
@@ -36,7 +36,8 @@ class MeteredBody final : public wire::BodyMeter {
   }
 
  private:
-  // Whom the key is of, as a number; nothing when no valid one came or none can be read now.
+  // The account of the key, as a number; empty when no valid key came, or when keys cannot be read
+  // now.
   [[nodiscard]] std::optional<std::uint64_t> look_up() noexcept {
     const identity::Bearer bearer = identity::read_bearer(request_.headers());
     if (bearer.form != identity::Authorization::bearer) return std::nullopt;

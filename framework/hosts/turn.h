@@ -1,6 +1,6 @@
-// Turn: one request on its way through a public host: its ids, the headers of it that matter here,
-// and the one way to answer it outside of the gateway routes. Every reply leaves through it, so
-// none goes without X-Request-Id and cross-origin fields, and each ends in the access log.
+// Turn: one request in a public host: its ids, the headers that matter to every host, and the only
+// way to answer it outside of the gateway routes. Every reply leaves through it, so none goes
+// without X-Request-Id and cross-origin fields, and each ends in the access log.
 //
 // Made on the fiber of the request and used by it alone.
 #pragma once
@@ -62,7 +62,8 @@ class Turn {
 
   bool send(int status, ReplyFields& fields, std::string_view body);
   bool send_json(int status, std::string_view body, std::string_view cache_control);
-  // A document with its validator, or 304 for who has it (RFC 9110 section 13.1.2).
+  // A document with its validator, or 304 for a client that has it already (RFC 9110 section
+  // 13.1.2).
   bool send_validated(std::string_view content_type, std::string_view body, std::string_view etag,
                       std::string_view cache_control, ReplyFields& fields);
   // A document for everyone: pages of any origin may read it, whichever the host allows otherwise,
@@ -79,7 +80,7 @@ class Turn {
   void keep_principal(std::shared_ptr<const identity::Principal> principal) noexcept;
   void keep_rpc(std::string_view method, std::string_view name) noexcept;
 
-  // The rest is written by whoever knows it; the times are added when it is logged.
+  // The code that knows the other members fills them in; the times are added when it is logged.
   AccessRecord record;
   void log(AccessLog& access_log, std::int64_t ended_ns);
   // The answer of a handler that threw: memory exhaustion or a defect, of which the caller learns

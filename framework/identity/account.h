@@ -55,7 +55,7 @@ struct ApiKey {
   SpendCaps caps;
 };
 
-// Who a credential speaks for.
+// The account and key that a credential stands for.
 struct Principal {
   std::string_view principal_id;  // "key:<id>"
   std::string_view account_id;

@@ -2,8 +2,8 @@
 // replayed; what an account may ask for is bounded by the limits of the operation's bucket. A lane
 // like any plugin's, but built in, since it stands on the quota store.
 //
-// A permit is out from the admission until the upstream's part has ended, however it ended, so who
-// has a whole reply may always begin the next call.
+// A permit is held from the admission until the upstream's part has ended, whatever its outcome. So
+// a caller that has a whole reply may always begin its next call.
 //
 // Owned by app/; the store outlives it. Its bound lanes are used by all loop Threads at once.
 #pragma once

@@ -1,6 +1,6 @@
 // The fields RateLimit-Policy and RateLimit, in the form of
-// draft-ietf-httpapi-ratelimit-headers-11. No partition keys: whose quota it is, and in which
-// bucket it is counted, is nobody's to see. Pure functions; any Thread.
+// draft-ietf-httpapi-ratelimit-headers-11. Partition keys are left out, so that the fields reveal
+// neither the account nor the bucket. Pure functions; any Thread.
 #pragma once
 
 #include <optional>

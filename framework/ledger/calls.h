@@ -1,5 +1,5 @@
-// Calls: what became of one call, for the account that made it. The truth is its usage fact; a call
-// whose settlement was told as unknown, and still is, is `pending`.
+// Calls: the outcome of one call, for the account that made it. Its usage fact is authoritative; a
+// call whose settlement is still unknown is `pending`.
 //
 // Callers on fibers are suspended, plain Threads blocked; any Thread.
 #pragma once

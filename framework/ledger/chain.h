@@ -10,10 +10,10 @@
 //        number  8 bytes, most significant first, two's complement
 //
 // A stream is what one committer writes in one life: one chain, numbered from 1 without a gap, in
-// batches; settle_batch.head is the hash of a batch's last fact. So a fact that was changed, taken
-// out or put in between shows at the next one, and what was cut off the end shows at the batches.
-// Who cuts off both, or writes the whole rest of a chain anew, is found by a signed checkpoint
-// (checkpoint.h). Charged and uncharged facts stand in the same chain.
+// batches; settle_batch.head is the hash of a batch's last fact. So the next fact reveals a fact
+// that was changed, removed or inserted, and the batches reveal facts that were cut off the end. A
+// signed checkpoint (checkpoint.h) reveals a chain of which both were cut off, or whose rest was
+// written anew. Charged and uncharged facts stand in the same chain.
 //
 // Streams that were begun before the books had chains have no hashes: the counter `chained_from` is
 // the first stream that must. A new form gets a new name and is told apart by it in front of
@@ -62,7 +62,8 @@ struct FactShare {
   Credits units = 0;
 };
 
-// Every column, in the order of the table: whoever stores, reads or hashes a row goes by this list.
+// Every column, in the order of the table: all code that stores, reads or hashes a row uses this
+// list.
 template <class Row, class Visit>
 void each_column(Row& row, Visit&& visit) {
   visit(row.stream);

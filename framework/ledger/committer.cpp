@@ -45,7 +45,7 @@ struct Committer::Job {
   // taken -> left.
   enum class State : std::uint8_t { queued, taken, answered, withdrawn, left };
   bool move(State from, State to) noexcept { return state.compare_exchange_strong(from, to); }
-  // Whoever repeats the call gets its reply.
+  // A repeat of the call gets its reply.
   [[nodiscard]] bool reply_is_kept() const noexcept {
     return reply != nullptr && reply->how != ReplyToKeep::How::too_large;
   }

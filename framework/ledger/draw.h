@@ -1,5 +1,5 @@
-// Which allocations a lease is drawn from, and how large it is: the rules alone, without a
-// database. Pure functions; safe on any Thread.
+// The rules that select the allocations for a lease and decide its size, without a database. Pure
+// functions; safe on any Thread.
 #pragma once
 
 #include <cstdint>

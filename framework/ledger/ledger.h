@@ -90,7 +90,7 @@ struct Balance {
   std::int64_t generated_at_ms = 0;
 };
 
-// Who pays: an account, and the key of it that calls when that key has spend caps.
+// The payer: an account and, when the calling key has spend caps, that key.
 struct Payer {
   std::string_view account_id;
   std::string_view capped_key_id = {};  // empty: nothing but the account's balance bounds the call

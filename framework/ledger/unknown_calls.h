@@ -1,12 +1,12 @@
-// UnknownCalls: the calls whose callers were told that their settlement is unknown, as long as it
-// is. Those whose charge is then to be given back are noted before they are told so, on the node's
-// own disk, since it is the database that does not answer: a process that finds notes gives back
-// what it finds charged. LedgerStore::start() has taken back the leases of the dead by then, so
-// that nothing of theirs commits any more.
+// UnknownCalls: the calls whose settlement is unknown and whose callers were told so. If the charge
+// of such a call must be given back, should it turn out to be charged, the call is noted on the
+// node's own disk before its caller is told: the database does not answer then. A process that
+// finds notes at its start gives back what was charged. By then LedgerStore::start() has taken back
+// the leases of the ended process, so that none of its transactions can commit any more.
 //
-// Notes are not taken back one by one, since to give back what was not charged, or for the second
-// time, changes nothing; all are dropped when no call is left. The pool writes and drops them, one
-// work at a time, and all that wait in one write.
+// Notes are not removed one by one, since giving back a charge twice, or one that does not exist,
+// changes nothing; all notes are dropped when no call is left. The pool writes and drops them, one
+// task at a time; one write covers all notes that wait.
 //
 // Owned by Committer; safe for concurrent use from fibers and plain Threads. Only note() waits.
 #pragma once

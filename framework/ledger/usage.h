@@ -1,4 +1,4 @@
-// What an account can read of the books: its usage facts and allocations page by page, and sums of
+// The reads of an account from the books: its usage facts and allocations page by page, and sums of
 // its usage over a time. UsageStore is the port (storage/ implements it), statements.h the service
 // that loops may call.
 //
@@ -106,7 +106,7 @@ struct UsageSums {
   }
 };
 
-// Whose usage is summed; empty: any.
+// The account whose usage is summed; empty: all accounts.
 struct UsageFilter {
   std::string account_id;
   std::string route_id = {};

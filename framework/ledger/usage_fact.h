@@ -1,6 +1,6 @@
-// UsageFact: everything the books record about one paid call (decisions.md, Usage row).
-// OwnedFact: one with the bytes that it refers to, so that it may outlive the call and go to other
-// Threads.
+// UsageFact: everything the books record about one paid call (docs/decisions.md, "Accounts and
+// Credits"). OwnedFact: one with the bytes that it refers to, so that it may outlive the call and
+// go to other Threads.
 //
 // Values; each used by one Thread at a time.
 #pragma once

@@ -71,8 +71,8 @@ class Catalog {
   [[nodiscard]] LoadedPlugin* find(std::string_view name) const;
   // Those of now: first those of the start, in the order of their files' names.
   [[nodiscard]] std::vector<LoadedPlugin*> plugins() const;
-  // For the watchdog's report: a fiber with this tag held up its loop. Whose tag it is; empty: no
-  // plugin's.
+  // For the watchdog's report that a fiber with this tag held up its loop: the plugin with this
+  // tag; empty when it is no plugin's.
   std::string_view note_stall(std::uint32_t tag, std::int64_t now_ns) const;
 
  private:

@@ -1,6 +1,6 @@
-// contained(): calls into a plugin so that nothing it throws comes out. Plugins built with the
-// SDK's macro catch their exceptions themselves; this is for those that were not. The text is
-// copied, so no exception object of a plugin lives on. Any Thread.
+// contained(): calls into a plugin and turns everything that it throws into a failure. Plugins that
+// use the SDK's macro catch their exceptions themselves; this function is for the others. The text
+// is copied, so no exception object of a plugin lives on. Any Thread.
 #pragma once
 
 #include <exception>

@@ -1,5 +1,5 @@
-// What the wrapped providers and lanes share: binding where the plugin may wait, and the ends of
-// the plugin's objects. Used by guard.cpp and lane_guard.cpp; safe on any Thread.
+// Functions that the wrapped providers and lanes share: they bind a plugin where it may block, and
+// they destroy its objects. Used by guard.cpp and lane_guard.cpp; safe on any Thread.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,15 @@
 
 namespace turnpike::plugin {
 
-// Runs `work` on the pool however full it is; here once the pool has stopped, as the loops have.
+// Runs `work` on the pool, even when the queue of the pool is full. After the pool has stopped,
+// runs it on the calling Thread: by then the loops have stopped, too, so nothing is held up.
 inline void run_owed(Guard& guard, const std::shared_ptr<runtime::PoolWork>& work) {
   if (!guard.pool().post(guard.pool_user(), work)) work->run();
 }
 
-// An object of the plugin, shared by its wrapper and by calls that outlive it. Whoever lets go of
-// it last, its destructor may block: it runs on the pool, or on the plain Thread that we are on.
+// An object of the plugin, shared by its wrapper and by calls that outlive the wrapper. Its
+// destructor may block, so it never runs on a loop: it runs on the pool, or directly when the last
+// reference is dropped on a plain Thread.
 template <class Object>
 std::shared_ptr<Object> share(Guard& guard, std::unique_ptr<Object> object) {
   struct Discard final : runtime::PoolWork {
@@ -35,7 +37,8 @@ std::shared_ptr<Object> share(Guard& guard, std::unique_ptr<Object> object) {
           }};
 }
 
-// The object that the plugin's bind() gave; `what` names it in the message when it gave none.
+// The object that the plugin's bind() returned, or a failure that names the missing object by
+// `what`.
 template <class Object, class Bind>
 Result<std::unique_ptr<Object>> bind_guarded(Guard& guard, std::string_view what, Bind bind) {
   using Bound = Result<std::unique_ptr<Object>>;

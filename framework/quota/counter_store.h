@@ -2,8 +2,9 @@
 // was granted anything and whose windows have not all ended. Implemented by storage/ in the node's
 // database; safe for concurrent use from plain Threads and the blocking pool.
 //
-// One gateway counts at a time: who begins a term ends the one before. The term is checked in the
-// write itself, so that a gateway that does not know yet cannot undo what its successor counts.
+// One gateway counts at a time: a gateway that begins a term ends the term of its predecessor. The
+// write itself checks the term, so that a predecessor that does not know yet cannot undo the counts
+// of its successor.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The rules of one bucket of one account, free of any store: what is counted, when a count begins
-// anew, and what a request is refused by. Stores differ in where they keep Counts, not in this.
+// The rules of one bucket of one account, independent of the store: what is counted, when a count
+// restarts, and which limit refuses a request. Stores differ only in where they keep Counts.
 //
 // Values and pure functions; any Thread.
 #pragma once

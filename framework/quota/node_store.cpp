@@ -293,8 +293,8 @@ Result<Counts, base::Error> NodeStore::Machine::stored(const KeyView& key,
   return (**reply.value).value_or(Counts{});
 }
 
-// No entry may come in twice: a row that was read before the entry was written would give back
-// what the entry had granted. So whoever loads holds `loading` from its look at the table on.
+// No entry may come in twice: a row that was read before the entry was written would give back what
+// the entry had granted. So a loader holds `loading` from the moment it looks at the table.
 Result<Unit, base::Error> NodeStore::Machine::load(Shard& shard, const KeyView& key,
                                                    runtime::Deadline deadline) {
   const runtime::MutexLock loading(shard.loading, deadline);

@@ -1,8 +1,9 @@
-// WithFallback: what a node does while the store that all nodes share cannot be reached: each
-// enforces its share of every limit alone, in memory. Shares are rounded down, so the nodes
-// together never grant more than a limit meanwhile; a limit too small to be shared is refused. What
-// the shared store granted before is not known here, and what is granted here is not told to it
-// later: an operator who cannot have that chooses to refuse.
+// WithFallback: lets a node grant requests while the store that all nodes share cannot be reached.
+// Each node then enforces its share of every limit alone, in memory. Shares are rounded down, so
+// the nodes together never grant more than a limit meanwhile; a limit that is too small to be
+// shared is refused. A node does not know what the shared store granted before, and does not report
+// its own grants to the store later. An operator for whom that is not acceptable configures the
+// gateway to refuse instead.
 //
 // Owned by app/, over stores that outlive it; as safe as they are.
 #pragma once

@@ -1,17 +1,19 @@
-// DurableStores: the Stores of a process on its database: one Thread writes the applies of all
-// plugins in groups, a transaction each. It takes what came while it wrote the last group, and
-// waits for those whom it has just answered to come again, for a quarter of what the last group
-// took: were it to begin at once, the callers would fall into two halves that wait for each other.
-// What names a key that the group writes already waits for the next. An apply whose check fails
-// fails alone.
+// DurableStores: the Stores of a process on its database. One Thread writes the applies of all
+// plugins in groups; each group is one transaction. A group consists of the applies that arrived
+// while the previous group was written, and of those that arrive during a short wait after it: a
+// quarter of the time that the previous group took. During this wait the callers that were just
+// answered come back. Without the wait, callers would split into two halves that alternate. An
+// apply that names a key which the group writes already waits for the next group. An apply whose
+// check fails does not affect the rest of its group.
 //
 // What may go wrong, and what then happens:
 //   nothing was written     the group is tried again while its callers still wait
 //   the commit is unknown   nothing else is written until the database has told what became of it;
 //                           callers leave with `unknown` at their deadline
 //   the database is broken  its callers are told `unknown`, the process is asked to end
-// A caller that leaves while its apply is only queued takes it along: certainly not applied. What
-// is found not written after its caller left is not written any more.
+// When a caller leaves while its apply is queued, the apply is dropped and certainly not written.
+// When a commit with an unknown outcome turns out not written, the applies of callers that have
+// left are dropped, too.
 //
 // Both the gateway and the command line make one:
 //   DurableStores stores(node.records(), {clock, random, log, metrics, pool, on_fatal});

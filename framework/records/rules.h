@@ -1,5 +1,5 @@
-// What a plugin may ask of its Store (sdk/turnpike/store.h), by the limits in base/limits.h. Each
-// function gives the fault in words, or nothing. Pure; any Thread.
+// Checks the requests of a plugin to its Store (sdk/turnpike/store.h) against the limits in
+// base/limits.h. Each function returns the fault in words, or nothing. Pure; any Thread.
 #pragma once
 
 #include <cstddef>

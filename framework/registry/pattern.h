@@ -12,7 +12,7 @@
 
 namespace turnpike::registry {
 
-// The prefix of everything that the registry serves (interface.md section 4.5).
+// The prefix of everything that the registry serves (docs/interface.md, "Gateway routes").
 inline constexpr std::string_view gateway_prefix = "/v1/gateway/";
 
 // Nothing, and a problem at `where`, when `path` is no pattern.

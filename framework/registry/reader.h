@@ -29,7 +29,7 @@ struct NumberBounds {
   double maximum = 0;
 };
 
-// The integers that JSON readers hold exactly (interface.md section 8).
+// The integers that JSON readers hold exactly (RFC 8259 section 6).
 inline constexpr std::int64_t integer_max = 9'007'199'254'740'991;
 
 using Names = std::initializer_list<std::string_view>;

@@ -1,8 +1,8 @@
-// Fault: the last words of a process that a signal kills. Code in the process, a plugin's above
-// all, may write where it must not, exhaust its stack or give up by itself; nothing can save the
-// process then, but one line on standard error says whose code ran, for which request, and what the
-// log has gathered is written, before the system ends the process as it always does (with a core
-// dump, where they are on). Nothing under the sanitizers, which do the same.
+// Fault: reports why a fatal signal ends the process. Code in the process, above all code of
+// plugins, may write to invalid memory, exhaust its stack or call abort(). The process cannot be
+// saved then. But one line on standard error says whose code ran and for which request, and the
+// gathered log is written, before the system ends the process as usual (with a core dump, where
+// they are enabled). Under the sanitizers it does nothing, since they report themselves.
 //
 // name_fatal_signals() and AtFatalSignal once, at start. A FaultStack for every Thread that runs
 // code of plugins, for as long as it does. The rest is for any Thread.

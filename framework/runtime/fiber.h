@@ -60,7 +60,8 @@ class Fiber final : public Waiter, private TimerNode {
   void set_name(std::string_view name) noexcept { name_.set(name); }
   [[nodiscard]] FiberName::Text name() const noexcept { return name_.text(); }
   [[nodiscard]] const Stack& stack() const noexcept { return stack_; }
-  // Whose code runs, for the watchdog's stall counts (a plugin's number); 0 is our own.
+  // The number of the plugin whose code runs, for the watchdog's stall counts; 0: the gateway's own
+  // code.
   void set_tag(std::uint32_t tag) noexcept { tag_.store(tag, std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t tag() const noexcept { return tag_.load(std::memory_order_relaxed); }
   // Whether somebody cancelled this fiber; a CancelMask does not hide it. Any Thread.

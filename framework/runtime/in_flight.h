@@ -1,6 +1,6 @@
-// InFlight: how many of something are under way, with a cap: calls of a loop, of an account, to an
-// upstream. Past the cap one is turned away at once, nothing waits. Owned by what it counts, which
-// outlives every seat; any Thread.
+// InFlight: a capped count of what is under way: calls of a loop, of an account, or to an upstream.
+// A call beyond the cap is refused at once; nothing waits. Owned by the object whose calls it
+// counts, which outlives every seat; any Thread.
 #pragma once
 
 #include <atomic>

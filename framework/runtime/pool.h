@@ -98,10 +98,11 @@ class BlockingPool {
   [[nodiscard]] bool begin(const PoolUser& user, std::shared_ptr<PoolWork> work);
   PoolOutcome end(const PoolUser& user, const std::shared_ptr<PoolWork>& work, Deadline deadline);
 
-  // For work that is owed, such as the end of what was admitted: taken however full the pool and
-  // the user's share are (what was admitted bounds it), begun before the user's other work, never
-  // dropped: stop() waits for it. Who wants to know its end sees to that in the work. False once
-  // the pool has stopped: then the work is the caller's to run.
+  // For work that must happen, such as the end of an admitted call. It is accepted even when the
+  // pool or the user's share is full (the number of admitted calls bounds it), it begins before
+  // other work of the user, and it is never dropped: stop() waits for it. The work itself reports
+  // its end, if anybody needs to know. False once the pool has stopped: the caller must then run
+  // the work.
   [[nodiscard]] bool post(const PoolUser& user, std::shared_ptr<PoolWork> work);
 
   // run() for a function that owns what it uses and returns a value.

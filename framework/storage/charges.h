@@ -1,13 +1,14 @@
-// What batches charge leases with. A batch is one append: its row lists what it takes from which
-// leases, and touches none of them. Every heartbeat adds such lists up and posts them to the
-// leases, so a settlement writes no row for each account it charges, and never waits for who grows
-// a lease. Until then the view `lease_now` counts what is pending; nobody else may trust
+// How batches charge leases. A batch is one append: its row lists the units that it takes from
+// leases, and changes no lease. Every heartbeat adds up such lists and posts them to the leases, so
+// a settlement writes no row for each account that it charges, and never waits for a transaction
+// that grows a lease. Until then the view `lease_now` counts what is pending; nobody else may trust
 // `lease.settled`.
 //
-// That a lease can still pay is what the stream remembers of it (Payable), for as long as the fence
-// of its row in settle_stream stands: whoever takes units out of leases, other than by charging,
-// moves the fence of their node's streams first and posts what was charged, in one transaction.
-// Batches check the fence, and so are wholly before or wholly after it. Time plays no part in it.
+// A stream remembers how much each lease can still pay (Payable). Its memory is valid as long as
+// the fence in its row of settle_stream does not move: a transaction that takes units out of
+// leases, other than by charging, first moves the fence of their node's streams and posts what was
+// charged. Batches check the fence, so each is wholly before or wholly after such a transaction.
+// Time plays no part in this.
 //
 // Lock order on PostgreSQL: fences, then allocations, then leases (leases.h). Free functions inside
 // a write transaction throw StoreError; a Payable belongs to one stream. Private to storage/.

@@ -1,12 +1,12 @@
-// SessionPool: a bounded number of open connections. Who finds none free waits for one up to a
-// time; a broken one is replaced when it is next taken, outside the pool's lock, and with it all
-// that were opened before it was found broken: what broke it, such as a restart of the server, will
-// have broken those too. (Poco's own pool throws at once when exhausted, connects under its mutex
-// and hands out dead sessions.)
+// SessionPool: a bounded number of open connections. A user that finds none free waits for one, up
+// to a time. A broken connection is replaced when it is next taken, outside the pool's lock. All
+// connections that were opened earlier are replaced with it, since the same cause, such as a
+// restart of the server, has broken those, too. (Poco's own pool throws at once when exhausted,
+// connects under its mutex and hands out dead sessions.)
 //
-// Owned by Database, or by whoever asked it for one of his own; safe for concurrent use by plain
-// Threads and the blocking pool. with() and write() run a function on a session; when that proves
-// dead and nothing was written, once more on a fresh one.
+// Owned by Database, or by the code that asked for a pool of its own; safe for concurrent use by
+// plain Threads and the blocking pool. with() and write() run a function on a session; when that
+// proves dead and nothing was written, once more on a fresh one.
 #pragma once
 
 #include <condition_variable>

@@ -41,7 +41,7 @@ constexpr Query select_news{
     " FROM each e LEFT JOIN usage_mark m ON m.stream = e.stream WHERE e.stream IS NOT NULL) AS n"
     " WHERE n.first_seq IS NOT NULL",
     "iii"};
-// Taken first: whoever holds this row gives positions.
+// Locked first: the transaction that holds this row assigns positions.
 constexpr Query lock_head{"UPDATE usage_head SET position = position RETURNING position", "i"};
 constexpr Query plan_mark{
     "INSERT INTO usage_mark (stream, seq, next_seq, message_id) VALUES ($1, 0,"

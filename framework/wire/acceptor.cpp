@@ -85,7 +85,7 @@ void Acceptor::run() noexcept {
   polled.push_back({stop_event_, POLLIN, 0});
   for (;;) {
     if (::poll(polled.data(), polled.size(), -1) < 0) continue;
-    // Whoever waits at the stop is still taken in: closing the listener would reset him.
+    // Connections that wait at the stop are still accepted: closing the listener would reset them.
     const bool is_last_turn = polled.back().revents != 0;
     for (std::size_t at = 0; at < listeners_.size(); ++at) {
       if (polled[at].revents == 0) continue;
@@ -134,7 +134,7 @@ void Acceptor::accept_one(int socket, const PeerAddress& peer, Handler& handler)
 
 // No descriptor is left: the spare one serves to take a connection and close it.
 void Acceptor::shed(int listener) noexcept {
-  // Not a line for each: whoever floods the listener would flood the log.
+  // Not one line for each: a flood of connections would become a flood of lines.
   ++turned_away_;
   if (const std::int64_t now = runtime::now_ns(); now - told_of_it_ns_ >= 1'000'000'000) {
     shared_.log.write(Severity::warning, "descriptors_exhausted",

@@ -50,8 +50,8 @@ class LoopServer final : public Server {
     on_every_loop(&ServerLoop::close_idle, runtime::Deadline::after_ms(loop_answer_ms));
     if (shared_.connections.load() == 0) shared_.all_closed.set();
     if (shared_.all_closed.wait(deadline) == runtime::Wake::ready) return true;
-    // Whoever has his last reply is not cut off, only hurried. Asked in this order: a connection
-    // that closes in between is then taken for one of those.
+    // A connection that has its last reply is not cut off, only given less time. The order of the
+    // two questions matters: a connection that closes in between counts as such a one.
     const std::uint64_t lingering = shared_.lingering.load();
     const bool is_whole = shared_.connections.load() <= lingering;
     on_every_loop(&ServerLoop::break_off, runtime::Deadline{0});

@@ -163,8 +163,8 @@ struct ServerLimits {
   std::uint32_t head_timeout_ms = base::limits::request_head_timeout_ms;
   std::uint32_t body_timeout_ms = base::limits::request_body_timeout_ms;
   std::uint32_t idle_timeout_ms = base::limits::idle_connection_timeout_ms;
-  // How long a reply may be blocked by a client who takes nothing of it. What he takes gives him
-  // time back, at this rate. Time between two writes does not count.
+  // How long a client that reads nothing may block a reply. Bytes that it reads give time back, at
+  // this rate. Time between two writes does not count.
   std::uint32_t transfer_timeout_ms = base::limits::transfer_timeout_ms;
   std::uint32_t transfer_bytes_per_second_min = base::limits::transfer_bytes_per_second_min;
   std::uint32_t unread_body_drain_bytes_max = base::limits::unread_body_drain_bytes_max;

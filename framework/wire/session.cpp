@@ -219,8 +219,8 @@ Persistence Session::persistence() noexcept {
   if (is_refusing_ || !keeps_alive_ || !can_drain() || is_fiber_spent() ||
       connection_->home().shared().is_draining.load(std::memory_order_relaxed)) {
     closes_ = true;
-    // Closing with unread bytes resets the connection, and the reply with it; and a client who was
-    // not to know that this is the last one may have sent his next request already.
+    // Closing with unread bytes resets the connection and loses the reply. A client that could not
+    // know that this reply is the last one may have sent its next request already.
     lingers_ = is_refusing_ || keeps_alive_ || !can_drain() || body_state_ == Body::unread;
     return Persistence::close;
   }

@@ -104,7 +104,7 @@ class Breaker {
     std::int64_t open_until = open_until_ns_.load(std::memory_order_acquire);
     if (open_until == 0) return Pass::normal;
     if (now_ns < open_until) return Pass::refused;
-    // Whoever moves the end of the pause has the trial.
+    // The call that moves the end of the pause is the trial.
     const bool is_first = open_until_ns_.compare_exchange_strong(open_until, now_ns + open_ns_,
                                                                  std::memory_order_acq_rel);
     return is_first ? Pass::trial : Pass::refused;

@@ -356,9 +356,9 @@ Attempt::Decision Attempt::follow(KnownPayment known) {
     const bool is_free = record.state == PaymentState::released || !is_leased;
     if (!is_claimable(record.state) || !is_free) return Admission(other_request());
   }
-  // What was paid for is his who sent these very bytes: once it is settled, all of a payment but
-  // its binding's nonce is on the chain, its signature included, for everybody to send. They need
-  // not be verified again.
+  // A stored reply belongs to the sender of exactly these bytes: once a payment is settled,
+  // everything in it but the nonce of its binding is on the chain, its signature included, and
+  // everybody can send that. The bytes need not be verified again.
   if (record.payload_digest != payload_digest_) {
     // Without a challenge where money has moved: its reader would pay again.
     if (may_be_collected(record.state)) {
@@ -522,10 +522,10 @@ std::optional<Admission> Attempt::check_time(const PaymentRecord& record) {
   return refused(code_of(checked_.error()));
 }
 
-// That the payer has signed. Anybody can make up payments of which nobody can tell that, so it is
-// found out before anything is written for one: by the wallet itself where its chain is configured,
-// and else by a facilitator, who is asked about a bounded number of them. `known` is what is known
-// of the payment, if anything.
+// Proves that the payer has signed. Anybody can invent payments whose signature cannot be verified
+// here, so the proof comes before anything is written for a payment: from the wallet itself where
+// its chain is configured, and otherwise from a facilitator, which is asked about a bounded number
+// of payments. `known` is the record of the payment, if there is one.
 std::optional<Admission> Attempt::prove(KnownPayment* known) {
   if (is_proven() || is_verified_) return std::nullopt;
   if (!std::holds_alternative<SolanaPayment>(payload_.payment) &&

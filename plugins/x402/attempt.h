@@ -24,7 +24,7 @@
 
 namespace turnpike::x402 {
 
-// What is asked for, whoever pays.
+// The request and its terms, whichever payer answers it.
 struct Asked {
   const LaneRequest& request;
   const PricedOperation& operation;

@@ -1,7 +1,7 @@
 // Challenges: what an operation that is called without a payment, or with one that is refused,
-// answers (x402.md 2.1, 3.1). All of it but the binding to the very request, its expiry and the
-// reason is the same for a while: that part is kept with its signed offers, also as base64, so a
-// challenge costs one look-up, one MAC for each entry and a copy.
+// answers (docs/protocols.md, "Messages"). All of it but the binding to the very request, its
+// expiry and the reason is the same for a while: that part is kept with its signed offers, also as
+// base64, so a challenge costs one look-up, one MAC for each entry and a copy.
 //
 // One per bound lane. Any thread.
 #pragma once

@@ -404,8 +404,8 @@ Done Engine::look_at_watched(Call& call) {
   return Unit{};
 }
 
-// Those on which somebody may work now, whoever has waited longest first. What is open is counted
-// before anybody is asked: that a facilitator hangs is to be seen while it does.
+// The payments that may be worked on now, in the order of how long they have waited. Open payments
+// are counted before any facilitator is asked, so that the gauge shows a facilitator that hangs.
 Result<std::vector<std::string>> Engine::look_at_open(Call& call) {
   std::vector<std::pair<std::int64_t, std::string>> due;  // since when
   std::int64_t oldest_ms = 0;
@@ -496,7 +496,8 @@ void Engine::audit(const Payments::DueAudit& due, Call& call) {
   if (!found.ok()) return;
   if (!*found) return payments.drop_audit(due.name, call);
   KnownPayment payment = **std::move(found);
-  // Whoever works on it finds its record as he wrote it; it is looked up when he has done.
+  // The call that holds the lease must find the record as it wrote it. The audit comes back when
+  // that call has ended.
   if (is_leased(payment.record)) return;
   const auto authorization = authorization_of(payment.record);
   const bool is_over = payment.record.audit != Audit::due && payment.record.audit != Audit::doubted;

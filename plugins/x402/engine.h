@@ -50,7 +50,7 @@ class Engine {
     return step != Step::lost && is_leased(record);
   }
 
-  // Nothing was collected, and whoever holds its lease does nothing more with it.
+  // Nothing was collected, and the holder of its lease does nothing more with it.
   Step release(KnownPayment& payment, std::string_view reason, Call& call);
 
   // What the chain shows of a payment at this moment.

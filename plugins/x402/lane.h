@@ -1,7 +1,7 @@
-// The x402 lane (x402.md): a caller without an account pays for one call with a signed transfer
-// authorization. Unpaid calls are answered with a challenge; paid ones are verified here, claimed
-// in the store that all nodes share, verified by a facilitator, executed, settled, and only then
-// answered. One payment pays for one request, once, however often it is sent.
+// The x402 lane (docs/protocols.md, "x402"): a caller without an account pays for one call with a
+// signed transfer authorization. Unpaid calls are answered with a challenge; paid ones are verified
+// here, claimed in the store that all nodes share, verified by a facilitator, executed, settled,
+// and only then answered. One payment pays for one request, once, however often it is sent.
 //
 // Where the rules are: payment_record.h the states, payments.h the durable steps, attempt.cpp what
 // a payment meets on its way in, engine.h settlement and what is left open, remote/ what

@@ -25,9 +25,9 @@
 //   never_paid          the chain proves that this payment pays nobody, ever
 //   refunded            an operator has recorded that it was paid back
 //
-// Who works on a payment holds its lease: the version of the record that it wrote last, until
-// `lease_until_ms`. After that anybody may take it over, and the late owner's next write fails. A
-// node that has been started anew need not wait for the leases of its earlier life.
+// A call that works on a payment holds its lease: the version of the record that it wrote last,
+// until `lease_until_ms`. After that any other may take it over, and the late owner's next write
+// fails. A node that has been started anew need not wait for the leases of its earlier life.
 //
 // Values and pure functions; any Thread.
 #pragma once

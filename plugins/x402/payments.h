@@ -26,7 +26,7 @@ enum class Step : std::uint8_t {
   unknown,      // it may have been done
 };
 
-// A payment at a version. Whoever wrote that version holds its lease.
+// A payment at a version. The writer of that version holds its lease.
 struct KnownPayment {
   std::string key;  // hex
   PaymentRecord record;

@@ -20,7 +20,8 @@ Refusal refusal(std::string_view code, std::string message, std::uint32_t retry_
 
 // Says nothing of the payment: an earlier call may have collected it.
 Refusal unavailable();
-// Money may have moved. Never a challenge: its reader would pay again (x402.md 10.5).
+// Money may have moved. Never a challenge: its reader would pay again (docs/protocols.md, "HTTP
+// headers").
 Refusal settlement_unknown();
 // A facilitator would not, and the chain, where one is configured, shows it unused.
 Refusal settlement_failed(const PaymentRecord& record, std::string_view reason);

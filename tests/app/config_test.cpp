@@ -216,7 +216,7 @@ TEST_F(ConfigTest, TheMcpHostRefusesWhatItCouldNotServe) {
                   .empty());
 }
 
-// Finding 51: payments were offered for http://0.0.0.0.
+// Payments were offered for http://0.0.0.0.
 TEST_F(ConfigTest, AnApiForOthersNeedsTheUrlThatTheyUse) {
   const std::string everywhere = "hosts: {api: {listen: \"0.0.0.0:8402\"}}\n";
   EXPECT_TRUE(problems_of(everywhere).empty());
@@ -356,7 +356,7 @@ TEST_F(ConfigTest, UrlsWithPasswordsMayBeSecrets) {
   EXPECT_EQ(config->postgres_url, "postgresql://u:pw@h/d");
 }
 
-// Finding 17: a start would fail at the second of them, with the system's words alone.
+// A start would fail at the second of them, with the system's words alone.
 TEST_F(ConfigTest, EachHostHasAPortOfItsOwn) {
   const auto with = [&](const std::string& api, const std::string& mcp) {
     return problems_of("hosts:\n  api: {listen: \"" + api + "\"}\n  mcp: {listen: \"" + mcp +
@@ -381,7 +381,6 @@ TEST_F(ConfigTest, EachHostHasAPortOfItsOwn) {
   EXPECT_TRUE(problems_of("hosts: {api: {listen: \"\"}, mcp: {listen: \"\"}}").empty());
 }
 
-// Finding 39.
 TEST_F(ConfigTest, PluginDirectoriesAreOneOrAList) {
   write("plugins: {directory: own}\n");
   const auto one = read_config(path(), {});

@@ -159,7 +159,7 @@ TEST_P(ExportTest, WhatWasGivenBackIsInTheRowInTheTotalsAndAmongTheAllocations) 
   const auto rows = read_csv(written(csv));
   const auto column =
       std::find(rows[0].begin(), rows[0].end(), "creditsRestored") - rows[0].begin();
-  ASSERT_EQ(rows.size(), 3u);  // the head and two calls: the totals are no row (finding 19)
+  ASSERT_EQ(rows.size(), 3u);  // the head and two calls: the totals are no row
   EXPECT_EQ((rows[1][column] == "1") + (rows[2][column] == "1"), 1);
   ExportRequest allocations = usage;
   allocations.collection = ExportCollection::allocations;

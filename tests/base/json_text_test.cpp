@@ -1,4 +1,4 @@
-// Finding 2: the JSON library takes a NUL byte for the end of its input.
+// The JSON library takes a NUL byte for the end of its input.
 #include "base/json_text.h"
 
 #include <string>

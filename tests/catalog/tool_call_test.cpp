@@ -97,7 +97,6 @@ TEST_F(ToolCallTest, BecomesARawPathAndAQueryInDeclaredOrder) {
   EXPECT_EQ(call->content_type, "");
 }
 
-// Finding 38.
 TEST_F(ToolCallTest, TypedPathParametersAndNumbersAreTakenAsTheyAre) {
   program = tool_program(
       "  - path: /pets/{petId}/{open}\n    path_parameters:\n"
@@ -222,7 +221,7 @@ TEST_F(ToolCallTest, TypesAndBoundsAreToldWithTheirFix) {
   for (const auto& [change, expected] : cases) EXPECT_EQ(problems_with(change), expected) << change;
 }
 
-// Finding 28: models write numbers and truth values as text.
+// Models write numbers and truth values as text.
 TEST_F(ToolCallTest, NumbersAndTruthValuesMayComeAsText) {
   bind(search_operation);
   EXPECT_EQ(problems_with({{"limit", "7"}, {"brief", "true"}, {"from", "-0"}}),
@@ -284,7 +283,7 @@ TEST_F(ToolCallTest, ABodyIsJsonOrTextByItsType) {
             "/body has 21 bytes; give at most 20 bytes\n");
 }
 
-// Finding 8: what a double cannot hold, and how a number is written, is the caller's.
+// What a double cannot hold, and how a number is written, is the caller's.
 TEST_F(ToolCallTest, AJsonBodyIsTheBytesThatTheCallerWrote) {
   bind("POST /v1/gateway/t/notes", "    fixed: {ü: true}\n");
   for (const std::string text : {"123456789012345678", "[1e2,-0]", "{ \"a\" :1.0}"}) {
@@ -295,7 +294,6 @@ TEST_F(ToolCallTest, AJsonBodyIsTheBytesThatTheCallerWrote) {
   }
 }
 
-// Finding 9.
 TEST_F(ToolCallTest, ABodyCanBeRequired) {
   program = tool_program(R"(
   - path: /orders

@@ -1,5 +1,5 @@
 // The schema of a tool's arguments: what it shows of each kind of declaration, and what it never
-// holds, since clients drop tools for it (mcp.md 5.1).
+// holds, since clients drop tools for it (docs/protocols.md, "Tools").
 #include "catalog/tool_schema.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,6 @@ TEST(ToolSchema, HidesWhatHasAFixedValue) {
       << "the rule that a fixed value keeps is of no interest";
 }
 
-// Findings 37 and 38.
 TEST(ToolSchema, FollowsTypesOfThePathAndTheOwnQueryOfItsMethod) {
   const std::string route =
       "  - path: /pets/{petId}/{kind}\n    path_parameters:\n"

@@ -164,7 +164,7 @@ routes:
   - {path: /tides}
 )";
 
-// Finding 22: models choose by what a route is for.
+// Models choose by what a route is for.
 TEST_F(ViewTest, ASearchLooksAtPathSummaryAndProvider) {
   const auto view = make_view(compiled(searched_yaml));
   const auto found = [&](const std::string& q) {
@@ -216,7 +216,7 @@ TEST_F(ViewTest, AFilterLooksAtTenThousandRoutesAPage) {
   EXPECT_TRUE(second["next_cursor"].is_null());
 }
 
-// Finding 26: as long as a result may be, and the cursor leads on.
+// As long as a result may be, and the cursor leads on.
 TEST_F(ViewTest, APageIsNoLongerThanItMayBe) {
   const auto view = make_view(compiled(bulk_yaml(137)));
   readiness_->states[3] = {Condition::blocked, std::string(300, '"')};
@@ -240,7 +240,7 @@ TEST_F(ViewTest, APageIsNoLongerThanItMayBe) {
   }
 }
 
-// Finding 22: at the door for payments the price that counts is the one per call.
+// At the door for payments the price that counts is the one per call.
 TEST_F(ViewTest, AListForPayersShowsTheTermsOfEachCall) {
   const auto terms_of = [&](Features features, bool shows_payments) -> json {
     const auto view = make_view(compiled(varied_yaml), features);
@@ -425,7 +425,6 @@ routes:
         response: {statuses: [201], content_types: [text/plain]}
 )yaml";
 
-// Findings 37 and 38.
 TEST_F(ViewTest, MethodsShowWhatTheyDefineThemselvesAndParametersTheirTypes) {
   const auto view = make_view(compiled(typed_yaml));
   const json pets = detail(*view, "/v1/gateway/t/pets/{petId}/{owner-id}");
@@ -556,7 +555,7 @@ TEST_F(OpenApiTest, ListsCallableOperationsAlone) {
   EXPECT_FALSE(openapi()["paths"].contains(route.matcher.pattern));
 }
 
-// Finding 23: clients generated while a breaker was open lacked the routes behind it.
+// Clients generated while a breaker was open lacked the routes behind it.
 TEST_F(OpenApiTest, LeavesNothingOutForWhatPassesByItself) {
   (void)openapi();
   const registry::Route& route = route_with(*program_, "/v1/gateway/alpha/v1/reports");
@@ -567,12 +566,10 @@ TEST_F(OpenApiTest, LeavesNothingOutForWhatPassesByItself) {
   }
 }
 
-// Finding 32.
 TEST_F(OpenApiTest, HasALicence) {
   EXPECT_EQ(openapi()["info"]["license"]["identifier"], "Apache-2.0");
 }
 
-// Finding 21.
 TEST_F(OpenApiTest, TellsInWhichFormsTheProvidersErrorsCome) {
   json document = openapi();
   const json& usual = document["components"]["responses"]["Gateway404"]["content"];

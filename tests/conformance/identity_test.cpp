@@ -103,7 +103,7 @@ TEST_P(IdentityStore, AccountsLeftBehindAreSetUpByAnyNode) {
   EXPECT_EQ(node_->ledger().balance(account->id)->credits, 10);
 }
 
-// Finding 7: what is final is given nothing; what is suspended keeps what it will use.
+// What is final is given nothing; what is suspended keeps what it will use.
 TEST_P(IdentityStore, AClosedAccountIsGivenNoCreditsAndNoKeys) {
   Accounts accounts(node_->accounts(), {10, day_ms});
   ApiKeys keys(node_->keys(), Environment::development, store_->random);

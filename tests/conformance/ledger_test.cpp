@@ -388,7 +388,8 @@ TEST_P(LedgerPorts, WhatExpiresIsLockedUnderNoLockOfWhatIsReclaimed) {
   EXPECT_EQ(node_->ledger().balance(account)->credits, 10);
 }
 
-// Whoever posts the node's charges has its stream, and wants all the leases that it charged.
+// The transaction that posts the charges of a node holds its stream and needs all leases that were
+// charged.
 TEST_P(LedgerPorts, DirectDrawsWaitForPostingsBeforeTheyLockAnything) {
   if (GetParam() == storage::Engine::sqlite) GTEST_SKIP() << "SQLite has one writer";
   const std::string account = account_with(10);

@@ -149,7 +149,7 @@ TEST_P(Manifest, ADefinitionIsKeptWithItsFactAndDevelopmentMayChangeBoth) {
   EXPECT_TRUE(node_->manifest().install({.program = *dearer, .files = {}}).ok());
 }
 
-// Finding 16: what was installed must be had again without the files.
+// What was installed must be had again without the files.
 TEST_P(Manifest, AProgramIsMadeAgainOfTheFilesThatAreKeptWithIt) {
   std::vector<std::vector<Source>> programs;
   for (const auto& entry :

@@ -1,6 +1,6 @@
-"""The command line: which deployment a command works in (finding 4), what closed accounts and
-revoked keys are refused (finding 7), corrections by command (finding 18), help, version and exports
-(finding 19)."""
+"""The command line: which deployment a command works in, what closed accounts and
+revoked keys are refused, corrections by command, help, version and exports
+."""
 
 import csv
 import io

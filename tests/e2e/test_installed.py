@@ -1,5 +1,5 @@
-"""What the README prints on installation, corrections and back-up works as printed, on a fresh
-prefix (findings 18, 20 and 3); and the manual page is of the commands that there are."""
+"""What docs/operating.md prints on installation, corrections and back-up works as printed, on a
+fresh prefix; and the manual page is of the commands that there are."""
 
 import json
 import os
@@ -17,10 +17,10 @@ PATH = "/v1/gateway/govdata/global/v1/daos"
 
 
 def section(title):
-    """The shell blocks below one heading of the README."""
-    text = (ROOT / "README.md").read_text()
+    """The shell blocks below one heading of the page."""
+    text = (ROOT / "docs" / "operating.md").read_text()
     begin = text.index(f"# {title}\n")
-    end = re.compile(r"^#+ ", re.MULTILINE).search(text, begin + len(title) + 2).start()
+    end = re.compile(r"^#+ |\Z", re.MULTILINE).search(text, begin + len(title) + 2).start()
     return re.findall(r"^```sh\n(.*?)^```", text[begin:end], re.MULTILINE | re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""The log of a gateway that serves: gathered, and lost by nothing but `kill -9` (finding 54)."""
+"""The log of a gateway that serves: gathered, and lost by nothing but `kill -9`."""
 
 import http.client
 import json

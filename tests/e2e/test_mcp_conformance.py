@@ -16,7 +16,7 @@ import parts
 from gateway import BUILD, Gateway
 from mcp import LEGACY, MODERN, judge
 
-# Scenarios that need nothing of a server but its protocol (mcp.md section 10).
+# Scenarios that need nothing of a server but its protocol (docs/protocols.md, "Conformance").
 BAR_A = {
     LEGACY: ["server-initialize", "ping", "tools-list", "resources-list", "prompts-list",
              "dns-rebinding-protection", "server-session-lifecycle"],

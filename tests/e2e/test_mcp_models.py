@@ -55,7 +55,6 @@ class Models(WithTools):
                                  headers=[("Content-Type", "application/json"),
                                           ("MCP-Protocol-Version", LEGACY)])
 
-    # Finding 8.
     def test_a_json_body_reaches_the_upstream_as_it_was_written(self):
         body = '{ "n": 123456789012345678901234567890, "e":1e2,\n "z": -0, "u": "\\u00e9" }'
         for name, more in (("order.place", ""),
@@ -66,7 +65,6 @@ class Models(WithTools):
             self.assertEqual(self.upstream.requests[-1]["body"], body)
         self.assertEqual(self.charged(), 4)
 
-    # Finding 9.
     def test_a_call_without_the_body_that_is_required_is_refused_before_anything_moves(self):
         reply = self.gateway.call("POST", TEST + "/upstream/orders", key=self.key, body=b"",
                                   headers=[("Content-Type", "application/json")])
@@ -88,7 +86,6 @@ class Models(WithTools):
         self.assertEqual(over_http.status, 200)
         self.assertEqual(self.gateway.get(TEST + "/upstream/orders", key=self.key).status, 200)
 
-    # Findings 10 and 28.
     def test_what_models_write_reaches_the_upstream_as_meant(self):
         path = TEST + "/upstream/forecast/here"
         for query in ("?hours=1", "hours=1", {"hours": 1}, {"hours": "1", "place": None}):
@@ -104,7 +101,6 @@ class Models(WithTools):
                               '"_meta":{"x402/payment":null,"progressToken":null}}')
         self.assertFalse(reply.json()["result"]["isError"], reply.json())
 
-    # Finding 22.
     def test_routes_are_found_by_what_they_are_for(self):
         over_http = self.gateway.get("/v1/capabilities?q=Weather+PLACE".replace("+", "%20")).json()
         [entry] = over_http["capabilities"]
@@ -127,7 +123,6 @@ class Models(WithTools):
         refused = self.gateway.get("/v1/capabilities?q=" + "a" * 201)
         self.assertEqual((refused.status, refused.error_code()), (400, "catalog.filter_invalid"))
 
-    # Finding 27.
     def test_refusals_say_what_would_be_right(self):
         forecast = TEST + "/upstream/forecast/here"
         free = self.execute(path=forecast, free=True)
@@ -149,7 +144,6 @@ class Models(WithTools):
                          ("gateway.upstream_response_too_large", "gateway"))
         self.assertEqual(self.charged(), 0)
 
-    # Finding 30.
     def test_the_account_can_be_looked_after_over_mcp(self):
         self.assertEqual([tool["name"] for tool in self.wire.tools()][:7], ROOT_TOOLS)
         paid = self.execute(path=TEST + "/upstream/forecast/here")
@@ -178,7 +172,6 @@ class Models(WithTools):
             door = Wire(self.gateway, door="/x402")
             self.assertEqual(door.call(name, {}).error["code"], -32602)
 
-    # Finding 35.
     def test_a_route_can_be_read_by_a_tool_that_only_reads(self):
         reply = self.call("service.route.read", {"path": TEST + "/upstream/forecast/here"})
         self.assertEqual((reply.said["execution_status"], reply.said["credits_charged"]),
@@ -188,7 +181,7 @@ class Models(WithTools):
 
 
 class ManyRoutes(WithTools):
-    """Finding 26: what a model gets at once is bounded."""
+    """What a model gets at once is bounded."""
 
     registry_yaml = ONE_UPSTREAM + """
 prices:
@@ -235,7 +228,7 @@ class SmallResults(WithTools):
 
 
 class UnderscoredNames(WithTools):
-    """Finding 29: some hosts refuse names with dots."""
+    """Some hosts refuse names with dots."""
 
     registry_yaml, tools_yaml = REGISTRY, TOOLS
     settings = ("hosts.mcp.tool_names=underscored",)

@@ -58,7 +58,7 @@ class Transport(WithTools):
         return connection
 
     def test_what_is_only_announced_keeps_nobody_out(self):
-        """Finding 5, as it was found: one byte of each message."""
+        """As it was found: one byte of each message."""
         for _ in range(2 * MESSAGES_BYTES_MAX // 65_536):
             self.begin(b"Content-Length: 65536", b"{")
         for _ in range(4):
@@ -82,13 +82,11 @@ class Transport(WithTools):
         self.assertEqual(self.post(PING.ljust(200_000), source="127.0.0.2")[0], 200)
 
     def test_a_message_ends_where_its_body_ends(self):
-        """Finding 2."""
         for rest in (b"\0", b"\0garbage", b" \0{}"):
             status, body = self.post(PING + rest)
             self.assertEqual((status, json.loads(body)["error"]["code"]), (400, -32700), rest)
 
     def test_a_handshake_is_answered_whatever_version_its_header_names(self):
-        """Finding 25."""
         for version in ("2025-03-26", "2099-01-01", "draft"):
             status, body = self.post(
                 message("initialize", {"protocolVersion": version, "capabilities": {},
@@ -98,7 +96,6 @@ class Transport(WithTools):
             self.assertEqual(json.loads(body)["result"]["protocolVersion"], "2025-11-25")
 
     def test_a_bearer_is_read_by_one_rule(self):
-        """Finding 33."""
         for scheme in ("Bearer ", "bearer ", "BEARER    "):
             for asked in (message("tools/list", id=1), message(
                     "tools/call", {"name": "service.route.execute",
@@ -124,7 +121,6 @@ class Transport(WithTools):
         self.assertEqual(self.post(notification, key=key), (202, b""))
 
     def test_a_cancelled_call_is_not_charged(self):
-        """Finding 1."""
         self.addCleanup(self.upstream.release)
         self.addCleanup(self.upstream.released.clear)
         caller = self.begin_call("a")

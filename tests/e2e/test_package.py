@@ -39,7 +39,7 @@ class Package(unittest.TestCase):
         self.assertEqual(reply.headers["turnpike-credits-charged"], "1")
 
     def test_a_plugin_that_is_dropped_in_is_taken_by_a_reload(self):
-        """Finding 39: no restart, and what was loaded goes on."""
+        """No restart, and what was loaded goes on."""
         plugins, more = new_directory(self), new_directory(self)
         for directory in (plugins, more):
             directory.chmod(0o755)
@@ -72,7 +72,7 @@ class Package(unittest.TestCase):
         self.assertEqual(gateway.run_json("paths")["plugins"], [str(plugins), str(more)])
 
     def test_a_lane_of_an_outside_author_takes_what_its_command_issued(self):
-        """Finding 41: the example of a lane, from its command to the last call of a voucher."""
+        """The example of a lane, from its command to the last call of a voucher."""
         gateway = self.gateway(ACME, ACME.with_name("voucher.so"))
         issued = gateway.run_json("voucher", "issue", "--calls", "2")
         self.assertEqual(issued["calls"], 2)

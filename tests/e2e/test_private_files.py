@@ -1,4 +1,4 @@
-"""What the gateway keeps is its owner's alone (finding 3): databases with their -wal and -shm
+"""What the gateway keeps is its owner's alone: databases with their -wal and -shm
 files, the provider's store, keys, notes, exports, checkpoints and the socket, under a loose umask,
 too."""
 

@@ -1,4 +1,4 @@
-"""What the READMEs print works as it is printed."""
+"""What the pages print works as it is printed."""
 
 import pathlib
 import re
@@ -27,7 +27,7 @@ class Readme(unittest.TestCase):
         return result.stdout
 
     def test_the_providers_in_yaml_are_whole_programs(self):
-        for name in ("README.md", "registry/README.md"):
+        for name in ("docs/providers.md", "registry/README.md"):
             programs = [block for block in blocks(name, "yaml")
                         if "upstreams:" in block and "routes:" in block]
             self.assertEqual(len(programs), 1, name)
@@ -42,13 +42,14 @@ class Readme(unittest.TestCase):
 
     def test_the_plugin_that_is_shown_is_the_example_that_is_built(self):
         folder = ROOT / "examples" / "greeter"
-        self.assertIn((folder / "greeter.cpp").read_text(), blocks("README.md", "cpp"))
-        self.assertIn((folder / "CMakeLists.txt").read_text(), blocks("README.md", "cmake"))
+        self.assertIn((folder / "greeter.cpp").read_text(), blocks("docs/providers.md", "cpp"))
+        self.assertIn((folder / "CMakeLists.txt").read_text(), blocks("docs/providers.md", "cmake"))
 
     def test_configurations_that_are_shown_are_valid(self):
         gateway = Gateway()
         self.addCleanup(gateway.close)
-        shown = [block for block in blocks("README.md", "yaml") if "config/turnpike.yaml" in block]
+        shown = [block for block in blocks("docs/payments.md", "yaml")
+                 if "config/turnpike.yaml" in block]
         self.assertEqual(len(shown), 1)
         gateway.config = gateway.directory / "shown.yaml"
         gateway.config.write_text(shown[0].replace("https://<a node of that network>",

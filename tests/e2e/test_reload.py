@@ -340,7 +340,7 @@ routes:
         self.assertEqual(self.generation(), before)
 
     def test_check_tells_the_mistakes_behind_a_refused_revision(self):
-        """Finding 17: what differs from what is installed may be wrong in itself, too."""
+        """What differs from what is installed may be wrong in itself, too."""
         self.gateway.settings.append("environment=staging")
         self.write_acme()
         self.gateway.start()

@@ -380,7 +380,6 @@ class Payments(Lane):
         self.assertEqual(reply["status"], 200, reply["body"])
         self.assertEqual(self.chain.balance(address), 9 * PRICE)
 
-    # Finding 42.
     def test_a_client_that_echoes_no_extensions_buys_one_call(self):
         reply = self.payer.fetch_without_echo(self.address(GOOD))
         self.assertEqual((reply["status"], len(reply["body"])), (200, 100), reply["body"])
@@ -418,7 +417,6 @@ class Payments(Lane):
             "arguments": {"method": "GET", "path": TEST + path},
             "_meta": {"x402/payment": decoded(payment)}}))
 
-    # Finding 53.
     def test_a_payment_over_http_is_the_same_as_an_object_over_mcp(self):
         for first, second in ((self.pay, self.execute), (self.execute, self.pay)):
             payment = self.payment()
@@ -430,7 +428,6 @@ class Payments(Lane):
         self.assertEqual(len(self.upstream.requests), 2)
         self.assert_charged(2)
 
-    # Finding 45.
     def test_what_mcp_cannot_carry_is_kept_for_http(self):
         path = "/upfront/upstream/bytes/300000"
         payment = self.payment(path)
@@ -753,7 +750,6 @@ class Failures(Lane):
         self.facilitator.clear()
         self.assert_charged(1)
 
-    # Finding 43.
     def test_the_facilitator_settles_and_says_that_it_did_not(self):
         self.check_settled_then_paid("disown")
 
@@ -828,7 +824,6 @@ class Failures(Lane):
 
 
 class Upfront(Lane):
-    # Finding 45.
     def test_a_reply_that_is_too_long_is_owed_back_at_once(self):
         path = "/upfront/upstream/bytes/1048577"
         payment = self.payment(path)
@@ -1032,7 +1027,6 @@ class FailuresOnSqlite(Failures, unittest.TestCase):
 
 
 class FailuresOnPostgres(OnPostgres, Failures, unittest.TestCase):
-    # Finding 50.
     def test_nobody_is_asked_to_pay_while_the_database_is_away(self):
         payment = self.payment()
         self.postgres.stop()

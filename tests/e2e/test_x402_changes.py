@@ -1,5 +1,5 @@
-"""What a change of the registry leaves of payments per call (finding 44), what becomes of a
-settlement that the chain does not show, and what forged payments cost (findings 46 and 48)."""
+"""What a change of the registry leaves of payments per call, what becomes of a
+settlement that the chain does not show, and what forged payments cost."""
 
 import http.server
 import json

@@ -192,7 +192,7 @@ class Offers(unittest.TestCase):
         self.assertEqual(self.upstream.requests, [])
 
     def check_places_of_valid_and_invalid_settings(self):
-        """Finding 51: each with file and line, and the registry's where it is the registry's."""
+        """Each with file and line, and the registry's where it is the registry's."""
         listed = CONFIGURATION.format(url=self.facilitator.url)
         configuration = pathlib.Path(self.gateway.config)
 

@@ -1,6 +1,7 @@
-"""README "Be paid per call", walked as it is printed: the shipped prices, the printed registry and
-configuration, and a payer with the official client. Only what stands in <angle brackets> is filled
-in. The chain is a local one with the id of Base and its USDC, the facilitator is local, too."""
+"""docs/payments.md, "Be paid per call", walked as it is printed: the shipped prices, the printed
+registry and configuration, and a payer with the official client. Only what stands in <angle
+brackets> is filled in. The chain is a local one with the id of Base and its USDC; the facilitator
+is local, too."""
 
 import json
 import re
@@ -18,13 +19,11 @@ WAIT_SECONDS = 60
 
 
 def section(name):
-    text = (ROOT / "README.md").read_text()
+    text = (ROOT / "docs" / "payments.md").read_text()
     return re.search(rf"^## {name}\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)[1]
 
 
 class BePaidPerCall(unittest.TestCase):
-    """Finding 52."""
-
     def setUp(self):
         self.chain = Chain(chain_id=8453)
         self.addCleanup(self.chain.close)

@@ -14,7 +14,7 @@ using ::testing::Not;
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
-// Finding 12: why calls fail reaches the operator, and nobody else.
+// Why calls fail reaches the operator, and nobody else.
 class CallReportsTest : public ServeTest {
  protected:
   CallReportsTest() {

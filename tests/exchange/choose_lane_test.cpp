@@ -43,8 +43,8 @@ struct Case {
   bool is_payment_bound;
 };
 
-// The model: the rules of the specification as a list of sentences, of which the first that holds
-// decides. "lane:<name>" or the name of the refusal.
+// The model: the rules of docs/interface.md, "Lanes", as a list of sentences, of which the first
+// that holds decides. "lane:<name>" or the name of the refusal.
 std::string model(const Case& c) {
   const auto shown = [](Presence presence) { return presence != Presence::absent; };
   const bool something_twice = c.authorization == Authorization::repeated ||
@@ -157,7 +157,7 @@ TEST(ChooseLane, AgreesWithTheModelOnEveryCombination) {
   EXPECT_EQ(outcomes.size(), 12u);
 }
 
-// What the specification says in so many words, apart from any model.
+// What docs/interface.md, "Lanes", says literally, without a model.
 TEST(ChooseLane, KeepsTheSentencesOfTheSpecification) {
   const Case plain{Authorization::none,
                    Presence::absent,

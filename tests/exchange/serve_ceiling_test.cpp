@@ -64,7 +64,7 @@ TEST_F(ServeCeilingTest, ALongerReplyIsRefusedUnchargedOnEveryLaneAndOtherwiseCo
         EXPECT_EQ(served.error, ErrorCode::gateway_upstream_response_too_large);
         EXPECT_EQ(served.ending, Ending::refused);
         EXPECT_EQ(served.credits_charged, 0u);
-        // Finding 27: a provider is not to blame for a ceiling of its caller's.
+        // A provider is not to blame for a ceiling of its caller's.
         const bool is_routes = request.path.find("/payable") != std::string::npos &&
                                ceiling == limits::response_whole_bytes_max;
         EXPECT_EQ(writer->refusal->fault == base::Fault::gateway, !is_routes);
@@ -103,7 +103,7 @@ TEST_F(ServeCeilingTest, ACeilingAboveWhatIsKeptWholeStreams) {
   EXPECT_EQ(refusal(request), "gateway.upstream_response_too_large");
 }
 
-// Finding 45: what was paid for before the work is not lost to a host that cannot carry it.
+// A reply that was paid for upfront is not lost when this host cannot carry it.
 TEST_F(ServeCeilingTest, WhatALaneKeepsIsSettledAndSaidToBeThere) {
   ScriptedLane& lane = install_payment_lane();
   lane.keeps_reply = true;

@@ -184,7 +184,7 @@ TEST_F(ServeTest, BoundsTheBodyAtTheLimitAndOnePast) {
   EXPECT_EQ(count_of(journal, "hold"), 2u);
 }
 
-// Finding 32: a compressed body reached the upstream without a word of its coding.
+// A compressed body reached the upstream without a word of its coding.
 TEST_F(ServeTest, TakesNoBodyWithAContentCoding) {
   TextBody body("{}", true);
   TestRequest request{"POST", "/v1/gateway/acme/search", "", {good_key}, "application/json", &body};
@@ -214,7 +214,7 @@ TEST_F(ServeTest, RefusesABodyOnGet) {
   }
 }
 
-// Finding 9: nobody pays, or is asked to, for a call that lacks what the operation works on.
+// Nobody pays, or is asked to, for a call that lacks what the operation works on.
 TEST_F(ServeTest, RefusesACallWithoutTheBodyThatItsRouteRequires) {
   install_payment_lane();
   TextBody announced("", true);
@@ -273,7 +273,6 @@ TEST_F(ServeTest, KeepsADeclaredPolicyOnlyWhereItIsEnforced) {
   EXPECT_EQ(count_of(journal, "hold"), 0u) << "no money moves";
 }
 
-// Finding 38.
 TEST_F(ServeTest, KeepsTheTypesOfPathParametersWhereTheyAreEnforced) {
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/typed/7"}), "");
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/typed/%37", "half=0.75"}), "");
@@ -288,7 +287,6 @@ TEST_F(ServeTest, KeepsTheTypesOfPathParametersWhereTheyAreEnforced) {
   EXPECT_EQ(count_of(journal, "hold"), 0u) << "no money moves";
 }
 
-// Finding 37.
 TEST_F(ServeTest, JudgesEachMethodByItsOwnDefinitions) {
   const std::string path = "/v1/gateway/acme/typed/7";
   EXPECT_EQ(refusal({"POST", path, "half=0.75"}), "request.query_rejected") << "POST takes none";
@@ -322,7 +320,7 @@ TEST_F(ServeTest, KnowsItsRoutesAndMethods) {
   EXPECT_TRUE(journal.size() == count_of(journal, "refuse"));
 }
 
-// Finding 27: what is said leads to what would be right.
+// What is said leads to what would be right.
 TEST_F(ServeTest, RefusalsNameWhatIsWrong) {
   const auto said = [&](const TestRequest& request) {
     EXPECT_NE(refusal(request), "");
@@ -416,7 +414,7 @@ TEST_F(ServeTest, TellsWhyAnOperationIsNotReady) {
   EXPECT_EQ(count_of(journal, "hold"), 0u);
 }
 
-// Finding 24: what only the operator can change is not worth trying again; what passes by itself
+// What only the operator can change is not worth trying again; what passes by itself
 // is, and the caller learns when.
 TEST_F(ServeTest, SaysWhetherWaitingHelps) {
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/blocked"}), "gateway.route_blocked");
@@ -506,7 +504,7 @@ TEST_F(ServeTest, TurnsCallsAwayPastTheCapOfTheLoop) {
   EXPECT_EQ(refusal({}), "gateway.overloaded");
 }
 
-// Finding 5: who only announces a body takes no place from others.
+// A client that only announces a body takes no seat from others.
 TEST_F(ServeTest, ABodyOfSomebodyUnknownIsAwaitedBeforeItTakesAPlaceOnTheLoop) {
   class Watching final : public BodySource {
    public:
@@ -597,7 +595,8 @@ TEST_F(ServeTest, PassesASaneRetryAfterOn) {
   }
 }
 
-// Finding 21: they were 502, the provider's fault, though the provider told the caller its mistake.
+// These errors once were 502 and the provider's fault, although the provider told the caller its
+// mistake.
 TEST_F(ServeTest, PassesTheProvidersErrorsOnInTheFormsThatErrorsHave) {
   const std::string_view types[] = {"application/json", "Application/Problem+JSON; charset=utf-8",
                                     "text/plain", "text/html; charset=utf-8"};
@@ -886,7 +885,7 @@ TEST_F(ServeTest, AsksNobodyToPayWhatCannotBePaidForButHearsWhoHasPaid) {
   EXPECT_EQ(writer->body, "what was paid for");
 }
 
-// Finding 44: what was paid for is given although the registry has changed since.
+// A reply that was paid for is given although the registry has changed since.
 TEST_F(ServeTest, RecallsWhatWasPaidForWhereTheOperationIsNotOfferedAnyMore) {
   ScriptedLane& lane = install_payment_lane();
   lane.admission = [](const LaneRequest&) -> Admission {
@@ -957,7 +956,7 @@ TEST_F(ServeTest, GivesAStoredReplyAgain) {
   EXPECT_EQ(served.ending, Ending::replied);
 }
 
-// Finding 13: who has no key cannot ask the account routes.
+// A caller without a key cannot ask the account routes.
 TEST_F(ServeTest, OnlyWhoHasAnAccountIsSentToItsCalls) {
   ScriptedLane& lane = install_payment_lane();
   const Refusal open{"billing.settlement_unknown", "out of luck", 0, {}, {}, {}};

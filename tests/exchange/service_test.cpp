@@ -50,7 +50,7 @@ TEST_F(ServiceTest, SaysWhereASettingIsWrong) {
   EXPECT_GT(problem.line, 1);
 }
 
-// Finding 17: all mistakes, and those of a route's own settings at the route.
+// All mistakes, and those of a route's own settings at the route.
 TEST_F(ServiceTest, SaysWhereEverySettingIsWrong) {
   const auto& route = *service->program().match("/v1/gateway/acme/tuned").route;
   const registry::Operation& tuned = *service->program().operation(route, Method::get);
@@ -120,7 +120,7 @@ TEST_F(ServiceTest, TellsTheStateOfOperations) {
   EXPECT_EQ(state_of("/v1/gateway/acme/items").condition, Condition::evidence_stale);
 }
 
-// Finding 51: what is wrong with terms is told at the registry's line.
+// What is wrong with terms is told at the registry's line.
 TEST_F(ServiceTest, PlacesWhatALaneSaysOfTermsInTheRegistry) {
   ScriptedLane& lane = install_payment_lane();
   lane.notes = {{"a note", "registry.base-usdc.pay_to"}, {"another", "chains"}};

@@ -70,7 +70,7 @@ TEST_F(ApiHostTest, ItsOwnDocumentsComeBeforeThoseOfLanes) {
   EXPECT_EQ(call({.method = "HEAD", .target = "/.well-known/mcp.json"}).status, 200);
   const HttpReply of_a_lane = get("/.well-known/did.json");
   EXPECT_EQ(of_a_lane.header("content-type"), "application/did+json");
-  // Finding 32: a page that verifies a receipt could not read it.
+  // A page that verifies a receipt could not read it.
   EXPECT_EQ(of_a_lane.header("access-control-allow-origin"), "*");
   EXPECT_EQ(of_a_lane.header("cache-control"), "public, max-age=60");
   EXPECT_EQ(get("/.well-known/did.json", {"If-None-Match: " + of_a_lane.header("etag")}).status,
@@ -374,7 +374,7 @@ TEST_F(ApiHostTest, AReplyCarriesBodyAndFacts) {
   EXPECT_EQ(logged.reply_bytes, reply.body.size());
   EXPECT_TRUE(logged.is_whole);
   EXPECT_FALSE(logged.error);
-  // Finding 14: whose call it was, and of which operation.
+  // The account, the key and the operation of the call.
   EXPECT_EQ(logged.account_id, "acc_good");
   EXPECT_EQ(logged.key_id, "key_good");
   EXPECT_EQ(logged.provider, "acme");
@@ -426,7 +426,7 @@ TEST_F(ApiHostTest, BodiesInMemoryAreBoundedTogether) {
   EXPECT_EQ(code_of(refused), "gateway.overloaded");
   EXPECT_EQ(post(750).status, 200) << "it was given back";
 
-  // Finding 5: what is only announced takes nothing; what came does, but for a part that is kept.
+  // What is only announced takes nothing; what came does, but for a part that is kept.
   auto slow = wire::RawSocket::connect(address_);
   slow.send(
       "POST /v1/gateway/x HTTP/1.1\r\nHost: h\r\nContent-Length: 900\r\n"

@@ -22,7 +22,7 @@ TEST(ByteBudgetTest, WhatWasTakenComesBackOnce) {
   }
 }
 
-// Finding 5: one peer does not lock out the others.
+// One peer does not lock out the others.
 TEST(ByteBudgetTest, ANetworkHoldsNoMoreThanAnEighthOrTheLongestRequest) {
   ByteBudget budget(bytes_max, one_max);
   std::deque<ByteBudget::Share> shares;

@@ -179,7 +179,7 @@ TEST_F(OperatorHostTest, WithoutAnOperatorCredentialItIs401) {
   EXPECT_EQ(node_->ledger().balance(account_)->credits, 95);
 }
 
-// Finding 33: as on every other host.
+// The same rules hold on every other host.
 TEST_F(OperatorHostTest, TheSchemeIsOfAnyCaseAndOneOrMoreSpacesFollow) {
   for (const char* scheme : {"Bearer ", "bearer ", "BEARER  ", "Bearer     "}) {
     std::vector<std::string> sent = headers();  // of one correction, however often it is asked for
@@ -188,7 +188,7 @@ TEST_F(OperatorHostTest, TheSchemeIsOfAnyCaseAndOneOrMoreSpacesFollow) {
   }
 }
 
-// Finding 2: a correction was booked from the half of a body.
+// A correction was booked from the half of a body.
 TEST_F(OperatorHostTest, ABodyWithANulByteIsNoCorrection) {
   for (const std::string_view rest :
        {std::string_view("\0", 1), std::string_view("\0garbage{", 9)}) {
@@ -296,7 +296,7 @@ TEST_F(OperatorHostTest, ABodyIsTakenUpToItsBoundAndNoFurther) {
             "request.body_too_large");
 }
 
-// Finding 32: both were 400, and a compressed body "no JSON".
+// Both once were 400, and a compressed body was reported as invalid JSON.
 TEST_F(OperatorHostTest, AnotherContentTypeOrCodingIs415) {
   std::vector<std::string> sent = headers();
   sent[2] = "Content-Type: text/plain";

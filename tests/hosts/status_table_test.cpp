@@ -32,7 +32,7 @@ TEST(StatusTableTest, EveryCodeHasAStatusThatFitsItsFault) {
   }
 }
 
-// Finding 41: what the SDK tells authors of lanes is what the gateway does.
+// What the SDK tells authors of lanes is what the gateway does.
 TEST(StatusTableTest, CodesForLanesAreThoseOfTheGatewayWithTheirStatus) {
   std::set<std::string_view> names;
   for (const RefusalCode& code : refusal_codes) {

@@ -1,4 +1,4 @@
-// Finding 33: one reader of the Bearer credential, for every host.
+// One reader of the Bearer credential, for every host.
 #include "identity/bearer.h"
 
 #include <vector>

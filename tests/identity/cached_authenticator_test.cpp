@@ -287,7 +287,7 @@ TEST_F(CachedAuthenticatorTest, LastUseThatCouldNotBeWrittenIsWrittenLater) {
   authenticator_->record_uses();
   authenticator_->record_uses();
   EXPECT_FALSE(keys_.list(account_)->front().last_used_at_ms.has_value());
-  // Finding 14: with its reason, and once for as long as it goes on.
+  // With its reason, and once for as long as it goes on.
   EXPECT_EQ(log_.take(),
             R"({"time":"","severity":"warning","event":"key_uses_not_recorded","reason":"down",)"
             R"("keys":1,"failures":1})"

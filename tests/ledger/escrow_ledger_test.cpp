@@ -23,7 +23,7 @@ TEST_P(EscrowLedgerTest, SettledCallIsInTheBooksWhenSettleReturns) {
   EXPECT_EQ(ledger_->balance(account, soon())->credits, 7);
 }
 
-// Finding 32: what is left was declared in a header that was never sent.
+// What is left was declared in a header that was never sent.
 TEST_P(EscrowLedgerTest, ASettledCallTellsWhatIsLeft) {
   const std::string account = account_with(10);
   start_ledger();

@@ -1,6 +1,7 @@
 // RequestState: what a tool that asks its user something gives along, to have it back with the
-// answers (mcp.md 2.7). The caller keeps it and may send anything in its place, so it is signed,
-// ends, and holds for the same caller, method and arguments alone.
+// answers (docs/protocols.md, "Input in the middle of a call"). The caller keeps it and may send
+// anything in its place, so it is signed, ends, and holds for the same caller, method and arguments
+// alone.
 //
 // Immutable; any Thread.
 #pragma once

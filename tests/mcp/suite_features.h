@@ -1,5 +1,6 @@
 // The tools, resources and prompts that the official conformance suite calls by name (bar B of
-// mcp.md section 10). They give what its scenarios say; what is judged is the host around them.
+// tests/e2e/test_mcp_conformance.py). They give what its scenarios say; what is judged is the host
+// around them.
 //
 // Owned by the server of the suite; called on the fibers of all loop Threads.
 #pragma once

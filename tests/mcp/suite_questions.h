@@ -1,5 +1,5 @@
 // Questions that a tool or a prompt answers with instead of a result, for the client to answer and
-// call again (mcp.md 2.7).
+// call again (docs/protocols.md, "Input in the middle of a call").
 //
 // Values and pure functions; any Thread.
 #pragma once

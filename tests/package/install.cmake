@@ -21,6 +21,7 @@ if(archives)
   message(FATAL_ERROR "static libraries are installed: ${archives}")
 endif()
 foreach(file doc/turnpike/README.md doc/turnpike/CHANGELOG.md doc/turnpike/LICENSE
+    doc/turnpike/SECURITY.md doc/turnpike/docs/operating.md doc/turnpike/docs/interface.md
     doc/turnpike/registry/README.md doc/turnpike/plugins/http/README.md
     doc/turnpike/plugins/govdata/README.md doc/turnpike/plugins/x402/README.md man/man1/turnpike.1
     turnpike/examples/greeter/greeter.cpp turnpike/examples/README.md

@@ -192,7 +192,7 @@ TEST(Catalog, PinsAreHeldExactly) {
             "is pinned in `plugins.sha256`, but is in none of the plugin directories");
 }
 
-// Finding 39: what is dropped in after the start is loaded by the next reload, and nothing else is
+// What is dropped in after the start is loaded by the next reload, and nothing else is
 // touched.
 TEST(Catalog, TakesWhatIsNewAndKeepsWhatItHas) {
   PluginDirectory directory;

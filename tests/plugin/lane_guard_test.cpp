@@ -236,7 +236,7 @@ TEST_P(LaneGuardTest, ARefusalMustNameAnErrorOfTheGateway) {
   expect_faults(1, "it refused with the unknown code made.up: no more");
 }
 
-// Finding 13: what the shell around a lane caught comes as a refusal or an unknown outcome with the
+// What the shell around a lane caught comes as a refusal or an unknown outcome with the
 // code of a fault. It must not end there.
 TEST_P(LaneGuardTest, AFaultThatTheShellCaughtIsCountedAndToldWithItsRequest) {
   const Refusal caught{"gateway.plugin_fault", "out of luck", 0, {}, {}, {}};

@@ -54,7 +54,7 @@ class Model {
 
   explicit Model(std::uint32_t permit_ttl_seconds) : permit_ttl_seconds_(permit_ttl_seconds) {}
 
-  // Whoever looks at the clock keeps it from going back.
+  // Each reading of the clock keeps it from going back.
   void see(std::int64_t now_ms) { latest_ms_ = std::max(latest_ms_, now_ms); }
   std::optional<Limit> take(int account, int bucket, std::int64_t now_ms, std::int64_t now_ns) {
     see(now_ms);

@@ -1,4 +1,4 @@
-// bump() and what a refusal says of a changed definition (finding 36): numbers rise in place, and
+// bump() and what a refusal says of a changed definition: numbers rise in place, and
 // nothing else of a file changes.
 #include <string>
 #include <vector>

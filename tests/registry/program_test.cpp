@@ -146,7 +146,7 @@ const std::string pets_preamble =
     "prices: {standard: {version: 1, credit_cost: 1}, dear: {version: 1, credit_cost: 5}}\n"
     "defaults: {price: standard}\n";
 
-// Finding 37: GET and POST of one path had to share everything but their prices.
+// GET and POST of one path had to share everything but their prices.
 TEST(Methods, MayDefineWhatTheyTakeAndGiveForThemselves) {
   const auto program = program_of(pets_preamble + pets);
   const Route& route = *program->match("/v1/gateway/t/pets").route;
@@ -197,7 +197,6 @@ TEST(Methods, ThatAreAlikeMakeTheSameProgramAsAList) {
   EXPECT_EQ(program_of(mapped)->canonical_json(), program_of(listed)->canonical_json());
 }
 
-// Finding 38.
 TEST(Types, OfPathParametersAreKeptAndChangeNoId) {
   const std::string path = "routes:\n  - path: /pets/{petId}/{owner-id}\n";
   const auto typed =
@@ -320,7 +319,6 @@ TEST(Program, ShowsTheTransferOfATokenOnlyWhereItIsNotTheUsualOne) {
   EXPECT_NE(permit->payload_hash(), usual->payload_hash());
 }
 
-// Finding 42.
 TEST(Program, ShowsTheBindingOfPaymentsOnlyWhereItIsNotTheUsualOne) {
   const auto with = [](const std::string& x402) {
     return program_of(preamble + "routes:\n  - {path: /a, x402: " + x402 + "}\n");

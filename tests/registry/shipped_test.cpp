@@ -1,4 +1,5 @@
-// The registry that ships: interface.md section 4.5 and decisions.md, "Registry, catalog, cursors".
+// The registry that ships: docs/interface.md, "Gateway routes", and docs/decisions.md, "Registry,
+// catalog, cursors".
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>

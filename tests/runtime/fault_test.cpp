@@ -94,7 +94,7 @@ TEST_F(FaultDeathTest, ASignalThatSomebodySendsEndsTheProcessToo) {
   }
 }
 
-// Finding 54: lines that wait for their block to be full are written before the process ends.
+// Lines that wait for their block to be full are written before the process ends.
 TEST_F(FaultDeathTest, WhatTheLogHasGatheredIsWritten) {
   const auto work = [](void (*end)()) {
     const base::SystemClock clock;

@@ -31,7 +31,7 @@ std::vector<std::string> lines_of(const Failure& failure) {
 
 using Lines = std::vector<std::string>;
 
-// Finding 17: whoever wrote the YAML sees all mistakes at once.
+// The author of the YAML sees all mistakes at once.
 TEST(Mistakes, CrossInOneFailureAndAreTakenApartAgain) {
   const Settings settings =
       map({{"n", scalar("x")}, {"pth", scalar("1")}, {"b", scalar("no")}, {"odd", scalar("")}});
@@ -104,7 +104,7 @@ class ScriptedClock final : public Clock {
   std::int64_t now_ns = 5'000'000;
 };
 
-// Finding 41: what commands of lanes give to the store.
+// What commands of lanes give to the store.
 TEST(OwnCall, HasADeadlineOfItsOwnAndNobodyCancelsIt) {
   ScriptedClock clock;
   OwnCall call(clock, 20);

@@ -97,7 +97,7 @@ class FailingTicket final : public Ticket {
   }
 };
 
-// Finding 13: with the code of a fault, so that the gateway counts it and tells its operator.
+// With the code of a fault, so that the gateway counts it and tells its operator.
 TEST(Shell, WhatATicketThrowsIsAFaultThatTheGatewayCanTell) {
   shell::GuardedTicket ticket(std::make_unique<FailingTicket>());
   const Finish finish = ticket.settle(ReplyView{}, untouched<Call>());

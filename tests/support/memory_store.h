@@ -68,7 +68,7 @@ class MemoryStore final : public Store {
     const StoreApplied applied = decide(checks, writes);
     if (after_apply) after_apply();
     const std::lock_guard lock(mutex_);
-    // Whoever dies here never hears of it.
+    // A caller that dies here never learns the result.
     return is_dead_ ? StoreApplied{} : applied;
   }
 

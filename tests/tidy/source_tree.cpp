@@ -39,6 +39,36 @@ std::size_t literal_end(const std::string& text, std::size_t quote) {
   return std::min(at + 1, text.size());
 }
 
+enum class Kind { code, comment, literal, raw_literal };
+struct Span {
+  Kind kind = Kind::code;
+  std::size_t end = 0;  // behind `at`
+};
+
+// What begins at `at`, which is not inside of a comment or literal.
+Span span_at(const std::string& text, std::size_t at) {
+  const char c = text[at];
+  const char next = at + 1 < text.size() ? text[at + 1] : '\0';
+  if (c == '/' && next == '/') return {Kind::comment, std::min(text.find('\n', at), text.size())};
+  if (c == '/' && next == '*') {
+    const std::size_t close = text.find("*/", at + 2);
+    return {Kind::comment, close == std::string::npos ? text.size() : close + 2};
+  }
+  if (c == '"' && at > 0 && text[at - 1] == 'R') {
+    return {Kind::raw_literal, std::max(raw_end(text, at), at + 1)};
+  }
+  if (c == '"' || (c == '\'' && !(at > 0 && is_word(text[at - 1]) && is_word(next)))) {
+    return {Kind::literal, std::max(literal_end(text, at), at + 1)};
+  }
+  return {Kind::code, at + 1};
+}
+
+// Folders that hold no sources of the project.
+bool is_made(std::string_view folder) {
+  return folder == "build" || folder == "var" || folder == "node_modules" || folder == ".git" ||
+         folder == ".cache" || folder == "__pycache__";
+}
+
 // Does the text before an opening brace at namespace or class level begin a function's body?
 bool opens_function(std::string_view head) {
   if (head.find('(') == std::string_view::npos) return false;
@@ -59,28 +89,25 @@ bool opens_function(std::string_view head) {
 
 std::string blank_literals(std::string_view source) {
   std::string text(source);
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const char c = text[at];
-    const char next = at + 1 < text.size() ? text[at + 1] : '\0';
-    std::size_t end = at + 1;
-    if (c == '/' && next == '/') {
-      end = std::min(text.find('\n', at), text.size());
-      blank(text, at, end);
-    } else if (c == '/' && next == '*') {
-      const std::size_t close = text.find("*/", at + 2);
-      end = close == std::string::npos ? text.size() : close + 2;
-      blank(text, at, end);
-    } else if (c == '"' && at > 0 && text[at - 1] == 'R') {
-      end = raw_end(text, at);
-      blank(text, at, end);
-    } else if (c == '"' || (c == '\'' && !(at > 0 && is_word(text[at - 1]) && is_word(next)))) {
-      end = literal_end(text, at);
-      blank(text, at + 1, end - 1);
-    }
-    at = std::max(end, at + 1);
+  for (std::size_t at = 0; at < text.size();) {
+    const Span span = span_at(text, at);
+    if (span.kind == Kind::comment || span.kind == Kind::raw_literal) blank(text, at, span.end);
+    if (span.kind == Kind::literal) blank(text, at + 1, span.end - 1);
+    at = span.end;
   }
   return text;
+}
+
+std::string blank_code(std::string_view source) {
+  std::string text(source);
+  std::string comments(source);
+  for (std::size_t at = 0; at < text.size();) {
+    const Span span = span_at(text, at);
+    const bool is_comment = span.kind == Kind::comment;
+    blank(comments, at, is_comment ? std::min(at + 2, span.end) : span.end);
+    at = span.end;
+  }
+  return comments;
 }
 
 std::vector<SourceFile> read_tree(const std::vector<std::string>& folders,
@@ -91,7 +118,7 @@ std::vector<SourceFile> read_tree(const std::vector<std::string>& folders,
     if (!fs::exists(root / folder)) continue;
     for (auto entry = fs::recursive_directory_iterator(root / folder);
          entry != fs::recursive_directory_iterator(); ++entry) {
-      if (entry->is_directory() && entry->path().filename() == "node_modules") {
+      if (entry->is_directory() && is_made(entry->path().filename().string())) {
         entry.disable_recursion_pending();
       }
       if (!entry->is_regular_file() || !extensions.contains(entry->path().extension())) continue;
@@ -108,6 +135,20 @@ std::vector<SourceFile> read_tree(const std::vector<std::string>& folders,
   std::sort(files.begin(), files.end(),
             [](const auto& left, const auto& right) { return left.path < right.path; });
   return files;
+}
+
+std::set<std::string> paths_of_tree() {
+  const fs::path root = support::source_path("");
+  std::set<std::string> paths;
+  for (auto entry = fs::recursive_directory_iterator(root);
+       entry != fs::recursive_directory_iterator(); ++entry) {
+    if (entry->is_directory() && is_made(entry->path().filename().string())) {
+      entry.disable_recursion_pending();
+      continue;
+    }
+    paths.insert(fs::relative(entry->path(), root).generic_string());
+  }
+  return paths;
 }
 
 std::vector<Include> includes_of(const SourceFile& file) {

@@ -16,9 +16,13 @@ struct SourceFile {
   std::string code;                // same length and line breaks; comments and literals are blanks
 };
 
-// All files with these extensions below the given folders of the project. `code` is good for C++.
+// All files with these extensions below the given folders of the project ("": all of it). `code` is
+// good for C++.
 std::vector<SourceFile> read_tree(const std::vector<std::string>& folders,
                                   const std::set<std::string>& extensions = {".h", ".cpp"});
+
+// Every file and folder of the project, relative to it; no builds and no installed packages.
+std::set<std::string> paths_of_tree();
 
 struct Include {
   int line = 0;
@@ -35,5 +39,8 @@ std::vector<Function> functions_of(const SourceFile& file);
 
 // `text` with comments, string and character literals (raw ones too) replaced by blanks.
 std::string blank_literals(std::string_view text);
+
+// `text` with everything but the words of its comments replaced by blanks.
+std::string blank_code(std::string_view text);
 
 }  // namespace turnpike::tidy

@@ -1,9 +1,10 @@
 // The tree's rules (framework/STYLE.md names the test of each): layers, quarantined libraries,
-// plugin exports, lengths, introductions, banned calls.
+// plugin exports, lengths, introductions, citations, banned calls.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <set>
 
 #include "support/paths.h"
+#include "tidy/citations.h"
 #include "tidy/source_tree.h"
 
 namespace turnpike::tidy {
@@ -48,7 +50,8 @@ std::string folder_of(std::string_view path) {
   return std::string(path.substr(0, path.find('/')));
 }
 
-// What each folder may include besides itself and the standard library (design: Include rule).
+// What each folder may include besides itself and the standard library (framework/README.md,
+// "Layers").
 const std::map<std::string, std::set<std::string>>& arrows() {
   static const std::map<std::string, std::set<std::string>> allowed = {
       {"sdk", {}},
@@ -164,16 +167,22 @@ TEST(Quarantine, TheSdkKnowsTheStandardLibraryOnly) {
   }
 }
 
+// Lines that nobody can break: raw strings, tables and links of pages, what tests read as data.
+bool may_be_long(const SourceFile& file, const std::string& line) {
+  if (line.find("R\"") != std::string::npos) return true;
+  if (file.path.ends_with(".md")) return line.starts_with("|") || line.starts_with("<http");
+  return file.path.ends_with(".yaml") &&
+         (starts_with(file.path, "tests/fixtures/") || starts_with(file.path, "tests/fuzz/"));
+}
+
 TEST(Lengths, NoLineIsLongerThanTheLimit) {
-  auto files = read_tree(tree, {".cmake", ".mjs", ".py", ".sh", ".txt"});
-  files.insert(files.end(), everything().begin(), everything().end());
-  for (const SourceFile& file : files) {
+  for (const SourceFile& file :
+       read_tree({""}, {".cmake", ".cpp", ".h", ".md", ".mjs", ".py", ".sh", ".txt", ".yaml"})) {
     for (std::size_t at = 0; at < file.lines.size(); ++at) {
       // Columns, not bytes: continuation bytes of UTF-8 do not count.
       const auto columns = std::count_if(file.lines[at].begin(), file.lines[at].end(),
                                          [](char c) { return (c & 0xC0) != 0x80; });
-      const bool is_raw_data = file.lines[at].find("R\"") != std::string::npos;
-      EXPECT_TRUE(columns <= columns_max || is_raw_data)
+      EXPECT_TRUE(columns <= columns_max || may_be_long(file, file.lines[at]))
           << place(file, static_cast<int>(at) + 1) << ": " << columns << " columns";
     }
   }
@@ -211,6 +220,38 @@ TEST(Introductions, HeadersOfSharedThingsNameTheThreads) {
       return line.find("hread") != std::string::npos && line.find("//") != std::string::npos;
     });
     EXPECT_TRUE(says) << file.path << ": shared state, but no word on threads";
+  }
+}
+
+// The project stands alone: what a comment or a page names of it is there.
+TEST(Citations, LeadToFilesAndHeadingsThatExist) {
+  const Shelf shelf(paths_of_tree());
+  for (const SourceFile& file :
+       read_tree({""}, {".cmake", ".cpp", ".h", ".lua", ".md", ".mjs", ".py", ".sh", ".sol", ".sql",
+                        ".txt", ".yaml", ""})) {
+    if (file.path == "tests/tidy/citations_test.cpp") continue;  // cites what is not there
+    for (const Citation& citation : citations_of(file)) {
+      const std::string fault = shelf.fault_of(citation, file.path);
+      EXPECT_TRUE(fault.empty()) << place(file, citation.line) << ": " << fault;
+    }
+  }
+}
+
+// A number of a list that readers do not have tells them nothing.
+TEST(Citations, NameNoFindingsByNumber) {
+  for (const SourceFile& file : read_tree({""}, {".cpp", ".h", ".md", ".mjs", ".py", ".yaml"})) {
+    if (starts_with(file.path, "tests/tidy/")) continue;
+    for (std::size_t at = 0; at < file.lines.size(); ++at) {
+      const std::string& line = file.lines[at];
+      for (const std::string_view word : {"inding ", "indings "}) {
+        const std::size_t behind = line.find(word);
+        const bool is_numbered =
+            behind != line.npos && behind + word.size() < line.size() &&
+            std::isdigit(static_cast<unsigned char>(line[behind + word.size()])) != 0;
+        EXPECT_FALSE(is_numbered) << place(file, static_cast<int>(at) + 1)
+                                  << ": say what was found instead of a number";
+      }
+    }
   }
 }
 

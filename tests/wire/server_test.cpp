@@ -89,7 +89,7 @@ TEST(ServerBounds, Body) {
   }
 }
 
-// Finding 5: what is announced takes nothing.
+// What is announced takes nothing.
 TEST(ServerBounds, ABodyIsMeteredAsItArrives) {
   TestServer server;
   for (const bool is_chunked : {false, true}) {
@@ -503,7 +503,7 @@ TEST(ServerDrain, WhatIsPipelinedBehindACallInFlightDoesNotCutItsReply) {
   EXPECT_EQ(server.handler.handled, 2);
 }
 
-// Whoever was connected before the stop gets an answer, not a reset.
+// A client that was connected before the stop gets an answer, not a reset.
 TEST(ServerDrain, ServesWhatWaitedToBeAccepted) {
   runtime::Runtime runtime({});
   const auto log = base::make_silent_log();

@@ -265,7 +265,7 @@ TEST(Smuggling, Codings) { run(coding_cases()); }
 TEST(Smuggling, Chunks) { run(chunk_cases()); }
 TEST(Smuggling, Heads) { run(head_cases()); }
 
-// Finding 27: the length may well be one plain number.
+// The length may well be one plain number.
 TEST(Smuggling, BothLengthsAreToldAsSuchInEitherOrder) {
   TestServer server({}, 1);
   for (const char* fields : {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",

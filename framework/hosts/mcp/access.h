@@ -1,6 +1,7 @@
-// Access: who may talk to the endpoints, by the Host and Origin of a request. A page on the web can
-// make a name of its own lead to this machine and then speak to it as to its own server (DNS
-// rebinding); it cannot change which names it sends. Documents are for everyone and not asked.
+// Access: decides by Host and Origin whether a request may reach the endpoints. A web page can
+// point a name of its own at this machine and then talk to the machine as to its own server (DNS
+// rebinding), but it cannot change the names that the browser sends. Documents are public and not
+// checked.
 //
 // Immutable; any Thread.
 #pragma once

@@ -1,5 +1,6 @@
-// The tools by which the holder of an API key reads its own account: what Credits are left, what
-// was spent, and what became of one call. They cost nothing and say what the HTTP routes say.
+// The tools by which the holder of an API key reads its own account: the Credits that are left, the
+// Credits that were spent, and the outcome of one call. They cost nothing and give the same answers
+// as the HTTP routes.
 #pragma once
 
 #include <memory>

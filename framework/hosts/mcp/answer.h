@@ -1,6 +1,6 @@
-// Answer: what a method came to, before it is put into the words of an era: the modern one marks
-// every result as complete, says which server gave it and how long a list may be kept; a legacy
-// answer looks as it always did (mcp.md 2.4, 3).
+// Answer: the outcome of a method, before an era is applied to it. A modern answer says that it is
+// complete, which server gave it and how long a list may be cached; a legacy answer has none of
+// these members (docs/protocols.md, "Results").
 //
 // Values and pure functions; any Thread.
 #pragma once

@@ -1,6 +1,6 @@
-// Arguments: what a model gave to one of the service's own tools, read by name. Everything wrong is
-// remembered and told at once, by the JSON pointer of the argument. Null is as if left out, since
-// models fill it in, and numbers and truth values may come as text.
+// Arguments: the arguments of a call to one of the service's own tools, read by name. All problems
+// are collected and reported at once, each with the JSON pointer of its argument. Null means
+// absent, since models fill it in, and numbers and booleans may come as text.
 //
 // Lives on the stack of a call, on the fiber of its request.
 #pragma once

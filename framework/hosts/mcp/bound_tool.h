@@ -1,5 +1,5 @@
-// The tools that a registry binds (`tools:`): each runs one operation, by arguments of its own
-// instead of a path and a query. At the door for accounts alone.
+// The tools that a registry binds (`tools:`): each runs one operation, with its own arguments
+// instead of a path and a query. They exist only at the endpoint for accounts.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 // CallsInFlight: the calls of tools that are being answered, so that a `notifications/cancelled`,
 // which comes in a POST of its own and on another connection, reaches the call that it names. Only
-// who holds the credential of a call can name it: ids alone are counted from 0 by every client.
+// the holder of the credential of a call can name the call: ids do not suffice, since every client
+// counts them from 0.
 //
 // Owned by the host; any Thread. A Call lives on the stack of its fiber.
 #pragma once
@@ -31,7 +32,7 @@ class CallsInFlight {
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
-    // Its caller has said that he waits no longer. Any Thread.
+    // The caller has cancelled this call. Any Thread.
     [[nodiscard]] bool is_cancelled() const noexcept {
       return is_cancelled_.load(std::memory_order_acquire);
     }

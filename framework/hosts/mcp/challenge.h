@@ -1,6 +1,7 @@
-// BearerChallenge: the words of WWW-Authenticate (RFC 6750 section 3, RFC 9728 section 5.1; mcp.md
-// 7.2, 8). With an authorization server they point to the protected-resource document; without one
-// they do not, since a pointer to none sends clients on a useless way.
+// BearerChallenge: the values of WWW-Authenticate (RFC 6750 section 3, RFC 9728 section 5.1;
+// docs/protocols.md, "Challenges"). With an authorization server they point to the
+// protected-resource document. Without one they have no pointer: clients would begin a sign-in that
+// cannot end.
 //
 // Immutable; any Thread.
 #pragma once

@@ -1,6 +1,6 @@
-// The texts that the MCP host offers beside the catalog, as resources and in prompts. Those of
-// docs/ and the registry's README are compiled in; that of the errors is made from their tables, so
-// it cannot differ from them. Pure functions; any Thread.
+// The texts that the MCP host offers beside the catalog, as resources and in prompts. The texts in
+// hosts/mcp/docs and registry/README.md are compiled in. The text on errors is made from the tables
+// of errors, so it cannot differ from them. Pure functions; any Thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Which era a message belongs to, and whether its envelope is right: the `_meta` that every modern
-// request carries and the headers that mirror its body (mcp.md 2.2, 2.3, 4). Decided from the one
-// request alone: nothing is remembered between requests.
+// request carries and the headers that mirror its body (docs/protocols.md, "Modern requests"). Each
+// request is judged alone: nothing is remembered between requests.
 //
 // Pure functions; any Thread.
 #pragma once

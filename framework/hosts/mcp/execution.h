@@ -1,6 +1,6 @@
-// Executions: how a tool runs a route: the same passage through exchange::serve() as a request over
-// HTTP, its reply told as a tool result (decisions.md, MCP). The lane is chosen from the
-// credentials by the one table; which credentials a door takes is this folder's.
+// Executions run a route for a tool: through the same exchange::serve() as an HTTP request, with
+// the reply as a tool result (docs/decisions.md, "MCP"). The exchange chooses the lane from the
+// credentials; this folder decides which credentials each endpoint accepts.
 //
 // Owned by the host; called on the fibers of all loop Threads.
 #pragma once
@@ -49,22 +49,24 @@ class Executions {
     return parts_.authenticator;
   }
 
-  // What is wrong with the credential that came where none is needed: what is public is not for one
-  // that is no good, since its owner would never learn of it. None while keys cannot be read.
+  // The problem of the credential in a request that needs none. A request with a bad credential is
+  // refused even where everybody may read, because its sender would otherwise never learn that the
+  // credential is bad. No problem is reported while keys cannot be read.
   [[nodiscard]] std::optional<base::Error> credential_problem(const RpcRequest& request) const;
-  // Why a tool that runs no route may not answer, for the credentials that came; none: it may.
+  // Why a tool that runs no route must refuse these credentials; empty: it may answer.
   [[nodiscard]] std::optional<RpcResult> refuse_public(const RpcRequest& request) const;
 
-  // The challenge to who sent no credential, or one that is no good (mcp.md 7.2, 8).
+  // The challenge for a request with no credential or a bad one (docs/protocols.md, "Challenges").
   [[nodiscard]] std::string www_authenticate(const RpcRequest& request) const;
   // 401 as a tool result: some clients look for the challenge there.
   [[nodiscard]] RpcResult unauthorized(const RpcRequest& request, const base::Error& error) const;
-  // Why a tool for accounts may not answer, when no API key came or a payment did; none: it may.
+  // Why a tool for accounts must refuse: the request has no API key, or it has a payment. Empty:
+  // the tool may answer.
   [[nodiscard]] std::optional<RpcResult> refuse_without_key(const RpcRequest& request) const;
 
-  // Of a reply's body in a tool result, and of everything else that one brings.
+  // The ceiling on the body of a reply in a tool result, and on any other content of one.
   [[nodiscard]] std::uint64_t reply_bytes_max() const noexcept { return parts_.reply_bytes_max; }
-  // A JSON object that was read as the result of a tool, or why not when it is too long for one.
+  // A JSON object as the result of a tool, or a refusal when the object is too long.
   [[nodiscard]] RpcResult read_result(const RpcRequest& request, std::string_view json) const;
 
  private:
@@ -77,16 +79,16 @@ class Executions {
   const BearerChallenge challenge_;
 };
 
-// A refusal as a tool result: what execution came to, with the ErrorEnvelope's `error`.
+// A refusal as a tool result: the execution status with the ErrorEnvelope's `error`.
 RpcResult refused_result(const RpcRequest& request, const base::Error& error);
 
-// The same of what was found wrong with a query, "query.limit", where the caller had arguments.
+// The same for a problem of a query ("query.limit") that the caller sent as arguments.
 RpcResult refused_by_query(const RpcRequest& request, base::Error error);
 
 // The JSON of a tool's argument `body` as the caller wrote it; empty: there is none.
 std::string_view body_argument_text(const RpcRequest& request);
 
-// The result and input texts that all executing tools share, for their cards.
+// The output schema that all executing tools share.
 const Json& execution_output_schema();
 
 }  // namespace turnpike::hosts::mcp

@@ -1,5 +1,6 @@
-// Features: what an MCP host offers beside its protocol: tools, resources, prompts. The service has
-// its own; the build that the official suite judges brings the suite's. Not a slot for plugins.
+// Features: the tools, resources and prompts of an MCP host. The gateway has its own; the test
+// build that the official conformance suite examines has those of the suite. Plugins cannot add
+// any.
 //
 // All outlive the host; called on the fibers of all loop Threads at once, may suspend.
 #pragma once
@@ -26,7 +27,7 @@ class Resources {
  public:
   virtual ~Resources() = default;
   // Results of resources/list and resources/templates/list; `cursor` null: the first page. Error:
-  // -32602 for a cursor that is none of ours.
+  // -32602 for a cursor that this host did not make.
   virtual Answer list(const RpcRequest& request, const std::string* cursor) const = 0;
   virtual Answer templates(const RpcRequest& request, const std::string* cursor) const = 0;
   // Error: -32602 with data {"uri"}, which a legacy answer turns into -32002.
@@ -42,7 +43,7 @@ class Prompts {
                      const Json& arguments) const = 0;
 };
 
-// A method of the protocol that this host answers beside those that every server has.
+// A method that this host answers in addition to those that every MCP server has.
 struct ExtraMethod {
   std::string name;
   bool is_legacy_only = false;
@@ -54,7 +55,8 @@ struct Features {
   const Resources* resources = nullptr;  // null: none are offered
   const Prompts* prompts = nullptr;
   std::vector<ExtraMethod> extra = {};
-  // Of server/discover and of the handshake: objects without promises that need a stream.
+  // The capabilities in server/discover and in the handshake. They promise nothing that needs a
+  // stream, such as notifications of changed lists.
   std::string capabilities = R"({"tools":{},"resources":{},"prompts":{}})";
   std::string legacy_capabilities = R"({"tools":{},"resources":{},"prompts":{}})";
 };

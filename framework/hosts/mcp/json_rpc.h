@@ -1,6 +1,6 @@
 // JSON-RPC 2.0 as MCP uses it over HTTP: one request or notification per POST, objects as params,
-// ids that are strings or integers (mcp.md 2.1, 2.3, 6). Reading is bounded in depth and in the
-// number of values, so a hostile text costs no more than a few times its length.
+// ids that are strings or integers (docs/protocols.md, "MCP"). Reading is bounded in depth and in
+// the number of values, so a hostile text costs no more than a few times its length.
 //
 // Values and pure functions; any Thread.
 #pragma once
@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 inline constexpr int message_depth_max = 64;
 inline constexpr std::size_t message_values_max = 50'000;
 
-// The codes that answers may carry (mcp.md section 6).
+// The codes that answers may carry (docs/protocols.md, "Error codes").
 enum class RpcCode : std::int32_t {
   parse_error = -32700,
   invalid_request = -32600,

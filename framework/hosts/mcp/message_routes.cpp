@@ -169,8 +169,8 @@ void MessageRoutes::answer_request(Turn& turn, Door door, const Message& message
   send_error(turn, message.id, error);
 }
 
-// That a caller waits no longer is the one thing that something is done on. What may not be his, or
-// is over, goes on: the sender learns nothing of it.
+// A cancellation is the only notification that has an effect. A call with another key, or one that
+// has ended, is not affected, and the sender does not learn which.
 void MessageRoutes::take_notification(const RpcRequest& request) {
   const Message& message = request.message;
   if (message.method == "notifications/cancelled") {
@@ -188,7 +188,7 @@ std::optional<MessageRoutes::Challenged> MessageRoutes::judge_credentials(
   const wire::Request& http = request.turn.request;
   if (request.door == Door::payment) {
     if (!http.find("authorization") && !http.find("x-service-api-key")) return std::nullopt;
-    // Never 401: clients would answer it with an OAuth dance that leads nowhere (mcp.md 7.2).
+    // Never 401: clients would begin a sign-in that cannot end (docs/protocols.md, "Challenges").
     return Challenged{{RpcCode::invalid_request,
                        "This endpoint takes no credentials of an account: calls are paid one by "
                        "one. Send the request without Authorization, or to the endpoint that takes "

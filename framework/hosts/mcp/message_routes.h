@@ -1,5 +1,5 @@
-// MessageRoutes: what is done with a JSON-RPC message: from the bytes of a POST to one JSON answer,
-// in the order of refusal of mcp.md 2.3. Nothing is kept between two messages but which calls are
+// MessageRoutes answers JSON-RPC messages: from the bytes of a POST to one JSON answer
+// (docs/protocols.md, "Order of refusal"). Between two messages it remembers only which calls are
 // being answered.
 //
 // Owned by the host; called on the fibers of all loop Threads.

@@ -1,10 +1,10 @@
-// Progress: what a client that asked for it hears while its call lasts. At every interval the
-// reply, which by then is an event stream, carries one notifications/progress; a call that is
-// answered before the first interval is over is answered as if there were none. Clients give a
-// request up when they hear nothing of it for a while, and so do proxies with a connection.
+// Progress: sends notifications/progress to a client that asked for them, one at every interval
+// while its call lasts. The first one turns the reply into an event stream; a call that ends within
+// the first interval gets an ordinary reply. Without progress, clients give up requests, and
+// proxies close connections, that are silent for too long.
 //
 // Lives on the stack of the call's fiber, whose loop writes the notifications on fibers of their
-// own: from its making until stop() the reply is theirs.
+// own. From construction until stop() only those fibers may write to the reply.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The prompts of the service: three tasks that people give to a model which has these tools, each
-// as the order of calls that does it and what to watch meanwhile: money, and advice on repeating.
+// The prompts of the service: three tasks that people give to a model which has these tools. Each
+// prompt says which calls to make in which order, and what to observe: costs, and the advice on
+// repeating.
 //
 // Owned by app/, shared by both doors; immutable; any Thread.
 #pragma once

@@ -319,7 +319,7 @@ std::vector<std::shared_ptr<const Tool>> make_service_tools(Backend& backend, co
           std::make_shared<RouteTool>(RouteTool::Kind::read, executions)};
 }
 
-// What is not known to be harmless is taken for the worst (mcp.md 5.1).
+// Hints assume the worst unless a tool is known to be harmless (docs/protocols.md, "Tools").
 Card tool_annotations(std::string_view title, bool is_read, bool is_open_world) {
   return {{"title", title},
           {"readOnlyHint", is_read},

@@ -1,6 +1,6 @@
-// The general tools of the service (interface 4.6, decisions.md, MCP): the catalog as a list, one
-// capability in full, and the one that runs any route; at the door for accounts also one that runs
-// those of GET alone. The reads of the catalog need no credential.
+// The general tools of the service (docs/interface.md, "Routes of the MCP host"): the catalog as a
+// list, one capability in full, and a tool that runs any route; at the endpoint for accounts also a
+// tool that runs routes of GET alone. Reads of the catalog need no credential.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ std::vector<std::shared_ptr<const Tool>> make_service_tools(Backend& backend, co
 // Names that begin so are the service's.
 inline constexpr std::string_view service_tool_prefix = "service.";
 
-// The `securitySchemes` of a card, at its top and in `_meta` (mcp.md 5.3).
+// The `securitySchemes` of a card, at its top and in `_meta` (docs/protocols.md, "Tools").
 enum class Admits : std::uint8_t { anybody, accounts };
 void add_security(nlohmann::ordered_json& card, Admits admits);
 

@@ -1,5 +1,5 @@
-// Tool: what a model may call. Feature: a tool, a family of resources or of prompts that a host
-// offers; the service's own and, in the build that the official suite judges, the suite's.
+// Tool: an operation that a model may call. The gateway has its own tools; the test build that the
+// official conformance suite examines has those of the suite.
 //
 // Owned by the host or, when they come from the registry, by a Toolset; called on the fibers of all
 // loop Threads at once, may suspend.
@@ -47,7 +47,7 @@ class Tool {
   [[nodiscard]] virtual bool is_at(Door door) const noexcept = 0;
   // One that is not listed can still be called, and says why it cannot serve.
   [[nodiscard]] virtual bool is_listed() const noexcept { return true; }
-  // The tool object of tools/list (mcp.md 5.1, 5.3).
+  // The tool object of tools/list (docs/protocols.md, "Tools").
   [[nodiscard]] virtual nlohmann::ordered_json card(Door door) const = 0;
   [[nodiscard]] virtual std::span<const MirroredArgument> mirrored() const noexcept { return {}; }
   // `arguments` is an object. What the model could correct is a result with `isError`.

@@ -1,5 +1,6 @@
-// Names of tools as hosts list them. The canonical names of the service's own have dots; some hosts
-// take none, so an operator may have `_` listed for `.`, and a call may always say it.
+// Names of tools as they are listed. The canonical names of the service's own tools have dots. Some
+// clients refuse dots, so an operator may have names listed with `_` for `.`, and calls may always
+// use `_`.
 //
 // Values and pure functions; any Thread.
 #pragma once

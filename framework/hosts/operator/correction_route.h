@@ -1,7 +1,7 @@
 // CorrectionRoute: POST /internal/v1/billing-accounts/{billing_account_id}/usage/
-// {original_message_id}/corrections (interface.md, section 4.4). An operator with the authority
-// `usage.correct` gives Credits back for a call that was charged; the reply is a durable receipt,
-// and the same one again for the same request under the same Idempotency-Key.
+// {original_message_id}/corrections (docs/interface.md, "Routes of the operator host"). An operator
+// with the authority `usage.correct` gives Credits back for a call that was charged; the reply is a
+// durable receipt, and the same one again for the same request under the same Idempotency-Key.
 //
 // Owned by OperatorHost; called on the fibers of all loop Threads, waits for the blocking pool.
 #pragma once

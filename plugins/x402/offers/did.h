@@ -1,8 +1,9 @@
 // The service's identity for offers and receipts: did:web of its public origin (W3C did:web method)
-// and the document that lists its keys (x402.md section 8.1). Readers find a key by the whole `kid`
-// of a signature, so ids are full URLs; retired keys stay in verificationMethod and leave
-// assertionMethod. The JWK's `iat` and `exp` (OpenID Federation 1.0 section 8.7) say when a key
-// began and ceased to sign, for whoever judges a receipt as of its issuedAt.
+// and the document that lists its keys (docs/protocols.md, "Offers and receipts"). Readers find a
+// key by the whole `kid` of a signature, so ids are full URLs; retired keys stay in
+// verificationMethod and leave assertionMethod. The JWK's `iat` and `exp` (OpenID Federation 1.0
+// section 8.7) say when a key began and ceased to sign, for whoever judges a receipt as of its
+// issuedAt.
 //
 // Values and pure functions; safe on any thread.
 #pragma once

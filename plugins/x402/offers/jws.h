@@ -1,7 +1,7 @@
-// Compact JWS (RFC 7515) as the offer-receipt extension has them (x402.md section 8.1): the header
-// is exactly {"alg","kid"}, the payload canonical JSON. Two algorithms, both deterministic: ES256K
-// (RFC 8812: SHA-256, secp256k1, r || s with the low s, nonce by RFC 6979) and EdDSA (RFC 8037,
-// Ed25519).
+// Compact JWS (RFC 7515) as the offer-receipt extension has them (docs/protocols.md, "Offers and
+// receipts"): the header is exactly {"alg","kid"}, the payload canonical JSON. Two algorithms, both
+// deterministic: ES256K (RFC 8812: SHA-256, secp256k1, r || s with the low s, nonce by RFC 6979)
+// and EdDSA (RFC 8037, Ed25519).
 //
 // Values; safe on any Thread. A PrivateKey is wiped when it ends and is never printed.
 #pragma once

@@ -1,7 +1,7 @@
 // KeyRing: the keys that sign offers and receipts, in a folder of this node (0700), one file a key
-// (0600), never in the database: who can change the books must not be able to sign in the service's
-// name. One key signs; when it is rotated it is retired: its private half is deleted, its public
-// half stays listed, since receipts are judged as of their issuedAt.
+// (0600), never in the database: a person who can change the books must not be able to sign in the
+// service's name. One key signs; when it is rotated it is retired: its private half is deleted, its
+// public half stays listed, since receipts are judged as of their issuedAt.
 //
 // A file is `<fragment>.key`; the fragment is that of the key's DID URL, offer-<yyyy-mm-dd>-<8
 // hex>:
@@ -13,7 +13,7 @@
 //
 // with times in ms since 1970. Written aside and renamed, so a file is whole or not there; a lock
 // on the folder lets processes take turns. A crash within a rotation leaves two keys that could
-// sign: the newer one does, and whoever comes next retires the other.
+// sign: the newer one does, and the next process that opens the folder retires the other.
 //
 // Safe on any thread; open(), rotate() and refresh() read and write files, the others do not.
 #pragma once

@@ -1,6 +1,6 @@
-// What the service signs (x402.md section 8.1, extension `offer-receipt`): an Offer says what a
-// resource costs and until when, a Receipt that it was paid. Here are their payloads as canonical
-// JSON, their signed forms, and the JSON around those in challenges and replies.
+// What the service signs (docs/protocols.md, "Offers and receipts"): an Offer says what a resource
+// costs and until when, a Receipt that it was paid. Here are their payloads as canonical JSON,
+// their signed forms, and the JSON around those in challenges and replies.
 //
 // Values and pure functions; safe on any thread.
 #pragma once

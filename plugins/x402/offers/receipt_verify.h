@@ -1,6 +1,6 @@
-// Verifies receipts and offers without a network (x402.md section 8.1): what was said, by which
-// key, and what speaks against believing it. Whoever asks brings the did.json; that it came from
-// the host that it names is theirs to know.
+// Verifies receipts and offers without a network (docs/protocols.md, "Offers and receipts"): what
+// was stated, by which key, and which doubts there are. The caller supplies the did.json and must
+// know that it came from the host that it names.
 //
 // Two questions are kept apart: whether the signature holds, without which there is no Statement,
 // and whether this key may speak for this resource at that time, which the doubts answer.

@@ -1,10 +1,11 @@
 // Binding of a challenge to one request. Nothing in a payment binds it to what it pays for
-// (x402.md 10.2), so each challenge carries an extension of ours, `turnpike-binding`, with a MAC
-// per entry of `accepts` over the entry, the request, an expiry and a nonce. A caller echoes it;
-// whoever holds the key then knows that exactly these terms were offered for exactly this request,
-// also after a reload, a change of price or a restart, and on any node. The nonce is in the payload
-// but not on the chain, where everybody can read the rest of a payment once it is settled: so only
-// its sender can send the same bytes again. Immutable; safe on any thread.
+// (docs/protocols.md, "Binding a payment to its request"), so each challenge carries an extension
+// of ours, `turnpike-binding`, with a MAC per entry of `accepts` over the entry, the request, an
+// expiry and a nonce. A caller echoes it; whoever holds the key then knows that exactly these terms
+// were offered for exactly this request, also after a reload, a change of price or a restart, and
+// on any node. The nonce is in the payload but not on the chain, where everybody can read the rest
+// of a payment once it is settled: so only its sender can send the same bytes again. Immutable;
+// safe on any thread.
 #pragma once
 
 #include <array>

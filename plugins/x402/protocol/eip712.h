@@ -1,5 +1,6 @@
-// Digests that wallets sign: EIP-712 typed data of ERC-3009 tokens (x402.md 4.2) and of Permit2
-// (4.5). Pure functions of values; DomainSeparators is immutable. Safe on any thread.
+// Digests that wallets sign: EIP-712 typed data of EIP-3009 tokens and of Permit2
+// (docs/protocols.md, "Exact on EVM: EIP-3009"). Pure functions of values; DomainSeparators is
+// immutable. Safe on any thread.
 #pragma once
 
 #include <cstdint>

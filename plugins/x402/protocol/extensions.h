@@ -1,5 +1,6 @@
-// Echo of a challenge's extensions (x402.md 3.3): what a caller sends back of an extension that we
-// offered must contain our `info`; it may add, never change. Immutable values; safe on any thread.
+// Echo of a challenge's extensions (docs/protocols.md, "Matching a payment to its offer"): what a
+// caller sends back of an extension that we offered must contain our `info`; it may add, never
+// change. Immutable values; safe on any thread.
 #pragma once
 
 #include <span>

@@ -40,7 +40,7 @@ class JsonValue {
 
   [[nodiscard]] JsonKind kind() const noexcept;
   [[nodiscard]] bool is(JsonKind kind_) const noexcept { return kind() == kind_; }
-  // Not there, or null, which stands for not there (x402.md 2).
+  // Absent, or null, which means absent (docs/protocols.md, "Messages").
   [[nodiscard]] bool is_missing() const noexcept { return kind() <= JsonKind::null; }
 
   // Its compact text; empty when absent.

@@ -188,7 +188,7 @@ SolanaPayment read_solana(JsonValue payload, Fields& fields) {
   return {std::move(transaction), begin.value_or(0), digest};
 }
 
-// Nothing: no payload that we know. The shape tells the transfer method (x402.md 4).
+// Empty for an unknown payload. The members tell the method of transfer.
 std::optional<Payment> read_payload(JsonValue payload, Fields& fields) {
   const bool is_eip3009 = !payload["authorization"].is_missing();
   const bool is_permit2 = !payload["permit2Authorization"].is_missing();

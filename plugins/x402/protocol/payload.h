@@ -1,6 +1,6 @@
-// PaymentPayload: what a caller signed and sent as PAYMENT-SIGNATURE (x402.md 2.4, 3.1, 4.1, 4.5,
-// 5), decoded once and strictly. Nothing here is checked against an offer or a signature: that is
-// verify.h. A value without sharing; safe on any thread.
+// PaymentPayload: what a caller signed and sent as PAYMENT-SIGNATURE (docs/protocols.md,
+// "Messages"), decoded once and strictly. Nothing here is checked against an offer or a signature:
+// that is verify.h. A value without sharing; safe on any thread.
 //
 // The header is a bearer instrument until it is settled: no part of it may be logged or shown.
 #pragma once
@@ -24,7 +24,7 @@ inline constexpr std::size_t payment_header_bytes_max = 16 * 1024;
 inline constexpr std::size_t wallet_signature_bytes_max = 4 * 1024;  // of contract wallets
 inline constexpr std::size_t solana_transaction_bytes_max = 1'232;   // a packet of that network
 
-// ERC-3009 transferWithAuthorization (x402.md 4.1).
+// EIP-3009 transferWithAuthorization (docs/protocols.md, "Exact on EVM: EIP-3009").
 struct Eip3009Payment {
   std::string signature;  // bytes: 65 of a plain account, anything of a contract wallet
   std::string from_text;  // as the caller spelled it
@@ -36,7 +36,7 @@ struct Eip3009Payment {
   Word nonce;
 };
 
-// Permit2 PermitWitnessTransferFrom to the x402 proxy (x402.md 4.5).
+// Permit2 PermitWitnessTransferFrom to the x402 proxy (docs/protocols.md, "Exact on EVM: Permit2").
 struct Permit2Payment {
   std::string signature;
   std::string from_text;
@@ -50,8 +50,8 @@ struct Permit2Payment {
   Word valid_after;
 };
 
-// A transaction that lacks the fee payer's signature (x402.md 5). The message is what is signed, so
-// its digest names the payment whatever the signatures before it are.
+// A transaction that lacks the fee payer's signature (docs/protocols.md, "Exact on Solana"). The
+// message is what is signed, so its digest names the payment whatever the signatures before it are.
 struct SolanaPayment {
   std::string transaction;
   std::size_t message_begin;
@@ -96,7 +96,7 @@ using Unpaid = std::variant<Malformed, Reason>;
 
 Result<PaymentPayload, Unpaid> decode_payment(std::string_view header_value);
 
-// The same from JSON: transports that carry the object itself (x402.md 9.1).
+// The same from JSON: transports that carry the object itself (docs/protocols.md, "x402 over MCP").
 Result<PaymentPayload, Unpaid> read_payment(std::string json);
 
 // Names the payment by what the chain holds unique, whatever else the payload says: SHA-256 over

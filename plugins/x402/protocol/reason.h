@@ -1,6 +1,7 @@
 // Why a payment that could be read is refused: a closed set. Each name is the code that the caller
 // is told (`error` of the challenge that answers 402), as facilitators and clients of the reference
-// implementation know it (x402.md 4.3, 4.5, 7.5); codes that begin with `turnpike_` are ours.
+// implementation know it (docs/protocols.md, "Facilitators"); codes that begin with `turnpike_` are
+// ours.
 #pragma once
 
 #include <cstdint>

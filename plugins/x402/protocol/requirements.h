@@ -1,5 +1,5 @@
-// PaymentRequirements: one entry of a challenge's `accepts` (x402.md 2.3), restricted to the
-// members that we ever emit. Values; safe on any thread.
+// PaymentRequirements: one entry of a challenge's `accepts` (docs/protocols.md, "Messages"),
+// restricted to the members that we ever emit. Values; safe on any thread.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ namespace turnpike::x402 {
 
 // What `extra` may hold; an empty text is a member that is not there.
 struct Extra {
-  std::string asset_transfer_method;  // empty: "eip3009" (x402.md 4)
+  std::string asset_transfer_method;  // empty: "eip3009"
   std::string fee_payer;              // Solana: the facilitator's account
   std::string memo;                   // Solana: the seller's reference
   std::string name;                   // of the EIP-712 domain of the asset
-  std::string payment_flow;           // empty: "authorization" (x402.md 1)
+  std::string payment_flow;           // empty: "authorization"
   std::string version;                // of the EIP-712 domain of the asset
 
   bool operator==(const Extra&) const = default;
@@ -52,8 +52,8 @@ struct PaymentRequirements {
 // Canonical JSON (RFC 8785), for challenges, for facilitators and for the MAC alike.
 std::string canonical_json(const PaymentRequirements& requirements);
 
-// Whether `accepted` is what was offered (x402.md 3.3): strings byte for byte; in `extra` the
-// caller may have added members.
+// Whether `accepted` is what was offered (docs/protocols.md, "Matching a payment to its offer"):
+// strings byte for byte; in `extra` the caller may have added members.
 bool is_accepted(const PaymentRequirements& offered, const PaymentRequirements& accepted) noexcept;
 
 struct PaymentPayload;
@@ -80,8 +80,8 @@ struct KnownAsset {
   std::uint8_t decimals;
 };
 
-// USDC where clients know it (x402.md 4.7, 5). Its domain's name differs from chain to chain, and a
-// wrong one is the most frequent cause of signatures that no token takes.
+// USDC where clients know it (docs/protocols.md, "USDC"). Its domain's name differs from chain to
+// chain, and a wrong one is the most frequent cause of signatures that no token takes.
 std::span<const KnownAsset> known_assets() noexcept;
 
 // What `extra` must say for this asset; nothing when we do not know it. Letter case of EVM

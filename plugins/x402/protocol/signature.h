@@ -1,4 +1,4 @@
-// Who signed a digest: recovery of the key on secp256k1 from r || s || v, as Ethereum's ecrecover
+// Recovers the signer of a digest: the key on secp256k1 from r || s || v, as Ethereum's ecrecover
 // does (Yellow Paper, appendix F), by libsecp256k1. Pure; safe on any thread: recovery needs no
 // context of its own, the library's static one is constant.
 #pragma once

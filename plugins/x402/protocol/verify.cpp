@@ -41,7 +41,7 @@ class Verification {
                const DomainSeparators& separators, const Window& window)
       : payload_(payload), requirements_(requirements), separators_(separators), window_(window) {}
 
-  // x402.md 4.3
+  // docs/protocols.md, "Exact on EVM: EIP-3009"
   Result<VerifiedPayment, Reason> operator()(const Eip3009Payment& payment) const {
     if (!is_exact()) return Reason::invalid_exact_evm_scheme;
     const std::string& method = requirements_.extra.asset_transfer_method;
@@ -72,7 +72,7 @@ class Verification {
     return accepted(*proof, payment.from_text, saturated_uint64(payment.valid_before), digest);
   }
 
-  // x402.md 4.5
+  // docs/protocols.md, "Exact on EVM: Permit2"
   Result<VerifiedPayment, Reason> operator()(const Permit2Payment& payment) const {
     if (!is_exact()) return Reason::invalid_exact_evm_scheme;
     if (requirements_.extra.asset_transfer_method != "permit2") {
@@ -99,7 +99,7 @@ class Verification {
     return accepted(*proof, payment.from_text, saturated_uint64(payment.deadline), digest);
   }
 
-  // x402.md 5: what a transaction does is the facilitator's to read.
+  // The facilitator reads what the transaction does (docs/protocols.md, "Exact on Solana").
   Result<VerifiedPayment, Reason> operator()(const SolanaPayment&) const {
     if (!is_exact()) return Reason::unsupported_scheme;
     if (!is_solana(requirements_.network)) return Reason::unsupported_payload_type;

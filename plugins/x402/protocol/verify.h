@@ -1,6 +1,6 @@
-// What can be known of a payment without asking anybody (x402.md 4.3, 4.5): its terms, its window
-// and the signature of a plain account. Not known: balance, used nonces, contract wallets; a
-// facilitator knows. Pure functions; safe on any thread.
+// What can be verified about a payment without asking anybody: its terms, its window and the
+// signature of a plain account. Balances, used nonces and contract wallets are left to a
+// facilitator (docs/protocols.md, "Exact on EVM: EIP-3009"). Pure functions; safe on any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,11 @@
 
 namespace turnpike::x402 {
 
-// A payment must live this long when it is accepted (x402.md 4.3, step 6).
+// A payment must live this long when it is accepted (docs/protocols.md, "Exact on EVM: EIP-3009",
+// check 6).
 inline constexpr std::uint64_t settlement_margin_s = 6;
 // Nothing in a transaction says when it ends: its blockhash is good for 150 slots, 60 to 90
-// seconds, and facilitators remember it for 120 (x402.md 5).
+// seconds, and facilitators remember it for 120 (docs/protocols.md, "Exact on Solana").
 inline constexpr std::uint64_t solana_lifetime_s = 120;
 
 enum class Proof : std::uint8_t {

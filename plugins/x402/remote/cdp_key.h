@@ -1,6 +1,6 @@
 // CdpKey: an API key of Coinbase's facilitator, which wants of each request a token of its own: a
 // JWT by Ed25519 that names the key, the method, the host and the path and is good for two minutes
-// (x402.md 7.4; byte for byte what @coinbase/cdp-sdk 1.57 makes).
+// (docs/protocols.md, "Facilitators"; byte for byte what @coinbase/cdp-sdk 1.57 makes).
 //
 // Immutable; any Thread.
 #pragma once

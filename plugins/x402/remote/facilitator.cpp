@@ -257,8 +257,8 @@ void Facilitators::note(Facilitator& facilitator, bool is_success, std::string_v
   host_.report().log(Severity::warning, text);
 }
 
-// Whoever answers 401 or 403 does nothing for us, whatever it says to support: nobody is asked to
-// sign a payment for it, until it is tried again.
+// A facilitator that answers 401 or 403 does not serve us, whatever it claims to support. Until it
+// is tried again, no caller is asked to sign a payment for it.
 void Facilitators::note_status(Facilitator& facilitator, int status) {
   if (status != 401 && status != 403) return;
   const std::int64_t now_ns = host_.clock().monotonic_ns();

@@ -1,7 +1,8 @@
-// Facilitators: the services that check a payment and put it on chain (x402.md 7), in the order of
-// the settings. A verification may ask several of them; a settlement is sent to one, once, and to
-// another only when certainly nothing of it left. Those that keep failing stand behind the others
-// for a while, so that callers do not wait for them first.
+// Facilitators: the services that check a payment and put it on chain (docs/protocols.md,
+// "Facilitators"), in the order of the settings. A verification may ask several of them; a
+// settlement is sent to one, once, and to another only when certainly nothing of it left. Those
+// that keep failing stand behind the others for a while, so that callers do not wait for them
+// first.
 //
 // Owned by the plugin, over a Host that outlives it. Any Thread or fiber at the same time; what
 // takes a Call waits, the rest does not. Nothing throws: memory exhaustion during a settlement is
@@ -95,16 +96,17 @@ class Facilitators {
   // Which of them refuse our credentials now, one bit each: when it changes, so does supports().
   [[nodiscard]] std::uint32_t refusing_us() const noexcept;
 
-  // Free of side effects, so the next one is asked when one cannot answer. `is_proven`: whoever is
-  // named as the payer has signed it; if not, anybody can make up such payments, so each
-  // facilitator is asked about a bounded number.
+  // Free of side effects, so the next facilitator is asked when one cannot answer. `is_proven`: the
+  // named payer has signed the payment. Anybody can invent a payment that is not proven, so each
+  // facilitator is asked about a bounded number of those.
   Verification verify(const FacilitatorRequest& request, bool is_proven, Call& call) noexcept;
 
   // Once the request may have left, its outcome is what this one facilitator said; but on
-  // `settlement_pending` with a hash it is asked once more with the identical body (x402.md 7.1).
-  // All of it takes at most the settle_timeout_ms of those asked. Goes on although the caller left.
-  // `first` is the URL of the one to ask before the others: for an attempt after an unknown outcome
-  // the one that was asked then, which may remember it.
+  // `settlement_pending` with a hash it is asked once more with the identical body
+  // (docs/protocols.md, "Facilitators"). All of it takes at most the settle_timeout_ms of those
+  // asked. Goes on although the caller left. `first` is the URL of the one to ask before the
+  // others: for an attempt after an unknown outcome the one that was asked then, which may remember
+  // it.
   Settlement settle(const FacilitatorRequest& request, Call& call,
                     std::string_view first = {}) noexcept;
 

@@ -1,6 +1,6 @@
-// What a facilitator's replies say (x402.md 2.5 to 2.7 and 7), decided by their members alone. A
-// reply is believed as far as it is typed as the protocol says: what is mistyped says nothing, and
-// about a settlement nothing is told as definite that the reply leaves open.
+// What a facilitator's replies say (docs/protocols.md, "Facilitators"), decided by their members
+// alone. A reply is believed as far as it is typed as the protocol says: what is mistyped says
+// nothing, and about a settlement nothing is told as definite that the reply leaves open.
 //
 // Pure functions on values; any Thread.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace turnpike::x402 {
 
-// Whose texts a caller may see: `payer`, `transaction`, `network` and `amount` have the form of
+// Members that a caller may see: `payer`, `transaction`, `network` and `amount` have the form of
 // such values, `reason` the form of a code. A facilitator's messages are nowhere in here.
 struct Verification {
   enum class Outcome : std::uint8_t {

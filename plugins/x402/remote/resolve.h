@@ -43,7 +43,8 @@ struct Resolution {
   std::uint32_t retry_after_s = 0;  // still_unknown
 };
 
-// Closer to its end a payment is not sent once more: it would come too late (x402.md 4.3, rule 6).
+// A payment this close to its end is not sent again: it would arrive too late (docs/protocols.md,
+// "Exact on EVM: EIP-3009", check 6).
 constexpr std::int64_t settle_margin_s = 6;
 constexpr std::uint32_t retry_first_s = 5;
 constexpr std::uint32_t retry_max_s = 3'600;

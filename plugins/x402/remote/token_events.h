@@ -1,6 +1,6 @@
 // What a token with EIP-3009 says about an authorization: how its state is asked for, which events
-// it logs, and whether the logs of a transaction hold the transfer that was authorized (x402.md
-// 4.4). Pure functions; any Thread.
+// it logs, and whether the logs of a transaction hold the transfer that was authorized
+// (docs/protocols.md, "Exact on EVM: EIP-3009"). Pure functions; any Thread.
 #pragma once
 
 #include <span>

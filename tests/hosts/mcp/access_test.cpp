@@ -50,7 +50,7 @@ TEST(AccessTest, APublishedServerAnswersToItsUrlAndItsAddressAlone) {
   }
 }
 
-// Finding 32: RFC 9112 section 3.2.2.
+// RFC 9112 section 3.2.2.
 TEST(AccessTest, TheAuthorityOfAnAbsoluteTargetOverrulesHost) {
   const auto refused = [](std::string_view target, std::string_view host) {
     const HeaderField headers[] = {{"Host", host}};

@@ -145,7 +145,6 @@ TEST_F(BoundToolTest, AsksForItsOperationWithTheCredentialOfTheRequest) {
   EXPECT_EQ(asked_.value().content_type, "");
 }
 
-// Finding 8.
 TEST_F(BoundToolTest, SendsAJsonBodyAsTheCallerWroteIt) {
   const std::string body = R"({ "n": 123456789012345678901234567890,
   "e": 1e2, "z":-0})";

@@ -51,7 +51,7 @@ TEST(JsonRpcTest, WhatIsNoJsonIsAParseError) {
   }
 }
 
-// Finding 2: all of the body is the message.
+// All of the body is the message.
 TEST(JsonRpcTest, ANulByteIsNotTheEndOfAMessage) {
   const std::string message = R"({"jsonrpc":"2.0","id":1,"method":"m"})";
   for (const std::string_view rest : {std::string_view("\0", 1), std::string_view("\0garbage", 8),

@@ -285,7 +285,7 @@ TEST_F(MessageRoutesTest, RefusalsComeInTheirOrder) {
   }
 }
 
-// Who can be told which of his requests it was is told.
+// An error names the request, when its id could be read.
 TEST_F(MessageRoutesTest, ARefusalNamesTheIdThatCouldBeRead) {
   const std::string wrong = R"({"jsonrpc":"2.0","id":"a","method":"ping","params":[]})";
   EXPECT_EQ(post(wrong).json["id"], "a");
@@ -311,7 +311,7 @@ TEST_F(MessageRoutesTest, AMessageOfTheGreatestLengthIsRead) {
   EXPECT_EQ(post(body).json["result"], Json::object());
 }
 
-// Finding 5: 96 connections that had sent one byte each kept every long message out.
+// 96 connections that had sent one byte each kept every long message out.
 TEST_F(MessageRoutesTest, WhatIsOnlyAnnouncedKeepsNobodyOut) {
   std::vector<wire::RawSocket> silent;
   for (int at = 0; at < 20; ++at) {
@@ -367,7 +367,7 @@ TEST_F(MessageRoutesTest, ListsNeedNoCredentialButTakeNoBadOne) {
     EXPECT_EQ(said.http.header("www-authenticate"),
               R"(Bearer error="invalid_token", error_description="The credential is not valid")");
   }
-  // Finding 33: one reader for all hosts.
+  // One reader for all hosts.
   for (const char* good : {"Bearer  good", "bearer good", "BEARER    good"}) {
     const std::string sent = std::string("Authorization: ") + good;
     EXPECT_EQ(legacy("tools/list", Json::object(), {sent}).http.status, 200) << good;
@@ -540,7 +540,7 @@ TEST_F(MessageRoutesTest, ArgumentsThatAreNotRightAreToldOneByOne) {
   }
 }
 
-// Finding 27: the name of a parameter left in its place is no matter of escapes.
+// The name of a parameter left in its place is no matter of escapes.
 TEST_F(MessageRoutesTest, AParameterLeftInThePathIsNamed) {
   const Said said =
       execute({{"method", "GET"}, {"path", "/v1/gateway/x/{dao_id}/brief"}}, {good_key});
@@ -549,7 +549,7 @@ TEST_F(MessageRoutesTest, AParameterLeftInThePathIsNamed) {
   EXPECT_EQ(field["fix"], "Put the value in its place, percent-encoded.");
 }
 
-// Findings 8, 10 and 28: what models write beside what the schema says.
+// What models write beside what the schema says.
 TEST_F(MessageRoutesTest, WhatModelsWriteIsTakenAsMeant) {
   reply_with(200, "application/json", "{}");
   const auto asked = [&](Json change) {
@@ -585,7 +585,6 @@ TEST_F(MessageRoutesTest, WhatModelsWriteIsTakenAsMeant) {
   EXPECT_EQ(seen_["content_type"], "application/json");
 }
 
-// Finding 28.
 TEST_F(MessageRoutesTest, NullIsAsIfLeftOut) {
   const Said list =
       legacy("tools/call", {{"name", "service.capabilities.list"}, {"arguments", nullptr}});
@@ -600,7 +599,6 @@ TEST_F(MessageRoutesTest, NullIsAsIfLeftOut) {
   EXPECT_EQ(seen_headers_, std::vector<std::string>{"Authorization: Bearer good"});
 }
 
-// Finding 29.
 TEST_F(MessageRoutesTest, UnderscoresMayStandForDots) {
   reply_with(200, "application/json", "{}");
   const Said said =
@@ -622,7 +620,7 @@ TEST_F(MessageRoutesTest, TextsSpeakOfToolsAsTheyAreListed) {
   }
 }
 
-// Finding 35: reading may go on where hosts ask before anything else.
+// Clients that ask people before any other tool may let this one run.
 TEST_F(MessageRoutesTest, ARouteThatReadsHasAToolThatOnlyReads) {
   const Json tool = legacy("tools/list").json["result"]["tools"][3];
   EXPECT_EQ(tool["name"], "service.route.read");
@@ -651,7 +649,7 @@ TEST_F(MessageRoutesTest, ARouteThatReadsHasAToolThatOnlyReads) {
       -32602);
 }
 
-// Finding 34: a client that is told keeps long results where its model sees them.
+// A client that is told keeps long results where its model sees them.
 TEST_F(MessageRoutesTest, ToolsSayHowLongTheirResultsMayBe) {
   const Json tools = legacy("tools/list").json["result"]["tools"];
   for (const std::size_t at : {0u, 2u, 3u}) {
@@ -707,7 +705,6 @@ TEST_F(MessageRoutesTest, AReplyIsToldWithWhatItCost) {
   EXPECT_EQ(Json::parse(said.json["result"]["content"][0]["text"].get<std::string>()), expected);
 }
 
-// Finding 30.
 TEST_F(MessageRoutesTest, AReplySaysWhatIsLeftWhereItIsKnown) {
   reply_with(200, "application/json", "{}");
   EXPECT_FALSE(execute(get_x, {good_key}).structured().contains("credits_remaining"));
@@ -768,7 +765,7 @@ TEST_F(MessageRoutesTest, AReplyThatIsTooLongNamesTheWayOverHttp) {
       std::string::npos);
 }
 
-// Finding 32: its base64 was not told from that of the bytes themselves.
+// Its base64 was not told from that of the bytes themselves.
 TEST_F(MessageRoutesTest, ACompressedReplyNamesItsCoding) {
   backend_.on_serve = [this](const exchange::Invocation&, exchange::ReplyWriter& writer) {
     const HeaderField fields[] = {{"Content-Type", "application/json"},
@@ -783,7 +780,6 @@ TEST_F(MessageRoutesTest, ACompressedReplyNamesItsCoding) {
   EXPECT_EQ(structured["body"]["base64"], "H4s=");
 }
 
-// Finding 45.
 TEST_F(MessageRoutesTest, AReplyThatIsTooLongButPaidForComesWithItsReceipt) {
   const Json receipt = {{"success", true}};
   base::Error kept = {ErrorCode::gateway_upstream_response_too_large, "It is kept."};
@@ -826,7 +822,7 @@ TEST_F(MessageRoutesTest, APaymentInMetaIsThePaymentHeader) {
   EXPECT_EQ(seen_headers_, std::vector<std::string>{"PAYMENT-SIGNATURE: e30="});
 }
 
-// Whoever sees this as a challenge pays a second time.
+// A client that took this for a challenge would pay a second time.
 TEST_F(MessageRoutesTest, AnUnknownSettlementLooksLikeNoChallenge) {
   refuse_with({ErrorCode::x402_settlement_unknown, "Send the same request again.", 2}, {}, "x402");
   const Said said = execute(get_x, {}, "/x402", {{"x402/payment", Json::object()}});
@@ -888,7 +884,7 @@ TEST_F(MessageRoutesTest, UnknownToolsAndMalformedCallsAreProtocolErrors) {
 // ---- calls that last
 // --------------------------------------------------------------------------------
 
-// Finding 1: the client keeps the POST open and says in another one that it waits no longer.
+// The client keeps the POST open and says in another one that it waits no longer.
 TEST_F(MessageRoutesTest, ACancelledCallEndsAsThatOfACallerWhoLeft) {
   for (const Json& id : {Json(7), Json("a")}) {
     wait_in_serve();
@@ -944,7 +940,7 @@ TEST_F(MessageRoutesTest, ACallThatIsCancelledTooLateHasItsResult) {
   EXPECT_EQ(Json::parse(caller.read_reply().body)["result"]["structuredContent"]["body"], "done");
 }
 
-// Finding 31: clients give up a request of which they hear nothing.
+// Clients give up a request of which they hear nothing.
 TEST_F(MessageRoutesTest, ACallThatLastsTellsItsProgressToWhoAskedForIt) {
   for (const Json& token : {Json(3), Json("t\"")}) {
     wait_in_serve();

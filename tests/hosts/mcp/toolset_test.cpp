@@ -89,7 +89,7 @@ TEST(ToolsetTest, CursorsOfOthersAreRefused) {
   }
 }
 
-// Finding 29: some hosts take no dots.
+// Some hosts take no dots.
 TEST(ToolsetTest, NamesAreListedAsWantedAndFoundEitherWay) {
   for (const ToolNames names : {ToolNames::dotted, ToolNames::underscored}) {
     const bool has_dots = names == ToolNames::dotted;

@@ -1,5 +1,5 @@
 // A provider that keeps 200 kB in one frame: its first call would end the gateway if it were run on
-// a fiber (finding 40).
+// a fiber.
 #include <turnpike/plugin.h>
 
 #include <cstring>

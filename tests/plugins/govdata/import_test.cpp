@@ -211,7 +211,7 @@ TEST_F(ImportTest, BadRecordsAreNamedAndOneFifthIsTheLimit) {
   EXPECT_EQ(text("SELECT status FROM import_run ORDER BY run_id DESC"), "failed");
 }
 
-// Finding 2: the JSON library takes a NUL byte for the end of a line.
+// The JSON library takes a NUL byte for the end of a line.
 TEST_F(ImportTest, ALineWithANulByteIsABadRecord) {
   std::string lines;
   for (int at_line = 0; at_line < 10; ++at_line) {

@@ -265,7 +265,7 @@ TEST_F(ProxyTest, MapsWhatTheServiceSays) {
   EXPECT_EQ(execute(*upstream, reply).error().kind, FailureKind::timeout);
 }
 
-// Finding 11: a probe spends nothing, and what refuses it is no sign of health.
+// A probe spends nothing, and what refuses it is no sign of health.
 TEST_F(ProxyTest, AProbeCarriesNoTokenAndPassesOnHealthAlone) {
   auto upstream = proxy();
   EXPECT_TRUE(upstream->probe(call).ok());

@@ -276,8 +276,8 @@ TEST_F(HttpUpstreamTest, ABreakerOpensBlocksTriesAndCloses) {
             "circuit breaker closed for GET /x/{id} at acme (https://api.example.com)");
 }
 
-// Finding 6: whoever finds input that an operation answers with 500, or breaks the connection over,
-// must not block the provider for everybody.
+// A caller that finds input for which an operation answers 500, or breaks the connection, must not
+// block the provider for everybody.
 TEST_F(HttpUpstreamTest, WhatOneOperationAnswersBlocksNoOther) {
   bind({{"breaker", map({{"failures", scalar("3")}})}});
   for (int round = 0; round < 50; ++round) host_.script.push_back({500, {}, "", {}});
@@ -397,7 +397,7 @@ TEST_F(HttpUpstreamTest, ProbesAsConfiguredAndClosesTheBreakerOfTheUpstreamAlone
   EXPECT_EQ(wrong.error().message, "the probe GET /health was answered with status 200");
 }
 
-// Finding 11: a probe is made 1,440 times a day on every node.
+// A probe is made 1,440 times a day on every node.
 TEST_F(HttpUpstreamTest, AProbeCarriesNoSecretUnlessToldTo) {
   const auto bind_with = [this](const char* place, const char* sends) {
     bind({{"credential", map({{place, scalar("X-Key")}, {"value", secret("hush-4711")}})},

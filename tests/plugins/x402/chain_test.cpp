@@ -75,7 +75,7 @@ TEST(TokenEvents, AreKeccakOfTheirSignatures) {
             hex_of(keccak256("authorizationState(address,bytes32)")).substr(0, 10));
 }
 
-// Findings 46 and 48: who has signed is asked of the chain before a facilitator is.
+// The chain is asked whether the payer signed before a facilitator is asked.
 class SignersTest : public ChainsTest {
  protected:
   Chains::Signed ask(std::string_view signature) {
@@ -497,7 +497,7 @@ TEST(JsonRpc, QuantitiesHaveOneForm) {
   }
 }
 
-// Finding 43: a look before a caller is told that nothing was charged.
+// The chain is asked before a caller is told that nothing was charged.
 TEST_F(ChainsTest, ShowsWhetherAnAuthorizationIsUsedInTheNewestBlock) {
   const auto advance = [this](std::int64_t behind_s) {
     const std::int64_t now_s = node_.time_of(node_.head) + behind_s;

@@ -113,7 +113,7 @@ class FacilitatorsTest : public ::testing::Test {
       R"({"x402Version":2})", R"({"scheme":"exact"})", "exact", network, {}};
 };
 
-// Finding 48: a forged payment costs a bounded number of questions, a good one none of it.
+// A forged payment costs a bounded number of questions, a good one none of it.
 TEST_F(FacilitatorsTest, UnprovenPaymentsAreVerifiedSoManyTimesAMinute) {
   facilitators_.emplace(settings_of(list({map({{"url", scalar("https://one.example")},
                                                {"unproven_per_minute", scalar("2")}})})),
@@ -139,7 +139,7 @@ TEST_F(FacilitatorsTest, UnprovenPaymentsAreVerifiedSoManyTimesAMinute) {
   EXPECT_EQ(unproven(good), valid);
 }
 
-// Finding 51: what it answered is in the log, and nothing is offered for one that refuses us.
+// What it answered is in the log, and nothing is offered for one that refuses us.
 TEST_F(FacilitatorsTest, OneThatRefusesOurCredentialsSupportsNothing) {
   use({"https://one.example"});
   host_.script = {answer(200, supported({kind("exact", network)}))};
@@ -223,7 +223,7 @@ TEST(FacilitatorSettings, WhatIsWrongIsSaidWithItsPlace) {
         "https://a#b", "https://a b", "https://:80", "https://ä"}) {
     EXPECT_THAT(problem(list({map({{"url", scalar(url)}})})), HasSubstr("[0].url: ")) << url;
   }
-  // Finding 51: URLs of endpoints, and addresses that are never asked.
+  // URLs of endpoints, and addresses that are never asked.
   for (const char* endpoint : {"/verify", "/settle", "/supported", "/verify/"}) {
     const std::string url = std::string("https://a/x402") + endpoint;
     EXPECT_THAT(problem(list({map({{"url", scalar(url)}})})), HasSubstr("leave \"/")) << url;

@@ -765,7 +765,7 @@ TEST_F(LaneTest, APaymentUpfrontIsNotCollectedWhileNobodyWaitsForTheWork) {
   }
 }
 
-// ---- a facilitator's word against the chain's (finding 43)
+// ---- a facilitator's word against the chain's
 // ---------------------------------------
 
 class DisownedTest : public LaneTest {
@@ -878,7 +878,7 @@ TEST_F(LaneTest, AVerifierThatFindsItUsedDoesNotMakeItUnpaid) {
   EXPECT_EQ(pay(payment('2')), "x402.payment_refused");
 }
 
-// ---- payments without an echo (finding 42)
+// ---- payments without an echo
 // -------------------------------------------------------
 
 TEST_F(LaneTest, APaymentThatEchoesNothingBuysOneCall) {
@@ -942,7 +942,7 @@ TEST_F(LaneTest, APaymentThatEchoesNothingAndBoughtNothingBuysAnotherCall) {
   EXPECT_EQ(pay(sent, {}, true, "/v1/facts/2"), "200 reply 1");
 }
 
-// Whoever reads it on the chain could have the work.
+// Otherwise everybody who reads the payment on the chain could get the work.
 TEST_F(LaneTest, WorkThatFailsForAPaymentThatEchoesNothingIsOwedBackAtOnce) {
   operation_.per_call.flow = PaymentFlow::upfront;
   bind(json::array({base_term()}));
@@ -971,7 +971,7 @@ TEST_F(LaneTest, ASettlementThatNobodySawOfAPaymentThatEchoesNothingIsOwedBack) 
   }
 }
 
-// ---- replies that are too long (finding 45)
+// ---- replies that are too long
 // ------------------------------------------------------
 
 TEST_F(LaneTest, AReplyThatIsTooLongIsOwedBackAtOnceAndSaysWhy) {
@@ -998,7 +998,7 @@ TEST_F(LaneTest, WhatIsPaidBeforeTheWorkKeepsItsReplyAndNothingElseDoes) {
   }
 }
 
-// ---- callers' own ids (finding 47)
+// ---- callers' own ids
 // ---------------------------------------------------------------
 
 TEST_F(LaneTest, TwoPayersMayUseOneIdentifier) {
@@ -1048,7 +1048,7 @@ TEST_F(LaneTest, AnIdIsHeldOnceAFacilitatorHasProvenWhoPays) {
   EXPECT_EQ(pay(of_wallet('2')), "200 reply 2") << "it is still good";
 }
 
-// ---- a payment in another writing (finding 53)
+// ---- a payment in another writing
 // ---------------------------------------------------
 
 TEST_F(LaneTest, APaymentIsTheSameHoweverItsJsonIsWritten) {
@@ -1063,7 +1063,7 @@ TEST_F(LaneTest, APaymentIsTheSameHoweverItsJsonIsWritten) {
   EXPECT_EQ(pay(base64_encode(turned.dump(2))), "again reply 1");
 }
 
-// ---- without a store (finding 50)
+// ---- without a store
 // ----------------------------------------------------------------
 
 TEST_F(LaneTest, NobodyIsAskedToPayWhileThereIsNoStore) {
@@ -1082,10 +1082,10 @@ TEST_F(LaneTest, NobodyIsAskedToPayWhileThereIsNoStore) {
   EXPECT_EQ(pay(sent), "200 reply 1");
 }
 
-// Of whom no chain can tell, once no facilitator could settle it any more.
+// Payments whose outcome no chain can tell, at a time when no facilitator can settle them any more.
 class OpenOutcomeTest : public LaneTest {
  protected:
-  // Whose settlement nobody answered for.
+  // Sends a payment whose settlement gets no answer.
   std::string leave_open(char nonce) {
     std::string sent = payment(nonce);
     is_lost_ = true;
@@ -1204,7 +1204,7 @@ TEST_F(OpenOutcomeTest, IsLeftToTheChainWhereOneIsConfigured) {
   EXPECT_THAT(resolve({"--not-settled", "--reason", "r"}).second, HasSubstr("the chain tells"));
 }
 
-// Finding 44: what was begun is finished, found and given, whatever the registry says by now.
+// Payments that were begun are finished, found and answered, whatever the registry says now.
 TEST_F(OpenOutcomeTest, OutlivesTheOffer) {
   bind(json::array({base_term()}));
   const std::string paid = payment('2'), unpaid = payment('3');
@@ -1279,7 +1279,7 @@ TEST_F(LaneTest, WithoutSettingsItStillGivesWhatWasPaidForAndPublishesItsKeys) {
   EXPECT_TRUE(*bound_->document("/.well-known/did.json", call));
 }
 
-// Finding 48: 1,000 forged payments made 2,000 durable writes and 1,000 questions.
+// 1,000 forged payments made 2,000 durable writes and 1,000 questions.
 TEST_F(LaneTest, AForgedPaymentIsNotWrittenDown) {
   bind(json::array({base_term()}));
   verify_says_ = "invalid_exact_evm_signature";
@@ -1298,7 +1298,7 @@ TEST_F(LaneTest, AForgedPaymentIsNotWrittenDown) {
   EXPECT_EQ(pay(payment('5')), "200 reply 1") << "a payer who has signed pays all the same";
 }
 
-// Finding 46: an always-yes facilitator let anybody's `from` through.
+// An always-yes facilitator let anybody's `from` through.
 TEST_F(LaneTest, WhoHasNotSignedIsNotLeftToTheFacilitatorWhereTheChainIsConfigured) {
   bind_with_chain();
   EXPECT_EQ(pay(forged('1')), "x402.payment_refused");
@@ -1315,7 +1315,7 @@ TEST_F(LaneTest, WhoHasNotSignedIsNotLeftToTheFacilitatorWhereTheChainIsConfigur
   EXPECT_EQ(pay(forged('4')), "x402.unavailable");
 }
 
-// Finding 46: a bogus hash was delivered and stayed in ledger and receipt.
+// A bogus hash was delivered and stayed in ledger and receipt.
 class AuditTest : public LaneTest {
  protected:
   void pass_s(std::int64_t duration_s) {
@@ -1412,7 +1412,7 @@ TEST_F(AuditTest, AChainThatIsAwayProvesNothing) {
   EXPECT_EQ(records()[0].audit, Audit::due);
 }
 
-// Finding 52: a quote is booked as what it was.
+// A quote is booked as what it was.
 TEST_F(LaneTest, APaymentForAnOldQuoteHasThePriceVersionOfTheQuote) {
   operation_.price_version = 4;
   bind(json::array({base_term()}));
@@ -1428,7 +1428,7 @@ TEST_F(LaneTest, APaymentForAnOldQuoteHasThePriceVersionOfTheQuote) {
   EXPECT_EQ(entries()[0]["amount"], "1000");
 }
 
-// Finding 52: the switch for a lost key.
+// The setting for a lost key.
 TEST_F(LaneTest, NothingIsPaidToAnAddressWhoseKeyIsLost) {
   bind(json::array({base_term()}));
   const std::string old_quote = payment('1');
@@ -1471,7 +1471,6 @@ TEST_F(OpenOutcomeTest, IsNotCollectedForAnAddressWhoseKeyIsLost) {
   EXPECT_EQ(settlements_, 0);
 }
 
-// Finding 49.
 TEST_F(LaneTest, TheListForDirectoriesHasUrlsThatCanBePaidForNow) {
   const auto listed = [this] {
     host_.scripted_clock.advance_ms(3'000);
@@ -1523,7 +1522,6 @@ TEST_F(LaneTest, TheResourceIsNamedWithItsQuery) {
   EXPECT_EQ(challenge_for(longest + "x")["resource"]["url"], url);
 }
 
-// Finding 51.
 TEST_F(LaneTest, WhatIsValidAndProbablyNotMeantIsNoted) {
   bind(json::array({base_term()}));
   ASSERT_EQ(notes_.size(), 1u);

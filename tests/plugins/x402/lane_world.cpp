@@ -298,7 +298,8 @@ class World::OwnCall final : public Call {
   [[nodiscard]] std::string_view request_id() const noexcept override { return "request"; }
   [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return deadline_ns_; }
   [[nodiscard]] bool cancelled() const noexcept override { return node_.is_dead; }
-  // Who waits for nobody that is awake sleeps long: the lane must not rely on being woken in time.
+  // A wait for an actor that is not awake takes long: the lane must not rely on being woken in
+  // time.
   bool sleep_ms(std::uint32_t duration_ms) noexcept override {
     constexpr std::uint32_t long_ms = 7'000;
     if (node_.is_dead) return false;
@@ -592,7 +593,7 @@ void World::tell(const Actor& actor, std::size_t index, const Refusal& refusal, 
   told.push_back(refusal.code);
   const Facts& facts = facts_[index];
   if (is_other || !says_not_charged(refusal)) return;
-  // Who was lied to has looked at the chain himself.
+  // The actor that the facilitator told a falsehood has asked the chain itself.
   if (facts.disowned_at) {
     const bool is_true = *facts.disowned_at < actor.saw_chain &&
                          !(facts.moved_at && *facts.moved_at < actor.saw_chain);
@@ -905,8 +906,8 @@ void World::look_at_keys() {
   }
 }
 
-// Whoever was not charged under an Idempotency-Key may pay under it; the others get what they paid
-// for.
+// A payer that was not charged under an Idempotency-Key may pay under it; the others get what they
+// paid for.
 void World::pay_late() {
   const Facts& facts = facts_[in_play_];
   if (facts.idempotency_key.empty()) return;

@@ -141,7 +141,8 @@ TEST(Extension, HasOneOfferForEachEntryAndItsIndex) {
   EXPECT_TRUE(paid["schema"].is_object());
 }
 
-// The challenge as a whole has 8 KiB, which base64 makes 6 KiB of JSON (x402.md section 3.1).
+// The challenge as a whole has 8 KiB, which base64 makes 6 KiB of JSON (docs/protocols.md, "HTTP
+// headers").
 TEST(Extension, FourOffersForALongPathTakeHalfOfAChallenge) {
   Offer long_offer = offer;
   long_offer.resource_url = "https://gateway.example/" + std::string(200, 'p');

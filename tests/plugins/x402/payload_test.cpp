@@ -158,7 +158,8 @@ TEST(Payload, SaysWhereItIsMalformed) {
   for (const auto& [where, payload] : cases) EXPECT_EQ(place_of_fault(payload), where) << payload;
 }
 
-// x402.md 10.8: JavaScript's BigInt takes hexadecimal digits and blanks, a token does not see them.
+// JavaScript's BigInt takes hexadecimal digits and blanks (docs/protocols.md, "Exact on EVM:
+// EIP-3009").
 TEST(Payload, TakesNumbersAndAddressesInTheirOneSpelling) {
   for (const char* name : {"value", "validAfter", "validBefore"}) {
     for (const json& value :
@@ -233,7 +234,7 @@ TEST(Payload, EchoesNothingOfTheCallersInItsMessages) {
     ASSERT_FALSE(result);
     const std::string sentence = std::get<Malformed>(result.error()).sentence();
     EXPECT_EQ(sentence.find("s3cret"), std::string::npos);
-    // Finding 27: over MCP no header of that name brings it.
+    // Over MCP no header of that name brings it.
     EXPECT_EQ(sentence.find("The payment's "), 0u);
     EXPECT_EQ(sentence.back(), '.');
   }

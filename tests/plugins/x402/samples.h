@@ -1,5 +1,5 @@
-// A payer with a key of its own, and payloads as standard clients write them
-// (x402.md 2.4, 4.1, 4.5).
+// A payer with a key of its own, and payloads as standard clients write them (docs/protocols.md,
+// "Messages").
 #pragma once
 
 #include <string>

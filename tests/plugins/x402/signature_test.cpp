@@ -32,7 +32,7 @@ TEST(DomainSeparator, IsThatOfThePublishedExampleAndOfUsdcOnBase) {
                 {"Ether Mail", "1"}, 1,
                 parse_address("0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC").value())),
             "0xf2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a650a912090f");
-  // x402.md 4.7
+  // docs/protocols.md, "USDC"
   const auto separator_of = [](const char* network, const char* asset) {
     PaymentRequirements requirements;
     requirements.network = network;

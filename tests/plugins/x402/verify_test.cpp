@@ -51,7 +51,8 @@ TEST(Verify, RecoversThePayerOfAPlainAccount) {
   EXPECT_EQ(result->payment_key, payment_key(payload));
 }
 
-// Every check fails at first; as one after the other is mended, the next one speaks (x402.md 4.3).
+// Every check fails at first; as one after the other is mended, the next one speaks
+// (docs/protocols.md, "Exact on EVM: EIP-3009").
 TEST(Verify, ChecksInTheOrderOfTheReferenceImplementation) {
   json payload = sample_payload();
   payload["accepted"]["scheme"] = "upto";
@@ -153,7 +154,8 @@ TEST(Verify, ComparesTheRecipientAsAnAddress) {
   EXPECT_EQ(verdict(payload, requirements), "invalid_exact_evm_recipient_mismatch");
 }
 
-// A contract wallet signs as it likes; only the chain knows (x402.md 4.3, step 4).
+// A contract wallet signs as it likes; only the chain knows (docs/protocols.md, "Exact on EVM:
+// EIP-3009").
 TEST(Verify, LeavesEverySignatureThatIsNotThePayersToAFacilitator) {
   const json good = signed_payload();
   const std::string own = good["payload"]["signature"];
