@@ -359,10 +359,14 @@ int X402Command::refunded(std::string_view key, std::string_view transaction) {
 }
 
 std::optional<std::string> X402Command::can_end_otherwise(const PaymentRecord& record) const {
-  const auto settings = read_settings(input_.settings);
-  if (!settings.ok()) return "lanes.x402: " + settings.error().message;
+  Mistakes mistakes;
+  const LaneSettings settings = read_settings(input_.settings, true, mistakes);
+  if (!mistakes.none()) {
+    const Mistake& first = mistakes.found().front();
+    return "lanes.x402" + (first.where.empty() ? "" : "." + first.where) + ": " + first.message;
+  }
   const bool has_chain = std::any_of(
-      settings->chains.begin(), settings->chains.end(),
+      settings.chains.begin(), settings.chains.end(),
       [&record](const ChainSettings& chain) { return chain.network == record.network; });
   if (has_chain && !record.nonce.empty()) {
     return "the chain tells what became of it: see that the node of " + record.network +
