@@ -243,10 +243,10 @@ bool X402Command::each(std::string_view prefix, const Each& visit) {
   }
 }
 
+// Entries alone, whoever reads them: the totals have a command of their own.
 int X402Command::list_payments(std::string_view format) {
   if (format != "ndjson" && format != "csv") return fail("--format is ndjson or csv");
   const bool is_csv = format == "csv";
-  Totals sums;
   if (is_csv) {
     std::string head;
     for (const char* column : columns) head.append(head.empty() ? "" : ",").append(column);
@@ -255,14 +255,10 @@ int X402Command::list_payments(std::string_view format) {
   const bool is_read = each(keys::entries, [&](const StoreRecord& record) {
     const Json entry = Json::parse(record.value, nullptr, false);
     if (!entry.is_object()) return false;
-    add(sums, entry);
     console_.out(is_csv ? csv_line(entry) : record.value + "\n");
     return true;
   });
-  if (!is_read) return failed;
-  const std::string last = Json{{"totals", to_json(sums)}}.dump();
-  console_.out((is_csv ? "# " : "") + last + "\n");
-  return done;
+  return is_read ? done : failed;
 }
 
 int X402Command::totals() {

@@ -515,7 +515,8 @@ class Payments(Lane):
         [totals] = self.gateway.run_json("x402", "totals")
         self.assertEqual((totals["network"], totals["payments"], totals["settled"]),
                          (self.chain.network, 2, str(2 * PRICE)))
-        *entries, _ = map(json.loads, self.gateway.run("x402", "payments").stdout.splitlines())
+        entries = [json.loads(line)
+                   for line in self.gateway.run("x402", "payments").stdout.splitlines()]
         self.assertEqual({entry["transaction"] for entry in entries}, transactions)
         self.assertEqual({entry["amount"] for entry in entries}, {str(PRICE)})
         self.assert_charged(2)

@@ -191,7 +191,8 @@ class RecordingConsole final : public Console {
   std::string printed, errors;
 };
 
-TEST(Sums, TheLedgerIsExportedAsCsvWithTotals) {
+// Finding 19: whoever reads the lines meets entries alone.
+TEST(Sums, TheLedgerIsExportedWithoutItsTotals) {
   ScriptedHost host;
   ScriptedCall call(host.scripted_clock, 1'000);
   const KnownPayment payment{"key", full_record(), 0};
@@ -206,12 +207,25 @@ TEST(Sums, TheLedgerIsExportedAsCsvWithTotals) {
   RecordingConsole console;
   const Settings settings;
   EXPECT_EQ(X402Lane().command("x402", {words, false, settings, "", ""}, console, host), 0);
-  EXPECT_THAT(console.printed,
-              HasSubstr("settled,9,key,eip155:8453," + std::string(usdc) + ",1000," +
-                        payer_address + "," + std::string(pay_to) +
-                        ",0x02,GET /v1/facts/{id},route,7,off_1,"
-                        "\"https://api.example.org/v1/facts/1,\"\"2\"\"\",request,\n"));
-  EXPECT_THAT(console.printed, HasSubstr("\"settled\":\"1000\",\"refunds_owed\":\"1000\""));
+  const std::string rest = "key,eip155:8453," + std::string(usdc) + ",1000," + payer_address + "," +
+                           std::string(pay_to) +
+                           ",0x02,GET /v1/facts/{id},route,7,off_1,"
+                           "\"https://api.example.org/v1/facts/1,\"\"2\"\"\",request,\n";
+  EXPECT_EQ(console.printed,
+            "entry,at_ms,payment,network,asset,amount,payer,pay_to,transaction,operation,route_id,"
+            "price_version,offer_id,resource,request_id,note\n"
+            "settled,9," +
+                rest + "refund_owed,10," + rest);
+
+  RecordingConsole lines;
+  const std::string_view payments[] = {"payments"};
+  EXPECT_EQ(X402Lane().command("x402", {payments, false, settings, "", ""}, lines, host), 0);
+  EXPECT_EQ(lines.printed, entry + "\n" + owed + "\n");
+
+  RecordingConsole sums;
+  const std::string_view totals[] = {"totals"};
+  EXPECT_EQ(X402Lane().command("x402", {totals, true, settings, "", ""}, sums, host), 0);
+  EXPECT_THAT(sums.printed, HasSubstr("\"settled\":\"1000\",\"refunds_owed\":\"1000\""));
 }
 
 TEST(Sums, AreNotGivenWhereARecordCannotBeRead) {
