@@ -39,7 +39,7 @@ int run_export(const CommonOptions& options, const ExportWords& words) {
                 << '\n';
       return exit_failed;
     }
-    if (request.format == ExportFormat::csv) std::cerr << done->json << '\n';
+    std::cerr << done->json << '\n';
     return exit_done;
   });
 }

@@ -114,10 +114,6 @@ class Lines {
     if (format_ == ExportFormat::csv) return write_csv(flat(row));
     out_ << text_of(row) << '\n';
   }
-  // A CSV table has nothing but its rows: a reader who sums a column must not count totals, too.
-  void totals(const Json& totals) {
-    if (format_ == ExportFormat::ndjson) row(totals);
-  }
 
  private:
   void write_csv(const Json& row) {
@@ -156,10 +152,8 @@ Exported write_rows(const std::vector<std::string>& accounts, const ExportReques
       query.after = (*page)->next;
     } while (query.after && out.good());
   }
-  const Json last = {{"totals", totals.row()}};
-  lines.totals(last);
   if (!out.flush()) return std::string("the output could not be written");
-  return ExportTotals{text_of(last)};
+  return ExportTotals{text_of(Json{{"totals", totals.row()}})};
 }
 
 Result<std::vector<std::string>, std::string> accounts_of(storage::Node& node,

@@ -2,10 +2,11 @@
 // from the newest to the oldest of each account, so no long snapshot holds the books' old versions,
 // and calls go on meanwhile; what is committed after an account was begun is not in it.
 //
-//   ndjson  one JSON object a line, the row of the account routes with its billingAccountId; the
-//           last is {"totals": {...}}
-//   csv     RFC 4180: a header, CRLF, quotes where needed; rows alone, so that the totals are told
-//           beside it
+//   ndjson  one JSON object a line, the row of the account routes with its billingAccountId
+//   csv     RFC 4180: a header, CRLF, quotes where needed
+//
+// Both hold rows alone, so that whoever sums a column counts none twice: the totals are told beside
+// them.
 //
 // Free functions; called by main()'s Thread; they block.
 #pragma once
@@ -34,7 +35,7 @@ struct ExportRequest {
 };
 
 struct ExportTotals {
-  std::string json;  // {"totals": {...}}, as ndjson ends with it
+  std::string json;  // {"totals": {...}}
 };
 
 // The error is a sentence for the operator; what was written before it stands.

@@ -1,21 +1,14 @@
 #include "http/configuration.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
+
+#include <turnpike/helpers/mistakes.h>
 
 namespace turnpike::http {
 
 namespace {
-
-Failure invalid(std::string where, std::string message) {
-  return Failure{FailureKind::invalid_settings, std::move(message), std::move(where), false};
-}
-
-// A failure inside the map under `key`, with the whole path.
-Failure inside(std::string_view key, Failure failure) {
-  failure.where = std::string(key) + (failure.where.empty() ? "" : "." + failure.where);
-  return failure;
-}
 
 // RFC 9110, section 5.6.2.
 bool is_token(std::string_view text) noexcept {
@@ -32,6 +25,9 @@ bool is_field_value(std::string_view text) noexcept {
     return (byte < 0x20 && byte != '\t') || byte == 0x7f;
   });
 }
+
+constexpr std::string_view is_not_a_field_value =
+    "holds control characters, which no header may hold: leave them out";
 
 bool is_of_the_gateway(std::string_view name) noexcept {
   for (std::string_view own :
@@ -92,145 +88,150 @@ bool is_port(std::string_view text) noexcept {
   return port >= 1 && port <= 65'535;
 }
 
-Done read_base_url(const Settings& settings, Configuration& configuration) {
+// What is wrong behind the scheme is told together: user, host or port, and path.
+void read_base_url(const Settings& settings, Configuration& configuration, Mistakes& mistakes) {
+  const auto wrong = [&mistakes](std::string_view message) { mistakes.add("base_url", message); };
   auto value = settings.string("base_url", "");
-  if (!value.ok()) return std::move(value).error();
+  if (!value.ok()) return mistakes.add(value.error());
   std::string url = *std::move(value);
-  if (url.empty()) return invalid("base_url", "is required, such as https://api.example.com");
+  if (url.empty()) return wrong("is required, such as https://api.example.com");
   const bool is_https = url.starts_with("https://");
   if (!is_https && !url.starts_with("http://")) {
-    return invalid("base_url", "expected a URL that begins with https:// or http://");
+    return wrong("expected a URL that begins with https:// or http://");
   }
   const std::size_t authority = is_https ? 8 : 7;
   const std::size_t path = std::min(url.find_first_of("/?#", authority), url.size());
-  const std::string_view host = std::string_view(url).substr(authority, path - authority);
-  if (host.find('@') != std::string_view::npos) {
-    return invalid("base_url", "must hold no user or password; use `credential`");
+  std::string_view host = std::string_view(url).substr(authority, path - authority);
+  if (const std::size_t user = host.rfind('@'); user != std::string_view::npos) {
+    wrong("must hold no user or password; use `credential`");
+    host.remove_prefix(user + 1);
   }
   const std::size_t length = host_length(host);
-  if (length == 0) return invalid("base_url", "has no valid host");
-  if (!is_port(host.substr(length))) return invalid("base_url", "has no valid port (1 to 65535)");
+  if (length == 0) {
+    wrong("has no valid host");
+  } else if (!is_port(host.substr(length))) {
+    wrong("has no valid port (1 to 65535)");
+  }
   while (url.ends_with('/')) url.pop_back();
   const std::string_view rest = std::string_view(url).substr(std::min(path, url.size()));
-  if (!rest.empty()) {
-    const auto checked = PathTemplate::parse(rest, {});
-    if (!checked.ok()) {
-      return invalid("base_url", "must be scheme, host and path alone, no query or fragment");
-    }
+  if (!rest.empty() && !PathTemplate::parse(rest, {}).ok()) {
+    wrong("must be scheme, host and path alone, no query or fragment");
   }
   configuration.base_url = std::move(url);
-  return Unit{};
+}
+
+bool is_map(const Settings& settings) noexcept {
+  return settings.kind == Settings::Kind::map || settings.kind == Settings::Kind::null;
+}
+
+void check_header_name(const Configuration& configuration, std::string_view name,
+                       std::string_view where, Mistakes& mistakes) {
+  if (!is_token(name))
+    return mistakes.add(where, "is no header name: write letters, digits and `-`");
+  if (is_of_the_gateway(name)) {
+    return mistakes.add(where, "is a header that the gateway sets itself: leave it out");
+  }
+  for (const OwnedHeader& header : configuration.headers) {
+    if (same_header_name(header.name, name))
+      return mistakes.add(where, "is set twice: leave one out");
+  }
 }
 
 enum class Holds : std::uint8_t { nothing_secret, secret };
 
-Done add_header(Configuration& configuration, std::string name, std::string value, Holds holds,
-                std::string where) {
-  if (!is_token(name)) return invalid(std::move(where), "is no header name");
-  if (is_of_the_gateway(name)) {
-    return invalid(std::move(where), "is a header that the gateway sets itself");
-  }
-  if (!is_field_value(value)) return invalid(std::move(where), "holds bytes no header may hold");
-  for (const OwnedHeader& header : configuration.headers) {
-    if (same_header_name(header.name, name)) return invalid(std::move(where), "is set twice");
-  }
-  if (holds == Holds::nothing_secret) configuration.public_headers.push_back({name, value});
-  configuration.headers.push_back({std::move(name), std::move(value)});
-  return Unit{};
+void add_header(Configuration& configuration, OwnedHeader header, Holds holds,
+                std::string_view where, Mistakes& mistakes) {
+  check_header_name(configuration, header.name, where, mistakes);
+  if (!is_field_value(header.value)) mistakes.add(where, is_not_a_field_value);
+  if (holds == Holds::nothing_secret) configuration.public_headers.push_back(header);
+  configuration.headers.push_back(std::move(header));
 }
 
-Done read_headers(const Settings& settings, Configuration& configuration) {
-  auto agent = settings.string("user_agent", "turnpike");
-  if (!agent.ok()) return std::move(agent).error();
-  Done added = add_header(configuration, "User-Agent", *std::move(agent), Holds::nothing_secret,
-                          "user_agent");
-  const Settings* headers = settings.find("headers");
-  if (!added.ok() || headers == nullptr) return added;
-  if (headers->kind != Settings::Kind::map) return Settings::wrong("headers", "a map");
-  for (const auto& [name, value] : headers->fields) {
-    const std::string where = "headers." + name;
-    if (value.kind != Settings::Kind::scalar) return Settings::wrong(where, "a string");
-    if (!value.is_secret && is_credential(name)) {
-      return invalid(where,
-                     "holds a credential: give it as {secret: {env: NAME}} or "
-                     "{secret: {file: PATH}}");
-    }
-    if (value.is_secret && value.text.empty()) {
-      configuration.lacks_credential = true;
-      continue;
-    }
-    std::string text = without_line_end(value.text);
-    if (value.is_secret) configuration.secrets.push_back(text);
-    added = add_header(configuration, name, std::move(text),
-                       value.is_secret ? Holds::secret : Holds::nothing_secret, where);
-    if (!added.ok()) return added;
+void read_header(const std::string& name, const Settings& value, Configuration& configuration,
+                 Mistakes& mistakes) {
+  const std::string where = "headers." + name;
+  if (value.kind != Settings::Kind::scalar) {
+    return mistakes.add(Settings::wrong(where, "a string"));
   }
-  return Unit{};
-}
-
-Done read_credential_fields(const Settings& settings, Configuration& configuration) {
-  const Done known = settings.only({"header", "prefix", "query", "value"});
-  if (!known.ok()) return known;
-  auto header = settings.string("header", "");
-  if (!header.ok()) return std::move(header).error();
-  auto prefix = settings.string("prefix", "");
-  if (!prefix.ok()) return std::move(prefix).error();
-  auto query = settings.string("query", "");
-  if (!query.ok()) return std::move(query).error();
-  if (header->empty() == query->empty()) {
-    return invalid("", "expected `header` or `query`, and not both");
+  if (!value.is_secret && is_credential(name)) {
+    return mistakes.add(where,
+                        "holds a credential: give it as {secret: {env: NAME}} or "
+                        "{secret: {file: PATH}}");
   }
-  if (!query->empty() && !prefix->empty()) return invalid("prefix", "belongs to `header`");
-  if (settings.find("value") == nullptr) return invalid("value", "is required");
-  auto value = settings.secret("value");
-  if (!value.ok()) return std::move(value).error();
-  const std::string secret = without_line_end(*std::move(value));
-  if (secret.empty()) {
+  if (value.is_secret && value.text.empty()) {
     configuration.lacks_credential = true;
-    configuration.credential_parameter = *query;
-    return Unit{};
+    return check_header_name(configuration, name, where, mistakes);
   }
-  if (!is_field_value(secret)) return invalid("value", "holds control characters");
+  std::string text = without_line_end(value.text);
+  if (value.is_secret) configuration.secrets.push_back(text);
+  add_header(configuration, {name, std::move(text)},
+             value.is_secret ? Holds::secret : Holds::nothing_secret, where, mistakes);
+}
+
+void read_headers(const Settings& settings, Configuration& configuration, Mistakes& mistakes) {
+  add_header(configuration,
+             {"User-Agent", mistakes.take(settings.string("user_agent", "turnpike"))},
+             Holds::nothing_secret, "user_agent", mistakes);
+  const Settings* headers = settings.find("headers");
+  if (headers == nullptr) return;
+  if (headers->kind != Settings::Kind::map) {
+    return mistakes.add(Settings::wrong("headers", "a map"));
+  }
+  for (const auto& [name, value] : headers->fields) {
+    read_header(name, value, configuration, mistakes);
+  }
+}
+
+void read_credential(const Settings& settings, Configuration& configuration, Mistakes& mistakes) {
+  mistakes.only(settings, {"header", "prefix", "query", "value"});
+  const auto header = settings.string("header", "");
+  const auto prefix = settings.string("prefix", "");
+  const auto query = settings.string("query", "");
+  for (const auto* text : {&header, &prefix, &query}) {
+    if (!text->ok()) mistakes.add(text->error());
+  }
+  const bool is_one = header.ok() && query.ok() && header->empty() != query->empty();
+  if (header.ok() && query.ok() && !is_one) {
+    mistakes.add("", "expected `header` or `query`, and not both");
+  }
+  const bool is_in_query = is_one && header->empty();
+  if (is_in_query && prefix.ok() && !prefix->empty()) {
+    mistakes.add("prefix", "belongs to `header`: leave it out");
+  }
+  if (prefix.ok() && !is_field_value(*prefix)) mistakes.add("prefix", is_not_a_field_value);
+  if (settings.find("value") == nullptr)
+    mistakes.add("value", "is required, as {secret: {env: NAME}} or {secret: {file: PATH}}");
+  const std::string secret = without_line_end(mistakes.take(settings.secret("value")));
+  if (!is_field_value(secret))
+    mistakes.add("value", "holds control characters: it must be one line of text");
+  configuration.lacks_credential = configuration.lacks_credential || secret.empty();
+  if (is_in_query) configuration.credential_parameter = *query;
+  if (secret.empty() || !mistakes.none()) {
+    if (is_one && !is_in_query) check_header_name(configuration, *header, "header", mistakes);
+    return;
+  }
   configuration.secrets.push_back(secret);
-  if (!header->empty()) {
-    return add_header(configuration, *header, *prefix + secret, Holds::secret, "header");
+  if (!is_in_query) {
+    return add_header(configuration, {*header, *prefix + secret}, Holds::secret, "header",
+                      mistakes);
   }
   const std::string encoded = percent_encoded(secret);
   if (encoded != secret) configuration.secrets.push_back(encoded);
-  configuration.credential_parameter = *query;
   configuration.credential_query = percent_encoded(*query) + "=" + encoded;
-  return Unit{};
 }
 
-Done read_credential(const Settings& settings, Configuration& configuration) {
-  const Settings* credential = settings.find("credential");
-  if (credential == nullptr) return Unit{};
-  Done read = read_credential_fields(*credential, configuration);
-  if (!read.ok()) return inside("credential", std::move(read).error());
-  return read;
+void read_limits(const Settings& settings, Configuration& into, Mistakes& mistakes) {
+  mistakes.note(read_number(settings, "connect_timeout_ms", into.connect_timeout_ms, 1, 60'000));
+  mistakes.note(read_number(settings, "total_timeout_ms", into.total_timeout_ms, 1, 600'000));
+  mistakes.note(read_number(settings, "connections_max", into.connections_max, 1, 65'536));
+  into.allow_private_addresses = mistakes.take(settings.boolean("allow_private_addresses", false));
 }
 
-Done read_limits(const Settings& settings, Configuration& into) {
-  Done done = read_number(settings, "connect_timeout_ms", into.connect_timeout_ms, 1, 60'000);
-  if (done.ok()) {
-    done = read_number(settings, "total_timeout_ms", into.total_timeout_ms, 1, 600'000);
-  }
-  if (done.ok()) done = read_number(settings, "connections_max", into.connections_max, 1, 65'536);
-  if (!done.ok()) return done;
-  auto allow = settings.boolean("allow_private_addresses", false);
-  if (!allow.ok()) return std::move(allow).error();
-  into.allow_private_addresses = *allow;
-  return Unit{};
-}
-
-Done read_retry(const Settings& settings, Configuration& into) {
-  Done done = settings.only({"attempts_max", "backoff_ms", "budget_percent"});
-  if (done.ok()) done = read_number(settings, "attempts_max", into.attempts_max, 1, 5);
-  if (done.ok()) done = read_number(settings, "backoff_ms", into.backoff_ms, 1, 10'000);
-  if (done.ok()) {
-    done = read_number(settings, "budget_percent", into.retry_budget_percent, 0, 100);
-  }
-  return done;
+void read_retry(const Settings& settings, Configuration& into, Mistakes& mistakes) {
+  mistakes.only(settings, {"attempts_max", "backoff_ms", "budget_percent"});
+  mistakes.note(read_number(settings, "attempts_max", into.attempts_max, 1, 5));
+  mistakes.note(read_number(settings, "backoff_ms", into.backoff_ms, 1, 10'000));
+  mistakes.note(read_number(settings, "budget_percent", into.retry_budget_percent, 0, 100));
 }
 
 // The list under `key`; without one `otherwise`.
@@ -238,16 +239,23 @@ Result<FailureStatuses> read_statuses(const Settings& settings, std::string_view
                                       const FailureStatuses& otherwise) {
   const Settings* list = settings.find(key);
   if (list == nullptr) return otherwise;
-  FailureStatuses statuses;
-  const auto refusal = [key] { return Settings::wrong(key, "a list of statuses from 500 to 599"); };
-  if (list->kind != Settings::Kind::list) return refusal();
-  for (const Settings& item : list->items) {
-    Settings one;  // so that the item is read as any number is
-    one.fields.push_back({"status", item});
-    const auto status = one.integer("status", 0, FailureStatuses::lowest, FailureStatuses::highest);
-    if (!status.ok()) return refusal();
-    statuses.add(static_cast<int>(*status));
+  if (list->kind != Settings::Kind::list) {
+    return Settings::wrong(key, "a list of statuses from 500 to 599");
   }
+  FailureStatuses statuses;
+  Mistakes mistakes;
+  for (std::size_t at = 0; at < list->items.size(); ++at) {
+    Settings one;  // so that the item is read as any number is
+    one.fields.push_back({"status", list->items[at]});
+    const auto status = one.integer("status", 0, FailureStatuses::lowest, FailureStatuses::highest);
+    if (status.ok()) {
+      statuses.add(static_cast<int>(*status));
+    } else {
+      mistakes.add(Settings::wrong("[" + std::to_string(at) + "]", "a status from 500 to 599"),
+                   key);
+    }
+  }
+  if (!mistakes.none()) return mistakes.failure();
   return statuses;
 }
 
@@ -259,38 +267,32 @@ FailureStatuses usual_failure_statuses() {
 }
 
 // Its `statuses` are read for each operation, which may have its own.
-Done read_breaker(const Settings& settings, Configuration& into) {
+void read_breaker(const Settings& settings, Configuration& into, Mistakes& mistakes) {
   BreakerTerms& terms = into.breaker;
-  Done done = settings.only({"failures", "percent", "window_ms", "open_ms", "statuses"});
-  if (done.ok()) done = read_number(settings, "failures", terms.failures_min, 1, 10'000);
-  if (done.ok()) done = read_number(settings, "percent", terms.percent, 1, 100);
-  if (done.ok()) done = read_number(settings, "window_ms", terms.window_ms, 1'000, 3'600'000);
-  if (done.ok()) done = read_number(settings, "open_ms", terms.open_ms, 1, 3'600'000);
-  return done;
+  mistakes.only(settings, {"failures", "percent", "window_ms", "open_ms", "statuses"});
+  mistakes.note(read_number(settings, "failures", terms.failures_min, 1, 10'000));
+  mistakes.note(read_number(settings, "percent", terms.percent, 1, 100));
+  mistakes.note(read_number(settings, "window_ms", terms.window_ms, 1'000, 3'600'000));
+  mistakes.note(read_number(settings, "open_ms", terms.open_ms, 1, 3'600'000));
 }
 
-Done read_probe(const Settings& settings, Configuration& into) {
-  Done done = settings.only({"path", "expected_status", "credential"});
-  if (done.ok()) done = read_number(settings, "expected_status", into.probe_status, 200, 599);
-  if (!done.ok()) return done;
-  auto credential = settings.boolean("credential", false);
-  if (!credential.ok()) return std::move(credential).error();
-  into.probe_has_credential = *credential;
-  auto path = settings.string("path", "/");
-  if (!path.ok()) return std::move(path).error();
-  const auto checked = PathTemplate::parse(*path, {});
-  if (!checked.ok()) return Settings::wrong("path", checked.error());
-  into.probe_path = *std::move(path);
-  return Unit{};
+void read_probe(const Settings& settings, Configuration& into, Mistakes& mistakes) {
+  mistakes.only(settings, {"path", "expected_status", "credential"});
+  mistakes.note(read_number(settings, "expected_status", into.probe_status, 200, 599));
+  into.probe_has_credential = mistakes.take(settings.boolean("credential", false));
+  into.probe_path = mistakes.take(settings.string("path", "/"), std::string("/"));
+  const auto checked = PathTemplate::parse(into.probe_path, {});
+  if (!checked.ok()) mistakes.add(Settings::wrong("path", checked.error()));
 }
 
-Done read_section(const Settings& settings, std::string_view key, Configuration& configuration,
-                  Done (*read)(const Settings&, Configuration&)) {
+void read_section(const Settings& settings, std::string_view key, Configuration& configuration,
+                  Mistakes& mistakes, void (*read)(const Settings&, Configuration&, Mistakes&)) {
   const Settings* section = settings.find(key);
-  if (section == nullptr) return Unit{};
-  Done done = read(*section, configuration);
-  if (!done.ok()) return inside(key, std::move(done).error());
-  return done;
+  if (section == nullptr) return;
+  if (!is_map(*section)) return mistakes.add(Settings::wrong(key, "a map"));
+  Mistakes own;
+  read(*section, configuration, own);
+  mistakes.note(own.done(), key);
 }
 
 Result<Configuration::Retry> read_route_retry(const Settings& settings) {
@@ -330,34 +332,67 @@ std::optional<std::string> below(std::string_view pattern, std::string_view pref
   return as_template(pattern);
 }
 
-Result<Configuration::Operation> read_operation(const BoundOperation& operation,
-                                                std::string_view prefix,
-                                                const FailureStatuses& of_upstream) {
+struct OfUpstream {
+  std::optional<std::string> prefix;  // nothing: it cannot be read
+  FailureStatuses failure_statuses;
+};
+
+// The template of an operation whose route has no `path`; nothing: `prefix` does not give one.
+std::optional<std::string> derived_path(const BoundOperation& operation,
+                                        const OfUpstream& of_upstream,
+                                        std::set<std::string_view>& outside) {
+  if (!of_upstream.prefix) return std::nullopt;
+  auto path = below(operation.path, *of_upstream.prefix);
+  if (!path) outside.insert(operation.path);
+  return path;
+}
+
+// `mistakes` are of the route's own settings; `outside`, of the upstream's, has the paths that are
+// not below its prefix.
+Configuration::Operation read_operation(const BoundOperation& operation,
+                                        const OfUpstream& of_upstream, Mistakes& mistakes,
+                                        std::set<std::string_view>& outside) {
   const Settings none;
   const Settings& own = operation.settings == nullptr ? none : *operation.settings;
-  const std::string route = "route " + std::string(operation.path) + ": upstream_settings";
-  const Done known = own.only({"path", "retry", "breaker_statuses"});
-  if (!known.ok()) return inside(route, known.error());
-  const auto statuses = read_statuses(own, "breaker_statuses", of_upstream);
-  if (!statuses.ok()) return inside(route, statuses.error());
-  const auto retry = read_route_retry(own);
-  if (!retry.ok()) return inside(route, retry.error());
-  const auto written = own.string("path", "");
-  if (!written.ok()) return inside(route, written.error());
-  std::string text = *written;
+  Configuration::Operation read;
+  read.name = name_of(operation.method);
+  read.name.append(" ").append(operation.path);
+  mistakes.only(own, {"path", "retry", "breaker_statuses"});
+  if (!is_map(own)) return read;
+  read.failure_statuses =
+      mistakes.take(read_statuses(own, "breaker_statuses", of_upstream.failure_statuses));
+  read.retry = mistakes.take(read_route_retry(own), Configuration::Retry::unsent);
+  std::optional<std::string> text;
   if (own.find("path") == nullptr) {
-    auto path = below(operation.path, prefix);
-    if (!path) {
-      return invalid("prefix", "the path " + std::string(operation.path) +
-                                   " is not below it; set upstream_settings.path of that route");
-    }
-    text = *std::move(path);
+    text = derived_path(operation, of_upstream, outside);
+  } else if (auto written = own.string("path", ""); written.ok()) {
+    text = *std::move(written);
+  } else {
+    mistakes.add(written.error());
   }
-  auto path = PathTemplate::parse(text, operation.parameter_names);
-  if (!path.ok()) return inside(route, Settings::wrong("path", path.error()));
-  std::string name(name_of(operation.method));
-  name.append(" ").append(operation.path);
-  return Configuration::Operation{std::move(name), *std::move(path), *retry, *statuses};
+  if (!text) return read;
+  auto path = PathTemplate::parse(*text, operation.parameter_names);
+  if (path.ok()) {
+    read.path = *std::move(path);
+  } else {
+    mistakes.add(Settings::wrong("path", path.error()));
+  }
+  return read;
+}
+
+void read_operations(const Binding& binding, const OfUpstream& of_upstream,
+                     Configuration& configuration, Mistakes& mistakes) {
+  std::set<std::string_view> outside;
+  for (std::size_t at = 0; at < binding.operations.size(); ++at) {
+    Mistakes own;
+    configuration.operations.push_back(
+        read_operation(binding.operations[at], of_upstream, own, outside));
+    mistakes.note(own.done(), of_operation(at));
+  }
+  for (const std::string_view path : outside) {
+    mistakes.add("prefix", "the path " + std::string(path) +
+                               " is not below it; set upstream_settings.path of that route");
+  }
 }
 
 }  // namespace
@@ -366,29 +401,32 @@ Result<Configuration> read_configuration(const Binding& binding) {
   const Settings& settings = binding.settings;
   Configuration configuration;
   configuration.upstream_id = binding.upstream_id;
-  Done done = settings.only({"base_url", "prefix", "credential", "headers", "user_agent",
-                             "connect_timeout_ms", "total_timeout_ms", "connections_max",
-                             "allow_private_addresses", "retry", "breaker", "probe"});
-  if (done.ok()) done = read_base_url(settings, configuration);
-  if (done.ok()) done = read_headers(settings, configuration);
-  if (done.ok()) done = read_credential(settings, configuration);
-  if (done.ok()) done = read_limits(settings, configuration);
-  if (done.ok()) done = read_section(settings, "retry", configuration, read_retry);
-  if (done.ok()) done = read_section(settings, "breaker", configuration, read_breaker);
-  if (done.ok()) done = read_section(settings, "probe", configuration, read_probe);
-  if (!done.ok()) return std::move(done).error();
-  const auto prefix = settings.string("prefix", "");
-  if (!prefix.ok()) return prefix.error();
-  const Settings none;
-  const Settings* breaker = settings.find("breaker");
-  const auto statuses =
-      read_statuses(breaker == nullptr ? none : *breaker, "statuses", usual_failure_statuses());
-  if (!statuses.ok()) return inside("breaker", statuses.error());
-  for (const BoundOperation& operation : binding.operations) {
-    auto read = read_operation(operation, *prefix, *statuses);
-    if (!read.ok()) return std::move(read).error();
-    configuration.operations.push_back(*std::move(read));
+  Mistakes mistakes;
+  mistakes.only(settings, {"base_url", "prefix", "credential", "headers", "user_agent",
+                           "connect_timeout_ms", "total_timeout_ms", "connections_max",
+                           "allow_private_addresses", "retry", "breaker", "probe"});
+  if (!is_map(settings)) return mistakes.failure();
+  read_base_url(settings, configuration, mistakes);
+  read_headers(settings, configuration, mistakes);
+  read_section(settings, "credential", configuration, mistakes, read_credential);
+  read_limits(settings, configuration, mistakes);
+  read_section(settings, "retry", configuration, mistakes, read_retry);
+  read_section(settings, "breaker", configuration, mistakes, read_breaker);
+  read_section(settings, "probe", configuration, mistakes, read_probe);
+  OfUpstream of_upstream{std::nullopt, usual_failure_statuses()};
+  auto prefix = settings.string("prefix", "");
+  if (prefix.ok()) {
+    of_upstream.prefix = *std::move(prefix);
+  } else {
+    mistakes.add(prefix.error());
   }
+  if (const Settings* breaker = settings.find("breaker")) {
+    of_upstream.failure_statuses =
+        mistakes.take(read_statuses(*breaker, "statuses", of_upstream.failure_statuses),
+                      of_upstream.failure_statuses, "breaker");
+  }
+  read_operations(binding, of_upstream, configuration, mistakes);
+  if (!mistakes.none()) return mistakes.failure();
   return configuration;
 }
 

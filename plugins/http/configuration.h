@@ -74,6 +74,7 @@ struct Configuration {
   std::vector<Operation> operations;
 };
 
+// The failure has every mistake (turnpike/helpers/mistakes.h), those of a route at its operation.
 Result<Configuration> read_configuration(const Binding& binding);
 
 }  // namespace turnpike::http

@@ -75,7 +75,27 @@ bool is_unspecified(std::string_view origin) noexcept {
 
 }  // namespace
 
-Done advise(const LaneBinding& binding, const LaneSettings& settings,
+void check_offers(const LaneBinding& binding, const LaneSettings& settings,
+                  std::span<const std::shared_ptr<Terms>> terms, Mistakes& mistakes) {
+  bool offers = false;
+  for (const auto& shared : std::set(terms.begin(), terms.end())) {
+    if (shared == nullptr) continue;
+    for (const Terms::Entry& entry : shared->entries()) {
+      offers = true;
+      if (!settings.is_lost(entry.requirements.pay_to)) continue;
+      mistakes.add("registry." + entry.asset_key + ".pay_to",
+                   entry.requirements.pay_to +
+                       " is among `lost_addresses` of lanes.x402: ask for payments to another");
+    }
+  }
+  if (!offers || !is_unspecified(binding.public_origin)) return;
+  mistakes.add("",
+               "hosts.api.base_url: is needed where the API listens on all addresses: offers "
+               "would be for " +
+                   std::string(binding.public_origin));
+}
+
+void advise(const LaneBinding& binding, const LaneSettings& settings,
             std::span<const std::shared_ptr<Terms>> terms) {
   std::set<std::string> offered, eip3009;
   for (const auto& shared : std::set(terms.begin(), terms.end())) {
@@ -83,28 +103,14 @@ Done advise(const LaneBinding& binding, const LaneSettings& settings,
     for (const Terms::Entry& entry : shared->entries()) {
       offered.insert(entry.requirements.network);
       if (is_eip3009(entry.requirements)) eip3009.insert(entry.requirements.network);
-      if (!settings.is_lost(entry.requirements.pay_to)) continue;
-      return Failure{FailureKind::invalid_settings,
-                     entry.requirements.pay_to +
-                         " is among `lost_addresses` of lanes.x402: ask for payments to another",
-                     "registry." + entry.asset_key + ".pay_to", false};
     }
   }
-  if (offered.empty()) return Unit{};
-  if (is_unspecified(binding.public_origin)) {
-    return Failure{FailureKind::invalid_settings,
-                   "hosts.api.base_url: is needed where the API listens on all addresses: offers "
-                   "would be for " +
-                       std::string(binding.public_origin),
-                   {},
-                   false};
-  }
+  if (offered.empty()) return;
   if (const auto did = did_web(binding.public_origin); did.ok() && !did->is_fetchable) {
     add(binding, "hosts.api.base_url is not https: nobody can fetch did.json to verify offers");
   }
   advise_of_chains(binding, settings, offered, eip3009);
   advise_of_facilitators(binding, settings, offered);
-  return Unit{};
 }
 
 void advise_of_open_payments(const LaneBinding& binding, Engine& engine, Call& call) {

@@ -1,5 +1,6 @@
 // Advice: what an operator should know of settings that are valid, and open payments that a change
-// of the registry would otherwise hide: `check`, `reload` and the log say it.
+// of the registry would otherwise hide: `check`, `reload` and the log say it. And what makes an
+// offer refused that each setting for itself allows.
 //
 // Plain functions, called by bind().
 #pragma once
@@ -16,9 +17,12 @@
 
 namespace turnpike::x402 {
 
-// Of settings against what is offered; asks nobody. Failure: something that is offered would lose
-// its payers' money.
-Done advise(const LaneBinding& binding, const LaneSettings& settings,
+// What is offered, but would lose its payers' money or cannot be offered from here.
+void check_offers(const LaneBinding& binding, const LaneSettings& settings,
+                  std::span<const std::shared_ptr<Terms>> terms, Mistakes& mistakes);
+
+// Of settings, without mistakes, against what is offered; asks nobody.
+void advise(const LaneBinding& binding, const LaneSettings& settings,
             std::span<const std::shared_ptr<Terms>> terms);
 
 // Of payments that nobody works on and whose outcome is open. Asks the store.

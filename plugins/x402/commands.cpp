@@ -243,10 +243,10 @@ bool X402Command::each(std::string_view prefix, const Each& visit) {
   }
 }
 
+// Entries alone, whoever reads them: the totals have a command of their own.
 int X402Command::list_payments(std::string_view format) {
   if (format != "ndjson" && format != "csv") return fail("--format is ndjson or csv");
   const bool is_csv = format == "csv";
-  Totals sums;
   if (is_csv) {
     std::string head;
     for (const char* column : columns) head.append(head.empty() ? "" : ",").append(column);
@@ -255,14 +255,10 @@ int X402Command::list_payments(std::string_view format) {
   const bool is_read = each(keys::entries, [&](const StoreRecord& record) {
     const Json entry = Json::parse(record.value, nullptr, false);
     if (!entry.is_object()) return false;
-    add(sums, entry);
     console_.out(is_csv ? csv_line(entry) : record.value + "\n");
     return true;
   });
-  if (!is_read) return failed;
-  const std::string last = Json{{"totals", to_json(sums)}}.dump();
-  console_.out((is_csv ? "# " : "") + last + "\n");
-  return done;
+  return is_read ? done : failed;
 }
 
 int X402Command::totals() {
@@ -359,10 +355,14 @@ int X402Command::refunded(std::string_view key, std::string_view transaction) {
 }
 
 std::optional<std::string> X402Command::can_end_otherwise(const PaymentRecord& record) const {
-  const auto settings = read_settings(input_.settings);
-  if (!settings.ok()) return "lanes.x402: " + settings.error().message;
+  Mistakes mistakes;
+  const LaneSettings settings = read_settings(input_.settings, true, mistakes);
+  if (!mistakes.none()) {
+    const Mistake& first = mistakes.found().front();
+    return "lanes.x402" + (first.where.empty() ? "" : "." + first.where) + ": " + first.message;
+  }
   const bool has_chain = std::any_of(
-      settings->chains.begin(), settings->chains.end(),
+      settings.chains.begin(), settings.chains.end(),
       [&record](const ChainSettings& chain) { return chain.network == record.network; });
   if (has_chain && !record.nonce.empty()) {
     return "the chain tells what became of it: see that the node of " + record.network +

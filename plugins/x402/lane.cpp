@@ -265,9 +265,28 @@ Result<std::uint32_t> X402BoundLane::run(Call& call) {
   return run_pause_ms;
 }
 
+// One mistake names the operation that takes the longest: what is long enough for it is for all.
+void check_timeout(const LaneBinding& binding, const LaneSettings& settings, Mistakes& mistakes) {
+  std::uint64_t longest_s = 0;
+  std::string_view path;
+  for (const PricedOperation& operation : binding.operations) {
+    if (!operation.x402_enabled) continue;
+    const std::uint64_t needed_s = needed_seconds(operation) + settlement_margin_s;
+    if (needed_s <= longest_s) continue;
+    longest_s = needed_s;
+    path = operation.path;
+  }
+  if (settings.max_timeout_seconds >= 2 * longest_s) return;
+  mistakes.add("max_timeout_seconds",
+               std::string(path) + " may take " + std::to_string(longest_s) +
+                   " s with its settlement: payments must be valid for twice as long, " +
+                   std::to_string(2 * longest_s) + " s");
+}
+
 // Terms of all operations that are offered; equal ones are shared.
-Result<std::vector<std::shared_ptr<Terms>>> read_all_terms(const LaneBinding& binding,
-                                                           const LaneSettings& settings) {
+std::vector<std::shared_ptr<Terms>> read_all_terms(const LaneBinding& binding,
+                                                   const LaneSettings& settings,
+                                                   Mistakes& mistakes) {
   std::vector<std::shared_ptr<Terms>> all;
   std::map<std::pair<std::string_view, PaymentFlow>, std::shared_ptr<Terms>> known;
   for (const PricedOperation& operation : binding.operations) {
@@ -275,18 +294,10 @@ Result<std::vector<std::shared_ptr<Terms>>> read_all_terms(const LaneBinding& bi
       all.push_back(nullptr);
       continue;
     }
-    const std::uint64_t needed_s = needed_seconds(operation) + settlement_margin_s;
-    if (settings.max_timeout_seconds < 2 * needed_s) {
-      return Failure{FailureKind::invalid_settings,
-                     std::string(operation.path) + " may take " + std::to_string(needed_s) +
-                         " s with its settlement: payments must be valid for twice as long",
-                     "max_timeout_seconds", false};
-    }
     auto& shared = known[{operation.x402_terms_json, operation.per_call.flow}];
     if (shared == nullptr) {
-      auto entries = read_terms(operation, settings.max_timeout_seconds);
-      if (!entries.ok()) return std::move(entries).error();
-      shared = std::make_shared<Terms>(*std::move(entries));
+      shared =
+          std::make_shared<Terms>(read_terms(operation, settings.max_timeout_seconds, mistakes));
     }
     all.push_back(shared);
   }
@@ -315,11 +326,16 @@ Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Ho
   const bool offers =
       std::any_of(binding.operations.begin(), binding.operations.end(),
                   [](const PricedOperation& operation) { return operation.x402_enabled; });
-  auto settings = read_settings(binding.settings, offers);
-  if (!settings.ok()) return std::move(settings).error();
-  auto terms = read_all_terms(binding, *settings);
-  if (!terms.ok()) return std::move(terms).error();
-  if (auto done = advise(binding, *settings, *terms); !done.ok()) return std::move(done).error();
+  Mistakes mistakes;
+  auto settings = read_settings(binding.settings, offers, mistakes);
+  const bool is_timeout_known =
+      std::none_of(mistakes.found().begin(), mistakes.found().end(),
+                   [](const Mistake& mistake) { return mistake.where == "max_timeout_seconds"; });
+  if (is_timeout_known) check_timeout(binding, settings, mistakes);
+  auto terms = read_all_terms(binding, settings, mistakes);
+  check_offers(binding, settings, terms, mistakes);
+  if (!mistakes.none()) return mistakes.failure();
+  advise(binding, settings, terms);
   OwnCall call(host.clock(), history_timeout_ms);
   if (!offers) {
     const auto has_history = has_published_keys(host.store(), call);
@@ -331,11 +347,11 @@ Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Ho
     host.random().fill(bytes);
     boot_ = hex_encode(bytes_of(bytes)).substr(2);
   }
-  auto engine = Engine::open(binding, *std::move(settings), boot_, host);
+  auto engine = Engine::open(binding, std::move(settings), boot_, host);
   if (!engine.ok()) return std::move(engine).error();
   advise_of_open_payments(binding, **engine, call);
   return std::unique_ptr<BoundLane>(
-      std::make_unique<X402BoundLane>(*std::move(engine), binding.operations, *std::move(terms)));
+      std::make_unique<X402BoundLane>(*std::move(engine), binding.operations, std::move(terms)));
 }
 
 int X402Lane::command(std::string_view word, const CommandInput& input, Console& console,

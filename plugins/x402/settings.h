@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <turnpike/helpers/mistakes.h>
 #include <turnpike/settings.h>
 
 #include "x402/offers/jws.h"
@@ -30,8 +31,8 @@ struct LaneSettings {
   [[nodiscard]] bool is_lost(std::string_view address) const noexcept;
 };
 
-// Unknown keys are refused; failures say where. Where nothing is offered there need be no
-// facilitators.
-Result<LaneSettings> read_settings(const Settings& settings, bool needs_facilitators = true);
+// Every mistake is noted with its place; what it is about then has its default. Where nothing is
+// offered there need be no facilitators.
+LaneSettings read_settings(const Settings& settings, bool needs_facilitators, Mistakes& mistakes);
 
 }  // namespace turnpike::x402

@@ -1,6 +1,5 @@
 #include "x402/terms.h"
 
-#include <optional>
 #include <utility>
 
 #include "x402/json_object.h"
@@ -12,48 +11,49 @@ namespace turnpike::x402 {
 namespace {
 
 // At `what` of the asset in the registry (turnpike/lane.h).
-Failure refused(const Terms::Entry& entry, std::string_view what, std::string message) {
+void refuse(const Terms::Entry& entry, std::string_view what, std::string_view message,
+            Mistakes& mistakes) {
   std::string where = "registry." + entry.asset_key;
   where.append(".").append(what);
-  return Failure{FailureKind::invalid_settings, std::move(message), std::move(where), false};
+  mistakes.add(where, message);
 }
 
-std::optional<Failure> problem_of_domain(const Terms::Entry& entry) {
+void check_domain(const Terms::Entry& entry, Mistakes& mistakes) {
   const PaymentRequirements& terms = entry.requirements;
   const auto domain = expected_domain(terms.network, terms.asset);
   const bool signs_for_token = terms.extra.asset_transfer_method.empty();
   if (!signs_for_token || !domain ||
       (domain->name == terms.extra.name && domain->version == terms.extra.version)) {
-    return std::nullopt;
+    return;
   }
-  return refused(entry, "name",
-                 "the token " + terms.asset + " on " + terms.network + " signs as name \"" +
-                     std::string(domain->name) + "\", version \"" + std::string(domain->version) +
-                     "\": write that, or nobody can pay with it");
+  refuse(entry, "name",
+         "the token " + terms.asset + " on " + terms.network + " signs as name \"" +
+             std::string(domain->name) + "\", version \"" + std::string(domain->version) +
+             "\": write that, or nobody can pay with it",
+         mistakes);
 }
 
-std::optional<Failure> problem_of_addresses(const Terms::Entry& entry) {
+void check_addresses(const Terms::Entry& entry, Mistakes& mistakes) {
   const PaymentRequirements& terms = entry.requirements;
-  if (!evm_chain_id(terms.network)) return std::nullopt;
+  if (!evm_chain_id(terms.network)) return;
   const auto asset = parse_address(terms.asset), pay_to = parse_address(terms.pay_to);
-  const auto misspelt = [&entry](std::string_view what, const std::string& address) {
-    return refused(entry, what,
-                   "the address " + address +
-                       " has a wrong checksum (EIP-55): copy it again, or write it in lower case");
+  const auto misspelt = [&](std::string_view what, const std::string& address) {
+    refuse(entry, what,
+           "the address " + address +
+               " has a wrong checksum (EIP-55): copy it again, or write it in lower case",
+           mistakes);
   };
-  if (!asset) return misspelt("address", terms.asset);
+  if (!asset) misspelt("address", terms.asset);
   if (!pay_to) return misspelt("pay_to", terms.pay_to);
   if (*pay_to == Address{}) {
-    return refused(entry, "pay_to",
-                   "is the zero address: tokens refuse to move there, and what arrives is lost");
+    refuse(entry, "pay_to",
+           "is the zero address: tokens refuse to move there, and what arrives is lost", mistakes);
+  } else if (pay_to == asset) {
+    refuse(entry, "pay_to",
+           "is the token's own contract: what is paid to it is lost; write an address whose "
+           "key is yours",
+           mistakes);
   }
-  if (*pay_to == *asset) {
-    return refused(
-        entry, "pay_to",
-        "is the token's own contract: what is paid to it is lost; write an address whose "
-        "key is yours");
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -86,13 +86,14 @@ std::shared_ptr<const Offered> Terms::offered() const {
   return offered_;
 }
 
-Result<std::vector<Terms::Entry>> read_terms(const PricedOperation& operation,
-                                             std::uint32_t max_timeout_seconds) {
+std::vector<Terms::Entry> read_terms(const PricedOperation& operation,
+                                     std::uint32_t max_timeout_seconds, Mistakes& mistakes) {
+  std::vector<Terms::Entry> entries;
   const auto json = JsonText::parse(std::string(operation.x402_terms_json));
   if (!json.ok()) {
-    return Failure{FailureKind::invalid_settings, "the registry's terms are unreadable", {}, false};
+    mistakes.add("", "the registry's terms are unreadable");
+    return entries;
   }
-  std::vector<Terms::Entry> entries;
   for (const auto member : json->root()) {
     const JsonValue term = member.value;
     Terms::Entry entry;
@@ -111,11 +112,11 @@ Result<std::vector<Terms::Entry>> read_terms(const PricedOperation& operation,
     }
     entry.asset_key = term["asset_key"].string();
     if (!is_solana(requirements.network) && !evm_chain_id(requirements.network)) {
-      return refused(entry, "network",
-                     "payments on " + requirements.network + " are not supported");
+      refuse(entry, "network", "payments on " + requirements.network + " are not supported",
+             mistakes);
     }
-    if (auto problem = problem_of_domain(entry)) return *std::move(problem);
-    if (auto problem = problem_of_addresses(entry)) return *std::move(problem);
+    check_domain(entry, mistakes);
+    check_addresses(entry, mistakes);
     entry.offer_id = term["offer_id"].string();
     entries.push_back(std::move(entry));
   }

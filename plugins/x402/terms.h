@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include <turnpike/helpers/mistakes.h>
 #include <turnpike/lane.h>
 
 #include "x402/protocol/requirements.h"
@@ -58,8 +59,8 @@ class Terms {
 // The entries of `operation`, whose terms the registry has checked. What nobody could pay, or whose
 // money would be lost, is refused at its place in the registry: a token that we know under another
 // EIP-712 domain, an address with a wrong checksum, a `pay_to` that is no account of anybody's.
-Result<std::vector<Terms::Entry>> read_terms(const PricedOperation& operation,
-                                             std::uint32_t max_timeout_seconds);
+std::vector<Terms::Entry> read_terms(const PricedOperation& operation,
+                                     std::uint32_t max_timeout_seconds, Mistakes& mistakes);
 
 // The id of an offer of these terms, as the registry names them.
 std::string offer_id_of(const PaymentRequirements& requirements);

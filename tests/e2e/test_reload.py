@@ -10,7 +10,7 @@ import subprocess
 import threading
 import unittest
 
-from gateway import GOVDATA_IMPORT, ROOT, Gateway
+from gateway import BUILD, GOVDATA_IMPORT, ROOT, Gateway
 
 TARGET = "/v1/gateway/govdata/global/v1/daos"
 
@@ -153,6 +153,36 @@ routes:
         path = self.write_acme(self.ACME.replace("{secret: {file: acme.key}}", "s3cret"))
         self.assertIn(f"{path}:9:46: upstreams.acme-api.settings.credential.value: ",
                       self.gateway.run("check", check=False).stderr)
+
+    def test_check_tells_every_mistake_that_plugins_refuse(self):
+        """Finding 17: all at once, and those of a route's settings at the route."""
+        path = self.write_acme(
+            self.ACME.replace("base_url: https://api.acme.example/v2",
+                              "base_url: api\n      connect_timeout_ms: 0\n"
+                              "      breaker: {percent: 0, statuses: [500, 404]}")
+            + "  - path: /then\n    price: acme.standard\n    methods: [GET, POST]\n"
+              "    body: {max_bytes: 100, media_types: [application/json]}\n"
+              "    upstream_settings: {path: then, retyr: safe}\n")
+        found = [line.split(": ", 2)[:2] for line in self.problems_of_check()
+                 if line.startswith(str(path))]
+        upstream, route = "upstreams.acme-api.settings.", "routes[/v1/gateway/acme/then]."
+        self.assertEqual(sorted(found), sorted([f"{path}:{place}", name] for place, name in (
+            ("7:17", upstream + "base_url"), ("8:27", upstream + "connect_timeout_ms"),
+            ("9:26", upstream + "breaker.percent"), ("9:45", upstream + "breaker.statuses[1]"),
+            ("18:31", route + "upstream_settings.path"),
+            ("18:44", route + "upstream_settings.retyr"))))
+
+    @unittest.skipUnless((BUILD / "plugins" / "x402.so").exists(), "the lane is not built")
+    def test_check_tells_every_mistake_of_a_lane(self):
+        config = self.gateway.directory / "turnpike.yaml"
+        config.write_text("lanes:\n  x402:\n    max_timeout_seconds: 1\n    facilitators:\n"
+                          "      - {url: facilitator, verify_timeout_ms: 0}\n")
+        self.gateway.config = config
+        self.assertEqual(
+            sorted(line.split(": ", 2)[:2] for line in self.problems_of_check()[:-1]),
+            sorted([f"{config}:{place}", "lanes.x402." + name] for place, name in (
+                ("3:26", "max_timeout_seconds"), ("5:15", "facilitators[0].url"),
+                ("5:47", "facilitators[0].verify_timeout_ms"))))
 
     def test_a_secret_that_is_missing_is_named_and_a_reload_takes_it(self):
         path = self.write_acme()

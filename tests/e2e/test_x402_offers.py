@@ -3,7 +3,9 @@ the local chain, so the facilitator is a script here. What the gateway itself ch
 payments is proved by tests/plugins/x402/lane_offers_test.cpp."""
 
 import base64
+import csv
 import http.server
+import io
 import json
 import pathlib
 import re
@@ -157,6 +159,12 @@ class Offers(unittest.TestCase):
         self.assertEqual([path for path, *_ in self.facilitator.asked].count("/settle"), 1)
         [totals] = self.gateway.run_json("x402", "totals")
         self.assertEqual((totals["network"], totals["payments"]), (network, 1))
+        table = self.gateway.run("x402", "payments", "--format", "csv").stdout
+        [paid] = csv.DictReader(io.StringIO(table))  # finding 19: entries alone
+        self.assertEqual((paid["entry"], paid["transaction"], paid["amount"]),
+                         ("settled", TRANSACTION[network], totals["settled"]))
+        [line] = self.gateway.run("x402", "payments").stdout.splitlines()
+        self.assertEqual(json.loads(line)["payment"], paid["payment"])
 
     def test_both_are_in_one_challenge(self):
         permit2, solana = decoded(self.gateway.get(PATH).headers["payment-required"])["accepts"]

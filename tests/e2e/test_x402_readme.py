@@ -86,7 +86,7 @@ class BePaidPerCall(unittest.TestCase):
         self.assertTrue(reply["settled"]["success"])
         self.assertEqual(self.chain.balance(self.pay_to), 1000)
         [paid] = [json.loads(line) for line in
-                  gateway.run("x402", "payments").stdout.splitlines()[:-1]]
+                  gateway.run("x402", "payments").stdout.splitlines()]
         self.assertEqual((paid["entry"], paid["price_version"]), ("settled", 4))
 
 

@@ -9,8 +9,11 @@
 #include <array>
 #include <utility>
 
+#include <turnpike/helpers/mistakes.h>
+
 #include "x402/protocol/encoding.h"
 #include "x402/protocol/json.h"
+#include "x402/remote/endpoint.h"
 
 namespace turnpike::x402 {
 namespace {
@@ -32,15 +35,18 @@ CdpKey::~CdpKey() = default;
 
 Result<std::shared_ptr<const CdpKey>> CdpKey::read(const Settings& settings) {
   const std::shared_ptr<const CdpKey> none;
-  if (const Done known = settings.only({"id", "secret"}); !known.ok()) return known.error();
+  Mistakes mistakes;
+  mistakes.only(settings, {"id", "secret"});
+  if (!may_have_fields(settings)) return mistakes.failure();
   const Settings* id = settings.find("id");
   if (id == nullptr || id->kind != Settings::Kind::scalar || (id->text.empty() && !id->is_secret)) {
-    return Settings::wrong("id", "the id of the API key");
+    mistakes.add(Settings::wrong("id", "the id of the API key"));
   }
   const Settings* secret = settings.find("secret");
   if (secret == nullptr || !secret->is_secret) {
-    return Settings::wrong("secret", "the secret of the API key, as {secret: ...}");
+    mistakes.add(Settings::wrong("secret", "the secret of the API key, as {secret: ...}"));
   }
+  if (!mistakes.none()) return mistakes.failure();
   if (id->text.empty() || secret->text.empty()) return none;
   const std::string text = secret->text.substr(0, secret->text.find_last_not_of("\r\n") + 1);
   auto bytes = base64_decode(text, secret_bytes);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include <turnpike/helpers/mistakes.h>
+
 #include "x402/protocol/encoding.h"
 #include "x402/remote/json_http.h"
 #include "x402/remote/json_rpc.h"
@@ -37,37 +39,34 @@ std::optional<std::uint64_t> chain_id_of(std::string_view network) noexcept {
   return id == 0u ? std::nullopt : id;
 }
 
-Result<ChainSettings> read_chain(const std::string& network, const Settings& settings) {
+ChainSettings read_chain(const std::string& network, const Settings& settings, Mistakes& mistakes) {
   ChainSettings read;
   const auto id = chain_id_of(network);
-  if (!id) return Settings::wrong({}, "an EVM network such as eip155:8453");
+  if (!id) mistakes.add(Settings::wrong({}, "an EVM network such as eip155:8453"));
   read.network = network;
-  read.chain_id = *id;
-  read.confirmations = default_confirmations(*id);
-  Done done = settings.only({"rpc_url", "headers", "timeout_ms", "allow_private_addresses",
-                             "confirmations", "expiry_margin_s", "log_blocks_max", "audit_after_s",
-                             "doubt_after_s", "unproven_per_minute"});
-  if (!done.ok()) return std::move(done).error();
-  auto url = read_url(settings, "rpc_url", true);
-  if (!url.ok()) return std::move(url).error();
-  read.url = *std::move(url);
+  read.chain_id = id.value_or(0);
+  read.confirmations = default_confirmations(read.chain_id);
+  mistakes.only(settings, {"rpc_url", "headers", "timeout_ms", "allow_private_addresses",
+                           "confirmations", "expiry_margin_s", "log_blocks_max", "audit_after_s",
+                           "doubt_after_s", "unproven_per_minute"});
+  if (!may_have_fields(settings)) return read;
+  read.url = mistakes.take(read_url(settings, "rpc_url", true));
   read.lacks_secret = read.url.lacks_secret;
   if (const Settings* headers = settings.find("headers")) {
-    done = read_headers(*headers, read.headers, read.lacks_secret);
-    if (!done.ok()) return below("headers", std::move(done).error());
+    mistakes.note(read_headers(*headers, read.headers, read.lacks_secret), "headers");
   }
-  done = read_number(settings, "timeout_ms", read.timeout_ms, 1, 60'000);
-  if (done.ok()) done = read_number(settings, "confirmations", read.confirmations, 1, 10'000);
-  if (done.ok()) done = read_number(settings, "expiry_margin_s", read.expiry_margin_s, 0, 86'400);
-  if (done.ok()) done = read_number(settings, "log_blocks_max", read.log_blocks_max, 1, 1'000'000);
-  if (done.ok()) done = read_number(settings, "audit_after_s", read.audit_after_s, 1, 86'400);
-  if (done.ok()) done = read_number(settings, "doubt_after_s", read.doubt_after_s, 1, 86'400);
-  if (done.ok()) {
-    done = read_number(settings, "unproven_per_minute", read.unproven_per_minute, 1, 1'000'000);
-  }
-  if (!done.ok()) return std::move(done).error();
-  done = read_reach(settings, "rpc_url", read.url, read.allow_private_addresses);
-  if (!done.ok()) return std::move(done).error();
+  const auto number = [&](std::string_view key, std::uint32_t& into, std::uint32_t minimum,
+                          std::uint32_t maximum) {
+    mistakes.note(read_number(settings, key, into, minimum, maximum));
+  };
+  number("timeout_ms", read.timeout_ms, 1, 60'000);
+  number("confirmations", read.confirmations, 1, 10'000);
+  number("expiry_margin_s", read.expiry_margin_s, 0, 86'400);
+  number("log_blocks_max", read.log_blocks_max, 1, 1'000'000);
+  number("audit_after_s", read.audit_after_s, 1, 86'400);
+  number("doubt_after_s", read.doubt_after_s, 1, 86'400);
+  number("unproven_per_minute", read.unproven_per_minute, 1, 1'000'000);
+  mistakes.note(read_reach(settings, "rpc_url", read.url, read.allow_private_addresses));
   return read;
 }
 
@@ -76,14 +75,17 @@ Result<ChainSettings> read_chain(const std::string& network, const Settings& set
 Result<std::vector<ChainSettings>> read_chains(const Settings& map) {
   std::vector<ChainSettings> read;
   if (map.kind == Settings::Kind::null) return read;
-  if (map.kind != Settings::Kind::map || map.fields.size() > chains_max) {
-    return Settings::wrong({}, "a map of at most " + std::to_string(chains_max) + " networks");
-  }
+  const auto wrong_size =
+      Settings::wrong({}, "a map of at most " + std::to_string(chains_max) + " networks");
+  if (map.kind != Settings::Kind::map) return wrong_size;
+  Mistakes mistakes;
+  if (map.fields.size() > chains_max) mistakes.add(wrong_size);
   for (const auto& [network, settings] : map.fields) {
-    auto chain = read_chain(network, settings);
-    if (!chain.ok()) return below(network, std::move(chain).error());
-    read.push_back(*std::move(chain));
+    Mistakes own;
+    read.push_back(read_chain(network, settings, own));
+    mistakes.note(own.done(), network);
   }
+  if (!mistakes.none()) return mistakes.failure();
   return read;
 }
 

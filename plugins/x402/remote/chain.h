@@ -48,7 +48,7 @@ struct ChainSettings {
 
 // The map `chains` of the lane's settings, such as
 //   eip155:8453: {rpc_url: {secret: {env: NAME}}, confirmations: 2}
-// Failures have their place below the map: "eip155:8453.rpc_url".
+// The failure has every mistake, with its place below the map: "eip155:8453.rpc_url".
 Result<std::vector<ChainSettings>> read_chains(const Settings& map);
 
 // What a payer signed, as the token keeps it apart, and since when this process knew it.

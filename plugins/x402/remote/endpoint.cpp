@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include <turnpike/helpers/mistakes.h>
+
 namespace turnpike::x402 {
 
 namespace {
@@ -113,11 +115,8 @@ bool is_private_host(const std::string& host) noexcept {
 
 }  // namespace
 
-Failure below(std::string_view where, Failure failure) {
-  const bool is_index = failure.where.starts_with('[');
-  failure.where =
-      std::string(where) + (failure.where.empty() || is_index ? "" : ".") + failure.where;
-  return failure;
+bool may_have_fields(const Settings& settings) noexcept {
+  return settings.kind == Settings::Kind::map || settings.kind == Settings::Kind::null;
 }
 
 Result<RemoteUrl> read_url(const Settings& settings, std::string_view key, bool may_be_secret) {
@@ -144,29 +143,37 @@ Result<RemoteUrl> read_url(const Settings& settings, std::string_view key, bool 
 Done read_headers(const Settings& headers, std::vector<OwnedHeader>& into, bool& lacks_secret) {
   if (headers.kind == Settings::Kind::null) return Unit{};
   if (headers.kind != Settings::Kind::map) return Settings::wrong({}, "a map of header fields");
+  Mistakes mistakes;
   for (const auto& [name, value] : headers.fields) {
-    if (!is_token(name)) return invalid(name, "is no header name");
-    if (is_set_by_us(name)) return invalid(name, "is a header that the gateway sets itself");
-    if (value.kind != Settings::Kind::scalar) return Settings::wrong(name, "a string");
+    if (!is_token(name)) mistakes.add(name, "is no header name: write letters, digits and `-`");
+    if (is_set_by_us(name)) {
+      mistakes.add(name, "is a header that the gateway sets itself: leave it out");
+    }
+    if (value.kind != Settings::Kind::scalar) {
+      mistakes.add(Settings::wrong(name, "a string"));
+      continue;
+    }
     if (value.is_secret && value.text.empty()) {
       lacks_secret = true;
       continue;
     }
     std::string text = without_line_end(value.text);
-    if (!is_field_value(text)) return invalid(name, "holds bytes that no header may hold");
+    if (!is_field_value(text)) {
+      mistakes.add(name, "holds bytes that no header may hold: control characters");
+    }
     std::erase_if(into, [&name = name](const OwnedHeader& header) {
       return same_header_name(header.name, name);
     });
     into.push_back({name, std::move(text)});
   }
-  return Unit{};
+  return mistakes.done();
 }
 
 Done read_reach(const Settings& settings, std::string_view key, const RemoteUrl& url, bool& into) {
   auto allow = settings.boolean("allow_private_addresses", false);
   if (!allow.ok()) return std::move(allow).error();
   into = *allow;
-  if (into || url.lacks_secret || !is_private_host(host_of(url.origin))) return Unit{};
+  if (into || url.origin.empty() || !is_private_host(host_of(url.origin))) return Unit{};
   return invalid(key,
                  "has an address that is private or of this machine, which is not asked: set "
                  "`allow_private_addresses: true` if it is meant");

@@ -1,5 +1,6 @@
 // The parts of Settings that describe a remote service: its URL, fixed header fields, and which
-// CAIP-2 network a pattern names. Failures say where, and never hold a secret.
+// CAIP-2 network a pattern names. Failures say where, have all mistakes where there may be several
+// (turnpike/helpers/mistakes.h), and never hold a secret.
 //
 // Read once, by bind(). Plain functions; any Thread.
 #pragma once
@@ -15,8 +16,8 @@
 
 namespace turnpike::x402 {
 
-// `failure` of a setting that stands below `where`.
-Failure below(std::string_view where, Failure failure);
+// A map, or nothing at all: what has other settings below it is told apart from what has none.
+bool may_have_fields(const Settings& settings) noexcept;
 
 struct RemoteUrl {
   std::string text;    // without slashes at its end; may hold a secret, so it is not for logs
@@ -35,6 +36,7 @@ Done read_headers(const Settings& headers, std::vector<OwnedHeader>& into, bool&
 
 // Reads `allow_private_addresses` into `into`, and refuses a `url`, which stands under `key`, whose
 // host is an address or name of this machine or its network without it: it would never be reached.
+// A `url` that could not be read is empty, and is not refused again.
 Done read_reach(const Settings& settings, std::string_view key, const RemoteUrl& url, bool& into);
 
 // Whether what is sent there can be read on its way through public networks.

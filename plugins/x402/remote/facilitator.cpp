@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include <turnpike/helpers/mistakes.h>
+
 #include "x402/remote/json_http.h"
 
 namespace turnpike::x402 {
@@ -24,88 +26,77 @@ std::string body_of(const FacilitatorRequest& request) {
   return body;
 }
 
-Done read_networks(const Settings& settings, std::vector<std::string>& networks) {
+void read_networks(const Settings& settings, std::vector<std::string>& networks,
+                   Mistakes& mistakes) {
   const Settings* list = settings.find("networks");
-  if (list == nullptr) return Unit{};
-  if (list->kind != Settings::Kind::list) return Settings::wrong("networks", "a list");
-  for (const Settings& item : list->items) {
+  if (list == nullptr) return;
+  if (list->kind != Settings::Kind::list)
+    return mistakes.add(Settings::wrong("networks", "a list"));
+  for (std::size_t at = 0; at < list->items.size(); ++at) {
+    const Settings& item = list->items[at];
     const bool is_pattern = item.text.ends_with(":*") && item.text.size() > 2;
     if (item.kind != Settings::Kind::scalar || !(is_pattern || is_network(item.text))) {
-      return Settings::wrong("networks", "CAIP-2 networks such as eip155:8453 or eip155:*");
+      mistakes.add(Settings::wrong("networks[" + std::to_string(at) + "]",
+                                   "a CAIP-2 network such as eip155:8453 or eip155:*"));
     }
     networks.push_back(item.text);
   }
-  return Unit{};
 }
 
 // Those of `all` first, so that an endpoint's own replace them.
-Done read_headers_of(const Settings& settings, std::string_view endpoint,
-                     std::vector<OwnedHeader>& into, bool& lacks_secret) {
+void read_all_headers(const Settings& settings, FacilitatorSettings& into, Mistakes& mistakes) {
   const Settings* headers = settings.find("headers");
-  if (headers == nullptr) return Unit{};
-  const Done known = headers->only({"all", "verify", "settle", "supported"});
-  if (!known.ok()) return below("headers", known.error());
-  for (const std::string_view key : {std::string_view("all"), endpoint}) {
+  if (headers == nullptr) return;
+  Mistakes own;
+  own.only(*headers, {"all", "verify", "settle", "supported"});
+  const auto read = [&](std::string_view key, std::vector<OwnedHeader>& fields) {
     const Settings* section = headers->find(key);
-    if (section == nullptr) continue;
-    const Done read = read_headers(*section, into, lacks_secret);
-    if (!read.ok()) return below("headers", below(key, read.error()));
-  }
-  return Unit{};
+    if (section != nullptr) own.note(read_headers(*section, fields, into.lacks_secret), key);
+  };
+  std::vector<OwnedHeader> all;
+  read("all", all);
+  into.verify_headers = into.settle_headers = into.supported_headers = all;
+  read("verify", into.verify_headers);
+  read("settle", into.settle_headers);
+  read("supported", into.supported_headers);
+  mistakes.note(own.done(), "headers");
 }
 
-Done read_cdp_key(const Settings& settings, FacilitatorSettings& into) {
+void read_cdp_key(const Settings& settings, FacilitatorSettings& into, Mistakes& mistakes) {
   const Settings* const map = settings.find("cdp_key");
-  if (map == nullptr) return Unit{};
-  auto key = CdpKey::read(*map);
-  if (!key.ok()) return below("cdp_key", std::move(key).error());
-  into.cdp_key = *std::move(key);
+  if (map == nullptr) return;
+  into.cdp_key = mistakes.take(CdpKey::read(*map), {}, "cdp_key");
   if (into.cdp_key == nullptr) into.lacks_secret = true;
-  for (const auto* headers :
-       {&into.verify_headers, &into.settle_headers, &into.supported_headers}) {
-    if (std::any_of(headers->begin(), headers->end(), [](const OwnedHeader& header) {
-          return same_header_name(header.name, authorization_header);
-        })) {
-      return Failure{FailureKind::invalid_settings, "makes Authorization; remove it from `headers`",
-                     "cdp_key", false};
-    }
+  const auto makes_twice = [](const std::vector<OwnedHeader>& headers) {
+    return std::any_of(headers.begin(), headers.end(), [](const OwnedHeader& header) {
+      return same_header_name(header.name, authorization_header);
+    });
+  };
+  if (makes_twice(into.verify_headers) || makes_twice(into.settle_headers) ||
+      makes_twice(into.supported_headers)) {
+    mistakes.add("cdp_key", "makes Authorization; remove it from `headers`");
   }
-  return Unit{};
 }
 
-Result<FacilitatorSettings> read_facilitator(const Settings& settings) {
-  Done done =
-      settings.only({"url", "networks", "headers", "cdp_key", "verify_timeout_ms",
-                     "settle_timeout_ms", "allow_private_addresses", "unproven_per_minute"});
-  if (!done.ok()) return std::move(done).error();
+FacilitatorSettings read_facilitator(const Settings& settings, Mistakes& mistakes) {
   FacilitatorSettings read;
-  auto url = read_url(settings, "url", false);
-  if (!url.ok()) return std::move(url).error();
-  read.url = *std::move(url);
-  done = read_networks(settings, read.networks);
-  if (done.ok()) done = read_headers_of(settings, "verify", read.verify_headers, read.lacks_secret);
-  if (done.ok()) done = read_headers_of(settings, "settle", read.settle_headers, read.lacks_secret);
-  if (done.ok()) {
-    done = read_headers_of(settings, "supported", read.supported_headers, read.lacks_secret);
-  }
-  if (done.ok()) done = read_cdp_key(settings, read);
-  if (done.ok()) {
-    done = read_number(settings, "verify_timeout_ms", read.verify_timeout_ms, 1, 60'000);
-  }
-  if (done.ok()) {
-    done = read_number(settings, "settle_timeout_ms", read.settle_timeout_ms, 1, 300'000);
-  }
-  if (done.ok()) {
-    done = read_number(settings, "unproven_per_minute", read.unproven_per_minute, 1, 1'000'000);
-  }
-  if (done.ok()) done = read_reach(settings, "url", read.url, read.allow_private_addresses);
-  if (!done.ok()) return std::move(done).error();
+  mistakes.only(settings, {"url", "networks", "headers", "cdp_key", "verify_timeout_ms",
+                           "settle_timeout_ms", "allow_private_addresses", "unproven_per_minute"});
+  if (!may_have_fields(settings)) return read;
+  read.url = mistakes.take(read_url(settings, "url", false));
+  read_networks(settings, read.networks, mistakes);
+  read_all_headers(settings, read, mistakes);
+  read_cdp_key(settings, read, mistakes);
+  mistakes.note(read_number(settings, "verify_timeout_ms", read.verify_timeout_ms, 1, 60'000));
+  mistakes.note(read_number(settings, "settle_timeout_ms", read.settle_timeout_ms, 1, 300'000));
+  mistakes.note(
+      read_number(settings, "unproven_per_minute", read.unproven_per_minute, 1, 1'000'000));
+  mistakes.note(read_reach(settings, "url", read.url, read.allow_private_addresses));
   for (const std::string_view endpoint : {"/verify", "/settle", "/supported"}) {
     if (!read.url.text.ends_with(endpoint)) continue;
-    return Failure{FailureKind::invalid_settings,
-                   "is the URL that `/verify`, `/settle` and `/supported` are below: leave \"" +
-                       std::string(endpoint) + "\" out",
-                   "url", false};
+    mistakes.add("url",
+                 "is the URL that `/verify`, `/settle` and `/supported` are below: leave \"" +
+                     std::string(endpoint) + "\" out");
   }
   return read;
 }
@@ -126,24 +117,23 @@ std::string problem_of(const JsonFailure& failure) {
 }  // namespace
 
 Result<std::vector<FacilitatorSettings>> read_facilitators(const Settings& list) {
-  if (list.kind != Settings::Kind::list || list.items.empty() ||
-      list.items.size() > facilitators_max) {
-    return Settings::wrong({},
-                           "a list of 1 to " + std::to_string(facilitators_max) + " facilitators");
-  }
+  const auto wrong_size =
+      Settings::wrong({}, "a list of 1 to " + std::to_string(facilitators_max) + " facilitators");
+  if (list.kind != Settings::Kind::list || list.items.empty()) return wrong_size;
+  Mistakes mistakes;
+  if (list.items.size() > facilitators_max) mistakes.add(wrong_size);
   std::vector<FacilitatorSettings> read;
   for (const Settings& item : list.items) {
-    const std::string where = "[" + std::to_string(read.size()) + "]";
-    auto facilitator = read_facilitator(item);
-    if (!facilitator.ok()) return below(where, std::move(facilitator).error());
+    Mistakes own;
+    FacilitatorSettings facilitator = read_facilitator(item, own);
     const bool is_twice = std::any_of(read.begin(), read.end(), [&](const auto& other) {
-      return other.url.text == facilitator->url.text;
+      return !other.url.text.empty() && other.url.text == facilitator.url.text;
     });
-    if (is_twice) {
-      return Failure{FailureKind::invalid_settings, "is in the list twice", where + ".url", false};
-    }
-    read.push_back(*std::move(facilitator));
+    if (is_twice) own.add("url", "is in the list twice: leave one out");
+    mistakes.note(own.done(), "[" + std::to_string(read.size()) + "]");
+    read.push_back(std::move(facilitator));
   }
+  if (!mistakes.none()) return mistakes.failure();
   return read;
 }
 

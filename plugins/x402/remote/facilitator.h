@@ -48,7 +48,8 @@ struct FacilitatorSettings {
 //     networks: ["eip155:8453"]
 //     headers: {all: {Authorization: {secret: {env: NAME}}}, settle: {...}}
 //     cdp_key: {id: ..., secret: {secret: {env: NAME}}}
-// Failures have their place below the list: "[0].url". No facilitator at all is one, too.
+// The failure has every mistake, with its place below the list: "[0].url". No facilitator at all is
+// one, too.
 Result<std::vector<FacilitatorSettings>> read_facilitators(const Settings& list);
 
 // A payment as facilitators are asked about it. The texts go into the request as they are, so they

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <turnpike/helpers/mistakes.h>
+
 #include "fake_node.h"
 #include "x402/protocol/digest.h"
 #include "x402/remote/json_http.h"
@@ -168,6 +170,29 @@ TEST(ChainSettings, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(with("timeout_ms", scalar("x")), HasSubstr("eip155:1.timeout_ms: "));
   EXPECT_THAT(with("headers", map({{"Host", scalar("x")}})), HasSubstr("eip155:1.headers.Host: "));
   EXPECT_FALSE(read_chains(scalar("x")).ok());
+}
+
+// Finding 17.
+TEST(ChainSettings, AllMistakesAreToldAtOnce) {
+  const auto read = read_chains(map({{"base", map({{"rpc_url", scalar("ftp://a")}})},
+                                     {"eip155:1", map({{"rpc_url", scalar("https://10.0.0.1")},
+                                                       {"headers", map({{"A", map({})}})},
+                                                       {"confirmations", scalar("0")},
+                                                       {"timout_ms", scalar("5")},
+                                                       {"timeout_ms", scalar("0")}})},
+                                     {"eip155:2", scalar("https://a")}}));
+  ASSERT_FALSE(read.ok());
+  std::vector<std::string> problems;
+  for (const Mistake& mistake : split_mistakes(read.error())) {
+    problems.push_back(mistake.where + ": " + mistake.message);
+  }
+  EXPECT_THAT(problems,
+              ::testing::UnorderedElementsAre(
+                  HasSubstr("base: expected an EVM network"), HasSubstr("base.rpc_url: "),
+                  HasSubstr("eip155:1.rpc_url: has an address that is private"),
+                  "eip155:1.headers.A: expected a string", HasSubstr("eip155:1.confirmations: "),
+                  "eip155:1.timout_ms: unknown key; did you mean `timeout_ms`?",
+                  HasSubstr("eip155:1.timeout_ms: "), "eip155:2: expected a map"));
 }
 
 TEST_F(ChainsTest, OneWithoutItsSecretIsNotAsked) {

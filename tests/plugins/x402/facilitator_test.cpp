@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include <turnpike/helpers/mistakes.h>
+
 #include "plugins/http/scripted_host.h"
 #include "x402/protocol/encoding.h"
 #include "x402/remote/json_http.h"
@@ -26,6 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 using Outcome = Settlement::Outcome;
 
 constexpr std::string_view network = "eip155:84532";
@@ -247,7 +250,8 @@ TEST(FacilitatorSettings, WhatIsWrongIsSaidWithItsPlace) {
       problem(list({map({{"url", scalar("https://a")}}), map({{"url", scalar("https://a/")}})})),
       HasSubstr("[1].url: is in the list twice"));
   EXPECT_THAT(with("netwroks", list({})), HasSubstr("did you mean `networks`?"));
-  EXPECT_THAT(with("networks", list({scalar("base")})), HasSubstr("[0].networks: expected CAIP-2"));
+  EXPECT_THAT(with("networks", list({scalar("base")})),
+              HasSubstr("[0].networks[0]: expected a CAIP-2"));
   EXPECT_THAT(with("networks", scalar("eip155:1")), HasSubstr("[0].networks: expected a list"));
   EXPECT_THAT(with("verify_timeout_ms", scalar("0")), HasSubstr("[0].verify_timeout_ms: "));
   EXPECT_THAT(with("settle_timeout_ms", scalar("1s")), HasSubstr("[0].settle_timeout_ms: "));
@@ -260,6 +264,41 @@ TEST(FacilitatorSettings, WhatIsWrongIsSaidWithItsPlace) {
               HasSubstr("is no header name"));
   EXPECT_THAT(with("headers", map({{"all", map({{"A", secret("hush\r\nB: c")}})}})),
               ::testing::AllOf(HasSubstr("bytes"), Not(HasSubstr("hush"))));
+}
+
+// Finding 17.
+TEST(FacilitatorSettings, AllMistakesAreToldAtOnce) {
+  const auto read = read_facilitators(
+      list({map({{"url", scalar("https://localhost/verify")},
+                 {"networks", list({scalar("eip155:1"), scalar("base"), scalar("x")})},
+                 {"headers", map({{"all", map({{"Host", scalar("x")}})},
+                                  {"verify", map({{"Authorization", scalar("x")}})},
+                                  {"setle", map({})}})},
+                 {"cdp_key", map({{"name", scalar("x")}})},
+                 {"verify_timeout_ms", scalar("0")},
+                 {"settle_timeout_ms", scalar("0")},
+                 {"unproven_per_minute", scalar("0")}}),
+            scalar("https://two.example"),
+            map({{"url", scalar("three")}, {"allow_private_addresses", scalar("yes")}}),
+            map({{"url", scalar("https://four.example")}}),
+            map({{"url", scalar("https://four.example")}})}));
+  ASSERT_FALSE(read.ok());
+  std::vector<std::string> problems;
+  for (const Mistake& mistake : split_mistakes(read.error())) {
+    problems.push_back(mistake.where + ": " + mistake.message);
+  }
+  EXPECT_THAT(
+      problems,
+      UnorderedElementsAre(
+          HasSubstr("[0].url: has an address that is private"),
+          HasSubstr("[0].url: is the URL that `/verify`"), HasSubstr("[0].networks[1]: "),
+          HasSubstr("[0].networks[2]: "), HasSubstr("[0].headers.all.Host: "),
+          "[0].headers.setle: unknown key; did you mean `settle`?", "[0].cdp_key.name: unknown key",
+          HasSubstr("[0].cdp_key.id: "), HasSubstr("[0].cdp_key.secret: "),
+          HasSubstr("[0].cdp_key: makes Authorization"), HasSubstr("[0].verify_timeout_ms: "),
+          HasSubstr("[0].settle_timeout_ms: "), HasSubstr("[0].unproven_per_minute: "),
+          "[1]: expected a map", HasSubstr("[2].url: "), HasSubstr("[2].allow_private_addresses: "),
+          HasSubstr("[4].url: is in the list twice")));
 }
 
 TEST_F(FacilitatorsTest, OneWithoutItsSecretIsNeverAsked) {

@@ -10,6 +10,8 @@
 #include <functional>
 #include <utility>
 
+#include <turnpike/helpers/mistakes.h>
+
 #include "fake_node.h"
 #include "plugins/http/scripted_host.h"
 #include "plugins/x402/fake_node.h"
@@ -21,17 +23,22 @@
 #include "x402/payment_record.h"
 #include "x402/payments.h"
 #include "x402/protocol/encoding.h"
+#include "x402/settings.h"
 #include "x402/terms.h"
 
 namespace turnpike::x402 {
 namespace {
 
+using http::list;
 using http::map;
 using http::scalar;
 using http::ScriptedCall;
 using http::ScriptedHost;
 using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 constexpr std::string_view base = "eip155:8453";
 constexpr std::string_view solana = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp";
@@ -184,7 +191,8 @@ class RecordingConsole final : public Console {
   std::string printed, errors;
 };
 
-TEST(Sums, TheLedgerIsExportedAsCsvWithTotals) {
+// Finding 19: whoever reads the lines meets entries alone.
+TEST(Sums, TheLedgerIsExportedWithoutItsTotals) {
   ScriptedHost host;
   ScriptedCall call(host.scripted_clock, 1'000);
   const KnownPayment payment{"key", full_record(), 0};
@@ -199,12 +207,25 @@ TEST(Sums, TheLedgerIsExportedAsCsvWithTotals) {
   RecordingConsole console;
   const Settings settings;
   EXPECT_EQ(X402Lane().command("x402", {words, false, settings, "", ""}, console, host), 0);
-  EXPECT_THAT(console.printed,
-              HasSubstr("settled,9,key,eip155:8453," + std::string(usdc) + ",1000," +
-                        payer_address + "," + std::string(pay_to) +
-                        ",0x02,GET /v1/facts/{id},route,7,off_1,"
-                        "\"https://api.example.org/v1/facts/1,\"\"2\"\"\",request,\n"));
-  EXPECT_THAT(console.printed, HasSubstr("\"settled\":\"1000\",\"refunds_owed\":\"1000\""));
+  const std::string rest = "key,eip155:8453," + std::string(usdc) + ",1000," + payer_address + "," +
+                           std::string(pay_to) +
+                           ",0x02,GET /v1/facts/{id},route,7,off_1,"
+                           "\"https://api.example.org/v1/facts/1,\"\"2\"\"\",request,\n";
+  EXPECT_EQ(console.printed,
+            "entry,at_ms,payment,network,asset,amount,payer,pay_to,transaction,operation,route_id,"
+            "price_version,offer_id,resource,request_id,note\n"
+            "settled,9," +
+                rest + "refund_owed,10," + rest);
+
+  RecordingConsole lines;
+  const std::string_view payments[] = {"payments"};
+  EXPECT_EQ(X402Lane().command("x402", {payments, false, settings, "", ""}, lines, host), 0);
+  EXPECT_EQ(lines.printed, entry + "\n" + owed + "\n");
+
+  RecordingConsole sums;
+  const std::string_view totals[] = {"totals"};
+  EXPECT_EQ(X402Lane().command("x402", {totals, true, settings, "", ""}, sums, host), 0);
+  EXPECT_THAT(sums.printed, HasSubstr("\"settled\":\"1000\",\"refunds_owed\":\"1000\""));
 }
 
 TEST(Sums, AreNotGivenWhereARecordCannotBeRead) {
@@ -230,8 +251,13 @@ std::string terms_problem(const json& term) {
   PricedOperation operation;
   operation.price_policy_key = "model";
   operation.x402_terms_json = text;
-  const auto terms = read_terms(operation, 300);
-  return terms.ok() ? std::string() : terms.error().where + ": " + terms.error().message;
+  Mistakes mistakes;
+  read_terms(operation, 300, mistakes);
+  std::string problems;
+  for (const Mistake& mistake : mistakes.found()) {
+    problems += mistake.where + ": " + mistake.message + "\n";
+  }
+  return problems;
 }
 
 TEST(TermsOfALane, AreRefusedWhereNobodyCouldPay) {
@@ -257,6 +283,44 @@ TEST(TermsOfALane, AreRefusedWhereNobodyCouldPay) {
   EXPECT_THAT(terms_problem(term), HasSubstr("registry.base-usdc.pay_to: is the zero address"));
   term["pay_to"] = usdc;
   EXPECT_THAT(terms_problem(term), HasSubstr("registry.base-usdc.pay_to: is the token's own"));
+  term["name"] = "USDC";
+  EXPECT_THAT(terms_problem(term), AllOf(HasSubstr("registry.base-usdc.name: "),
+                                         HasSubstr("registry.base-usdc.pay_to: ")));
+}
+
+// "where: message" of each.
+std::vector<std::string> texts_of(const std::vector<Mistake>& mistakes) {
+  std::vector<std::string> texts;
+  for (const Mistake& mistake : mistakes) texts.push_back(mistake.where + ": " + mistake.message);
+  return texts;
+}
+
+// Finding 17: whoever wrote the settings mends them in one go.
+TEST(LaneSettingsOf, AllMistakesAreToldAtOnce) {
+  const auto problems_of = [](const Settings& settings) {
+    Mistakes mistakes;
+    (void)read_settings(settings, true, mistakes);
+    return texts_of(mistakes.found());
+  };
+  const Settings chain = map({{"rpc_url", scalar("https://node.example")}});
+  EXPECT_THAT(problems_of(map({{"facilitator", list({})},
+                               {"chains", map({{"eip155:8453", map({})}, {"base", chain}})},
+                               {"max_timeout_seconds", scalar("1")},
+                               {"max_validity_seconds", scalar("60")},
+                               {"offer_window_seconds", scalar("x")},
+                               {"signing_algorithm", scalar("RS256")},
+                               {"lost_addresses", list({scalar("0x1"), scalar(""), map({})})}})),
+              UnorderedElementsAre(
+                  "facilitator: unknown key; did you mean `facilitators`?",
+                  "facilitators: expected a list of 1 to 16 facilitators",
+                  "chains.eip155:8453.rpc_url: is required, such as https://service.example",
+                  "chains.base: expected an EVM network such as eip155:8453",
+                  "max_timeout_seconds: expected an integer from 30 to 86400",
+                  "offer_window_seconds: expected an integer from 30 to 86400",
+                  "signing_algorithm: expected ES256K or EdDSA",
+                  "lost_addresses[1]: expected an address, in quotes",
+                  "lost_addresses[2]: expected an address, in quotes"));
+  EXPECT_THAT(problems_of(scalar("off")), ElementsAre(": expected a map"));
 }
 
 class CountingRandom final : public Random {
@@ -1453,6 +1517,42 @@ TEST_F(LaneTest, NothingIsPaidToAnAddressWhoseKeyIsLost) {
       host_);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().where, "registry.base-usdc.pay_to");
+}
+
+TEST_F(LaneTest, MistakesOfSettingsTermsAndOffersAreToldTogether) {
+  json wrong = base_term(), lost = base_term();
+  wrong["name"] = "USDC";
+  lost["pay_to"] = "0x" + std::string(40, 'b');
+  const std::string terms = json::array({wrong, lost}).dump();
+  operation_.x402_terms_json = terms;
+  operation_.x402_enabled = true;
+  operation_.deadline_ms = 200'000;
+  PricedOperation longer = operation_;
+  longer.path = "/v1/longer";
+  longer.deadline_ms = 300'000;
+  const PricedOperation operations[] = {operation_, longer, operation_};
+  const auto problems_of = [&](const Settings& settings, std::string_view origin) {
+    const auto bound =
+        X402Lane().bind({operations, settings, "generation", origin, folder_.path()}, host_);
+    EXPECT_FALSE(bound.ok());
+    if (bound.ok()) return std::vector<std::string>();
+    return texts_of(split_mistakes(bound.error()));
+  };
+  const Settings facilitators = list({map({{"url", scalar("https://one.example/verify")}})});
+  const Settings addresses = list({scalar(lost["pay_to"])});
+  EXPECT_THAT(problems_of(map({{"facilitators", facilitators}, {"lost_addresses", addresses}}),
+                          "http://0.0.0.0:80"),
+              UnorderedElementsAre(HasSubstr("facilitators[0].url: "),
+                                   HasSubstr("max_timeout_seconds: /v1/longer may take "),
+                                   HasSubstr("registry.base-usdc.name: "),
+                                   HasSubstr("registry.base-usdc.pay_to: "),
+                                   HasSubstr(": hosts.api.base_url: is needed")));
+  EXPECT_THAT(
+      problems_of(map({{"facilitators", facilitators}, {"max_timeout_seconds", scalar("long")}}),
+                  "https://api.example.org"),
+      UnorderedElementsAre(HasSubstr("facilitators[0].url: "),
+                           HasSubstr("max_timeout_seconds: expected an integer"),
+                           HasSubstr("registry.base-usdc.name: ")));
 }
 
 TEST_F(OpenOutcomeTest, IsNotCollectedForAnAddressWhoseKeyIsLost) {
