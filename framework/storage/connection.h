@@ -50,11 +50,31 @@ class ScriptRefused : public StoreError {
   std::string constraint_;  // empty: it was none
 };
 
-// SQL with parameters $1, $2, ... first used in that order (so the text fits both engines), and the
-// kinds of its result columns: 'i' whole number, 't' text; never NULL.
+// Whether the parameters of an SQL text, $1, $2, ..., are first used in that order. SQLite takes
+// their names for names: it numbers them by their first place in the text.
+constexpr bool has_ordered_parameters(std::string_view sql) noexcept {
+  std::size_t known = 0;
+  for (std::size_t at = sql.find('$'); at != sql.npos; at = sql.find('$', at + 1)) {
+    std::size_t number = 0;
+    for (std::size_t digit = at + 1; digit < sql.size() && sql[digit] >= '0' && sql[digit] <= '9';
+         ++digit) {
+      number = number * 10 + static_cast<std::size_t>(sql[digit] - '0');
+    }
+    if (number > known + 1) return false;
+    if (number == known + 1) known = number;
+  }
+  return true;
+}
+
+// SQL with parameters $1, $2, ... first used in that order (so the text fits both engines; any
+// other does not compile), and the kinds of its result columns: 'i' whole number, 't' text; never
+// NULL.
 struct Query {
+  consteval Query(const char* text, const char* kinds = "") : sql(text), columns(kinds) {
+    if (!has_ordered_parameters(text)) throw "parameters are not first used in their order";
+  }
   const char* sql;
-  const char* columns = "";
+  const char* columns;
 };
 
 using Value = std::variant<std::int64_t, std::string_view>;

@@ -135,6 +135,23 @@ TEST_F(ServeCeilingTest, WhatALaneKeepsIsSettledAndSaidToBeThere) {
   EXPECT_EQ(count_of(journal, "release:response_too_large"), 1u);
 }
 
+// It is the ticket's word, anew for each call.
+TEST_F(ServeCeilingTest, WhatATicketDoesNotKeepIsBoundByTheHostAndReleased) {
+  ScriptedLane& lane = install_payment_lane();
+  TestRequest request = calls().back();
+  request.reply_bytes_max = 1'024;
+  answer_with(1'025, true);
+  for (const bool keeps : {false, true, false}) {
+    lane.keeps_reply = keeps;
+    journal.clear();
+    EXPECT_EQ(refusal(request), "gateway.upstream_response_too_large");
+    EXPECT_EQ(count_of(journal, "settle:success"), keeps ? 1u : 0u);
+    EXPECT_EQ(count_of(journal, "release:response_too_large"), keeps ? 0u : 1u);
+    EXPECT_EQ(provider.asked->reply_bytes_max, keeps ? limits::response_whole_bytes_max : 1'024);
+    EXPECT_EQ(writer->refusal->message.find("It is kept") != std::string::npos, keeps);
+  }
+}
+
 TEST_F(ServeCeilingTest, AStoredReplyKeepsItToo) {
   constexpr std::size_t size = 300'000;
   TestRequest request = calls().front();

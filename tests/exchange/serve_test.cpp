@@ -287,6 +287,17 @@ TEST_F(ServeTest, KeepsTheTypesOfPathParametersWhereTheyAreEnforced) {
   EXPECT_EQ(count_of(journal, "hold"), 0u) << "no money moves";
 }
 
+// They are judged before the call has a seat, and so without its buffers.
+TEST_F(ServeTest, JudgesPathParametersWithoutASeat) {
+  LoopState::Seat taken[4];
+  for (LoopState::Seat& seat : taken) ASSERT_TRUE(seat.enter(loop));
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/typed/100"}), "request.path_malformed");
+  EXPECT_EQ(writer->refusal->fields.front().location, "path.itemId");
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/typed/%31%30%30"}), "request.path_malformed");
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/typed/7"}), "gateway.overloaded");
+  EXPECT_EQ(loop.calls(), 4u);
+}
+
 TEST_F(ServeTest, JudgesEachMethodByItsOwnDefinitions) {
   const std::string path = "/v1/gateway/acme/typed/7";
   EXPECT_EQ(refusal({"POST", path, "half=0.75"}), "request.query_rejected") << "POST takes none";

@@ -75,6 +75,27 @@ TEST_P(SharedEscrow, WhatIsLeftIsTheAccountsOnWhicheverNode) {
   EXPECT_EQ(left_after(*peer.ledger, {account, key}, 5), 50);
 }
 
+// Of the accounts that were asked for, and of no other's.
+TEST_P(SharedEscrow, WhatIsElsewhereIsToldForEachAccountOfARound) {
+  const std::string first = account_with(60), second = account_with(400);
+  const std::string stranger = account_with(7'000);
+  start_ledger();
+  const Peer peer = start_peer();
+  const LeaseRequest theirs[] = {request(first, 5), request(second, 30), request(stranger, 700)};
+  ASSERT_EQ(peer.node->ledger().open_leases()->acquire(theirs)->size(), 3u);
+  ASSERT_GE(sums(first).leased, 5);
+  const LeaseRequest ours[] = {request(second, 1), request(first, 1)};
+  const auto answers = node_->ledger().open_leases()->acquire(ours);
+  ASSERT_EQ(answers->size(), 2u);
+  const auto left = [](const LeaseAnswer& answer) {
+    Credits units = answer.elsewhere;
+    for (const LeaseGrant& grant : answer.grants) units += grant.units;
+    return units;
+  };
+  EXPECT_EQ(left(answers->at(0)), 400);
+  EXPECT_EQ(left(answers->at(1)), 60);
+}
+
 TEST_P(SharedEscrow, CallsOfSeveralPricesLeaveNothingThatAnyOfThemCouldPay) {
   const std::string account = account_with(101);
   start_ledger();

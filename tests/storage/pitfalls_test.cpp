@@ -65,6 +65,24 @@ class Pitfall : public testing::TestWithParam<Engine> {
 INSTANTIATE_TEST_SUITE_P(Engines, Pitfall, testing::ValuesIn(support::engines),
                          [](const auto& each) { return support::name_of(each.param); });
 
+// What a Query checks when it is compiled.
+static_assert(has_ordered_parameters("SELECT 1"));
+static_assert(has_ordered_parameters("UPDATE t SET a = $1, b = $2 WHERE a > $1 AND c = $3"));
+static_assert(has_ordered_parameters("VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)"));
+static_assert(!has_ordered_parameters("SELECT a FROM t WHERE a <> $2 AND b = $1"));
+static_assert(!has_ordered_parameters("VALUES ($1, $3)"));
+static_assert(!has_ordered_parameters("VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$10,$9)"));
+
+TEST_P(Pitfall, ParametersAreNumberedByTheirFirstPlaceInTheText) {
+  constexpr Query of_both{"SELECT name FROM thing WHERE id <> $1 AND name = $2 AND id <> $1", "t"};
+  const auto connection = database_->connect();
+  connection->run(insert_row, {std::int64_t{1}, "1"});
+  connection->run(insert_row, {std::int64_t{2}, "2"});
+  const Rows rows = connection->run(of_both, {std::int64_t{1}, "2"});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows.text(0, 0), "2");
+}
+
 TEST_P(Pitfall, FailedTransactionRefusesToCommit) {
   const auto connection = database_->connect();
   {
