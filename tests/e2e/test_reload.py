@@ -155,7 +155,7 @@ routes:
                       self.gateway.run("check", check=False).stderr)
 
     def test_check_tells_every_mistake_that_plugins_refuse(self):
-        """Finding 17: all at once, and those of a route's settings at the route."""
+        """All at once, and those of a route's settings at the route."""
         path = self.write_acme(
             self.ACME.replace("base_url: https://api.acme.example/v2",
                               "base_url: api\n      connect_timeout_ms: 0\n"

@@ -134,7 +134,6 @@ class Failures(Lane):
         self.facilitator.clear()
         self.assert_charged(len(kinds))
 
-    # Finding 43.
     def test_the_facilitator_settles_and_says_that_it_did_not(self):
         self.check_settled_then_paid("disown")
 
@@ -213,7 +212,6 @@ class FailuresOnSqlite(Failures, unittest.TestCase):
 
 
 class FailuresOnPostgres(OnPostgres, Failures, unittest.TestCase):
-    # Finding 50.
     def test_nobody_is_asked_to_pay_while_the_database_is_away(self):
         payment = self.payment()
         self.postgres.stop()

@@ -160,7 +160,7 @@ class Offers(unittest.TestCase):
         [totals] = self.gateway.run_json("x402", "totals")
         self.assertEqual((totals["network"], totals["payments"]), (network, 1))
         table = self.gateway.run("x402", "payments", "--format", "csv").stdout
-        [paid] = csv.DictReader(io.StringIO(table))  # finding 19: entries alone
+        [paid] = csv.DictReader(io.StringIO(table))  # entries alone
         self.assertEqual((paid["entry"], paid["transaction"], paid["amount"]),
                          ("settled", TRANSACTION[network], totals["settled"]))
         [line] = self.gateway.run("x402", "payments").stdout.splitlines()

@@ -82,7 +82,7 @@ TEST(Configuration, UnknownKeysAreNamedWithTheNearestKnownOne) {
             "operations[0].paht: unknown key; did you mean `path`?");
 }
 
-// Finding 17: whoever wrote the settings mends them in one go.
+// Whoever wrote the settings mends them in one go.
 TEST(Configuration, AllMistakesAreToldAtOnce) {
   const auto problems = problems_of(
       read({{"base_url", scalar("https://user@:0/?a=b")},

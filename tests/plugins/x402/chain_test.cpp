@@ -172,7 +172,6 @@ TEST(ChainSettings, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_FALSE(read_chains(scalar("x")).ok());
 }
 
-// Finding 17.
 TEST(ChainSettings, AllMistakesAreToldAtOnce) {
   const auto read = read_chains(map({{"base", map({{"rpc_url", scalar("ftp://a")}})},
                                      {"eip155:1", map({{"rpc_url", scalar("https://10.0.0.1")},

@@ -266,7 +266,6 @@ TEST(FacilitatorSettings, WhatIsWrongIsSaidWithItsPlace) {
               ::testing::AllOf(HasSubstr("bytes"), Not(HasSubstr("hush"))));
 }
 
-// Finding 17.
 TEST(FacilitatorSettings, AllMistakesAreToldAtOnce) {
   const auto read = read_facilitators(
       list({map({{"url", scalar("https://localhost/verify")},

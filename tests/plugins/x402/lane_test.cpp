@@ -191,7 +191,7 @@ class RecordingConsole final : public Console {
   std::string printed, errors;
 };
 
-// Finding 19: whoever reads the lines meets entries alone.
+// Whoever reads the lines meets entries alone.
 TEST(Sums, TheLedgerIsExportedWithoutItsTotals) {
   ScriptedHost host;
   ScriptedCall call(host.scripted_clock, 1'000);
@@ -295,7 +295,7 @@ std::vector<std::string> texts_of(const std::vector<Mistake>& mistakes) {
   return texts;
 }
 
-// Finding 17: whoever wrote the settings mends them in one go.
+// Whoever wrote the settings mends them in one go.
 TEST(LaneSettingsOf, AllMistakesAreToldAtOnce) {
   const auto problems_of = [](const Settings& settings) {
     Mistakes mistakes;
