@@ -455,8 +455,8 @@ Result<Unit, std::string> Gateway::make_generations() {
                                  parts_->clock},
       parts_->cursor_key);
   const auto names = config_.mcp.tool_names;
-  parts_->mcp_tools.emplace(*parts_->generations, *parts_->backend, parts_->clock,
-                            *parts_->executions, *parts_->account_reads, parts_->cursor_key, names);
+  parts_->mcp_tools.emplace(*parts_->backend, parts_->clock, *parts_->executions,
+                            *parts_->account_reads, parts_->cursor_key, names);
   parts_->mcp_resources.emplace(*parts_->backend, parts_->clock, config_.mcp_reply_bytes_max,
                                 names);
   parts_->mcp_prompts.emplace(names);
@@ -558,9 +558,9 @@ std::string Gateway::answer_control(const std::string& line) {
   };
   const std::string command = word("command");
   if (command == "generation") {
-    const auto view = parts_->backend->view();
-    return json_text(
-        {{"ok", view != nullptr}, {"generation", view == nullptr ? "" : view->generation().id}});
+    const auto program = parts_->generations->published().current();
+    return json_text({{"ok", program != nullptr},
+                      {"generation", program == nullptr ? "" : program->view->generation().id}});
   }
   std::optional<Reloaded> reloaded;
   if (command == "reload") reloaded = parts_->generations->reload();

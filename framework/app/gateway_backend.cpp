@@ -31,14 +31,18 @@ exchange::Served GatewayBackend::serve(const exchange::Invocation& invocation,
                          invocation, writer);
 }
 
+std::shared_ptr<const InService> GatewayBackend::in_service() {
+  return slots_[runtime::Loop::current()->index()]->view.share();
+}
+
 std::shared_ptr<const catalog::View> GatewayBackend::view() {
-  const auto program = parts_.generations.published().current();
+  const auto program = in_service();
   return program == nullptr ? nullptr : program->view;
 }
 
 Result<Document, base::Error> GatewayBackend::document(std::string_view path) {
   constexpr std::int64_t document_timeout_ms = 3'000;
-  const auto program = parts_.generations.published().current();
+  const auto program = in_service();
   if (program == nullptr) {
     return base::Error{base::ErrorCode::registry_unavailable, "No registry is installed.", 1};
   }
@@ -59,7 +63,7 @@ Result<Document, base::Error> GatewayBackend::document(std::string_view path) {
 }
 
 hosts::Health GatewayBackend::health() {
-  const auto program = parts_.generations.published().current();
+  const auto program = in_service();
   const ledger::LedgerHealth ledger = parts_.ledger.health();
   hosts::Health health;
   // What is not as the files say is told, but the program that serves is still ready.

@@ -47,6 +47,9 @@ class GatewayBackend final : public hosts::Backend {
   Result<Document, base::Error> document(std::string_view path) override;
   hosts::Health health() override;
 
+  // What the calling loop serves; null: no valid program is installed.
+  [[nodiscard]] std::shared_ptr<const InService> in_service();
+
   // From now on the gateway is told as not ready, and serves as before.
   void begin_stop() noexcept { is_stopping_.store(true, std::memory_order_relaxed); }
 

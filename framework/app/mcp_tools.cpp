@@ -21,10 +21,10 @@ Tools joined(Tools first, const Tools& second) {
 
 }  // namespace
 
-McpTools::McpTools(const Generations& generations, hosts::Backend& backend, const Clock& clock,
+McpTools::McpTools(GatewayBackend& backend, const Clock& clock,
                    const hosts::mcp::Executions& executions, const hosts::AccountReads& reads,
                    std::string cursor_key, hosts::mcp::ToolNames names)
-    : generations_(generations),
+    : backend_(backend),
       executions_(executions),
       cursor_key_(std::move(cursor_key)),
       names_(names),
@@ -39,7 +39,7 @@ std::shared_ptr<const Toolset> McpTools::make(const registry::Installed& install
 }
 
 std::shared_ptr<const Toolset> McpTools::toolset() {
-  const auto program = generations_.published().current();
+  const auto program = backend_.in_service();
   return program == nullptr ? without_program_ : program->toolset;
 }
 

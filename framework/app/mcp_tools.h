@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/generations.h"
+#include "app/gateway_backend.h"
 #include "hosts/account_reads.h"
 #include "hosts/mcp/execution.h"
 #include "hosts/mcp/features.h"
@@ -18,9 +18,8 @@ namespace turnpike::app {
 class McpTools final : public hosts::mcp::Toolsets {
  public:
   // All outlive the object.
-  McpTools(const Generations& generations, hosts::Backend& backend, const Clock& clock,
-           const hosts::mcp::Executions& executions, const hosts::AccountReads& reads,
-           std::string cursor_key, hosts::mcp::ToolNames names);
+  McpTools(GatewayBackend& backend, const Clock& clock, const hosts::mcp::Executions& executions,
+           const hosts::AccountReads& reads, std::string cursor_key, hosts::mcp::ToolNames names);
 
   [[nodiscard]] std::shared_ptr<const hosts::mcp::Toolset> make(
       const registry::Installed& installed) const;
@@ -28,7 +27,7 @@ class McpTools final : public hosts::mcp::Toolsets {
   std::shared_ptr<const hosts::mcp::Toolset> toolset() override;
 
  private:
-  const Generations& generations_;
+  GatewayBackend& backend_;
   const hosts::mcp::Executions& executions_;
   const std::string cursor_key_;
   const hosts::mcp::ToolNames names_;

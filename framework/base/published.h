@@ -94,6 +94,12 @@ class LoopView {
     return Pin(this, current_);
   }
 
+  // The value for whoever keeps it while the loop goes on: no lock, but a shared count.
+  [[nodiscard]] std::shared_ptr<const T> share() {
+    refresh();
+    return current_->value;
+  }
+
   // Takes over a newer value. pin() does it too; an idle loop calls this from a timer, so that it
   // does not keep an old value alive.
   void refresh() {

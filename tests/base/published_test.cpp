@@ -50,6 +50,19 @@ TEST(Published, LetsGoOfAnUnpinnedValueAtRefresh) {
   EXPECT_TRUE(watched.expired());
 }
 
+TEST(Published, SharesWhatTheLoopSees) {
+  Published<int> published;
+  LoopView<int> view(published);
+  EXPECT_EQ(view.share(), nullptr);
+  published.publish(std::make_shared<const int>(1));
+  const auto kept = view.share();
+  EXPECT_EQ(*kept, 1);
+  published.publish(std::make_shared<const int>(2));
+  EXPECT_EQ(*view.share(), 2);
+  EXPECT_EQ(*kept, 1) << "kept beyond the view";
+  EXPECT_EQ(view.retired(), 0u);
+}
+
 TEST(Published, CanBeTakenBack) {
   Published<int> published;
   published.publish(std::make_shared<const int>(1));
