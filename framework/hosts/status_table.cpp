@@ -10,8 +10,8 @@ int http_status(base::ErrorCode code) noexcept {
     case request_malformed: case request_query_malformed: case request_query_too_long:
     case request_query_rejected: case request_path_malformed: case request_body_not_allowed:
     case request_body_rejected: case auth_credential_conflict: case x402_not_payable:
-    case catalog_limit_invalid: case catalog_cursor_invalid: case catalog_filter_invalid: case catalog_capability_id_invalid:
-    case x402_payment_malformed:
+    case catalog_limit_invalid: case catalog_cursor_invalid: case catalog_filter_invalid:
+    case catalog_capability_id_invalid: case x402_payment_malformed:
       return 400;
     case auth_credential_required: case auth_credential_invalid: case auth_wrong_environment:
       return 401;
