@@ -51,7 +51,7 @@ class Corrections:
     def status_and_code(self, method, target, body=None, *headers):
         reply = self.gateway.call(method, target, host="operator", body=body, headers=headers)
         if reply.status == 405:
-            self.assertEqual(reply.headers["allow"], "POST")
+            self.assertEqual(reply.headers["allow"], "POST, OPTIONS")
         if reply.status == 401:
             self.assertEqual(reply.headers["www-authenticate"], 'Bearer error="invalid_token"')
         self.assertEqual(reply.json()["error"]["request_id"], reply.headers["x-request-id"])
