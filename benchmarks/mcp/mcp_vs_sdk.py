@@ -111,7 +111,7 @@ def start_gateway(address):
 
 
 def is_list(reply):
-    return len(reply["result"]["tools"]) == 3
+    return EXECUTE in [tool["name"] for tool in reply["result"]["tools"]]
 
 
 def holds_item(reply):
