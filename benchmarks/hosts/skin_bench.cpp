@@ -319,7 +319,7 @@ void Line_route_and_headers(benchmark::State& state) {
   for (const auto& route : api::api_routes()) facts.push_back(&route.facts);
   const Cors cors(Origins({}), {});
   const auto access_log = make_access_log(gateway().log, *gateway().metrics);
-  const RouteTable table(facts, {.cors = cors, .cors_of_public = cors}, *access_log);
+  const RouteTable table(facts, {.cors = cors}, *access_log);
   measure(state, [&] {
     const RouteTable::Place place = table.find(request.path());
     Turn turn(request, responder, table.cors_of(place), {}, 0);

@@ -94,7 +94,7 @@ class LoopView {
     return Pin(this, current_);
   }
 
-  // The value for whoever keeps it while the loop goes on: no lock, but a shared count.
+  // A shared owner of the value, to keep it while the fiber waits. Takes no lock.
   [[nodiscard]] std::shared_ptr<const T> share() {
     refresh();
     return current_->value;

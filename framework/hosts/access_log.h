@@ -23,7 +23,7 @@ struct AccessRecord {
   std::string_view method;
   std::string_view path;               // raw, without query; cut to path_bytes_shown
   const Endpoint* endpoint = nullptr;  // null: no route has this path
-  bool is_call = false;                // of a route of the registry, or of one that it might have
+  bool is_call = false;                // the request was for a gateway route
   std::string_view rpc;                // "tools/call service.route.execute"; empty: no JSON-RPC
   std::string_view account_id;         // empty when no credential named one, as is the key
   std::string_view key_id;
@@ -48,8 +48,8 @@ inline constexpr std::size_t reason_bytes_shown = 512;
 class AccessLog {
  public:
   virtual ~AccessLog() = default;
-  // What requests of this name are counted under; the same again for the same name. For the time
-  // when hosts are made.
+  // The counters of this name; the same name gives the same ones. It takes a lock: hosts call it
+  // when they are made.
   virtual const Endpoint& endpoint(std::string_view name) = 0;
   virtual void write(const AccessRecord& record) noexcept = 0;
 };

@@ -1,5 +1,5 @@
-// Endpoint: what the requests of a route are counted under. Routes of several hosts that do the
-// same share one.
+// Endpoint: the counters of a route's requests. Routes of several hosts with the same job share
+// one.
 //
 // Made by the AccessLog when a host is made, as long-lived as the log; any Thread.
 #pragma once

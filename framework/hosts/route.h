@@ -30,7 +30,7 @@ enum class CallerKind : std::uint8_t {
 
 enum class BodyForm : std::uint8_t { none, json };
 
-// A parameter in the query or the path. What a value may be is the handler's to judge.
+// A parameter in the query or the path. The handler judges its value.
 struct Parameter {
   std::string_view name;
   std::string_view description;
@@ -84,7 +84,7 @@ struct RouteFacts {
 
 inline constexpr std::size_t path_parameters_max = 4;
 
-// What the table found in a request, for its handler.
+// The parts of a request that the table has read for the handler.
 struct Asked {
   std::array<std::string, path_parameters_max> parameters;  // of the path, decoded
   std::shared_ptr<const identity::Principal> caller;        // of an API key

@@ -1,6 +1,7 @@
 // RouteTable: the rows of a host's routes at work. It finds the route of a path, answers preflights
-// of browsers, and refuses what the row does not take, in this order: path (404), method (405), a
-// body where none is taken, escapes in the path, credentials, Idempotency-Key, query, body.
+// of browsers, and refuses a request that the row does not take. The order of refusal: path (404),
+// method (405), malformed header fields, a body where none is taken, escapes in the path,
+// credentials, Idempotency-Key, query, body.
 //
 // Owned by a host, immutable; called on the fibers of requests, may suspend them.
 #pragma once
@@ -21,14 +22,14 @@
 
 namespace turnpike::hosts {
 
-// What differs from host to host.
+// The rules in which hosts differ.
 struct HostRules {
   Cors cors;                           // of routes that are not for every page
   Cors cors_of_public = cors;          // of those that are, and of paths where nothing is
   std::string_view nothing_here = {};  // says where to look instead; a constant
   std::string_view other_methods = "This route does not answer this method.";
-  // Whose credential a request carries, with the rights that the row asks for. Puts it into
-  // `asked`. Null: the host has no such routes.
+  // Finds the owner of the request's credential, checks the rights that the row asks for, and puts
+  // the owner into `asked`. Null: the host has no routes with credentials.
   std::function<std::optional<base::Error>(const RouteFacts&, Turn&, Asked&)> authenticate = {};
 };
 
@@ -50,7 +51,7 @@ class RouteTable {
   [[nodiscard]] const Cors& cors() const noexcept { return rules_.cors; }
   // The row for the request; nothing: the request was answered, since there is none.
   [[nodiscard]] std::optional<std::size_t> row_for(Turn& turn, const Place& place) const;
-  // What the request asks of a row that does not take all; false: it was refused.
+  // Reads the request for a row that does not take all; false: the request was refused.
   [[nodiscard]] bool read(Turn& turn, const Place& place, std::size_t row, Asked& asked) const;
 
  private:

@@ -1,6 +1,6 @@
-// RoutedHost: what every host does with a request: give it an id, find its route, let the route's
-// handler answer, and log it whatever happens. A host is this with a table, rules and rooms: what
-// its handlers work with.
+// RoutedHost: the way of a request through any host. The request gets an id, its route is found,
+// the route's handler answers, and the request is logged whatever happens. A host adds its table,
+// its rules and its rooms, which are the objects that its handlers work with.
 //
 // Owned by the host; called on the fibers of all loop Threads.
 #pragma once
@@ -51,7 +51,7 @@ class RoutedHost {
     });
   }
 
-  // What the wire could not read as a request.
+  // Answers bytes that the wire could not read as a request.
   void refuse(const base::Error& error, wire::Request& request,
               wire::Responder& responder) noexcept {
     Turn turn(request, responder, table_.cors(), ids_.next(), clock_.monotonic_ns());

@@ -45,4 +45,8 @@ ServiceDocument version_document(const BuildInfo& build, const catalog::View* vi
   return {200, body.dump()};
 }
 
+void send(Turn& turn, const ServiceDocument& document) {
+  turn.send_json(document.status, document.body, "no-store");
+}
+
 }  // namespace turnpike::hosts

@@ -6,6 +6,7 @@
 
 #include "catalog/view.h"
 #include "hosts/backend.h"
+#include "hosts/turn.h"
 
 namespace turnpike::hosts {
 
@@ -26,5 +27,8 @@ ServiceDocument liveness_document();
 ServiceDocument readiness_document(const Health& health);
 // `view` may be null: no valid program is installed.
 ServiceDocument version_document(const BuildInfo& build, const catalog::View* view);
+
+// Answers with the document; caches keep none.
+void send(Turn& turn, const ServiceDocument& document);
 
 }  // namespace turnpike::hosts

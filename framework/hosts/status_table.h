@@ -7,8 +7,8 @@ namespace turnpike::hosts {
 
 int http_status(base::ErrorCode code) noexcept;
 
-// The same for a call of a route of the registry: a body outside of what the route takes is 400
-// there, whatever is wrong with it (docs/interface.md, "Errors").
+// The same for a call of a gateway route, except that a body that the route does not take is always
+// 400 (docs/interface.md, "Errors").
 int call_status(base::ErrorCode code) noexcept;
 
 }  // namespace turnpike::hosts

@@ -61,7 +61,6 @@ class ApiTableTest : public tests::HostFixture {
 };
 
 TEST_F(ApiTableTest, EveryPathLeadsToItsOwnRow) {
-  const RouteTable table(facts_, {.cors = Cors(Origins({}), {})}, access_log_);
   for (const RouteFacts* const facts : facts_) {
     const HttpReply reply = get(example_of(*facts), {"Authorization: Bearer good"});
     const tests::LoggedRequest logged = access_log_.wait_for(reply.header("x-request-id"));
@@ -83,7 +82,7 @@ TEST_F(ApiTableTest, ItsOpenApiDocumentHasTheRowsAndNothingElse) {
     std::set<std::string> in_path;
     std::set<std::string> in_query;
     for (const json& parameter : operation.value("parameters", json::array())) {
-      EXPECT_FALSE(parameter["schema"].is_discarded()) << parameter["name"];
+      EXPECT_TRUE(parameter["schema"].is_object()) << parameter["name"];
       (parameter["in"] == "path" ? in_path : in_query).insert(parameter["name"]);
     }
     for (const std::string& name : in_path) EXPECT_THAT(facts->path, HasSubstr("{" + name + "}"));

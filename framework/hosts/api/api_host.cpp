@@ -17,7 +17,7 @@ constexpr CorsHeaders cors_headers = {
         "Access-Control-Expose-Headers, Authorization, Content-Type, Idempotency-Key, "
         "If-None-Match, PAYMENT-SIGNATURE, X-Request-Id"};
 
-constexpr std::string_view account_path = "{billing_account_id}";
+constexpr std::string_view account_segment = "{billing_account_id}";
 
 // An API key, and what its row asks of its account.
 std::optional<base::Error> authenticate(const AccountReads& reads, const RouteFacts& facts,
@@ -27,7 +27,7 @@ std::optional<base::Error> authenticate(const AccountReads& reads, const RouteFa
   turn.keep_principal(*caller);
   asked.caller = *std::move(caller);
   if (facts.caller != CallerKind::account) return std::nullopt;
-  const bool names_account = facts.path.find(account_path) != facts.path.npos;
+  const bool names_account = facts.path.find(account_segment) != facts.path.npos;
   if (names_account && asked.parameters[0] != asked.caller->account_id) {
     return base::Error{base::ErrorCode::account_forbidden,
                        "An API key reads its own billing account alone."};
@@ -48,9 +48,7 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
             rules(std::move(settings.cors_origins)), {public_routes_, account_, calls_}) {}
 
 HostRules ApiHost::rules(std::vector<std::string> cors_origins) const {
-  const Cors cors(Origins(std::move(cors_origins)), cors_headers);
-  return {.cors = cors,
-          .cors_of_public = cors,
+  return {.cors = Cors(Origins(std::move(cors_origins)), cors_headers),
           .nothing_here = "There is nothing at this path; /openapi.json lists what there is.",
           .authenticate = [this](const RouteFacts& facts, Turn& turn, Asked& asked) {
             return authenticate(account_, facts, turn, asked);

@@ -22,6 +22,10 @@ void send_private(Turn& turn, const AccountReads::Body& body) {
   }
 }
 
+void send_well_known(const ApiRooms& rooms, Turn& turn, const Asked&) {
+  rooms.public_routes.well_known(turn);
+}
+
 constexpr DescribedReply health_replies[] = {
     {.status = 200, .description = "The process is up.", .schema = "Health"}};
 
@@ -282,8 +286,7 @@ constexpr Route<ApiRooms> routes[] = {
                .replies = service_identity_replies,
                .has_etag = true,
                .refusals = "400 404"}},
-     .answer = [](const ApiRooms& rooms, Turn& turn,
-                  const Asked&) { rooms.public_routes.well_known(turn); }},
+     .answer = send_well_known},
     {.facts =
          {.method = "GET",
           .path = "/.well-known/mcp.json",
@@ -299,8 +302,7 @@ constexpr Route<ApiRooms> routes[] = {
                .replies = mcp_manifest_replies,
                .has_etag = true,
                .refusals = "400 404"}},
-     .answer = [](const ApiRooms& rooms, Turn& turn,
-                  const Asked&) { rooms.public_routes.well_known(turn); }},
+     .answer = send_well_known},
     {.facts =
          {.method = "GET",
           .path = "/.well-known/x402",
@@ -316,14 +318,12 @@ constexpr Route<ApiRooms> routes[] = {
                .replies = payable_resources_replies,
                .has_etag = true,
                .refusals = "400 404"}},
-     .answer = [](const ApiRooms& rooms, Turn& turn,
-                  const Asked&) { rooms.public_routes.well_known(turn); }},
+     .answer = send_well_known},
     {.facts = {.method = "GET",
                .path = "/.well-known/{document}",
                .endpoint = "well_known",
                .answers_head = true},
-     .answer = [](const ApiRooms& rooms, Turn& turn,
-                  const Asked&) { rooms.public_routes.well_known(turn); }},
+     .answer = send_well_known},
     {.facts = {.method = "GET",
                .path = "/v1/operation-pricing-inventory",
                .endpoint = "inventory",

@@ -12,7 +12,7 @@
 
 namespace turnpike::hosts::api {
 
-// What the handlers work with; all outlive the host.
+// The objects that the handlers work with; all outlive the host.
 struct ApiRooms {
   const PublicRoutes& public_routes;
   const AccountReads& account;

@@ -51,7 +51,7 @@ class GatewayCall final : public exchange::BodySource,
   std::string caching_;  // Cache-Control of the reply
 };
 
-// All calls of the host: hands each to the exchange and takes what became of it into its record.
+// The calls of a host: hands each to the exchange and writes its outcome into its access record.
 // Owned by the host; call() on the fibers of all loop Threads, stop() on any.
 class GatewayCalls {
  public:

@@ -10,10 +10,6 @@ namespace {
 constexpr std::string_view revalidate = "public, no-cache";
 constexpr std::int64_t render_timeout_ms = 30'000;
 
-void send_live(Turn& turn, const ServiceDocument& document) {
-  turn.send_json(document.status, document.body, "no-store");
-}
-
 void send_document(Turn& turn, const catalog::Document& document) {
   ReplyFields fields;
   turn.send_validated(json_type, document->body, document->etag, revalidate, fields);
@@ -52,14 +48,14 @@ PublicRoutes::View PublicRoutes::view_for(Turn& turn) const {
   return view;
 }
 
-void PublicRoutes::health(Turn& turn) const { send_live(turn, liveness_document()); }
+void PublicRoutes::health(Turn& turn) const { send(turn, liveness_document()); }
 
 void PublicRoutes::readiness(Turn& turn) const {
-  send_live(turn, readiness_document(backend_.health()));
+  send(turn, readiness_document(backend_.health()));
 }
 
 void PublicRoutes::version(Turn& turn) const {
-  send_live(turn, version_document(build_, backend_.view().get()));
+  send(turn, version_document(build_, backend_.view().get()));
 }
 
 void PublicRoutes::openapi(Turn& turn) const {

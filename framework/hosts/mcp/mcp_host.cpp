@@ -18,7 +18,10 @@ constexpr CorsHeaders cors_headers_of_documents = {
 HostRules rules(const Origins& origins) {
   return {.cors = Cors(origins, cors_headers),
           .cors_of_public = Cors(Origins({"*"}), cors_headers_of_documents),
-          .nothing_here = "There is nothing at this path; MCP messages go to /."};
+          .nothing_here = "There is nothing at this path; MCP messages go to /.",
+          .other_methods =
+              "This route does not answer this method. MCP messages come by POST to / or /x402; no "
+              "streams are opened."};
 }
 
 }  // namespace

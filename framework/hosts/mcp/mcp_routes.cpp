@@ -4,10 +4,6 @@ namespace turnpike::hosts::mcp {
 
 namespace {
 
-void send(Turn& turn, const ServiceDocument& document) {
-  turn.send_json(document.status, document.body, "no-store");
-}
-
 void publish(const McpRooms& rooms, Turn& turn, const Asked&) {
   if (const PublicDocument* found = rooms.discovery.find(PublicHost::mcp, turn.request.path())) {
     turn.send_public(*found);

@@ -13,7 +13,7 @@
 
 namespace turnpike::hosts::mcp {
 
-// What the handlers work with; all outlive the host.
+// The objects that the handlers work with; all outlive the host.
 struct McpRooms {
   Backend& backend;
   const Discovery& discovery;

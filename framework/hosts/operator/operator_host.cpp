@@ -23,17 +23,17 @@ std::string fibers_json(runtime::Runtime& runtime) {
   return nlohmann::json{{"fibers", fibers}}.dump();
 }
 
-void send(Turn& turn, std::string_view type, std::string_view body) {
+void send_metrics(const OperatorRooms& rooms, Turn& turn, const Asked&) {
   ReplyFields fields;
-  fields.add("Content-Type", type);
+  fields.add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
   fields.add("Cache-Control", "no-store");
-  turn.send(200, fields, body);
+  turn.send(200, fields, rooms.metrics.text());
 }
 
 void correct(const OperatorRooms& rooms, Turn& turn, const Asked& asked) {
   const auto receipt = rooms.corrections.answer(asked, turn.idempotency_key());
   if (receipt.ok()) {
-    send(turn, json_type, *receipt);
+    turn.send_json(200, *receipt, "no-store");
   } else {
     turn.refuse(receipt.error());
   }
@@ -41,17 +41,14 @@ void correct(const OperatorRooms& rooms, Turn& turn, const Asked& asked) {
 
 constexpr Route<OperatorRooms> routes[] = {
     {.facts = {.method = "GET", .path = "/metrics", .endpoint = "metrics", .answers_head = true},
-     .answer =
-         [](const OperatorRooms& rooms, Turn& turn, const Asked&) {
-           send(turn, "text/plain; version=0.0.4; charset=utf-8", rooms.metrics.text());
-         }},
+     .answer = send_metrics},
     {.facts =
          {.method = "GET", .path = "/debug/fibers", .endpoint = "fibers", .answers_head = true},
      .answer = [](const OperatorRooms& rooms, Turn& turn,
-                  const Asked&) { send(turn, json_type, fibers_json(rooms.runtime)); }},
+                  const Asked&) { turn.send_json(200, fibers_json(rooms.runtime), "no-store"); }},
     {.facts = {.method = "GET", .path = "/healthz", .endpoint = "health", .answers_head = true},
      .answer = [](const OperatorRooms&, Turn& turn,
-                  const Asked&) { send(turn, json_type, liveness_document().body); }},
+                  const Asked&) { send(turn, liveness_document()); }},
     {.facts = {.method = "POST",
                .path = "/internal/v1/billing-accounts/{billing_account_id}/usage/"
                        "{original_message_id}/corrections",
@@ -66,7 +63,6 @@ constexpr Route<OperatorRooms> routes[] = {
 
 HostRules rules(const CorrectionRoute& corrections) {
   return {.cors = Cors(Origins({}), {}),
-          .cors_of_public = Cors(Origins({}), {}),
           .nothing_here =
               "The operator listener has /metrics, /debug/fibers, /healthz and the corrections "
               "below /internal/v1.",

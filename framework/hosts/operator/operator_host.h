@@ -28,7 +28,7 @@ struct OperatorHostParts {
   AccessLog& access_log;
 };
 
-// What the handlers work with.
+// The objects that the handlers work with.
 struct OperatorRooms {
   runtime::Runtime& runtime;
   const base::Metrics& metrics;
