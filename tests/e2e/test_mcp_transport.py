@@ -3,6 +3,7 @@ no JSON, forms of a credential, versions, and calls that are cancelled by hand."
 
 import http.client
 import json
+import select
 import socket
 import unittest
 
@@ -71,12 +72,15 @@ class Transport(WithTools):
         self.assertEqual(self.post(chunks, key=self.key)[0], 200)
 
     def test_what_has_come_keeps_neither_callers_with_a_key_nor_other_peers_out(self):
-        self.begin(b"Content-Length: 2097152", b"{".ljust(2_097_151))
+        framing, unended = b"Content-Length: 2097152", b"{".ljust(2_097_151)
+        held = self.begin(framing, unended)
         status = 200
         for _ in range(TRIES):  # until the gateway has taken it in
             status, body = self.post(PING.ljust(200_000))
             if status != 200:
                 break
+            if select.select([held], [], [], 0)[0]:  # refused: the ping had its room just then
+                held = self.begin(framing, unended)
         self.assertEqual(status, 503, body)
         self.assertEqual(self.post(PING.ljust(200_000), key=self.key)[0], 200)
         self.assertEqual(self.post(PING.ljust(200_000), source="127.0.0.2")[0], 200)
