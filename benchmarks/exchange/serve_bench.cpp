@@ -55,9 +55,8 @@ class OneKey final : public identity::Authenticator {
   }
 
  private:
-  std::shared_ptr<const identity::Principal> principal_ =
-      identity::make_principal({"key:key_01hz0000000000000000", "acct_01hz0000000000000000",
-                                identity::AccountStatus::active});
+  std::shared_ptr<const identity::Principal> principal_ = identity::make_principal(
+      {.id = "key_01hz0000000000000000", .account_id = "acct_01hz0000000000000000"});
 };
 
 class DroppingWriter final : public ReplyWriter {
@@ -233,7 +232,7 @@ void Line_hold_and_settle(benchmark::State& state) {
   request.request_id = request_id;
   request.client_request_id = "client-1234567890";
   request.account_id = "acct_01hz0000000000000000";
-  request.principal_id = "key:key_01hz0000000000000000";
+  request.principal_id = "key_01hz0000000000000000";
   LiveCall call(request_id, runtime::Deadline::after_ms(30'000), nullptr);
   measure(state, [&] {
     Admission admission = lane.admit(request, call);

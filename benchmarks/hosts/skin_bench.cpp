@@ -164,6 +164,16 @@ runtime::RuntimeOptions one_loop() {
 }
 
 // The parts of a gateway, once, in the order in which app/ makes them.
+class NoPluginPaths final : public PluginPaths {
+ public:
+  Result<Document, base::Error> document(std::string_view) override {
+    return base::Error{base::ErrorCode::request_not_found, "", 0};
+  }
+  Result<Intake, base::Error> find_intake(std::string_view) override {
+    return base::Error{base::ErrorCode::request_not_found, "", 0};
+  }
+};
+
 struct Gateway final : Backend {
   Gateway() {
     runtime.loops().front()->post([this] { log.gather_here(); });
@@ -201,9 +211,6 @@ struct Gateway final : Backend {
                            invocation, writer);
   }
   std::shared_ptr<const catalog::View> view() override { return nullptr; }
-  Result<Document, base::Error> document(std::string_view) override {
-    return base::Error{base::ErrorCode::request_not_found, "", 0};
-  }
   Health health() override { return {}; }
 
   [[nodiscard]] std::string paid_head() const {
@@ -242,8 +249,9 @@ struct Gateway final : Backend {
   exchange::ChargeRules rules{runtime.pool()};
   std::unique_ptr<AccessLog> access_log = make_access_log(log, *metrics);
   const Discovery discovery{{}};
-  ApiHost api{{*this, authenticator, uncommitted, statements, calls, free_counts, runtime, clock,
-               random, *access_log, discovery},
+  NoPluginPaths no_plugin_paths;
+  ApiHost api{{*this, no_plugin_paths, authenticator, uncommitted, statements, calls, free_counts,
+               runtime, clock, random, *access_log, discovery, nullptr},
               {{}, {}, {}, std::string(32, 'k')}};
   std::string account_id, secret;
 };
@@ -319,7 +327,8 @@ void Line_route_and_headers(benchmark::State& state) {
   for (const auto& route : api::api_routes()) facts.push_back(&route.facts);
   const Cors cors(Origins({}), {});
   const auto access_log = make_access_log(gateway().log, *gateway().metrics);
-  const RouteTable table(facts, {.cors = cors}, *access_log);
+  const HostRules rules{.cors = cors, .authenticates = {PrincipalKind::api_key}};
+  const RouteTable table(facts, rules, *access_log);
   measure(state, [&] {
     const RouteTable::Place place = table.find(request.path());
     Turn turn(request, responder, table.cors_of(place), {}, 0);

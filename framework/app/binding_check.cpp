@@ -1,17 +1,17 @@
 #include "app/binding_check.h"
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "app/paths.h"
+#include "app/plugin_set.h"
 #include "app/secrets.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/sources.h"
 #include "exchange/service.h"
-#include "plugin/catalog.h"
 #include "records/stores.h"
 #include "runtime/pool.h"
 
@@ -40,14 +40,6 @@ class NoStores final : public records::Stores {
  public:
   std::unique_ptr<Store> store_of(std::string_view) override { return std::make_unique<NoStore>(); }
 };
-
-std::vector<registry::Problem> refusals(const std::vector<plugin::LoadError>& errors) {
-  std::vector<registry::Problem> problems;
-  for (const plugin::LoadError& error : errors) {
-    problems.push_back({"plugin_refused", error.file, 0, 0, "", error.problem});
-  }
-  return problems;
-}
 
 class NoHttp final : public Http {
  public:
@@ -84,8 +76,15 @@ class KeptWarnings final : public base::Log {
   std::vector<std::string> texts_;
 };
 
+}  // namespace
+
+std::vector<registry::Problem> without_unclaimed(std::vector<registry::Problem> problems) {
+  std::erase_if(problems, [](const auto& problem) { return problem.rule == "unclaimed_key"; });
+  return problems;
+}
+
 // A host for plugins that are only asked what they are and what they refuse.
-struct Surroundings {
+struct CheckedPlugins::Surroundings {
   base::SystemClock clock;
   base::SystemRandom random;
   KeptWarnings log;
@@ -93,80 +92,84 @@ struct Surroundings {
   runtime::BlockingPool pool{1, 16};
   NoHttp http;
   NoStores stores;
+  std::optional<PluginSet> plugins;
+  std::vector<registry::Problem> problems;
 
-  auto load(const Config& config) {
-    return plugin::Catalog::load(catalog_options(config), {.log = log,
-                                                           .metrics = *metrics,
-                                                           .clock = clock,
-                                                           .random = random,
-                                                           .http = http,
-                                                           .pool = pool,
-                                                           .stores = stores});
+  void load(const Config& config) {
+    auto loaded = PluginSet::load(config, {.log = log,
+                                           .metrics = *metrics,
+                                           .clock = clock,
+                                           .random = random,
+                                           .http = http,
+                                           .pool = pool,
+                                           .stores = stores});
+    if (loaded.ok()) {
+      plugins.emplace(*std::move(loaded));
+    } else {
+      problems = std::move(loaded).error();
+    }
   }
 
-  void print_help(plugin::LoadedPlugin& loaded, const LaneCommand& command, Console& console) {
+  static void print_help(const plugin::Catalog::CommandPlace& place, Console& console) {
+    const auto& [loaded, object, command] = place;
     console.out("turnpike " + std::string(command.word) + ": " + std::string(command.summary) +
                 "\n");
     constexpr std::string_view words[] = {"--help"};
     const Settings no_settings;
-    (void)loaded.lane()->command(command.word, {words, false, no_settings, {}, {}}, console,
-                                 loaded.host());
+    (void)object->command(command.word, {words, false, no_settings, {}, {}}, console,
+                          loaded->host());
   }
 };
 
-}  // namespace
-
-Result<bool, std::string> find_lane_command(const Config& config, std::string_view word,
-                                            Console* help) {
-  Surroundings surroundings;
-  const auto catalog = surroundings.load(config);
-  if (!catalog.ok()) return catalog.error().front().text();
-  for (const auto& loaded : catalog->plugins()) {
-    if (loaded->lane() == nullptr) continue;
-    for (const LaneCommand& command : loaded->lane()->traits().commands) {
-      if (command.word != word) continue;
-      if (help != nullptr) surroundings.print_help(*loaded, command, *help);
-      return true;
-    }
-  }
-  return false;
+CheckedPlugins::CheckedPlugins(const Config& config)
+    : config_(config), surroundings_(std::make_unique<Surroundings>()) {
+  surroundings_->load(config);
 }
 
-BindingFindings check_binding(const Config& config,
-                              std::shared_ptr<const registry::Program> program) {
-  Surroundings surroundings;
-  const auto catalog = surroundings.load(config);
-  if (!catalog.ok()) return {{refusals(catalog.error()), {}, {}}, {}};
-  std::vector<exchange::ProviderSlot> providers;
-  std::vector<exchange::LaneSlot> lanes;
-  std::vector<registry::Problem> problems;
-  for (const auto& loaded : catalog->plugins()) {
-    if (loaded->provider() != nullptr) {
-      providers.push_back({loaded->info().name, loaded->provider(), &loaded->host()});
-    }
-    if (loaded->lane() == nullptr) continue;
-    const auto settings = config.lanes.find(loaded->info().name);
-    lanes.push_back({loaded->lane(), &loaded->host(),
-                     settings == config.lanes.end() ? nullptr : &settings->second});
-  }
-  for (const auto& [name, settings] : config.lanes) {
-    const plugin::LoadedPlugin* named = catalog->find(name);
-    if (named != nullptr && named->lane() != nullptr) continue;
-    problems.push_back({"plugin_missing", settings.file, settings.line, settings.column,
-                        "lanes." + name, "no lane plugin of this name is in a plugin directory"});
-  }
+CheckedPlugins::~CheckedPlugins() = default;
+
+const std::vector<registry::Problem>& CheckedPlugins::problems() const noexcept {
+  return surroundings_->problems;
+}
+
+std::vector<registry::Problem> CheckedPlugins::explain(
+    std::vector<registry::Problem> problems) const {
+  if (surroundings_->plugins) return problems;
+  problems = without_unclaimed(std::move(problems));
+  problems.insert(problems.begin(), this->problems().begin(), this->problems().end());
+  return problems;
+}
+
+const Lane* CheckedPlugins::lane_with_terms() const {
+  if (!surroundings_->plugins) return nullptr;
+  return exchange::lane_with_terms(surroundings_->plugins->lanes());
+}
+
+Result<bool, std::string> CheckedPlugins::find_command(std::string_view word, Console* help) {
+  if (!surroundings_->plugins) return problems().front().text();
+  const auto place = surroundings_->plugins->catalog().find_command(word);
+  if (place.plugin != nullptr && help != nullptr) Surroundings::print_help(place, *help);
+  return place.plugin != nullptr;
+}
+
+BindingFindings CheckedPlugins::bind(std::shared_ptr<const registry::Program> program) {
+  if (!surroundings_->plugins) return {{problems(), {}, {}}, {}};
+  const PluginSet& plugins = *surroundings_->plugins;
+  const auto providers = plugins.providers();
+  const auto unclaimed = plugins.unclaimed_settings();
   const registry::SecretResolver secrets = &read_secret;
   // Without one it is where the gateway will listen, which is not known yet.
-  const std::string origin = config.api.base_url.empty() ? "http://localhost" : config.api.base_url;
+  const std::string origin =
+      config_.api.base_url.empty() ? "http://localhost" : config_.api.base_url;
   exchange::BindInput input;
   input.installed.program = std::move(program);
   input.providers = providers;
-  input.lanes = lanes;
+  input.lanes = plugins.lanes();
   input.secrets = &secrets;
   input.public_origin = origin;
-  input.data_dir = config.data_dir;
-  BindingFindings found{exchange::check_binding(input), surroundings.log.take()};
-  found.problems.insert(found.problems.begin(), problems.begin(), problems.end());
+  input.data_dir = config_.data_dir;
+  BindingFindings found{exchange::check_binding(input), surroundings_->log.take()};
+  found.problems.insert(found.problems.begin(), unclaimed.begin(), unclaimed.end());
   return found;
 }
 

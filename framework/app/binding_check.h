@@ -2,7 +2,7 @@
 // written, requested or signed. Plugins check their settings and the operations of a program before
 // they use either, so their problems show here. Also lists the commands that plugins bring.
 //
-// Plain functions; they load the plugins.
+// A registry is compiled with them, since a lane may have terms in it.
 #pragma once
 
 #include <memory>
@@ -18,12 +18,33 @@ namespace turnpike::app {
 struct BindingFindings : exchange::Checked {
   std::vector<std::string> warnings;  // "plugin http: ...", as plugins would log them
 };
-BindingFindings check_binding(const Config& config,
-                              std::shared_ptr<const registry::Program> program);
 
-// Whether a lane plugin brings this command, whose usage is printed to `help`, where that is given.
-// The error is a sentence.
-Result<bool, std::string> find_lane_command(const Config& config, std::string_view word,
-                                            Console* help);
+// Leaves out the keys that no lane claims: without plugins nothing tells whether one does.
+std::vector<registry::Problem> without_unclaimed(std::vector<registry::Problem> problems);
+
+// The plugins of a deployment in these surroundings. For the Thread that made it.
+class CheckedPlugins {
+ public:
+  explicit CheckedPlugins(const Config& config);
+  ~CheckedPlugins();
+
+  // Why none is loaded; empty: all are.
+  [[nodiscard]] const std::vector<registry::Problem>& problems() const noexcept;
+  // The problems of a registry that was compiled with these plugins. Where none is loaded, the
+  // reasons for that come first, and keys that a lane may claim are no problem.
+  [[nodiscard]] std::vector<registry::Problem> explain(
+      std::vector<registry::Problem> problems) const;
+  // The one with terms in the registry, or null. As long-lived as this.
+  [[nodiscard]] const Lane* lane_with_terms() const;
+  [[nodiscard]] BindingFindings bind(std::shared_ptr<const registry::Program> program);
+  // Whether a plugin brings this command, whose usage is printed to `help`, where that is
+  // given. The error is a sentence.
+  [[nodiscard]] Result<bool, std::string> find_command(std::string_view word, Console* help);
+
+ private:
+  struct Surroundings;
+  const Config& config_;
+  const std::unique_ptr<Surroundings> surroundings_;
+};
 
 }  // namespace turnpike::app

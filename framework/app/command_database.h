@@ -14,7 +14,7 @@
 
 namespace turnpike::app {
 
-// What a command works with: opened for it, closed after it.
+// The parts that a command works with: opened for it, closed after it.
 struct Tools {
   const Config& config;
   storage::Node& node;

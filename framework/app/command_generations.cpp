@@ -5,6 +5,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "app/binding_check.h"
 #include "app/command_database.h"
 #include "app/control.h"
 #include "app/kept_programs.h"
@@ -27,10 +28,13 @@ int fail_with(const CommonOptions& options, const std::vector<registry::Problem>
 
 int diff_directories(const CommonOptions& options, const std::string& old_directory,
                      const std::string& new_directory) {
-  const auto before = compile_directory(old_directory);
-  const auto after = compile_directory(new_directory);
+  const auto config = load_config(options);
+  if (!config) return exit_failed;
+  const CheckedPlugins plugins(*config);
+  const auto before = compile_directory(old_directory, plugins.lane_with_terms());
+  const auto after = compile_directory(new_directory, plugins.lane_with_terms());
   for (const auto* compiled : {&before, &after}) {
-    if (!compiled->ok()) return fail_with(options, compiled->error());
+    if (!compiled->ok()) return fail_with(options, plugins.explain(compiled->error()));
   }
   const auto changes = registry::difference(**before, **after);
   if (options.json) {
@@ -60,11 +64,13 @@ int diff_with_service(const CommonOptions& options, Tools& tools) {
                          ? Result<std::optional<InstalledBefore>, base::Error>(std::nullopt)
                          : manifest.find(serving);
   if (!found.ok()) return print_failure(options, found.error().message);
-  const auto before = *found ? compile_kept(manifest, **found, directory, {})
-                             : compile_last_installed(manifest, directory, {});
-  if (!before.ok()) return fail_with(options, before.error());
-  const auto after = compile_directory(directory);
-  if (!after.ok()) return fail_with(options, after.error());
+  const CheckedPlugins plugins(tools.config);
+  const LoadedPlugins loaded{{}, plugins.lane_with_terms()};
+  const auto before = *found ? compile_kept(manifest, **found, directory, loaded)
+                             : compile_last_installed(manifest, directory, loaded);
+  if (!before.ok()) return fail_with(options, plugins.explain(before.error()));
+  const auto after = compile_directory(directory, loaded.lane);
+  if (!after.ok()) return fail_with(options, plugins.explain(after.error()));
   const auto changes = registry::difference(*before->program, **after);
   const std::string& id = before->installed.generation.id;
   if (options.json) {
@@ -130,8 +136,10 @@ std::string line_of(const InstalledBefore& entry) {
 // Without a gateway: the next start finds it in the manifest.
 int record_rollback(const CommonOptions& options, Tools& tools, const std::string& generation_id) {
   registry::ManifestStore& manifest = tools.node.manifest();
-  const auto kept = prepare_rollback(manifest, generation_id, tools.config.registry_path, {});
-  if (!kept.ok()) return fail_with(options, kept.error());
+  const CheckedPlugins plugins(tools.config);
+  const auto kept = prepare_rollback(manifest, generation_id, tools.config.registry_path,
+                                     {{}, plugins.lane_with_terms()});
+  if (!kept.ok()) return fail_with(options, plugins.explain(kept.error()));
   const auto installed = manifest.install(
       {.program = *kept->program,
        .files = kept->files,
@@ -163,12 +171,13 @@ int run_registry_diff(const CommonOptions& options, const std::string& old_direc
 
 int run_registry_bump(const CommonOptions& options, bool dry_run) {
   return with_database(options, [&](Tools& tools) {
+    const CheckedPlugins plugins(tools.config);
     const auto files = registry::read_sources(tools.config.registry_path);
     if (!files.ok()) return fail_with(options, files.error());
     const auto facts = tools.node.manifest().facts();
     if (!facts.ok()) return print_failure(options, facts.error().message);
-    const auto bumped = registry::bump(*files, *facts);
-    if (!bumped.ok()) return fail_with(options, bumped.error());
+    const auto bumped = registry::bump(*files, *facts, plugins.lane_with_terms());
+    if (!bumped.ok()) return fail_with(options, plugins.explain(bumped.error()));
     try {
       for (const registry::Source& file : bumped->changed) {
         if (!dry_run) replace_file(file.name, file.text);

@@ -11,6 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <turnpike/abi.h>
+
 #include "app/config.h"
 #include "identity/account.h"
 #include "registry/compile.h"
@@ -51,10 +53,10 @@ nlohmann::json to_json(const std::vector<registry::Problem>& problems);
 // Prints `error` as text on standard error, or as JSON; returns exit_failed.
 int print_failure(const CommonOptions& options, const std::string& message);
 
-// The program of the files below `directory`, whatever is installed.
-registry::Compiled compile_directory(const std::string& directory);
+// The program of the files below `directory`, whatever is installed. `lane` is the one with terms.
+registry::Compiled compile_directory(const std::string& directory, const Lane* lane);
 
-// What a running gateway answered to a reload or a rollback; returns the exit code.
+// Prints a running gateway's answer to a reload or a rollback; returns the exit code.
 int print_reloaded(const CommonOptions& options, const std::string& answer);
 
 // The subcommands. Each returns an exit code.
@@ -64,12 +66,15 @@ int run_reload(const CommonOptions& options);
 int run_migrate(const CommonOptions& options, bool dry_run);
 int run_registry_dump(const CommonOptions& options);
 int run_registry_hash(const CommonOptions& options);
-// Without directories, what serves and the files.
+// Without directories it compares the program that serves with the files.
 int run_registry_diff(const CommonOptions& options, const std::string& old_directory,
                       const std::string& new_directory);
 int run_registry_bump(const CommonOptions& options, bool dry_run);
 int run_registry_history(const CommonOptions& options, std::uint32_t most);
 int run_registry_rollback(const CommonOptions& options, const std::string& generation_id);
+// Writes the project of a plugin into `directory`; empty: one with the plugin's name.
+int run_plugin_new(const CommonOptions& options, Slot slot, const std::string& name,
+                   const std::string& directory);
 int run_plugin_inspect(const CommonOptions& options, const std::string& file);
 int run_account_create(const CommonOptions& options, const std::string& name,
                        const std::string& owner);
@@ -104,7 +109,7 @@ struct CorrectionWords {
 };
 int run_correction_create(const CommonOptions& options, const CorrectionWords& words);
 int run_paths(const CommonOptions& options);
-// What an export is of, as the command line says it: names and times as texts.
+// The words of an export on the command line: names and times as texts.
 struct ExportWords {
   std::string account;
   bool all = false;
@@ -127,7 +132,7 @@ std::string version_line();
 int run_version(const CommonOptions& options);
 // A command that a lane plugin brings, with all its arguments; nothing: none brings it. Throws
 // CLI::ParseError. With --help the plugin tells what the command takes, and no database is opened.
-std::optional<int> run_lane_command(const std::string& word,
-                                    const std::vector<std::string>& arguments);
+std::optional<int> run_plugin_command(const std::string& word,
+                                      const std::vector<std::string>& arguments);
 
 }  // namespace turnpike::app

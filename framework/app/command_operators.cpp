@@ -12,7 +12,9 @@ using nlohmann::json;
 
 json to_json(const Operator& credential) {
   json authorities = json::array();
-  for (const Authority each : credential.authorities) authorities.push_back(name_of(each));
+  for (const Authority each : identity::all_authorities) {
+    if (credential.authorities.has(each)) authorities.push_back(name_of(each));
+  }
   return {{"id", credential.id},
           {"name", credential.name},
           {"environment", name_of(credential.environment)},
@@ -25,9 +27,9 @@ json to_json(const Operator& credential) {
 
 std::string line_of(const Operator& credential) {
   std::string line = credential.id + "  " + credential.prefix + "...  " +
-                     (credential.revoked_at_ms ? "revoked  " : "active   ") + credential.name + " ";
-  for (const Authority each : credential.authorities) line += " " + std::string(name_of(each));
-  return line;
+                     (credential.revoked_at_ms ? "revoked  " : "active   ") + credential.name +
+                     "  ";
+  return line + text_of(credential.authorities);
 }
 
 std::string all_names() {
@@ -42,14 +44,14 @@ std::string all_names() {
 
 int run_operator_create(const CommonOptions& options, const std::string& name,
                         const std::vector<std::string>& names) {
-  std::vector<Authority> authorities;
+  identity::Authorities authorities;
   for (const std::string& each : names) {
     const auto known = identity::authority(each);
     if (!known) {
       (void)print_failure(options, "there is no authority '" + each + "'; known: " + all_names());
       return exit_usage;
     }
-    authorities.push_back(*known);
+    authorities.add(*known);
   }
   return with_database(options, [&](Tools& tools) {
     identity::Operators operators(tools.node.operators(), tools.config.environment, tools.clock,

@@ -2,6 +2,7 @@
 // serve.
 #include <functional>
 #include <iostream>
+#include <optional>
 #include <system_error>
 
 #include "app/binding_check.h"
@@ -29,9 +30,10 @@ int with_program(const CommonOptions& options,
                  const std::function<int(const registry::Program&)>& work) {
   const auto config = load_config(options);
   if (!config) return exit_failed;
-  const auto compiled = compile_directory(config->registry_path);
+  const CheckedPlugins plugins(*config);
+  const auto compiled = compile_directory(config->registry_path, plugins.lane_with_terms());
   if (!compiled.ok()) {
-    print_problems(compiled.error(), options.json);
+    print_problems(plugins.explain(compiled.error()), options.json);
     return exit_failed;
   }
   return work(**compiled);
@@ -57,7 +59,7 @@ std::vector<std::string> check_plugins(const Config& config, Findings& findings)
     return names;
   }
   for (const auto& info : *plugins) {
-    if (info.slot == Slot::provider) names.push_back(info.name);
+    if (plugin::fills(info, Slot::provider)) names.push_back(info.name);
   }
   return names;
 }
@@ -88,14 +90,15 @@ struct Installed {
 };
 
 // The files as a reload of this deployment would take them.
-registry::Compiled compile_as_reload(const Config& config, std::span<const std::string> plugins,
+registry::Compiled compile_as_reload(const Config& config, const LoadedPlugins& plugins,
                                      Findings& findings, std::vector<Problem>& unused) {
   const Installed installed(config, findings);
   auto sources = registry::read_sources(config.registry_path);
   if (!sources.ok()) return std::move(sources).error();
   std::vector<registry::Redefinition> redefinitions;
   registry::CompileInput input{
-      .sources = *sources, .installed = installed.facts, .plugins = plugins};
+      .sources = *sources, .installed = installed.facts, .plugins = plugins.providers};
+  input.lane = plugins.lane;
   if (installed.node) input.definition = installed_definition(installed.node->manifest());
   if (config.environment == identity::Environment::development) {
     input.redefinitions = &redefinitions;
@@ -107,12 +110,13 @@ registry::Compiled compile_as_reload(const Config& config, std::span<const std::
 }
 
 // The files by themselves, whatever is installed.
-registry::Compiled compile_alone(const Config& config, std::span<const std::string> plugins,
+registry::Compiled compile_alone(const Config& config, const LoadedPlugins& plugins,
                                  std::vector<Problem>& unused) {
   auto sources = registry::read_sources(config.registry_path);
   if (!sources.ok()) return std::move(sources).error();
-  return registry::compile_with_notes({.sources = *sources, .installed = {}, .plugins = plugins},
-                                      unused);
+  return registry::compile_with_notes(
+      {.sources = *sources, .installed = {}, .plugins = plugins.providers, .lane = plugins.lane},
+      unused);
 }
 
 void append(std::vector<Problem>& all, const std::vector<Problem>& some) {
@@ -123,19 +127,25 @@ Findings check(const Config& config) {
   Findings findings;
   for (const Warning& warning : warnings_of(config)) findings.notes.push_back(warning.text);
   for (const Problem& note : config.notes) findings.notes.push_back(note.text());
-  const auto plugins = check_plugins(config, findings);
+  const auto names = check_plugins(config, findings);
+  std::optional<CheckedPlugins> plugins;
+  if (findings.problems.empty()) {
+    plugins.emplace(config);
+    append(findings.problems, plugins->problems());
+  }
   const bool can_bind = findings.problems.empty();
+  const LoadedPlugins loaded{names, can_bind ? plugins->lane_with_terms() : nullptr};
   std::vector<Problem> unused;
-  auto compiled = compile_as_reload(config, plugins, findings, unused);
+  auto compiled = compile_as_reload(config, loaded, findings, unused);
   if (!compiled.ok()) {
-    append(findings.problems, compiled.error());
+    append(findings.problems, can_bind ? compiled.error() : without_unclaimed(compiled.error()));
     // A program that differs from what is installed may be wrong in itself, too.
     unused.clear();
-    compiled = compile_alone(config, plugins, unused);
+    compiled = compile_alone(config, loaded, unused);
     if (!compiled.ok()) return findings;
   }
   if (can_bind) {
-    const BindingFindings bound = check_binding(config, *compiled);
+    const BindingFindings bound = plugins->bind(*compiled);
     append(findings.problems, bound.problems);
     append(unused, bound.missing_secrets);
     append(unused, bound.notes);
@@ -150,10 +160,10 @@ Findings check(const Config& config) {
 
 }  // namespace
 
-registry::Compiled compile_directory(const std::string& directory) {
+registry::Compiled compile_directory(const std::string& directory, const Lane* lane) {
   auto sources = registry::read_sources(directory);
   if (!sources.ok()) return std::move(sources).error();
-  return registry::compile({.sources = *sources, .installed = {}, .plugins = {}});
+  return registry::compile({.sources = *sources, .installed = {}, .plugins = {}, .lane = lane});
 }
 
 int run_check(const CommonOptions& options) {
@@ -243,9 +253,11 @@ int run_plugin_inspect(const CommonOptions& options, const std::string& file) {
   if (!info.ok()) return print_failure(options, info.error().text());
   const auto mismatch = plugin::built_like_us(*info);
   if (options.json) {
+    json slots = json::array();
+    for (const Slot slot : info->slots) slots.push_back(plugin::name_of(slot));
     std::cout << json{{"file", info->file},
                       {"sha256", info->sha256},
-                      {"slot", plugin::name_of(info->slot)},
+                      {"slots", slots},
                       {"execution", plugin::name_of(info->execution)},
                       {"name", info->name},
                       {"version", info->version},
@@ -256,7 +268,7 @@ int run_plugin_inspect(const CommonOptions& options, const std::string& file) {
               << '\n';
     return exit_done;
   }
-  std::cout << "slot         " << plugin::name_of(info->slot) << "\nname         " << info->name
+  std::cout << "slots        " << plugin::names_of(info->slots) << "\nname         " << info->name
             << "\nversion      " << info->version << "\nexecution    "
             << plugin::name_of(info->execution) << "\nabi          " << info->abi
             << "\nfingerprint  " << info->fingerprint << "\nsha256       " << info->sha256

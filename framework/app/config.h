@@ -101,7 +101,7 @@ struct Config {
   std::vector<registry::Problem> notes;  // on what is valid and probably not meant
 };
 
-// What to tell of one of `hosts_not_built`.
+// Tells the operator of one of `hosts_not_built`.
 std::string not_built(const std::string& host);
 
 // `path` empty: defaults and `settings` alone. `settings` are the texts of --set.

@@ -18,7 +18,7 @@
 
 namespace turnpike::app {
 
-// What reading a configuration found out beside its values.
+// The findings of reading a configuration, beside its values.
 struct Reading {
   std::vector<registry::Problem> problems;
   std::vector<registry::Problem> notes;  // on what is valid and probably not meant

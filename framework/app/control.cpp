@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <system_error>
+#include <utility>
 
 #include "app/command_line.h"
 #include "base/thread_name.h"
@@ -62,9 +63,9 @@ bool receive_line(int socket, int timeout_ms, std::size_t bytes_max, std::string
   }
 }
 
-int connect_to(const std::string& path, int flags) {
+int connect_to(const std::string& path) {
   const sockaddr_un address = address_of(path);
-  const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+  const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (client < 0) fail("socket");
   if (connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     const int reason = errno;
@@ -83,8 +84,8 @@ ControlServer::ControlServer(std::string path,
   const sockaddr_un address = address_of(path_);
   unlink(path_.c_str());  // of a crashed predecessor: the data directory's lock says it is gone
   listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  stop_ = eventfd(0, EFD_CLOEXEC);
-  if (listener_ < 0 || stop_ < 0) fail("control socket '" + path_ + "'");
+  wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (listener_ < 0 || wake_ < 0) fail("control socket '" + path_ + "'");
   fchmod(listener_, 0600);
   if (bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       chmod(path_.c_str(), 0600) != 0 || listen(listener_, 8) != 0) {
@@ -101,22 +102,41 @@ ControlServer::~ControlServer() {
   (void)stop(runtime::Deadline::never());
   thread_.join();
   close(listener_);
-  close(stop_);
+  close(wake_);
   unlink(path_.c_str());
 }
 
 bool ControlServer::stop(runtime::Deadline deadline) noexcept {
+  is_stopping_.store(true);
+  wake();
+  return ended_.wait(deadline) == runtime::Wake::ready;
+}
+
+void ControlServer::post(std::string line) {
+  const std::lock_guard lock(posted_mutex_);
+  posted_ = std::move(line);
+  wake();
+}
+
+std::optional<std::string> ControlServer::take_posted() {
+  const std::lock_guard lock(posted_mutex_);
+  return std::exchange(posted_, std::nullopt);
+}
+
+void ControlServer::wake() const noexcept {
   const std::uint64_t one = 1;
   // An eventfd write of 1 can only fail on a full counter, which also wakes the poll.
-  [[maybe_unused]] const ssize_t written = write(stop_, &one, sizeof one);
-  return ended_.wait(deadline) == runtime::Wake::ready;
+  [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
 }
 
 void ControlServer::serve() {
   for (;;) {
-    pollfd events[] = {{listener_, POLLIN, 0}, {stop_, POLLIN, 0}};
+    pollfd events[] = {{listener_, POLLIN, 0}, {wake_, POLLIN, 0}};
     if (poll(events, 2, -1) < 0 && errno != EINTR) return;
-    if ((events[1].revents & POLLIN) != 0) return;
+    std::uint64_t wakes = 0;
+    [[maybe_unused]] const ssize_t received = read(wake_, &wakes, sizeof wakes);
+    if (is_stopping_.load()) return;
+    if (const auto line = take_posted()) (void)run(*line);
     if ((events[0].revents & POLLIN) == 0) continue;
     const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (client < 0) continue;
@@ -125,20 +145,22 @@ void ControlServer::serve() {
   }
 }
 
+std::string ControlServer::run(const std::string& line) const {
+  try {
+    return answer_(line);
+  } catch (const std::exception& error) {  // the gateway goes on with what it has
+    return json_text({{"ok", false}, {"problems", {{{"message", error.what()}}}}});
+  }
+}
+
 void ControlServer::serve_client(int client) {
   std::string line;
   if (!receive_line(client, client_timeout_ms, line_bytes_max, line)) return;
-  std::string answer;
-  try {
-    answer = answer_(line);
-  } catch (const std::exception& error) {  // the gateway goes on with what it has
-    answer = json_text({{"ok", false}, {"problems", {{{"message", error.what()}}}}});
-  }
-  send_all(client, answer + "\n");
+  send_all(client, run(line) + "\n");
 }
 
 std::string ask_control(const std::string& path, const std::string& line) {
-  const int client = connect_to(path, 0);
+  const int client = connect_to(path);
   send_all(client, line + "\n");
   std::string answer;
   const bool whole = receive_line(client, -1, SIZE_MAX, answer);
@@ -148,12 +170,6 @@ std::string ask_control(const std::string& path, const std::string& line) {
     fail("the gateway at '" + path + "' gave no answer");
   }
   return answer;
-}
-
-void tell_control(const std::string& path, const std::string& line) {
-  const int client = connect_to(path, SOCK_NONBLOCK);
-  send_all(client, line + "\n");
-  close(client);
 }
 
 }  // namespace turnpike::app

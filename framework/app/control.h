@@ -1,11 +1,14 @@
 // Control: how `turnpike reload` speaks to the running gateway: a Unix socket in the data
 // directory, readable by its owner alone. One line of JSON in (`{"command":"reload"}`), one line of
 // JSON out. The server answers one client after the other on a Thread of its own, which also runs
-// the command.
+// the command. post() and stop() may be called from any Thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -13,7 +16,7 @@
 
 namespace turnpike::app {
 
-// Of the socket's path: what a Unix socket's address holds.
+// The bound of the socket's path: a Unix socket's address holds no more.
 inline constexpr std::size_t control_path_bytes_max = 107;
 
 class ControlServer {
@@ -25,25 +28,33 @@ class ControlServer {
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
+  // Has the server's Thread run the command of this line, too, after the one under way; nobody
+  // hears its answer. Returns at once. One that is posted before the last one has begun takes its
+  // place.
+  void post(std::string line);
+
   // Takes no further command. False when the one under way had not ended at the deadline.
   [[nodiscard]] bool stop(runtime::Deadline deadline) noexcept;
 
  private:
   void serve();
   void serve_client(int client);
+  void wake() const noexcept;
+  std::string run(const std::string& line) const;
+  std::optional<std::string> take_posted();
 
   const std::string path_;
   const std::function<std::string(const std::string&)> answer_;
   int listener_ = -1;
-  int stop_ = -1;  // eventfd
+  int wake_ = -1;  // eventfd: something was posted, or the server is to stop
+  std::atomic<bool> is_stopping_{false};
+  std::mutex posted_mutex_;
+  std::optional<std::string> posted_;
   runtime::Event ended_;
   std::thread thread_;
 };
 
 // Sends one line and returns the answer; throws std::system_error when nobody listens there.
 std::string ask_control(const std::string& path, const std::string& line);
-
-// The same without waiting for anything; throws also when the server has its hands full.
-void tell_control(const std::string& path, const std::string& line);
 
 }  // namespace turnpike::app

@@ -18,10 +18,10 @@
 #include "app/command_line.h"
 #include "app/control.h"
 #include "app/gateway_backend.h"
-#include "app/lane_runner.h"
 #include "app/last_resort.h"
 #include "app/mcp_tools.h"
 #include "app/paths.h"
+#include "app/plugin_runner.h"
 #include "app/prober.h"
 #include "app/secrets.h"
 #include "app/stores.h"
@@ -62,9 +62,9 @@ constexpr std::size_t cursor_key_bytes = 32;
 // Calls of blocking plugins that wait for a thread of the pool: beyond it they are refused at once.
 constexpr std::uint32_t calls_queued_max = 4'096;
 
-std::string joined(const std::vector<plugin::LoadError>& errors) {
-  std::string text = "plugins cannot be loaded:";
-  for (const auto& error : errors) text += "\n  " + error.text();
+std::string in_lines(const std::string& heading, const PluginSet::Problems& problems) {
+  std::string text = heading;
+  for (const registry::Problem& problem : problems) text += "\n  " + problem.text();
   return text;
 }
 
@@ -79,18 +79,6 @@ std::string answer_of(const Reloaded& reloaded) {
                     {"generation", reloaded.generation->id},
                     {"sequence", reloaded.generation->sequence},
                     {"payload_hash", reloaded.generation->payload_hash}});
-}
-
-void note_loaded(base::Log& log, const plugin::PluginInfo& info) {
-  log.write(Severity::info, "plugin_loaded",
-            {{"name", info.name}, {"version", info.version}, {"sha256", info.sha256}});
-}
-
-bool takes_payments(std::span<const exchange::LaneSlot> lanes) {
-  return std::any_of(lanes.begin(), lanes.end(), [](const exchange::LaneSlot& slot) {
-    const auto headers = slot.lane->traits().credential_headers;
-    return std::find(headers.begin(), headers.end(), "payment-signature") != headers.end();
-  });
 }
 
 hosts::BuildInfo build_info(const Config& config) {
@@ -145,7 +133,7 @@ struct Gateway::Parts {
   std::unique_ptr<identity::CachedAuthenticator> authenticator;
   std::unique_ptr<wire::Client> client;
   std::optional<plugin::HostResources> resources;
-  std::optional<plugin::Catalog> catalog;
+  std::optional<PluginSet> plugins;
   std::atomic<const plugin::Catalog*> stalls{nullptr};  // for the watchdog's thread
 
   std::unique_ptr<quota::NodeStore> node_counts;      // all there are, or those while Redis is away
@@ -157,12 +145,11 @@ struct Gateway::Parts {
   std::optional<plugin::PluginHost> free_host;
   std::optional<lanes::FreeLane> free;
   std::vector<exchange::LaneSlot> lanes;
-  std::vector<std::string> plugin_lanes;  // names of those that plugins brought
-  std::unique_ptr<Generations> generations;
+  std::unique_ptr<Serving> serving;
 
   std::string cursor_key;  // signs the cursors of all lists
   std::unique_ptr<Prober> prober;
-  std::unique_ptr<LaneRunner> lane_runner;
+  std::unique_ptr<PluginRunner> plugin_runner;
   std::unique_ptr<Chores> chores;
   std::unique_ptr<GatewayBackend> backend;
   std::optional<hosts::mcp::Executions> executions;
@@ -171,6 +158,7 @@ struct Gateway::Parts {
   std::optional<hosts::mcp::ServiceResources> mcp_resources;
   std::optional<hosts::mcp::ServicePrompts> mcp_prompts;
   std::optional<hosts::mcp::Features> features;
+  std::unique_ptr<Generations> generations;
   std::unique_ptr<hosts::AccessLog> access_log;
   std::optional<hosts::Discovery> discovery;
   std::unique_ptr<hosts::api::ApiHost> api;
@@ -208,7 +196,7 @@ Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
     parts_->log->write(Severity::warning, "configuration_note", {{"note", note.text()}});
   }
   for (const auto& step : {&Gateway::open_stores, &Gateway::start_runtime, &Gateway::bind_hosts,
-                           &Gateway::load_plugins, &Gateway::make_generations}) {
+                           &Gateway::load_plugins, &Gateway::make_program_parts}) {
     auto done = (this->*step)();
     if (!done.ok()) return done;
   }
@@ -218,10 +206,10 @@ Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
     return "the registry was refused: " + first.problems.front().text();
   }
   parts_->backend->refresh_loops();
-  parts_->prober = std::make_unique<Prober>(*parts_->runtime, *parts_->generations,
-                                            *parts_->reports, config_.probe_interval_ms);
-  parts_->lane_runner = std::make_unique<LaneRunner>(*parts_->runtime, *parts_->generations,
-                                                     *parts_->log, parts_->plugin_lanes);
+  parts_->prober = std::make_unique<Prober>(*parts_->runtime, *parts_->serving, *parts_->reports,
+                                            config_.probe_interval_ms);
+  parts_->plugin_runner =
+      std::make_unique<PluginRunner>(*parts_->runtime, *parts_->serving, *parts_->log);
   parts_->chores = std::make_unique<Chores>(
       parts_->node->usage(), identity::Accounts(parts_->node->accounts(), starter_grant(config_)),
       *parts_->log);
@@ -356,54 +344,19 @@ Result<Unit, std::string> Gateway::load_plugins() {
                                                   .http = *parts_->client,
                                                   .pool = parts_->runtime->pool(),
                                                   .stores = *parts_->stores});
-  plugin::CatalogOptions options = catalog_options(config_);
-  options.guard.pool_threads_max = std::max(2u, config_.pool_threads / 2);
-  options.guard.pool_queued_max = calls_queued_max;
-  auto catalog = plugin::Catalog::load(options, *parts_->resources);
-  if (!catalog.ok()) return joined(catalog.error());
-  parts_->catalog.emplace(*std::move(catalog));
-  parts_->stalls.store(&*parts_->catalog);
-  for (plugin::LoadedPlugin* const loaded : parts_->catalog->plugins()) {
-    if (loaded->lane() != nullptr) {
-      const auto settings = config_.lanes.find(loaded->info().name);
-      parts_->lanes.push_back({loaded->lane(), &loaded->host(),
-                               settings == config_.lanes.end() ? nullptr : &settings->second});
-      parts_->plugin_lanes.push_back(loaded->info().name);
-    }
-    note_loaded(*parts_->log, loaded->info());
-  }
-  for (const auto& [name, settings] : config_.lanes) {
-    if (std::find(parts_->plugin_lanes.begin(), parts_->plugin_lanes.end(), name) ==
-        parts_->plugin_lanes.end()) {
-      return "lanes." + name + " (" + settings.file + ":" + std::to_string(settings.line) +
-             "): no lane plugin of this name is in a plugin directory";
-    }
-  }
+  auto plugins = PluginSet::load(config_, *parts_->resources,
+                                 {.pool_threads_max = std::max(2u, config_.pool_threads / 2),
+                                  .pool_queued_max = calls_queued_max});
+  if (!plugins.ok()) return in_lines("plugins cannot be loaded:", plugins.error());
+  parts_->plugins.emplace(*std::move(plugins));
+  parts_->stalls.store(&parts_->plugins->catalog());
+  const auto unclaimed = parts_->plugins->unclaimed_settings();
+  if (!unclaimed.empty()) return in_lines("settings of lanes are nobody's:", unclaimed);
+  parts_->lanes = parts_->plugins->lanes();
   return Unit{};
 }
 
-// For a reload: what is in the plugin directories now.
-Generations::Plugins Gateway::take_plugins() {
-  Generations::Plugins plugins;
-  auto taken = parts_->catalog->take_new();
-  if (!taken.ok()) {
-    for (const auto& error : taken.error()) {
-      plugins.problems.push_back({"plugin_refused", error.file, 0, 0, "", error.problem});
-    }
-    return plugins;
-  }
-  for (plugin::LoadedPlugin* const loaded : taken->added) {
-    note_loaded(*parts_->log, loaded->info());
-  }
-  plugins.notes = std::move(taken->notes);
-  for (plugin::LoadedPlugin* const loaded : parts_->catalog->plugins()) {
-    if (loaded->provider() == nullptr) continue;
-    plugins.providers.push_back({loaded->info().name, loaded->provider(), &loaded->host()});
-  }
-  return plugins;
-}
-
-Result<Unit, std::string> Gateway::make_generations() {
+Result<Unit, std::string> Gateway::make_program_parts() {
   auto cursor_key = parts_->node->secrets().get_or_create("catalog_cursor", cursor_key_bytes);
   if (!cursor_key.ok()) return cursor_key.error().message;
   parts_->cursor_key = *std::move(cursor_key);
@@ -413,30 +366,9 @@ Result<Unit, std::string> Gateway::make_generations() {
   parts_->free_host.emplace("free", *parts_->resources);
   parts_->free.emplace(*parts_->free_counts);
   parts_->lanes.push_back({&*parts_->free, &*parts_->free_host, nullptr});
-  parts_->generations = std::make_unique<Generations>(Generations::Parts{
-      .registry_path = config_.registry_path,
-      .data_dir = config_.data_dir,
-      .manifest = parts_->node->manifest(),
-      .plugins = [this] { return take_plugins(); },
-      .lanes = parts_->lanes,
-      .secrets = read_secret,
-      .view = {.base_url = parts_->urls.api,
-               .cursor_key = parts_->cursor_key,
-               .features = {.free_lane = true, .x402 = takes_payments(parts_->lanes)},
-               .http_status = hosts::call_status,
-               .openapi_frame = hosts::api::api_openapi_frame()},
-      .toolset =
-          [parts = parts_.get()](const registry::Installed& installed) {
-            return parts->mcp_tools->make(installed);
-          },
-      .calls_per_upstream_max = config_.calls_per_upstream_max,
-      .may_redefine = config_.environment == identity::Environment::development,
-      .reports = *parts_->reports,
-      .clock = parts_->clock,
-      .log = *parts_->log,
-      .metrics = *parts_->metrics});
+  parts_->serving = std::make_unique<Serving>();
   parts_->backend = std::make_unique<GatewayBackend>(
-      GatewayBackend::Parts{*parts_->generations, *parts_->ledger, *parts_->authenticator,
+      GatewayBackend::Parts{*parts_->serving, *parts_->ledger, *parts_->authenticator,
                             *parts_->runtime, parts_->clock, parts_->redis_counts.get(),
                             without_redis(config_), config_.is_durability_relaxed},
       GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max,
@@ -452,7 +384,7 @@ Result<Unit, std::string> Gateway::make_generations() {
   parts_->account_reads.emplace(
       hosts::AccountReads::Parts{*parts_->authenticator, *parts_->ledger, *parts_->statements,
                                  *parts_->calls, *parts_->free_counts, *parts_->backend,
-                                 parts_->clock},
+                                 parts_->clock, exchange::lane_with_terms(parts_->lanes)},
       parts_->cursor_key);
   const auto names = config_.mcp.tool_names;
   parts_->mcp_tools.emplace(*parts_->backend, parts_->clock, *parts_->executions,
@@ -463,6 +395,27 @@ Result<Unit, std::string> Gateway::make_generations() {
   parts_->features.emplace(hosts::mcp::Features{.toolsets = *parts_->mcp_tools,
                                                 .resources = &*parts_->mcp_resources,
                                                 .prompts = &*parts_->mcp_prompts});
+  parts_->generations = std::make_unique<Generations>(Generations::Parts{
+      .registry_path = config_.registry_path,
+      .data_dir = config_.data_dir,
+      .manifest = parts_->node->manifest(),
+      .plugins = *parts_->plugins,
+      .lanes = parts_->lanes,
+      .secrets = read_secret,
+      .view = {.base_url = parts_->urls.api,
+               .cursor_key = parts_->cursor_key,
+               .features = {.free_lane = true,
+                            .per_call = exchange::lane_with_terms(parts_->lanes) != nullptr},
+               .http_status = hosts::call_status,
+               .openapi_frame = hosts::api::api_openapi_frame()},
+      .tools = *parts_->mcp_tools,
+      .serving = *parts_->serving,
+      .calls_per_upstream_max = config_.calls_per_upstream_max,
+      .may_redefine = config_.environment == identity::Environment::development,
+      .reports = *parts_->reports,
+      .clock = parts_->clock,
+      .log = *parts_->log,
+      .metrics = *parts_->metrics});
   return Unit{};
 }
 
@@ -474,7 +427,7 @@ hosts::DiscoverySettings Gateway::discovery_settings() const {
   for (const auto version : hosts::mcp::legacy_versions) {
     settings.protocol_versions.emplace_back(version);
   }
-  settings.takes_payments = takes_payments(parts_->lanes);
+  settings.takes_payments = exchange::lane_with_terms(parts_->lanes) != nullptr;
   settings.openai_apps_challenge = config_.mcp.openai_apps_challenge;
   return settings;
 }
@@ -490,10 +443,11 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->discovery.emplace(discovery_settings());
   const hosts::BuildInfo build = build_info(config_);
   parts_->api = std::make_unique<hosts::api::ApiHost>(
-      hosts::api::ApiHostParts{*parts_->backend, *parts_->authenticator, *parts_->ledger,
-                               *parts_->statements, *parts_->calls, *parts_->free_counts,
-                               *parts_->runtime, parts_->clock, parts_->random, *parts_->access_log,
-                               *parts_->discovery},
+      hosts::api::ApiHostParts{*parts_->backend, *parts_->backend, *parts_->authenticator,
+                               *parts_->ledger, *parts_->statements, *parts_->calls,
+                               *parts_->free_counts, *parts_->runtime, parts_->clock,
+                               parts_->random, *parts_->access_log, *parts_->discovery,
+                               exchange::lane_with_terms(parts_->lanes)},
       hosts::api::ApiHostSettings{.cors_origins = config_.cors_origins,
                                   .build = build,
                                   .reference = std::move(reference),
@@ -558,7 +512,7 @@ std::string Gateway::answer_control(const std::string& line) {
   };
   const std::string command = word("command");
   if (command == "generation") {
-    const auto program = parts_->generations->published().current();
+    const auto program = parts_->serving->current();
     return json_text({{"ok", program != nullptr},
                       {"generation", program == nullptr ? "" : program->view->generation().id}});
   }
@@ -577,7 +531,7 @@ void Gateway::report_start(const std::vector<wire::ListenerAddress>& listeners) 
   for (const auto& listener : listeners) {
     addresses += (addresses.empty() ? "" : ", ") + listener.name + " " + listener.address;
   }
-  const auto program = parts_->generations->published().current();
+  const auto program = parts_->serving->current();
   const registry::Generation none;
   const registry::Generation& serving = program == nullptr ? none : program->service->generation();
   parts_->log->write(Severity::info, "started",
@@ -589,13 +543,7 @@ void Gateway::report_start(const std::vector<wire::ListenerAddress>& listeners) 
                       {"listeners", addresses}});
 }
 
-void Gateway::request_reload() {
-  try {
-    tell_control(control_socket(config_), R"({"command":"reload"})");
-  } catch (const std::system_error& error) {
-    parts_->log->write(Severity::error, "reload_not_begun", {{"problem", error.what()}});
-  }
-}
+void Gateway::request_reload() { parts_->control->post(R"({"command":"reload"})"); }
 
 std::uint32_t Gateway::begin_stop(std::string_view why) {
   const std::uint32_t unready_ms = fatal() ? 0 : config_.unready_before_stop_ms;
@@ -617,7 +565,7 @@ bool Gateway::stop() {
   parts.last_resort->arm(Deadline::after_ms(drain_ms + config_.give_up_timeout_ms));
   parts.stalls.store(nullptr);
   if (parts.prober != nullptr) parts.prober->cancel();
-  if (parts.lane_runner != nullptr) parts.lane_runner->cancel();
+  if (parts.plugin_runner != nullptr) parts.plugin_runner->cancel();
   bool whole = true;
   if (parts.server != nullptr) {
     parts.last_resort->now_waiting_for("calls");
@@ -649,13 +597,13 @@ bool Gateway::end_work(runtime::Deadline give_up) {
   if (parts.control != nullptr && !parts.control->stop(give_up)) return false;
   parts.last_resort->now_waiting_for("a probe");
   if (parts.prober != nullptr && !parts.prober->has_ended(give_up)) return false;
-  parts.last_resort->now_waiting_for("the work of a lane");
-  if (parts.lane_runner != nullptr && !parts.lane_runner->has_ended(give_up)) return false;
+  parts.last_resort->now_waiting_for("a plugin's own work");
+  if (parts.plugin_runner != nullptr && !parts.plugin_runner->has_ended(give_up)) return false;
   parts.last_resort->now_waiting_for("calls");
   if (parts.server != nullptr && !parts.server->close(give_up)) return false;
   parts.control.reset();
   parts.prober.reset();
-  parts.lane_runner.reset();
+  parts.plugin_runner.reset();
   parts.server.reset();
   parts.last_resort->now_waiting_for("upstream connections");
   if (parts.client != nullptr) parts.client->stop();
@@ -669,8 +617,8 @@ bool Gateway::end_work(runtime::Deadline give_up) {
 void Gateway::give_up() {
   Parts& parts = *parts_;
   std::string inside;
-  if (parts.catalog) {
-    for (const auto& loaded : parts.catalog->plugins()) {
+  if (parts.plugins) {
+    for (const auto& loaded : parts.plugins->catalog().plugins()) {
       const auto calls = loaded->guard().in_flight() + loaded->guard().pool_counts().abandoned;
       if (calls == 0) continue;
       inside += (inside.empty() ? "" : ", ") + loaded->info().name + " " + std::to_string(calls);

@@ -49,8 +49,7 @@ class Gateway {
   Result<Unit, std::string> start_runtime();
   Result<Unit, std::string> open_free_counts();
   Result<Unit, std::string> load_plugins();
-  Generations::Plugins take_plugins();
-  Result<Unit, std::string> make_generations();
+  Result<Unit, std::string> make_program_parts();
   Result<Unit, std::string> bind_hosts();
   Result<Unit, std::string> reserve(const std::string& host, const std::string& listen,
                                     std::string& address, std::string& url);

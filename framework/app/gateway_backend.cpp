@@ -3,8 +3,24 @@
 #include <algorithm>
 
 #include "exchange/live_call.h"
+#include "plugin/offers.h"
 
 namespace turnpike::app {
+
+namespace {
+
+base::Error no_registry() {
+  return {base::ErrorCode::registry_unavailable, "No registry is installed.", 1};
+}
+
+// Takes "<segment>/" off the beginning of `path`, if it is there.
+bool take_segment(std::string_view& path, std::string_view segment) noexcept {
+  const bool is_there = path.starts_with(segment) && path.substr(segment.size()).starts_with('/');
+  if (is_there) path.remove_prefix(segment.size() + 1);
+  return is_there;
+}
+
+}  // namespace
 
 GatewayBackend::GatewayBackend(const Parts& parts, const Caps& caps)
     : parts_(parts),
@@ -14,14 +30,14 @@ GatewayBackend::GatewayBackend(const Parts& parts, const Caps& caps)
   exchange::LoopState::Caps share;
   share.calls_per_account = std::max(1u, (caps.calls_per_account_max + loops - 1) / loops);
   for (std::uint32_t loop = 0; loop < loops; ++loop) {
-    slots_.push_back(std::make_unique<LoopSlot>(parts_.generations.published(), share));
+    slots_.push_back(std::make_unique<LoopSlot>(parts_.serving.published(), share));
   }
 }
 
 exchange::Served GatewayBackend::serve(const exchange::Invocation& invocation,
                                        exchange::ReplyWriter& writer) {
   LoopSlot& slot = *slots_[runtime::Loop::current()->index()];
-  const auto program = slot.view.pin();
+  const auto program = pin_for(slot, invocation);
   return exchange::serve({.service = program ? program->service.get() : nullptr,
                           .loop = slot.state,
                           .authenticator = parts_.authenticator,
@@ -29,6 +45,21 @@ exchange::Served GatewayBackend::serve(const exchange::Invocation& invocation,
                           .rules = rules_,
                           .clock = parts_.clock},
                          invocation, writer);
+}
+
+// What an operation was found in serves it, even when a newer program came in between.
+GatewayBackend::Pin GatewayBackend::pin_for(LoopSlot& slot,
+                                            const exchange::Invocation& invocation) {
+  if (invocation.found == nullptr) [[likely]] {
+    return slot.view.pin();
+  }
+  return slot.view.pin_where([wanted = invocation.found->program](const InService& one) {
+    return &one.service->program() == wanted;
+  });
+}
+
+GatewayBackend::Pin GatewayBackend::pin() {
+  return slots_[runtime::Loop::current()->index()]->view.pin();
 }
 
 std::shared_ptr<const InService> GatewayBackend::in_service() {
@@ -43,23 +74,30 @@ std::shared_ptr<const catalog::View> GatewayBackend::view() {
 Result<Document, base::Error> GatewayBackend::document(std::string_view path) {
   constexpr std::int64_t document_timeout_ms = 3'000;
   const auto program = in_service();
-  if (program == nullptr) {
-    return base::Error{base::ErrorCode::registry_unavailable, "No registry is installed.", 1};
-  }
-  const exchange::Service& service = *program->service;
-  for (const exchange::LaneRow& row : service.lanes().rows) {
-    const auto& lane = service.lane(row);
-    const auto& paths = lane.traits.documents;
-    if (lane.bound == nullptr || std::find(paths.begin(), paths.end(), path) == paths.end()) {
-      continue;
-    }
+  if (program == nullptr) return no_registry();
+  for (const exchange::Offering& offering : program->service->offerings()) {
+    const auto& paths = offering.offers.documents;
+    if (std::find(paths.begin(), paths.end(), path) == paths.end()) continue;
     exchange::LiveCall call("", runtime::Deadline::after_ms(document_timeout_ms), nullptr);
-    auto document = lane.bound->document(path, call);
+    auto document = offering.object->document(path, call);
     if (document.ok() && *document) return **std::move(document);
-    if (document.ok()) break;
+    if (document.ok()) continue;  // another upstream of the provider may have it
     return base::Error{base::ErrorCode::gateway_internal, "The document cannot be made now.", 1};
   }
   return base::Error{base::ErrorCode::request_not_found, "There is no such document."};
+}
+
+Result<hosts::Intake, base::Error> GatewayBackend::find_intake(std::string_view path) {
+  const auto program = in_service();
+  if (program == nullptr) return no_registry();
+  for (const exchange::Offering& offering : program->service->offerings()) {
+    std::string_view rest = path;
+    if (!take_segment(rest, offering.plugin)) continue;
+    if (!offering.upstream_id.empty() && !take_segment(rest, offering.upstream_id)) continue;
+    const IntakePath* row = plugin::find_intake(offering.offers.intake, rest);
+    if (row != nullptr) return hosts::Intake{offering.plugin, row, rest, offering.object, program};
+  }
+  return base::Error{base::ErrorCode::request_not_found, "No plugin takes requests at this path."};
 }
 
 hosts::Health GatewayBackend::health() {
@@ -69,7 +107,7 @@ hosts::Health GatewayBackend::health() {
   // What is not as the files say is told, but the program that serves is still ready.
   health.checks.push_back(
       {"registry", program != nullptr,
-       program != nullptr ? parts_.generations.standing() : "no valid program is installed"});
+       program != nullptr ? parts_.serving.standing() : "no valid program is installed"});
   health.checks.push_back(
       {"database", ledger.available, ledger.available ? "" : "the database does not answer"});
   if (is_stopping_.load(std::memory_order_relaxed)) {

@@ -1,4 +1,4 @@
-// GatewayBackend: how the API host reaches the program in service: it pins the loop's view for a
+// GatewayBackend: how the public hosts reach the program in service: it pins the loop's view for a
 // call, gives the call the state of its loop, and tells how the parts of the process are doing.
 //
 // Owned by the gateway; called on the fibers of all loop Threads. Each loop has a slot of its own.
@@ -9,22 +9,23 @@
 #include <string>
 #include <vector>
 
-#include "app/generations.h"
+#include "app/serving.h"
 #include "base/published.h"
 #include "exchange/charge_rules.h"
 #include "exchange/loop_state.h"
 #include "exchange/transfer_slots.h"
 #include "hosts/backend.h"
+#include "hosts/plugin_paths.h"
 #include "ledger/escrow_ledger.h"
 #include "runtime/runtime.h"
 #include "storage/redis_quota.h"
 
 namespace turnpike::app {
 
-class GatewayBackend final : public hosts::Backend {
+class GatewayBackend final : public hosts::Backend, public hosts::PluginPaths {
  public:
   struct Parts {
-    const Generations& generations;
+    const Serving& serving;
     const ledger::EscrowLedger& ledger;
     identity::Authenticator& authenticator;
     runtime::Runtime& runtime;
@@ -44,10 +45,15 @@ class GatewayBackend final : public hosts::Backend {
   exchange::Served serve(const exchange::Invocation& invocation,
                          exchange::ReplyWriter& writer) override;
   std::shared_ptr<const catalog::View> view() override;
-  Result<Document, base::Error> document(std::string_view path) override;
   hosts::Health health() override;
+  Result<Document, base::Error> document(std::string_view path) override;
+  Result<hosts::Intake, base::Error> find_intake(std::string_view path) override;
 
-  // What the calling loop serves; null: no valid program is installed.
+  using Pin = base::LoopView<InService>::Pin;
+  // The program of the calling loop, kept for the fiber that asks; null: no valid program is
+  // installed.
+  [[nodiscard]] Pin pin();
+  // The same, to be shared.
   [[nodiscard]] std::shared_ptr<const InService> in_service();
 
   // From now on the gateway is told as not ready, and serves as before.
@@ -63,6 +69,8 @@ class GatewayBackend final : public hosts::Backend {
     base::LoopView<InService> view;
     exchange::LoopState state;
   };
+
+  [[nodiscard]] static Pin pin_for(LoopSlot& slot, const exchange::Invocation& invocation);
 
   const Parts parts_;
   exchange::TransferSlots transfers_;

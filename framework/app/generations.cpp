@@ -1,7 +1,6 @@
 #include "app/generations.h"
 
 #include "base/ids.h"
-#include "base/thread_name.h"
 
 namespace turnpike::app {
 namespace {
@@ -36,16 +35,6 @@ Reloaded refused(const std::string& subject, const std::string& message) {
 
 }  // namespace
 
-Generations::Generations(Parts parts) : parts_(std::move(parts)) {
-  undertaker_ = std::thread([this] { bury(); });
-}
-
-Generations::~Generations() {
-  published_.publish(nullptr);
-  dead_.close();
-  undertaker_.join();
-}
-
 Reloaded Generations::start(RefusedStart refused_start) {
   const std::scoped_lock lock(reload_mutex_);
   std::vector<std::string> notes;
@@ -71,7 +60,7 @@ Reloaded Generations::start(RefusedStart refused_start) {
 
 // `problems` are those of the files.
 Reloaded Generations::serve_last_installed(std::vector<registry::Problem> problems) {
-  auto last = compile_last_installed(parts_.manifest, parts_.registry_path, plugin_names_);
+  auto last = compile_last_installed(parts_.manifest, parts_.registry_path, loaded());
   Reloaded fallback = last.ok() ? serve_again(*last) : refused(std::move(last).error());
   if (!fallback.generation) {
     parts_.log.write(Severity::error, "nothing_to_serve",
@@ -95,7 +84,7 @@ Kept Generations::rollback_that_holds(const KeptProgram& files) {
       last->front().rolled_back_from != files.program->payload_hash()) {
     return std::vector<registry::Problem>();
   }
-  return compile_kept(parts_.manifest, last->front(), parts_.registry_path, plugin_names_);
+  return compile_kept(parts_.manifest, last->front(), parts_.registry_path, loaded());
 }
 
 Reloaded Generations::reload() {
@@ -112,7 +101,7 @@ Reloaded Generations::reload() {
 
 Reloaded Generations::rollback(const std::string& generation_id) {
   const std::scoped_lock lock(reload_mutex_);
-  auto kept = prepare_rollback(parts_.manifest, generation_id, parts_.registry_path, plugin_names_);
+  auto kept = prepare_rollback(parts_.manifest, generation_id, parts_.registry_path, loaded());
   if (!kept.ok()) {
     Reloaded reloaded = refused(std::move(kept).error());
     report(reloaded, "");
@@ -127,9 +116,9 @@ Reloaded Generations::rollback(const std::string& generation_id) {
 }
 
 Kept Generations::compile_files(std::vector<std::string>& notes) {
-  Plugins plugins = parts_.plugins();
-  if (!plugins.problems.empty()) return std::move(plugins.problems);
-  providers_ = std::move(plugins.providers);
+  auto taken = parts_.plugins.take_new();
+  if (!taken.ok()) return std::move(taken).error();
+  providers_ = parts_.plugins.providers();
   plugin_names_.clear();
   for (const auto& provider : providers_) plugin_names_.emplace_back(provider.name);
   auto sources = registry::read_sources(parts_.registry_path);
@@ -142,10 +131,11 @@ Kept Generations::compile_files(std::vector<std::string>& notes) {
                          .installed = *facts,
                          .plugins = plugin_names_,
                          .definition = installed_definition(parts_.manifest),
+                         .lane = exchange::lane_with_terms(parts_.lanes),
                          .redefinitions = parts_.may_redefine ? &redefinitions : nullptr});
   if (!compiled.ok()) return std::move(compiled).error();
   notes = notes_of(redefinitions);
-  notes.insert(notes.end(), plugins.notes.begin(), plugins.notes.end());
+  notes.insert(notes.end(), taken->notes.begin(), taken->notes.end());
   return KeptProgram{{},
                      *std::move(compiled),
                      registry::without_directory(*std::move(sources), parts_.registry_path)};
@@ -169,18 +159,17 @@ Reloaded Generations::serve_again(const KeptProgram& what) {
 }
 
 Reloaded Generations::put_in_service(const KeptProgram& what, const Record& record) {
-  if (programs_alive_.load() >= programs_alive_max) {
+  if (parts_.serving.is_full()) {
     return refused(parts_.registry_path,
-                   "calls in flight still use " + std::to_string(programs_alive_max) +
+                   "calls in flight still use " + std::to_string(Serving::programs_alive_max) +
                        " earlier programs; reload again when they have ended");
   }
-  // Bound before it is installed: a program that cannot be bound leaves no trace in the manifest.
-  const auto current = published_.current();
+  const auto current = parts_.serving.current();
   registry::Generation provisional;
   provisional.payload_hash = what.program->payload_hash();
   provisional.id = registry::generation_id(provisional.payload_hash);
   auto service =
-      exchange::bind_service({.installed = {what.program, provisional},
+      exchange::bind_service({.installed = {what.program, std::move(provisional)},
                               .providers = providers_,
                               .lanes = parts_.lanes,
                               .secrets = &parts_.secrets,
@@ -188,20 +177,19 @@ Reloaded Generations::put_in_service(const KeptProgram& what, const Record& reco
                               .data_dir = parts_.data_dir,
                               .calls_per_upstream_max = parts_.calls_per_upstream_max,
                               .previous = current == nullptr ? nullptr : current->service.get(),
-                              .reports = &parts_.reports});
+                              .reports = &parts_.reports,
+                              .record = record});
   if (!service.ok()) return refused(std::move(service).error());
-  auto generation = record();
-  if (!generation.ok()) return refused("database", generation.error().message);
-  (*service)->installed_as(*generation);
-  const registry::Installed installed{what.program, *generation};
+  const registry::Installed installed{what.program, (*service)->generation()};
   catalog::ViewOptions options = parts_.view;
-  options.features.x402 = options.features.x402 && what.program->x402().enabled;
+  const registry::LaneTerms* const terms = what.program->lane_terms();
+  options.features.per_call = options.features.per_call && terms != nullptr && terms->is_enabled;
   auto view = std::make_shared<const catalog::View>(
       installed, std::make_shared<const LiveReadiness>(*service), std::move(options));
-  published_.publish(own({*service, std::move(view), parts_.toolset(installed)}));
+  parts_.serving.serve({*service, std::move(view), parts_.tools.make(installed)});
   std::vector<std::string> notes;
   for (const registry::Problem& note : (*service)->notes()) notes.push_back(note.text());
-  return {*generation, {}, (*service)->missing_secrets(), std::move(notes)};
+  return {installed.generation, {}, (*service)->missing_secrets(), std::move(notes)};
 }
 
 void Generations::report(const Reloaded& reloaded, std::string standing) {
@@ -225,39 +213,16 @@ void Generations::report(const Reloaded& reloaded, std::string standing) {
       .counter("turnpike_registry_reloads_total", "Reloads of the registry, by outcome.",
                {{"outcome", reloaded.generation ? "installed" : "refused"}})
       .add();
-  const std::scoped_lock lock(standing_mutex_);
-  was_refused_ = !reloaded.generation.has_value();
-  if (reloaded.generation) standing_ = std::move(standing);
+  const bool is_of_files = reloaded.generation && standing.empty();
   parts_.metrics
       .gauge("turnpike_registry_files_in_service",
              "1 while what serves is what the registry's files held at the last start or reload.",
              {})
-      .set(!was_refused_ && standing_.empty() ? 1 : 0);
-}
-
-std::string Generations::standing() const {
-  const std::scoped_lock lock(standing_mutex_);
-  if (!was_refused_) return standing_;
-  return (standing_.empty() ? "" : standing_ + "; ") + "the last reload was refused";
-}
-
-std::shared_ptr<const InService> Generations::own(InService program) {
-  programs_alive_.fetch_add(1);
-  return {new InService(std::move(program)), [this](const InService* dead) {
-            // On whichever loop let it go last: freeing 100,000 routes is not for a loop.
-            auto* mutable_dead = const_cast<InService*>(dead);
-            if (!dead_.push(mutable_dead)) delete mutable_dead;
-            programs_alive_.fetch_sub(1);
-          }};
-}
-
-void Generations::bury() {
-  base::name_this_thread("undertaker");
-  for (;;) {
-    std::vector<InService*> dead;
-    const auto wake = dead_.take(dead, 1, runtime::Deadline::never());
-    for (InService* program : dead) delete program;
-    if (wake == runtime::Wake::ready && dead.empty()) return;  // closed
+      .set(is_of_files ? 1 : 0);
+  if (reloaded.generation) {
+    parts_.serving.stand(std::move(standing));
+  } else {
+    parts_.serving.refuse();
   }
 }
 

@@ -17,13 +17,14 @@ std::vector<Problem> problem_of(const std::string& subject, const std::string& m
 }
 
 Kept compile_kept(registry::ManifestStore& manifest, const InstalledBefore& installed,
-                  const std::string& directory, std::span<const std::string> plugins) {
+                  const std::string& directory, const LoadedPlugins& plugins) {
   const std::string& id = installed.generation.id;
   auto files = manifest.files(installed.generation);
   if (!files.ok()) return problem_of("database", files.error().message);
   if (files->empty()) return problem_of(id, "the database does not keep the files of it any more");
   const std::vector<Source> sources = registry::within_directory(*files, directory);
-  auto compiled = registry::compile({.sources = sources, .installed = {}, .plugins = plugins});
+  auto compiled = registry::compile(
+      {.sources = sources, .installed = {}, .plugins = plugins.providers, .lane = plugins.lane});
   if (!compiled.ok()) return std::move(compiled).error();
   if ((*compiled)->payload_hash() != installed.generation.payload_hash) {
     return problem_of(id, "this build makes another program of the files that are kept with it (" +
@@ -33,7 +34,7 @@ Kept compile_kept(registry::ManifestStore& manifest, const InstalledBefore& inst
 }
 
 Kept compile_last_installed(registry::ManifestStore& manifest, const std::string& directory,
-                            std::span<const std::string> plugins) {
+                            const LoadedPlugins& plugins) {
   const auto history = manifest.history(1);
   if (!history.ok()) return problem_of("database", history.error().message);
   if (history->empty()) return problem_of("database", "no program was installed before");
@@ -41,7 +42,7 @@ Kept compile_last_installed(registry::ManifestStore& manifest, const std::string
 }
 
 Kept prepare_rollback(registry::ManifestStore& manifest, const std::string& generation_id,
-                      const std::string& directory, std::span<const std::string> plugins) {
+                      const std::string& directory, const LoadedPlugins& plugins) {
   auto wanted = manifest.find(generation_id);
   const auto history = manifest.history(1);
   if (!wanted.ok() || !history.ok()) {

@@ -18,6 +18,11 @@ struct KeptProgram {
   std::shared_ptr<const registry::Program> program;
   std::vector<registry::Source> files;  // without their directory
 };
+// The plugins that programs are compiled with.
+struct LoadedPlugins {
+  std::span<const std::string> providers;  // names; empty: any
+  const Lane* lane = nullptr;              // the one with terms in the registry
+};
 using Kept = Result<KeptProgram, std::vector<registry::Problem>>;
 
 // One problem without a place in a file; `subject` says what it is about.
@@ -26,24 +31,24 @@ std::vector<registry::Problem> problem_of(const std::string& subject, const std:
 // The program of that installation, with the hash it had. Relative paths of secrets start from
 // `directory`, where the registry's files are.
 Kept compile_kept(registry::ManifestStore& manifest, const registry::InstalledBefore& installed,
-                  const std::string& directory, std::span<const std::string> plugins);
+                  const std::string& directory, const LoadedPlugins& plugins);
 
-// Of the newest installation.
+// The same for the newest installation.
 Kept compile_last_installed(registry::ManifestStore& manifest, const std::string& directory,
-                            std::span<const std::string> plugins);
+                            const LoadedPlugins& plugins);
 
-// To go back to a generation: its program, and in `installed.rolled_back_from` what the new
-// installation is to say.
+// Prepares to go back to a generation: its program, and in `installed.rolled_back_from` the hash
+// that the new installation is to record.
 Kept prepare_rollback(registry::ManifestStore& manifest, const std::string& generation_id,
-                      const std::string& directory, std::span<const std::string> plugins);
+                      const std::string& directory, const LoadedPlugins& plugins);
 
 // How the registry's files and a rollback relate, for the operator.
 std::string rollback_note(const std::string& directory, const registry::InstalledBefore& installed);
 
-// What tells compile() of definitions that are installed. `manifest` must outlive it.
+// The function that tells compile() of definitions that are installed. `manifest` must outlive it.
 registry::InstalledDefinition installed_definition(registry::ManifestStore& manifest);
 
-// What differs from installed definitions and is allowed all the same.
+// Sentences on what differs from installed definitions and is allowed all the same.
 std::vector<std::string> notes_of(const std::vector<registry::Redefinition>& redefinitions);
 
 }  // namespace turnpike::app

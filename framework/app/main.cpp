@@ -20,7 +20,7 @@ using turnpike::app::CommonOptions;
 constexpr std::int64_t credits_max = 1'000'000'000'000;
 
 struct Words {  // what the subcommands take besides the common options
-  std::string name, owner, account, id, file, old_directory, new_directory;
+  std::string name, owner, account, id, file, old_directory, new_directory, slot, directory;
   std::vector<std::string> authorities;
   std::int64_t credits = 0;
   int days = 365;
@@ -73,6 +73,16 @@ void add_registry_commands(CLI::App& app, CommonOptions& options, Words& words, 
       ->required();
   CLI::App* plugin = app.add_subcommand("plugin", "Plugin files");
   plugin->require_subcommand(1);
+  CLI::App* fresh =
+      add(*plugin, "new", "Write the project of a plugin, with its test", options, code, [&] {
+        const auto slot = words.slot == "lane" ? turnpike::Slot::lane : turnpike::Slot::provider;
+        return run_plugin_new(options, slot, words.name, words.directory);
+      });
+  fresh->add_option("SLOT", words.slot, "provider or lane")
+      ->required()
+      ->check(CLI::IsMember({"provider", "lane"}));
+  fresh->add_option("NAME", words.name, "Of the plugin, such as dao_votes")->required();
+  fresh->add_option("--directory", words.directory, "To write to; NAME where it is not given");
   add(*plugin, "inspect", "Tell what a plugin file is, without running it", options, code,
       [&] { return run_plugin_inspect(options, words.file); })
       ->add_option("FILE", words.file, "A .so file")
@@ -242,7 +252,7 @@ const CLI::App* find_command(const CLI::App& parent, const std::string& name) {
 // A command of a lane plugin, or none at all.
 int run_other(const CLI::App& app, const std::string& word,
               const std::vector<std::string>& arguments) {
-  const auto code = turnpike::app::run_lane_command(word, arguments);
+  const auto code = turnpike::app::run_plugin_command(word, arguments);
   if (code) return *code;
   std::vector<std::string> known;
   for (const CLI::App* own : app.get_subcommands({})) known.push_back(own->get_name());
@@ -294,7 +304,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", version_line());
   app.add_subcommand("help", "Tell what a command takes: help key create");
   app.footer(
-      "Lane plugins bring further commands, such as `turnpike x402`; `turnpike x402 --help` says "
+      "Plugins bring further commands, such as `turnpike x402`; `turnpike x402 --help` says "
       "more.");
   try {
     std::vector<std::string> arguments = arguments_of(argc, argv);

@@ -39,8 +39,10 @@ std::shared_ptr<const Toolset> McpTools::make(const registry::Installed& install
 }
 
 std::shared_ptr<const Toolset> McpTools::toolset() {
-  const auto program = backend_.in_service();
-  return program == nullptr ? without_program_ : program->toolset;
+  auto program = std::make_shared<const GatewayBackend::Pin>(backend_.pin());
+  if (!*program) return without_program_;
+  const Toolset* const tools = (*program)->toolset.get();
+  return {std::move(program), tools};
 }
 
 }  // namespace turnpike::app

@@ -9,9 +9,9 @@ constexpr std::int64_t probe_timeout_ms = 3'000;
 
 }  // namespace
 
-Prober::Prober(runtime::Runtime& runtime, const Generations& generations,
-               exchange::CallReports& reports, std::uint32_t interval_ms)
-    : generations_(generations), reports_(reports), interval_ms_(interval_ms) {
+Prober::Prober(runtime::Runtime& runtime, const Serving& serving, exchange::CallReports& reports,
+               std::uint32_t interval_ms)
+    : serving_(serving), reports_(reports), interval_ms_(interval_ms) {
   fiber_ = runtime.loops().front()->spawn([this] { run(); }, runtime::FiberKind::background);
 }
 
@@ -30,7 +30,7 @@ void Prober::run() {
 }
 
 void Prober::probe_all() {
-  const auto program = generations_.published().current();
+  const auto program = serving_.current();
   if (program == nullptr) return;
   const exchange::Service& service = *program->service;
   const registry::Program& installed = service.program();

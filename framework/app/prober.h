@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "app/generations.h"
+#include "app/serving.h"
 #include "exchange/call_reports.h"
 #include "runtime/runtime.h"
 #include "runtime/wait.h"
@@ -17,7 +17,7 @@ namespace turnpike::app {
 
 class Prober {
  public:
-  Prober(runtime::Runtime& runtime, const Generations& generations, exchange::CallReports& reports,
+  Prober(runtime::Runtime& runtime, const Serving& serving, exchange::CallReports& reports,
          std::uint32_t interval_ms);
   ~Prober();  // cancel(), then waits for the fiber's end, without end
   Prober(const Prober&) = delete;
@@ -33,7 +33,7 @@ class Prober {
   void run();
   void probe_all();
 
-  const Generations& generations_;
+  const Serving& serving_;
   exchange::CallReports& reports_;
   const std::uint32_t interval_ms_;
   runtime::Event ended_;

@@ -3,7 +3,7 @@
 // through this list, kills a real gateway at every point, and writes what remained to
 // framework/ledger/CRASHES.md, and for payments per call to plugins/x402/CRASHES.md.
 //
-// In every other build pass() is nothing. The test build (tests/crash) compiles the files that have
+// In every other build pass() does nothing. The test build (tests/crash) compiles files that have
 // points a second time, with TURNPIKE_CRASH_POINTS. Any Thread.
 #pragma once
 

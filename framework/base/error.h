@@ -1,31 +1,31 @@
-// The gateway's errors as values: a closed code, a sentence for the caller, retry advice, and for
-// bad input the fields at fault. One enum for the whole program; each host maps it to its protocol
-// in one table. Messages never contain secrets, upstream hosts or internals.
+// The gateway's errors as values: a code, a sentence for the caller, retry advice, and for bad
+// input the fields at fault. One enum for the whole program; each host maps it to its protocol in
+// one table. Messages never contain secrets, upstream hosts or internals.
+//
+// Lanes bring codes of their own. They are added while plugins are loaded, before anything serves,
+// and stay until the process ends: values of the enum above those it names.
 //
 // Value types; safe on any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <turnpike/lane_code.h>
 #include <turnpike/result.h>
 
 namespace turnpike::base {
 
-enum class Fault : std::uint8_t { caller, provider, gateway };
-
-enum class Advice : std::uint8_t {
-  never,
-  after_delay,
-  same_request,  // safe to repeat as is
-  after_top_up,
-  new_payment,
-  restart_paging,
-  after_change,  // of what the fields or the message name; as it is it fails again
-};
+using turnpike::Advice;
+using turnpike::CodeRole;
+using turnpike::Fault;
+using turnpike::name_of;
 
 // code, name, fault, advice. Names are public and stable; add at the end of an area, never rename.
 #define TURNPIKE_ERROR_CODES(X)                                                                  \
@@ -53,6 +53,8 @@ enum class Advice : std::uint8_t {
   X(auth_wrong_environment, "auth.wrong_environment", caller, never)                             \
   X(auth_unavailable, "auth.unavailable", gateway, after_delay)                                  \
   X(auth_authority_missing, "auth.authority_missing", caller, never)                             \
+  X(auth_human_required, "auth.human_required", caller, never)                                   \
+  X(auth_origin_rejected, "auth.origin_rejected", caller, never)                                 \
   X(account_suspended, "account.suspended", caller, never)                                       \
   X(account_closed, "account.closed", caller, never)                                             \
   X(account_forbidden, "account.forbidden", caller, never)                                       \
@@ -81,6 +83,7 @@ enum class Advice : std::uint8_t {
   X(gateway_stopping, "gateway.stopping", gateway, same_request)                                 \
   X(gateway_plugin_fault, "gateway.plugin_fault", gateway, after_delay)                          \
   X(gateway_internal, "gateway.internal", gateway, after_delay)                                  \
+  X(plugin_unavailable, "plugin.unavailable", gateway, after_delay)                              \
   X(billing_pricing_unavailable, "billing.pricing_unavailable", gateway, never)                  \
   X(billing_credits_exhausted, "billing.credits_exhausted", caller, after_top_up)                \
   X(billing_credits_reserved, "billing.credits_reserved", caller, after_delay)                   \
@@ -94,17 +97,6 @@ enum class Advice : std::uint8_t {
   X(idempotency_in_progress, "idempotency.in_progress", caller, after_delay)                     \
   X(idempotency_reply_not_stored, "idempotency.reply_not_stored", caller, never)                 \
   X(idempotency_outcome_unknown, "idempotency.outcome_unknown", caller, never)                   \
-  X(x402_not_payable, "x402.not_payable", caller, never)                                         \
-  X(x402_payment_required, "x402.payment_required", caller, new_payment)                         \
-  X(x402_payment_malformed, "x402.payment_malformed", caller, never)                             \
-  X(x402_payment_refused, "x402.payment_refused", caller, new_payment)                           \
-  X(x402_settlement_failed, "x402.settlement_failed", caller, new_payment)                       \
-  X(x402_settlement_unknown, "x402.settlement_unknown", gateway, same_request)                   \
-  X(x402_in_progress, "x402.in_progress", caller, same_request)                                  \
-  X(x402_work_failed, "x402.work_failed", provider, same_request)                                \
-  X(x402_refund_owed, "x402.refund_owed", provider, never)                                       \
-  X(x402_unavailable, "x402.unavailable", gateway, after_delay)                                  \
-  X(x402_allowance_required, "x402.allowance_required", caller, new_payment)                     \
   X(catalog_limit_invalid, "catalog.limit_invalid", caller, after_change)                        \
   X(catalog_cursor_invalid, "catalog.cursor_invalid", caller, after_change)                      \
   X(catalog_cursor_stale, "catalog.cursor_stale", caller, restart_paging)                        \
@@ -121,7 +113,7 @@ enum class ErrorCode : std::uint8_t {
 #undef X
 };
 
-// What is fixed per code.
+// The facts of an error that its code fixes.
 struct ErrorInfo {
   ErrorCode code;
   std::string_view name;
@@ -135,23 +127,38 @@ inline constexpr ErrorInfo error_infos[] = {
 #undef X
 };
 
-constexpr const ErrorInfo& info_of(ErrorCode code) noexcept {
-  return error_infos[static_cast<std::size_t>(code)];
+// All codes are below; tables by code have so many rows.
+inline constexpr std::size_t error_codes_max = 160;
+
+// What a lane brought with its code.
+struct LaneError {
+  ErrorInfo info;
+  int status = 0;
+  std::string_view text;
+  CodeRole role = CodeRole::none;
+};
+
+// The lane's part of `code`, or null: it is one of the gateway's own.
+const LaneError* lane_error(ErrorCode code) noexcept;
+
+inline const ErrorInfo& info_of(ErrorCode code) noexcept {
+  const auto index = static_cast<std::size_t>(code);
+  return index < std::size(error_infos) ? error_infos[index] : lane_error(code)->info;
 }
 
-constexpr std::string_view name_of(Fault fault) noexcept {
-  constexpr std::string_view names[] = {"caller", "provider", "gateway"};
-  return names[static_cast<std::size_t>(fault)];
-}
+// Takes the codes of a lane in, or says which of them cannot be one. The same codes again change
+// nothing. By one Thread at a time, while nothing is served.
+[[nodiscard]] Result<Unit, std::string> add_lane_codes(std::string_view lane,
+                                                       std::span<const LaneCode> codes);
 
-constexpr std::string_view name_of(Advice advice) noexcept {
-  constexpr std::string_view names[] = {"never",        "after_delay", "same_request",
-                                        "after_top_up", "new_payment", "restart_paging",
-                                        "after_change"};
-  return names[static_cast<std::size_t>(advice)];
-}
+// The code that a lane gave this role, or what the gateway says where none did.
+ErrorCode code_of(CodeRole role) noexcept;
+CodeRole role_of(ErrorCode code) noexcept;
 
-// The code with this public name, or null: names come back from lane plugins.
+// All there are, for documents: those of lanes stand before those of the catalog.
+std::vector<ErrorInfo> all_errors();
+
+// The code with this public name, or null: names come from lane plugins.
 const ErrorInfo* find_error(std::string_view name) noexcept;
 
 // One thing wrong with the input: where, what, how to fix it.

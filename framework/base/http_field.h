@@ -1,4 +1,4 @@
-// What may stand in an HTTP header field (RFC 9110, sections 5.1 and 5.5) and in a URL. Pure
+// Rules for the text of an HTTP header field (RFC 9110, sections 5.1 and 5.5) and of a URL. Pure
 // functions; every message passes through them, so they look at eight bytes at a time, or branch
 // only at the end.
 #pragma once
@@ -68,14 +68,14 @@ inline bool is_field_value(std::string_view value) noexcept {
   return true;
 }
 
-// Without the blanks and tabs around it (RFC 9110, section 5.6.3).
+// The text without the blanks and tabs around it (RFC 9110, section 5.6.3).
 constexpr std::string_view trimmed(std::string_view text) noexcept {
   while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
   while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
   return text;
 }
 
-// Of a Content-Type value, without its parameters.
+// The media type in a Content-Type value: the value without its parameters.
 constexpr std::string_view media_type_of(std::string_view content_type) noexcept {
   return trimmed(content_type.substr(0, content_type.find(';')));
 }

@@ -28,8 +28,8 @@ class LogBlocks {
   LogBlocks(const LogBlocks&) = delete;
   LogBlocks& operator=(const LogBlocks&) = delete;
 
-  // For the writer. Where its next bytes go, how many have room there, and that they are there:
-  // then they are readable.
+  // For the writer: the place of its next bytes, the room there, and the notice that it wrote
+  // them, which makes them readable.
   [[nodiscard]] char* place() noexcept { return bytes_of(written_block_) + written_bytes_; }
   [[nodiscard]] std::size_t room() const noexcept { return log_block_bytes - written_bytes_; }
   void committed(std::size_t bytes) noexcept;
@@ -40,7 +40,7 @@ class LogBlocks {
   // Since the last question: whether a block was filled.
   bool has_filled_one() noexcept { return std::exchange(has_filled_one_, false); }
 
-  // For the reader. Bytes that lie together, or none; taken() says how many of them are done with.
+  // For the reader: bytes that lie together, or none. taken() says how many of them it has used.
   std::string_view next_bytes() noexcept;
   void taken(std::size_t bytes) noexcept { taken_bytes_ += bytes; }
 

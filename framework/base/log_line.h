@@ -14,7 +14,7 @@ namespace turnpike::base {
 // The length of an RFC 3339 time of ours, of which render_log_line() makes a part of the line.
 inline constexpr std::size_t log_time_bytes = 24;
 
-// What no line with these fields exceeds.
+// The length that no line with these fields exceeds.
 std::size_t log_line_bytes_max(std::string_view event, std::span<const LogField> fields) noexcept;
 
 // The line without its newline; returns its end. REQUIRES: `to` has room for log_line_bytes_max().

@@ -8,7 +8,7 @@
 
 namespace turnpike::base {
 
-// Of CLOCK_MONOTONIC, in ms.
+// The moment in `patience_ms` from now, on CLOCK_MONOTONIC, in ms.
 std::int64_t patience_until(int patience_ms) noexcept;
 
 // Writes until that moment; returns how many bytes were taken.

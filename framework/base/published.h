@@ -94,6 +94,20 @@ class LoopView {
     return Pin(this, current_);
   }
 
+  // The same of the value that `is_wanted`, if this loop still has it; else of the newest.
+  template <class Predicate>
+  [[nodiscard]] Pin pin_where(Predicate is_wanted) {
+    refresh();
+    Slot* wanted = current_;
+    for (Slot* slot = current_; slot != nullptr; slot = slot == current_ ? retired_ : slot->next) {
+      if (slot->value == nullptr || !is_wanted(*slot->value)) continue;
+      wanted = slot;
+      break;
+    }
+    ++wanted->pins;
+    return Pin(this, wanted);
+  }
+
   // A shared owner of the value, to keep it while the fiber waits. Takes no lock.
   [[nodiscard]] std::shared_ptr<const T> share() {
     refresh();

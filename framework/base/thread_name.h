@@ -1,4 +1,4 @@
-// What `top -H`, debuggers and profilers call a Thread. Each Thread names itself when it begins.
+// The name that `top -H`, debuggers and profilers show for a Thread. A Thread names itself at once.
 #pragma once
 
 #include <pthread.h>

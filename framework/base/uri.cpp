@@ -29,12 +29,21 @@ bool is(CharacterClass wanted, char c) noexcept {
   return (classes[static_cast<std::uint8_t>(c)] & wanted) != 0;
 }
 
+bool is_escape(std::string_view text, std::size_t at) noexcept {
+  return text[at] == '%' && text.size() - at > 2 && is(hex_digit, text[at + 1]) &&
+         is(hex_digit, text[at + 2]);
+}
+
+int hex_value(char digit) noexcept {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+  return digit - 'A' + 10;
+}
+
 std::size_t fault(CharacterClass wanted, std::string_view text) noexcept {
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (is(wanted, text[at])) continue;
-    const bool is_escape = text[at] == '%' && text.size() - at > 2 && is(hex_digit, text[at + 1]) &&
-                           is(hex_digit, text[at + 2]);
-    if (!is_escape) return at;
+    if (!is_escape(text, at)) return at;
     at += 2;
   }
   return std::string_view::npos;
@@ -65,6 +74,21 @@ void append_percent_encoded(std::string& out, std::string_view text) {
       out.append({'%', digits[byte >> 4], digits[byte & 15]});
     }
   }
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      decoded += text[at];
+      continue;
+    }
+    if (!is_escape(text, at)) return std::nullopt;
+    decoded += static_cast<char>(hex_value(text[at + 1]) << 4 | hex_value(text[at + 2]));
+    at += 2;
+  }
+  return decoded;
 }
 
 }  // namespace turnpike::base

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,5 +22,8 @@ namespace turnpike::base {
 // Appends `text` with everything escaped but the unreserved characters of section 2.3, so that it
 // is never taken for a delimiter.
 void append_percent_encoded(std::string& out, std::string_view text);
+
+// With its escapes decoded, whatever bytes they stand for; nothing: one of them is none.
+[[nodiscard]] std::optional<std::string> percent_decoded(std::string_view text);
 
 }  // namespace turnpike::base

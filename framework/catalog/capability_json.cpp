@@ -81,24 +81,22 @@ Json methods_json(const registry::Route& route) {
   return methods;
 }
 
-Json x402_json(const registry::Program& program, const registry::Operation& operation,
-               Features features) {
+// The member of `billing` that payment per call has. Where no lane takes any it is the one that the
+// interface names (docs/interface.md), so that readers find it and are told so.
+std::string per_call_member(const registry::Program& program) {
+  const registry::LaneTerms* const lane = program.lane_terms();
+  return lane == nullptr ? "x402" : std::string(lane->traits.name);
+}
+
+Json per_call_json(const registry::Program& program, const registry::Operation& operation,
+                   Features features) {
   if (!is_paid_per_call(program, operation, features)) {
     return {{"enabled", false}, {"terms", Json::array()}};
   }
-  Json terms = Json::array();
-  for (const registry::X402Term& term : program.prices()[*operation.price].x402_terms) {
-    terms.push_back({{"scheme", term.scheme},
-                     {"network", term.network},
-                     {"asset", term.asset},
-                     {"atomic_amount", term.atomic_amount},
-                     {"offer_id", term.offer_id}});
-  }
-  const PerCallPolicy& policy = program.routes()[operation.route].per_call;
-  Json x402 = {{"enabled", true}, {"terms", std::move(terms)}, {"flow", name_of(policy.flow)}};
-  if (policy.flow == PaymentFlow::upfront) x402["on_failure"] = name_of(policy.unearned);
-  if (policy.binding == PaymentBinding::required) x402["binding"] = name_of(policy.binding);
-  return x402;
+  const std::uint32_t policy = program.routes()[operation.route].policy;
+  Json json = Json::parse(program.prices()[*operation.price].terms->billing);
+  json.update(Json::parse(program.lane_terms()->policies[policy].billing));
+  return json;
 }
 
 Json request_json(const registry::Route& route, const registry::Operation& operation) {
@@ -130,7 +128,8 @@ Json operations_json(const registry::Program& program, const registry::Route& ro
     Json entry = {{"method", name_of(operation.method)},
                   {"billing", billing_json(program, operation, features)}};
     if (is_paid_per_call(program, operation, features)) {
-      entry["billing"]["x402"]["readiness"] = readiness_json(payment_readiness(index, readiness));
+      entry["billing"][per_call_member(program)]["readiness"] =
+          readiness_json(payment_readiness(index, readiness));
     }
     if (features.free_lane && route.free_policy) {
       entry["free_rate_limit"] = free_rate_limit_json(program.free_policies()[*route.free_policy]);
@@ -227,13 +226,18 @@ Json billing_json(const registry::Program& program, const registry::Operation& o
           {"price_version", price.version},
           {"credit_cost", price.credit_cost},
           {"no_charge_when", no_charge_json(operation.no_charge_when)},
-          {"x402", x402_json(program, operation, features)}};
+          {per_call_member(program), per_call_json(program, operation, features)}};
+}
+
+const TermsDocuments* payment_documents(const registry::Program& program,
+                                        Features features) noexcept {
+  const registry::LaneTerms* const lane = program.lane_terms();
+  return features.per_call && lane != nullptr ? lane->traits.terms_documents : nullptr;
 }
 
 bool is_paid_per_call(const registry::Program& program, const registry::Operation& operation,
                       Features features) noexcept {
-  return features.x402 && operation.price && program.prices()[*operation.price].x402_enabled &&
-         !program.routes()[operation.route].credential_required;
+  return features.per_call && program.is_sold_per_call(operation);
 }
 
 Json summary_json(const registry::Program& program, const registry::Route& route, Features features,
@@ -244,8 +248,9 @@ Json summary_json(const registry::Program& program, const registry::Route& route
     const registry::Operation& operation = program.operations()[index];
     Json billing = {{"mode", operation.price ? "service_priced" : "pricing_unavailable"}};
     if (operation.price) billing["credit_cost"] = program.prices()[*operation.price].credit_cost;
-    if (operation.price && shows_payments)
-      billing["x402"] = x402_json(program, operation, features);
+    if (operation.price && shows_payments) {
+      billing[per_call_member(program)] = per_call_json(program, operation, features);
+    }
     operations.push_back({{"method", name_of(operation.method)}, {"billing", std::move(billing)}});
   }
   return {{"capability_id", route.id},

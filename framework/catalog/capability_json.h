@@ -23,9 +23,13 @@ Json free_rate_limit_json(const registry::FreePolicy& policy);
 Json query_policy_json(const registry::QueryPolicy& policy);
 Json body_policy_json(const registry::BodyPolicy& policy);
 
-// Billing in full: mode, price policy and version, cost, x402 terms.
+// Billing in full: mode, price policy and version, cost, terms of payment per call.
 Json billing_json(const registry::Program& program, const registry::Operation& operation,
                   Features features);
+
+// How the lane that takes payments per call describes them; null: none are taken.
+const TermsDocuments* payment_documents(const registry::Program& program,
+                                        Features features) noexcept;
 
 // Whether the operation is offered for payment per call.
 bool is_paid_per_call(const registry::Program& program, const registry::Operation& operation,

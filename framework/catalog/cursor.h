@@ -16,7 +16,7 @@ namespace turnpike::catalog {
 
 inline constexpr std::string_view public_projection = "public.v5";
 
-// What a cursor is bound to. `filter` is filter_digest() of the request.
+// The facts that a cursor is bound to. `filter` is filter_digest() of the request.
 struct CursorBinding {
   std::string_view generation;
   std::string_view projection;

@@ -6,7 +6,7 @@ namespace turnpike::catalog {
 
 struct Features {
   bool free_lane = false;  // `:free` variants are served
-  bool x402 = false;       // payment per call is taken
+  bool per_call = false;   // payment per call is taken, by the lane with terms
 };
 
 }  // namespace turnpike::catalog

@@ -76,18 +76,23 @@ Result<InventoryText, base::Error> inventory_text(const registry::Installed& ins
   if (twice != entries.end()) return incomplete("two operations share one key");
 
   json hashed = entries;
-  if (features.x402) {
-    hashed = {{"x402_contract_version", "service.x402.v2"}, {"entries", std::move(hashed)}};
+  const TermsDocuments* const payments = payment_documents(program, features);
+  std::string contract;  // of payments per call: the name of its member
+  if (payments != nullptr) {
+    contract = std::string(program.lane_terms()->traits.name) + "_contract_version";
+    hashed = {{contract, payments->contract_version}, {"entries", std::move(hashed)}};
   }
-  Json head = {{"schema_version", features.x402 ? "service.operation-pricing-inventory.v3"
-                                                : "service.operation-pricing-inventory.v2"},
+  Json head = {{"schema_version", payments != nullptr ? "service.operation-pricing-inventory.v3"
+                                                      : "service.operation-pricing-inventory.v2"},
                {"generation", generation_json(installed.generation)}};
   InventoryText text;
   text.before_observed_at = text_of(head);
   text.before_observed_at.pop_back();  // '}'
   text.before_observed_at += ",\"observed_at\":\"";
   text.after_observed_at = "\",";
-  if (features.x402) text.after_observed_at += "\"x402_contract_version\":\"service.x402.v2\",";
+  if (payments != nullptr) {
+    text.after_observed_at += text_of(contract) + ":" + text_of(payments->contract_version) + ",";
+  }
   text.after_observed_at += "\"entry_set_hash\":\"" + hash_of(hashed) +
                             "\",\"entries\":" + base::canonical_json(entries).value() + "}";
   return text;

@@ -18,7 +18,7 @@ namespace {
 // components/responses/<name><status>.
 struct Group {
   std::string_view name;
-  bool (*has)(std::string_view code, Features features);
+  bool (*has)(std::string_view code);
 };
 
 bool in_area(std::string_view code, std::string_view area) {
@@ -26,23 +26,22 @@ bool in_area(std::string_view code, std::string_view area) {
 }
 
 constexpr std::array<Group, 4> groups = {{
-    {"Service", [](std::string_view code, Features) { return in_area(code, "request"); }},
+    {"Service", [](std::string_view code) { return in_area(code, "request"); }},
     {"Catalog",
-     [](std::string_view code, Features) {
+     [](std::string_view code) {
        return in_area(code, "request") || in_area(code, "catalog") || in_area(code, "registry");
      }},
     {"Account",
-     [](std::string_view code, Features) {
+     [](std::string_view code) {
        return in_area(code, "request") || in_area(code, "auth") || in_area(code, "account") ||
               code == "billing.ledger_unavailable" || code == "billing.message_not_found";
      }},
     {"Gateway",
-     [](std::string_view code, Features features) {
+     [](std::string_view code) {
        const bool account_may_not = code == "account.suspended" || code == "account.closed";
        return in_area(code, "request") || in_area(code, "auth") || in_area(code, "registry") ||
               in_area(code, "gateway") || in_area(code, "billing") ||
-              in_area(code, "idempotency") || account_may_not ||
-              (features.x402 && in_area(code, "x402"));
+              in_area(code, "idempotency") || account_may_not;
      }},
 }};
 
@@ -75,8 +74,6 @@ std::string_view title_of(int status) {
       return "The thing is gone.";
     case 422:
       return "The provider cannot process the request.";
-    case 412:
-      return "The payer has to allow Permit2 to move the token first; nothing was charged.";
     case 429:
       return "Too much at once; try again after the delay.";
     case 431:
@@ -90,14 +87,25 @@ std::string_view title_of(int status) {
     case 504:
       return "The provider did not answer in time; nothing was charged.";
     default:
-      return "An error.";
+      break;
   }
+  for (const base::ErrorInfo& info : base::all_errors()) {
+    const base::LaneError* const of_lane = base::lane_error(info.code);
+    if (of_lane != nullptr && of_lane->status == status) return of_lane->text;
+  }
+  return "An error.";
+}
+
+// Codes of lanes are of calls.
+bool may_answer(const Group& group, const base::ErrorInfo& info, Features features) {
+  if (base::lane_error(info.code) == nullptr) return group.has(info.name);
+  return &group == &gateway_group && features.per_call;
 }
 
 std::vector<std::string_view> codes_of(const Group& group, int status, const OpenApiInput& input) {
   std::vector<std::string_view> codes;
-  for (const base::ErrorInfo& info : base::error_infos) {
-    if (input.http_status(info.code) == status && group.has(info.name, input.features)) {
+  for (const base::ErrorInfo& info : base::all_errors()) {
+    if (input.http_status(info.code) == status && may_answer(group, info, input.features)) {
       codes.push_back(info.name);
     }
   }
@@ -118,7 +126,7 @@ Json payment_header(std::string_view text) {
   return {{"description", text}, {"schema", {{"type", "string"}}}};
 }
 
-Json error_headers(const Group& group, int status, Features features) {
+Json error_headers(const Group& group, int status, const TermsDocuments* payments) {
   Json headers = header_references({"X-Request-Id"});
   if (status == 401) headers["WWW-Authenticate"] = header_reference("WWW-Authenticate");
   if (status == 429 || status == 503) headers["Retry-After"] = header_reference("Retry-After");
@@ -126,9 +134,8 @@ Json error_headers(const Group& group, int status, Features features) {
     headers.update(header_references({"Turnpike-Reply-From", "Turnpike-Generation", "Turnpike-Lane",
                                       "Turnpike-Credits-Charged", "Server-Timing"}));
     if (status == 429) headers.update(header_references({"RateLimit", "RateLimit-Policy"}));
-    if (status == 402 && features.x402) {
-      headers["PAYMENT-REQUIRED"] = payment_header(
-          "To a call without a credential: what pays for it, base64 of an x402 V2 challenge.");
+    if (status == 402 && payments != nullptr) {
+      headers[std::string(payments->challenge_header)] = payment_header(payments->challenge_text);
     }
   }
   return headers;
@@ -171,7 +178,7 @@ Json error_response(const Group& group, int status, const OpenApiInput& input,
   if (passes_on) schema = codes.empty() ? provider : Json{{"anyOf", {schema, provider}}};
   return {
       {"description", text},
-      {"headers", error_headers(group, status, input.features)},
+      {"headers", error_headers(group, status, payment_documents(input.program, input.features))},
       {"content", error_content(schema, provider, passes_on ? types : std::vector<std::string>{})}};
 }
 
@@ -208,7 +215,7 @@ Json error_code_schema(const OpenApiInput& input) {
   std::string table =
       "Stable names of all errors.\n\n| code | status | fault | advice |\n"
       "|---|---|---|---|\n";
-  for (const base::ErrorInfo& info : base::error_infos) {
+  for (const base::ErrorInfo& info : base::all_errors()) {
     names.push_back(info.name);
     table += "| `" + std::string(info.name) + "` | " +
              std::to_string(input.http_status(info.code)) + " | " +
@@ -259,7 +266,9 @@ std::string description_of(const registry::Program& program, const registry::Rou
       text += std::visit(NoChargeText{}, condition);
     }
     text += '.';
-    if (is_paid_per_call(program, operation, features)) text += " Can be paid per call by x402.";
+    if (is_paid_per_call(program, operation, features)) {
+      text += " " + std::string(payment_documents(program, features)->sentence);
+    }
   } else {
     text = "Has no price now and cannot be called.";
   }
@@ -384,54 +393,6 @@ Json idempotency_key_parameter() {
         {"pattern", "^[!-~]+$"}}}};
 }
 
-// An amount in atomic units, as a decimal of whole tokens.
-std::string decimal_of(const std::string& atomic_amount, std::uint32_t decimals) {
-  std::string digits = atomic_amount;
-  if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');
-  if (decimals == 0) return digits;
-  digits.insert(digits.size() - decimals, 1, '.');
-  digits.erase(digits.find_last_not_of('0') + 1);
-  if (digits.ends_with('.')) digits.pop_back();
-  return digits;
-}
-
-// What payers' tools read before they ask for a challenge (draft-payment-discovery-00 and what
-// x402 crawlers read); the challenge itself decides.
-Json payment_info_json(const registry::Program& program, const registry::Operation& operation) {
-  Json info = {{"authMode", "payment"}, {"protocols", Json::array()}};
-  for (const registry::X402Term& term : program.prices()[*operation.price].x402_terms) {
-    info["protocols"].push_back({{"x402",
-                                  {{"scheme", term.scheme},
-                                   {"network", term.network},
-                                   {"asset", term.asset},
-                                   {"payTo", term.pay_to},
-                                   {"amount", term.atomic_amount}}}});
-    const registry::X402Asset& asset = program.x402().asset_of(term);
-    const bool is_dollar = asset.name == "USD Coin" || asset.name == "USDC";
-    if (!is_dollar) continue;
-    info["price"] = {{"mode", "fixed"},
-                     {"currency", "USD"},
-                     {"amount", decimal_of(term.atomic_amount, asset.decimals)}};
-  }
-  return info;
-}
-
-bool may_be_paid_by_permit2(const registry::Price& price) {
-  return std::any_of(price.x402_terms.begin(), price.x402_terms.end(),
-                     [](const registry::X402Term& term) { return term.transfer == "permit2"; });
-}
-
-Json payment_signature_parameter() {
-  return {{"name", "PAYMENT-SIGNATURE"},
-          {"in", "header"},
-          {"required", false},
-          {"description",
-           "An x402 V2 payment for this very request: base64 of the payload that answers the "
-           "`PAYMENT-REQUIRED` header of a 402. Never together with `Authorization`. The same "
-           "payment may be sent again: it is charged once and gets the stored reply."},
-          {"schema", {{"type", "string"}}}};
-}
-
 Json operation_json(const OpenApiInput& input, const registry::Route& route,
                     const registry::Operation& operation) {
   const registry::Program& program = input.program;
@@ -439,6 +400,7 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
   const std::string fallback = std::string(name_of(operation.method)) + " " + route.matcher.pattern;
   Json security = Json::array({Json{{"ApiKey", Json::array()}}});
   const bool pays_per_call = is_paid_per_call(program, operation, input.features);
+  const TermsDocuments* const payments = payment_documents(program, input.features);
   if (pays_per_call) security.push_back(Json::object());
   Json document = {{"operationId", operation_id_of(operation.method, route.matcher.pattern)},
                    {"tags", Json::array({provider.name})},
@@ -447,7 +409,8 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
                    {"security", std::move(security)},
                    {"x-service-capability-id", route.id},
                    {"x-service-billing", billing_json(program, operation, input.features)}};
-  if (pays_per_call) document["x-payment-info"] = payment_info_json(program, operation);
+  if (pays_per_call)
+    document.update(Json::parse(program.prices()[*operation.price].terms->openapi));
   if (input.features.free_lane && route.free_policy) {
     document["x-service-free-variant"] =
         free_rate_limit_json(program.free_policies()[*route.free_policy]);
@@ -456,7 +419,7 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
   for (Json& parameter : query_parameters_json(*operation.query))
     parameters.push_back(std::move(parameter));
   if (operation.price) parameters.push_back(idempotency_key_parameter());
-  if (pays_per_call) parameters.push_back(payment_signature_parameter());
+  if (pays_per_call) parameters.push_back(Json::parse(payments->payment_header));
   if (!parameters.empty()) document["parameters"] = std::move(parameters);
   if (operation.method == Method::post && !route.body->forbidden) {
     document["requestBody"] = request_body_json(route);
@@ -466,11 +429,13 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
     Json& headers = document["responses"][std::to_string(status)]["headers"];
     if (route.free_policy) headers.update(header_references({"RateLimit", "RateLimit-Policy"}));
     if (!pays_per_call) continue;
-    headers["PAYMENT-RESPONSE"] =
-        payment_header("Of a call that was paid for: its settlement, base64 of x402 V2's.");
+    headers[std::string(payments->settlement_header)] = payment_header(payments->settlement_text);
   }
-  if (pays_per_call && may_be_paid_by_permit2(program.prices()[*operation.price])) {
-    document["responses"]["412"] = {{"$ref", "#/components/responses/Gateway412"}};
+  if (pays_per_call) {
+    for (const std::uint16_t status : program.prices()[*operation.price].terms->statuses) {
+      const std::string text = std::to_string(status);
+      document["responses"][text] = {{"$ref", "#/components/responses/Gateway" + text}};
+    }
   }
   document["x-codeSamples"] = Json::array(
       {{{"lang", "Shell"}, {"label", "curl"}, {"source", curl_line(input, route, operation)}}});

@@ -16,7 +16,7 @@
 
 namespace turnpike::catalog {
 
-// As received, percent-decoded; absent members were not sent.
+// The parameters as received, percent-decoded; absent members were not sent.
 struct PageParameters {
   std::optional<std::string> limit = {};
   std::optional<std::string> cursor = {};
@@ -34,9 +34,9 @@ struct PageRequest {
   // or name of the provider. Empty: any.
   std::string search = {};
 
-  // What the host wants of the page.
+  // The wishes of the host.
   bool shows_payments = false;  // entries have the terms of payment per call
-  // Of its text; the page ends earlier than at `limit`, with a cursor, but has one entry.
+  // A bound on its text: the page may end before `limit`, with a cursor, but has one entry.
   std::size_t bytes_max = std::numeric_limits<std::size_t>::max();
 };
 

@@ -1,7 +1,7 @@
 // JSON Schemas (the dialect of OpenAPI 3.1) derived from declared query and body policies. They
 // state what every accepted value satisfies: declared string bounds count bytes while JSON Schema
-// counts characters, so the exact bound stands in the description. Internal to catalog/; pure
-// functions.
+// counts characters, so the exact bound stands in the description. Pure
+// functions; any Thread.
 #pragma once
 
 #include "catalog/capability_json.h"
@@ -11,7 +11,7 @@ namespace turnpike::catalog {
 // The schema of the values that a constraint accepts.
 Json value_schema(const registry::Constraint& constraint);
 
-// What a rule over several parameters says, as a sentence.
+// A rule over several parameters, as a sentence.
 std::string rule_text(const registry::QueryRule& rule);
 
 // OpenAPI parameter objects of the path, in order of the pattern.

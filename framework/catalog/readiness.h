@@ -45,7 +45,7 @@ struct ShownReadiness {
 ShownReadiness operation_readiness(const registry::Route& route, std::uint32_t operation,
                                    const ReadinessSource& source) noexcept;
 
-// Of paying for an operation per call.
+// The readiness of an operation's payment per call.
 ShownReadiness payment_readiness(std::uint32_t operation, const ReadinessSource& source) noexcept;
 
 // A capability is ready when all its operations are: a page never promises more than holds.

@@ -99,7 +99,7 @@ View::View(registry::Installed installed, std::shared_ptr<const ReadinessSource>
       texts.add(std::string_view(entry).substr(0, entry.size() - 1));  // the readiness follows
     };
     add_entry(entries_, false);
-    if (options_.features.x402) add_entry(entries_of_payments_, true);
+    if (options_.features.per_call) add_entry(entries_of_payments_, true);
     searched_.add(searched_text(program, route));
   }
 }
@@ -107,7 +107,7 @@ View::View(registry::Installed installed, std::shared_ptr<const ReadinessSource>
 View::~View() = default;
 
 const View::Texts& View::entries(const PageRequest& request) const noexcept {
-  return request.shows_payments && options_.features.x402 ? entries_of_payments_ : entries_;
+  return request.shows_payments && options_.features.per_call ? entries_of_payments_ : entries_;
 }
 
 std::size_t View::entry_bytes(std::uint32_t route, const PageRequest& request) const {
@@ -193,7 +193,7 @@ Result<Document, base::Error> View::page(const PageRequest& request, std::int64_
     append_signature(signature, route_readiness(installed_.program->routes()[index], *readiness_));
   }
   std::string key = "page\n" + std::to_string(request.limit) + "\n" + method_text(request) + "\n" +
-                    selection->after + "\n" + (request.shows_payments ? "x402" : "") + "\n" +
+                    selection->after + "\n" + (request.shows_payments ? "payments" : "") + "\n" +
                     std::to_string(request.bytes_max) + "\n" + request.search + "\n" +
                     request.provider_key;
   if (Document kept = kept_.find(key, signature, now_ms)) return kept;

@@ -30,7 +30,7 @@ struct ViewOptions {
   std::string base_url;    // of the API host, without a slash at the end
   std::string cursor_key;  // secret that the nodes share, at least 32 random bytes
   Features features;
-  // For the OpenAPI document, of the API host: the statuses of calls, and the part that no program
+  // Of the API host, for the OpenAPI document: the statuses of calls, and the part that no program
   // changes, as JSON.
   int (*http_status)(base::ErrorCode) noexcept = nullptr;
   std::string_view openapi_frame = {};  // as long-lived as the View
@@ -101,10 +101,11 @@ class View {
   std::shared_ptr<const ReadinessSource> readiness_;
   ViewOptions options_;
   FreeQuotas free_quotas_;
-  std::string head_;           // members of every document: generation, manifest
-  Texts entries_;              // of the list, each without its readiness
-  Texts entries_of_payments_;  // the same with terms of payment per call; empty without x402
-  Texts searched_;             // what a search looks at, in lower case
+  std::string head_;  // members of every document: generation, manifest
+  Texts entries_;     // of the list, each without its readiness
+  Texts
+      entries_of_payments_;  // the same with terms of payment per call; empty where none are taken
+  Texts searched_;           // what a search looks at, in lower case
   Result<InventoryText, base::Error> inventory_;
   mutable RenderingCache kept_;
   mutable RenderingCache kept_openapi_;  // of one slot

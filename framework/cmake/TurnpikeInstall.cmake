@@ -5,7 +5,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(_turnpike_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Turnpike)
-foreach(_header abi call host lane message plugin provider result settings state store)
+foreach(_header abi call host lane lane_code message offers plugin principal provider result
+    settings state store)
   list(APPEND _turnpike_installed_headers ${TURNPIKE_SDK_INCLUDE_DIR}/turnpike/${_header}.h)
 endforeach()
 list(SORT _turnpike_installed_headers)
@@ -23,7 +24,7 @@ install(FILES ${_turnpike_installed_headers}
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/turnpike COMPONENT sdk)
 # Compiled into the plugin that uses them: nothing of them crosses the boundary, so they are no part
 # of the fingerprint.
-foreach(_header mistakes own_call private_address refusal_codes)
+foreach(_header mistakes own_call private_address refusal_codes test_host)
   install(FILES ${TURNPIKE_SDK_INCLUDE_DIR}/turnpike/helpers/${_header}.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/turnpike/helpers COMPONENT sdk)
 endforeach()
@@ -57,8 +58,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/registry ${PROJECT_SOURCE_DIR}/examples
 foreach(_page LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs/agents.md
     docs/architecture.md docs/decisions.md docs/interface.md docs/operating.md docs/payments.md
     docs/protocols.md docs/providers.md benchmarks/README.md framework/README.md framework/STYLE.md
-    framework/ledger/CRASHES.md registry/README.md examples/README.md plugins/http/README.md
-    plugins/govdata/README.md plugins/x402/README.md plugins/x402/CRASHES.md)
+    framework/sdk/README.md framework/ledger/CRASHES.md registry/README.md examples/README.md
+    plugins/http/README.md plugins/govdata/README.md plugins/x402/README.md
+    plugins/x402/CRASHES.md)
   get_filename_component(_folder ${_page} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${_page} DESTINATION share/doc/turnpike/${_folder})
 endforeach()

@@ -15,7 +15,7 @@ using Sha256 = std::array<std::uint8_t, 32>;
 // One-shot; allocates on a Thread's first call only.
 Sha256 sha256(std::string_view bytes) noexcept;
 
-// Of the concatenation of `parts`.
+// The SHA-256 of the concatenation of `parts`.
 Sha256 sha256(std::initializer_list<std::string_view> parts) noexcept;
 
 Sha256 hmac_sha256(std::string_view key, std::string_view bytes) noexcept;

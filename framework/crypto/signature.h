@@ -18,7 +18,7 @@ Ed25519Signature ed25519_sign(const Ed25519Seed& seed, std::string_view bytes) n
 bool ed25519_verify(const Ed25519PublicKey& key, std::string_view bytes,
                     const Ed25519Signature& signature) noexcept;
 
-// As PEM (RFC 8410), the form that other tools read.
+// The key as PEM (RFC 8410), the form that other tools read.
 std::string ed25519_pem(const Ed25519PublicKey& key);
 
 }  // namespace turnpike::crypto

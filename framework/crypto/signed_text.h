@@ -1,5 +1,5 @@
 // A text that only who knows the key can have written: base64url(text) "." base64url(HMAC-SHA-256).
-// What it says is readable by anybody. Pure functions; safe on any Thread.
+// Its content is readable by anybody. Pure functions; safe on any Thread.
 #pragma once
 
 #include <optional>

@@ -110,9 +110,10 @@ void RouteReport::call_ended(const Served& served, std::string_view request_id,
 base::Counter& RouteReport::counter(std::size_t outcome) {
   std::atomic<base::Counter*>& kept = counters_[outcome];
   if (base::Counter* known = kept.load(std::memory_order_acquire)) return *known;
-  const std::string_view name = outcome == answered      ? "answered"
-                                : outcome == caller_gone ? "caller_gone"
-                                                         : base::error_infos[outcome].name;
+  const std::string_view name = outcome == answered ? "answered"
+                                : outcome == caller_gone
+                                    ? "caller_gone"
+                                    : base::info_of(static_cast<base::ErrorCode>(outcome)).name;
   base::Counter& made = metrics_.counter("turnpike_route_calls_total",
                                          "Calls of a route, by outcome: answered by the provider, "
                                          "given up by the caller, or the code of the error.",

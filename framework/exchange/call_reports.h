@@ -64,7 +64,7 @@ class RouteReport {
 
  private:
   // An error's code, or one of the two below.
-  static constexpr std::size_t answered = std::size(base::error_infos);
+  static constexpr std::size_t answered = base::error_codes_max;
   static constexpr std::size_t caller_gone = answered + 1;
 
   base::Counter& counter(std::size_t outcome);

@@ -19,10 +19,10 @@ class ChargeRules {
  public:
   explicit ChargeRules(runtime::BlockingPool& pool);
 
-  // Of a reply that is whole. May suspend.
+  // Whether a whole reply is free of charge. May suspend.
   [[nodiscard]] bool waive(const registry::NoCharges& conditions, std::string_view body,
                            std::int64_t upstream_ns) const;
-  // Of a reply whose body cannot be judged: it is too long, or has only begun.
+  // The same for a reply whose body cannot be judged: it is too long, or has only begun.
   [[nodiscard]] static bool waive_unseen(const registry::NoCharges& conditions,
                                          std::int64_t upstream_ns) noexcept;
   // How many of them need the body, and read it from end to end.

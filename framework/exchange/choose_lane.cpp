@@ -69,8 +69,8 @@ LaneChoice choose_by_header(const LaneRow& lane, const Credentials& credentials,
                             const Asked& asked) noexcept {
   if (lane.role == LaneRole::payment) {
     const bool is_payable =
-        lane.is_bound && asked.x402_enabled && !asked.credential_required && !asked.free_suffix;
-    return is_payable ? LaneChoice{&lane, {}} : refused(ErrorCode::x402_not_payable);
+        lane.is_bound && asked.sold_per_call && !asked.credential_required && !asked.free_suffix;
+    return is_payable ? LaneChoice{&lane, {}} : refused(base::code_of(base::CodeRole::not_payable));
   }
   // `:free` has its own lane, and one lane is all a request gets.
   if (asked.free_suffix) return {nullptr, ErrorCode::auth_credential_conflict, free_takes_a_key};
@@ -91,7 +91,7 @@ LaneChoice choose_without_header(const LaneTable& table, const Credentials& cred
   }
   if (credentials.service_api_key != Presence::absent) return key_missing(credentials);
   const LaneRow* payment = table.find(LaneRole::payment);
-  const bool is_challenged = payment != nullptr && payment->is_bound && asked.x402_enabled &&
+  const bool is_challenged = payment != nullptr && payment->is_bound && asked.sold_per_call &&
                              !asked.credential_required && !asked.free_suffix;
   return is_challenged ? LaneChoice{payment, {}} : key_missing(credentials);
 }

@@ -23,13 +23,13 @@ inline constexpr std::size_t lanes_max = 8;
 enum class LaneRole : std::uint8_t {
   credits,  // selected by a Bearer token
   free,     // selected by a Bearer token and `:free`
-  payment,  // selected by PAYMENT-SIGNATURE, or by no credential where the operation allows it
+  payment,  // selected by its header, or by no credential where it sells the operation
   other,    // selected by headers of its own
 };
 
 struct LaneRow {
   LaneRole role = LaneRole::other;
-  bool is_bound = false;       // a lane serves it; `payment` is a row even when none does
+  bool is_bound = false;       // a lane serves it
   bool needs_account = false;  // an API key must come along
   std::string name;
   std::vector<std::string> headers;  // lower case; Authorization is not listed
@@ -56,14 +56,14 @@ struct Credentials {
 
 [[nodiscard]] Credentials read_credentials(Headers headers, const LaneTable& table) noexcept;
 
-// What the path and method lead to.
+// The facts of the operation that path and method lead to.
 enum class Target : std::uint8_t { path_malformed, not_found, method_not_allowed, operation };
 
 struct Asked {
   Target target = Target::not_found;
   bool free_suffix = false;       // the path ends in `:free`
   bool has_free_variant = false;  // the route can be asked so
-  bool x402_enabled = false;
+  bool sold_per_call = false;     // by the payment lane
   bool credential_required = false;
 };
 

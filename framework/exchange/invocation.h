@@ -15,6 +15,7 @@
 #include <turnpike/result.h>
 
 #include "base/error.h"
+#include "registry/program.h"
 
 namespace turnpike::exchange {
 
@@ -40,6 +41,14 @@ class BodySource {
   [[nodiscard]] virtual Result<std::string_view, base::Error> read(std::uint64_t bytes_max) = 0;
 };
 
+// The operation of a call, where the host has found it in a program already. It holds while that
+// program serves; else path and method decide, as for every other call.
+struct FoundOperation {
+  const registry::Program* program;
+  std::uint32_t operation;  // in Program::operations()
+  registry::Match match;    // of the path, without `:free`
+};
+
 struct Invocation {
   std::string_view method;             // as sent: "GET", "POST", "HEAD", ...
   std::string_view path;               // raw, `:free` included, without '?'
@@ -52,6 +61,7 @@ struct Invocation {
   std::string_view idempotency_key;    // checked by the host; empty: none
   BodySource* body = nullptr;          // null: no body
   const Caller* caller = nullptr;      // null: it waits for ever (tests, benchmarks)
+  const FoundOperation* found = nullptr;
   // The host's own ceiling on the body of a reply, stored ones too, besides those of route and
   // lane. Up to base::limits::response_whole_bytes_max the reply is not streamed either.
   std::uint64_t reply_bytes_max = std::numeric_limits<std::uint64_t>::max();

@@ -17,7 +17,7 @@
 #include "exchange/loop_state.h"
 #include "exchange/serve.h"
 #include "exchange/service.h"
-#include "identity/account.h"
+#include "identity/principal.h"
 
 namespace turnpike::exchange {
 
@@ -33,6 +33,7 @@ class Passage {
 
   // Everything before units are held, in the order of refusal.
   [[nodiscard]] Refused check();
+  [[nodiscard]] const FoundOperation* found_here() const noexcept;
   [[nodiscard]] Refused choose();
   [[nodiscard]] base::Error refusal_of(const LaneChoice& choice) const;
   [[nodiscard]] Refused authenticate();

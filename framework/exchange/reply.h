@@ -28,7 +28,7 @@ constexpr std::string_view name_of(ReplyFrom from) noexcept {
   return from == ReplyFrom::provider ? "provider" : "gateway";
 }
 
-// What the gateway itself says about a reply (Turnpike-*, Server-Timing). In the head of a streamed
+// The gateway's own words about a reply (Turnpike-*, Server-Timing). In the head of a streamed
 // reply `credits_charged` is what a complete reply costs: it holds for every reply that ends whole.
 struct ReplyFacts {
   ReplyFrom from = ReplyFrom::gateway;

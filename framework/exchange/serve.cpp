@@ -102,12 +102,11 @@ std::string_view message_of(ErrorCode code) noexcept {
       return "This operation needs an API key: send it as \"Authorization: Bearer <key>\".";
     case ErrorCode::auth_credential_invalid:
       return "The credential is not a valid API key. Send it as \"Authorization: Bearer <key>\".";
-    case ErrorCode::x402_not_payable:
-      return "This operation cannot be paid for per call. Leave the payment out and send an API "
-             "key.";
     default:
-      return "The request was refused.";
+      break;
   }
+  const base::LaneError* const of_lane = base::lane_error(code);
+  return of_lane != nullptr ? of_lane->text : "The request was refused.";
 }
 
 // Whether the upstream, or the plugin that asks it, is to blame for a reply that is none.
@@ -130,10 +129,10 @@ UpstreamPart part_of(const Verdict& verdict) noexcept {
 // Whether a request may be refused so only because of how the registry is now: an earlier program
 // may have taken the very same one.
 bool follows_from_registry(ErrorCode code) noexcept {
+  if (base::role_of(code) == base::CodeRole::not_payable) return true;
   switch (code) {
     case ErrorCode::gateway_route_not_found:
     case ErrorCode::gateway_method_not_allowed:
-    case ErrorCode::x402_not_payable:
     case ErrorCode::billing_pricing_unavailable:
     case ErrorCode::gateway_route_blocked:
     case ErrorCode::gateway_upstream_credential:
@@ -196,6 +195,11 @@ Passage::Refused Passage::check() {
   return enter_upstream();
 }
 
+const FoundOperation* Passage::found_here() const noexcept {
+  const FoundOperation* const found = invocation_.found;
+  return found != nullptr && found->program == &context_.service->program() ? found : nullptr;
+}
+
 // Lane, route and operation: steps 2 to 4 but for the look-up of the key.
 Passage::Refused Passage::choose() {
   const Service& service = *context_.service;
@@ -209,7 +213,8 @@ Passage::Refused Passage::choose() {
     asked.free_suffix = true;
     path_.remove_suffix(free_suffix.size());
   }
-  match_ = service.program().match(path_);
+  const FoundOperation* const found = found_here();
+  match_ = found != nullptr ? found->match : service.program().match(path_);
   if (match_.status == registry::MatchStatus::path_malformed ||
       base::path_fault(path_) != path_.npos) {
     asked.target = Target::path_malformed;
@@ -219,15 +224,17 @@ Passage::Refused Passage::choose() {
     served_.route = route.id;
     served_.provider = service.program().providers()[route.provider].key;
     served_.operation_path = route.matcher.pattern;
-    const auto method = method_of(invocation_.method);
-    operation_ = method.has_value() ? service.program().operation(route, *method) : nullptr;
-    if (operation_ != nullptr) served_.operation_method = name_of(*method);
+    if (found != nullptr) {
+      operation_ = &service.program().operations()[found->operation];
+    } else if (const auto method = method_of(invocation_.method)) {
+      operation_ = service.program().operation(route, *method);
+    }
+    if (operation_ != nullptr) served_.operation_method = name_of(operation_->method);
     asked.target = operation_ == nullptr ? Target::method_not_allowed : Target::operation;
     asked.has_free_variant =
         route.free_policy.has_value() && service.lanes().find(LaneRole::free) != nullptr;
     asked.credential_required = route.credential_required;
-    asked.x402_enabled = operation_ != nullptr && operation_->price.has_value() &&
-                         service.program().prices()[*operation_->price].x402_enabled;
+    asked.sold_per_call = operation_ != nullptr && service.program().is_sold_per_call(*operation_);
   }
   const LaneChoice choice = choose_lane(service.lanes(), credentials_, asked);
   if (choice.lane == nullptr) return refusal_of(choice);
@@ -294,7 +301,7 @@ Passage::Refused Passage::check_ready() const {
           Presence::absent) {
     state = context_.service->payment_state(*operation_);
     if (state.condition != Condition::ready) {
-      return error(ErrorCode::x402_unavailable, state.reason, 5);
+      return error(base::code_of(base::CodeRole::unavailable), state.reason, 5);
     }
   }
   switch (state.condition) {
@@ -729,8 +736,9 @@ LaneRequest Passage::lane_request() {
   request.credentials = credentials;
   if (principal_ != nullptr) {
     request.account_id = principal_->account_id;
-    request.principal_id = principal_->principal_id;
-    request.key_is_capped = principal_->is_capped;
+    request.principal_kind = principal_->kind;
+    request.principal_id = principal_->id;
+    request.is_capped = principal_->is_capped;
   }
   request.idempotency_key = invocation_.idempotency_key;
   return request;

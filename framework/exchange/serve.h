@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "exchange/invocation.h"
 #include "exchange/reply.h"
-#include "identity/account.h"
+#include "identity/principal.h"
 
 namespace turnpike::identity {
 class Authenticator;
@@ -54,7 +54,7 @@ enum class UpstreamPart : std::uint8_t {
   failed,  // it did not, or the plugin that asks it failed
 };
 
-// For the access log and the metrics. The views are valid as long as the Service.
+// The facts of a call for access log and metrics. The views are valid as long as the Service.
 struct Served {
   Ending ending = Ending::refused;
   std::optional<base::ErrorCode> error;  // why it was refused or cut; empty on success

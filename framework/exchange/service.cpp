@@ -6,11 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include <turnpike/helpers/mistakes.h>
 
-#include "base/canonical_json.h"
 #include "exchange/ascii.h"
 #include "exchange/call_reports.h"
 
@@ -33,8 +30,8 @@ bool is_hop_by_hop(std::string_view name) noexcept {
 // The compiler of the registry refuses most of these with a better message; here is the last gate.
 bool may_be_forwarded(std::string_view name, const LaneTable& lanes) noexcept {
   if (is_hop_by_hop(name) || name.starts_with("if-")) return false;
-  if (is_one_of(name, {"authorization", "x-service-api-key", "payment-signature", "cookie", "range",
-                       "accept-encoding", "content-type", "idempotency-key"})) {
+  if (is_one_of(name, {"authorization", "x-service-api-key", "cookie", "range", "accept-encoding",
+                       "content-type", "idempotency-key"})) {
     return false;
   }
   return std::none_of(lanes.rows.begin(), lanes.rows.end(), [name](const LaneRow& row) {
@@ -48,67 +45,51 @@ bool may_be_passed_back(std::string_view name) noexcept {
                            "www-authenticate", "set-cookie"});
 }
 
-// The node that a path such as "auth.headers[2]" names, or the nearest one above it.
-const Settings& locate(const Settings& root, std::string_view path) {
-  const Settings* node = &root;
-  while (!path.empty()) {
-    const std::size_t end = std::min(path.find_first_of(".["), path.size());
-    const Settings* next = end == 0 ? node : node->find(path.substr(0, end));
-    if (next == nullptr) break;
-    node = next;
-    path.remove_prefix(end);
-    while (path.starts_with('[')) {
-      const std::size_t close = path.find(']');
-      std::size_t index = 0;
-      for (char digit : path.substr(1, close == path.npos ? 0 : close - 1)) {
-        index = index * 10 + static_cast<std::size_t>(digit - '0');
-      }
-      if (close == path.npos || index >= node->items.size()) return *node;
-      node = &node->items[index];
-      path.remove_prefix(close + 1);
-    }
-    if (path.starts_with('.')) path.remove_prefix(1);
+// The node that a path such as "auth.headers[2]" names, or null. Keys may hold dots.
+const Settings* find_at(const Settings& root, std::string_view path) {
+  if (path.starts_with('.')) path.remove_prefix(1);
+  if (path.empty()) return &root;
+  if (path.starts_with('[')) {
+    const std::size_t close = path.find(']');
+    std::size_t index = 0;
+    const char* const end = path.data() + std::min(close, path.size());
+    const auto [rest, problem] = std::from_chars(path.data() + 1, end, index);
+    if (problem != std::errc{} || rest != end || close == path.npos) return nullptr;
+    return index < root.items.size() ? find_at(root.items[index], path.substr(close + 1)) : nullptr;
   }
-  return *node;
+  for (const auto& [key, value] : root.fields) {
+    if (key.empty() || !path.starts_with(key)) continue;
+    const std::string_view rest = path.substr(key.size());
+    if (!rest.empty() && rest.front() != '.' && rest.front() != '[') continue;
+    if (const Settings* found = find_at(value, rest)) return found;
+  }
+  return nullptr;
 }
 
-// The place that "registry.<asset>.<what>" names (turnpike/lane.h), and its path in the registry.
-std::pair<registry::SourcePlace, std::string> locate_terms(const registry::X402& x402,
-                                                           std::string_view where) {
-  const std::string_view key = where.substr(0, where.rfind('.'));
-  const std::string_view what = where.substr(std::min(key.size() + 1, where.size()));
-  for (const registry::X402Asset& asset : x402.assets) {
-    if (asset.key != key) continue;
-    if (what == "pay_to")
-      return {asset.pay_to_at, "x402.networks." + asset.network_key + ".pay_to"};
-    std::string path = "x402.assets." + asset.key;
-    if (what == "address") return {asset.address_at, path + ".address"};
-    if (what == "name") return {asset.name_at, path + ".name"};
-    return {asset.at, std::move(path)};
+// The same, or the nearest one above it.
+const Settings& locate(const Settings& root, std::string_view path) {
+  for (;;) {
+    if (const Settings* found = find_at(root, path)) return *found;
+    path = path.substr(0, std::min(path.find_last_of(".["), path.size()));
+    if (path.find_first_of(".[") == path.npos && find_at(root, path) == nullptr) return root;
   }
-  return {{}, "x402"};
 }
 
 Problem problem_of(const Settings& settings, const std::string& subject,
                    const registry::Program& program, const Mistake& mistake) {
   constexpr std::string_view of_terms = "registry.";
+  const registry::LaneTerms* const terms = program.lane_terms();
+  const bool is_of_terms = terms != nullptr && mistake.where.starts_with(of_terms);
+  const std::string where = mistake.where.substr(is_of_terms ? of_terms.size() : 0);
+  const Settings& node = locate(is_of_terms ? terms->section : settings, where);
   Problem problem;
   problem.rule = "binding_refused";
   problem.message = mistake.message;
-  if (mistake.where.starts_with(of_terms)) {
-    const std::string_view where = std::string_view(mistake.where).substr(of_terms.size());
-    auto [place, path] = locate_terms(program.x402(), where);
-    problem.file = std::move(place.file);
-    problem.line = place.line;
-    problem.column = place.column;
-    problem.path = std::move(path);
-    return problem;
-  }
-  const Settings& node = locate(settings, mistake.where);
   problem.file = node.file;
   problem.line = node.line;
   problem.column = node.column;
-  problem.path = subject + (mistake.where.empty() ? "" : "." + mistake.where);
+  problem.path = is_of_terms ? std::string(terms->traits.name) : subject;
+  if (!where.empty()) problem.path += "." + where;
   return problem;
 }
 
@@ -125,24 +106,6 @@ std::optional<std::size_t> take_operation(std::string& where) {
   return number;
 }
 
-std::string terms_json(const registry::Price& price, const registry::X402& x402) {
-  nlohmann::json terms = nlohmann::json::array();
-  for (const registry::X402Term& term : price.x402_terms) {
-    const registry::X402Asset& asset = x402.asset_of(term);
-    terms.push_back({{"asset_key", asset.key},
-                     {"name", asset.name},
-                     {"version", asset.version},
-                     {"transfer", asset.transfer},
-                     {"scheme", term.scheme},
-                     {"network", term.network},
-                     {"asset", term.asset},
-                     {"atomic_amount", term.atomic_amount},
-                     {"pay_to", term.pay_to},
-                     {"offer_id", term.offer_id}});
-  }
-  return base::canonical_json(terms).value_or("[]");
-}
-
 }  // namespace
 
 // Makes one Service; lives for the length of bind_service() or check_binding().
@@ -152,8 +115,9 @@ class Binder {
 
   Bound bind() {
     bind_all();
+    if (problems_.empty() && input_.record) record();
     if (!problems_.empty()) return std::move(problems_);
-    return std::shared_ptr<Service>(std::move(service_));
+    return std::shared_ptr<const Service>(std::move(service_));
   }
 
   Checked check() {
@@ -168,12 +132,20 @@ class Binder {
 
   void bind_all() {
     service_->installed_ = input_.installed;
+    service_->generation_id_ = input_.installed.generation.id;
     list_lanes();
     list_route_terms();
     list_priced_operations();
     bind_upstreams();
     list_blocked_operations();
     bind_lanes();
+    list_offerings();
+  }
+
+  void record() {
+    auto generation = input_.record();
+    if (!generation.ok()) return refuse("database", generation.error().message);
+    service_->installed_.generation = *std::move(generation);
   }
 
   void refuse(std::string path, std::string message) {
@@ -188,12 +160,12 @@ class Binder {
   void list_lanes() {
     for (const LaneSlot& slot : input_.lanes) {
       const LaneTraits traits = slot.lane->traits();
-      LaneRow row{LaneRole::other, true, traits.needs_account, std::string(traits.name), {}};
+      const LaneRole role = traits.has_terms ? LaneRole::payment : LaneRole::other;
+      LaneRow row{role, true, traits.needs_account, std::string(traits.name), {}};
       for (std::string_view header : traits.credential_headers) {
         if (header == "authorization") {
           row.role = traits.name == "free" ? LaneRole::free : LaneRole::credits;
         } else {
-          if (header == "payment-signature") row.role = LaneRole::payment;
           row.headers.emplace_back(header);
         }
       }
@@ -201,19 +173,18 @@ class Binder {
       service_->lane_table_.rows.push_back(std::move(row));
       service_->lanes_.push_back({traits, nullptr});
     }
-    if (service_->lane_table_.find(LaneRole::payment) == nullptr) {
-      service_->lane_table_.rows.push_back(
-          {LaneRole::payment, false, false, "x402", {"payment-signature"}});
-      service_->lanes_.push_back({});
-    }
     if (service_->lane_table_.rows.size() > lanes_max) {
-      refuse("lanes", "at most " + std::to_string(lanes_max - 1) + " lanes can be in service");
+      refuse("lanes", "at most " + std::to_string(lanes_max) + " lanes can be in service");
     }
   }
 
   void check_lane(const LaneRow& row, const LaneTraits& traits) {
     const std::string path = "lanes." + row.name;
     if (traits.credential_headers.empty()) refuse(path, "the lane declares no credential header");
+    if (traits.has_terms && traits.needs_account) {
+      refuse(path,
+             "the lane has terms in the registry and needs an account; it can do one of both");
+    }
     for (const LaneRow& other : service_->lane_table_.rows) {
       const bool is_same_role = row.role != LaneRole::other && row.role == other.role;
       if (other.name == row.name || is_same_role) {
@@ -228,9 +199,7 @@ class Binder {
   }
 
   void list_priced_operations() {
-    for (const registry::Price& price : program().prices()) {
-      service_->x402_terms_.push_back(terms_json(price, program().x402()));
-    }
+    const registry::LaneTerms* const terms = program().lane_terms();
     for (const registry::Operation& operation : program().operations()) {
       const registry::Route& route = program().routes()[operation.route];
       PricedOperation priced;
@@ -243,15 +212,14 @@ class Binder {
         priced.media_type = operation.response->allowed_content_types.front();
       }
       priced.deadline_ms = operation.deadline_ms;
-      priced.per_call = route.per_call;
-      priced.x402_terms_json = "[]";
+      if (terms != nullptr) priced.policy = terms->policies[route.policy].binding;
       if (operation.price.has_value()) {
         const registry::Price& price = program().prices()[*operation.price];
         priced.price_policy_key = price.policy_key;
         priced.price_version = price.version;
         priced.credit_cost = price.credit_cost;
-        priced.x402_enabled = price.x402_enabled && !route.credential_required;
-        priced.x402_terms_json = service_->x402_terms_[*operation.price];
+        priced.is_offered = program().is_sold_per_call(operation);
+        if (price.terms != nullptr) priced.terms = price.terms->binding;
       }
       if (route.free_policy) {
         priced.free_limits = program().free_policies()[*route.free_policy];
@@ -377,10 +345,8 @@ class Binder {
     }
     if (auto carried = carried_over(upstream, secrets)) return carried;
 
-    const auto slot =
-        std::find_if(input_.providers.begin(), input_.providers.end(),
-                     [&](const ProviderSlot& loaded) { return loaded.name == upstream.plugin; });
-    if (slot == input_.providers.end()) {
+    const ProviderSlot* const slot = find_provider(upstream.plugin);
+    if (slot == nullptr) {
       refuse(subject, "no provider plugin named \"" + upstream.plugin + "\" is loaded");
       return nullptr;
     }
@@ -409,9 +375,8 @@ class Binder {
     bound.parameter_names = service_->terms_[operation.route].parameter_names;
     bound.settings = route.upstream_settings == nullptr ? nullptr : &settings;
     bound.credit_cost = priced.credit_cost;
-    if (priced.x402_enabled) {
-      const auto& terms = program().prices()[*operation.price].x402_terms;
-      if (!terms.empty()) bound.x402_atomic_amount = terms.front().atomic_amount;
+    if (priced.is_offered) {
+      bound.per_call_amount = program().prices()[*operation.price].terms->amount;
     }
     return bound;
   }
@@ -452,15 +417,48 @@ class Binder {
     }
   }
 
-  [[nodiscard]] std::string_view generation_id() const {
-    return service_->installed_.generation.id;
+  void list_offerings() {
+    const auto list = [this](const std::string& plugin, const std::string& upstream_id,
+                             const SlotObject& slot_object, BoundObject* object) {
+      const Offers offers = slot_object.offers();
+      const bool has_any =
+          !offers.documents.empty() || !offers.intake.empty() || offers.has_own_work;
+      if (object != nullptr && has_any) {
+        service_->offerings_.push_back({plugin, upstream_id, offers, object});
+      }
+    };
+    for (std::size_t at = 0; at < input_.lanes.size(); ++at) {
+      list(service_->lane_table_.rows[at].name, "", *input_.lanes[at].lane,
+           service_->lanes_[at].bound.get());
+    }
+    for (const auto& upstream : service_->upstreams_) {
+      if (upstream == nullptr) continue;  // it could not be bound
+      const ProviderSlot* const slot = find_provider(upstream->plugin);
+      list(upstream->plugin, upstream->id, *slot->provider, upstream->upstream.get());
+    }
   }
+
+  [[nodiscard]] const ProviderSlot* find_provider(std::string_view name) const {
+    const auto slot =
+        std::find_if(input_.providers.begin(), input_.providers.end(),
+                     [name](const ProviderSlot& loaded) { return loaded.name == name; });
+    return slot == input_.providers.end() ? nullptr : &*slot;
+  }
+
+  [[nodiscard]] std::string_view generation_id() const { return service_->generation_id_; }
 
   const BindInput& input_;
   std::unique_ptr<Service> service_;
   std::vector<Problem> problems_;
   bool has_surroundings_ = true;
 };
+
+const Lane* lane_with_terms(std::span<const LaneSlot> lanes) noexcept {
+  const auto found = std::find_if(lanes.begin(), lanes.end(), [](const LaneSlot& slot) {
+    return slot.lane->traits().has_terms;
+  });
+  return found == lanes.end() ? nullptr : found->lane;
+}
 
 // Lanes first: a lane may hold views of the operations.
 Service::~Service() { lanes_.clear(); }
@@ -472,7 +470,7 @@ State Service::state(const registry::Operation& operation) const noexcept {
 }
 
 State Service::payment_state(const registry::Operation& operation) const noexcept {
-  if (!priced_[operation.index].x402_enabled) return {};
+  if (!priced_[operation.index].is_offered) return {};
   const LaneRow* row = lane_table_.find(LaneRole::payment);
   const BoundLane* bound = row == nullptr ? nullptr : lane(*row).bound.get();
   return bound == nullptr ? State{} : bound->state(operation.index);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -38,13 +39,24 @@ struct ProviderSlot {
   Host* host = nullptr;
 };
 
+// A bound object of a plugin, with what it offers beside its slot (turnpike/offers.h).
+struct Offering {
+  std::string plugin;
+  std::string upstream_id;  // empty for a lane
+  Offers offers;
+  BoundObject* object = nullptr;
+};
+
 // A lane, built in or loaded. Its role follows from what it declares: `authorization` makes it the
-// credits lane, or the free one when its name is "free"; `payment-signature` the payment lane.
+// credits lane, or the free one when its name is "free"; terms in the registry the payment lane.
 struct LaneSlot {
   Lane* lane = nullptr;
   Host* host = nullptr;
   const Settings* settings = nullptr;  // null: none
 };
+
+// The one of `lanes` that has terms in the registry, or null.
+[[nodiscard]] const Lane* lane_with_terms(std::span<const LaneSlot> lanes) noexcept;
 
 // An upstream in service. One whose plugin, settings and secrets did not change is carried over to
 // the next Service, with its breaker, its pools and its calls in flight.
@@ -59,7 +71,7 @@ struct BoundUpstream {
   runtime::InFlight in_flight;
 };
 
-// What serve() needs of a route, worked out of the program.
+// The facts of a route that serve() needs, worked out of the program.
 struct RouteTerms {
   std::string allow;                             // "GET, POST"
   std::vector<std::string> forwarded_headers;    // caller's; never a credential, lower case
@@ -78,6 +90,9 @@ struct BindInput {
   std::uint32_t calls_per_upstream_max = base::limits::calls_per_upstream_max;
   const class Service* previous = nullptr;
   CallReports* reports = nullptr;  // null: nobody is told of calls
+  // Asked once everything is bound: gives the program its generation, since one that cannot be
+  // bound leaves no trace in the manifest. It has the id of `installed`. Null: `installed` is all.
+  std::function<Result<registry::Generation, base::Error>()> record = {};
 };
 
 class Service {
@@ -86,12 +101,6 @@ class Service {
   [[nodiscard]] const registry::Generation& generation() const noexcept {
     return installed_.generation;
   }
-  // What the manifest made of it: a program is installed only after it could be bound, so that one
-  // that cannot leaves no trace. Once, before the Service is shared; the id stays the same.
-  void installed_as(registry::Generation generation) {
-    installed_.generation = std::move(generation);
-  }
-
   // Whether the operation could run now, as programmed and as its provider says. Must not wait, so
   // catalogs may ask for every operation. The reason is valid as long as the Service.
   [[nodiscard]] State state(const registry::Operation& operation) const noexcept;
@@ -103,12 +112,15 @@ class Service {
     return missing_secrets_;
   }
 
-  // What lanes would have the operator know, each with its place.
+  // The notes of lanes for the operator, each with its place.
   [[nodiscard]] const std::vector<registry::Problem>& notes() const noexcept { return notes_; }
 
   [[nodiscard]] const LaneTable& lanes() const noexcept { return lane_table_; }
 
-  // For serve(), by Program index.
+  // The bound lanes and upstreams that offer something.
+  [[nodiscard]] std::span<const Offering> offerings() const noexcept { return offerings_; }
+
+  // The upstream of a Program index, for serve().
   [[nodiscard]] BoundUpstream& upstream(std::uint32_t index) const noexcept {
     return *upstreams_[index];
   }
@@ -133,17 +145,18 @@ class Service {
   Service() = default;
 
   registry::Installed installed_;
+  std::string generation_id_;                              // as lanes were bound with
   std::vector<std::shared_ptr<BoundUpstream>> upstreams_;  // by Program index
   std::vector<RouteTerms> terms_;                          // parallel to Program::routes()
   std::vector<PricedOperation> priced_;                    // parallel to Program::operations()
-  std::vector<std::string> x402_terms_;                    // parallel to Program::prices()
   LaneTable lane_table_;
   std::vector<LaneInService> lanes_;  // parallel to lane_table_.rows
+  std::vector<Offering> offerings_;
   std::vector<registry::Problem> missing_secrets_;
   std::vector<registry::Problem> notes_;
 };
 
-using Bound = Result<std::shared_ptr<Service>, std::vector<registry::Problem>>;
+using Bound = Result<std::shared_ptr<const Service>, std::vector<registry::Problem>>;
 
 // The settings and operations that providers and lanes refuse, each with its place. A database or
 // an upstream that cannot be reached now is not reported.

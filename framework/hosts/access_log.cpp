@@ -19,7 +19,7 @@ class LoggedAccess final : public AccessLog {
  public:
   LoggedAccess(base::Log& log, base::Metrics& metrics)
       : log_(log), metrics_(metrics), none_(LoggedAccess::endpoint("none")) {
-    for (const base::ErrorInfo& info : base::error_infos) {
+    for (const base::ErrorInfo& info : base::all_errors()) {
       errors_[static_cast<std::size_t>(info.code)] = &metrics.counter(
           "turnpike_errors_total", "Errors answered, by code.", {{"code", std::string(info.name)}});
     }
@@ -84,7 +84,7 @@ class LoggedAccess final : public AccessLog {
   std::mutex mutex_;
   std::deque<Endpoint> endpoints_;  // never moved
   const Endpoint& none_;
-  std::array<base::Counter*, std::size(base::error_infos)> errors_{};
+  std::array<base::Counter*, base::error_codes_max> errors_{};
   base::Histogram* call_seconds_ = nullptr;
   base::Counter* credits_ = nullptr;
 };

@@ -88,7 +88,7 @@ Json row_json(const ledger::Allocation& allocation) {
 }
 
 std::string auth_context_body(const identity::Principal& principal) {
-  return text_of({{"principal_id", principal.principal_id},
+  return text_of({{"principal_id", identity::text_of(principal)},
                   {"billing_account_id", principal.account_id},
                   {"actor_subject_id", nullptr}});
 }

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hosts/account_query.h"
-#include "identity/account.h"
+#include "identity/principal.h"
 #include "ledger/calls.h"
 #include "ledger/ledger.h"
 

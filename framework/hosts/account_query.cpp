@@ -32,7 +32,7 @@ base::Error rejected(std::string_view name, std::string problem, std::string fix
   return error;
 }
 
-Result<Collection, base::Error> read_collection(const FixedQuery& fields) {
+Result<Collection, base::Error> read_collection(const NamedValues& fields) {
   const auto text = fields.find("collection");
   for (std::size_t at = 0; text && at < collection_names.size(); ++at) {
     if (*text == collection_names[at]) return static_cast<Collection>(at);
@@ -42,7 +42,7 @@ Result<Collection, base::Error> read_collection(const FixedQuery& fields) {
 }
 
 // Decimal without sign or leading zero.
-Result<std::uint32_t, base::Error> read_limit(const FixedQuery& fields) {
+Result<std::uint32_t, base::Error> read_limit(const NamedValues& fields) {
   const auto text = fields.find("limit");
   if (!text) return base::limits::billing_page_default;
   std::uint32_t value = 0;
@@ -82,7 +82,7 @@ Result<ledger::Place, base::Error> read_cursor(std::string_view cursor, std::str
   return ledger::Place{number("number"), text("id")};
 }
 
-Result<std::optional<std::int64_t>, base::Error> read_time(const FixedQuery& fields,
+Result<std::optional<std::int64_t>, base::Error> read_time(const NamedValues& fields,
                                                            std::string_view name) {
   const auto text = fields.find(name);
   if (!text) return std::optional<std::int64_t>();
@@ -92,7 +92,7 @@ Result<std::optional<std::int64_t>, base::Error> read_time(const FixedQuery& fie
                   "Pass " + std::string(name) + "=2026-11-21T00:00:00Z (RFC 3339, ending in Z).");
 }
 
-Result<std::string, base::Error> read_filter(const FixedQuery& fields, std::string_view name,
+Result<std::string, base::Error> read_filter(const NamedValues& fields, std::string_view name,
                                              std::string_view example) {
   const auto text = fields.find(name);
   if (!text) return std::string();
@@ -103,7 +103,7 @@ Result<std::string, base::Error> read_filter(const FixedQuery& fields, std::stri
       "Pass " + std::string(name) + " as " + std::string(example) + " shows it, or leave it out.");
 }
 
-Result<ledger::Granularity, base::Error> read_granularity(const FixedQuery& fields) {
+Result<ledger::Granularity, base::Error> read_granularity(const NamedValues& fields) {
   const auto text = fields.find("granularity");
   const auto granularity = text ? ledger::granularity(*text) : ledger::Granularity::day;
   if (granularity) return *granularity;
@@ -117,7 +117,7 @@ std::string_view name_of(Collection collection) noexcept {
   return collection_names[static_cast<std::size_t>(collection)];
 }
 
-Result<BillingQuery, base::Error> read_billing_query(const FixedQuery& fields,
+Result<BillingQuery, base::Error> read_billing_query(const NamedValues& fields,
                                                      std::string_view account_id,
                                                      std::string_view cursor_key) {
   const auto collection = read_collection(fields);
@@ -136,7 +136,7 @@ Result<BillingQuery, base::Error> read_billing_query(const FixedQuery& fields,
   return read;
 }
 
-Result<ledger::SummaryQuery, base::Error> read_usage_query(const FixedQuery& fields,
+Result<ledger::SummaryQuery, base::Error> read_usage_query(const NamedValues& fields,
                                                            std::string_view account_id,
                                                            std::int64_t now_ms) {
   const auto granularity = read_granularity(fields);

@@ -27,12 +27,12 @@ struct BillingQuery {
 
 // The query holds no names but those of its route. Every error is a 400 that names the field and
 // the fix.
-Result<BillingQuery, base::Error> read_billing_query(const FixedQuery& fields,
+Result<BillingQuery, base::Error> read_billing_query(const NamedValues& fields,
                                                      std::string_view account_id,
                                                      std::string_view cursor_key);
 
-// Without `from` and `to`: the last 30 days in UTC, today included.
-Result<ledger::SummaryQuery, base::Error> read_usage_query(const FixedQuery& fields,
+// Without `from` and `to` it asks for the last 30 days in UTC, today included.
+Result<ledger::SummaryQuery, base::Error> read_usage_query(const NamedValues& fields,
                                                            std::string_view account_id,
                                                            std::int64_t now_ms);
 

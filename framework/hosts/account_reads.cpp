@@ -29,10 +29,10 @@ std::string_view credential_message(base::ErrorCode code) {
       return "This needs an API key: send Authorization: Bearer <API_KEY>.";
     case base::ErrorCode::auth_credential_conflict:
       return "The request carries credentials that exclude each other, or one of them twice.";
-    case base::ErrorCode::x402_not_payable:
-      return "This cannot be paid per call; it needs an API key.";
     default:
-      return "The credential is not a valid API key.";
+      return base::role_of(code) == base::CodeRole::not_payable
+                 ? "This cannot be paid per call; it needs an API key."
+                 : "The credential is not a valid API key.";
   }
 }
 
@@ -55,11 +55,17 @@ AccountReads::AccountReads(const Parts& parts, std::string cursor_key)
     : parts_(parts), cursor_key_(std::move(cursor_key)) {
   credentials_.rows.push_back({exchange::LaneRole::credits, true, true, "key", {}});
   // Nothing here is paid per call, but a payment beside a key is a conflict here as well.
+  if (parts.payments == nullptr) return;
+  const LaneTraits traits = parts.payments->traits();
   credentials_.rows.push_back(
-      {exchange::LaneRole::payment, false, false, "x402", {"payment-signature"}});
+      {exchange::LaneRole::payment,
+       false,
+       false,
+       std::string(traits.name),
+       {traits.credential_headers.begin(), traits.credential_headers.end()}});
 }
 
-Result<AccountReads::Caller, base::Error> AccountReads::authenticate(Headers headers) const {
+Result<AccountReads::Principal, base::Error> AccountReads::authenticate(Headers headers) const {
   const exchange::Credentials sent = exchange::read_credentials(headers, credentials_);
   exchange::Asked asked;
   asked.target = exchange::Target::operation;
@@ -101,7 +107,7 @@ AccountReads::Body AccountReads::credit_balance(const std::string& account_id) c
 }
 
 AccountReads::Body AccountReads::billing(const std::string& account_id,
-                                         const FixedQuery& fields) const {
+                                         const NamedValues& fields) const {
   const auto query = read_billing_query(fields, account_id, cursor_key_);
   if (!query.ok()) return query.error();
   const auto deadline = runtime::Deadline::after_ms(read_timeout_ms);
@@ -121,7 +127,7 @@ AccountReads::Body AccountReads::billing(const std::string& account_id,
 }
 
 AccountReads::Body AccountReads::usage(const std::string& account_id,
-                                       const FixedQuery& fields) const {
+                                       const NamedValues& fields) const {
   const auto query = read_usage_query(fields, account_id, parts_.clock.now_ms());
   if (!query.ok()) return query.error();
   const auto summary =

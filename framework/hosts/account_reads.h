@@ -35,24 +35,25 @@ class AccountReads {
     quota::QuotaStore& free_counts;
     Backend& backend;
     const Clock& clock;
+    const Lane* payments = nullptr;  // the lane with terms; null: there is none
   };
   // `cursor_key` is the secret that the nodes share.
   AccountReads(const Parts& parts, std::string cursor_key);
 
-  using Caller = std::shared_ptr<const identity::Principal>;
+  using Principal = std::shared_ptr<const identity::Principal>;
   using Body = Result<std::string, base::Error>;
 
-  // The same rules about credential headers as on gateway routes; only an API key will do here.
-  [[nodiscard]] Result<Caller, base::Error> authenticate(Headers headers) const;
-  // What stands between an account and its books, if anything.
+  // Credential headers obey the rules of gateway routes; only an API key will do here.
+  [[nodiscard]] Result<Principal, base::Error> authenticate(Headers headers) const;
+  // The error that keeps an account from its books, if there is one.
   [[nodiscard]] static std::optional<base::Error> account_problem(identity::AccountStatus status);
 
   // JSON bodies; what a query may hold is account_query.h's.
   [[nodiscard]] Body credit_balance(const std::string& account_id) const;
-  [[nodiscard]] Body billing(const std::string& account_id, const FixedQuery& query) const;
-  [[nodiscard]] Body usage(const std::string& account_id, const FixedQuery& query) const;
+  [[nodiscard]] Body billing(const std::string& account_id, const NamedValues& query) const;
+  [[nodiscard]] Body usage(const std::string& account_id, const NamedValues& query) const;
   [[nodiscard]] Body free_quotas(const std::string& account_id) const;
-  // What became of a call; `own_id` is that of the request that asks. Another account's is 404.
+  // The outcome of a call; `own_id` is that of the request that asks. Another account's is 404.
   [[nodiscard]] Body call(const std::string& account_id, std::string_view asked_id,
                           std::string_view own_id) const;
 

@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <turnpike/lane.h>
-
 #include "catalog/view.h"
 #include "exchange/serve.h"
 
@@ -37,10 +35,7 @@ class Backend {
                                  exchange::ReplyWriter& writer) = 0;
   // Null: no valid program is installed.
   [[nodiscard]] virtual std::shared_ptr<const catalog::View> view() = 0;
-  // The document at `path`, below /.well-known/; may suspend. Errors: request.not_found,
-  // registry.unavailable, and gateway.internal when what publishes it cannot now.
-  [[nodiscard]] virtual Result<Document, base::Error> document(std::string_view path) = 0;
-  // Of what is known now: must not wait.
+  // The health by what is known now: must not wait.
   [[nodiscard]] virtual Health health() = 0;
 };
 

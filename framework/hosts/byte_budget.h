@@ -27,7 +27,7 @@ class ByteBudget {
   ByteBudget(std::uint64_t bytes_max, std::uint64_t one_bytes_max)
       : open_(bytes_max - bytes_max / 4, one_bytes_max), kept_(bytes_max / 4, one_bytes_max) {}
 
-  // What one request holds; given back when it is destroyed. The budget outlives it.
+  // The bytes that one request holds; its destructor gives them back. The budget outlives it.
   class Share {
    public:
     // `network`: of the client, see wire::Request::peer_network().
@@ -46,7 +46,7 @@ class ByteBudget {
       open_bytes_ += bytes;
       return true;
     }
-    // The same of the part that is kept. REQUIRES: `account` is who the credential is of, and the
+    // The same for the reserved part. REQUIRES: `account` is who the credential is of, and the
     // same each time.
     [[nodiscard]] bool grow_kept(std::uint64_t account, std::uint64_t bytes) noexcept {
       if (!budget_.kept_.take(account, bytes, is_short(bytes))) return false;

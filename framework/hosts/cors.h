@@ -9,7 +9,7 @@
 
 namespace turnpike::hosts {
 
-// What a host's pages may read of its replies, and send in its requests.
+// The header fields that pages may read of a host's replies, and send in requests to it.
 struct CorsHeaders {
   std::string_view exposed;
   std::string_view requested;

@@ -12,7 +12,7 @@
 
 namespace turnpike::hosts {
 
-// Without a slash at the end; empty: there is no such host.
+// URLs without a slash at the end; empty: there is no such host.
 struct PublicUrls {
   std::string api = {};
   std::string mcp = {};
@@ -22,7 +22,7 @@ struct PublicUrls {
 struct DiscoverySettings {
   PublicUrls urls;
   std::string release;  // "0.1.0"
-  // What the MCP endpoints answer, the newest first; empty: no document speaks of them.
+  // The versions that MCP endpoints answer, the newest first; empty: no document speaks of them.
   std::vector<std::string> protocol_versions = {};
   bool takes_payments = false;                          // x402, at /x402 of the MCP host
   std::vector<std::string> authorization_servers = {};  // issuers; empty: there is no OAuth

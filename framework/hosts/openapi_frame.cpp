@@ -37,13 +37,14 @@ Json reply_json(const DescribedReply& reply, bool has_etag) {
   return shown;
 }
 
-Json responses_json(const RouteDescription& described) {
+Json responses_json(const RouteFacts& facts) {
+  const RouteDescription& described = facts.described;
   Json responses = Json::object();
   for (const DescribedReply& reply : described.replies) {
-    const bool has_etag = described.has_etag && reply.status == 200;
+    const bool has_etag = facts.has_etag && reply.status == 200;
     responses[std::to_string(reply.status)] = reply_json(reply, has_etag);
   }
-  if (described.has_etag) {
+  if (facts.has_etag) {
     responses["304"] = {{"description", "Unchanged since the ETag in If-None-Match."}};
   }
   for (std::string_view rest = described.refusals; !rest.empty();) {
@@ -56,10 +57,26 @@ Json responses_json(const RouteDescription& described) {
   return responses;
 }
 
+Json body_json(const RouteFacts& facts) {
+  Json media = Json::object();
+  const std::string_view schema = facts.described.body_schema;
+  if (!schema.empty()) media["schema"] = reference("schemas", schema);
+  return {{"required", facts.body != BodyForm::raw},
+          {"content", {{media_type_of(facts.body), std::move(media)}}}};
+}
+
+// Its name in components/securitySchemes.
+const char* scheme_of(const Callers& callers) {
+  if (callers.kinds().has(PrincipalKind::person)) return "Session";
+  return callers.kinds().has(PrincipalKind::api_key) ? "ApiKey" : "OperatorCredential";
+}
+
 Json operation_json(const RouteFacts& facts) {
   const RouteDescription& described = facts.described;
   Json security = Json::array();
-  if (facts.caller != CallerKind::anyone) security.push_back({{"ApiKey", Json::array()}});
+  if (!facts.callers.are_anyone()) {
+    security.push_back({{scheme_of(facts.callers), Json::array()}});
+  }
   Json operation = {{"operationId", described.operation_id},
                     {"tags", Json::array({described.tag})},
                     {"security", std::move(security)},
@@ -71,7 +88,8 @@ Json operation_json(const RouteFacts& facts) {
   }
   for (const Parameter& one : facts.query) parameters.push_back(parameter_json(one, false));
   if (!parameters.empty()) operation["parameters"] = std::move(parameters);
-  operation["responses"] = responses_json(described);
+  if (facts.body != BodyForm::none) operation["requestBody"] = body_json(facts);
+  operation["responses"] = responses_json(facts);
   return operation;
 }
 

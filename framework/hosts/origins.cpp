@@ -45,6 +45,20 @@ bool Origins::allows(std::string_view origin) const noexcept {
          (loopback_ == Loopback::always && is_loopback_origin(origin));
 }
 
+bool is_from_own_page(Headers headers, std::string_view own) noexcept {
+  std::string_view site;
+  bool has_origin = false;
+  for (const HeaderField& field : headers) {
+    if (same_header_name(field.name, "origin")) {
+      if (field.value != own) return false;
+      has_origin = true;
+    } else if (same_header_name(field.name, "sec-fetch-site")) {
+      site = field.value;
+    }
+  }
+  return has_origin || site == "same-origin";
+}
+
 std::string origin_of(std::string_view url) {
   const std::size_t scheme_end = url.find("://");
   if (scheme_end == url.npos || !base::is_visible_ascii(url)) return {};

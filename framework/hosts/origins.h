@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <turnpike/message.h>
+
 namespace turnpike::hosts {
 
 class Origins {
@@ -26,6 +28,11 @@ class Origins {
   Loopback loopback_;
   bool allows_all_;
 };
+
+// Whether a request that changes something was sent by a page of `own` origin, as browsers tell:
+// by Origin, or where that is missing by Sec-Fetch-Site. "same-site" is not enough: it is also said
+// of another port of the same host, which gets the same cookies.
+bool is_from_own_page(Headers headers, std::string_view own) noexcept;
 
 // The origin of an http or https URL as browsers write it: lower case, without a default port.
 // Empty: the URL has none, or names a user.

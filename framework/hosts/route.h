@@ -13,22 +13,59 @@
 #include <string>
 #include <string_view>
 
-#include "hosts/query.h"
+#include "base/enum_set.h"
+#include "hosts/named_values.h"
+#include "hosts/refusal.h"
 #include "hosts/turn.h"
-#include "identity/account.h"
-#include "identity/operators.h"
+#include "identity/principal.h"
 
 namespace turnpike::hosts {
 
-enum class CallerKind : std::uint8_t {
-  anyone,   // no credential is read
-  api_key,  // whatever state its account is in
-  account,  // an API key of an active account, which is the one that the path names, if it names
-            // one
-  operators,
+// The callers of a row. Each function makes a whole rule: no row of operators goes
+// without the authority that it needs.
+class Callers {
+ public:
+  using Kinds = base::EnumSet<PrincipalKind>;
+  // Credentials are not read.
+  [[nodiscard]] static constexpr Callers anyone() noexcept { return {}; }
+  // Whatever the state of its account.
+  [[nodiscard]] static constexpr Callers api_key() noexcept { return {{PrincipalKind::api_key}}; }
+  // An API key of an active account, which is the one that the path names, if it names one.
+  [[nodiscard]] static constexpr Callers account() noexcept {
+    return {{PrincipalKind::api_key}, true};
+  }
+  // A person with a session.
+  [[nodiscard]] static constexpr Callers person() noexcept { return {{PrincipalKind::person}}; }
+  [[nodiscard]] static constexpr Callers operators(identity::Authority authority) noexcept {
+    return {{PrincipalKind::operator_credential}, false, authority};
+  }
+
+  [[nodiscard]] constexpr Kinds kinds() const noexcept { return kinds_; }
+  [[nodiscard]] constexpr bool are_anyone() const noexcept { return kinds_.empty(); }
+  [[nodiscard]] constexpr bool need_active_account() const noexcept { return is_account_active_; }
+  [[nodiscard]] constexpr std::optional<identity::Authority> authority() const noexcept {
+    return authority_;
+  }
+
+ private:
+  constexpr Callers(Kinds kinds = {}, bool is_account_active = false,
+                    std::optional<identity::Authority> authority = {}) noexcept
+      : kinds_(kinds), is_account_active_(is_account_active), authority_(authority) {}
+
+  Kinds kinds_;
+  bool is_account_active_;
+  std::optional<identity::Authority> authority_;
 };
 
-enum class BodyForm : std::uint8_t { none, json };
+enum class BodyForm : std::uint8_t {
+  none,
+  json,
+  form,  // read into Asked::form
+  raw,   // of any type, as it was sent; it may be missing
+};
+
+// The Content-Type of a body in this form; a raw body may come with any.
+std::string_view media_type_of(BodyForm form) noexcept;
 
 // A parameter in the query or the path. The handler judges its value.
 struct Parameter {
@@ -54,8 +91,8 @@ struct RouteDescription {
   std::string_view summary = {};
   std::string_view description = {};
   std::span<const Parameter> path_parameters = {};
+  std::string_view body_schema = {};  // a name in components/schemas; empty: any JSON, or bytes
   std::span<const DescribedReply> replies = {};
-  bool has_etag = false;  // of the reply 200; it may be 304, then
   // Their statuses, with a group of codes where it is not that of the tag: "400 Catalog503".
   std::string_view refusals = {};
 };
@@ -66,30 +103,39 @@ struct RouteFacts {
   // rest of the path, empty or not.
   std::string_view path;
   std::string_view endpoint;  // the name under which its requests are counted
-  CallerKind caller = CallerKind::anyone;
-  std::optional<identity::Authority> authority = {};  // what an operator needs
+  Callers callers = Callers::anyone();
   bool needs_idempotency_key = false;
   std::span<const Parameter> query = {};
+  bool takes_any_query = false;  // the handler reads it
   BodyForm body = BodyForm::none;
   std::uint64_t body_bytes_max = 0;
+  std::size_t form_fields_max = 32;
+  // On a host with cookies, requests that change something come from its own pages alone, unless
+  // the row says that it needs no cookie.
+  bool takes_any_origin = false;
   bool answers_head = false;  // with the header fields of its GET
   // The handler reads everything behind path and method itself: credentials, query and body.
   bool takes_all = false;
   // Methods, too; `method` is what preflights are told: "GET, POST".
   bool takes_any_method = false;
-  bool is_for_every_page = false;               // pages of any origin may read its replies
-  std::string_view cache_control = "no-store";  // of refusals
+  bool is_for_every_page = false;  // pages of any origin may read its replies
+  std::string_view cache_control = "no-store";
+  bool has_etag = false;              // of the reply 200; it may be 304, then
+  std::string_view page_policy = {};  // see page.h; empty: the route answers no pages
+  RefusalForm refusal_form = as_envelope;
   RouteDescription described = {};
 };
 
 inline constexpr std::size_t path_parameters_max = 4;
 
+using Caller = std::shared_ptr<const identity::Principal>;
+
 // The parts of a request that the table has read for the handler.
 struct Asked {
   std::array<std::string, path_parameters_max> parameters;  // of the path, decoded
-  std::shared_ptr<const identity::Principal> caller;        // of an API key
-  std::optional<identity::Operator> operator_credential;
-  FixedQuery query;
+  Caller caller;                                            // null: the row is for anyone
+  NamedValues query;
+  NamedValues form;
   std::string_view body;  // valid until the next wait for more of the request
 };
 

@@ -1,8 +1,12 @@
 #include "hosts/route_table.h"
 
+#include <stdexcept>
 #include <utility>
 
 #include "base/http_field.h"
+#include "hosts/account_reads.h"
+#include "hosts/form.h"
+#include "hosts/query.h"
 #include "registry/program.h"
 
 namespace turnpike::hosts {
@@ -14,6 +18,7 @@ using base::ErrorCode;
 
 constexpr std::string_view of_nothing = "GET, HEAD, OPTIONS";
 constexpr std::string_view whole_rest = "...}";
+constexpr std::string_view account_segment = "{billing_account_id}";  // the first one of its path
 
 Error key_refusal() {
   return {ErrorCode::request_malformed,
@@ -23,12 +28,17 @@ Error key_refusal() {
             "Send it once, with 1 to 255 visible ASCII characters."}}};
 }
 
-Error media_type_refusal() {
+Error media_type_refusal(BodyForm form) {
+  const std::string_view shape = form == BodyForm::form ? "a form" : "JSON";
   return {ErrorCode::request_media_type_rejected,
-          "The body of this request is JSON.",
+          "The body of this request is " + std::string(shape) + ".",
           0,
           {{"header.content-type", "it is missing, comes twice or is another one",
-            "Send Content-Type: application/json."}}};
+            "Send Content-Type: " + std::string(media_type_of(form)) + "."}}};
+}
+
+bool is_safe(std::string_view method) noexcept {
+  return method == "GET" || method == "HEAD" || method == "OPTIONS";
 }
 
 Error coding_refusal() {
@@ -37,6 +47,40 @@ Error coding_refusal() {
           0,
           {{"header.content-encoding", "the body is compressed or otherwise coded",
             "Send it without Content-Encoding."}}};
+}
+
+// A valid credential of another kind of caller.
+Error kind_refusal(Callers::Kinds wanted) {
+  if (wanted.has(PrincipalKind::person)) {
+    return {ErrorCode::auth_human_required, "This needs the session of a person."};
+  }
+  return {ErrorCode::auth_credential_invalid, "This route does not take credentials of this kind."};
+}
+
+Error authority_refusal(identity::Authority needed) {
+  return {
+      ErrorCode::auth_authority_missing,
+      "This operator credential does not have the authority " + std::string(name_of(needed)) + "."};
+}
+
+std::optional<Error> account_problem(const RouteFacts& facts, const Asked& asked) {
+  const bool names_account = facts.path.find(account_segment) != facts.path.npos;
+  if (names_account && asked.parameters[0] != asked.caller->account_id) {
+    return Error{ErrorCode::account_forbidden, "An API key reads its own billing account alone."};
+  }
+  return AccountReads::account_problem(asked.caller->account_status);
+}
+
+void check_row(const RouteFacts& facts, const HostRules& rules) {
+  const auto fail = [&facts](std::string_view why) {
+    throw std::logic_error(std::string(facts.method) + " " + std::string(facts.path) + ": " +
+                           std::string(why));
+  };
+  if (!rules.authenticates.has_all(facts.callers.kinds())) fail("nobody authenticates its callers");
+  if (facts.body != BodyForm::none && facts.body_bytes_max == 0) fail("its body has no bound");
+  if (facts.takes_any_origin && facts.callers.kinds().has(PrincipalKind::person)) {
+    fail("a page of any origin could act for a person");
+  }
 }
 
 std::optional<Error> decode(std::span<const std::string_view> segments, Asked& asked) {
@@ -53,6 +97,19 @@ std::optional<Error> decode(std::span<const std::string_view> segments, Asked& a
 }
 
 }  // namespace
+
+std::string_view media_type_of(BodyForm form) noexcept {
+  switch (form) {
+    case BodyForm::json:
+      return json_type;
+    case BodyForm::form:
+      return form_type;
+    case BodyForm::none:
+    case BodyForm::raw:
+      break;
+  }
+  return "*/*";
+}
 
 bool matches_path(std::string_view route_path, std::string_view path,
                   std::array<std::string_view, path_parameters_max>& segments) noexcept {
@@ -87,6 +144,7 @@ std::optional<Error> header_refusal(const Turn& turn) {
 RouteTable::RouteTable(std::vector<const RouteFacts*> rows, HostRules rules, AccessLog& access_log)
     : rules_(std::move(rules)) {
   for (const RouteFacts* const facts : rows) {
+    check_row(*facts, rules_);
     if (paths_.empty() || paths_.back().text != facts->path) {
       paths_.push_back({facts->path, rows_.size(), rows_.size(), {}});
     }
@@ -116,7 +174,7 @@ const Cors& RouteTable::cors_of(const Place& place) const noexcept {
 }
 
 std::optional<std::size_t> RouteTable::row_for(Turn& turn, const Place& place) const {
-  if (place.path_ != nullptr) turn.record.endpoint = rows_[place.path_->begin].endpoint;
+  if (place.path_ != nullptr) follow(turn, rows_[place.path_->begin]);
   const std::string_view method = turn.request.method();
   const auto index = place.path_ == nullptr ? std::nullopt : find_row(*place.path_, method);
   if (method == "OPTIONS") {
@@ -129,18 +187,35 @@ std::optional<std::size_t> RouteTable::row_for(Turn& turn, const Place& place) c
   }
   if (!index) {
     turn.refuse({ErrorCode::request_method_not_allowed, std::string(rules_.other_methods)},
-                {.allow = place.path_->allow});
+                place.path_->allow);
     return std::nullopt;
   }
-  turn.record.endpoint = rows_[*index].endpoint;
+  follow(turn, rows_[*index]);
+  if (is_of_other_page(*rows_[*index].facts, turn)) {
+    turn.refuse({ErrorCode::auth_origin_rejected,
+                 "This is done from a page of this site alone, and the request is not from one."});
+    return std::nullopt;
+  }
   return index;
+}
+
+// Only browsers bring cookies that their user did not mean to send, and they say from where.
+bool RouteTable::is_of_other_page(const RouteFacts& facts, const Turn& turn) const noexcept {
+  if (rules_.own_origin.empty() || facts.takes_any_origin) return false;
+  return !is_safe(turn.request.method()) &&
+         !is_from_own_page(turn.request.headers(), rules_.own_origin);
 }
 
 bool RouteTable::read(Turn& turn, const Place& place, std::size_t index, Asked& asked) const {
   const Row& row = rows_[index];
   const auto refused = problem(row, turn, place, asked);
-  if (refused) turn.refuse(*refused, {.cache_control = row.facts->cache_control});
+  if (refused) turn.refuse(*refused);
   return !refused;
+}
+
+void RouteTable::follow(Turn& turn, const Row& row) noexcept {
+  turn.follow(*row.facts);
+  turn.record.endpoint = row.endpoint;
 }
 
 void RouteTable::preflight(Turn& turn, const Place& place) const {
@@ -173,27 +248,50 @@ std::optional<Error> RouteTable::problem(const Row& row, Turn& turn, const Place
     return Error{ErrorCode::request_body_not_allowed, "This route takes no request body."};
   }
   if (auto refused = decode(place.segments_, asked)) return refused;
-  if (facts.caller != CallerKind::anyone) {
-    if (auto refused = rules_.authenticate(facts, turn, asked)) return refused;
-  }
+  if (auto refused = find_caller(facts, turn, asked)) return refused;
   if (facts.needs_idempotency_key && turn.idempotency_key().empty()) return key_refusal();
+  if (auto refused = read_query_of(row, turn, asked)) return refused;
+  return read_body(facts, turn, asked);
+}
+
+std::optional<Error> RouteTable::find_caller(const RouteFacts& facts, Turn& turn,
+                                             Asked& asked) const {
+  if (facts.callers.are_anyone()) return std::nullopt;
+  auto caller = rules_.authenticate(turn.request.headers());
+  if (!caller.ok()) return std::move(caller).error();
+  asked.caller = *std::move(caller);
+  turn.keep_principal(asked.caller);
+  if (!facts.callers.kinds().has(asked.caller->kind)) return kind_refusal(facts.callers.kinds());
+  const auto needed = facts.callers.authority();
+  if (needed && !asked.caller->authorities.has(*needed)) return authority_refusal(*needed);
+  return facts.callers.need_active_account() ? account_problem(facts, asked) : std::nullopt;
+}
+
+std::optional<Error> RouteTable::read_query_of(const Row& row, const Turn& turn,
+                                               Asked& asked) const {
+  if (row.facts->takes_any_query) return std::nullopt;
   auto query = read_query(turn.request.query(), row.query_names);
   if (!query.ok()) return std::move(query).error();
   asked.query = *std::move(query);
-  return read_body(facts, turn, asked);
+  return std::nullopt;
 }
 
 std::optional<Error> RouteTable::read_body(const RouteFacts& facts, Turn& turn,
                                            Asked& asked) const {
   if (facts.body == BodyForm::none) return std::nullopt;
-  if (!same_header_name(base::media_type_of(turn.content_type()), json_type)) {
-    return media_type_refusal();
+  if (facts.body != BodyForm::raw) {
+    const std::string_view sent = base::media_type_of(turn.content_type());
+    if (!same_header_name(sent, media_type_of(facts.body))) return media_type_refusal(facts.body);
+    if (!turn.content_coding().empty()) return coding_refusal();
   }
-  if (!turn.content_coding().empty()) return coding_refusal();
   const auto bytes = turn.request.read_body(facts.body_bytes_max);
   if (!bytes.ok()) return bytes.error();
   turn.record.request_bytes = bytes->size();
   asked.body = *bytes;
+  if (facts.body != BodyForm::form) return std::nullopt;
+  auto form = read_form(*bytes, facts.form_fields_max);
+  if (!form.ok()) return std::move(form).error();
+  asked.form = *std::move(form);
   return std::nullopt;
 }
 

@@ -1,7 +1,7 @@
 // RouteTable: the rows of a host's routes at work. It finds the route of a path, answers preflights
 // of browsers, and refuses a request that the row does not take. The order of refusal: path (404),
-// method (405), malformed header fields, a body where none is taken, escapes in the path,
-// credentials, Idempotency-Key, query, body.
+// method (405), a page of another origin, malformed header fields, a body where none is taken,
+// escapes in the path, credentials, Idempotency-Key, query, body.
 //
 // Owned by a host, immutable; called on the fibers of requests, may suspend them.
 #pragma once
@@ -28,9 +28,11 @@ struct HostRules {
   Cors cors_of_public = cors;          // of those that are, and of paths where nothing is
   std::string_view nothing_here = {};  // says where to look instead; a constant
   std::string_view other_methods = "This route does not answer this method.";
-  // Finds the owner of the request's credential, checks the rights that the row asks for, and puts
-  // the owner into `asked`. Null: the host has no routes with credentials.
-  std::function<std::optional<base::Error>(const RouteFacts&, Turn&, Asked&)> authenticate = {};
+  // The origin of the host's own pages, where it has cookies.
+  std::string own_origin = {};
+  // Whose credential a request bears, and the kinds of callers whose credentials it knows.
+  Callers::Kinds authenticates = {};
+  std::function<Result<Caller, base::Error>(Headers)> authenticate = {};
 };
 
 // Whether a path has the form of a route's, and its variable parts, still encoded.
@@ -42,7 +44,9 @@ std::optional<base::Error> header_refusal(const Turn& turn);
 
 class RouteTable {
  public:
-  // Rows of one path follow each other. The rows and the log outlive the table.
+  // Rows of one path follow each other. The rows and the log outlive the table. Throws
+  // std::logic_error for a row that cannot work, such as one with callers whom the host does not
+  // authenticate.
   RouteTable(std::vector<const RouteFacts*> rows, HostRules rules, AccessLog& access_log);
 
   class Place;  // where a path leads: some rows, or nowhere
@@ -67,11 +71,17 @@ class RouteTable {
     std::vector<std::string_view> query_names;
   };
 
+  [[nodiscard]] bool is_of_other_page(const RouteFacts& facts, const Turn& turn) const noexcept;
+  static void follow(Turn& turn, const Row& row) noexcept;
   void preflight(Turn& turn, const Place& place) const;
   [[nodiscard]] std::optional<std::size_t> find_row(const Path& path,
                                                     std::string_view method) const noexcept;
   [[nodiscard]] std::optional<base::Error> problem(const Row& row, Turn& turn, const Place& place,
                                                    Asked& asked) const;
+  [[nodiscard]] std::optional<base::Error> find_caller(const RouteFacts& facts, Turn& turn,
+                                                       Asked& asked) const;
+  [[nodiscard]] std::optional<base::Error> read_query_of(const Row& row, const Turn& turn,
+                                                         Asked& asked) const;
   [[nodiscard]] std::optional<base::Error> read_body(const RouteFacts& facts, Turn& turn,
                                                      Asked& asked) const;
 

@@ -46,7 +46,7 @@ ServiceDocument version_document(const BuildInfo& build, const catalog::View* vi
 }
 
 void send(Turn& turn, const ServiceDocument& document) {
-  turn.send_json(document.status, document.body, "no-store");
+  turn.reply({.status = document.status, .body = document.body});
 }
 
 }  // namespace turnpike::hosts

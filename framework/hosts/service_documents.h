@@ -1,4 +1,4 @@
-// What the service says of itself on every public host: whether it lives, whether it is ready,
+// The documents about the service on every public host: whether it lives, whether it is ready,
 // which build and which generation serve. Pure functions; any Thread.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace turnpike::hosts {
 
-// What /version says beside the generation.
+// The facts that /version tells beside the generation.
 struct BuildInfo {
   std::string version;      // of the release: "0.1.0"
   std::string build;        // commit, or "unknown"
@@ -28,7 +28,6 @@ ServiceDocument readiness_document(const Health& health);
 // `view` may be null: no valid program is installed.
 ServiceDocument version_document(const BuildInfo& build, const catalog::View* view);
 
-// Answers with the document; caches keep none.
 void send(Turn& turn, const ServiceDocument& document);
 
 }  // namespace turnpike::hosts

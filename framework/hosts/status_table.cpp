@@ -2,24 +2,26 @@
 
 namespace turnpike::hosts {
 
-// A switch without default: the compiler refuses a code that has no status.
+// A switch without default: the compiler refuses a code of ours that has no status.
 int http_status(base::ErrorCode code) noexcept {
   using enum base::ErrorCode;
+  if (const base::LaneError* const of_lane = base::lane_error(code)) return of_lane->status;
   // clang-format off
   switch (code) {
     case request_malformed: case request_query_malformed: case request_query_too_long:
     case request_query_rejected: case request_path_malformed: case request_body_not_allowed:
-    case request_body_rejected: case auth_credential_conflict: case x402_not_payable:
+    case request_body_rejected: case auth_credential_conflict:
     case catalog_limit_invalid: case catalog_cursor_invalid: case catalog_filter_invalid:
-    case catalog_capability_id_invalid: case x402_payment_malformed:
+    case catalog_capability_id_invalid:
       return 400;
     case auth_credential_required: case auth_credential_invalid: case auth_wrong_environment:
       return 401;
-    case billing_credits_exhausted: case x402_payment_required: case x402_payment_refused:
-    case x402_settlement_failed:
+    case billing_credits_exhausted:
+   
       return 402;
     case account_suspended: case account_closed: case account_forbidden:
-    case auth_authority_missing: case mcp_host_not_allowed: case mcp_origin_not_allowed:
+    case auth_authority_missing: case auth_human_required: case auth_origin_rejected:
+    case mcp_host_not_allowed: case mcp_origin_not_allowed:
       return 403;
     case request_not_found: case gateway_route_not_found: case catalog_capability_not_found:
     case billing_message_not_found:
@@ -30,12 +32,10 @@ int http_status(base::ErrorCode code) noexcept {
       return 408;
     case catalog_cursor_stale: case billing_correction_exceeds_charge: case idempotency_conflict:
     case idempotency_in_progress: case idempotency_reply_not_stored:
-    case idempotency_outcome_unknown: case x402_in_progress:
+    case idempotency_outcome_unknown:
       return 409;
     case request_length_required:
       return 411;
-    case x402_allowance_required:
-      return 412;
     case request_body_too_large:
       return 413;
     case request_target_too_long:
@@ -53,16 +53,16 @@ int http_status(base::ErrorCode code) noexcept {
     case request_coding_unsupported:
       return 501;
     case account_absent: case gateway_upstream_failure: case gateway_upstream_response_too_large:
-    case gateway_upstream_redirect: case x402_work_failed: case x402_refund_owed:
+    case gateway_upstream_redirect:
       return 502;
     case auth_unavailable: case account_provisioning: case registry_unavailable:
     case gateway_route_blocked: case gateway_evidence_stale: case gateway_upstream_credential:
     case gateway_upstream_rate_limited: case gateway_upstream_unavailable:
     case gateway_transfer_limit: case gateway_overloaded: case gateway_stopping:
-    case gateway_free_unavailable:
+    case gateway_free_unavailable: case plugin_unavailable:
     case billing_pricing_unavailable: case billing_ledger_unavailable: case billing_lease_lost:
     case billing_settlement_unknown: case catalog_inventory_incomplete:
-    case x402_settlement_unknown: case x402_unavailable:
+   
       return 503;
     case gateway_upstream_timeout:
       return 504;

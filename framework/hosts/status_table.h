@@ -1,4 +1,5 @@
-// The one table from error codes to HTTP statuses. Pure functions; any Thread.
+// The one table from error codes to HTTP statuses; lanes say those of their own codes. Pure
+// functions; any Thread.
 #pragma once
 
 #include "base/error.h"

@@ -4,10 +4,12 @@
 #include <span>
 #include <utility>
 
-#include "base/error_envelope.h"
 #include "base/http_field.h"
 #include "base/limits.h"
-#include "hosts/status_table.h"
+#include "catalog/rendering.h"
+#include "hosts/page.h"
+#include "hosts/refusal.h"
+#include "hosts/route.h"
 #include "identity/authenticator.h"
 
 namespace turnpike::hosts {
@@ -118,6 +120,7 @@ void Turn::add_common_fields(ReplyFields& fields) const {
   } else {
     cors_.add_reply_fields(origin_, fields);
   }
+  if (row_ != nullptr && !row_->page_policy.empty()) add_page_fields(row_->page_policy, fields);
 }
 
 bool Turn::send(int status, ReplyFields& fields, std::string_view body) {
@@ -126,41 +129,47 @@ bool Turn::send(int status, ReplyFields& fields, std::string_view body) {
   return responder.send(status, fields.view(), body);
 }
 
-bool Turn::send_json(int status, std::string_view body, std::string_view cache_control) {
+bool Turn::reply(const Reply& reply, ReplyFields& more) {
+  const bool is_validated = row_->has_etag && reply.status == 200;
+  const std::string made =
+      is_validated && reply.etag.empty() ? catalog::etag_of(reply.body) : std::string();
+  const std::string_view etag = made.empty() ? reply.etag : made;
+  if (is_validated) more.add("ETag", etag);
+  more.add("Cache-Control",
+           reply.cache_control.empty() ? row_->cache_control : reply.cache_control);
+  if (is_validated && names_etag(if_none_match_, etag)) return send(304, more, {});
+  if (!reply.body.empty()) more.add("Content-Type", reply.content_type);
+  return send(reply.status, more, reply.body);
+}
+
+bool Turn::reply(const Reply& reply) {
   ReplyFields fields;
-  fields.add("Content-Type", json_type);
-  fields.add("Cache-Control", cache_control);
-  return send(status, fields, body);
+  return this->reply(reply, fields);
 }
 
-bool Turn::send_validated(std::string_view content_type, std::string_view body,
-                          std::string_view etag, std::string_view cache_control,
-                          ReplyFields& fields) {
-  fields.add("ETag", etag);
-  fields.add("Cache-Control", cache_control);
-  if (names_etag(if_none_match_, etag)) return send(304, fields, {});
-  fields.add("Content-Type", content_type);
-  return send(200, fields, body);
+bool Turn::redirect(const Location& location, ReplyFields& more) {
+  more.add("Location", location.text());
+  return reply({.status = 303}, more);
 }
 
-bool Turn::send_public(const PublicDocument& document, std::string_view cache_control) {
+bool Turn::reply_to_everyone(const Reply& reply) {
   is_for_everyone_ = true;
-  ReplyFields fields;
-  return send_validated(document.content_type, document.body, document.etag, cache_control, fields);
+  return this->reply(reply);
 }
 
-bool Turn::refuse(const base::Error& error, const RefusalNotes& notes) {
-  const int status = http_status(error.code);
+bool Turn::refuse(const base::Error& error, std::string_view allow) {
+  RefusalHead head = head_of(error);
+  head.allow = allow;
+  // What nobody may keep, nobody keeps the refusal of; of the rest, it is for this once.
+  if (row_ != nullptr && row_->cache_control.ends_with(head.cache_control)) {
+    head.cache_control = row_->cache_control;
+  }
+  const RefusalForm form = row_ == nullptr ? as_envelope : row_->refusal_form;
+  const RefusalBody body = form(error, request_id());
   ReplyFields fields;
-  fields.add("Content-Type", json_type);
-  fields.add("Cache-Control", notes.cache_control);
-  if (!notes.allow.empty()) fields.add("Allow", notes.allow);
-  if (status == 401) fields.add("WWW-Authenticate", "Bearer error=\"invalid_token\"");
-  if (error.retry_after_seconds > 0) fields.add_number("Retry-After", error.retry_after_seconds);
-  std::string body;
-  base::append_envelope(body, error, request_id());
+  add_refusal_fields(head, body.content_type, fields);
   record.error = error.code;
-  return send(status, fields, body);
+  return send(head.status, fields, body.text);
 }
 
 // One behind the other, cut to `bytes_max`, and to what room is left.
@@ -185,16 +194,20 @@ void Turn::keep_served(exchange::Served served) noexcept {
   record.error = served.error;
   record.credits_charged = served.credits_charged;
   record.upstream_us = served.upstream_us;
-  operator_note_ = std::move(served.operator_note);
-  record.reason = operator_note_;
+  keep_reason(std::move(served.operator_note));
   keep_principal(std::move(served.principal));
+}
+
+void Turn::keep_reason(std::string reason) noexcept {
+  operator_note_ = std::move(reason);
+  record.reason = operator_note_;
 }
 
 void Turn::keep_principal(std::shared_ptr<const identity::Principal> principal) noexcept {
   if (principal == nullptr) return;
   principal_ = std::move(principal);
   record.account_id = principal_->account_id;
-  record.key_id = identity::key_id_of(*principal_);
+  record.key_id = principal_->key_id();
 }
 
 void Turn::keep_rpc(std::string_view method, std::string_view name) noexcept {

@@ -20,7 +20,7 @@
 #include "exchange/serve.h"
 #include "hosts/access_log.h"
 #include "hosts/cors.h"
-#include "hosts/discovery.h"
+#include "hosts/location.h"
 #include "hosts/reply_fields.h"
 #include "wire/server.h"
 
@@ -28,10 +28,16 @@ namespace turnpike::hosts {
 
 inline constexpr std::string_view json_type = "application/json";
 
-// What a refusal says beside its error.
-struct RefusalNotes {
-  std::string_view allow = {};  // value of Allow, with 405
-  std::string_view cache_control = "no-store";
+struct RouteFacts;
+
+// The answer of a handler. How long caches may keep it, whether it has a validator, and the
+// header fields of a page are its row's to say.
+struct Reply {
+  int status = 200;
+  std::string_view content_type = json_type;
+  std::string_view body = {};
+  std::string_view etag = {};           // with its quotes, if it is known already
+  std::string_view cache_control = {};  // in place of the row's
 };
 
 // 1 to 255 visible ASCII characters.
@@ -50,33 +56,39 @@ class Turn {
   [[nodiscard]] std::string_view request_id() const noexcept { return base::view(id_); }
   [[nodiscard]] std::string_view client_request_id() const noexcept { return client_request_id_; }
   [[nodiscard]] std::string_view content_type() const noexcept { return content_type_; }
-  // Of the body, as in Content-Encoding; empty: none but "identity".
+  // The body's coding, as in Content-Encoding; empty: none but "identity".
   [[nodiscard]] std::string_view content_coding() const noexcept { return content_coding_; }
   [[nodiscard]] std::string_view idempotency_key() const noexcept { return idempotency_key_; }
   [[nodiscard]] std::string_view origin() const noexcept { return origin_; }
   // A header that may come once came twice, or is not in its form: what to refuse with.
   [[nodiscard]] const std::string& header_problem() const noexcept { return header_problem_; }
 
-  // X-Request-Id and the cross-origin fields.
+  // The row that the request is answered by from now on. It outlives the turn.
+  void follow(const RouteFacts& row) noexcept { row_ = &row; }
+
+  // Adds what every reply has: X-Request-Id, the cross-origin fields, and those of a page.
   void add_common_fields(ReplyFields& fields) const;
 
   bool send(int status, ReplyFields& fields, std::string_view body);
-  bool send_json(int status, std::string_view body, std::string_view cache_control);
-  // A document with its validator, or 304 for a client that has it already (RFC 9110 section
-  // 13.1.2).
-  bool send_validated(std::string_view content_type, std::string_view body, std::string_view etag,
-                      std::string_view cache_control, ReplyFields& fields);
-  // A document for everyone: pages of any origin may read it, whichever the host allows otherwise,
-  // and caches keep it for a while.
-  bool send_public(const PublicDocument& document,
-                   std::string_view cache_control = "public, max-age=300");
-  bool refuse(const base::Error& error, const RefusalNotes& notes = {});
+  // The reply by the rules of the row, which may be 304 (RFC 9110 section 13.1.2). `more`: further
+  // fields.
+  bool reply(const Reply& reply, ReplyFields& more);
+  bool reply(const Reply& reply);
+  // 303: the client goes on with GET.
+  bool redirect(const Location& location, ReplyFields& more);
+  // A document for everyone: pages of any origin may read it, whichever the host allows otherwise.
+  bool reply_to_everyone(const Reply& reply);
+  // Refuses in the form that the row names for refusals; `allow` comes with 405.
+  bool refuse(const base::Error& error, std::string_view allow = {});
 
   // Takes what the exchange says about the call into the record; what it views is copied, since
   // that ends with the program.
   void keep_served(exchange::Served served) noexcept;
 
-  // The same for whose credential it was, and for what a JSON-RPC message asked for.
+  // Why the request failed, for the operator.
+  void keep_reason(std::string reason) noexcept;
+
+  // Take the owner of the credential, and what a JSON-RPC message asked for, into the record.
   void keep_principal(std::shared_ptr<const identity::Principal> principal) noexcept;
   void keep_rpc(std::string_view method, std::string_view name) noexcept;
 
@@ -93,6 +105,7 @@ class Turn {
                                       std::size_t bytes_max) noexcept;
 
   const Cors& cors_;
+  const RouteFacts* row_ = nullptr;  // null: none was found yet
   base::UuidText id_;
   std::int64_t started_ns_;
   std::string_view origin_;

@@ -1,9 +1,6 @@
 #include "identity/account.h"
 
-#include <algorithm>
 #include <array>
-#include <type_traits>
-#include <utility>
 
 namespace turnpike::identity {
 namespace {
@@ -40,21 +37,6 @@ std::optional<Environment> environment(std::string_view name) noexcept {
     if (name_of(each) == name) return each;
   }
   return std::nullopt;
-}
-
-std::shared_ptr<const Principal> make_principal(const Principal& principal) {
-  static_assert(std::is_trivially_copyable_v<Principal>);
-  const std::size_t text_bytes = principal.principal_id.size() + principal.account_id.size();
-  // The texts stand in the place of the further ones.
-  const std::size_t places = 1 + (text_bytes + sizeof principal - 1) / sizeof principal;
-  std::shared_ptr<Principal[]> block = std::make_shared<Principal[]>(places);
-  Principal& kept = block[0] = principal;
-  char* at = reinterpret_cast<char*>(block.get() + 1);
-  for (std::string_view* text : {&kept.principal_id, &kept.account_id}) {
-    const char* const from = std::exchange(*text, {at, text->size()}).data();
-    at = std::copy_n(from, text->size(), at);
-  }
-  return {std::move(block), &kept};
 }
 
 }  // namespace turnpike::identity

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,16 +53,5 @@ struct ApiKey {
   std::optional<std::int64_t> revoked_at_ms;
   SpendCaps caps;
 };
-
-// The account and key that a credential stands for.
-struct Principal {
-  std::string_view principal_id;  // "key:<id>"
-  std::string_view account_id;
-  AccountStatus account_status = AccountStatus::active;
-  bool is_capped = false;  // its spending is counted, see ledger/caps.h
-};
-// Keeps the texts beside the principal, in one block: a call reads them all, from memory that no
-// other call has touched of late.
-std::shared_ptr<const Principal> make_principal(const Principal& principal);
 
 }  // namespace turnpike::identity

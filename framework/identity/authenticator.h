@@ -12,18 +12,10 @@
 #include <turnpike/result.h>
 
 #include "base/error.h"
-#include "identity/account.h"
+#include "identity/principal.h"
 #include "runtime/deadline.h"
 
 namespace turnpike::identity {
-
-inline constexpr std::string_view key_prefix = "key:";  // of the principals that are API keys
-
-// Its id; empty when the principal is no key.
-[[nodiscard]] inline std::string_view key_id_of(const Principal& principal) noexcept {
-  const std::string_view id = principal.principal_id;
-  return id.starts_with(key_prefix) ? id.substr(key_prefix.size()) : std::string_view();
-}
 
 class Authenticator {
  public:

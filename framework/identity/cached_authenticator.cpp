@@ -43,7 +43,7 @@ struct Entry {
   std::shared_ptr<const Principal> principal;  // this slot's own, so its count is not shared
   bool used = false;                           // since the heartbeat looked last
 
-  [[nodiscard]] std::string_view key_id() const noexcept { return key_id_of(*principal); }
+  [[nodiscard]] std::string_view key_id() const noexcept { return principal->key_id(); }
 };
 
 struct alignas(64) Slot {
@@ -235,9 +235,11 @@ Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::Machi
   if (record && record->key.environment != settings.environment) record.reset();
   std::shared_ptr<const Principal> principal;
   if (record) {
-    const std::string id = std::string(key_prefix) + record->key.id;
-    principal = make_principal(
-        {id, record->key.account_id, record->account_status, record->key.caps.any()});
+    principal = make_principal({.kind = PrincipalKind::api_key,
+                                .is_capped = record->key.caps.any(),
+                                .account_status = record->account_status,
+                                .id = record->key.id,
+                                .account_id = record->key.account_id});
   }
   keep(digest, record, principal, seen);
   if (principal == nullptr) return invalid();

@@ -29,7 +29,7 @@ struct NewKey {
   crypto::Sha256 digest{};
 };
 
-// What a token's digest stands for.
+// The key that a token's digest stands for, and the state of its account.
 struct KeyRecord {
   ApiKey key;
   AccountStatus account_status = AccountStatus::active;
@@ -61,7 +61,7 @@ class KeyStore {
   // Revoking a revoked key changes nothing and returns it.
   [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> revoke(
       std::string_view key_id) = 0;
-  // What the key spends counts towards its caps from when it first has one; nodes return what they
+  // The key's spending counts towards its caps from when it first has one; nodes return what they
   // reserved under the old ones. Nothing: there is no such key. request.malformed: it is revoked.
   [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> set_caps(
       std::string_view key_id, const SpendCaps& caps) = 0;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,35 +20,26 @@
 
 #include "base/error.h"
 #include "crypto/digest.h"
-#include "identity/account.h"
+#include "identity/principal.h"
 
 namespace turnpike::identity {
-
-enum class Authority : std::uint8_t {
-  usage_correct,  // to correct what a call was charged
-};
-inline constexpr Authority all_authorities[] = {Authority::usage_correct};
-std::string_view name_of(Authority authority) noexcept;  // "usage.correct"
-std::optional<Authority> authority(std::string_view name) noexcept;
 
 struct Operator {
   std::string id;  // "opr_..."
   std::string name;
   Environment environment = Environment::development;
   std::string prefix;  // first 24 characters of the token
-  std::vector<Authority> authorities;
+  Authorities authorities;
   std::int64_t created_at_ms = 0;
   std::optional<std::int64_t> last_used_at_ms;
   std::optional<std::int64_t> revoked_at_ms;
-
-  [[nodiscard]] bool may(Authority authority) const noexcept;
 };
 
 struct NewOperator {
   std::string name;
   Environment environment = Environment::development;
   std::string prefix;
-  std::vector<Authority> authorities;
+  Authorities authorities;
   crypto::Sha256 digest{};
 };
 
@@ -79,10 +71,11 @@ class Operators {
 
   // request.malformed for a name as accounts refuse it, and without any authority.
   [[nodiscard]] Result<CreatedOperator, base::Error> create(std::string_view name,
-                                                            std::vector<Authority> authorities);
+                                                            Authorities authorities);
   // auth.credential_invalid, auth.wrong_environment, auth.unavailable. The last-used time is
   // written at most once a minute, and a failure to write it is nobody's problem.
-  [[nodiscard]] Result<Operator, base::Error> authenticate(std::string_view token);
+  [[nodiscard]] Result<std::shared_ptr<const Principal>, base::Error> authenticate(
+      std::string_view token);
 
  private:
   OperatorStore& store_;

@@ -23,10 +23,10 @@ Refusal refusal_of(const base::Error& error) {
           {}};
 }
 
+// The API key that pays; empty when another principal does.
 std::string_view key_of(const LaneRequest& request) noexcept {
-  std::string_view key = request.principal_id;
-  if (key.starts_with("key:")) key.remove_prefix(4);
-  return key;
+  const bool is_key = request.principal_kind == PrincipalKind::api_key;
+  return is_key ? request.principal_id : std::string_view();
 }
 
 class BoundCreditsLane;
@@ -77,7 +77,7 @@ class BoundCreditsLane final : public BoundLane {
       }
     }
     const ledger::Payer payer{request.account_id,
-                              request.key_is_capped ? key_of(request) : std::string_view{}};
+                              request.is_capped ? key_of(request) : std::string_view{}};
     auto hold = ledger_.hold(payer, operation.credit_cost, until);
     if (!hold.ok()) {
       if (claim != nullptr) replays_.free(*claim);

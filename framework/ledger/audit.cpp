@@ -66,8 +66,7 @@ bool is_movement(const PostingRow& row) {
 
 }  // namespace
 
-Audit::Audit(std::int64_t chained_from, const Checkpoint* earlier)
-    : chained_from_(chained_from), earlier_(earlier) {
+Audit::Audit(const Checkpoint* earlier) : earlier_(earlier) {
   if (earlier == nullptr) return;
   for (const StreamHead& head : earlier->streams) listed_[head.stream] = head;
 }
@@ -123,7 +122,6 @@ void Audit::skip_to(Stream& stream, const FactRow& row) {
 // Takes the fact into the chain; false: it is not what was written.
 bool Audit::follow(Stream& stream, const FactRow& row, std::span<const FactShare> shares,
                    std::string_view hash) {
-  if (hash.empty() && row.stream < chained_from_) return true;
   const auto carried = from_hex(hash);
   std::vector<crypto::Sha256> after;
   if (carried) after.push_back(*carried);
@@ -227,7 +225,6 @@ void Audit::window(const WindowRow& row) {
 Verification Audit::finish(std::int64_t ledger_now_ms) {
   Verification verification;
   verification.books.at_ms = ledger_now_ms;
-  verification.books.chained_from = chained_from_;
   finish_streams(verification);
   finish_leases();
   finish_allocations();
@@ -358,10 +355,6 @@ void Audit::compare_totals(const AccountSums& totals) {
   compare("charged", totals.charged, then.charged);
   compare("expired", totals.expired, then.expired);
   compare("voided", totals.voided, then.voided);
-  if (earlier_->chained_from != chained_from_) {
-    problem("chains begin with stream " + std::to_string(chained_from_) + ", the checkpoint says " +
-            std::to_string(earlier_->chained_from));
-  }
 }
 
 }  // namespace turnpike::ledger

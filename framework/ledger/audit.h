@@ -75,7 +75,7 @@ struct WindowRow {
 class Audit {
  public:
   // `earlier`: what the books must still contain; null: nothing. Must outlive the audit.
-  Audit(std::int64_t chained_from, const Checkpoint* earlier);
+  explicit Audit(const Checkpoint* earlier);
 
   void batch(const BatchRow& row);
   // `shares` are the rows of fact_share with its number, ordered by lease.
@@ -102,7 +102,7 @@ class Audit {
   struct Stream {
     std::int64_t written = 0;   // the last fact that a batch claims
     std::int64_t next_seq = 1;  // of the fact that should come next
-    // What the next fact may stand on: one hash; after a fact that was changed, the one it carries
+    // The hashes that the next fact may stand on: one; after a changed fact the one that it carries
     // and the one it should; none after a missing fact.
     std::vector<crypto::Sha256> before{crypto::Sha256{}};
     std::string head;           // the hash that the last fact carries
@@ -146,7 +146,6 @@ class Audit {
   void compare_totals(const AccountSums& totals);
   void problem(std::string sentence) { problems_.push_back(std::move(sentence)); }
 
-  const std::int64_t chained_from_;
   const Checkpoint* const earlier_;
   std::map<std::int64_t, StreamHead> listed_;  // of the earlier checkpoint
   std::map<std::int64_t, Stream> streams_;

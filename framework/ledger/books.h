@@ -124,13 +124,12 @@ struct AccountSums {
 struct StreamHead {
   std::int64_t stream = 0;
   std::int64_t seq = 0;
-  std::string head;  // its hash; "" in a stream from before the books had chains
+  std::string head;  // its hash
 };
 
 // Where the books stand at one moment: what a checkpoint signs.
 struct Checkpoint {
   std::int64_t at_ms = 0;           // ledger time
-  std::int64_t chained_from = 0;    // the first stream whose facts must have hashes
   std::vector<StreamHead> streams;  // by stream
   AccountSums totals;               // of all accounts; its account_id is empty
 };

@@ -30,7 +30,7 @@ class Calls {
                                                             runtime::Deadline deadline) = 0;
 };
 
-// What a ledger knows that is not in the books yet.
+// The calls that a ledger knows of and that are not in the books yet.
 class Unsettled {
  public:
   virtual ~Unsettled() = default;

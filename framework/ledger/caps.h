@@ -18,7 +18,7 @@ struct SpendWindow {
 SpendWindow utc_day(std::int64_t at_ms) noexcept;
 SpendWindow utc_month(std::int64_t at_ms) noexcept;
 
-// What a key may still spend under one of its caps.
+// The Credits that a key may still spend under one of its caps.
 struct CapRoom {
   std::string_view span;  // "day" or "month"
   Credits cap = 0;

@@ -15,9 +15,7 @@
 // signed checkpoint (checkpoint.h) reveals a chain of which both were cut off, or whose rest was
 // written anew. Charged and uncharged facts stand in the same chain.
 //
-// Streams that were begun before the books had chains have no hashes: the counter `chained_from` is
-// the first stream that must. A new form gets a new name and is told apart by it in front of
-// `hash`.
+// A new form gets a new name and is told apart by it in front of `hash`.
 //
 // Pure values and functions; safe on any Thread.
 #pragma once

@@ -31,7 +31,6 @@ json to_json(const Checkpoint& checkpoint) {
   const AccountSums& totals = checkpoint.totals;
   return {{"form", form},
           {"at", base::rfc3339(checkpoint.at_ms)},
-          {"chainedFrom", std::to_string(checkpoint.chained_from)},
           {"streams", streams},
           {"totals",
            {{"granted", std::to_string(totals.granted)},
@@ -74,7 +73,6 @@ std::optional<Checkpoint> from_json(const json& object) {
   Checkpoint checkpoint;
   const auto at_ms = base::parse_rfc3339(fields.text("at"));
   is_right = is_right && at_ms && fields.text("form") == form;
-  checkpoint.chained_from = fields.number("chainedFrom");
   if (!is_right || !object.contains("streams") || !object.contains("totals")) return std::nullopt;
   checkpoint.at_ms = *at_ms;
   Fields totals(object.at("totals"), is_right);

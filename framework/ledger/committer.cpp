@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "base/thread_name.h"
 #include "base/thread_turn.h"
 
 namespace turnpike::ledger {
 namespace {
 
-constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t facts_wait_ms = 100;
-constexpr std::int64_t retry_pause_ms = 50;
-constexpr std::size_t queue_max = 1 << 18;
+constexpr std::size_t queued_max = 1 << 18;
 
 base::Error unavailable() {
   return {base::ErrorCode::billing_ledger_unavailable,
@@ -33,18 +30,15 @@ UsageFact uncharged(UsageFact fact) {
 
 }  // namespace
 
-// One call's settlement, shared by the call and the committer, since either may leave first.
-struct Committer::Job {
-  Job(Hold held, OwnedFact usage, std::unique_ptr<const ReplyToKeep> kept)
-      : hold(std::move(held)),
+// One call's settlement.
+struct SettlementJob : runtime::GroupJob<Settlement> {
+  SettlementJob(Hold held, OwnedFact usage, std::unique_ptr<const ReplyToKeep> kept)
+      : GroupJob(kept == nullptr ? 0 : kept->reply.body.size()),
+        hold(std::move(held)),
         units(hold.units()),
         fact(std::move(usage)),
         reply(std::move(kept)) {}
 
-  // queued -> taken -> queued ... -> answered; the caller leaves by queued -> withdrawn or
-  // taken -> left.
-  enum class State : std::uint8_t { queued, taken, answered, withdrawn, left };
-  bool move(State from, State to) noexcept { return state.compare_exchange_strong(from, to); }
   // A repeat of the call gets its reply.
   [[nodiscard]] bool reply_is_kept() const noexcept {
     return reply != nullptr && reply->how != ReplyToKeep::How::too_large;
@@ -71,8 +65,6 @@ struct Committer::Job {
   const std::unique_ptr<const ReplyToKeep> reply;  // null: the call came without a key
   bool draws_directly = false;                     // its lease was lost once: `drawn` pays
   std::vector<LeaseShare> drawn;
-  std::atomic<State> state{State::queued};
-  runtime::OneShot<Settlement> answer;
 };
 
 Committer::Committer(LedgerStore& store, Escrow& escrow, const LedgerSettings& settings,
@@ -91,14 +83,18 @@ Committer::Committer(LedgerStore& store, Escrow& escrow, const LedgerSettings& s
                                      "Leases found lost at settlement", {})),
       dropped_(sources_.metrics.counter("turnpike_ledger_dropped_facts_total",
                                         "Uncharged facts not recorded", {})),
-      queue_(queue_max),
-      unknown_calls_(sources_.pool, sources_.log) {}
+      unknown_calls_(sources_.pool, sources_.log),
+      group_(*this, {.thread_name = "committer",
+                     .not_written = SettlementRefused{unavailable()},
+                     .unknown = SettlementUnknown{},
+                     .queued_max = queued_max,
+                     .group_jobs_max = settings_.batch_max,
+                     .idle_ms = facts_wait_ms,
+                     .stop_ms = settings_.commit_budget_ms,
+                     // Calls wait for it, and it waits for the disk.
+                     .on_thread = base::take_short_turns}) {}
 
-Committer::~Committer() {
-  is_abandoned_ = true;
-  queue_.close();
-  if (thread_.joinable()) thread_.join();
-}
+Committer::~Committer() = default;
 
 Stored<Unit> Committer::start() {
   auto stream = store_.open_stream();
@@ -109,17 +105,18 @@ Stored<Unit> Committer::start() {
   if (!notes) return notes.error();
   auto noted = unknown_calls_.start(*std::move(notes));
   if (!noted) return noted.error();
-  charged_unheard_ = *std::move(noted);  // or not charged: then there is nothing to give back
+  left_charged_ = *std::move(noted);  // or not charged: then there is nothing to give back
   is_writing_ = true;
-  thread_ = std::thread([this] { run(); });
+  group_.start();
   return Unit{};
 }
 
 void Committer::stop() noexcept {
-  drain_until_ns_ = runtime::now_ns() + settings_.commit_budget_ms * ns_per_ms;
-  is_draining_ = true;
-  queue_.close();
-  if (thread_.joinable()) thread_.join();
+  group_.stop();
+  const std::lock_guard lock(facts_mutex_);
+  dropped_.add(group_facts_.size() + facts_.size());
+  group_facts_.clear();
+  facts_.clear();
 }
 
 Settlement Committer::settle(Hold hold, OwnedFact fact, std::unique_ptr<const ReplyToKeep> reply) {
@@ -129,18 +126,16 @@ Settlement Committer::settle(Hold hold, OwnedFact fact, std::unique_ptr<const Re
     record(uncharged(job->fact.view()));
     return why;
   };
-  if (!queue_.push(job)) return refused({unavailable()});
-  const auto budget = runtime::Deadline::after_ms(settings_.commit_budget_ms);
-  while (job->answer.wait(budget) != runtime::Wake::ready) {
-    if (job->move(Job::State::queued, Job::State::withdrawn)) {
+  if (!group_.push(job)) return refused({unavailable()});
+  switch (group_.wait(*job, runtime::Deadline::after_ms(settings_.commit_budget_ms))) {
+    case Group::Waited::withdrawn:
       return refused({unavailable()});
-    }
-    unknown_calls_.open(job->call());  // before the committer can know that we left
-    if (job->move(Job::State::taken, Job::State::left)) return leave(*job);
-    unknown_calls_.close(job->fact.view().message_id);
-    // It was put back, taken again or answered between the two looks.
+    case Group::Waited::left:
+      return leave(*job);
+    case Group::Waited::answered:
+      break;
   }
-  Settlement answer = job->answer.take();
+  Settlement answer = job->take_answer();
   if (std::holds_alternative<SettlementUnknown>(answer)) {
     unknown_calls_.open(job->call());
     return leave(*job);
@@ -148,6 +143,11 @@ Settlement Committer::settle(Hold hold, OwnedFact fact, std::unique_ptr<const Re
   if (const auto* why = std::get_if<SettlementRefused>(&answer)) return refused(*why);
   return answer;
 }
+
+// Before the committer can know that the call left.
+void Committer::leaving(const Job& job) { unknown_calls_.open(job.call()); }
+
+void Committer::stays(const Job& job) { unknown_calls_.close(job.fact.view().message_id); }
 
 SettlementUnknown Committer::leave(const Job& job) {
   unknown_.add();
@@ -166,79 +166,51 @@ void Committer::record(OwnedFact fact) noexcept {
 
 // ---- the committer Thread -----------------------------------------------------------------------
 
-void Committer::run() {
-  base::name_this_thread("committer");
-  base::take_short_turns();  // calls wait for it, and it waits for the disk
-  Jobs jobs;
-  while (!is_abandoned_) {
-    jobs.clear();
-    take(jobs, runtime::Deadline::after_ms(facts_wait_ms));
-    const bool is_drained = !has_more() || runtime::now_ns() > drain_until_ns_;
-    if (is_abandoned_ || (is_draining_ && jobs.empty() && is_drained)) break;
-    commit(jobs);
-    if (is_broken_) break;
-    restore_unheard();
-  }
-  // A crash, or a store that is given up: callers that still wait are told at once.
-  Jobs rest = std::move(jobs);
-  jobs.clear();
-  (void)queue_.take(jobs, 1, runtime::Deadline::after_ms(0));
-  std::move(jobs.begin(), jobs.end(), std::back_inserter(rest));
-  runtime::WakeBatch wakes;
-  for (const auto& job : rest) {
-    if (job != nullptr && job->move(Job::State::queued, Job::State::taken)) {
-      refuse(job, unavailable(), wakes);
-    }
-  }
+// Half of what is in flight, or what comes within the batch's wait.
+runtime::Patience Committer::patience(std::size_t /*waiting*/, const runtime::LastGroup& /*last*/) {
+  const auto half = std::min<std::int64_t>(settings_.batch_max, escrow_.holds_in_flight() / 2);
+  return {static_cast<std::size_t>(std::max<std::int64_t>(1, half)),
+          settings_.batch_wait_us * 1'000};
 }
 
-// To a caller that still waits. One that left as unknown can ask for it from now on; if it was
-// charged, and no repeat will ever get its reply, the charge is given back first.
-void Committer::answer(const std::shared_ptr<Job>& job, Settlement settlement,
-                       runtime::WakeBatch& wakes) {
-  if (job->move(Job::State::taken, Job::State::answered)) {
-    job->answer.set(std::move(settlement), wakes);
-  } else if (std::holds_alternative<Settled>(settlement) && !job->reply_is_kept()) {
-    charged_unheard_.push_back(job->call());
-  } else if (!std::holds_alternative<SettlementUnknown>(settlement)) {
-    unknown_calls_.close(job->fact.view().message_id);
-  }
-}
+void Committer::withdrawn(const Job& job) { return_drawn(job); }
 
-void Committer::restore_unheard() {
-  while (!charged_unheard_.empty() && is_writing_) {
-    const UnknownCall& call = charged_unheard_.back();
-    const auto restored = store_.restore_credits(call.account_id, call.message_id, call.units);
-    if (!restored) {  // tried again after the next batch, or in 100 ms
-      sources_.log.write(Severity::error, "restore_failed", {{"reason", restored.error().text}});
-      return;
-    }
-    unknown_calls_.close(call.message_id);
-    charged_unheard_.pop_back();
+void Committer::left(const std::shared_ptr<Job>& job) { left_uncharged_.push_back(job); }
+
+// The call is charged. A caller that left as unknown can ask for it from now on; if no repeat will
+// ever get its reply, the charge is given back first.
+void Committer::answer(Job& job, const Settled& settled, runtime::WakeBatch& wakes) {
+  if (job.answer(settled, wakes)) return;
+  if (job.reply_is_kept()) {
+    unknown_calls_.close(job.fact.view().message_id);
+  } else {
+    left_charged_.push_back(job.call());
   }
 }
 
 // Certainly not charged.
 void Committer::refuse(const std::shared_ptr<Job>& job, const base::Error& error,
                        runtime::WakeBatch& wakes) {
-  if (job->move(Job::State::taken, Job::State::answered)) {
-    job->answer.set(SettlementRefused{error}, wakes);
-  } else {
-    disowned_.push_back(job);
+  if (!job->answer(SettlementRefused{error}, wakes)) left(job);
+}
+
+// Gives back the charges of calls that were told that they are unknown.
+void Committer::between_groups() {
+  while (!left_charged_.empty() && is_writing_) {
+    const UnknownCall& call = left_charged_.back();
+    const auto restored = store_.restore_credits(call.account_id, call.message_id, call.units);
+    if (!restored) {  // tried again after the next batch, or in 100 ms
+      sources_.log.write(Severity::error, "restore_failed", {{"reason", restored.error().text}});
+      return;
+    }
+    unknown_calls_.close(call.message_id);
+    left_charged_.pop_back();
   }
 }
 
-// To be settled again, unless its caller has left: a call that was told that its settlement is
-// unknown is never charged afterwards.
-bool Committer::put_back(const std::shared_ptr<Job>& job) {
-  if (job->move(Job::State::taken, Job::State::queued)) return true;
-  disowned_.push_back(job);
-  return false;
-}
-
 // Their uncharged facts are written: what is left of what a call does for itself.
-void Committer::finish_disowned() {
-  for (const auto& job : disowned_) {
+void Committer::finish_left_uncharged() {
+  for (const auto& job : left_uncharged_) {
     return_drawn(*job);
     if (job->reply != nullptr) {
       const auto freed = replays_->free(job->reply->key_digest, job->reply->request_id);
@@ -248,193 +220,140 @@ void Committer::finish_disowned() {
     }
     unknown_calls_.close(job->fact.view().message_id);
   }
-  disowned_.clear();
-}
-
-// Half of what is in flight, or what came within the batch's wait after the first.
-void Committer::take(Jobs& jobs, runtime::Deadline until) {
-  (void)queue_.take(jobs, 1, until);
-  if (jobs.empty()) return;
-  const auto half = static_cast<std::size_t>(std::max<std::int64_t>(
-      1, std::min<std::int64_t>(settings_.batch_max, escrow_.holds_in_flight() / 2)));
-  if (jobs.size() >= half) return;
-  Jobs more;
-  const runtime::Deadline wait{runtime::now_ns() + settings_.batch_wait_us * 1'000};
-  (void)queue_.take(more, half - jobs.size(), wait);
-  std::move(more.begin(), more.end(), std::back_inserter(jobs));
+  left_uncharged_.clear();
 }
 
 bool Committer::has_more() {
   const std::lock_guard lock(facts_mutex_);
-  return !facts_.empty() || !disowned_.empty() || !charged_unheard_.empty();
+  return !facts_.empty() || !left_uncharged_.empty() || !left_charged_.empty();
 }
 
-void Committer::take_facts(std::vector<OwnedFact>& facts, std::size_t room) {
+void Committer::take_facts(std::size_t room) {
   const std::lock_guard lock(facts_mutex_);
   const std::size_t count = std::min(room, facts_.size());
   const auto end = facts_.begin() + static_cast<std::ptrdiff_t>(count);
-  std::move(facts_.begin(), end, std::back_inserter(facts));
+  std::move(facts_.begin(), end, std::back_inserter(group_facts_));
   facts_.erase(facts_.begin(), end);
-}
-
-void Committer::commit(Jobs& jobs) {
-  std::size_t from = 0;
-  do {
-    const std::size_t count = std::min<std::size_t>(settings_.batch_max, jobs.size() - from);
-    Jobs some(std::make_move_iterator(jobs.begin() + static_cast<std::ptrdiff_t>(from)),
-              std::make_move_iterator(jobs.begin() + static_cast<std::ptrdiff_t>(from + count)));
-    from += count;
-    std::vector<OwnedFact> facts;
-    take_facts(facts, settings_.batch_max - count);
-    while (attempt(some, facts) == Next::again && !is_abandoned_) {
-    }
-  } while (from < jobs.size() && !is_broken_);
 }
 
 // What one transaction writes, with the bytes that its entries refer to.
 struct Committer::Batch {
-  std::vector<SettleEntry> entries;  // of the calls, the facts, the disowned, in this order
-  std::vector<LeaseShare> shares;    // of all calls, one after the other
-  std::vector<UsageFact> failed;     // of the disowned
+  std::vector<SettleEntry> entries;  // of jobs, group_facts_, left_uncharged_, in this order
+  std::vector<LeaseShare> shares;    // of all jobs, one after the other
+  std::vector<UsageFact> failed;     // of left_uncharged_
 };
 
-Committer::Batch Committer::batch_of(const Jobs& jobs, const std::vector<OwnedFact>& facts) const {
+Committer::Batch Committer::batch_of(const Jobs& jobs) const {
   Batch batch;
   std::size_t share_count = 0;
   for (const auto& job : jobs) share_count += job->share_count();
   batch.shares.reserve(share_count);  // entries refer to them, as to the next
-  batch.failed.reserve(disowned_.size());
-  batch.entries.reserve(jobs.size() + facts.size() + disowned_.size());
+  batch.failed.reserve(left_uncharged_.size());
+  batch.entries.reserve(jobs.size() + group_facts_.size() + left_uncharged_.size());
   for (const auto& job : jobs) {
     const std::size_t first = batch.shares.size();
     job->append_shares(batch.shares);
     batch.entries.push_back(
         {&job->fact.view(), std::span(batch.shares).subspan(first), job->reply.get()});
   }
-  for (const OwnedFact& fact : facts) batch.entries.push_back({&fact.view(), {}, nullptr});
-  for (const auto& job : disowned_) {
+  for (const OwnedFact& fact : group_facts_) batch.entries.push_back({&fact.view(), {}, nullptr});
+  for (const auto& job : left_uncharged_) {
     batch.failed.push_back(uncharged(job->fact.view()));
     batch.entries.push_back({&batch.failed.back(), {}, nullptr});
   }
   return batch;
 }
 
-Committer::Next Committer::attempt(Jobs& jobs, std::vector<OwnedFact>& facts) {
-  std::erase_if(jobs, [&](const auto& job) {
-    if (job->move(Job::State::queued, Job::State::taken)) return false;
-    return_drawn(*job);  // its caller took it along
-    return true;
-  });
-  if (jobs.empty() && facts.empty() && disowned_.empty()) {
+runtime::Committed Committer::write(Jobs& jobs) {
+  const std::size_t room = settings_.batch_max - jobs.size();
+  if (group_facts_.size() < room) take_facts(room - group_facts_.size());
+  if (jobs.empty() && group_facts_.empty() && left_uncharged_.empty()) {
     is_writing_ = true;  // nobody waits any more; the escrow's heartbeat tells when to try again
-    return Next::done;
+    return runtime::Committed::done;
   }
   draw_directly(jobs);
-  const Batch batch = batch_of(jobs, facts);
-  const std::int64_t number = ++number_;
-  const auto answer = stream_->settle(number, batch.entries);
+  const Batch batch = batch_of(jobs);
+  const auto answer = stream_->settle(++number_, batch.entries);
   if (answer) {
     is_writing_ = true;
-    if (!answer->committed()) {
-      revise(jobs, facts, *answer);
-      return Next::again;
+    if (answer->committed()) {
+      answer_all(jobs);
+      return runtime::Committed::done;
     }
-    batches_.add();
-    answer_all(jobs);
-    finish_disowned();
-    return Next::done;
+    revise(jobs, *answer);
+    return runtime::Committed::again;
   }
   if (is_writing_.exchange(false)) {
     sources_.log.write(Severity::error, "settlement_failed", {{"reason", answer.error().text}});
   }
   switch (answer.error().kind) {
     case StoreFailure::Kind::unknown:
-      return prove(jobs, facts, number);
+      return runtime::Committed::unknown;
     case StoreFailure::Kind::fatal:
-      give_up(jobs, answer.error());
-      return Next::give_up;
+      if (sources_.fatal) sources_.fatal(answer.error().text);
+      return runtime::Committed::broken;
     case StoreFailure::Kind::unavailable:
       break;
   }
   if (jobs.empty()) {  // uncharged facts alone are not worth waiting for
-    dropped_.add(facts.size());
-    is_writing_ = disowned_.empty();  // those were promised: until they are written, no new ones
-    return Next::done;
+    dropped_.add(group_facts_.size());
+    group_facts_.clear();
+    // Those were promised: until they are written, no new ones.
+    is_writing_ = left_uncharged_.empty();
   }
-  for (const auto& job : jobs) {
-    if (is_draining_) {
-      runtime::WakeBatch wakes;
-      refuse(job, unavailable(), wakes);
-    } else {
-      put_back(job);
-    }
-  }
-  if (is_draining_) return Next::give_up;
-  pause();
-  return Next::again;
+  return runtime::Committed::unavailable;
 }
 
-// Nothing may be written before the fate of that transaction is known.
-Committer::Next Committer::prove(Jobs& jobs, std::vector<OwnedFact>& facts, std::int64_t number) {
-  while (!is_abandoned_) {
-    const auto committed = stream_->committed(number);
-    if (committed) {
-      sources_.log.write(Severity::warning, "settlement_proven",
-                         {{"batch", number}, {"committed", *committed}});
-      is_writing_ = true;
-      if (*committed) {
-        batches_.add();
-        answer_all(jobs);
-        finish_disowned();
-        return Next::done;
-      }
-      for (const auto& job : jobs) put_back(job);
-      return Next::again;
-    }
-    if (is_draining_ && runtime::now_ns() > drain_until_ns_) break;
-    pause();
-  }
-  runtime::WakeBatch wakes;
-  for (const auto& job : jobs) answer(job, SettlementUnknown{}, wakes);
-  dropped_.add(facts.size());
-  jobs.clear();
-  return Next::give_up;
+runtime::Committed Committer::outcome(Jobs& jobs) {
+  const auto committed = stream_->committed(number_);
+  if (!committed) return runtime::Committed::unknown;
+  sources_.log.write(Severity::warning, "settlement_proven",
+                     {{"batch", number_}, {"committed", *committed}});
+  is_writing_ = true;
+  if (!*committed) return runtime::Committed::again;
+  answer_all(jobs);
+  return runtime::Committed::done;
 }
 
+// The batch has committed.
 void Committer::answer_all(Jobs& jobs) {
-  runtime::WakeBatch wakes;
-  const std::int64_t now_ns = runtime::now_ns();
-  for (const auto& job : jobs) {
-    Credits remaining = -1;
-    if (job->draws_directly) {
-      Hold lost = std::move(job->hold);  // its units are another lease's; these are gone already
-    } else {
-      remaining = Escrow::spend(job->hold, now_ns);
-    }
-    answer(job, Settled{job->units, remaining}, wakes);
-  }
+  batches_.add();
   settled_.add(jobs.size());
-  jobs.clear();
+  {
+    runtime::WakeBatch wakes;
+    const std::int64_t now_ns = runtime::now_ns();
+    for (const auto& job : jobs) {
+      Credits remaining = -1;
+      if (job->draws_directly) {
+        Hold lost = std::move(job->hold);  // its units are another lease's; these are gone already
+      } else {
+        remaining = Escrow::spend(job->hold, now_ns);
+      }
+      answer(*job, {job->units, remaining}, wakes);
+    }
+  }
+  group_facts_.clear();
+  finish_left_uncharged();
 }
 
 // Takes known messages and calls without their claim out and has calls of lost leases draw
-// directly; the rest is queued again.
-void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAnswer& answer) {
+// directly; the rest is tried again.
+void Committer::revise(Jobs& jobs, const SettleAnswer& answer) {
   const std::unordered_set<std::int64_t> lost(answer.lost_leases.begin(), answer.lost_leases.end());
   lost_.add(lost.size());
-  const std::size_t first_disowned = jobs.size() + facts.size();
-  std::vector<bool> is_gone(first_disowned + disowned_.size(), false);
+  const std::size_t first_fact = jobs.size();
+  std::vector<bool> is_gone(first_fact + group_facts_.size() + left_uncharged_.size(), false);
   runtime::WakeBatch wakes;
   for (const RepeatedMessage& repeated : answer.repeated) {
     if (is_gone[repeated.entry]) continue;
     is_gone[repeated.entry] = true;
-    if (repeated.entry >= jobs.size()) continue;  // an uncharged fact of a known call: dropped
+    if (repeated.entry >= first_fact) continue;  // an uncharged fact of a known call: dropped
     const auto& job = jobs[repeated.entry];
     if (repeated.charged >= 0) {
       return_drawn(*job);
-      this->answer(job, Settled{repeated.charged, -1}, wakes);
-    } else if (put_back(job)) {
-      (void)queue_.push(job);  // after the one it repeats
+      this->answer(*job, {repeated.charged, -1}, wakes);
+    } else {
+      group_.postpone(job);  // after the one it repeats
     }
   }
   for (const std::size_t entry : answer.lost_claims) {
@@ -443,8 +362,7 @@ void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAn
     return_drawn(*jobs[entry]);
     refuse(jobs[entry], error_of(ClaimAnswer::Kind::in_progress), wakes);
   }
-  Jobs kept;
-  for (std::size_t at = 0; at < jobs.size(); ++at) {
+  for (std::size_t at = 0; at < first_fact; ++at) {
     if (is_gone[at]) continue;
     Job& job = *jobs[at];
     std::vector<LeaseShare> shares;
@@ -452,23 +370,21 @@ void Committer::revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAn
     const bool is_lost = std::any_of(shares.begin(), shares.end(), [&](const auto& share) {
       return lost.contains(share.lease_id);
     });
-    if (is_lost && job.draws_directly) {
+    if (!is_lost) continue;
+    if (job.draws_directly) {
+      is_gone[at] = true;
       refuse(jobs[at], lease_lost(), wakes);
       continue;
     }
-    if (is_lost) {
-      for (const std::int64_t lease_id : lost) Escrow::lose(job.hold, lease_id);
-      job.draws_directly = true;
-      job.drawn.clear();
-    }
-    if (put_back(jobs[at])) kept.push_back(jobs[at]);
+    for (const std::int64_t lease_id : lost) Escrow::lose(job.hold, lease_id);
+    job.draws_directly = true;
+    job.drawn.clear();
   }
-  jobs = std::move(kept);
-  std::size_t fact_at = first_disowned - facts.size();
-  std::erase_if(facts, [&](const OwnedFact&) { return is_gone[fact_at++]; });
-  std::size_t disowned_at = first_disowned;
-  std::erase_if(disowned_, [&](const auto& job) {
-    const bool is_known = disowned_at < is_gone.size() && is_gone[disowned_at++];
+  std::size_t entry = 0;
+  std::erase_if(jobs, [&](const auto&) { return is_gone[entry++]; });
+  std::erase_if(group_facts_, [&](const auto&) { return is_gone[entry++]; });
+  std::erase_if(left_uncharged_, [&](const auto& job) {
+    const bool is_known = entry < is_gone.size() && is_gone[entry++];  // newer ones are at its end
     if (is_known) unknown_calls_.close(job->fact.view().message_id);
     return is_known;
   });
@@ -497,7 +413,7 @@ void Committer::draw_directly(Jobs& jobs) {
     }
   }
   runtime::WakeBatch wakes;
-  std::erase_if(jobs, [&](const std::shared_ptr<Job>& job) {
+  std::erase_if(jobs, [&](const auto& job) {
     if (!job->draws_directly || !job->drawn.empty()) return false;
     refuse(job, lease_lost(), wakes);
     return true;
@@ -509,16 +425,5 @@ void Committer::draw_directly(Jobs& jobs) {
 void Committer::return_drawn(const Job& job) {
   if (job.draws_directly && !job.drawn.empty()) (void)stream_->give_back(job.drawn);
 }
-
-void Committer::give_up(Jobs& jobs, const StoreFailure& failure) {
-  is_broken_ = true;
-  queue_.close();
-  if (sources_.fatal) sources_.fatal(failure.text);
-  runtime::WakeBatch wakes;
-  for (const auto& job : jobs) answer(job, SettlementUnknown{}, wakes);
-  jobs.clear();
-}
-
-void Committer::pause() { (void)runtime::sleep_until(runtime::Deadline::after_ms(retry_pause_ms)); }
 
 }  // namespace turnpike::ledger

@@ -1,21 +1,18 @@
-// Committer: one Thread that writes settlements in groups. Calls put their settlement into its
-// queue and wait; it closes a batch at half of the calls in flight or after a fraction of a
-// millisecond, writes it in one transaction, and only then answers every call in it.
+// Committer: settlements, written in groups by a Thread of their own (runtime/group_commit.h). A
+// batch is closed at half of the calls in flight or after a fraction of a millisecond, written in
+// one transaction, and only then is every call in it answered.
 //
-// What may go wrong, and what then happens:
-//   nothing was written     the batch is tried again while its calls still wait
-//   the commit is unknown   nothing else is written until the store has proven what became of it;
-//                           calls leave with SettlementUnknown when their budget is over
+// Besides the failures that group_commit.h lists, these may happen, with these consequences:
 //   a message is known      it is answered with what it was charged then
 //   a lease is lost         its calls are redone without it, drawing directly, or refused
 //   a claim is lost         its call is refused: another one has its Idempotency-Key now
 //   the store is broken     its calls are unknown, the process is asked to end
 //
-// A call that leaves while its settlement is only queued takes it along: certainly not charged. A
-// refused settlement leaves an uncharged fact. A call that left as unknown ends uncharged, unless a
-// repeat under its key gets the reply: its charge is given back by a correction, or its key freed,
-// here, since nobody else is left to do it (if the process dies: by the next, unknown_calls.h).
-// Uncharged facts ride along or, when there is nothing to ride on, go after 100 ms.
+// A refused settlement leaves an uncharged fact. A call that left as unknown ends uncharged, unless
+// a repeat under its key gets the reply: its charge is given back by a correction, or its key
+// freed, here, since nobody else is left to do it (if the process dies: by the next process,
+// unknown_calls.h). Uncharged facts are written with the next batch, or after 100 ms when none
+// comes.
 //
 // Owned by EscrowLedger. settle() and record() from fibers and plain Threads, the rest from a plain
 // Thread.
@@ -25,17 +22,18 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "ledger/escrow.h"
 #include "ledger/unknown_calls.h"
+#include "runtime/group_commit.h"
 
 namespace turnpike::ledger {
 
-class Committer {
+struct SettlementJob;
+
+class Committer final : private runtime::GroupWriter<SettlementJob> {
  public:
   Committer(LedgerStore& store, Escrow& escrow, const LedgerSettings& settings,
             EscrowLedger::Sources sources);
@@ -56,31 +54,30 @@ class Committer {
   [[nodiscard]] bool available() const noexcept { return is_writing_.load(); }
 
  private:
-  struct Job;
+  using Job = SettlementJob;
+  using Group = runtime::GroupCommit<Job, Settlement>;
   struct Batch;
-  using Jobs = std::vector<std::shared_ptr<Job>>;
 
-  void run();
-  void take(Jobs& jobs, runtime::Deadline until);
-  void commit(Jobs& jobs);
-  enum class Next : std::uint8_t { done, again, give_up };
-  [[nodiscard]] Batch batch_of(const Jobs& jobs, const std::vector<OwnedFact>& facts) const;
-  Next attempt(Jobs& jobs, std::vector<OwnedFact>& facts);
-  Next prove(Jobs& jobs, std::vector<OwnedFact>& facts, std::int64_t number);
+  runtime::Patience patience(std::size_t waiting, const runtime::LastGroup& last) override;
+  runtime::Committed write(Jobs& jobs) override;
+  runtime::Committed outcome(Jobs& jobs) override;
+  bool has_more() override;
+  void between_groups() override;
+  void withdrawn(const Job& job) override;
+  void left(const std::shared_ptr<Job>& job) override;
+  void leaving(const Job& job) override;
+  void stays(const Job& job) override;
+
+  [[nodiscard]] Batch batch_of(const Jobs& jobs) const;
   void answer_all(Jobs& jobs);
-  void revise(Jobs& jobs, std::vector<OwnedFact>& facts, const SettleAnswer& answer);
+  void revise(Jobs& jobs, const SettleAnswer& answer);
   void draw_directly(Jobs& jobs);
   void return_drawn(const Job& job);
-  void give_up(Jobs& jobs, const StoreFailure& failure);
-  void answer(const std::shared_ptr<Job>& job, Settlement settlement, runtime::WakeBatch& wakes);
+  void answer(Job& job, const Settled& settled, runtime::WakeBatch& wakes);
   void refuse(const std::shared_ptr<Job>& job, const base::Error& error, runtime::WakeBatch& wakes);
-  bool put_back(const std::shared_ptr<Job>& job);
-  void finish_disowned();
-  void restore_unheard();
+  void finish_left_uncharged();
   SettlementUnknown leave(const Job& job);
-  void take_facts(std::vector<OwnedFact>& facts, std::size_t room);
-  bool has_more();  // to write than settlements
-  static void pause();
+  void take_facts(std::size_t room);
 
   LedgerStore& store_;
   Escrow& escrow_;
@@ -93,20 +90,16 @@ class Committer {
   base::Counter& dropped_;
   std::unique_ptr<SettlementStream> stream_;
   std::unique_ptr<ReplayStore> replays_;
-  runtime::BatchQueue<std::shared_ptr<Job>> queue_;
   std::mutex facts_mutex_;
   std::vector<OwnedFact> facts_;  // uncharged, waiting
-  // The committer Thread's, of callers that left as unknown: not charged, and charged after all.
-  Jobs disowned_;
-  std::vector<UnknownCall> charged_unheard_;
+  // The writing Thread's.
+  std::int64_t number_ = 0;                // of the present group
+  std::vector<OwnedFact> group_facts_;     // uncharged, of the present group
+  Jobs left_uncharged_;                    // their callers were told `unknown`; not charged
+  std::vector<UnknownCall> left_charged_;  // the same, but charged: to be given back
   UnknownCalls unknown_calls_;
   std::atomic<bool> is_writing_ = false;
-  std::atomic<bool> is_abandoned_ = false;  // the destructor ran without stop()
-  bool is_broken_ = false;  // the committer Thread's: the store cannot be trusted any more
-  std::atomic<bool> is_draining_ = false;
-  std::atomic<std::int64_t> drain_until_ns_ = 0;
-  std::int64_t number_ = 0;
-  std::thread thread_;
+  Group group_;  // ends first
 };
 
 }  // namespace turnpike::ledger

@@ -51,7 +51,7 @@ struct Correction {
   std::int64_t recorded_at_ms = 0;
   bool is_repeat = false;  // it was recorded before: nothing was done now
 
-  // The same correction is asked for, be it by another operator.
+  // Whether the request asks for this correction, even if another operator sent it.
   [[nodiscard]] bool answers(const CorrectionRequest& request) const noexcept {
     return message_id == request.message_id && kind == request.kind && units == request.units &&
            reason == request.reason && reference == request.reference;

@@ -40,7 +40,7 @@ struct Draw {
 // REQUIRES: `drawables` is sorted by drawn_before().
 std::vector<Draw> plan_draws(std::span<const Drawable> drawables, Credits units);
 
-// What an account's rate suggests: `lease_ms` of it, at least eight calls of the size asked for.
+// The size of a lease by the account's rate: `lease_ms` of it, and at least eight calls as asked.
 Credits wanted_units(Credits call_units, Credits spent, std::int64_t spent_in_ms,
                      std::int64_t lease_ms) noexcept;
 

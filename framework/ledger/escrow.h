@@ -3,7 +3,7 @@
 // units under one short lock and writes nothing; a call that finds too few waits for the escrow
 // Thread, which draws for all waiting accounts in one transaction.
 //
-// What a hold may rely on: its call ends before others may reclaim the lease (CLOCK_BOOTTIME, from
+// A hold may rely on this: its call ends before others may reclaim the lease (CLOCK_BOOTTIME, from
 // before the lease was asked for), and no new hold is taken once the allocation has expired, is
 // being voided, or a capped key's day is over.
 //
@@ -82,7 +82,7 @@ struct HoldWaiter {
   runtime::OneShot<Result<Hold, base::Error>> answer;
 };
 
-// What the node has for one payer: an account, or a capped key of it.
+// The units that the node has for one payer: an account, or a capped key of it.
 struct PayerEscrow {
   // First what every call touches, side by side.
   std::vector<std::shared_ptr<Lease>> leases;  // in the order of drawing
@@ -105,8 +105,8 @@ struct PayerEscrow {
 };
 
 struct AccountEscrow {
-  // What the account has left, as of the last time that leases were drawn for it, less what was
-  // charged here since. What is granted or spent elsewhere shows the next time.
+  // The Credits that the account had left when leases were last drawn for it, less those that were
+  // charged here since. Grants and charges on other nodes show the next time.
   Credits balance = 0;
   std::int64_t balance_until_ns = 0;  // too old from then on
   PayerEscrow own;

@@ -23,8 +23,8 @@
 
 namespace turnpike::ledger {
 
-// As long as a call takes at most whose route has no deadline of its own and whose reply may take
-// that long, and the difference of two clocks. Longer calls ask for more.
+// The longest time of a call whose route has no deadline of its own and whose reply may take that
+// long, and the difference of two clocks. Longer calls ask for more.
 constexpr std::int64_t settle_ms_max(std::int64_t transfer_ms_max) noexcept {
   return std::int64_t{base::limits::upstream_deadline_ms} + transfer_ms_max +
          base::limits::commit_budget_ms + 5'000;

@@ -61,7 +61,7 @@ struct KeptReply {
   std::string body;
 };
 
-// What becomes of the reply when its call is charged.
+// The fate of the reply when its call is charged.
 struct ReplyToKeep {
   enum class How : std::uint8_t {
     with_charge,  // in the settlement's transaction
@@ -90,7 +90,7 @@ struct ClaimAnswer {
 class Replays {
  public:
   virtual ~Replays() = default;
-  // What stands against it as an error: idempotency.conflict, .in_progress, .reply_not_stored,
+  // An obstacle is an error: idempotency.conflict, .in_progress, .reply_not_stored,
   // .outcome_unknown (all 409), billing.ledger_unavailable. Otherwise `claimed` or `replay`.
   [[nodiscard]] virtual Result<ClaimAnswer, base::Error> claim(const Claim& claim) = 0;
   // billing.ledger_unavailable; idempotency.in_progress when another call has taken the claim over.

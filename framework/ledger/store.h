@@ -2,7 +2,7 @@
 // kind of user: SettlementStream the committer Thread, LeaseStore the escrow Thread, ReplayStore
 // and LedgerStore anybody. All block; none may be called from a loop Thread.
 //
-// What a failure says is part of the contract: `unavailable` means that nothing was written and the
+// A failure's kind is part of the contract: `unavailable` means that nothing was written and the
 // same call may be repeated; `unknown` that the transaction may or may not have committed; `fatal`
 // that the store can no longer be trusted and the process must end and recover.
 #pragma once

@@ -29,7 +29,7 @@ class UnknownCalls {
   [[nodiscard]] Stored<std::vector<UnknownCall>> start(std::unique_ptr<UnknownNotes> notes);
 
   void open(const UnknownCall& call);
-  // Of an open call. Durable when it returns, unless the disk fails or takes too long; in the
+  // Notes an open call. It is durable on return, unless the disk fails or takes too long; in the
   // latter case it is written nevertheless, once the disk can.
   void note(const UnknownCall& call);
   void close(std::string_view message_id);  // no effect on one that is not open

@@ -29,8 +29,8 @@
 
 namespace turnpike::ledger {
 
-// What was given back for a call (corrections.h): of several corrections, the last one and their
-// sum.
+// The Credits that were given back for a call (corrections.h): of several corrections, the last
+// one and their sum.
 struct CreditsRestored {
   std::string correction_id;
   CorrectionKind kind = CorrectionKind::refund;

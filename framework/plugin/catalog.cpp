@@ -4,6 +4,9 @@
 #include <set>
 #include <system_error>
 
+#include "base/error.h"
+#include "base/json_text.h"
+
 namespace turnpike::plugin {
 
 namespace {
@@ -80,6 +83,55 @@ void refuse_equal_names(const std::vector<PluginInfo>& found, std::vector<LoadEr
   }
 }
 
+// Names that mean one plugin's offer in the whole process, and the file of the plugin.
+using OffersTaken = std::map<std::string, std::string>;
+
+void take_offers(const LoadedPlugin& plugin, OffersTaken& taken, std::vector<LoadError>& problems) {
+  const auto take = [&](std::string name) {
+    const auto [first, is_new] = taken.try_emplace(std::move(name), plugin.info().file);
+    if (is_new) return;
+    problems.push_back({plugin.info().file, "offers the " + first->first + ", as does " +
+                                                first->second + "; remove one of them"});
+  };
+  for (const SlotObject* const object : plugin.slot_objects()) {
+    const Offers offers = object->offers();
+    for (const Command& command : offers.commands) take("command " + std::string(command.word));
+    for (const std::string_view path : offers.documents) take("document " + std::string(path));
+  }
+}
+
+// The same library, once the error codes of its lane are known.
+Result<std::unique_ptr<Library>, LoadError> with_codes(std::unique_ptr<Library> library) {
+  if (library->lane() == nullptr) return library;
+  const LaneTraits traits = library->lane()->traits();
+  const auto refused = [&](std::string problem) {
+    return LoadError{library->info().file, std::move(problem)};
+  };
+  const auto has = [&traits](CodeRole role) {
+    return std::any_of(traits.codes.begin(), traits.codes.end(),
+                       [role](const LaneCode& code) { return code.role == role; });
+  };
+  for (const CodeRole role : {CodeRole::not_payable, CodeRole::unavailable}) {
+    if (has(role) != traits.has_terms) {
+      return refused(
+          "a lane has codes for what is not payable and for what is unavailable if, and "
+          "only if, it has terms in the registry");
+    }
+  }
+  if (traits.has_terms && (traits.terms_documents == nullptr ||
+                           !base::parse_json(traits.terms_documents->payment_header).is_object())) {
+    return refused(
+        "a lane with terms in the registry describes them in `terms_documents`, with an "
+        "OpenAPI parameter as `payment_header`");
+  }
+  if (traits.name != library->info().name) {
+    return refused("its lane has another name than the plugin: " + std::string(traits.name));
+  }
+  auto added = base::add_lane_codes(library->info().name, traits.codes);
+  if (!added.ok()) return refused(std::move(added).error());
+  return library;
+}
+
 }  // namespace
 
 LoadedPlugin::LoadedPlugin(std::unique_ptr<Library> library, std::uint32_t number,
@@ -90,6 +142,13 @@ LoadedPlugin::LoadedPlugin(std::unique_ptr<Library> library, std::uint32_t numbe
              {resources.pool, resources.log, resources.metrics}, options) {
   if (library_->provider() != nullptr) provider_ = guard_.wrap(*library_->provider());
   if (library_->lane() != nullptr) lane_ = guard_.wrap(*library_->lane());
+}
+
+std::vector<SlotObject*> LoadedPlugin::slot_objects() const {
+  std::vector<SlotObject*> objects;
+  if (provider_ != nullptr) objects.push_back(provider_.get());
+  if (lane_ != nullptr) objects.push_back(lane_.get());
+  return objects;
 }
 
 Result<std::vector<PluginInfo>, std::vector<LoadError>> Catalog::check(
@@ -129,6 +188,7 @@ Result<std::vector<LoadedPlugin*>, std::vector<LoadError>> Catalog::add(
   std::size_t number = plugins().size();
   for (PluginInfo& info : infos) {
     auto library = Library::open(std::move(info));
+    if (library.ok()) library = with_codes(*std::move(library));
     if (library.ok()) {
       made.push_back(std::make_unique<LoadedPlugin>(
           *std::move(library), static_cast<std::uint32_t>(++number), resources_, options_.guard));
@@ -136,6 +196,9 @@ Result<std::vector<LoadedPlugin*>, std::vector<LoadError>> Catalog::add(
       problems.push_back(std::move(library).error());
     }
   }
+  OffersTaken taken;
+  for (const LoadedPlugin* const known : plugins()) take_offers(*known, taken, problems);
+  for (const auto& each : made) take_offers(*each, taken, problems);
   if (!problems.empty()) return problems;
   std::vector<LoadedPlugin*> added;
   const std::lock_guard lock(shelf_->mutex);
@@ -157,7 +220,7 @@ Result<Catalog::Taken, std::vector<LoadError>> Catalog::take_new() {
       taken.notes.push_back(info.file + ": the plugin " + info.name +
                             " is another one than at the start; the one of then serves until a "
                             "restart");
-    } else if (known == nullptr && info.slot == Slot::lane) {
+    } else if (known == nullptr && fills(info, Slot::lane)) {
       taken.notes.push_back(info.file + ": the lane " + info.name +
                             " is new; lanes, like their settings, are taken at a start");
     } else if (known == nullptr) {
@@ -175,6 +238,17 @@ std::string_view Catalog::note_stall(std::uint32_t tag, std::int64_t now_ns) con
     if (plugin->guard().number() != tag) continue;
     plugin->guard().note_stall(now_ns);
     return plugin->info().name;
+  }
+  return {};
+}
+
+Catalog::CommandPlace Catalog::find_command(std::string_view word) const {
+  for (LoadedPlugin* const plugin : plugins()) {
+    for (SlotObject* const object : plugin->slot_objects()) {
+      for (const Command& command : object->offers().commands) {
+        if (command.word == word) return {plugin, object, command};
+      }
+    }
   }
   return {};
 }

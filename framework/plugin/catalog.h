@@ -22,7 +22,7 @@
 namespace turnpike::plugin {
 
 // One plugin with all that belongs to it. `provider` and `lane` are guarded (guard.h), as are all
-// objects that they give out; the one that is not of the plugin's slot is null.
+// objects that they give out; those of slots that the plugin does not fill are null.
 class LoadedPlugin {
  public:
   LoadedPlugin(std::unique_ptr<Library> library, std::uint32_t number,
@@ -30,6 +30,8 @@ class LoadedPlugin {
   [[nodiscard]] const PluginInfo& info() const noexcept { return library_->info(); }
   [[nodiscard]] Provider* provider() const noexcept { return provider_.get(); }
   [[nodiscard]] Lane* lane() const noexcept { return lane_.get(); }
+  // The plugin's objects, in the order of the slots' numbers.
+  [[nodiscard]] std::vector<SlotObject*> slot_objects() const;
   [[nodiscard]] Host& host() noexcept { return host_; }  // to pass to bind()
   [[nodiscard]] Guard& guard() noexcept { return guard_; }
 
@@ -55,7 +57,7 @@ class Catalog {
   static Result<std::vector<PluginInfo>, std::vector<LoadError>> check(
       const CatalogOptions& options);
 
-  // What `resources` refers to outlives the catalog.
+  // The objects that `resources` refers to outlive the catalog.
   static Result<Catalog, std::vector<LoadError>> load(const CatalogOptions& options,
                                                       const HostResources& resources);
 
@@ -67,12 +69,20 @@ class Catalog {
   // none of them is in the catalog.
   Result<Taken, std::vector<LoadError>> take_new();
 
+  // The object with the command `turnpike <word>`; its pointers are null: no plugin has it.
+  struct CommandPlace {
+    LoadedPlugin* plugin = nullptr;
+    SlotObject* object = nullptr;
+    Command command;
+  };
+  [[nodiscard]] CommandPlace find_command(std::string_view word) const;
+
   // The plugin of this name, or null.
   [[nodiscard]] LoadedPlugin* find(std::string_view name) const;
-  // Those of now: first those of the start, in the order of their files' names.
+  // The plugins that are loaded now: first those of the start, in the order of their files' names.
   [[nodiscard]] std::vector<LoadedPlugin*> plugins() const;
-  // For the watchdog's report that a fiber with this tag held up its loop: the plugin with this
-  // tag; empty when it is no plugin's.
+  // Takes the watchdog's report that a fiber with this tag held up its loop. Returns the name of
+  // the plugin with this tag; empty when the tag is no plugin's.
   std::string_view note_stall(std::uint32_t tag, std::int64_t now_ns) const;
 
  private:

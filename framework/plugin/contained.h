@@ -1,6 +1,7 @@
-// contained(): calls into a plugin and turns everything that it throws into a failure. Plugins that
-// use the SDK's macro catch their exceptions themselves; this function is for the others. The text
-// is copied, so no exception object of a plugin lives on. Any Thread.
+// contained(): calls into a plugin and turns everything that it throws into a failure. It is the
+// one place where exceptions of plugins end. The text is copied, so no exception object of a plugin
+// lives on; its type information is that of libstdc++, which the first gate sees to (inspect.h).
+// Any Thread.
 #pragma once
 
 #include <exception>
@@ -19,7 +20,10 @@ auto contained(F&& function) noexcept -> decltype(function()) {
     return Failure{
         FailureKind::plugin_fault, std::string("the plugin threw: ") + error.what(), {}, true};
   } catch (...) {
-    return Failure{FailureKind::plugin_fault, "the plugin threw something", {}, true};
+    return Failure{FailureKind::plugin_fault,
+                   "the plugin threw: an exception of a type that is not std::exception",
+                   {},
+                   true};
   }
 }
 

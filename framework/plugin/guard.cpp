@@ -4,7 +4,6 @@
 
 #include "plugin/checked_sink.h"
 #include "plugin/guarded.h"
-#include "plugin/pool_call.h"
 #include "runtime/fault.h"
 
 namespace turnpike::plugin {
@@ -15,10 +14,10 @@ using runtime::Wake;
 
 namespace {
 
-class GuardedUpstream final : public Upstream {
+class GuardedUpstream final : public GuardedBound<Upstream> {
  public:
   GuardedUpstream(Guard& guard, std::shared_ptr<Upstream> inner)
-      : guard_(guard), inner_(std::move(inner)) {}
+      : GuardedBound(guard, inner), inner_(std::move(inner)) {}
 
   Done execute(const UpstreamRequest& request, ReplySink& sink, Call& call) override {
     const Guard::Visit visit(guard_);
@@ -33,10 +32,7 @@ class GuardedUpstream final : public Upstream {
   }
 
   Done probe(Call& call) override {
-    const Guard::Visit visit(guard_);
-    if (guard_.uses_pool()) return guard_.finish(probe_on_pool(call), call.request_id());
-    const Guard::Tag tag(guard_);
-    return guard_.finish(contained([&] { return inner_->probe(call); }), call.request_id());
+    return call_plugin(guard_, call, [inner = inner_](Call& own) { return inner->probe(own); });
   }
 
  private:
@@ -64,35 +60,16 @@ class GuardedUpstream final : public Upstream {
     return Failure{FailureKind::timeout, "it had not replied at the deadline", {}, has_begun};
   }
 
-  Done probe_on_pool(Call& call) {
-    const auto circumstances = std::make_shared<PoolCircumstances>(call);
-    auto reply = guard_.pool().call(
-        guard_.pool_user(),
-        [inner = inner_, circumstances] {
-          return contained([&] { return inner->probe(*circumstances); });
-        },
-        Deadline{call.deadline_ns()});
-    if (reply.outcome == PoolOutcome::done) return *std::move(reply.value);
-    circumstances->stop();
-    if (reply.outcome == PoolOutcome::refused) return no_room();
-    const bool is_late = reply.outcome == PoolOutcome::deadline;
-    return Failure{is_late ? FailureKind::timeout : FailureKind::cancelled,
-                   "it had not answered the probe",
-                   {},
-                   true};
-  }
-
   static Failure no_room() {
     return Failure{FailureKind::unavailable, "its share of the pool is full", {}, false};
   }
 
-  Guard& guard_;
   const std::shared_ptr<Upstream> inner_;  // also held by calls that were abandoned
 };
 
-class GuardedProvider final : public Provider {
+class GuardedProvider final : public GuardedSlot<Provider> {
  public:
-  GuardedProvider(Guard& guard, Provider& inner) : guard_(guard), inner_(inner) {}
+  using GuardedSlot::GuardedSlot;
 
   Result<std::unique_ptr<Upstream>> bind(const Binding& binding, Host& host) override {
     auto bound =
@@ -101,10 +78,6 @@ class GuardedProvider final : public Provider {
     return std::unique_ptr<Upstream>(
         std::make_unique<GuardedUpstream>(guard_, share(guard_, *std::move(bound))));
   }
-
- private:
-  Guard& guard_;
-  Provider& inner_;
 };
 
 constexpr std::string_view kind_names[] = {

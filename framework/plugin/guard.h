@@ -38,7 +38,7 @@ struct GuardOptions {
   std::uint32_t stalls_max = 3;  // within a minute; one more moves a cooperative plugin to the pool
 };
 
-// What a Guard stands on; all of it outlives the Guard.
+// The parts of the gateway that a Guard uses; all of them outlive it.
 struct GuardSurroundings {
   runtime::BlockingPool& pool;
   base::Log& log;
@@ -73,7 +73,7 @@ class Guard {
   // Running and abandoned calls on the pool.
   [[nodiscard]] runtime::PoolUser::Counts pool_counts() const { return pool_user_.counts(); }
 
-  // For the wrapped objects.
+  // The wrapped objects call the next three.
   [[nodiscard]] runtime::BlockingPool& pool() noexcept { return pool_; }
   [[nodiscard]] const runtime::PoolUser& pool_user() const noexcept { return pool_user_; }
   // Counts a finished call and passes its result on, naming the plugin in a failure's message. What

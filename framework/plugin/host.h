@@ -21,7 +21,7 @@
 
 namespace turnpike::plugin {
 
-// What the gateway lends to all plugins; outlives every PluginHost.
+// The parts of the gateway that it lends to all plugins; they outlive every PluginHost.
 struct HostResources {
   base::Log& log;
   base::Metrics& metrics;

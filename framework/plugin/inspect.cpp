@@ -78,7 +78,7 @@ std::string read_descriptor(const ElfImage& image, PluginInfo& info) {
   const std::uint64_t address = image.find(descriptor_symbol)->address;
   Descriptor descriptor;
   const Descriptor expected;
-  constexpr std::size_t head = offsetof(Descriptor, slot);
+  constexpr std::size_t head = offsetof(Descriptor, execution);
   const auto head_bytes = image.bytes_at(address, head);
   if (!head_bytes) return "is damaged (its descriptor is not in the file); build or copy it again";
   std::memcpy(static_cast<void*>(&descriptor), head_bytes->data(), head);
@@ -90,9 +90,10 @@ std::string read_descriptor(const ElfImage& image, PluginInfo& info) {
   if (descriptor.abi != abi_number || descriptor.size != sizeof(Descriptor)) return {};
   const auto bytes = image.bytes_at(address, sizeof(Descriptor));
   if (!bytes) return "is damaged (its descriptor is cut short); build or copy it again";
-  std::memcpy(static_cast<void*>(&descriptor), bytes->data(), offsetof(Descriptor, make_provider));
+  // With the factories' places as they are in the file, where nothing has relocated them.
+  std::memcpy(static_cast<void*>(&descriptor), bytes->data(), sizeof(Descriptor));
   info.is_readable = true;
-  info.slot = descriptor.slot;
+  info.slots = slots_of(descriptor);
   info.execution = descriptor.execution;
   info.name = descriptor.name.view();
   info.version = descriptor.version.view();
@@ -113,11 +114,22 @@ bool is_printable(std::string_view text) noexcept {
                      [](char letter) { return letter >= ' ' && letter <= '~'; });
 }
 
-std::string problem_of_words(const PluginInfo& info) {
-  if (info.slot != Slot::provider && info.slot != Slot::lane) {
-    return "names slot " + std::to_string(static_cast<std::uint32_t>(info.slot)) +
-           ", which this gateway does not have" + std::string(rebuild);
+std::string problem_of_slots(const std::vector<Slot>& slots) {
+  if (slots.empty()) return "fills no slot; name at least one in its TURNPIKE_ macro";
+  for (auto slot = slots.begin(); slot != slots.end(); ++slot) {
+    if (*slot != Slot::provider && *slot != Slot::lane) {
+      return "names slot " + std::to_string(static_cast<std::uint32_t>(*slot)) +
+             ", which this gateway does not have" + std::string(rebuild);
+    }
+    if (std::find(slots.begin(), slot, *slot) != slot) {
+      return "fills the slot " + std::string(name_of(*slot)) + " twice; name it once";
+    }
   }
+  return {};
+}
+
+std::string problem_of_words(const PluginInfo& info) {
+  if (std::string problem = problem_of_slots(info.slots); !problem.empty()) return problem;
   if (info.execution != Execution::cooperative && info.execution != Execution::blocking) {
     return "is neither `cooperative` nor `blocking`" + std::string(rebuild);
   }
@@ -167,8 +179,27 @@ Result<std::vector<std::uint8_t>, std::string> read_file(const std::filesystem::
 
 }  // namespace
 
+std::vector<Slot> slots_of(const Descriptor& descriptor) {
+  std::vector<Slot> slots;
+  for (const FilledSlot& filled : descriptor.slots) {
+    if (filled.slot == Slot::none) break;
+    slots.push_back(filled.slot);
+  }
+  return slots;
+}
+
+bool fills(const PluginInfo& info, Slot slot) noexcept {
+  return std::find(info.slots.begin(), info.slots.end(), slot) != info.slots.end();
+}
+
 std::string_view name_of(Slot slot) noexcept {
   return slot == Slot::provider ? "provider" : "lane";
+}
+
+std::string names_of(const std::vector<Slot>& slots) {
+  std::string names;
+  for (const Slot slot : slots) names.append(names.empty() ? "" : ", ").append(name_of(slot));
+  return names;
 }
 
 std::string_view name_of(Execution execution) noexcept {

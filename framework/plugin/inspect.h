@@ -6,7 +6,7 @@
 //      descriptor begins with the magic                                          inspect()
 //   2  the descriptor's size, ABI number and build fingerprint are this gateway's, compared in the
 //      file and again after loading                                    built_like_us(), Library
-//   3  the factory gives an object                                                      Library
+//   3  each factory gives an object, and what it offers is well-formed                  Library
 //
 // Pure functions of the file; safe on any Thread. They block on the file: start-up and tools only.
 #pragma once
@@ -38,9 +38,9 @@ struct PluginInfo {
   std::string sha256;  // hex, of the bytes that were inspected
   std::uint32_t descriptor_size = 0;
   std::uint32_t abi = 0;
-  // What follows is read only when size and ABI number are ours: otherwise its place is not known.
+  // The rest is read only when size and ABI number are ours: otherwise its place is not known.
   bool is_readable = false;
-  Slot slot = Slot::provider;
+  std::vector<Slot> slots;  // that it fills, each once; at least one
   Execution execution = Execution::cooperative;
   std::string name;
   std::string version;
@@ -49,7 +49,14 @@ struct PluginInfo {
 };
 
 std::string_view name_of(Slot slot) noexcept;
+// "provider" or "provider, lane".
+std::string names_of(const std::vector<Slot>& slots);
 std::string_view name_of(Execution execution) noexcept;
+
+// The slots that a descriptor fills, in its order.
+std::vector<Slot> slots_of(const Descriptor& descriptor);
+
+bool fills(const PluginInfo& info, Slot slot) noexcept;
 
 // The first gate.
 Result<PluginInfo, LoadError> inspect(const std::filesystem::path& file);

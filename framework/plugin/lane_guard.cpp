@@ -8,11 +8,12 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/canonical_json.h"
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/limits.h"
 #include "plugin/guard.h"
 #include "plugin/guarded.h"
-#include "plugin/pool_call.h"
 
 namespace turnpike::plugin {
 
@@ -46,9 +47,9 @@ Unknown unknown(std::string message) {
   return {refusal("billing.settlement_unknown", std::move(message))};
 }
 
-// The codes that say that an outcome is not known.
 bool says_unknown(std::string_view code) noexcept {
-  return code == "billing.settlement_unknown" || code == "x402.settlement_unknown";
+  const base::ErrorInfo* const known = base::find_error(code);
+  return known != nullptr && base::role_of(known->code) == base::CodeRole::outcome_unknown;
 }
 
 // A code that is none of ours would have no status. That of a fault comes from the shell around the
@@ -112,6 +113,33 @@ std::optional<Refusal> release(Guard& guard, Ticket& ticket, const Release& why,
   return answer;
 }
 
+bool is_canonical(const std::string& text) {
+  const nlohmann::json json = base::parse_json(text);
+  return !json.is_discarded() && base::canonical_json(json) == text;
+}
+
+bool is_object(const std::string& text) { return base::parse_json(text).is_object(); }
+
+// What is wrong with terms in which the lane found no mistake: they name programs, and documents
+// are made of them. Empty: nothing.
+std::string_view fault_of(const ReadTerms& read, const RegistryParts& parts) {
+  if (read.prices.size() != parts.prices.size() || read.policies.size() != parts.policies.size()) {
+    return "it read other terms than it was given";
+  }
+  constexpr std::string_view not_canonical = "it words terms in no canonical JSON (RFC 8785)";
+  constexpr std::string_view no_object = "it describes terms by what is no JSON object";
+  if (parts.section != nullptr && !is_canonical(read.canonical)) return not_canonical;
+  for (const PriceTerms& price : read.prices) {
+    if (!is_canonical(price.canonical) || !is_canonical(price.definition)) return not_canonical;
+    if (!is_object(price.billing) || !is_object(price.openapi)) return no_object;
+  }
+  for (const PolicyTerms& policy : read.policies) {
+    if (!policy.canonical.empty() && !is_canonical(policy.canonical)) return not_canonical;
+    if (!is_object(policy.billing)) return no_object;
+  }
+  return {};
+}
+
 // A bound lane with copies of what its binding showed it: calls that were abandoned keep both
 // beyond the generation they began in.
 struct KeptLane {
@@ -125,9 +153,8 @@ struct KeptLane {
     operations.reserve(binding.operations.size());
     for (PricedOperation operation : binding.operations) {
       for (std::string_view* text :
-           {&operation.route_id, &operation.path, &operation.price_policy_key,
-            &operation.x402_terms_json, &operation.free_bucket, &operation.summary,
-            &operation.media_type}) {
+           {&operation.route_id, &operation.path, &operation.price_policy_key, &operation.terms,
+            &operation.policy, &operation.free_bucket, &operation.summary, &operation.media_type}) {
         *text = keep(*text);
       }
       operations.push_back(operation);
@@ -145,7 +172,8 @@ struct KeptLane {
 struct OwnedLaneRequest {
   explicit OwnedLaneRequest(const LaneRequest& request)
       : operation(request.operation),
-        key_is_capped(request.key_is_capped),
+        principal_kind(request.principal_kind),
+        is_capped(request.is_capped),
         method(request.method),
         texts{std::string(request.request_id),     std::string(request.client_request_id),
               std::string(request.path),           std::string(request.query),
@@ -158,11 +186,12 @@ struct OwnedLaneRequest {
     for (const OwnedHeader& header : credentials) fields.push_back({header.name, header.value});
   }
   [[nodiscard]] LaneRequest view() const {
-    return {operation, texts[0], texts[1], texts[2], texts[3],      texts[4], texts[5],
-            fields,    texts[6], texts[7], texts[8], key_is_capped, method};
+    return {operation, texts[0], texts[1], texts[2],       texts[3], texts[4],  texts[5],
+            fields,    texts[6], texts[7], principal_kind, texts[8], is_capped, method};
   }
   std::uint32_t operation;
-  bool key_is_capped;
+  PrincipalKind principal_kind;
+  bool is_capped;
   Method method;
   std::string texts[9];
   std::vector<OwnedHeader> credentials;
@@ -348,10 +377,10 @@ class AdmitWork final : public runtime::PoolWork {
   std::atomic<Stage> stage_{Stage::at_work};
 };
 
-class GuardedBoundLane final : public BoundLane {
+class GuardedBoundLane final : public GuardedBound<BoundLane> {
  public:
-  GuardedBoundLane(Guard& guard, std::shared_ptr<KeptLane> lane)
-      : guard_(guard), lane_(std::move(lane)) {}
+  GuardedBoundLane(Guard& guard, const std::shared_ptr<KeptLane>& lane)
+      : GuardedBound(guard, {lane, lane->lane.get()}), lane_(lane) {}
 
   Admission admit(const LaneRequest& request, Call& call) override {
     const Guard::Visit visit(guard_);
@@ -373,10 +402,13 @@ class GuardedBoundLane final : public BoundLane {
 
   Recalled recall(const LaneRequest& request, Call& call) override {
     const auto kept = std::make_shared<OwnedLaneRequest>(request);
-    auto recalled = waited(call, [kept](BoundLane& lane, Call& circumstances) {
-      return Result<Recalled>(lane.recall(kept->view(), circumstances));
+    auto recalled = call_plugin(guard_, call, [lane = lane_, kept](Call& own) {
+      return Result<Recalled>(lane->lane->recall(kept->view(), own));
     });
-    if (!recalled.ok()) return fault(guard_, recalled.error().message, call.request_id());
+    if (!recalled.ok()) {
+      if (recalled.error().kind == FailureKind::unavailable) return no_room(guard_);
+      return refusal(fault_code, recalled.error().message);
+    }
     if (auto* refusal = std::get_if<Refusal>(&*recalled)) {
       correct(guard_, *refusal, call.request_id());
     }
@@ -388,49 +420,7 @@ class GuardedBoundLane final : public BoundLane {
     return lane_->lane->state(operation);
   }
 
-  Result<std::optional<Document>> document(std::string_view path, Call& call) override {
-    return waited(call, [path = std::string(path)](BoundLane& lane, Call& circumstances) {
-      return lane.document(path, circumstances);
-    });
-  }
-
-  Result<std::uint32_t> run(Call& call) override {
-    return waited(call,
-                  [](BoundLane& lane, Call& circumstances) { return lane.run(circumstances); });
-  }
-
  private:
-  // `work(lane, call)` where the plugin may wait; what it returns is a Result.
-  template <class Work>
-  auto waited(Call& call, Work work) -> decltype(work(std::declval<BoundLane&>(), call)) {
-    using Outcome = decltype(work(std::declval<BoundLane&>(), call));
-    const Guard::Visit visit(guard_);
-    const auto finished = [&](Outcome outcome) {
-      if (!outcome.ok()) {
-        outcome = guard_.finish(std::move(outcome).error(), call.request_id()).error();
-      }
-      return outcome;
-    };
-    if (!guard_.uses_pool()) {
-      const Guard::Tag tag(guard_);
-      return finished(contained([&] { return work(*lane_->lane, call); }));
-    }
-    const auto circumstances = std::make_shared<PoolCircumstances>(call);
-    auto reply = guard_.pool().call(
-        guard_.pool_user(),
-        [lane = lane_, circumstances, work] {
-          return contained([&] { return work(*lane->lane, *circumstances); });
-        },
-        Deadline{call.deadline_ns()});
-    if (reply.outcome == PoolOutcome::done) return finished(*std::move(reply.value));
-    circumstances->stop();
-    const bool is_full = reply.outcome == PoolOutcome::refused;
-    return finished(Failure{is_full ? FailureKind::unavailable : FailureKind::timeout,
-                            is_full ? "its share of the pool is full" : "it took too long",
-                            {},
-                            !is_full});
-  }
-
   Admission admit_here(const LaneRequest& request, Call& call) {
     const Guard::Tag tag(guard_);
     return plugin::admit(guard_, *lane_->lane, request, call);
@@ -448,15 +438,25 @@ class GuardedBoundLane final : public BoundLane {
     return refusal("gateway.stopping", "the call was cancelled while its payment was admitted");
   }
 
-  Guard& guard_;
   const std::shared_ptr<KeptLane> lane_;
 };
 
-class GuardedLane final : public Lane {
+class GuardedLane final : public GuardedSlot<Lane> {
  public:
-  GuardedLane(Guard& guard, Lane& inner) : guard_(guard), inner_(inner) {}
+  using GuardedSlot::GuardedSlot;
 
   [[nodiscard]] LaneTraits traits() const noexcept override { return inner_.traits(); }
+
+  // Pure and never on a loop: whoever compiles a registry waits for it anyway.
+  [[nodiscard]] Result<ReadTerms> read_terms(const RegistryParts& parts) const override {
+    const Guard::Tag tag(guard_);
+    auto read = contained([&]() -> Result<ReadTerms> { return inner_.read_terms(parts); });
+    if (!read.ok()) return guard_.finish(std::move(read).error(), "").error();
+    const std::string_view fault = read->mistakes.empty() ? fault_of(*read, parts) : "";
+    if (fault.empty()) return read;
+    const Failure broken{FailureKind::plugin_fault, std::string(fault), {}, true};
+    return guard_.finish(broken, "").error();
+  }
 
   Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) override {
     auto kept = std::make_unique<KeptLane>(binding);
@@ -468,20 +468,6 @@ class GuardedLane final : public Lane {
     return std::unique_ptr<BoundLane>(
         std::make_unique<GuardedBoundLane>(guard_, share(guard_, std::move(kept))));
   }
-
-  // On a plain Thread of a process of its own: nobody else waits.
-  int command(std::string_view word, const CommandInput& input, Console& console,
-              Host& host) override {
-    const auto code =
-        contained([&]() -> Result<int> { return inner_.command(word, input, console, host); });
-    if (code.ok()) return *code;
-    console.error(code.error().message);
-    return 1;
-  }
-
- private:
-  Guard& guard_;
-  Lane& inner_;
 };
 
 }  // namespace

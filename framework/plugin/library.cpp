@@ -2,10 +2,12 @@
 
 #include <dlfcn.h>
 
-#include <cstring>
 #include <exception>
 
 #include <boost/dll/shared_library.hpp>
+
+#include "plugin/contained.h"
+#include "plugin/offers.h"
 
 namespace turnpike::plugin {
 
@@ -38,30 +40,33 @@ std::optional<LoadError> Library::load() {
   }
   const bool is_what_was_inspected =
       descriptor->magic.view() == Descriptor().magic.view() && descriptor->abi == info_.abi &&
-      descriptor->size == info_.descriptor_size && descriptor->slot == info_.slot &&
+      descriptor->size == info_.descriptor_size && slots_of(*descriptor) == info_.slots &&
       descriptor->execution == info_.execution && descriptor->name.view() == info_.name &&
       descriptor->version.view() == info_.version &&
       descriptor->fingerprint.view() == info_.fingerprint;
   if (!is_what_was_inspected) {
     return LoadError{info_.file, "changed while it was loaded; start again"};
   }
-  return make(*descriptor);
+  for (std::size_t at = 0; at < info_.slots.size(); ++at) {
+    if (auto problem = make(descriptor->slots[at])) return problem;
+  }
+  return std::nullopt;
 }
 
-std::optional<LoadError> Library::make(const Descriptor& descriptor) {
-  FactoryError error;
-  const bool is_provider = descriptor.slot == Slot::provider;
-  if (is_provider ? descriptor.make_provider == nullptr : descriptor.make_lane == nullptr) {
-    return LoadError{info_.file, "has no factory for its slot; use the slot's TURNPIKE_ macro"};
+std::optional<LoadError> Library::make(const FilledSlot& filled) {
+  const std::string slot(name_of(filled.slot));
+  const auto refused = [&](const std::string& problem) { return LoadError{info_.file, problem}; };
+  if (filled.make == nullptr) {
+    return refused("has no factory for its slot " + slot + "; use the slot's TURNPIKE_ macro");
   }
-  if (is_provider) {
-    provider_.reset(descriptor.make_provider(error));
-  } else {
-    lane_.reset(descriptor.make_lane(error));
-  }
-  if (provider_ != nullptr || lane_ != nullptr) return std::nullopt;
-  const std::string reason(error.text, strnlen(error.text, sizeof(error.text)));
-  return LoadError{info_.file, "could not start: " + reason};
+  const auto made = contained([&]() -> Result<SlotObject*> { return filled.make(); });
+  if (!made.ok()) return refused("could not make its " + slot + ": " + made.error().message);
+  if (*made == nullptr) return refused("could not make its " + slot + ": it made nothing");
+  if (filled.slot == Slot::provider) provider_.reset(static_cast<Provider*>(*made));
+  if (filled.slot == Slot::lane) lane_.reset(static_cast<Lane*>(*made));
+  const std::string problem = problem_of_offers((*made)->offers());
+  if (!problem.empty()) return refused(problem);
+  return std::nullopt;
 }
 
 }  // namespace turnpike::plugin

@@ -1,4 +1,5 @@
-// Library: one plugin file that passed the three gates (inspect.h) and the object its factory made.
+// Library: one plugin file that passed the three gates (inspect.h) and the objects that its
+// factories made, one for each slot.
 // The file stays mapped until the process ends, even when the Library is destroyed: a call that was
 // abandoned on the blocking pool may still be inside its code.
 //
@@ -24,7 +25,7 @@ class Library {
   Library& operator=(const Library&) = delete;
 
   [[nodiscard]] const PluginInfo& info() const noexcept { return info_; }
-  // The object of the plugin's slot; the other one is null.
+  // Null where the plugin does not fill the slot.
   [[nodiscard]] Provider* provider() const noexcept { return provider_.get(); }
   [[nodiscard]] Lane* lane() const noexcept { return lane_.get(); }
 
@@ -32,7 +33,7 @@ class Library {
   class Mapping;  // boost::dll::shared_library
   explicit Library(PluginInfo info);
   std::optional<LoadError> load();
-  std::optional<LoadError> make(const Descriptor& descriptor);
+  std::optional<LoadError> make(const FilledSlot& filled);
 
   PluginInfo info_;
   std::unique_ptr<Mapping> mapping_;  // before the objects, whose code it is

@@ -15,7 +15,7 @@ namespace turnpike::quota {
 using Limits = FreeLimits;
 using Window = RateWindow;
 
-// In the order of refusal.
+// The limits, in the order in which they refuse a request.
 enum class Limit : std::uint8_t { cumulative, quota, window, concurrency };
 
 // Requests that were granted. Starts are seconds since 1970.
@@ -36,7 +36,7 @@ struct Counts {
   }
 };
 
-// What a bucket looks like to its account after a decision, by the store's clock.
+// The state of a bucket after a decision, as its account sees it, by the store's clock.
 struct Standing {
   Counts counts;
   std::uint32_t in_use = 0;  // permits
@@ -62,8 +62,8 @@ std::optional<Limit> refused_by(const Limits& limits, const Counts& counts,
 std::uint32_t retry_after_seconds(const Limits& limits, const Standing& standing,
                                   Limit limit) noexcept;
 
-// What each of `nodes` may grant alone so that all together stay within `limits`. Nothing where a
-// limit is too small to be divided.
+// The limits that each of `nodes` may grant alone so that all together stay within `limits`.
+// Nothing where a limit is too small to be divided.
 std::optional<Limits> share_of(const Limits& limits, std::uint32_t nodes) noexcept;
 
 }  // namespace turnpike::quota

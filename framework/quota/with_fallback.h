@@ -31,14 +31,14 @@ class WithFallback final : public QuotaStore {
     return local;
   }
 
-  // What cannot be read is not made up: a share is not the account's quota.
+  // A quota that cannot be read is not invented: a share is not the account's quota.
   Result<Standing, base::Error> read(std::string_view account_id, const Bucket& bucket,
                                      const Limits& limits, runtime::Deadline deadline) override {
     return shared_.read(account_id, bucket, limits, deadline);
   }
 
  private:
-  // As if the other nodes had spent theirs, so that what is left is left here.
+  // Counts the other nodes' shares as spent, so that the rest is what this node may still grant.
   static void count_other_shares(Standing& standing, const Limits& limits, const Limits& share) {
     standing.counts.window += limits.window.limit - share.window.limit;
     if (limits.quota) standing.counts.quota += limits.quota->limit - share.quota->limit;

@@ -9,7 +9,6 @@
 #include <turnpike/call.h>
 
 #include "base/limits.h"
-#include "base/thread_name.h"
 #include "records/rules.h"
 
 namespace turnpike::records {
@@ -19,9 +18,8 @@ namespace limits = base::limits;
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t clock_age_ms_max = 1'000;
-constexpr std::int64_t retry_pause_ms = 50;
 constexpr std::int64_t patience_ns_max = 500'000;
-constexpr std::size_t queue_max = 1 << 16;
+constexpr std::size_t queued_max = 1 << 16;
 constexpr std::size_t group_applies_max = 256;
 // PostgreSQL has locks for 6,400 keys by default, of all groups of all nodes.
 constexpr std::size_t group_keys_max = 512;
@@ -42,9 +40,12 @@ struct HashOfName {
   }
 };
 
+}  // namespace
+
 // The keys that a group names; of each, whether it is written.
 class NamedKeys {
  public:
+  void clear() { written_.clear(); }
   // False, taking nothing, when they would be too many, or when a key that one of the two writes is
   // named by the other.
   bool take(const Apply& apply) {
@@ -67,18 +68,15 @@ class NamedKeys {
   std::unordered_map<Name, bool, HashOfName> written_;
 };
 
-}  // namespace
-
-// An apply with the bytes it refers to, shared by its caller and the writing Thread, since either
-// may leave first.
-struct DurableStores::Job {
-  Job(std::atomic<std::uint64_t>& waiting_bytes, std::string_view plugin,
-      std::span<const StoreCheck> given_checks, std::span<const StoreWrite> given_writes)
-      : checks(given_checks.begin(), given_checks.end()),
+// An apply with the bytes it refers to.
+struct ApplyJob : runtime::GroupJob<StoreApplied> {
+  ApplyJob(std::atomic<std::uint64_t>& waiting_bytes, std::string_view plugin,
+           std::span<const StoreCheck> given_checks, std::span<const StoreWrite> given_writes)
+      : GroupJob(plugin.size() + bytes_of(given_checks, given_writes)),
+        checks(given_checks.begin(), given_checks.end()),
         writes(given_writes.begin(), given_writes.end()),
-        size(plugin.size() + bytes_of(checks, writes)),
+        bytes(std::make_unique_for_overwrite<char[]>(size())),
         counted(waiting_bytes) {
-    bytes = std::make_unique_for_overwrite<char[]>(size);
     char* at = bytes.get();
     const auto own = [&at](std::string_view text) {
       if (!text.empty()) std::memcpy(at, text.data(), text.size());
@@ -92,28 +90,15 @@ struct DurableStores::Job {
     }
     apply.checks = checks;
     apply.writes = writes;
-    counted.fetch_add(size);
+    counted.fetch_add(size());
   }
-  ~Job() { counted.fetch_sub(size); }
-  Job(const Job&) = delete;
-  Job& operator=(const Job&) = delete;
-
-  // queued -> taken -> queued ... -> answered; the caller leaves by queued -> withdrawn or
-  // taken -> left.
-  enum class State : std::uint8_t { queued, taken, answered, withdrawn, left };
-  bool move(State from, State to) noexcept { return state.compare_exchange_strong(from, to); }
-  void answer(StoreApplied applied, runtime::WakeBatch& wakes) {
-    if (move(State::taken, State::answered)) answered.set(applied, wakes);
-  }
+  ~ApplyJob() { counted.fetch_sub(size()); }
 
   std::vector<StoreCheck> checks;
   std::vector<StoreWrite> writes;
-  const std::size_t size;
+  const std::unique_ptr<char[]> bytes;
   std::atomic<std::uint64_t>& counted;
-  std::unique_ptr<char[]> bytes;
   Apply apply;
-  std::atomic<State> state{State::queued};
-  runtime::OneShot<StoreApplied> answered;
 };
 
 class DurableStores::PluginStore final : public Store {
@@ -186,29 +171,27 @@ DurableStores::DurableStores(Table& table, Sources sources)
       unknown_(sources_.metrics.counter("turnpike_store_unknown_total",
                                         "Changes whose outcome was told as unknown", {})),
       readers_(sources_.pool.add_user("records of plugins", read_threads_max, reads_queued_max)),
-      queue_(queue_max) {}
+      group_keys_(std::make_unique<NamedKeys>()),
+      group_(*this, {.thread_name = "records",
+                     .not_written = {StoreOutcome::unavailable, 0},
+                     .unknown = {StoreOutcome::unknown, 0},
+                     .queued_max = queued_max,
+                     .group_jobs_max = group_applies_max,
+                     .idle_ms = clock_age_ms_max,
+                     .stop_ms = limits::commit_budget_ms}) {}
 
-DurableStores::~DurableStores() {
-  is_abandoned_ = true;
-  queue_.close();
-  if (thread_.joinable()) thread_.join();
-}
+DurableStores::~DurableStores() = default;
 
 Stored<Unit> DurableStores::start() {
   auto writer = table_.open_writer();
   if (!writer) return writer.error();
   writer_ = *std::move(writer);
   read_clock();
-  thread_ = std::thread([this] { run(); });
+  group_.start();
   return Unit{};
 }
 
-void DurableStores::stop() noexcept {
-  drain_until_ns_ = runtime::now_ns() + limits::commit_budget_ms * ns_per_ms;
-  is_draining_ = true;
-  queue_.close();
-  if (thread_.joinable()) thread_.join();
-}
+void DurableStores::stop() noexcept { group_.stop(); }
 
 std::unique_ptr<Store> DurableStores::store_of(std::string_view plugin) {
   return std::make_unique<PluginStore>(*this, plugin);
@@ -225,18 +208,18 @@ StoreApplied DurableStores::apply(std::string_view plugin, std::span<const Store
   const runtime::Deadline deadline{call.deadline_ns()};
   if (deadline.passed()) return {};
   if (waiting_bytes_ + bytes_of(checks, writes) > limits::store_waiting_bytes_max) return {};
-  const auto job = std::make_shared<Job>(waiting_bytes_, plugin, checks, writes);
-  const runtime::CancelMask mask;  // from here it is applied, or its caller is told why not
-  if (!queue_.push(job)) return {};
-  while (job->answered.wait(deadline) != runtime::Wake::ready) {
-    if (job->move(Job::State::queued, Job::State::withdrawn)) return {};
-    if (job->move(Job::State::taken, Job::State::left)) {
+  const auto job = std::make_shared<ApplyJob>(waiting_bytes_, plugin, checks, writes);
+  if (!group_.push(job)) return {};
+  switch (group_.wait(*job, deadline)) {
+    case Group::Waited::withdrawn:
+      return {};
+    case Group::Waited::left:
       unknown_.add();
       return {StoreOutcome::unknown, 0};
-    }
-    // It was put back, taken again or answered between the two looks.
+    case Group::Waited::answered:
+      break;
   }
-  const StoreApplied applied = job->answered.take();
+  const StoreApplied applied = job->take_answer();
   if (applied.outcome == StoreOutcome::unknown) unknown_.add();
   return applied;
 }
@@ -270,67 +253,18 @@ std::int64_t DurableStores::now_ms() const noexcept {
 
 // ---- the writing Thread -------------------------------------------------------------------------
 
-void DurableStores::run() {
-  base::name_this_thread("records");
-  Jobs waiting;
-  while (!is_abandoned_ && !is_broken_) {
-    take(waiting);
-    const bool is_over = waiting.empty() || runtime::now_ns() > drain_until_ns_;
-    if (is_abandoned_ || (is_draining_ && is_over)) break;
-    if (runtime::now_ns() - clock_read_ns_ > clock_age_ms_max * ns_per_ms) read_clock();
-    Jobs group = next_group(waiting);
-    const std::size_t answered = group.size();
-    const std::int64_t start_ns = runtime::now_ns();
-    while (!group.empty() && attempt(group) == Next::again && !is_abandoned_) {
-    }
-    group_ns_ = runtime::now_ns() - start_ns;
-    expected_ = answered + waiting.size() + queue_.size();
-  }
-  // A crash, a database that is given up, or a stop that took too long: certainly not written.
-  Jobs fresh;
-  (void)queue_.take(fresh, 1, runtime::Deadline{0});
-  std::move(fresh.begin(), fresh.end(), std::back_inserter(waiting));
-  for (const auto& job : waiting) (void)job->move(Job::State::queued, Job::State::taken);
-  refuse_all(waiting, StoreOutcome::unavailable);
+// Those that were there when the last group ended, or what comes in a quarter of its time.
+runtime::Patience DurableStores::patience(std::size_t /*waiting*/, const runtime::LastGroup& last) {
+  return {last.jobs + last.waiting, std::min(last.ns / 4, patience_ns_max)};
 }
 
-void DurableStores::take(Jobs& waiting) {
-  const auto take_more = [&](std::size_t wanted, runtime::Deadline until) {
-    Jobs fresh;
-    (void)queue_.take(fresh, wanted, until);
-    std::move(fresh.begin(), fresh.end(), std::back_inserter(waiting));
-  };
-  take_more(1, runtime::Deadline::after_ms(waiting.empty() ? clock_age_ms_max : 0));
-  if (waiting.empty() || waiting.size() >= expected_) return;
-  const std::int64_t patience_ns = std::min(group_ns_ / 4, patience_ns_max);
-  take_more(expected_ - waiting.size(), {runtime::now_ns() + patience_ns});
+bool DurableStores::joins(const Jobs& group, const ApplyJob& job) {
+  if (group.empty()) group_keys_->clear();
+  return group_keys_->take(job.apply);
 }
 
-// Takes the first of those that wait, and of the others what may go with it.
-DurableStores::Jobs DurableStores::next_group(Jobs& waiting) const {
-  Jobs group;
-  Jobs rest;
-  NamedKeys keys;
-  std::size_t bytes = 0;
-  for (auto& job : waiting) {
-    const bool fits =
-        group.empty() || (group.size() < group_applies_max && bytes + job->size <= group_bytes_max);
-    if (fits && keys.take(job->apply)) {
-      bytes += job->size;
-      group.push_back(std::move(job));
-    } else {
-      rest.push_back(std::move(job));
-    }
-  }
-  waiting = std::move(rest);
-  return group;
-}
-
-DurableStores::Next DurableStores::attempt(Jobs& group) {
-  std::erase_if(group, [](const auto& job) {  // those whose caller took them along
-    return !job->move(Job::State::queued, Job::State::taken);
-  });
-  if (group.empty()) return Next::done;
+runtime::Committed DurableStores::write(Jobs& group) {
+  if (group.empty()) return runtime::Committed::done;
   std::vector<Apply> batch;
   batch.reserve(group.size());
   for (const auto& job : group) {
@@ -341,7 +275,7 @@ DurableStores::Next DurableStores::attempt(Jobs& group) {
   if (conflicts) {
     is_failing_ = false;
     answer_all(group, *conflicts);
-    return Next::done;
+    return runtime::Committed::done;
   }
   if (!std::exchange(is_failing_, true)) {
     sources_.log.write(Severity::error, "store_failed",
@@ -349,72 +283,43 @@ DurableStores::Next DurableStores::attempt(Jobs& group) {
   }
   switch (conflicts.error().kind) {
     case TableFailure::Kind::unknown:
-      return prove(group);
+      return runtime::Committed::unknown;
     case TableFailure::Kind::fatal:
-      is_broken_ = true;
-      queue_.close();
       if (sources_.fatal) sources_.fatal(conflicts.error().text);
-      refuse_all(group, StoreOutcome::unknown);
-      return Next::done;
+      return runtime::Committed::broken;
     case TableFailure::Kind::unavailable:
       break;
   }
-  if (is_draining_) {
-    refuse_all(group, StoreOutcome::unavailable);
-    return Next::done;
-  }
-  put_back(group);
-  pause();
-  return Next::again;
+  return runtime::Committed::unavailable;
 }
 
-// Nothing may be written before the fate of that transaction is known.
-DurableStores::Next DurableStores::prove(Jobs& group) {
-  while (!is_abandoned_) {
-    const auto outcome = writer_->outcome();
-    if (outcome) {
-      sources_.log.write(Severity::warning, "store_proven", {{"committed", outcome->has_value()}});
-      if (*outcome) {
-        answer_all(group, **outcome);
-        return Next::done;
-      }
-      put_back(group);
-      return Next::again;
-    }
-    if (is_draining_ && runtime::now_ns() > drain_until_ns_) break;
-    pause();
-  }
-  refuse_all(group, StoreOutcome::unknown);
-  return Next::done;
+runtime::Committed DurableStores::outcome(Jobs& group) {
+  const auto outcome = writer_->outcome();
+  if (!outcome) return runtime::Committed::unknown;
+  sources_.log.write(Severity::warning, "store_proven", {{"committed", outcome->has_value()}});
+  if (!*outcome) return runtime::Committed::again;
+  answer_all(group, **outcome);
+  return runtime::Committed::done;
 }
 
-void DurableStores::answer_all(Jobs& group, const Conflicts& conflicts) {
+void DurableStores::answer_all(const Jobs& group, const Conflicts& conflicts) {
   groups_.add();
   conflicts_.add(conflicts.size());
   applied_.add(group.size() - conflicts.size());
   runtime::WakeBatch wakes;
   auto conflict = conflicts.begin();
   for (std::size_t at = 0; at < group.size(); ++at) {
-    if (conflict != conflicts.end() && *conflict == at) {
-      ++conflict;
-      group[at]->answer({StoreOutcome::conflict, 0}, wakes);
-    } else {
-      group[at]->answer({StoreOutcome::applied, group[at]->apply.version}, wakes);
-    }
+    const bool is_conflict = conflict != conflicts.end() && *conflict == at;
+    if (is_conflict) ++conflict;
+    (void)group[at]->answer(is_conflict
+                                ? StoreApplied{StoreOutcome::conflict, 0}
+                                : StoreApplied{StoreOutcome::applied, group[at]->apply.version},
+                            wakes);
   }
-  group.clear();
 }
 
-void DurableStores::refuse_all(Jobs& group, StoreOutcome outcome) {
-  runtime::WakeBatch wakes;
-  for (const auto& job : group) job->answer({outcome, 0}, wakes);
-  group.clear();
-}
-
-// To be written again, except for callers that have left as unknown.
-void DurableStores::put_back(Jobs& group) {
-  std::erase_if(group,
-                [](const auto& job) { return !job->move(Job::State::taken, Job::State::queued); });
+void DurableStores::between_groups() {
+  if (runtime::now_ns() - clock_read_ns_ > clock_age_ms_max * ns_per_ms) read_clock();
 }
 
 void DurableStores::read_clock() {
@@ -436,10 +341,6 @@ std::uint64_t DurableStores::new_version() {
     version >>= 1;  // 63 bits, as databases count
   }
   return version;
-}
-
-void DurableStores::pause() {
-  (void)runtime::sleep_until(runtime::Deadline::after_ms(retry_pause_ms));
 }
 
 }  // namespace turnpike::records

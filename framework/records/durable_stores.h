@@ -1,19 +1,14 @@
 // DurableStores: the Stores of a process on its database. One Thread writes the applies of all
-// plugins in groups; each group is one transaction. A group consists of the applies that arrived
-// while the previous group was written, and of those that arrive during a short wait after it: a
-// quarter of the time that the previous group took. During this wait the callers that were just
-// answered come back. Without the wait, callers would split into two halves that alternate. An
-// apply that names a key which the group writes already waits for the next group. An apply whose
-// check fails does not affect the rest of its group.
+// plugins in groups (runtime/group_commit.h); each group is one transaction. A group consists of
+// the applies that arrived while the previous group was written, and of those that arrive during a
+// short wait after it: a quarter of the time that the previous group took. During this wait the
+// callers that were just answered come back. Without the wait, callers would split into two halves
+// that alternate. An apply that names a key which the group writes already waits for the next
+// group. An apply whose check fails does not affect the rest of its group.
 //
-// What may go wrong, and what then happens:
-//   nothing was written     the group is tried again while its callers still wait
-//   the commit is unknown   nothing else is written until the database has told what became of it;
-//                           callers leave with `unknown` at their deadline
-//   the database is broken  its callers are told `unknown`, the process is asked to end
-// When a caller leaves while its apply is queued, the apply is dropped and certainly not written.
-// When a commit with an unknown outcome turns out not written, the applies of callers that have
-// left are dropped, too.
+// group_commit.h says what may go wrong and what then happens. In the words of the Store: nothing
+// was written is `unavailable`, and a caller that leaves before its apply has an outcome is told
+// `unknown`. When the database is broken, the process is asked to end.
 //
 // Both the gateway and the command line make one:
 //   DurableStores stores(node.records(), {clock, random, log, metrics, pool, on_fatal});
@@ -28,7 +23,6 @@
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <turnpike/host.h>
@@ -37,12 +31,15 @@
 #include "base/metrics.h"
 #include "records/stores.h"
 #include "records/table.h"
+#include "runtime/group_commit.h"
 #include "runtime/pool.h"
-#include "runtime/wait.h"
 
 namespace turnpike::records {
 
-class DurableStores final : public Stores {
+struct ApplyJob;
+class NamedKeys;
+
+class DurableStores final : public Stores, private runtime::GroupWriter<ApplyJob> {
  public:
   struct Sources {
     const Clock& clock;
@@ -68,9 +65,13 @@ class DurableStores final : public Stores {
 
  private:
   class PluginStore;
-  struct Job;
-  using Jobs = std::vector<std::shared_ptr<Job>>;
-  enum class Next : std::uint8_t { done, again };
+  using Group = runtime::GroupCommit<ApplyJob, StoreApplied>;
+
+  runtime::Patience patience(std::size_t waiting, const runtime::LastGroup& last) override;
+  bool joins(const Jobs& group, const ApplyJob& job) override;
+  runtime::Committed write(Jobs& group) override;
+  runtime::Committed outcome(Jobs& group) override;
+  void between_groups() override;
 
   StoreApplied apply(std::string_view plugin, std::span<const StoreCheck> checks,
                      std::span<const StoreWrite> writes, Call& call);
@@ -79,17 +80,9 @@ class DurableStores final : public Stores {
   Result<T> read(Call& call, F work);
   [[nodiscard]] std::int64_t now_ms() const noexcept;
 
-  void run();
-  void take(Jobs& waiting);
-  Jobs next_group(Jobs& waiting) const;
-  Next attempt(Jobs& group);
-  Next prove(Jobs& group);
-  void answer_all(Jobs& group, const Conflicts& conflicts);
-  void refuse_all(Jobs& group, StoreOutcome outcome);
-  void put_back(Jobs& group);
+  void answer_all(const Jobs& group, const Conflicts& conflicts);
   void read_clock();
   std::uint64_t new_version();
-  static void pause();
 
   Table& table_;
   const Sources sources_;
@@ -100,20 +93,15 @@ class DurableStores final : public Stores {
   const runtime::PoolUser readers_;
   std::unique_ptr<Writer> writer_;
   std::atomic<std::uint64_t> waiting_bytes_ = 0;  // of all applies that are not answered
-  runtime::BatchQueue<std::shared_ptr<Job>> queue_;
   // The database's clock when the steady clock was at zero; own_clock: the process's clock counts.
   static constexpr std::int64_t own_clock = INT64_MIN;
   std::atomic<std::int64_t> clock_zero_ms_ = own_clock;
   std::int64_t clock_read_ns_ = 0;
-  std::vector<std::uint8_t> chance_;  // the writing Thread's, for versions
-  std::size_t expected_ = 0;          // callers that were there when the last group ended
-  std::int64_t group_ns_ = 0;         // that it took
-  bool is_failing_ = false;           // and its fate
-  bool is_broken_ = false;
-  std::atomic<bool> is_abandoned_ = false;  // the destructor ran without stop()
-  std::atomic<bool> is_draining_ = false;
-  std::atomic<std::int64_t> drain_until_ns_ = 0;
-  std::thread thread_;
+  // The writing Thread's.
+  std::vector<std::uint8_t> chance_;             // for versions
+  const std::unique_ptr<NamedKeys> group_keys_;  // of the group that is put together
+  bool is_failing_ = false;
+  Group group_;  // ends first
 };
 
 }  // namespace turnpike::records

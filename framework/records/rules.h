@@ -13,7 +13,7 @@
 namespace turnpike::records {
 
 std::optional<std::string> fault_of_key(std::string_view key);
-// Of a `prefix` or an `after`: a key, or empty.
+// The fault of a `prefix` or an `after`, each of which is a key or empty.
 std::optional<std::string> fault_of_bound(std::string_view bound);
 std::optional<std::string> fault_of(std::span<const StoreCheck> checks,
                                     std::span<const StoreWrite> writes);

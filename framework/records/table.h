@@ -2,7 +2,7 @@
 // Table reads, for anybody; a Writer writes, for one Thread. All block; none may be called from a
 // loop Thread.
 //
-// What a failure says is part of the contract: `unavailable` means that nothing was written and the
+// A failure's kind is part of the contract: `unavailable` means that nothing was written and the
 // same call may be repeated; `unknown` that the transaction may or may not have committed, which
 // outcome() finds out; `fatal` that the database can no longer be trusted and the process must end
 // and recover.
@@ -59,7 +59,7 @@ class Table {
   virtual ~Table() = default;
   virtual Stored<std::unique_ptr<Writer>> open_writer() = 0;
   virtual Stored<std::optional<StoreRecord>> get(std::string_view plugin, std::string_view key) = 0;
-  // As Store::scan(); REQUIRES: a limit of 1 to limits::store_scan_records_max.
+  // Works like Store::scan(). REQUIRES: a limit of 1 to limits::store_scan_records_max.
   virtual Stored<std::vector<StoreRecord>> scan(std::string_view plugin, std::string_view prefix,
                                                 std::string_view after, std::uint32_t limit) = 0;
 };

@@ -126,10 +126,12 @@ Problem not_bumped(const Problem& place) {
 }  // namespace
 
 Result<Bumped, std::vector<Problem>> bump(std::span<const Source> files,
-                                          std::span<const InstalledFact> installed) {
+                                          std::span<const InstalledFact> installed,
+                                          const Lane* lane) {
   std::vector<Redefinition> redefinitions;
-  const auto compiled = compile(
-      {.sources = files, .installed = installed, .plugins = {}, .redefinitions = &redefinitions});
+  CompileInput input{.sources = files, .installed = installed, .plugins = {}, .lane = lane};
+  input.redefinitions = &redefinitions;
+  const auto compiled = compile(input);
   if (!compiled.ok()) return compiled.error();
 
   std::map<std::string, std::vector<const Redefinition*>> by_file;
@@ -161,8 +163,8 @@ Result<Bumped, std::vector<Problem>> bump(std::span<const Source> files,
   }
   // What was written must be the program that was meant: nothing of it is installed otherwise.
   redefinitions.clear();
-  const auto again = compile(
-      {.sources = all, .installed = installed, .plugins = {}, .redefinitions = &redefinitions});
+  input.sources = all;
+  const auto again = compile(input);
   if (!again.ok()) return again.error();
   if (!redefinitions.empty()) {
     return std::vector<Problem>{not_bumped(redefinitions.front().problem)};

@@ -25,8 +25,9 @@ struct Bumped {
   std::vector<Raised> raised;
 };
 
-// Problems are those of the files, apart from redefinitions.
+// Problems are those of the files, apart from redefinitions. `lane` as in CompileInput.
 Result<Bumped, std::vector<Problem>> bump(std::span<const Source> files,
-                                          std::span<const InstalledFact> installed);
+                                          std::span<const InstalledFact> installed,
+                                          const Lane* lane = nullptr);
 
 }  // namespace turnpike::registry

@@ -14,18 +14,24 @@
 namespace turnpike::registry {
 namespace {
 
-// Writes one object; keys must come in canonical order, which for ours is the order of bytes.
+// A member whose name is not ours, but a lane's.
+struct LaneMember {
+  std::string name;
+  std::string_view text;  // canonical
+};
+using LaneMembers = std::vector<LaneMember>;
+
+// Writes one object; keys must come in canonical order, which for ours is the order of bytes. Those
+// of the lane, in that order, come in their places among the others.
 class Object {
  public:
-  explicit Object(std::string& out) : out_(out) { out_.push_back('{'); }
+  explicit Object(std::string& out, LaneMembers lane = {}) : out_(out), lane_(std::move(lane)) {
+    out_.push_back('{');
+  }
 
   std::string& key(std::string_view name) {
-    assert(last_.empty() || last_ < name);
-    if (!last_.empty()) out_.push_back(',');
-    last_ = name;
-    out_.push_back('"');
-    out_.append(name).append("\":");
-    return out_;
+    while (written_ < lane_.size() && lane_[written_].name < name) write_member();
+    return write_key(name);
   }
   void text(std::string_view name, std::string_view value) {
     base::append_canonical_string(key(name), value);
@@ -38,11 +44,29 @@ class Object {
   void part(std::string_view name, const Part& value) {
     append_canonical(key(name), value);
   }
-  void end() { out_.push_back('}'); }
+  void end() {
+    while (written_ < lane_.size()) write_member();
+    out_.push_back('}');
+  }
 
  private:
+  void write_member() {
+    const LaneMember& member = lane_[written_++];
+    write_key(member.name).append(member.text);
+  }
+  std::string& write_key(std::string_view name) {
+    assert(last_.empty() || last_ < name);
+    if (!last_.empty()) out_.push_back(',');
+    last_ = name;
+    out_.push_back('"');
+    out_.append(name).append("\":");
+    return out_;
+  }
+
   std::string& out_;
   std::string_view last_;
+  const LaneMembers lane_;
+  std::size_t written_ = 0;  // of lane_
 };
 
 template <class Items, class Write>
@@ -149,28 +173,17 @@ void append_no_charge(std::string& out, const NoCharges& conditions) {
               [&](const NoCharge& condition) { append_canonical(out, condition); });
 }
 
-// Pay-to addresses, the way a token is transferred and the switch are deployment, not price: they
-// are no part of the definition.
 void append_price(std::string& out, const Price& price, bool whole) {
-  Object object(out);
+  LaneMembers members;
+  if (const LanePrice* const terms = price.terms.get()) {
+    if (whole) members.push_back({terms->lane + "_enabled", terms->is_offered ? "true" : "false"});
+    members.push_back({terms->lane + "_terms", whole ? terms->canonical : terms->definition});
+  }
+  Object object(out, std::move(members));
   object.number("credit_cost", price.credit_cost);
   append_no_charge(object.key("no_charge_when"), price.no_charge_when);
   object.text("policy_key", price.policy_key);
   object.number("version", price.version);
-  if (whole) object.flag("x402_enabled", price.x402_enabled);
-  append_list(object.key("x402_terms"), price.x402_terms, [&](const X402Term& term) {
-    Object entry(out);
-    entry.text("asset", term.asset);
-    entry.text("atomic_amount", term.atomic_amount);
-    entry.text("network", term.network);
-    if (whole) {
-      entry.text("offer_id", term.offer_id);
-      entry.text("pay_to", term.pay_to);
-    }
-    entry.text("scheme", term.scheme);
-    if (whole && !term.transfer.empty()) entry.text("transfer", term.transfer);
-    entry.end();
-  });
   object.end();
 }
 
@@ -211,17 +224,11 @@ void append_readiness(std::string& out, const Readiness& readiness) {
   object.end();
 }
 
-// Only what differs from the default, so that routes without it keep their form.
-void append_per_call(Object& object, const PerCallPolicy& policy) {
-  const bool binds = policy.binding == PaymentBinding::required;
-  if (policy.flow == PaymentFlow::authorization && policy.verifies_first && !binds) return;
-  std::string text = policy.flow == PaymentFlow::upfront ? "upfront" : "authorization";
-  if (!policy.verifies_first) text += " unverified";
-  if (policy.flow == PaymentFlow::upfront) {
-    text += policy.unearned == UnearnedPayment::refund ? " refund" : " retry";
-  }
-  if (binds) text += " bound";
-  object.text("x402", text);
+// Only where the policy differs from the usual one, so that routes without any keep their form.
+LaneMembers policy_of(const Program& program, const Route& route) {
+  const LaneTerms* const terms = program.lane_terms();
+  if (terms == nullptr || terms->policies[route.policy].canonical.empty()) return {};
+  return {{std::string(terms->traits.name), terms->policies[route.policy].canonical}};
 }
 
 // What the methods define for themselves: what of it differs from the route's own, which is that of
@@ -253,7 +260,7 @@ void append_methods(Object& object, const Program& program, const Route& route, 
 
 void append_route(std::string& out, const Program& program, const Route& route, bool whole) {
   const Operation& first = program.operations()[route.operations.front()];
-  Object object(out);
+  Object object(out, policy_of(program, route));
   append_texts(object.key("allowed_response_headers"), route.allowed_response_headers);
   append_billing(object.key("billing"), program, route);
   object.part("body", *route.body);
@@ -279,7 +286,6 @@ void append_route(std::string& out, const Program& program, const Route& route, 
   if (whole) object.text("summary", route.summary);
   object.text("upstream", program.upstreams()[route.upstream].id);
   if (route.upstream_settings) object.part("upstream_settings", *route.upstream_settings);
-  append_per_call(object, route.per_call);
   object.end();
 }
 
@@ -348,26 +354,6 @@ void append_canonical(std::string& out, const Provider& provider) {
 }
 
 void append_canonical(std::string& out, const Price& price) { append_price(out, price, true); }
-
-void append_canonical(std::string& out, const X402& x402) {
-  Object object(out);
-  append_list(object.key("assets"), x402.assets, [&](const X402Asset& asset) {
-    Object entry(out);
-    entry.text("asset", asset.asset);
-    entry.number("decimals", asset.decimals);
-    entry.text("key", asset.key);
-    entry.text("name", asset.name);
-    entry.text("network", asset.network);
-    entry.text("network_key", asset.network_key);
-    entry.text("pay_to", asset.pay_to);
-    // Only where it was chosen: programs from before there was a choice keep their hashes.
-    if (!asset.transfer.empty()) entry.text("transfer", asset.transfer);
-    entry.text("version", asset.version);
-    entry.end();
-  });
-  object.flag("enabled", x402.enabled);
-  object.end();
-}
 
 // Plain text that reads as an integer or a truth value is one, for plugins as well; the language
 // refuses plain numbers that would not survive this (see Rule::setting_number).
@@ -461,7 +447,12 @@ void append_canonical(std::string& out, const Program& program) {
     const std::size_t mean = sample.size() / std::min(samples, routes.size()) + 1;
     out.reserve(mean * routes.size() * 21 / 20 + 64 * 1024);
   }
-  Object object(out);
+  LaneMembers members;
+  const LaneTerms* const terms = program.lane_terms();
+  if (terms != nullptr && !terms->canonical.empty()) {
+    members.push_back({std::string(terms->traits.name), terms->canonical});
+  }
+  Object object(out, std::move(members));
   object.text("format", "turnpike.registry.v1");
   append_list(object.key("free_policies"), program.free_policies(), write);
   append_list(object.key("prices"), program.prices(), write);
@@ -470,7 +461,6 @@ void append_canonical(std::string& out, const Program& program) {
   // Programs without tools keep the hash they had before there were any.
   if (!program.tools().empty()) append_list(object.key("tools"), program.tools(), write_within);
   append_list(object.key("upstreams"), program.upstreams(), write_within);
-  object.part("x402", program.x402());
   object.end();
 }
 
@@ -514,18 +504,6 @@ std::string route_id_of(std::string_view provider_key, const Matcher& matcher) {
   return "route-" + hex_prefix(form);
 }
 
-std::string offer_id_of(const X402Term& term) {
-  std::string form;
-  Object object(form);
-  object.text("asset", term.asset);
-  object.text("atomic_amount", term.atomic_amount);
-  object.text("network", term.network);
-  object.text("pay_to", term.pay_to);
-  object.text("scheme", term.scheme);
-  object.end();
-  return "off_" + hex_prefix(form);
-}
-
 std::string settings_digest_of(const Program& program, const Upstream& upstream) {
   std::string form;
   std::string one;  // an operation enters as its digest: there may be 100,000 of them
@@ -535,7 +513,7 @@ std::string settings_digest_of(const Program& program, const Upstream& upstream)
     const Route& route = program.routes()[operation.route];
     one.clear();
     Object entry(one);
-    // With it nothing is offered by x402, whatever the price says.
+    // With it nothing is sold per call, whatever the price says.
     if (route.credential_required) entry.flag("credential_required", true);
     entry.text("method", name_of(operation.method));
     entry.text("path", route.matcher.pattern);

@@ -19,7 +19,6 @@ void append_canonical(std::string& out, const ResponsePolicy& policy);
 void append_canonical(std::string& out, const FreePolicy& policy);
 void append_canonical(std::string& out, const Provider& provider);
 void append_canonical(std::string& out, const Price& price);
-void append_canonical(std::string& out, const X402& x402);
 void append_canonical(std::string& out, const Settings& settings);
 void append_canonical(std::string& out, const Program& program, const Upstream& upstream);
 void append_canonical(std::string& out, const Program& program, const Route& route);
@@ -34,9 +33,6 @@ std::string definition_of(const Program& program, const Route& route);
 
 // "route-" and 32 hex digits of the SHA-256 of {path, provider_key}, parameter names erased.
 std::string route_id_of(std::string_view provider_key, const Matcher& matcher);
-
-// "off_" and 32 hex digits of the SHA-256 of the term, our address included.
-std::string offer_id_of(const X402Term& term);
 
 // Hex SHA-256 of the settings and the operations that bind() would be given.
 std::string settings_digest_of(const Program& program, const Upstream& upstream);

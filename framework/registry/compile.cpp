@@ -14,6 +14,7 @@
 #include "registry/facts.h"
 #include "registry/index.h"
 #include "registry/notes.h"
+#include "registry/read_lane_terms.h"
 #include "registry/read_policies.h"
 #include "registry/read_prices.h"
 #include "registry/read_providers.h"
@@ -108,14 +109,16 @@ class Compiler {
 
   // Definitions before their uses, whatever files they are in.
   void read(Draft& draft) {
+    if (input_.lane != nullptr) draft.lane.word = input_.lane->traits().name;
     std::vector<Tree> trees;
     std::size_t nodes_left = base::limits::registry_nodes_max;
     for (std::uint32_t file = 0; file < input_.sources.size(); ++file) {
       Tree tree = read_tree(input_.sources[file], file, nodes_left, problems_);
       if (tree.empty() || (tree.root().kind == NodeKind::null && tree.size() == 1)) continue;
       const Cursor root(tree, problems_);
-      if (!root.map_of({"provider", "upstreams", "defaults", "routes", "prices", "x402",
-                        "query_policies", "response_policies", "free_policies", "tools"})) {
+      if (!root.map_of({"provider", "upstreams", "defaults", "routes", "prices", "query_policies",
+                        "response_policies", "free_policies", "tools"},
+                       draft.lane.word)) {
         continue;
       }
       trees.push_back(std::move(tree));
@@ -131,11 +134,16 @@ class Compiler {
     each_section("query_policies", read_query_policies);
     each_section("response_policies", read_response_policies);
     each_section("free_policies", read_free_policies);
-    each_section("x402", read_x402);
-    each_section("prices", read_prices);
+    each_section("prices", [&](const Cursor& section, Draft& all) {
+      read_prices(section, input_.sources, all);
+    });
+    each([&](const Cursor& root) { gather_section(root, input_.sources, draft); });
+    each([&](const Cursor& root) { gather_policies(root, input_.sources, draft); });
+    if (input_.lane != nullptr) read_lane_terms(*input_.lane, draft, problems_);
     each([&](const Cursor& root) { read_provider(root, draft); });
     each([&](const Cursor& root) { read_upstreams(root, input_.sources, input_.plugins, draft); });
-    each([&](const Cursor& root) { read_routes(root, input_.sources, draft); });
+    const LaneTraits lane = input_.lane == nullptr ? LaneTraits() : input_.lane->traits();
+    each([&](const Cursor& root) { read_routes(root, input_.sources, lane, draft); });
     std::optional<OperationNames> operations;
     each_section("tools", [&](const Cursor& section, Draft& all) {
       if (!operations) operations.emplace(all.routes, problems_.none());
@@ -204,7 +212,6 @@ class Compiler {
     Sorted<Upstream> upstreams(draft.upstreams);
     Sorted<Price> prices(draft.prices);
     Sorted<FreePolicy> free_policies(draft.free_policies);
-    Sorted<X402Asset> assets(draft.assets);
     for (DraftProvider& entry : providers.values) {
       program->providers_.push_back(std::move(entry.provider));
     }
@@ -214,8 +221,7 @@ class Compiler {
     program->upstreams_ = std::move(upstreams.values);
     program->prices_ = std::move(prices.values);
     program->free_policies_ = std::move(free_policies.values);
-    program->x402_.enabled = draft.x402_enabled;
-    program->x402_.assets = std::move(assets.values);
+    program->lane_terms_ = std::move(draft.lane_terms);
     for (Route& route : routes_) {
       route.provider = providers.ranks[route.provider];
       route.upstream = upstreams.ranks[route.upstream];

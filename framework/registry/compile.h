@@ -1,6 +1,7 @@
 // compile(): the registry folder's one external entrance: YAML sources in, a Program or every
-// problem out. Pure: it reads no file, no clock and no database; the caller loads the sources and
-// says what is installed. May be called from any Thread; blocks for as long as it computes.
+// problem out. Pure, as is the lane that reads its terms: it reads no file, no clock and no
+// database; the caller loads the sources and says what is installed. May be called from any Thread;
+// blocks for as long as it computes.
 #pragma once
 
 #include <functional>
@@ -33,7 +34,7 @@ struct Problem {
   [[nodiscard]] std::string text() const;  // "file:line:column: path: message"
 };
 
-// What an earlier program fixed for good: route definitions by revision and prices by version.
+// A fact that a program fixed for good: route definitions by revision and prices by version.
 struct InstalledFact {
   std::string key;              // "route:<id>@<revision>", "price:<policy>@<version>", ...
   std::string digest;           // SHA-256 of the canonical definition
@@ -55,6 +56,8 @@ struct CompileInput {
   std::span<const InstalledFact> installed;  // empty: nothing is installed yet
   std::span<const std::string> plugins;  // names of loaded provider plugins; empty: do not check
   InstalledDefinition definition = {};   // for problems to say what differs
+  // The lane that has terms in the registry (LaneTraits::has_terms); null: none is loaded.
+  const Lane* lane = nullptr;
   // Null: redefinitions are problems. Otherwise they are allowed, and told here.
   std::vector<Redefinition>* redefinitions = nullptr;
 };
@@ -63,7 +66,7 @@ using Compiled = Result<std::shared_ptr<const Program>, std::vector<Problem>>;
 
 Compiled compile(const CompileInput& input);
 
-// What installing `program` would fix for good.
+// The facts that installing `program` would fix for good.
 std::vector<InstalledFact> facts_of(const Program& program);
 
 // All *.yaml files below `directory`, sorted by name; problems for what cannot be read or is over

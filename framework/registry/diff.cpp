@@ -87,20 +87,21 @@ void compare_section(std::string_view section, const Entries& before, const Entr
   for (const auto& [name, text] : before) {
     const auto now = after.find(name);
     if (now == after.end()) {
-      out.push_back({Change::removed, section, name, {}});
+      out.push_back({Change::removed, std::string(section), name, {}});
     } else if (now->second != text) {
-      EntryChange change{Change::changed, section, name, {}};
+      EntryChange change{Change::changed, std::string(section), name, {}};
       compare(base::parse_json(text), base::parse_json(now->second), "", change.fields);
       out.push_back(std::move(change));
     }
   }
   for (const auto& [name, text] : after) {
-    if (!before.contains(name)) out.push_back({Change::added, section, name, {}});
+    if (!before.contains(name)) out.push_back({Change::added, std::string(section), name, {}});
   }
 }
 
 struct Sections {
-  Entries providers, upstreams, routes, prices, free_policies, x402, tools;
+  Entries providers, upstreams, routes, prices, free_policies, tools;
+  Entries lane;  // the section of the lane with terms, by its name
 
   explicit Sections(const Program& program) {
     const auto write = [](std::string& out, const auto& entry) { append_canonical(out, entry); };
@@ -120,7 +121,10 @@ struct Sections {
         write_within);
     prices = entries_of(program.prices(), key, write);
     free_policies = entries_of(program.free_policies(), key, write);
-    append_canonical(x402["x402"], program.x402());
+    const LaneTerms* const terms = program.lane_terms();
+    if (terms != nullptr && !terms->canonical.empty()) {
+      lane.emplace(terms->traits.name, terms->canonical);
+    }
     tools = entries_of(
         program.tools(), [](const Tool& tool) { return tool.name; }, write_within);
   }
@@ -151,7 +155,9 @@ std::vector<EntryChange> difference(const Program& before, const Program& after)
   compare_section("routes", old_sections.routes, new_sections.routes, changes);
   compare_section("prices", old_sections.prices, new_sections.prices, changes);
   compare_section("free_policies", old_sections.free_policies, new_sections.free_policies, changes);
-  compare_section("x402", old_sections.x402, new_sections.x402, changes);
+  const std::size_t first = changes.size();
+  compare_section("", old_sections.lane, new_sections.lane, changes);
+  for (std::size_t at = first; at < changes.size(); ++at) changes[at].section = changes[at].name;
   compare_section("tools", old_sections.tools, new_sections.tools, changes);
   return changes;
 }

@@ -1,4 +1,4 @@
-// What differs between two programs, for people and for machines, and the readable form of one.
+// The differences of two programs, for people and for machines, and the readable form of one.
 // Pure functions; safe on any Thread.
 #pragma once
 
@@ -24,7 +24,7 @@ enum class Change : std::uint8_t { added, removed, changed };
 
 struct EntryChange {
   Change change = Change::changed;
-  std::string_view section;         // "routes"
+  std::string section;              // "routes"
   std::string name;                 // what identifies it: a route's path, a policy's key
   std::vector<FieldChange> fields;  // changed entries only
 };
@@ -36,7 +36,7 @@ std::vector<EntryChange> difference(const Program& before, const Program& after)
 std::string text_of(const std::vector<EntryChange>& changes);
 nlohmann::json json_of(const std::vector<EntryChange>& changes);
 
-// What differs between two canonical definitions, as a clause for people: ": /deadline_ms was
+// The difference of two canonical definitions, as a clause for people: ": /deadline_ms was
 // 30000, is 500". Empty where one of them is not known.
 std::string differing_fields(std::string_view before, std::string_view after);
 

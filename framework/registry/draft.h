@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -90,10 +91,23 @@ class Shared {
   std::unordered_map<std::string, std::shared_ptr<const Policy>> by_form_;
 };
 
-struct X402Network {
-  std::string id;      // CAIP-2
-  std::string pay_to;  // may be empty
-  SourcePlace pay_to_at = {};
+// A part of the registry that a lane has to read, and where it stands.
+struct LanePart {
+  const Tree* tree = nullptr;
+  const Node* node = nullptr;
+  std::string path;
+  Settings settings;
+};
+
+// The parts that the lane with terms has to read, while they are gathered.
+struct LaneDraft {
+  std::string word;  // its name; empty: there is no such lane
+  std::optional<LanePart> section;
+  std::vector<LanePart> prices;
+  std::vector<std::uint32_t> price_of;  // parallel to `prices`, in Draft::prices; or no_node
+  std::vector<LanePart> policies;       // after the one that says nothing
+  std::vector<std::uint32_t> over;      // parallel to `policies`: RegistryParts::Policy::over
+  std::unordered_map<const Node*, std::uint32_t> policy_at;
 };
 
 struct DraftProvider {
@@ -126,10 +140,8 @@ struct Draft {
   Table<std::shared_ptr<const QueryPolicy>> query_policies;
   Table<std::shared_ptr<const ResponsePolicy>> response_policies;
   Table<FreePolicy> free_policies;
-  Table<X402Network> networks;
-  Table<X402Asset> assets;
-  bool x402_enabled = false;
-  std::string x402_place;  // "file:line"; empty: not seen yet
+  LaneDraft lane;
+  std::optional<LaneTerms> lane_terms;  // once they are read
   Table<Price> prices;
   Table<DraftProvider> providers;
   Table<Upstream> upstreams;

@@ -33,14 +33,14 @@ std::string generation_id(std::string_view payload_hash);
 // So many of the newest generations keep their files.
 inline constexpr std::uint32_t generations_with_files_max = 64;
 
-// What is to be recorded as installed.
+// The program and facts that are to be recorded as installed.
 struct Installation {
   const Program& program;
-  // What it was compiled of. The canonical form would not do to make the program again: it knows
+  // Its sources. The canonical form would not do to make the program again: it knows
   // neither the places that messages name nor the folders that secrets' paths start from.
   std::span<const Source> files;
   std::int64_t compiled_at_ms = 0;
-  // Of a rollback: the hash of the program that the registry's files hold.
+  // After a rollback, the hash of the program that the registry's files hold.
   std::string_view rolled_back_from = {};
   bool may_redefine = false;  // change what an installed revision or version means
 };
@@ -56,7 +56,7 @@ struct InstalledBefore {
 class ManifestStore {
  public:
   virtual ~ManifestStore() = default;
-  // With keys and digests alone.
+  // The facts, with keys and digests alone.
   [[nodiscard]] virtual Result<std::vector<InstalledFact>, base::Error> facts() = 0;
   // The canonical definition behind a fact; empty: not known.
   [[nodiscard]] virtual Result<std::string, base::Error> definition(std::string_view key) = 0;
@@ -69,7 +69,7 @@ class ManifestStore {
   // The newest installation of the generation with this id.
   [[nodiscard]] virtual Result<std::optional<InstalledBefore>, base::Error> find(
       std::string_view generation_id) = 0;
-  // Of a generation that has them; empty otherwise.
+  // The files of a generation; empty: it has none.
   [[nodiscard]] virtual Result<std::vector<Source>, base::Error> files(
       const Generation& generation) = 0;
 };

@@ -28,7 +28,7 @@ inline constexpr std::uint32_t no_route = 0xFFFFFFFFu;
 
 class Index {
  public:
-  // What keeps a set of routes from being an index.
+  // The reason why a set of routes is no index.
   struct Conflict {
     enum class Kind : std::uint8_t { duplicate, ambiguous, too_many_shapes };
     Kind kind = Kind::duplicate;

@@ -23,11 +23,11 @@ inline constexpr std::size_t policy_problems_max = 16;
 // blank; a parameter may be given once.
 std::vector<base::FieldProblem> check_query(const QueryPolicy& policy, std::string_view query);
 
-// What is wrong with one parameter's decoded value, or nothing; the location is "query.NAME".
+// The problem of one parameter's decoded value, or nothing; the location is "query.NAME".
 std::optional<base::FieldProblem> check_parameter(const QueryParameter& parameter,
                                                   std::string_view value);
 
-// The same of a path parameter; the location is "path.NAME".
+// The same for a path parameter; the location is "path.NAME".
 std::optional<base::FieldProblem> check_segment(const Segment& segment, std::string_view value);
 
 // `content_type` is the header's value, empty when there is none.

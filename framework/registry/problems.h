@@ -37,6 +37,7 @@ namespace turnpike::registry {
   X(merge_key, "merge keys (<<) are not part of the language; write the keys out")                \
   X(duplicate_key, "the key \"%\" is here twice; first on line %")                                \
   X(unknown_key, "unknown key \"%\"%; known here: %")                                             \
+  X(unclaimed_key, "unknown key \"%\", and no lane plugin claims it; known here: %")              \
   X(missing_key, "the key \"%\" is missing: %")                                                   \
   X(wrong_kind, "expected %, found %")                                                            \
   X(not_one_of, "\"%\" is none of %%")                                                            \
@@ -79,20 +80,13 @@ namespace turnpike::registry {
   X(free_without_price, "`free` is a variant of a priced operation; this route has no price")     \
   X(no_charge_without_price, "`no_charge_when` is about a price; this route has none")            \
   X(no_charge_shape, "expected one condition: %")                                                 \
-  X(on_failure_misplaced,                                                                         \
-    "`on_failure` is about payments collected before the work: say `flow: upfront` before it")    \
   X(reply_too_long_to_keep,                                                                       \
-    "the price \"%\" can be paid by x402, whose replies are kept whole until they are paid for: " \
+    "the price \"%\" can be paid by %, whose replies are kept whole until they are paid for: "    \
     "at most % bytes")                                                                            \
   X(bad_pointer, "\"%\" is no JSON pointer (RFC 6901), such as /data/items")                      \
-  X(pay_to_missing,                                                                               \
-    "x402 is enabled and \"%\" is used by prices, but network \"%\" has no pay_to")               \
-  X(same_token,                                                                                   \
-    "\"%\" and \"%\" are one token on %: a price asks for it once, by one way of transfer")       \
-  X(transfer_misplaced, "`transfer` is about tokens of eip155 networks; \"%\" is none")           \
-  X(not_amount,                                                                                   \
-    "expected a whole number of atomic units above 0 with at most % digits, found \"%\"")         \
-  X(address_form, "\"%\" is no address on %: expected %")                                         \
+  X(lane_terms, "%")                                                                              \
+  X(lane_failed, "the lane \"%\" could not read its terms: %")                                    \
+  X(lane_name_taken, "the lane \"%\" has the name of a key here, so its terms cannot be told")    \
   X(argument_unfit, "the parameter \"%\" cannot be an argument of a tool: %")                     \
   X(argument_fixed,                                                                               \
     "\"%\" has a `fixed` value, so models never give it: leave its description out")              \

@@ -5,7 +5,6 @@
 // request uses it. All members are const and safe for concurrent use. Nothing in it refers to YAML.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -101,13 +100,13 @@ struct ResponsePolicy {
   std::vector<std::uint16_t> success_statuses;
   std::vector<std::string> allowed_content_types;  // of successes; lower case, without parameters
   std::uint64_t max_bytes = 0;
-  // What the provider's own errors that are passed on may be of; lower case, without parameters,
+  // Media types of the provider's own errors that are passed on; lower case, without parameters,
   // no_content_type for an answer that names none.
   std::vector<std::string> error_content_types;
   bool narrows_errors = false;  // error_content_types is declared, not the default
 };
 
-// What a route has that declares none: 200 with application/json.
+// The policy of a route that declares none: 200 with application/json.
 ResponsePolicy default_response();
 
 // Stands in ResponsePolicy::error_content_types for an answer without a content type.
@@ -115,15 +114,9 @@ inline constexpr std::string_view no_content_type = "none";
 
 // ---- billing ------------------------------------------------------------------------------------
 
-struct X402Term {
-  std::string scheme;
-  std::string network;  // CAIP-2
-  std::string asset;
-  std::string atomic_amount;
-  std::string pay_to;
-  std::string asset_key;  // of the X402Asset
-  std::string transfer;   // as the asset's
-  std::string offer_id;   // "off_" + digest of the terms
+// The terms of a price, as the lane with terms understands them.
+struct LanePrice : PriceTerms {
+  std::string lane;  // its name, under which they stand
 };
 
 struct Price {  // one version of a price policy; immutable once installed
@@ -131,8 +124,7 @@ struct Price {  // one version of a price policy; immutable once installed
   std::uint32_t version = 0;
   std::uint32_t credit_cost = 0;
   NoCharges no_charge_when;
-  bool x402_enabled = false;  // the program's x402 is on and this price has terms
-  std::vector<X402Term> x402_terms;
+  std::shared_ptr<const LanePrice> terms;  // null: none
 };
 
 // Where in the operator's files something stands, for messages; no part of the program or its hash.
@@ -142,29 +134,13 @@ struct SourcePlace {
   int column = 0;
 };
 
-// One asset that x402 terms may ask for, with the network it lives on and our address there.
-struct X402Asset {
-  std::string key;          // "base-usdc": how prices name it
-  std::string network_key;  // "base"
-  std::string network;      // CAIP-2: "eip155:8453"
-  std::string asset;        // token contract or mint
-  std::uint32_t decimals = 0;
-  std::string name;  // EIP-712 domain name and version; empty where not applicable
-  std::string version;
-  std::string pay_to;    // empty: no address is configured
-  std::string transfer;  // "permit2", or empty: EIP-3009, and on other chains their own way
-  SourcePlace at, address_at, pay_to_at, name_at;
-};
-
-struct X402 {
-  bool enabled = false;
-  std::vector<X402Asset> assets;  // by key
-
-  // The asset that a term of the same program asks for.
-  [[nodiscard]] const X402Asset& asset_of(const X402Term& term) const noexcept {
-    return *std::find_if(assets.begin(), assets.end(),
-                         [&term](const X402Asset& asset) { return asset.key == term.asset_key; });
-  }
+// The lane with terms in the registry, and what it makes of those that are no price's.
+struct LaneTerms {
+  LaneTraits traits;
+  bool is_enabled = false;            // the operator has switched it on
+  std::string canonical;              // of its section; empty: there is none
+  Settings section;                   // for the places of messages; no part of the hash
+  std::vector<PolicyTerms> policies;  // the first is that of routes that say nothing
 };
 
 using Window = RateWindow;
@@ -213,7 +189,7 @@ struct Route {
   std::vector<Method> methods;             // GET before POST
   std::vector<std::uint32_t> operations;   // parallel to methods, in Program::operations()
   std::shared_ptr<const BodyPolicy> body;  // of its POST; never null
-  PerCallPolicy per_call;                  // how it is paid for by x402
+  std::uint32_t policy = 0;                // in LaneTerms::policies
   bool credential_required = false;
   bool enforce_declared = false;
   std::optional<std::uint32_t> free_policy;           // in Program::free_policies()
@@ -304,7 +280,16 @@ class Program {
   [[nodiscard]] const std::vector<FreeBucket>& free_buckets() const noexcept {
     return free_buckets_;
   }
-  [[nodiscard]] const X402& x402() const noexcept { return x402_; }
+  // Null: no lane has terms in the registry.
+  [[nodiscard]] const LaneTerms* lane_terms() const noexcept {
+    return lane_terms_ ? &*lane_terms_ : nullptr;
+  }
+  // Whether the lane with terms sells the operation, call by call and without an account.
+  [[nodiscard]] bool is_sold_per_call(const Operation& operation) const noexcept {
+    return operation.price && prices_[*operation.price].terms != nullptr &&
+           prices_[*operation.price].terms->is_offered &&
+           !routes_[operation.route].credential_required;
+  }
   // By name, without regard to case.
   [[nodiscard]] const std::vector<Tool>& tools() const noexcept { return tools_; }
 
@@ -327,7 +312,7 @@ class Program {
   std::vector<Price> prices_;
   std::vector<FreePolicy> free_policies_;
   std::vector<FreeBucket> free_buckets_;
-  X402 x402_;
+  std::optional<LaneTerms> lane_terms_;
   std::vector<Tool> tools_;
   std::unique_ptr<Index> index_;
   std::string canonical_json_;

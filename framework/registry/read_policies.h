@@ -30,5 +30,7 @@ std::shared_ptr<const ResponsePolicy> read_response(const Cursor& value, Draft& 
 
 // `settings:` of an upstream or `upstream_settings:` of a route, any tree.
 std::optional<Settings> read_settings(const Cursor& value, std::span<const Source> sources);
+// Reads any value in the same way without these rules, for callers with stricter ones.
+Settings read_plain(const Cursor& value, std::span<const Source> sources);
 
 }  // namespace turnpike::registry

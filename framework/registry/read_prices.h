@@ -1,15 +1,16 @@
-// Prices and x402: what operations cost, and in which assets they may be paid for per call.
+// Prices: what operations cost in Credits, and by the terms of a lane.
 //
 // Internal to registry/. Used by one Thread at a time.
 #pragma once
+
+#include <span>
 
 #include "registry/draft.h"
 #include "registry/reader.h"
 
 namespace turnpike::registry {
 
-// The top-level sections of one file. All x402 sections are read before any price.
-void read_x402(const Cursor& section, Draft& draft);
-void read_prices(const Cursor& section, Draft& draft);
+// The top-level section of one file. Terms of a lane are kept for it to read.
+void read_prices(const Cursor& section, std::span<const Source> sources, Draft& draft);
 
 }  // namespace turnpike::registry

@@ -63,7 +63,6 @@ constexpr std::string_view never_forwarded[] = {"accept-encoding",
                                                 "if-range",
                                                 "if-unmodified-since",
                                                 "keep-alive",
-                                                "payment-signature",
                                                 "proxy-authenticate",
                                                 "proxy-authorization",
                                                 "proxy-connection",
@@ -72,7 +71,6 @@ constexpr std::string_view never_forwarded[] = {"accept-encoding",
                                                 "trailer",
                                                 "transfer-encoding",
                                                 "upgrade",
-                                                "x-payment",
                                                 "x-service-api-key"};
 constexpr std::string_view never_passed_back[] = {"connection",
                                                   "content-length",
@@ -80,8 +78,6 @@ constexpr std::string_view never_passed_back[] = {"connection",
                                                   "date",
                                                   "keep-alive",
                                                   "location",
-                                                  "payment-required",
-                                                  "payment-response",
                                                   "proxy-authenticate",
                                                   "proxy-authorization",
                                                   "proxy-connection",
@@ -95,10 +91,11 @@ constexpr std::string_view never_passed_back[] = {"connection",
                                                   "transfer-encoding",
                                                   "upgrade",
                                                   "www-authenticate",
-                                                  "x-payment-response",
                                                   "x-request-id"};
 
+// `lanes` are the headers of the lane with terms.
 std::vector<std::string> read_headers(const Cursor& list, std::span<const std::string_view> refused,
+                                      std::span<const std::string_view> lanes,
                                       std::string_view purpose) {
   std::vector<std::string> names;
   if (!list.list_of(limits::request_header_fields_max, "a list of header names")) return names;
@@ -110,6 +107,7 @@ std::vector<std::string> read_headers(const Cursor& list, std::span<const std::s
     if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != name.npos) {
       item.report(Rule::bad_name, {*text, "the name of a header: letters, digits, - and _"});
     } else if (std::binary_search(refused.begin(), refused.end(), name) ||
+               std::find(lanes.begin(), lanes.end(), name) != lanes.end() ||
                name.starts_with("turnpike-")) {
       item.report(Rule::header_refused, {name, purpose});
     } else if (const auto at = std::lower_bound(names.begin(), names.end(), name);
@@ -137,7 +135,7 @@ struct Terms {
   bool credential_required = false;
   bool enforce_declared = false;
   NoCharges no_charge_when;
-  PerCallPolicy per_call;
+  std::uint32_t policy = 0;  // of the lane with terms
   std::optional<std::uint32_t> deadline_ms;
   std::vector<std::string> forwarded_headers;
   std::vector<std::string> allowed_response_headers;
@@ -236,7 +234,7 @@ void read_upstream_name(const Cursor& value, const DraftProvider& provider, cons
                                          suggestion(value.raw_text(), names)});
 }
 
-void read_flags(const Cursor& map, Terms& terms) {
+void read_flags(const Cursor& map, const LaneTraits& lane, Terms& terms) {
   if (const auto required = map.find("credential_required")) {
     terms.credential_required = required->boolean().value_or(false);
   }
@@ -245,30 +243,12 @@ void read_flags(const Cursor& map, Terms& terms) {
     terms.enforce_declared = enforcement->one_of(choices).value_or(0) == 1;
   }
   if (const auto headers = map.find("forwarded_headers")) {
-    terms.forwarded_headers = read_headers(*headers, never_forwarded, "forwarded");
+    terms.forwarded_headers =
+        read_headers(*headers, never_forwarded, lane.reserved_headers, "forwarded");
   }
   if (const auto headers = map.find("allowed_response_headers")) {
-    terms.allowed_response_headers = read_headers(*headers, never_passed_back, "passed back");
-  }
-}
-
-void read_per_call(const Cursor& field, PerCallPolicy& policy) {
-  if (!field.map_of({"flow", "verify", "on_failure", "binding"})) return;
-  if (const auto flow = field.find("flow")) {
-    constexpr std::string_view choices[] = {"authorization", "upfront"};
-    policy.flow = static_cast<PaymentFlow>(flow->one_of(choices).value_or(0));
-  }
-  if (const auto verify = field.find("verify")) {
-    policy.verifies_first = verify->boolean().value_or(true);
-  }
-  if (const auto failure = field.find("on_failure")) {
-    constexpr std::string_view choices[] = {"retry", "refund"};
-    policy.unearned = static_cast<UnearnedPayment>(failure->one_of(choices).value_or(0));
-    if (policy.flow != PaymentFlow::upfront) failure->report(Rule::on_failure_misplaced);
-  }
-  if (const auto binding = field.find("binding")) {
-    constexpr std::string_view choices[] = {"accepted", "required"};
-    policy.binding = static_cast<PaymentBinding>(binding->one_of(choices).value_or(0));
+    terms.allowed_response_headers =
+        read_headers(*headers, never_passed_back, lane.reserved_headers, "passed back");
   }
 }
 
@@ -286,14 +266,22 @@ void read_own_terms(const Cursor& map, Draft& draft, Terms& terms) {
   }
 }
 
-void read_terms(const Cursor& map, const DraftProvider& provider, Draft& draft, Terms& terms) {
+// The policy of the lane with terms that stands in `map`, or the one known before.
+std::uint32_t policy_in(const Cursor& map, const LaneDraft& lane, std::uint32_t before) {
+  const auto value = lane.word.empty() ? std::nullopt : map.find(lane.word);
+  const auto found = value ? lane.policy_at.find(&value->node()) : lane.policy_at.end();
+  return found == lane.policy_at.end() ? before : found->second;
+}
+
+void read_terms(const Cursor& map, const DraftProvider& provider, const LaneTraits& lane,
+                Draft& draft, Terms& terms) {
   if (const auto value = map.find("upstream")) read_upstream_name(*value, provider, draft, terms);
   if (const auto value = map.find("methods")) read_methods(*value, terms);
   if (const auto value = map.find("price")) read_price_terms(*value, draft, terms);
   if (const auto value = map.find("free")) read_free(*value, draft, terms);
-  if (const auto value = map.find("x402")) read_per_call(*value, terms.per_call);
+  terms.policy = policy_in(map, draft.lane, terms.policy);
   read_own_terms(map, draft, terms);
-  read_flags(map, terms);
+  read_flags(map, lane, terms);
 }
 
 // ---- one route ----------------------------------------------------------------------------------
@@ -378,18 +366,20 @@ void take_prices(const Cursor& item, const std::vector<MethodTerms>& methods,
   }
 }
 
-// Nothing of a reply may be sent before its payment is collected, so it is kept whole.
+// Where nothing of a reply may be sent before its payment is collected, it is kept whole.
 bool is_reply_kept(const MethodTerms& entry, const Draft& draft, std::uint32_t price) {
+  if (price == no_node || !draft.lane_terms || !draft.lane_terms->traits.buffer_whole) return true;
+  const Price& of_call = draft.prices.entries()[price].value;
   const std::uint64_t bytes_max = entry.terms.response->max_bytes;
   const bool is_stated = bytes_max != limits::response_bytes_max;
   if (entry.terms.credential_required || !is_stated ||
-      bytes_max <= limits::response_whole_bytes_max || price == no_node ||
-      !draft.prices.entries()[price].value.x402_enabled) {
+      bytes_max <= limits::response_whole_bytes_max || of_call.terms == nullptr ||
+      !of_call.terms->is_offered) {
     return true;
   }
   const auto response = entry.where.find("response");
   (response ? *response : entry.where)
-      .report(Rule::reply_too_long_to_keep, {draft.prices.entries()[price].name,
+      .report(Rule::reply_too_long_to_keep, {of_call.policy_key, of_call.terms->lane,
                                              std::to_string(limits::response_whole_bytes_max)});
   return false;
 }
@@ -509,7 +499,7 @@ void take_operations(const Cursor& item, std::vector<MethodTerms> methods, const
 }
 
 void read_route(const Cursor& item, std::span<const Source> sources, const Terms& defaults,
-                std::uint32_t provider_index, Draft& draft) {
+                std::uint32_t provider_index, const LaneTraits& lane, Draft& draft) {
   if (!item.map_of({"path",
                     "revision",
                     "summary",
@@ -524,13 +514,13 @@ void read_route(const Cursor& item, std::span<const Source> sources, const Terms
                     "enforcement",
                     "readiness",
                     "no_charge_when",
-                    "x402",
                     "deadline_ms",
                     "forwarded_headers",
                     "allowed_response_headers",
                     "allow_slash",
                     "path_parameters",
-                    "upstream_settings"})) {
+                    "upstream_settings"},
+                   draft.lane.word)) {
     return;
   }
   const DraftProvider& provider = draft.providers.entries()[provider_index].value;
@@ -538,7 +528,7 @@ void read_route(const Cursor& item, std::span<const Source> sources, const Terms
   Route& route = entry.route;
   auto matcher = read_path(item, provider);
   Terms terms = defaults;
-  read_terms(item, provider, draft, terms);
+  read_terms(item, provider, lane, draft, terms);
   const auto section = item.find("methods");
   std::vector<MethodTerms> methods =
       read_method_terms(item, section ? &*section : nullptr, terms, draft);
@@ -556,7 +546,7 @@ void read_route(const Cursor& item, std::span<const Source> sources, const Terms
   route.body = terms.body;
   take_operations(item, std::move(methods), draft, entry);
   route.methods = std::move(terms.methods);
-  route.per_call = terms.per_call;
+  route.policy = terms.policy;
   route.credential_required = terms.credential_required;
   route.enforce_declared = terms.enforce_declared;
   route.free_policy = terms.free_policy;
@@ -649,7 +639,8 @@ void read_upstreams(const Cursor& root, std::span<const Source> sources,
   }
 }
 
-void read_routes(const Cursor& root, std::span<const Source> sources, Draft& draft) {
+void read_routes(const Cursor& root, std::span<const Source> sources, const LaneTraits& lane,
+                 Draft& draft) {
   const auto section = root.find("routes");
   const auto defaults = root.find("defaults");
   if (!section && !defaults) return;
@@ -659,17 +650,18 @@ void read_routes(const Cursor& root, std::span<const Source> sources, Draft& dra
   Terms terms = initial_terms(draft);
   if (defaults &&
       defaults->map_of({"upstream", "methods", "price", "free", "query", "body", "response",
-                        "credential_required", "enforcement", "no_charge_when", "x402",
-                        "deadline_ms", "forwarded_headers", "allowed_response_headers"})) {
+                        "credential_required", "enforcement", "no_charge_when", "deadline_ms",
+                        "forwarded_headers", "allowed_response_headers"},
+                       draft.lane.word)) {
     const auto methods = defaults->find("methods");
     if (methods && methods->kind() == NodeKind::map) {
       (void)methods->expect(NodeKind::list, "a list of methods");
     }
-    read_terms(*defaults, *provider, draft, terms);
+    read_terms(*defaults, *provider, lane, draft, terms);
   }
   if (!section || !section->expect(NodeKind::list, "a list of routes")) return;
   for (const Cursor& item : section->items()) {
-    read_route(item, sources, terms, provider_index, draft);
+    read_route(item, sources, terms, provider_index, lane, draft);
   }
 }
 

@@ -16,7 +16,8 @@ void read_provider(const Cursor& root, Draft& draft);
 // `upstreams:`; run for all files before any routes. `plugins` are those loaded; empty: any.
 void read_upstreams(const Cursor& root, std::span<const Source> sources,
                     std::span<const std::string> plugins, Draft& draft);
-// `defaults:` and `routes:`.
-void read_routes(const Cursor& root, std::span<const Source> sources, Draft& draft);
+// `defaults:` and `routes:`. `lane` is the lane with terms, or none.
+void read_routes(const Cursor& root, std::span<const Source> sources, const LaneTraits& lane,
+                 Draft& draft);
 
 }  // namespace turnpike::registry

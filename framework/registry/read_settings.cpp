@@ -27,7 +27,8 @@ Settings located(const Cursor& value, std::string_view file) {
   return settings;
 }
 
-Settings read_tree_of(const Cursor& value, std::string_view file, bool& sound) {
+// `sound` is null where nothing is checked.
+Settings read_tree_of(const Cursor& value, std::string_view file, bool* sound) {
   Settings settings = located(value, file);
   switch (value.kind()) {
     case NodeKind::null:
@@ -36,9 +37,9 @@ Settings read_tree_of(const Cursor& value, std::string_view file, bool& sound) {
       settings.kind = Settings::Kind::scalar;
       settings.quoted = value.quoted();
       settings.text = value.raw_text();
-      if (!settings.quoted && is_doubtful_number(settings.text)) {
+      if (sound != nullptr && !settings.quoted && is_doubtful_number(settings.text)) {
         value.report(Rule::setting_number, {settings.text});
-        sound = false;
+        *sound = false;
       }
       break;
     case NodeKind::list:
@@ -52,9 +53,9 @@ Settings read_tree_of(const Cursor& value, std::string_view file, bool& sound) {
       for (const Cursor& field : value.fields()) {
         settings.fields.push_back({std::string(field.key()), read_tree_of(field, file, sound)});
       }
-      if (settings.find("secret") != nullptr && !secret_reference(settings)) {
+      if (sound != nullptr && settings.find("secret") != nullptr && !secret_reference(settings)) {
         value.report(Rule::secret_shape);
-        sound = false;
+        *sound = false;
       }
       break;
   }
@@ -66,9 +67,13 @@ Settings read_tree_of(const Cursor& value, std::string_view file, bool& sound) {
 std::optional<Settings> read_settings(const Cursor& value, std::span<const Source> sources) {
   if (!value.expect(NodeKind::map, "a map of settings")) return std::nullopt;
   bool sound = true;
-  Settings settings = read_tree_of(value, sources[value.place().file].name, sound);
+  Settings settings = read_tree_of(value, sources[value.place().file].name, &sound);
   if (!sound) return std::nullopt;
   return settings;
+}
+
+Settings read_plain(const Cursor& value, std::span<const Source> sources) {
+  return read_tree_of(value, sources[value.place().file].name, nullptr);
 }
 
 Result<Settings, std::vector<Problem>> parse_settings(const Source& source) {

@@ -23,8 +23,6 @@ constexpr bool is_name(std::string_view text) noexcept {
   return true;
 }
 
-std::span<const std::string_view> span_of(Names names) { return {names.begin(), names.size()}; }
-
 }  // namespace
 
 std::optional<std::int64_t> decimal_integer(std::string_view text) noexcept {
@@ -63,7 +61,7 @@ std::string listed(std::span<const std::string_view> names) {
 }
 
 std::string Cursor::path() const {
-  if (parent_ == nullptr) return {};
+  if (parent_ == nullptr) return std::string(base_);
   std::string out = parent_->path();
   if (key_node_ == nullptr) return out + "[" + std::to_string(index_) + "]";
   if (!out.empty()) out.push_back('.');
@@ -93,21 +91,33 @@ bool Cursor::list_of(std::size_t most, std::string_view expected) const {
   return false;
 }
 
-bool Cursor::map_of(Names known) const {
-  const std::string names = listed(span_of(known));
+// A key that could be a lane's name may hold the terms of a lane that is not loaded.
+void Cursor::report_unknown(const Node& key, std::span<const std::string_view> known,
+                            bool may_be_terms) const {
+  const std::string_view text = tree_->text(key);
+  const std::string meant = problems_->full() ? std::string() : suggestion(text, known);
+  if (may_be_terms && meant.empty() && is_name(text)) {
+    return problems_->add(Rule::unclaimed_key, tree_->place(key), path(), {text, listed(known)});
+  }
+  problems_->add(Rule::unknown_key, tree_->place(key), path(), {text, meant, listed(known)});
+}
+
+bool Cursor::map_of(Names known, std::string_view lane, bool takes_terms) const {
+  std::vector<std::string_view> names(known);
+  if (!lane.empty()) {
+    if (std::find(known.begin(), known.end(), lane) != known.end()) {
+      report(Rule::lane_name_taken, {lane});
+    }
+    names.push_back(lane);
+  }
   if (node_->kind != NodeKind::map) {
-    report(Rule::wrong_kind, {"a map with the keys " + names, name_of(node_->kind)});
+    report(Rule::wrong_kind, {"a map with the keys " + listed(names), name_of(node_->kind)});
     return false;
   }
   for (std::uint32_t at = node_->first_child; at != no_node;) {
     const Node& key = tree_->at(at);
-    const std::string_view text = tree_->text(key);
-    bool found = false;
-    for (const std::string_view name : known) found = found || name == text;
-    if (!found) {
-      problems_->add(
-          Rule::unknown_key, tree_->place(key), path(),
-          {text, problems_->full() ? std::string() : suggestion(text, span_of(known)), names});
+    if (std::find(names.begin(), names.end(), tree_->text(key)) == names.end()) {
+      report_unknown(key, names, takes_terms && lane.empty());
     }
     at = tree_->at(key.next).next;
   }

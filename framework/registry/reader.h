@@ -39,6 +39,12 @@ class Cursor {
   Cursor(const Tree& tree, Problems& problems)
       : tree_(&tree), node_(&tree.root()), problems_(&problems) {}
 
+  // A value somewhere below the root; `path` is where, and must outlive the cursor.
+  Cursor(const Tree& tree, const Node& node, std::string_view path, Problems& problems)
+      : tree_(&tree), node_(&node), problems_(&problems), base_(path) {}
+
+  [[nodiscard]] const Tree& tree() const noexcept { return *tree_; }
+  [[nodiscard]] const Node& node() const noexcept { return *node_; }
   [[nodiscard]] NodeKind kind() const noexcept { return node_->kind; }
   [[nodiscard]] bool quoted() const noexcept { return node_->quoted; }
   [[nodiscard]] std::string_view raw_text() const noexcept { return tree_->text(*node_); }
@@ -57,7 +63,11 @@ class Cursor {
   // This is a list of at most `most` items; `expected` says it in words.
   [[nodiscard]] bool list_of(std::size_t most, std::string_view expected) const;
   // This is a map with no keys but these.
-  [[nodiscard]] bool map_of(Names known) const;
+  [[nodiscard]] bool map_of(Names known) const { return map_of(known, {}, false); }
+  // The same where a lane may have terms: under `lane`, its name; empty: there is no such lane.
+  [[nodiscard]] bool map_of(Names known, std::string_view lane) const {
+    return map_of(known, lane, true);
+  }
 
   // The value under `key`; reports nothing.
   [[nodiscard]] std::optional<Cursor> find(std::string_view key) const;
@@ -89,6 +99,9 @@ class Cursor {
     index_ = 0;
   }
 
+  [[nodiscard]] bool map_of(Names known, std::string_view lane, bool takes_terms) const;
+  void report_unknown(const Node& key, std::span<const std::string_view> known,
+                      bool may_be_terms) const;
   [[nodiscard]] std::optional<std::string> checked_name(std::string_view text, bool of_key) const;
 
   const Tree* tree_;
@@ -97,6 +110,7 @@ class Cursor {
   const Cursor* parent_ = nullptr;
   const Node* key_node_ = nullptr;
   std::string_view key_;
+  std::string_view base_;  // the path of a cursor without a parent
   std::uint32_t index_ = 0;
 };
 

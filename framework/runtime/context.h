@@ -33,7 +33,7 @@ class Context {
  private:
   friend struct ContextEntry;
 
-  // What the C++ ABI keeps per Thread: the stack of caught exceptions, the count of flying ones.
+  // The C++ ABI's state of a Thread: its stack of caught exceptions, its count of flying ones.
   struct ExceptionState {
     void* caught = nullptr;
     unsigned int uncaught = 0;

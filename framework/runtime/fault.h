@@ -16,7 +16,7 @@ namespace turnpike::runtime {
 
 void name_fatal_signals() noexcept;
 
-// What is done after the line, on the Thread that was hit: async-signal-safe work that cannot hang.
+// Work to do after the line, on the Thread that was hit. It is async-signal-safe and cannot hang.
 class AtFatalSignal {
  public:
   using Work = void (*)(void* argument) noexcept;
@@ -32,7 +32,7 @@ class AtFatalSignal {
   void* const argument_;
 };
 
-// What the number that tags a fiber stands for (fiber.h): the name of a plugin.
+// Says which plugin the number that tags a fiber (fiber.h) stands for.
 void name_tag(std::uint32_t tag, std::string_view name) noexcept;
 
 // Where this Thread's handler runs: the stack in use may be what is exhausted.

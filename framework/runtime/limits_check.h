@@ -1,4 +1,4 @@
-// What the system grants: descriptors and memory maps, compared at start with what the configured
+// Compares what the system grants, descriptors and memory maps, at start with what the configured
 // number of connections and calls needs. Plain functions; called by main() before the loops start.
 #pragma once
 

@@ -31,7 +31,7 @@ struct FiberInfo {
   bool cancelled = false;
 };
 
-// What a loop is doing, for the watchdog.
+// The activity of a loop, for the watchdog.
 struct LoopActivity {
   std::int64_t busy_since_ns = 0;  // 0: waiting for events
   std::uint64_t resumes = 0;
@@ -70,7 +70,7 @@ class Loop {
   // Seats taken: what the acceptor balances by (see Runtime::take_seat). Any Thread.
   [[nodiscard]] std::int32_t seats() const noexcept { return seats_.load(relaxed); }
   [[nodiscard]] LoopActivity activity() const noexcept;
-  // As the kernel numbers it; 0 before run(). Any Thread.
+  // The number that the kernel gave the Thread; 0 before run(). Any Thread.
   [[nodiscard]] int thread_id() const noexcept { return thread_id_.load(relaxed); }
 
   // The time at which the loop's present turn began: close enough for ages and idle timeouts.

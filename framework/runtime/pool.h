@@ -72,7 +72,7 @@ class PoolUser {
 
 struct PoolCore;
 
-// What call() brought: a value exactly when done.
+// The answer of call(): it has a value exactly when the outcome is `done`.
 template <class T>
 struct PoolReply {
   PoolOutcome outcome = PoolOutcome::refused;
@@ -98,7 +98,7 @@ class BlockingPool {
   [[nodiscard]] bool begin(const PoolUser& user, std::shared_ptr<PoolWork> work);
   PoolOutcome end(const PoolUser& user, const std::shared_ptr<PoolWork>& work, Deadline deadline);
 
-  // For work that must happen, such as the end of an admitted call. It is accepted even when the
+  // Takes work that must happen, such as the end of an admitted call. It is accepted even when the
   // pool or the user's share is full (the number of admitted calls bounds it), it begins before
   // other work of the user, and it is never dropped: stop() waits for it. The work itself reports
   // its end, if anybody needs to know. False once the pool has stopped: the caller must then run
@@ -122,7 +122,7 @@ class BlockingPool {
     return {outcome, std::move(work->value)};
   }
 
-  // For short work of our own: waits until it returned, whatever happens, so it may use the
+  // Runs short work of our own and waits until it returned, whatever happens, so it may use the
   // caller's stack. False when refused. `function` must not throw.
   template <class F>
   [[nodiscard]] bool run_to_end(const PoolUser& user, F&& function) {

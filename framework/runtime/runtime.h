@@ -69,7 +69,7 @@ class Runtime {
   // A seat on the loop with the fewest, for a connection just accepted.
   [[nodiscard]] LoopSeat take_seat() noexcept;
 
-  // What every fiber does; a loop that does not answer until the deadline is left out.
+  // The state of every fiber. A loop that does not answer until the deadline is left out.
   [[nodiscard]] std::vector<FiberInfo> list_fibers(Deadline deadline);
 
   // Once, on a plain Thread. `give_up` bounds the wait for cancelled fibers and pool work.

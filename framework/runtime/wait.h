@@ -1,4 +1,4 @@
-// What a fiber or a plain Thread may wait for besides sockets and the pool. All of it works the
+// The things that a fiber or a plain Thread waits for, besides sockets and the pool. Each works the
 // same on both, may be signalled from any Thread, takes a Deadline, allocates nothing and answers
 // how the wait ended: what was waited for is there (also when the deadline or a cancellation came
 // at the same moment: the result wins), the deadline passed, or the fiber was cancelled.

@@ -44,7 +44,7 @@ class Watchdog {
   [[nodiscard]] std::uint64_t stalls(std::uint32_t tag) const;
 
  private:
-  // What the last look at a loop found.
+  // The activity of a loop at the last look.
   struct Seen {
     std::uint64_t resumes = 0;
     std::int64_t at_ns = 0;

@@ -8,7 +8,7 @@
 
 namespace turnpike::storage {
 
-// Of `allocation a`. What open leases have not settled is the account's still.
+// Columns of `allocation a`. Units that open leases have not settled are the account's still.
 #define ALLOCATION_COLUMNS                                                                        \
   "a.id, a.account_id, a.origin, a.units, a.remaining + (SELECT CAST(COALESCE(SUM(granted -"      \
   " settled), 0) AS BIGINT) FROM lease_now l WHERE l.allocation_id = a.id AND l.state = 'open') " \

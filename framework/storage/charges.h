@@ -27,7 +27,7 @@ namespace turnpike::storage {
 
 constexpr std::int64_t streams_per_incarnation = 64;
 
-// What a batch takes from each lease, ordered by lease.
+// The units that a batch takes from each lease, ordered by lease.
 struct LeaseTotal {
   std::int64_t lease_id = 0;
   std::int64_t epoch = 0;
@@ -60,7 +60,7 @@ class Payable {
   // The leases that cannot pay: not open under that epoch, or without so many units. Reads those
   // that are new to it, and those that seem to lack units: they may have grown.
   std::vector<std::int64_t> lost(Connection& connection, std::span<const LeaseTotal> totals);
-  // What a batch must find: another one proves nothing of what lost() said.
+  // The fence that a batch must find: another one proves nothing of what lost() said.
   [[nodiscard]] std::int64_t fence() const noexcept { return fence_; }
   void forget() noexcept { known_.clear(); }        // the fence has moved
   void charge(std::span<const LeaseTotal> totals);  // they were charged

@@ -21,7 +21,7 @@ namespace turnpike::storage {
 
 class Checkpointer {
  public:
-  // For every session of a database that has a Checkpointer.
+  // SQL for every session of a database that has a Checkpointer.
   static std::string prelude();
 
   explicit Checkpointer(const Database& database);  // throws StoreError

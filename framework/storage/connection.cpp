@@ -1,28 +1,23 @@
 #include "storage/connection.h"
 
-#include <Poco/Data/DataException.h>
 #include <Poco/Data/PostgreSQL/Connector.h>
 #include <Poco/Data/PostgreSQL/SessionHandle.h>
 #include <Poco/Data/PostgreSQL/Utility.h>
 #include <Poco/Data/SQLite/Connector.h>
-#include <Poco/Data/SQLite/SQLiteException.h>
+#include <Poco/Data/SQLite/Utility.h>
 #include <Poco/Data/Session.h>
-#include <Poco/Data/Statement.h>
 #include <Poco/Exception.h>
 #include <libpq-fe.h>
 #include <poll.h>
 #include <sqlite3.h>
 
-#include <deque>
 #include <optional>
 #include <unordered_map>
 
-#include "storage/poco_repair.h"
+#include "storage/statement.h"
 
 namespace turnpike::storage {
 namespace {
-
-namespace keywords = Poco::Data::Keywords;
 
 // Poco's table of connectors is process-wide by its nature; registering twice is harmless.
 void register_connectors() {
@@ -32,55 +27,6 @@ void register_connectors() {
       sqlite3_config(SQLITE_CONFIG_MULTITHREAD) | sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   Poco::Data::SQLite::Connector::registerConnector();
   Poco::Data::PostgreSQL::Connector::registerConnector();
-}
-
-struct Kept {
-  explicit Kept(Poco::Data::Session& session) : statement(session) {}
-  RepairedStatement statement;
-  std::deque<std::variant<std::int64_t, std::string>> values;  // bound by reference
-  std::deque<Rows::Column> columns;                            // extracted by reference
-};
-
-void take_columns(Kept& kept, const char* columns) {
-  for (const char* kind = columns; *kind != '\0'; ++kind) {
-    if (*kind == 'i') {
-      kept.columns.emplace_back(std::in_place_index<0>);
-      kept.statement, keywords::into(std::get<0>(kept.columns.back()));
-    } else {
-      kept.columns.emplace_back(std::in_place_index<1>);
-      kept.statement, keywords::into(std::get<1>(kept.columns.back()));
-    }
-  }
-}
-
-std::unique_ptr<Kept> prepare(Poco::Data::Session& session, const Query& query,
-                              std::initializer_list<Value> values) {
-  auto kept = std::make_unique<Kept>(session);
-  kept->statement << query.sql;
-  for (const Value& value : values) {
-    if (value.index() == 0) {
-      kept->values.emplace_back(std::in_place_index<0>);
-      kept->statement, keywords::use(std::get<0>(kept->values.back()));
-    } else {
-      kept->values.emplace_back(std::in_place_index<1>);
-      kept->statement, keywords::use(std::get<1>(kept->values.back()));
-    }
-  }
-  take_columns(*kept, query.columns);
-  return kept;
-}
-
-void clear(Rows::Column& column) {
-  std::visit([](auto& cells) { cells.clear(); }, column);
-}
-
-std::size_t size_of(const Rows::Column& column) {
-  return std::visit([](const auto& cells) { return cells.size(); }, column);
-}
-
-bool ends_trust(const Poco::Exception& error) {
-  return dynamic_cast<const Poco::Data::SQLite::IOErrorException*>(&error) != nullptr ||
-         dynamic_cast<const Poco::Data::SQLite::CorruptImageException*>(&error) != nullptr;
 }
 
 }  // namespace
@@ -99,12 +45,6 @@ void Bulk::clear() noexcept {
   for (Column& column : columns_) column.filled = 0;
 }
 
-void Bulk::trim() {
-  for (Column& column : columns_) {
-    std::visit([&](auto& cells) { cells.resize(column.filled); }, column.cells);
-  }
-}
-
 std::size_t Bulk::size() const noexcept { return columns_.empty() ? 0 : columns_.front().filled; }
 
 struct Connection::Machine {
@@ -113,8 +53,23 @@ struct Connection::Machine {
       : engine(kind),
         session(kind == Engine::sqlite ? "SQLite" : "PostgreSQL", target, timeout_s) {}
 
-  // PostgreSQL's.
+  // The native handles, each of its engine's sessions alone (statement.h).
   [[nodiscard]] PGconn* server() { return *Poco::Data::PostgreSQL::Utility::handle(session); }
+  [[nodiscard]] sqlite3* file() { return Poco::Data::SQLite::Utility::dbHandle(session); }
+
+  [[nodiscard]] Statement& statement_of(const Query& query) {
+    std::unique_ptr<Statement>& slot = kept[&query];
+    if (slot == nullptr && engine == Engine::sqlite) {
+      slot = std::make_unique<SqliteStatement>(file(), query.sql, query.columns);
+    } else if (slot == nullptr) {
+      slot = std::make_unique<PostgresStatement>(server(), query.sql, query.columns);
+    }
+    return *slot;
+  }
+  Columns once(const std::string& sql, const char* kinds) {
+    if (engine == Engine::sqlite) return SqliteStatement(file(), sql, kinds).run({});
+    return run_once_on(server(), sql, kinds);
+  }
 
   // libpq may learn of the connection's end by a write that fails, and then still calls it good.
   [[nodiscard]] bool has_ended() {
@@ -131,15 +86,17 @@ struct Connection::Machine {
       return work();
     } catch (const Poco::Exception& error) {
       is_broken = is_broken || has_ended();
-      throw StoreError(ends_trust(error) ? StoreError::Kind::fatal : StoreError::Kind::unavailable,
-                       error.displayText());
+      throw StoreError(StoreError::Kind::unavailable, error.displayText());
+    } catch (const StoreError&) {
+      is_broken = is_broken || has_ended();
+      throw;
     }
   }
 
   const Engine engine;
   bool is_broken = false;
   Poco::Data::Session session;
-  std::unordered_map<const Query*, std::unique_ptr<Kept>> kept;  // ends before the session
+  std::unordered_map<const Query*, std::unique_ptr<Statement>> kept;  // ends before the session
 };
 
 Connection::Connection(const Settings& settings, const std::string& target) {
@@ -165,51 +122,16 @@ bool Connection::broken() const noexcept { return machine_->is_broken; }
 
 Rows Connection::run(const Query& query, std::initializer_list<Value> values) {
   return machine_->guard([&] {
-    std::unique_ptr<Kept>& slot = machine_->kept[&query];
-    if (slot == nullptr) slot = prepare(machine_->session, query, values);
-    Kept& kept = *slot;
-    std::size_t at = 0;
-    for (const Value& value : values) {
-      if (value.index() == 0) {
-        std::get<0>(kept.values[at]) = std::get<0>(value);
-      } else {
-        std::get<1>(kept.values[at]) = std::get<1>(value);
-      }
-      ++at;
-    }
-    for (Rows::Column& column : kept.columns) clear(column);
-    try {
-      kept.statement.execute();
-    } catch (...) {
-      slot->statement.forget_result();
-      slot.reset();  // a failed statement is not bound again
-      throw;
-    }
-    Rows rows;
-    for (Rows::Column& column : kept.columns) rows.columns_.push_back(std::move(column));
-    if (!rows.columns_.empty()) rows.size_ = size_of(rows.columns_.front());
-    return rows;
+    return Rows(machine_->statement_of(query).run({values.begin(), values.size()}));
   });
 }
 
 std::size_t Connection::run_bulk(const Query& query, Bulk& bulk) {
-  if (bulk.size() == 0) return 0;
-  bulk.trim();
+  const std::size_t rows = bulk.size();
+  std::vector<const Rows::Column*> columns;
+  for (const Bulk::Column& column : bulk.columns_) columns.push_back(&column.cells);
   return machine_->guard([&] {
-    std::unique_ptr<Kept>& slot = machine_->kept[&query];
-    if (slot == nullptr) {
-      slot = std::make_unique<Kept>(machine_->session);
-      slot->statement << query.sql;
-      for (Bulk::Column& column : bulk.columns_) {
-        std::visit([&](auto& cells) { slot->statement, keywords::use(cells); }, column.cells);
-      }
-    }
-    try {
-      return static_cast<std::size_t>(slot->statement.execute());
-    } catch (...) {
-      slot.reset();
-      throw;
-    }
+    return static_cast<SqliteStatement&>(machine_->statement_of(query)).run_rows(columns, rows);
   });
 }
 
@@ -256,29 +178,15 @@ std::string Connection::literal(std::string_view text) {
 }
 
 void Connection::run_once(const std::string& sql) {
-  machine_->guard([&] {
-    Poco::Data::Statement statement(machine_->session);
-    statement << sql;
-    statement.execute();
-  });
+  machine_->guard([&] { machine_->once(sql, ""); });
 }
 
 Rows Connection::query_once(const std::string& sql, const char* columns) {
-  return machine_->guard([&] {
-    Kept once(machine_->session);
-    once.statement << sql;
-    take_columns(once, columns);
-    once.statement.execute();
-    Rows rows;
-    for (Rows::Column& column : once.columns) rows.columns_.push_back(std::move(column));
-    if (!rows.columns_.empty()) rows.size_ = size_of(rows.columns_.front());
-    return rows;
-  });
+  return machine_->guard([&] { return Rows(machine_->once(sql, columns)); });
 }
 
 void Connection::begin(TransactionKind kind) {
   if (machine_->engine == Engine::postgres) {
-    // Through the session, so that Poco does not commit each statement by itself.
     machine_->guard([&] { machine_->session.begin(); });
     if (kind == TransactionKind::snapshot) {
       run_once("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");

@@ -2,9 +2,9 @@
 // nothing of it is seen above, results are values. Every failure leaves as a StoreError whose kind
 // tells whether anything can have been written.
 //
-// Statements are kept: each Query is prepared once per session and bound again afterwards (on
-// PostgreSQL a one-off statement costs four round trips). A Query must have static storage, since
-// its address is the key. Made by Database; used by one Thread at a time.
+// Statements are kept: each Query is prepared once per session and bound again afterwards. A Query
+// must have static storage, since its address is the key. Made by Database; used by one Thread at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class StoreError : public std::runtime_error {
   Kind kind_;
 };
 
-// What PostgreSQL refused a script with; nothing of it stays.
+// The error with which PostgreSQL refused a script; nothing of the script stays.
 class ScriptRefused : public StoreError {
  public:
   ScriptRefused(const std::string& text, std::string sqlstate, std::string constraint)
@@ -82,6 +82,12 @@ using Value = std::variant<std::int64_t, std::string_view>;
 class Rows {
  public:
   using Column = std::variant<std::vector<std::int64_t>, std::vector<std::string>>;
+  Rows() = default;
+  explicit Rows(std::vector<Column> columns)
+      : columns_(std::move(columns)),
+        size_(columns_.empty()
+                  ? 0
+                  : std::visit([](const auto& cells) { return cells.size(); }, columns_.front())) {}
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::int64_t number(std::size_t row, std::size_t column) const {
@@ -92,7 +98,6 @@ class Rows {
   }
 
  private:
-  friend class Connection;
   std::vector<Column> columns_;
   std::size_t size_ = 0;
 };
@@ -119,7 +124,6 @@ class Bulk {
     if (column.filled == cells.size()) cells.emplace_back();
     cells[column.filled++] = value;
   }
-  void trim();  // to what is filled
   std::vector<Column> columns_;
 };
 
@@ -143,8 +147,7 @@ class Connection {
   [[nodiscard]] Engine engine() const noexcept;
   // REQUIRES: `query` has static storage and is used with the same kinds of values every time.
   Rows run(const Query& query, std::initializer_list<Value> values = {});
-  // SQLite only: one execution for each row of `bulk`, which is the same object every time; returns
-  // the number of rows changed.
+  // SQLite only: one execution for each row of `bulk`; returns the number of rows changed.
   std::size_t run_bulk(const Query& query, Bulk& bulk);
   // PostgreSQL only: statements that are one transaction, in one message to the server. Each COPY
   // ... FROM STDIN among them gets the next of `copies`, whole. Throws StoreError.

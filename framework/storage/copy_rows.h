@@ -12,7 +12,7 @@ namespace turnpike::storage {
 
 class CopyRows {
  public:
-  // Of so many columns each.
+  // Rows of so many columns each.
   explicit CopyRows(std::uint16_t columns) : columns_(columns) { clear(); }
 
   void clear() {
@@ -37,7 +37,7 @@ class CopyRows {
   [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
 
  private:
-  // In network byte order.
+  // Appends the value in network byte order.
   template <class Unsigned>
   void append(Unsigned value) {
     char bytes[sizeof value];

@@ -30,7 +30,7 @@ class Database {
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   // A session of the caller's own, for a Thread that uses it all the time.
   [[nodiscard]] std::unique_ptr<Connection> connect() const;
-  // The same for one who takes it now and then, and must not wait for those that calls have.
+  // The same for a user who takes it now and then and must not wait for sessions of calls.
   [[nodiscard]] std::unique_ptr<SessionPool> own_session();
   [[nodiscard]] std::mutex& writer() noexcept { return writer_; }
 
@@ -52,11 +52,11 @@ class Database {
   SessionPool pool_;
 };
 
-// What Poco is told to connect to: a path, or libpq keywords with our bounds. Throws StoreError for
+// The connection string for Poco: a path, or libpq keywords with our bounds. Throws StoreError for
 // a URL that cannot be read.
 std::string connection_target(const Settings& settings);
 
-// What is wrong with the form of `storage.postgres.url`; empty: nothing.
+// Says what is wrong with the form of `storage.postgres.url`; empty: nothing.
 std::string postgres_url_fault(const std::string& url);
 
 // The SQLite file's path, below data_dir unless absolute.

@@ -23,10 +23,10 @@ class KeyWindows {
   KeyWindows(Transaction& transaction, std::span<const ledger::LeaseRequest> requests,
              std::int64_t now_ms);
 
-  // What may still be leased for the key; without a key, without bound.
+  // The Credits that may still be leased for the key; without a key there is no bound.
   [[nodiscard]] ledger::Credits room(const std::string& key_id) const;
   void take(const std::string& key_id, ledger::Credits units);
-  // What the key may still spend under each of its caps.
+  // The Credits that the key may still spend under each of its caps.
   [[nodiscard]] std::vector<ledger::CapRoom> caps(const std::string& key_id) const;
   // When leases that are made now end, and the day they count in; 0 without a key.
   [[nodiscard]] std::int64_t day(const std::string& key_id) const {

@@ -23,12 +23,25 @@ constexpr Query insert_applied{
     "INSERT INTO schema_migration (version, name, checksum, min_reader, applied_at, fingerprint)"
     " VALUES ($1, $2, $3, $4, $5, $6)"};
 
+constexpr Query select_functions{"SELECT version, checksum, fingerprint FROM schema_functions",
+                                 "itt"};
+constexpr Query delete_functions{"DELETE FROM schema_functions"};
+constexpr Query insert_functions{
+    "INSERT INTO schema_functions (version, checksum, applied_at, fingerprint)"
+    " VALUES ($1, $2, $3, $4)"};
+// A migration may have dropped some.
+constexpr Query update_functions{"UPDATE schema_functions SET fingerprint = $1"};
+
 constexpr char create_table[] =
     "CREATE TABLE IF NOT EXISTS schema_migration ("
     "version BIGINT PRIMARY KEY NOT NULL, name TEXT NOT NULL, checksum TEXT NOT NULL,"
     " min_reader BIGINT NOT NULL, applied_at BIGINT NOT NULL, fingerprint TEXT NOT NULL)";
+constexpr char create_functions_table[] =
+    "CREATE TABLE IF NOT EXISTS schema_functions ("
+    "version BIGINT NOT NULL, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL,"
+    " fingerprint TEXT NOT NULL)";
 
-// Everything that makes up the schema, one text a piece, in a fixed order.
+// Everything that makes up the schema but functions, one text a piece, in a fixed order.
 constexpr char describe_sqlite[] =
     "SELECT type || ' ' || name || ' ' || COALESCE(sql, '') FROM sqlite_master"
     " WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY type, name";
@@ -41,14 +54,16 @@ constexpr char describe_postgres[] =
     " UNION ALL SELECT 'constraint ' || c.conname || ' ' || pg_get_constraintdef(c.oid)"
     "   FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace"
     "   WHERE n.nspname = current_schema()"
-    " UNION ALL SELECT 'function ' || p.proname || ' ' || p.prosrc"
-    "   FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
-    "   WHERE n.nspname = current_schema()"
     " UNION ALL SELECT 'trigger ' || g.tgname || ' ' || pg_get_triggerdef(g.oid)"
     "   FROM pg_trigger g JOIN pg_class r ON r.oid = g.tgrelid"
     "   JOIN pg_namespace n ON n.oid = r.relnamespace"
     "   WHERE n.nspname = current_schema() AND NOT g.tgisinternal"
     ") AS schema_parts ORDER BY t COLLATE \"C\"";
+constexpr char describe_functions[] =
+    "SELECT t FROM (SELECT p.proname || ' ' || p.prosrc AS t"
+    "   FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
+    "   WHERE n.nspname = current_schema()"
+    ") AS functions ORDER BY t COLLATE \"C\"";
 
 struct Applied {
   std::uint32_t version = 0;
@@ -58,12 +73,34 @@ struct Applied {
   std::string fingerprint;
 };
 
-std::string fingerprint_of(Connection& connection) {
-  const Rows rows = connection.query_once(
-      connection.engine() == Engine::sqlite ? describe_sqlite : describe_postgres, "t");
+struct AppliedFunctions {
+  std::uint32_t version = 0;
+  std::string checksum;
+  std::string fingerprint;
+};
+
+std::string digest_of(Connection& connection, const char* description) {
+  const Rows rows = connection.query_once(description, "t");
   std::string all;
   for (std::size_t row = 0; row < rows.size(); ++row) all += rows.text(row, 0) + "\n";
   return crypto::sha256_hex(all);
+}
+
+std::string fingerprint_of(Connection& connection) {
+  return digest_of(connection,
+                   connection.engine() == Engine::sqlite ? describe_sqlite : describe_postgres);
+}
+
+// REQUIRES: PostgreSQL, and a migration was applied.
+AppliedFunctions functions_in(Connection& connection) {
+  const Rows rows = connection.query_once(select_functions.sql, select_functions.columns);
+  if (rows.size() == 0) return {};
+  return {static_cast<std::uint32_t>(rows.number(0, 0)), rows.text(0, 1), rows.text(0, 2)};
+}
+
+bool is_behind(const AppliedFunctions& applied, const Functions& known) {
+  return applied.version < known.version ||
+         (applied.version == known.version && applied.checksum != crypto::sha256_hex(known.sql));
 }
 
 std::vector<Applied> applied_in(Connection& connection) {
@@ -90,16 +127,23 @@ const Migration* find(const std::vector<Migration>& known, std::uint32_t version
 
 // Why what is there cannot be used or built upon; being behind is no reason here.
 std::string fault_in(Connection& connection, const std::vector<Applied>& applied,
-                     const std::vector<Migration>& known) {
+                     const Schema& known) {
   if (applied.empty()) return "";
-  const std::uint32_t newest = known.empty() ? 0 : known.back().version;
+  const std::uint32_t newest = known.migrations.empty() ? 0 : known.migrations.back().version;
   for (const Applied& row : applied) {
+    const Migration* migration = find(known.migrations, row.version);
+    if (migration != nullptr && migration->name != row.name) {
+      return "migration " + std::to_string(row.version) + " of the database is \"" + row.name +
+             "\", this build's is \"" + migration->name +
+             "\": an unreleased build made the database, and no migration leads from there to "
+             "here. Save what you need with that build (`turnpike export`, `pg_dump` or "
+             "`sqlite3 FILE .dump`), then let this one begin with an empty database";
+    }
     if (row.min_reader > newest) {
       return "the database is at schema version " + std::to_string(applied.back().version) +
              ", which needs a build that knows version " + std::to_string(row.min_reader) +
              "; this one knows " + std::to_string(newest) + ": install a newer release";
     }
-    const Migration* migration = find(known, row.version);
     if (migration != nullptr && crypto::sha256_hex(migration->sql) != row.checksum) {
       return "migration " + std::to_string(row.version) + " (" + row.name +
              ") was recorded with another checksum than this build's: the database was made by "
@@ -109,26 +153,51 @@ std::string fault_in(Connection& connection, const std::vector<Applied>& applied
   if (fingerprint_of(connection) != applied.back().fingerprint) {
     return "the schema is not the one that migration " + std::to_string(applied.back().version) +
            " (" + applied.back().name +
-           ") left: somebody changed tables, indexes or functions by "
-           "hand; restore them before starting";
+           ") left: somebody changed tables or indexes by hand; restore them before starting";
+  }
+  if (connection.engine() == Engine::sqlite) return "";
+  const AppliedFunctions functions = functions_in(connection);
+  if (functions.version > 0 && digest_of(connection, describe_functions) != functions.fingerprint) {
+    return "the functions are not those that version " + std::to_string(functions.version) +
+           " left: somebody changed functions by hand; restore them before starting";
   }
   return "";
+}
+
+void lock_against_other_nodes(Transaction& transaction, Connection& connection) {
+  if (connection.engine() == Engine::postgres) {
+    transaction.run_once("SELECT pg_advisory_xact_lock(5281)");
+  }
 }
 
 void apply(Connection& connection, std::mutex& writer, const Migration& migration,
            std::int64_t now_ms) {
   Transaction transaction(connection, Transaction::Kind::write, writer);
-  if (connection.engine() == Engine::postgres) {
-    transaction.run_once("SELECT pg_advisory_xact_lock(5281)");
-  }
+  lock_against_other_nodes(transaction, connection);
   const std::vector<Applied> applied = applied_in(connection);
   if (!applied.empty() && applied.back().version >= migration.version) return;  // another node did
   transaction.run_once(create_table);
+  const bool has_functions = connection.engine() == Engine::postgres;
+  if (has_functions) transaction.run_once(create_functions_table);
   for (const std::string& statement : statements_of(migration.sql)) transaction.run_once(statement);
   transaction.run(
       insert_applied,
       {std::int64_t{migration.version}, migration.name, crypto::sha256_hex(migration.sql),
        std::int64_t{migration.min_reader}, now_ms, fingerprint_of(connection)});
+  if (has_functions) transaction.run(update_functions, {digest_of(connection, describe_functions)});
+  transaction.commit();
+}
+
+void apply(Connection& connection, std::mutex& writer, const Functions& functions,
+           std::int64_t now_ms) {
+  Transaction transaction(connection, Transaction::Kind::write, writer);
+  lock_against_other_nodes(transaction, connection);
+  if (!is_behind(functions_in(connection), functions)) return;  // another node did
+  for (const std::string& statement : statements_of(functions.sql)) transaction.run_once(statement);
+  transaction.run(delete_functions);
+  transaction.run(insert_functions,
+                  {std::int64_t{functions.version}, crypto::sha256_hex(functions.sql), now_ms,
+                   digest_of(connection, describe_functions)});
   transaction.commit();
 }
 
@@ -165,30 +234,40 @@ std::vector<std::string> statements_of(const std::string& sql) {
 }
 
 std::vector<MigrationStep> apply_migrations(Connection& connection, std::mutex& writer,
-                                            const std::vector<Migration>& known,
-                                            std::int64_t now_ms, bool dry_run) {
+                                            const Schema& known, std::int64_t now_ms,
+                                            bool dry_run) {
   const std::vector<Applied> applied = applied_in(connection);
   const std::string fault = fault_in(connection, applied, known);
   if (!fault.empty()) throw StoreError(StoreError::Kind::fatal, fault);
   const std::uint32_t at = applied.empty() ? 0 : applied.back().version;
   std::vector<MigrationStep> steps;
-  for (const Migration& migration : known) {
+  for (const Migration& migration : known.migrations) {
     if (migration.version <= at) continue;
     if (!dry_run) apply(connection, writer, migration, now_ms);
     steps.push_back({migration.version, migration.name});
   }
+  if (known.functions.version == 0) return steps;
+  const bool is_empty = applied.empty() && dry_run;
+  if (is_empty || is_behind(functions_in(connection), known.functions)) {
+    if (!dry_run) apply(connection, writer, known.functions, now_ms);
+    steps.push_back({known.functions.version, "functions"});
+  }
   return steps;
 }
 
-std::string check_schema(Connection& connection, const std::vector<Migration>& known) {
+std::string check_schema(Connection& connection, const Schema& known) {
   const std::vector<Applied> applied = applied_in(connection);
   if (applied.empty()) return "the database is empty: run `turnpike migrate` first";
   std::string fault = fault_in(connection, applied, known);
   if (!fault.empty()) return fault;
-  if (!known.empty() && applied.back().version < known.back().version) {
+  const std::uint32_t newest = known.migrations.empty() ? 0 : known.migrations.back().version;
+  if (applied.back().version < newest) {
     return "the database is at schema version " + std::to_string(applied.back().version) +
-           ", this build needs " + std::to_string(known.back().version) +
-           ": run `turnpike migrate` first";
+           ", this build needs " + std::to_string(newest) + ": run `turnpike migrate` first";
+  }
+  if (known.functions.version > 0 && is_behind(functions_in(connection), known.functions)) {
+    return "the functions of the database are not those of this build: run `turnpike migrate` "
+           "first";
   }
   return "";
 }

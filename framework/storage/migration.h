@@ -1,8 +1,13 @@
-// Migrations: numbered, checksummed steps of the schema, one .sql file each and engine
-// (migrations/), compiled in. A migration's first line, `-- min_reader: N`, is the oldest schema
-// version a build may know and still use the database afterwards. Expanding steps keep the number
-// of the step before, so the previous release runs on while nodes are replaced one by one; the
-// contracting step that follows a release later raises it.
+// The schema: numbered, checksummed migrations, and on PostgreSQL functions; compiled in.
+//
+// A migration is one file in migrations/common, in the engine's folder, or in both; then the common
+// part is run first. Its first line, `-- min_reader: N`, is the oldest schema version a build may
+// know and still use the database afterwards. Expanding steps keep the number of the step before,
+// so the previous release runs on while nodes are replaced one by one; the contracting step that
+// follows a release later raises it. A migration never changes once it is released.
+//
+// Functions are one file that is run again as a whole whenever it has changed
+// (migrations/postgres/functions.sql says what a change must keep).
 //
 // Free functions over one Connection; called at start from a plain Thread; throw StoreError.
 #pragma once
@@ -24,20 +29,30 @@ struct Migration {
   std::string sql;  // statements end with ';' at the end of a line, outside $$ ... $$
 };
 
+struct Functions {
+  std::uint32_t version = 0;  // 0: none
+  std::string sql;
+};
+
+struct Schema {
+  std::vector<Migration> migrations;  // by version
+  Functions functions;
+};
+
 // Made by CMake of the files.
-std::vector<Migration> shipped_migrations(Engine engine);
+Schema shipped_schema(Engine engine);
 
 std::vector<std::string> statements_of(const std::string& sql);
 
-// Applies what is missing, each step in its own transaction with its row, under a lock against
-// other nodes. Checks first, as check_schema() does.
+// Applies what is missing, each migration in its own transaction with its row, under a lock against
+// other nodes; then the functions, unless a newer build has put its own there. Checks first, as
+// check_schema() does.
 std::vector<MigrationStep> apply_migrations(Connection& connection, std::mutex& writer,
-                                            const std::vector<Migration>& known,
-                                            std::int64_t now_ms, bool dry_run);
+                                            const Schema& known, std::int64_t now_ms, bool dry_run);
 
-// The sentence that tells why a build that knows these migrations must not use the database as it
-// is: never migrated, behind, tampered with (a recorded checksum or the schema itself differs), or
-// too new. Empty: it may.
-std::string check_schema(Connection& connection, const std::vector<Migration>& known);
+// The sentence that tells why a build that knows this schema must not use the database as it is:
+// never migrated, behind, tampered with (a recorded checksum or the schema itself differs), of an
+// unreleased build, or too new. Empty: it may.
+std::string check_schema(Connection& connection, const Schema& known);
 
 }  // namespace turnpike::storage

@@ -51,7 +51,7 @@ class OpenNode final : public Node {
         secrets_(make_shared_secrets(context_)),
         records_(make_record_table(context_)) {
     database_.with([&](Connection& connection) {
-      const std::string fault = check_schema(connection, shipped_migrations(settings.engine));
+      const std::string fault = check_schema(connection, shipped_schema(settings.engine));
       if (!fault.empty()) throw StoreError(StoreError::Kind::fatal, fault);
     });
     if (has_checkpointer(settings, role)) {
@@ -107,7 +107,7 @@ Result<std::vector<MigrationStep>, std::string> migrate(const Settings& settings
   if (dry_run && settings.engine == Engine::sqlite &&
       !std::filesystem::exists(sqlite_file(settings))) {
     std::vector<MigrationStep> steps;
-    for (const Migration& each : shipped_migrations(settings.engine)) {
+    for (const Migration& each : shipped_schema(settings.engine).migrations) {
       steps.push_back({each.version, each.name});
     }
     return steps;
@@ -118,7 +118,7 @@ Result<std::vector<MigrationStep>, std::string> migrate(const Settings& settings
     one_session.statement_timeout_ms = 600'000;  // a migration may take longer than a request
     Database database(one_session);
     return database.with([&](Connection& connection) {
-      return apply_migrations(connection, database.writer(), shipped_migrations(settings.engine),
+      return apply_migrations(connection, database.writer(), shipped_schema(settings.engine),
                               clock.now_ms(), dry_run);
     });
   } catch (const StoreError& error) {

@@ -7,7 +7,7 @@ namespace turnpike::storage {
 namespace {
 
 using base::ErrorCode;
-using identity::Authority;
+using identity::Authorities;
 using identity::Operator;
 
 #define OPERATOR_COLUMNS \
@@ -29,20 +29,11 @@ constexpr Query update_use{
     "UPDATE operator_credential SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1"};
 #undef OPERATOR_COLUMNS
 
-std::string text_of(const std::vector<Authority>& authorities) {
-  std::string text;
-  for (const Authority each : authorities) {
-    text += text.empty() ? "" : " ";
-    text += identity::name_of(each);
-  }
-  return text;
-}
-
-std::vector<Authority> authorities_of(const std::string& text) {
-  std::vector<Authority> authorities;
+Authorities authorities_of(const std::string& text) {
+  Authorities authorities;
   std::istringstream names(text);
   for (std::string name; names >> name;) {
-    if (const auto known = identity::authority(name)) authorities.push_back(*known);
+    if (const auto known = identity::authority(name)) authorities.add(*known);
   }
   return authorities;
 }
@@ -83,7 +74,7 @@ class SqlOperatorStore final : public identity::OperatorStore {
                       std::nullopt};
         transaction.run(insert_operator, {made.id, made.name, identity::name_of(made.environment),
                                           made.prefix, base::hex(credential.digest),
-                                          text_of(made.authorities), made.created_at_ms});
+                                          identity::text_of(made.authorities), made.created_at_ms});
         return made;
       });
     });

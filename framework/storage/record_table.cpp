@@ -8,7 +8,7 @@
 namespace turnpike::storage {
 namespace {
 
-// Values are read as hex: Poco ends the texts of SQLite at their first NUL.
+// Values are read as hex, on SQLite too, since no text of PostgreSQL holds a NUL.
 constexpr Query get_sqlite{
     "SELECT version, hex(value) AS bytes FROM plugin_record WHERE plugin = $1 AND key = $2", "it"};
 constexpr Query get_postgres{

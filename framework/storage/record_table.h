@@ -1,4 +1,4 @@
-// What the two ways to write a group of applies (records/table.h) share. SQLite asks for the
+// Code that the two ways to write a group of applies (records/table.h) share. SQLite asks for the
 // conflicts and then binds vectors to kept statements, inside a transaction that orders it behind
 // the ledger's: both write one file, so there is one file to back up, one log to copy and one
 // schema; what they wait for each other is a commit. PostgreSQL gets the whole group as JSON in one

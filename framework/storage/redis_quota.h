@@ -31,12 +31,12 @@ struct RedisSettings {
   std::uint32_t asks_max = 16'384;  // that wait
 };
 
-// What is wrong with the form of a URL, without the password; empty: nothing.
+// Says what is wrong with the form of a URL, without the password; empty: nothing.
 std::string redis_url_fault(const std::string& url);
 
 class RedisQuota : public quota::QuotaStore {
  public:
-  // Of what was known last, which is a second old at most while nobody asks: does not wait.
+  // By what was known last, which is a second old at most while nobody asks: does not wait.
   [[nodiscard]] virtual bool is_reachable() const noexcept = 0;
 };
 

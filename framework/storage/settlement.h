@@ -44,7 +44,7 @@ class BatchRows {
   std::string buffer_;
 };
 
-// What a batch is on both engines.
+// The stream of batches, the same on both engines.
 class BatchStream : public ledger::SettlementStream {
  public:
   BatchStream(const Context& context, std::int64_t incarnation, std::int64_t stream)
@@ -73,10 +73,10 @@ class BatchStream : public ledger::SettlementStream {
     std::int64_t fence = 0;
     std::string charges;  // "{}": it needs no fence
   };
-  // In one transaction: nothing stays of what was not committed. Throws StoreError.
+  // Writes in one transaction: nothing uncommitted stays. Throws StoreError.
   virtual Written write(Connection& connection, const Batch& batch, BatchRows& rows) = 0;
   [[nodiscard]] std::mutex& writer() const noexcept { return context_.database.writer(); }
-  // What became of a batch that is unknown; it will never commit if it had not. Throws StoreError.
+  // Whether an unknown batch has committed; it never will if it had not. Throws StoreError.
   virtual bool find(Connection& connection, std::int64_t stream, std::int64_t number) = 0;
 
  private:
@@ -87,7 +87,7 @@ class BatchStream : public ledger::SettlementStream {
   const LeaseOwner owner_;
   ledger::FactChain chain_;
   Payable payable_;
-  // Of the last batch, whose commit may be unknown.
+  // The chain of the last batch, whose commit may be unknown.
   ledger::FactChain unproven_;
   std::vector<LeaseTotal> totals_;
 

@@ -1,4 +1,4 @@
-// What the store implementations of this folder share: the database, the sources of time and
+// Code that the store implementations of this folder share: the database, the sources of time and
 // chance, the edge where StoreErrors become errors as values, and the factories that Node calls.
 //
 // Private to storage/. The context is owned by Node and outlives the stores.

@@ -10,13 +10,12 @@ namespace {
 constexpr std::uint32_t index_sessions = 4;
 constexpr std::int64_t index_version = 2;  // another one: the file is emptied and made again
 
-// As in migrations/postgres, which has them beside the books.
+// As in migrations/postgres/0001_schema.sql, which has them beside the books.
 constexpr const char* index_tables[] = {
     "CREATE TABLE IF NOT EXISTS usage_head (position BIGINT NOT NULL)",
     "INSERT INTO usage_head (position) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM usage_head)",
     "CREATE TABLE IF NOT EXISTS usage_mark (stream BIGINT PRIMARY KEY NOT NULL, seq BIGINT NOT "
     "NULL, next_seq BIGINT NOT NULL, message_id TEXT NOT NULL) WITHOUT ROWID",
-    "DROP TABLE IF EXISTS usage_row",  // of version 1
     // With row ids: a run is too long for the inner pages of a tree.
     "CREATE TABLE IF NOT EXISTS usage_run (account_id TEXT NOT NULL, first_position BIGINT NOT"
     " NULL, last_position BIGINT NOT NULL, places BLOB NOT NULL,"

@@ -83,8 +83,6 @@ constexpr Query select_windows{
     "SELECT key_id, span, starts_at, taken FROM key_window"
     " WHERE (key_id, span, starts_at) > ($1, $2, $3) ORDER BY key_id, span, starts_at LIMIT 5000",
     "ttii"};
-constexpr Query select_chained_from{
-    "SELECT COALESCE(MAX(value), 0) AS value FROM counter WHERE name = 'chained_from'", "i"};
 
 class Reader {
  public:
@@ -332,9 +330,7 @@ class Reader {
 }  // namespace
 
 ledger::Verification verify_books(const Context& context, const ledger::Checkpoint* earlier) {
-  const std::int64_t chained_from = context.database.with(
-      [](Connection& connection) { return connection.run(select_chained_from).number(0, 0); });
-  Audit audit(chained_from, earlier);
+  Audit audit(earlier);
   Reader reader(context, audit);
   ledger::Verification verification = audit.finish(reader.read_everything());
   return context.database.with([&](Connection& connection) {

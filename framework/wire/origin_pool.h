@@ -21,7 +21,7 @@
 
 namespace turnpike::wire {
 
-// What must be equal for a connection to be used again.
+// The key of a pooled connection: a request uses one whose key is equal.
 struct OriginKey {
   std::string_view authority;
   std::uint32_t connections_max;

@@ -21,7 +21,7 @@ class ReplyParser final : private boost::beast::http::basic_parser<false> {
   ReplyParser(std::uint32_t header_bytes_max, std::vector<HeaderField>& fields);
   ~ReplyParser() = default;
 
-  // As RequestParser::parse_head(). An interim reply (1xx) is complete with its head.
+  // Works like RequestParser::parse_head(). An interim reply (1xx) is complete with its head.
   ParseStep parse_head(const char* data, std::size_t size);
   // After `refused`; a literal.
   [[nodiscard]] const char* problem() const noexcept { return problem_; }

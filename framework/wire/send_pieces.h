@@ -9,7 +9,7 @@
 
 namespace turnpike::wire {
 
-// As sendmsg(2), without waiting. Takes what was sent off the pieces and their count.
+// Calls sendmsg(2) without waiting, and removes the bytes that were sent from the pieces.
 inline ssize_t send_pieces(int socket, iovec*& pieces, int& count) noexcept {
   constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
   ssize_t sent = 0;

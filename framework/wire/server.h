@@ -5,7 +5,7 @@
 // Request and the Responder are valid until the Handler returns and are used by that fiber alone,
 // or by one fiber of its loop at a time.
 //
-// What the wire does itself, so that no host can get it wrong: the grammar and the bounds of the
+// The wire does these itself, so that no host can get them wrong: the grammar and the bounds of the
 // head, Date, Connection, Content-Length, Transfer-Encoding, HEAD, `Expect: 100-continue`,
 // pipelining, draining or closing after an unread body, and the deadlines of reading and writing.
 //
@@ -56,11 +56,11 @@ class Request {
   virtual ~Request() = default;
 
   [[nodiscard]] std::string_view method() const noexcept { return method_; }
-  // Without '?' and query; of an absolute-form target the part after the authority.
+  // The target without '?' and query. An absolute-form target loses its scheme and authority.
   [[nodiscard]] std::string_view path() const noexcept { return path_; }
   [[nodiscard]] std::string_view query() const noexcept { return query_; }
   [[nodiscard]] bool has_query() const noexcept { return has_query_; }
-  // Of an absolute-form target, for which it overrules Host (RFC 9112 section 3.2.2); else empty.
+  // The authority of an absolute-form target, which overrules Host (RFC 9112 section 3.2.2), or "".
   [[nodiscard]] std::string_view target_authority() const noexcept { return target_authority_; }
   [[nodiscard]] Headers headers() const noexcept { return headers_; }
   // 0 or 1: HTTP/1.0 or HTTP/1.1.

@@ -21,7 +21,7 @@ namespace turnpike::wire {
 class Connection;
 class Session;
 
-// As accept(2) gives it.
+// The address of the peer, in the form in which accept(2) gives it.
 union PeerAddress {
   sockaddr any;
   sockaddr_in v4;

@@ -128,7 +128,7 @@ Result<Configuration> read_configuration(const Binding& binding) {
     route.path = bound.path;
     route.method = name_of(bound.method);
     route.credit_cost = bound.credit_cost;
-    route.x402_atomic_amount = bound.x402_atomic_amount;
+    route.x402_atomic_amount = bound.per_call_amount;
     configuration.service.routes.push_back(std::move(route));
   }
   if (!mistakes.none()) return mistakes.failure();

@@ -83,7 +83,7 @@ void check_offers(const LaneBinding& binding, const LaneSettings& settings,
     for (const Terms::Entry& entry : shared->entries()) {
       offers = true;
       if (!settings.is_lost(entry.requirements.pay_to)) continue;
-      mistakes.add("registry." + entry.asset_key + ".pay_to",
+      mistakes.add(entry.pay_to_at(),
                    entry.requirements.pay_to +
                        " is among `lost_addresses` of lanes.x402: ask for payments to another");
     }
@@ -116,7 +116,7 @@ void advise(const LaneBinding& binding, const LaneSettings& settings,
 void advise_of_open_payments(const LaneBinding& binding, Engine& engine, Call& call) {
   std::set<std::string> offered;
   for (const PricedOperation& operation : binding.operations) {
-    if (!operation.x402_enabled || operation.is_blocked) continue;
+    if (!operation.is_offered || operation.is_blocked) continue;
     offered.insert(std::string(name_of(operation.method)) + " " + std::string(operation.path));
   }
   std::size_t open = 0, looked_at = 0;

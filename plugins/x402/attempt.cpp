@@ -137,7 +137,7 @@ void Attempt::know_payer(std::string_view said) {
 
 // That its terms are ours: offered for this request, or, where that is left open, offered now.
 std::optional<Reason> Attempt::check_terms(std::uint64_t now_s) const {
-  if (is_bound_ || asked_.operation.per_call.binding == PaymentBinding::required) {
+  if (is_bound_ || asked_.policy.binding == PaymentBinding::required) {
     return engine_.binding.check(asked_.bound, payload_, now_s);
   }
   const auto& offered = asked_.offered.accepts;
@@ -262,7 +262,7 @@ PaymentRecord Attempt::claim_record() const {
   record.request_id = asked_.request.request_id;
   record.flow = flow_;
   record.is_bound = is_bound_;
-  record.unearned = is_bound_ ? asked_.operation.per_call.unearned : UnearnedPayment::refund;
+  record.unearned = is_bound_ ? asked_.policy.unearned : UnearnedPayment::refund;
   record.scheme = terms.scheme;
   record.network = terms.network;
   record.asset = terms.asset;
@@ -590,7 +590,7 @@ std::optional<Admission> Attempt::verify_remotely(KnownPayment& payment) {
   if (is_verified_) return std::nullopt;
   // Whether the payer lets Permit2 move the token is on the chain alone.
   const bool is_needed = std::holds_alternative<Permit2Payment>(payload_.payment);
-  if (!is_needed && !asked_.operation.per_call.verifies_first) return std::nullopt;
+  if (!is_needed && !asked_.policy.verifies_first) return std::nullopt;
   return ask_facilitator(true, &payment);
 }
 

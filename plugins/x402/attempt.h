@@ -17,6 +17,7 @@
 #include <turnpike/lane.h>
 
 #include "x402/engine.h"
+#include "x402/policy.h"
 #include "x402/protocol/extensions.h"
 #include "x402/protocol/payload.h"
 #include "x402/protocol/verify.h"
@@ -28,6 +29,7 @@ namespace turnpike::x402 {
 struct Asked {
   const LaneRequest& request;
   const PricedOperation& operation;
+  const CallPolicy policy;
   const Offered& offered;
   const DomainSeparators& separators;
   std::span<const OfferedExtension> extensions;  // that must be echoed, if at all, as offered

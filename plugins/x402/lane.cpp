@@ -13,11 +13,14 @@
 #include "x402/advice.h"
 #include "x402/attempt.h"
 #include "x402/calls.h"
+#include "x402/codes.h"
 #include "x402/commands.h"
 #include "x402/engine.h"
+#include "x402/policy.h"
 #include "x402/protocol/digest.h"
 #include "x402/protocol/encoding.h"
 #include "x402/published_keys.h"
+#include "x402/registry_terms.h"
 #include "x402/terms.h"
 #include "x402/ticket.h"
 
@@ -28,6 +31,23 @@ constexpr std::string_view payment_header[] = {"payment-signature"};
 constexpr std::string_view did_path = "/.well-known/did.json";
 constexpr std::string_view list_path = "/.well-known/x402";
 constexpr std::string_view documents[] = {did_path, list_path};
+// Those of this version of the protocol, and those of the one before it.
+constexpr std::string_view reserved_headers[] = {
+    "payment-signature", "payment-required", "payment-response", "x-payment", "x-payment-response"};
+constexpr TermsDocuments terms_documents = {
+    .contract_version = "service.x402.v2",
+    .sentence = "Can be paid per call by x402.",
+    .payment_header =
+        R"({"name":"PAYMENT-SIGNATURE","in":"header","required":false,)"
+        R"("description":"An x402 V2 payment for this very request: base64 of the payload that )"
+        R"(answers the `PAYMENT-REQUIRED` header of a 402. Never together with `Authorization`. )"
+        R"(The same payment may be sent again: it is charged once and gets the stored reply.",)"
+        R"("schema":{"type":"string"}})",
+    .challenge_header = "PAYMENT-REQUIRED",
+    .challenge_text =
+        "To a call without a credential: what pays for it, base64 of an x402 V2 challenge.",
+    .settlement_header = "PAYMENT-RESPONSE",
+    .settlement_text = "Of a call that was paid for: its settlement, base64 of x402 V2's."};
 constexpr std::uint32_t run_pause_ms = 1'000;
 constexpr std::int64_t document_kept_ms = 2'000;
 constexpr std::int64_t history_timeout_ms = 15'000;       // what bind() asks the store
@@ -58,10 +78,11 @@ class X402BoundLane final : public BoundLane {
   using SharedTerms = std::shared_ptr<Terms>;
 
   X402BoundLane(std::unique_ptr<Engine> engine, std::span<const PricedOperation> operations,
-                std::vector<SharedTerms> terms)
+                std::vector<SharedTerms> terms, std::vector<CallPolicy> policies)
       : engine_(std::move(engine)),
         operations_(operations),
         terms_(std::move(terms)),
+        policies_(std::move(policies)),
         distinct_terms_(terms_.begin(), terms_.end()),
         separators_(all_requirements()),
         no_body_(sha256("")) {
@@ -90,7 +111,8 @@ class X402BoundLane final : public BoundLane {
 
   const std::unique_ptr<Engine> engine_;
   const std::span<const PricedOperation> operations_;
-  const std::vector<SharedTerms> terms_;  // by operation; null: not offered
+  const std::vector<SharedTerms> terms_;    // by operation; null: not offered
+  const std::vector<CallPolicy> policies_;  // by operation
   const std::set<SharedTerms> distinct_terms_;
   const DomainSeparators separators_;
   const OfferedExtension identifier_{std::string(payment_identifier_extension),
@@ -141,8 +163,13 @@ Admission X402BoundLane::admit(const LaneRequest& request, Call& call) {
   const SharedTerms& terms = terms_[request.operation];
   if (terms == nullptr) return not_payable();
   const auto offered = terms->offered();
-  const Asked asked{request,     operation,         *offered,
-                    separators_, {&identifier_, 1}, bound_request(request, operation.route_id)};
+  const Asked asked{request,
+                    operation,
+                    policies_[request.operation],
+                    *offered,
+                    separators_,
+                    {&identifier_, 1},
+                    bound_request(request, operation.route_id)};
   if (request.credentials.empty()) {
     if (offered->accepts.empty() || !engine_->has_store()) {
       return refusal("x402.unavailable", "Payments cannot be taken now.", 5);
@@ -168,6 +195,7 @@ Recalled X402BoundLane::recall(const LaneRequest& request, Call& call) {
   if (!payload.ok()) return {};
   const Asked asked{request,
                     no_operation_,
+                    CallPolicy(),
                     nothing_offered_,
                     separators_,
                     {},
@@ -270,7 +298,7 @@ void check_timeout(const LaneBinding& binding, const LaneSettings& settings, Mis
   std::uint64_t longest_s = 0;
   std::string_view path;
   for (const PricedOperation& operation : binding.operations) {
-    if (!operation.x402_enabled) continue;
+    if (!operation.is_offered) continue;
     const std::uint64_t needed_s = needed_seconds(operation) + settlement_margin_s;
     if (needed_s <= longest_s) continue;
     longest_s = needed_s;
@@ -290,11 +318,11 @@ std::vector<std::shared_ptr<Terms>> read_all_terms(const LaneBinding& binding,
   std::vector<std::shared_ptr<Terms>> all;
   std::map<std::pair<std::string_view, PaymentFlow>, std::shared_ptr<Terms>> known;
   for (const PricedOperation& operation : binding.operations) {
-    if (!operation.x402_enabled) {
+    if (!operation.is_offered) {
       all.push_back(nullptr);
       continue;
     }
-    auto& shared = known[{operation.x402_terms_json, operation.per_call.flow}];
+    auto& shared = known[{operation.terms, policy_of(operation.policy).flow}];
     if (shared == nullptr) {
       shared =
           std::make_shared<Terms>(read_terms(operation, settings.max_timeout_seconds, mistakes));
@@ -306,17 +334,23 @@ std::vector<std::shared_ptr<Terms>> read_all_terms(const LaneBinding& binding,
 
 }  // namespace
 
-LaneTraits X402Lane::traits() const noexcept {
-  static constexpr LaneCommand commands[] = {
+Offers X402Lane::offers() const noexcept {
+  static constexpr Command commands[] = {
       {"x402", "Payments per call: list, totals, obligations, keys"},
       {"receipt", "Verify a signed offer or receipt"}};
+  return {.commands = commands, .documents = documents, .has_own_work = true};
+}
+
+LaneTraits X402Lane::traits() const noexcept {
   LaneTraits traits;
   traits.name = "x402";
   traits.credential_headers = payment_header;
   traits.buffer_whole = true;
   traits.settle_timeout_ms = settle_timeout_ms_max;
-  traits.documents = documents;
-  traits.commands = commands;
+  traits.reserved_headers = reserved_headers;
+  traits.has_terms = true;
+  traits.terms_documents = &terms_documents;
+  traits.codes = lane_codes;
   return traits;
 }
 
@@ -325,7 +359,7 @@ LaneTraits X402Lane::traits() const noexcept {
 Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Host& host) {
   const bool offers =
       std::any_of(binding.operations.begin(), binding.operations.end(),
-                  [](const PricedOperation& operation) { return operation.x402_enabled; });
+                  [](const PricedOperation& operation) { return operation.is_offered; });
   Mistakes mistakes;
   auto settings = read_settings(binding.settings, offers, mistakes);
   const bool is_timeout_known =
@@ -350,8 +384,16 @@ Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Ho
   auto engine = Engine::open(binding, std::move(settings), boot_, host);
   if (!engine.ok()) return std::move(engine).error();
   advise_of_open_payments(binding, **engine, call);
-  return std::unique_ptr<BoundLane>(
-      std::make_unique<X402BoundLane>(*std::move(engine), binding.operations, std::move(terms)));
+  std::vector<CallPolicy> policies;
+  for (const PricedOperation& operation : binding.operations) {
+    policies.push_back(policy_of(operation.policy));
+  }
+  return std::unique_ptr<BoundLane>(std::make_unique<X402BoundLane>(
+      *std::move(engine), binding.operations, std::move(terms), std::move(policies)));
+}
+
+Result<ReadTerms> X402Lane::read_terms(const RegistryParts& parts) const {
+  return read_registry_terms(parts);
 }
 
 int X402Lane::command(std::string_view word, const CommandInput& input, Console& console,

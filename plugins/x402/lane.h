@@ -3,9 +3,10 @@
 // here, claimed in the store that all nodes share, verified by a facilitator, executed, settled,
 // and only then answered. One payment pays for one request, once, however often it is sent.
 //
-// Where the rules are: payment_record.h the states, payments.h the durable steps, attempt.cpp what
-// a payment meets on its way in, engine.h settlement and what is left open, remote/ what
-// facilitators and chains say, protocol/ what a payment must look like, offers/ what we sign.
+// Where the rules are: registry_terms.h what operations cost, codes.h what we refuse with,
+// payment_record.h the states, payments.h the durable steps, attempt.cpp what a payment meets on
+// its way in, engine.h settlement and what is left open, remote/ what facilitators and chains say,
+// protocol/ what a payment must look like, offers/ what we sign.
 //
 // The host owns all objects; bound lanes and tickets are used by all its threads at once.
 #pragma once
@@ -19,7 +20,9 @@ namespace turnpike::x402 {
 
 class X402Lane final : public Lane {
  public:
+  [[nodiscard]] Offers offers() const noexcept override;
   [[nodiscard]] LaneTraits traits() const noexcept override;
+  [[nodiscard]] Result<ReadTerms> read_terms(const RegistryParts& parts) const override;
   Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) override;
   int command(std::string_view word, const CommandInput& input, Console& console,
               Host& host) override;

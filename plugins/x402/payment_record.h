@@ -39,6 +39,7 @@
 
 #include <turnpike/lane.h>
 
+#include "x402/policy.h"
 #include "x402/protocol/bytes.h"
 
 namespace turnpike::x402 {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "x402/json_object.h"
+#include "x402/policy.h"
 #include "x402/protocol/digest.h"
 #include "x402/protocol/encoding.h"
 #include "x402/protocol/json.h"
@@ -10,12 +11,10 @@
 namespace turnpike::x402 {
 namespace {
 
-// At `what` of the asset in the registry (turnpike/lane.h).
+// At `what` of the asset in the registry.
 void refuse(const Terms::Entry& entry, std::string_view what, std::string_view message,
             Mistakes& mistakes) {
-  std::string where = "registry." + entry.asset_key;
-  where.append(".").append(what);
-  mistakes.add(where, message);
+  mistakes.add("registry.assets." + entry.asset_key + "." + std::string(what), message);
 }
 
 void check_domain(const Terms::Entry& entry, Mistakes& mistakes) {
@@ -37,22 +36,20 @@ void check_addresses(const Terms::Entry& entry, Mistakes& mistakes) {
   const PaymentRequirements& terms = entry.requirements;
   if (!evm_chain_id(terms.network)) return;
   const auto asset = parse_address(terms.asset), pay_to = parse_address(terms.pay_to);
-  const auto misspelt = [&](std::string_view what, const std::string& address) {
-    refuse(entry, what,
-           "the address " + address +
-               " has a wrong checksum (EIP-55): copy it again, or write it in lower case",
-           mistakes);
+  const auto misspelt = [](const std::string& address) {
+    return "the address " + address +
+           " has a wrong checksum (EIP-55): copy it again, or write it in lower case";
   };
-  if (!asset) misspelt("address", terms.asset);
-  if (!pay_to) return misspelt("pay_to", terms.pay_to);
-  if (*pay_to == Address{}) {
-    refuse(entry, "pay_to",
-           "is the zero address: tokens refuse to move there, and what arrives is lost", mistakes);
+  if (!asset) refuse(entry, "address", misspelt(terms.asset), mistakes);
+  if (!pay_to) {
+    mistakes.add(entry.pay_to_at(), misspelt(terms.pay_to));
+  } else if (*pay_to == Address{}) {
+    mistakes.add(entry.pay_to_at(),
+                 "is the zero address: tokens refuse to move there, and what arrives is lost");
   } else if (pay_to == asset) {
-    refuse(entry, "pay_to",
-           "is the token's own contract: what is paid to it is lost; write an address whose "
-           "key is yours",
-           mistakes);
+    mistakes.add(entry.pay_to_at(),
+                 "is the token's own contract: what is paid to it is lost; write an address whose "
+                 "key is yours");
   }
 }
 
@@ -89,7 +86,7 @@ std::shared_ptr<const Offered> Terms::offered() const {
 std::vector<Terms::Entry> read_terms(const PricedOperation& operation,
                                      std::uint32_t max_timeout_seconds, Mistakes& mistakes) {
   std::vector<Terms::Entry> entries;
-  const auto json = JsonText::parse(std::string(operation.x402_terms_json));
+  const auto json = JsonText::parse(std::string(operation.terms));
   if (!json.ok()) {
     mistakes.add("", "the registry's terms are unreadable");
     return entries;
@@ -107,10 +104,11 @@ std::vector<Terms::Entry> read_terms(const PricedOperation& operation,
     requirements.extra.name = term["name"].string();
     requirements.extra.version = term["version"].string();
     requirements.extra.asset_transfer_method = term["transfer"].string();
-    if (operation.per_call.flow == PaymentFlow::upfront) {
+    if (policy_of(operation.policy).flow == PaymentFlow::upfront) {
       requirements.extra.payment_flow = name_of(PaymentFlow::upfront);
     }
     entry.asset_key = term["asset_key"].string();
+    entry.network_key = term["network_key"].string();
     if (!is_solana(requirements.network) && !evm_chain_id(requirements.network)) {
       refuse(entry, "network", "payments on " + requirements.network + " are not supported",
              mistakes);

@@ -34,7 +34,13 @@ class Terms {
   struct Entry {
     PaymentRequirements requirements;
     std::string offer_id;
-    std::string asset_key;  // in the registry
+    std::string asset_key;  // in the registry, as the next
+    std::string network_key;
+
+    // Where the registry says the address (LaneBinding).
+    [[nodiscard]] std::string pay_to_at() const {
+      return "registry.networks." + network_key + ".pay_to";
+    }
   };
 
   explicit Terms(std::vector<Entry> entries) : entries_(std::move(entries)) {}

@@ -6,7 +6,9 @@
 
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
 #include <system_error>
+#include <vector>
 
 namespace turnpike::app {
 namespace {
@@ -58,11 +60,37 @@ TEST_F(ControlTest, StopsWithinItsDeadlineWhileACommandIsStuck) {
     go_on.wait(runtime::Deadline::never());
     return std::string();
   });
-  tell_control(path(), "reload");
+  server.post("reload");
   begun.wait(runtime::Deadline::never());
   EXPECT_FALSE(server.stop(runtime::Deadline::after_ms(1)));
   go_on.set();
   EXPECT_TRUE(server.stop(runtime::Deadline::never()));
+}
+
+TEST_F(ControlTest, WhatIsPostedRunsAfterTheCommandUnderWayAndOnceForMany) {
+  runtime::Event begun;
+  runtime::Event go_on;
+  runtime::Event posted_ran;
+  std::vector<std::string> ran;
+  ControlServer server(path(), [&](const std::string& line) {
+    ran.push_back(line);
+    if (ran.size() == 1) {
+      begun.set();
+      go_on.wait(runtime::Deadline::never());
+    } else {
+      posted_ran.set();
+    }
+    return line;
+  });
+  server.post("first");
+  begun.wait(runtime::Deadline::never());
+  server.post("second");
+  server.post("second");
+  go_on.set();
+  posted_ran.wait(runtime::Deadline::never());
+  EXPECT_EQ(ask_control(path(), "asked"), "asked");
+  EXPECT_TRUE(server.stop(runtime::Deadline::never()));
+  EXPECT_EQ(ran, (std::vector<std::string>{"first", "second", "asked"}));
 }
 
 TEST_F(ControlTest, SaysThatNobodyListens) {

@@ -37,6 +37,28 @@ TEST(Published, KeepsAPinnedValueUntilItsLastPinGoes) {
   EXPECT_EQ(view.retired(), 0u);
 }
 
+TEST(Published, PinsAnOlderValueAsLongAsTheLoopHasIt) {
+  Published<int> published;
+  LoopView<int> view(published);
+  const auto is_first = [](int value) { return value == 1; };
+  EXPECT_FALSE(view.pin_where(is_first));
+  auto nothing = view.pin();
+  published.publish(std::make_shared<const int>(1));
+  auto pin = view.pin();
+  published.publish(std::make_shared<const int>(2));
+  EXPECT_EQ(*view.pin_where(is_first), 1);
+  EXPECT_EQ(*view.pin_where([](int value) { return value == 2; }), 2);
+  EXPECT_EQ(*view.pin_where([](int) { return false; }), 2);
+  {
+    const auto again = view.pin_where(is_first);
+    pin = {};
+    EXPECT_EQ(*again, 1);
+  }
+  EXPECT_EQ(*view.pin_where(is_first), 2) << "nobody had it any more";
+  nothing = {};
+  EXPECT_EQ(view.retired(), 0u);
+}
+
 TEST(Published, LetsGoOfAnUnpinnedValueAtRefresh) {
   Published<int> published;
   auto first = std::make_shared<const int>(1);

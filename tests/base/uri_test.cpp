@@ -56,5 +56,11 @@ TEST(Uri, NamesTheFirstFault) {
   EXPECT_EQ(path_fault("/a%4"), 2u);
 }
 
+TEST(Uri, DecodesEscapesOrNothing) {
+  EXPECT_EQ(percent_decoded("a%20b+%C3%A4%00"), std::string("a b+\xC3\xA4\0", 7));
+  EXPECT_EQ(percent_decoded(""), "");
+  for (const char* bad : {"%", "a%4", "%4G", "%%41"}) EXPECT_FALSE(percent_decoded(bad)) << bad;
+}
+
 }  // namespace
 }  // namespace turnpike::base

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "support/x402_lane.h"
+
 namespace turnpike::catalog::tests {
 
 const std::string varied_yaml = R"yaml(
@@ -69,7 +71,8 @@ routes:
 
 std::shared_ptr<const registry::Program> compiled(const std::string& yaml) {
   const registry::Source sources[] = {{"test.yaml", yaml}};
-  auto program = registry::compile({.sources = sources, .installed = {}, .plugins = {}});
+  auto program = registry::compile(
+      {.sources = sources, .installed = {}, .plugins = {}, .lane = &support::x402_lane()});
   if (!program.ok()) {
     std::string problems;
     for (const registry::Problem& problem : program.error()) problems += problem.text() + "\n";
@@ -120,7 +123,8 @@ const std::string frame_for_tests = R"json({
 })json";
 
 int status_for_tests(base::ErrorCode code) noexcept {
-  if (code == base::ErrorCode::x402_allowance_required) return 412;
+  if (const base::LaneError* of_lane = base::lane_error(code))
+    return of_lane->status == 412 ? 412 : 400;
   switch (base::info_of(code).fault) {
     case base::Fault::caller:
       return 400;

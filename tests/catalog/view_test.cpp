@@ -11,6 +11,7 @@
 #include "catalog/program_fixture.h"
 #include "crypto/digest.h"
 #include "support/paths.h"
+#include "support/x402_lane.h"
 
 namespace turnpike::catalog::tests {
 namespace {
@@ -72,7 +73,7 @@ TEST_F(ViewTest, APageNamesItsGenerationManifestAndProjection) {
 }
 
 TEST_F(ViewTest, ASummaryShowsWhatACallerChoosesBy) {
-  const auto view = make_view(compiled(varied_yaml), {.free_lane = true, .x402 = false});
+  const auto view = make_view(compiled(varied_yaml), {.free_lane = true, .per_call = false});
   const std::string id = route_with(*program_, "/v1/gateway/alpha/v1/reports").id;
   const json page = read(view->page({}, now_ms));
   for (const json& entry : page["capabilities"]) {
@@ -253,10 +254,10 @@ TEST_F(ViewTest, AListForPayersShowsTheTermsOfEachCall) {
     }
     return "not listed";
   };
-  const json terms = terms_of({.free_lane = true, .x402 = true}, true);
+  const json terms = terms_of({.free_lane = true, .per_call = true}, true);
   EXPECT_EQ(terms["enabled"], true);
   EXPECT_EQ(terms["terms"][0]["atomic_amount"], "1000");
-  EXPECT_EQ(terms_of({.free_lane = true, .x402 = true}, false), json());
+  EXPECT_EQ(terms_of({.free_lane = true, .per_call = true}, false), json());
   EXPECT_EQ(terms_of({}, true), json()) << "nobody can pay so";
 }
 
@@ -329,7 +330,7 @@ TEST_F(ViewTest, TheEtagIsOfTheBytes) {
 // ---- details ------------------------------------------------------------------------------------
 
 TEST_F(ViewTest, ADetailHasEveryFieldInItsShape) {
-  const auto view = make_view(compiled(varied_yaml), {.free_lane = true, .x402 = true});
+  const auto view = make_view(compiled(varied_yaml), {.free_lane = true, .per_call = true});
   const registry::Route& route = route_with(*program_, "/v1/gateway/alpha/v1/things");
   json document = read(view->detail(route.id, now_ms));
   EXPECT_EQ(document["schema_version"], "service.gateway.registry.capability-detail.v5");
@@ -496,7 +497,7 @@ TEST_F(ViewTest, TheEntrySetHashCanBeRecomputed) {
   EXPECT_EQ(second["entry_set_hash"],
             "sha256:" + crypto::sha256_hex(*base::canonical_json(second["entries"])));
 
-  const auto paid = make_view(program, {.free_lane = false, .x402 = true});
+  const auto paid = make_view(program, {.free_lane = false, .per_call = true});
   const json third = read(paid->inventory(now_ms));
   EXPECT_EQ(third["schema_version"], "service.operation-pricing-inventory.v3");
   EXPECT_EQ(third["x402_contract_version"], "service.x402.v2");
@@ -658,7 +659,7 @@ TEST_F(OpenApiTest, DerivesSchemasFromDeclaredPolicies) {
 }
 
 TEST_F(OpenApiTest, DescribesTheHeadersOfEveryReplyAndAnyOtherError) {
-  const json document = openapi({.free_lane = true, .x402 = true});
+  const json document = openapi({.free_lane = true, .per_call = true});
   std::size_t replies = 0;
   for (const auto& [path, item] : document["paths"].items()) {
     for (const auto& [method, operation] : item.items()) {
@@ -691,8 +692,8 @@ TEST_F(OpenApiTest, ListsEveryErrorCode) {
   for (const json& name : document["components"]["schemas"]["ErrorCode"]["enum"]) {
     listed.insert(name);
   }
-  EXPECT_EQ(listed.size(), std::size(base::error_infos));
-  for (const base::ErrorInfo& info : base::error_infos) {
+  EXPECT_EQ(listed.size(), base::all_errors().size());
+  for (const base::ErrorInfo& info : base::all_errors()) {
     EXPECT_TRUE(listed.contains(std::string(info.name))) << info.name;
   }
 }
@@ -722,7 +723,7 @@ TEST_F(OpenApiTest, FreeVariantsAndPaymentsShowWhenTheyAreOn) {
   EXPECT_EQ(off["security"], json::parse(R"([{"ApiKey": []}])"));
 
   view_.reset();
-  const json all = openapi({.free_lane = true, .x402 = true});
+  const json all = openapi({.free_lane = true, .per_call = true});
   const json& on = all["paths"]["/v1/gateway/alpha/v1/things"]["get"];
   EXPECT_EQ(on["x-service-free-variant"]["window"], (json{{"limit", 60}, {"seconds", 60}}));
   EXPECT_EQ(on["security"], json::parse(R"([{"ApiKey": []}, {}])"));
@@ -730,7 +731,7 @@ TEST_F(OpenApiTest, FreeVariantsAndPaymentsShowWhenTheyAreOn) {
 }
 
 TEST_F(OpenApiTest, OnlyWhatIsPaidByPermit2MayLackAnAllowance) {
-  const Features features{.free_lane = true, .x402 = true};
+  const Features features{.free_lane = true, .per_call = true};
   EXPECT_EQ(openapi(features).dump().find("Gateway412"), std::string::npos);
 
   std::string yaml(varied_yaml);
@@ -760,7 +761,7 @@ TEST_F(OpenApiTest, NoChargeConditionsAreToldInWordsAndInFull) {
 
 // The issue's rule, for every route of a program: both documents say the same.
 TEST_F(OpenApiTest, FreeVariantsAreTheSameInBothDocuments) {
-  const json document = openapi({.free_lane = true, .x402 = true});
+  const json document = openapi({.free_lane = true, .per_call = true});
   std::size_t with = 0;
   std::size_t without = 0;
   for (const registry::Route& route : program_->routes()) {
@@ -793,7 +794,8 @@ TEST_F(OpenApiTest, FreeVariantsAreTheSameInBothDocuments) {
 TEST_F(ViewTest, TheShippedRegistryIsShownAsTheInterfaceSays) {
   const auto sources = registry::read_sources(support::source_path("registry"));
   ASSERT_TRUE(sources.ok());
-  const auto program = registry::compile({.sources = *sources, .installed = {}, .plugins = {}});
+  const auto program = registry::compile(
+      {.sources = *sources, .installed = {}, .plugins = {}, .lane = &support::x402_lane()});
   ASSERT_TRUE(program.ok());
   const auto view = make_view(*program);
   PageRequest request;

@@ -162,13 +162,15 @@ TEST_P(Manifest, AProgramIsMadeAgainOfTheFilesThatAreKeptWithIt) {
   ASSERT_GE(programs.size(), 4u);
   std::vector<Generation> installed;
   for (const auto& files : programs) {
-    const auto program = done(compile({.sources = files, .installed = {}, .plugins = {}}));
+    const auto program = done(
+        compile({.sources = files, .installed = {}, .plugins = {}, .lane = &support::x402_lane()}));
     installed.push_back(done(
         node_->manifest().install({.program = *program, .files = files, .may_redefine = true})));
   }
   for (const Generation& generation : installed) {
     const auto files = done(node_->manifest().files(generation));
-    const auto again = done(compile({.sources = files, .installed = {}, .plugins = {}}));
+    const auto again = done(
+        compile({.sources = files, .installed = {}, .plugins = {}, .lane = &support::x402_lane()}));
     EXPECT_EQ(again->payload_hash(), generation.payload_hash) << files.front().name;
   }
 }

@@ -25,9 +25,9 @@ TEST_P(OperatorPort, ACredentialIsKnownByItsTokenAlone) {
   EXPECT_EQ(created.credential.prefix, created.secret.substr(0, token_prefix_bytes));
   const auto known = operators().authenticate(created.secret);
   ASSERT_TRUE(known.ok());
-  EXPECT_EQ(known->id, created.credential.id);
-  EXPECT_EQ(known->name, "Ops");
-  EXPECT_TRUE(known->may(Authority::usage_correct));
+  EXPECT_EQ((*known)->kind, PrincipalKind::operator_credential);
+  EXPECT_EQ((*known)->id, created.credential.id);
+  EXPECT_TRUE((*known)->authorities.has(Authority::usage_correct));
   const std::string another =
       make_token(Environment::development, store_->random, TokenKind::operator_credential);
   EXPECT_EQ(operators().authenticate(another).error().code,
@@ -76,8 +76,8 @@ TEST_P(OperatorPort, LastUseIsWrittenAtMostOnceAMinute) {
 }
 
 TEST_P(OperatorPort, NamesAndAuthoritiesAreNeeded) {
-  const auto refused = [&](std::string_view name, std::vector<Authority> authorities) {
-    return operators().create(name, std::move(authorities)).error().code;
+  const auto refused = [&](std::string_view name, Authorities authorities) {
+    return operators().create(name, authorities).error().code;
   };
   EXPECT_EQ(refused("", {Authority::usage_correct}), base::ErrorCode::request_malformed);
   EXPECT_EQ(refused("a\nb", {Authority::usage_correct}), base::ErrorCode::request_malformed);

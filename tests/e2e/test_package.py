@@ -113,6 +113,24 @@ class Package(unittest.TestCase):
             self.assertEqual(result.returncode, 1)
             self.assertIn(name, result.stderr)
 
+    def test_a_registry_that_no_plugin_could_read_blames_the_plugins(self):
+        """The keys of lanes are not unknown: nothing could claim them."""
+        registry = new_registry(self, REGISTRY + "x402: {enabled: false}\n")
+        plugins = new_directory(self)
+        plugins.chmod(0o755)
+        gateway = Gateway(registry=registry, plugins=plugins)
+        self.addCleanup(gateway.close)
+        unclaimed = gateway.run("registry", "hash", check=False)
+        self.assertEqual(unclaimed.returncode, 1)
+        self.assertIn("no lane plugin claims it", unclaimed.stderr)
+        shutil.copy(BROKEN / "wrong_abi.so", plugins)
+        for words in (("registry", "hash"), ("registry", "diff", registry, registry),
+                      ("registry", "bump"), ("check",)):
+            refused = gateway.run(*map(str, words), check=False)
+            self.assertEqual(refused.returncode, 1, words)
+            self.assertIn("wrong_abi.so", refused.stderr)
+            self.assertNotIn("claims it", refused.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/x402_lane.h"
+
 namespace turnpike::exchange {
 namespace {
 
@@ -38,7 +40,7 @@ struct Case {
   std::string_view method;
   bool is_path_malformed;
   bool is_route_known;
-  bool is_x402_enabled;
+  bool is_sold_per_call;
   bool is_credential_required;
   bool is_payment_bound;
 };
@@ -54,7 +56,7 @@ std::string model(const Case& c) {
   const int ways = (shows_key_credential || shown(c.voucher) ? 1 : 0) + (shown(c.payment) ? 1 : 0) +
                    (shown(c.bench) ? 1 : 0);
   const bool is_payable =
-      c.is_x402_enabled && !c.is_credential_required && !c.has_suffix && c.is_payment_bound;
+      c.is_sold_per_call && !c.is_credential_required && !c.has_suffix && c.is_payment_bound;
   const bool is_method_known = c.method == "GET" || c.method == "POST";
   const bool is_bearer = c.authorization == Authorization::bearer;
   struct Sentence {
@@ -102,7 +104,7 @@ std::string chosen(const Case& c) {
                                                            : Target::method_not_allowed;
   asked.free_suffix = c.has_suffix;
   asked.has_free_variant = c.has_free_variant;
-  asked.x402_enabled = c.is_x402_enabled;
+  asked.sold_per_call = c.is_sold_per_call;
   asked.credential_required = c.is_credential_required;
   const LaneChoice choice = choose_lane(table, credentials, asked);
   if (choice.lane != nullptr) return "lane:" + choice.lane->name;
@@ -147,7 +149,7 @@ TEST(ChooseLane, AgreesWithTheModelOnEveryCombination) {
         << static_cast<int>(c.bench) << " voucher " << static_cast<int>(c.voucher) << " suffix "
         << c.has_suffix << " variant " << c.has_free_variant << " method " << c.method
         << " malformed " << c.is_path_malformed << " known " << c.is_route_known << " x402 "
-        << c.is_x402_enabled << " required " << c.is_credential_required << " bound "
+        << c.is_sold_per_call << " required " << c.is_credential_required << " bound "
         << c.is_payment_bound;
     ++outcomes[expected];
     ++cases;
@@ -179,7 +181,7 @@ TEST(ChooseLane, KeepsTheSentencesOfTheSpecification) {
   };
   EXPECT_EQ(chosen(plain), "lane:x402") << "goes on to its challenge";
   EXPECT_EQ(with([](Case& c) { c.is_payment_bound = false; }), "auth.credential_required");
-  EXPECT_EQ(with([](Case& c) { c.is_x402_enabled = false; }), "auth.credential_required");
+  EXPECT_EQ(with([](Case& c) { c.is_sold_per_call = false; }), "auth.credential_required");
   EXPECT_EQ(with([](Case& c) { c.authorization = Authorization::other_scheme; }),
             "auth.credential_invalid")
       << "a bad credential never falls back to a challenge";
@@ -203,7 +205,7 @@ TEST(ChooseLane, KeepsTheSentencesOfTheSpecification) {
   EXPECT_EQ(with([](Case& c) { c.has_suffix = true; }), "gateway.route_not_found");
   EXPECT_EQ(with([](Case& c) {
               c.payment = Presence::once;
-              c.is_x402_enabled = false;
+              c.is_sold_per_call = false;
             }),
             "x402.not_payable");
   EXPECT_EQ(with([](Case& c) {

@@ -23,6 +23,7 @@
 #include "runtime/deadline.h"
 #include "support/memory_replays.h"
 #include "support/memory_store.h"
+#include "support/x402_lane.h"
 
 namespace turnpike::exchange {
 
@@ -337,6 +338,13 @@ class ScriptedLane final : public Lane {
     traits.name = name_;
     traits.credential_headers = headers_;
     traits.buffer_whole = buffer_whole;
+    traits.needs_account = needs_account;
+    if (has_terms) {
+      const LaneTraits real = support::x402_lane().traits();
+      traits.has_terms = true;
+      traits.terms_documents = real.terms_documents;
+      traits.codes = real.codes;
+    }
     return traits;
   }
   Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host&) override {
@@ -347,6 +355,8 @@ class ScriptedLane final : public Lane {
   }
 
   bool buffer_whole = false;
+  bool has_terms = false;  // those of the x402 lane
+  bool needs_account = false;
   bool keeps_reply = false;
   std::function<Admission(const LaneRequest&)> admission;  // empty: a ticket
   std::function<Recalled(const LaneRequest&)> recalled;    // empty: it knows of nothing

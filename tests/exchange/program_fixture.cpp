@@ -5,6 +5,7 @@
 #include <string>
 
 #include "registry/compile.h"
+#include "support/x402_lane.h"
 
 namespace turnpike::exchange {
 namespace {
@@ -106,7 +107,8 @@ routes:
 std::shared_ptr<const registry::Program> program_fixture() {
   static const std::shared_ptr<const registry::Program> program = [] {
     const registry::Source sources[] = {{"program_fixture.yaml", std::string(source)}};
-    auto compiled = registry::compile({sources, {}, {}});
+    auto compiled = registry::compile(
+        {.sources = sources, .installed = {}, .plugins = {}, .lane = &support::x402_lane()});
     if (compiled.ok()) return *std::move(compiled);
     for (const registry::Problem& problem : compiled.error()) std::cerr << problem.text() << '\n';
     std::abort();

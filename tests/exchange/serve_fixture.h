@@ -33,6 +33,7 @@ struct TestRequest {
   std::string key = {};  // Idempotency-Key
   std::uint64_t reply_bytes_max = Invocation().reply_bytes_max;
   std::string content_coding = {};
+  const FoundOperation* found = nullptr;
 };
 
 class ServeTest : public ::testing::Test {
@@ -43,8 +44,10 @@ class ServeTest : public ::testing::Test {
   }
 
   void add_key(const std::string& token, identity::AccountStatus status) {
+    const std::string key = "key_" + token;
+    const std::string account = "acct_" + token;
     authenticator.principals[token] =
-        identity::make_principal({"key:key_" + token, "acct_" + token, status});
+        identity::make_principal({.account_status = status, .id = key, .account_id = account});
   }
 
   Bound bind(const Service* previous, registry::SecretResolver* secrets = nullptr) {
@@ -75,6 +78,7 @@ class ServeTest : public ::testing::Test {
   ScriptedLane& install_payment_lane() {
     payment = std::make_unique<ScriptedLane>(journal, "x402", "payment-signature");
     payment->buffer_whole = true;
+    payment->has_terms = true;
     install();
     return *payment;
   }
@@ -102,6 +106,7 @@ class ServeTest : public ::testing::Test {
     invocation.body = request.body;
     invocation.caller = &caller;
     invocation.reply_bytes_max = request.reply_bytes_max;
+    invocation.found = request.found;
     const Context context{service.get(), loop, authenticator, transfers, rules, clock};
     return serve(context, invocation, *writer);
   }

@@ -29,11 +29,23 @@ TEST_F(ServeTest, ChargesASuccessBeforeItSendsIt) {
   EXPECT_EQ(served.operation_path, "/v1/gateway/acme/items");
   ASSERT_NE(served.principal, nullptr);
   EXPECT_EQ(served.principal->account_id, "acct_good");
-  EXPECT_EQ(identity::key_id_of(*served.principal), "key_good");
+  EXPECT_EQ(served.principal->key_id(), "key_good");
   EXPECT_EQ(served.upstream_part, UpstreamPart::worked);
   EXPECT_EQ(served.credits_charged, 1u);
   EXPECT_EQ(served.reply_bytes, 2u);
   EXPECT_EQ(loop.calls(), 0u);
+}
+
+// The path is not matched a second time, unless the host's word is of another program.
+TEST_F(ServeTest, RunsTheOperationThatTheHostHasFound) {
+  const registry::Match match = service->program().match("/v1/gateway/acme/items");
+  FoundOperation found{&service->program(),
+                       service->program().operation(*match.route, Method::get)->index, match};
+  const TestRequest request{.path = "/v1/gateway/of/no/route", .found = &found};
+  EXPECT_EQ(run(request).operation_path, "/v1/gateway/acme/items");
+  EXPECT_EQ(writer->status, 200);
+  found.program = nullptr;  // any but the one that serves
+  EXPECT_EQ(refusal(request), "gateway.route_not_found");
 }
 
 TEST_F(ServeTest, RecordsWhatTheBooksNeed) {
@@ -376,6 +388,16 @@ TEST_F(ServeTest, HasNoFreeVariantWithoutAFreeLane) {
   EXPECT_EQ(count_of(journal, "hold"), 0u) << "never charged";
 }
 
+TEST_F(ServeTest, TakesAPaymentWhereItIsSoldAndNothingBesideIt) {
+  install_payment_lane();
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/items", "", {{"PAYMENT-SIGNATURE", "p"}}}),
+            "x402.not_payable");
+  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/items", "", {good_key, {"PAYMENT-SIGNATURE", "p"}}}),
+            "auth.credential_conflict");
+  run({"GET", "/v1/gateway/acme/payable", "", {{"PAYMENT-SIGNATURE", "p"}}});
+  EXPECT_EQ(writer->refusal, std::nullopt);
+}
+
 TEST_F(ServeTest, AsksForACredential) {
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/items", "", {}}), "auth.credential_required");
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/payable", "", {}}), "auth.credential_required");
@@ -384,9 +406,8 @@ TEST_F(ServeTest, AsksForACredential) {
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/items", "", {{"Authorization", "Bearer nobody"}}}),
             "auth.credential_invalid");
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/payable", "", {{"PAYMENT-SIGNATURE", "p"}}}),
-            "x402.not_payable");
-  EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/items", "", {good_key, {"PAYMENT-SIGNATURE", "p"}}}),
-            "auth.credential_conflict");
+            "auth.credential_required")
+      << "no lane declares that header";
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/items", "", {good_key, good_key}}),
             "auth.credential_conflict");
   EXPECT_EQ(refusal({"GET", "/nowhere", "", {good_key, good_key}}), "auth.credential_conflict");

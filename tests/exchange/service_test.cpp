@@ -100,6 +100,29 @@ TEST_F(ServiceTest, RefusesTwoLanesForOneHeader) {
   }
 }
 
+// A caller without a credential is sent to one lane, and that one takes nobody's key.
+TEST_F(ServiceTest, RefusesASecondLaneWithTermsAndOneForAccounts) {
+  ScriptedLane first(journal, "x402", "payment-signature");
+  ScriptedLane second(journal, "other", "x-other");
+  first.has_terms = second.has_terms = true;
+  const ProviderSlot providers[] = {{"scripted", &provider, &host}};
+  const LaneSlot lanes[] = {{&first, &host, nullptr}, {&second, &host, nullptr}};
+  EXPECT_EQ(lane_with_terms(lanes), &first);
+  BindInput input;
+  input.installed.program = program_fixture();
+  input.providers = providers;
+  input.lanes = lanes;
+  const auto both = bind_service(input);
+  ASSERT_FALSE(both.ok());
+  EXPECT_EQ(both.error()[0].path, "lanes.other");
+  second.has_terms = false;
+  EXPECT_TRUE(bind_service(input).ok());
+  first.needs_account = true;
+  const auto keyed = bind_service(input);
+  ASSERT_FALSE(keyed.ok());
+  EXPECT_EQ(keyed.error()[0].path, "lanes.x402");
+}
+
 TEST_F(ServiceTest, NamesAPluginThatIsNotLoaded) {
   BindInput input;
   input.installed.program = program_fixture();
@@ -123,9 +146,9 @@ TEST_F(ServiceTest, TellsTheStateOfOperations) {
 // What is wrong with terms is told at the registry's line.
 TEST_F(ServiceTest, PlacesWhatALaneSaysOfTermsInTheRegistry) {
   ScriptedLane& lane = install_payment_lane();
-  lane.notes = {{"a note", "registry.base-usdc.pay_to"}, {"another", "chains"}};
+  lane.notes = {{"a note", "registry.networks.base.pay_to"}, {"another", "chains"}};
   lane.bind_failure =
-      Failure{FailureKind::invalid_settings, "no", "registry.base-usdc.address", {}};
+      Failure{FailureKind::invalid_settings, "no", "registry.assets.base-usdc.address", {}};
   const auto bound = bind(nullptr);
   ASSERT_FALSE(bound.ok());
   ASSERT_EQ(bound.error().size(), 1u);
@@ -159,15 +182,15 @@ TEST_F(ServiceTest, TellsLanesWhatIsBlocked) {
   EXPECT_TRUE(is_blocked("/v1/gateway/acme/payable"));
 }
 
-TEST_F(ServiceTest, WritesX402TermsForLanes) {
+TEST_F(ServiceTest, GivesTheLaneItsTerms) {
   ScriptedLane& lane = install_payment_lane();
   const auto match = service->program().match("/v1/gateway/acme/payable");
   const auto* operation = service->program().operation(*match.route, Method::get);
   const PricedOperation& priced = lane.operations[operation->index];
-  EXPECT_TRUE(priced.x402_enabled);
+  EXPECT_TRUE(priced.is_offered);
   EXPECT_EQ(priced.credit_cost, 5u);
-  EXPECT_TRUE(priced.x402_terms_json.starts_with("[{\"asset\":\"0x"));
-  EXPECT_NE(priced.x402_terms_json.find("\"atomic_amount\":\"1000\""), std::string_view::npos);
+  EXPECT_TRUE(priced.terms.starts_with("[{\"asset\":\"0x"));
+  EXPECT_NE(priced.terms.find("\"atomic_amount\":\"1000\""), std::string_view::npos);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "hosts/host_fixture.h"
 #include "hosts/status_table.h"
+#include "support/x402_lane.h"
 #include "wire/raw_socket.h"
 
 namespace turnpike::tests {
@@ -483,7 +484,7 @@ TEST_F(ApiHostTest, BodiesOverTheBoundAreRefused) {
 }
 
 TEST_F(ApiHostTest, EveryErrorCodeIsRendered) {
-  for (const base::ErrorInfo& info : base::error_infos) {
+  for (const base::ErrorInfo& info : base::all_errors()) {
     const HttpReply reply = get("/v1/gateway/refuse/" + std::string(info.name));
     EXPECT_EQ(reply.status, hosts::call_status(info.code)) << info.name;
     EXPECT_EQ(code_of(reply), info.name);

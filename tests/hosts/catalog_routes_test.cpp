@@ -5,6 +5,7 @@
 #include "hosts/host_fixture.h"
 #include "hosts/status_table.h"
 #include "registry/compile.h"
+#include "support/x402_lane.h"
 
 namespace turnpike::tests {
 namespace {
@@ -29,7 +30,8 @@ class CatalogRoutesTest : public HostFixture {
         "defaults: {price: bulk.standard}\nroutes:\n";
     for (int at = 0; at < routes; ++at) yaml += "  - {path: /item-" + std::to_string(at) + "}\n";
     const registry::Source sources[] = {{"bulk.yaml", yaml}};
-    auto program = registry::compile({.sources = sources, .installed = {}, .plugins = {}});
+    auto program = registry::compile(
+        {.sources = sources, .installed = {}, .plugins = {}, .lane = &support::x402_lane()});
     ASSERT_TRUE(program.ok());
     registry::Generation generation;
     generation.id = generation_id;
@@ -48,7 +50,7 @@ class CatalogRoutesTest : public HostFixture {
 };
 
 TEST_F(CatalogRoutesTest, EveryReferenceResolves) {
-  install(5, "gen_1", {.free_lane = true, .x402 = true});
+  install(5, "gen_1", {.free_lane = true, .per_call = true});
   const json document = json::parse(get("/openapi.json").body);
   const std::string text = document.dump();
   std::size_t at = 0;

@@ -1,4 +1,5 @@
 #include "hosts/host_fixture.h"
+#include "support/x402_lane.h"
 
 #include <chrono>
 #include <stdexcept>
@@ -33,7 +34,7 @@ exchange::Served served(exchange::Ending ending) {
   result.operation_method = "GET";
   result.operation_path = "/v1/gateway/{script}";
   result.lane = "credits";
-  result.principal = identity::make_principal({"key:key_good", "acc_good"});
+  result.principal = identity::make_principal({.id = "key_good", .account_id = "acc_good"});
   return result;
 }
 
@@ -159,8 +160,10 @@ Result<std::shared_ptr<const identity::Principal>, base::Error> ScriptedAuthenti
   if (token == "staging") return make_error(ErrorCode::auth_wrong_environment);
   const auto found = known.find(token);
   if (found == known.end()) return make_error(ErrorCode::auth_credential_invalid);
+  const std::string key_id = "key_" + std::string(token);
+  const std::string account_id = "acc_" + std::string(token);
   return identity::make_principal(
-      {"key:key_" + std::string(token), "acc_" + std::string(token), found->second});
+      {.account_status = found->second, .id = key_id, .account_id = account_id});
 }
 
 Result<ledger::Hold, base::Error> ScriptedLedger::hold(const ledger::Payer&, ledger::Credits,
@@ -260,8 +263,9 @@ void HostFixture::start(hosts::api::ApiHostSettings settings) {
   options.loops = 2;
   runtime_ = std::make_unique<runtime::Runtime>(options);
   host_ = std::make_unique<hosts::api::ApiHost>(
-      hosts::api::ApiHostParts{backend_, authenticator_, ledger_, statements_, calls_, free_counts_,
-                               *runtime_, clock_, random_, access_log_, discovery_},
+      hosts::api::ApiHostParts{backend_, plugin_, authenticator_, ledger_, statements_, calls_,
+                               free_counts_, *runtime_, clock_, random_, access_log_, discovery_,
+                               &support::x402_lane()},
       std::move(settings));
   server_ = wire::make_server(*runtime_, {}, *log_);
   const auto started =

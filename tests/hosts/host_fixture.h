@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,11 +33,6 @@ class ScriptedBackend final : public hosts::Backend {
     const std::lock_guard lock(mutex_);
     return view_;
   }
-  Result<Document, base::Error> document(std::string_view path) override {
-    if (path != "/.well-known/did.json")
-      return base::Error{base::ErrorCode::request_not_found, "There is none.", 0};
-    return Document{"application/did+json", "{}"};
-  }
   hosts::Health health() override {
     const std::lock_guard lock(mutex_);
     return health_;
@@ -55,6 +51,41 @@ class ScriptedBackend final : public hosts::Backend {
   std::mutex mutex_;
   std::shared_ptr<const catalog::View> view_;
   hosts::Health health_;
+};
+
+// Publishes a document, and takes at "box/notes" and "box/page" what the test says.
+class ScriptedPlugin final : public hosts::PluginPaths {
+ public:
+  Result<Document, base::Error> document(std::string_view path) override {
+    if (path != "/.well-known/did.json")
+      return base::Error{base::ErrorCode::request_not_found, "There is none.", 0};
+    return Document{"application/did+json", "{}"};
+  }
+  Result<hosts::Intake, base::Error> find_intake(std::string_view path) override {
+    static constexpr IntakePath rows[] = {{.path = "notes", .body_bytes_max = 8},
+                                          {.path = "page", .takes_get = true}};
+    for (const IntakePath& row : rows) {
+      if (path != "box/" + std::string(row.path)) continue;
+      return hosts::Intake{"box", &row, row.path, &box_, nullptr};
+    }
+    return base::Error{base::ErrorCode::request_not_found, "There is none."};
+  }
+
+  std::function<Result<IntakeReply>(const IntakeRequest&, Call&)> answer;
+
+ private:
+  class Box final : public BoundObject {
+   public:
+    explicit Box(const ScriptedPlugin& plugin) : plugin_(plugin) {}
+    Result<IntakeReply> receive(const IntakeRequest& request, Call& call) override {
+      return plugin_.answer(request, call);
+    }
+
+   private:
+    const ScriptedPlugin& plugin_;
+  };
+
+  Box box_{*this};
 };
 
 // Knows the tokens "good", "other", "suspended", "closed", "provisioning" and "failed", each of the
@@ -156,6 +187,7 @@ class HostFixture : public testing::Test {
   base::SystemRandom random_;
   std::unique_ptr<base::Log> log_ = base::make_silent_log();
   ScriptedBackend backend_;
+  ScriptedPlugin plugin_;
   ScriptedAuthenticator authenticator_;
   ScriptedLedger ledger_;
   ScriptedStatements statements_;

@@ -68,5 +68,20 @@ TEST(OriginsTest, AnAuthorityIsTakenApart) {
   EXPECT_EQ(split_authority("[::1]").host, "[::1]");
 }
 
+bool is_own(std::initializer_list<HeaderField> fields) {
+  return is_from_own_page(Headers(fields.begin(), fields.size()), "https://here.example");
+}
+
+TEST(OwnPageTest, IsToldByOriginOrElseBySecFetchSite) {
+  EXPECT_TRUE(is_own({{"origin", "https://here.example"}}));
+  EXPECT_TRUE(is_own({{"Origin", "https://here.example"}, {"Sec-Fetch-Site", "same-origin"}}));
+  EXPECT_TRUE(is_own({{"SEC-FETCH-SITE", "same-origin"}}));
+  EXPECT_FALSE(is_own({}));
+  EXPECT_FALSE(is_own({{"Origin", ""}}));
+  EXPECT_FALSE(is_own({{"Origin", "null"}, {"Sec-Fetch-Site", "same-origin"}}));
+  EXPECT_FALSE(is_own({{"Sec-Fetch-Site", "same-site"}})) << "another port of the same host";
+  EXPECT_FALSE(is_own({{"Referer", "https://here.example/"}}));
+}
+
 }  // namespace
 }  // namespace turnpike::hosts

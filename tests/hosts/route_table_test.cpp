@@ -77,8 +77,8 @@ TEST_F(ApiTableTest, ItsOpenApiDocumentHasTheRowsAndNothingElse) {
     ASSERT_TRUE(document["paths"].contains(std::string(facts->path))) << facts->path;
     const json& operation = document["paths"][std::string(facts->path)]["get"];
     EXPECT_EQ(operation["operationId"], facts->described.operation_id);
-    EXPECT_EQ(operation["security"].empty(), facts->caller == CallerKind::anyone) << facts->path;
-    EXPECT_EQ(operation["responses"].contains("401"), facts->caller != CallerKind::anyone);
+    EXPECT_EQ(operation["security"].empty(), facts->callers.are_anyone()) << facts->path;
+    EXPECT_NE(operation["responses"].contains("401"), facts->callers.are_anyone());
     std::set<std::string> in_path;
     std::set<std::string> in_query;
     for (const json& parameter : operation.value("parameters", json::array())) {
@@ -105,7 +105,7 @@ TEST_F(ApiTableTest, EveryRowRefusesWhatItDoesNotTake) {
     EXPECT_EQ(code_of(with_body), "request.body_not_allowed") << path;
     const HttpReply asked = get(path + "?unknown=1", {"Authorization: Bearer good"});
     EXPECT_EQ(code_of(asked), "request.query_rejected") << path;
-    if (facts->caller == CallerKind::anyone) continue;
+    if (facts->callers.are_anyone()) continue;
     EXPECT_EQ(code_of(get(path + "?unknown=1")), "auth.credential_required")
         << path << ": strangers do not learn what a query may hold";
   }

@@ -1,4 +1,5 @@
 #include "hosts/status_table.h"
+#include "support/x402_lane.h"
 
 #include <map>
 #include <set>
@@ -20,7 +21,7 @@ const std::set<int> known_statuses = {400, 401, 402, 403, 404, 405, 408, 409, 41
                                       414, 415, 429, 431, 500, 501, 502, 503, 504, 505};
 
 TEST(StatusTableTest, EveryCodeHasAStatusThatFitsItsFault) {
-  for (const ErrorInfo& info : base::error_infos) {
+  for (const ErrorInfo& info : base::all_errors()) {
     const int status = http_status(info.code);
     EXPECT_TRUE(known_statuses.contains(status)) << info.name << " " << status;
     if (info.fault == base::Fault::caller) {
@@ -86,7 +87,7 @@ TEST(StatusTableTest, CodesThatTheInterfaceNamesHaveItsStatus) {
 }
 
 TEST(StatusTableTest, ABodyThatARouteOfTheRegistryDoesNotTakeIs400) {
-  for (const ErrorInfo& info : base::error_infos) {
+  for (const ErrorInfo& info : base::all_errors()) {
     const bool is_of_body = info.code == ErrorCode::request_body_too_large ||
                             info.code == ErrorCode::request_media_type_rejected;
     EXPECT_EQ(call_status(info.code), is_of_body ? 400 : http_status(info.code)) << info.name;
@@ -97,7 +98,7 @@ TEST(StatusTableTest, ABodyThatARouteOfTheRegistryDoesNotTakeIs400) {
 
 // A 402 is never transient, and what may pass says so.
 TEST(StatusTableTest, PaymentRequiredNeverAdvisesToWait) {
-  for (const ErrorInfo& info : base::error_infos) {
+  for (const ErrorInfo& info : base::all_errors()) {
     if (http_status(info.code) != 402) continue;
     EXPECT_NE(info.advice, base::Advice::after_delay) << info.name;
     EXPECT_NE(info.advice, base::Advice::same_request) << info.name;

@@ -107,7 +107,8 @@ TEST_F(CachedAuthenticatorTest, KnownKeyIsLookedUpOnce) {
   for (int turn = 0; turn < 3; ++turn) {
     const auto principal = authenticate(token_);
     ASSERT_TRUE(principal.ok());
-    EXPECT_EQ((*principal)->principal_id, "key:" + key_);
+    EXPECT_EQ((*principal)->kind, PrincipalKind::api_key);
+    EXPECT_EQ((*principal)->id, key_);
     EXPECT_EQ((*principal)->account_id, account_);
     EXPECT_EQ((*principal)->account_status, AccountStatus::active);
   }

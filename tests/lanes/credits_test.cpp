@@ -128,14 +128,14 @@ class CreditsLaneTest : public ::testing::Test {
 
   // The texts of the request die with this function, as they may.
   Admission admit() {
-    const std::string texts[] = {"019a-request", "client-1", "acct_1", "key:key_1"};
+    const std::string texts[] = {"019a-request", "client-1", "acct_1", "key_1"};
     LaneRequest request;
     request.operation = 1;
     request.request_id = texts[0];
     request.client_request_id = texts[1];
     request.account_id = texts[2];
     request.principal_id = texts[3];
-    request.key_is_capped = key_is_capped;
+    request.is_capped = key_is_capped;
     request.path = "/v1/gateway/a";
     request.idempotency_key = key;
     return bound->admit(request, call);

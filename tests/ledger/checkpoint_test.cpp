@@ -14,7 +14,6 @@ namespace {
 Checkpoint example() {
   Checkpoint books;
   books.at_ms = 1'800'000'000'123;
-  books.chained_from = 64;
   books.streams = {{64, 7, std::string(64, 'a')}, {128, 9'007'199'254'740'993, ""}};
   books.totals = {"", 10, 1, 2, 3, 4, 0};
   return books;
@@ -29,7 +28,6 @@ TEST(Checkpoint, IsReadAsItWasWritten) {
   const auto books = read(write_checkpoint(example(), seed));
   ASSERT_TRUE(books.ok()) << books.error();
   EXPECT_EQ(books->at_ms, example().at_ms);
-  EXPECT_EQ(books->chained_from, 64);
   ASSERT_EQ(books->streams.size(), 2u);
   EXPECT_EQ(books->streams[1].seq, 9'007'199'254'740'993);  // no double holds it
   EXPECT_EQ(books->streams[0].head, std::string(64, 'a'));
@@ -63,7 +61,6 @@ TEST(Checkpoint, WhatIsSignedMustStillHaveItsForm) {
   };
   EXPECT_FALSE(without("form", "turnpike.checkpoint.2"));
   EXPECT_FALSE(without("at", "yesterday"));
-  EXPECT_FALSE(without("chainedFrom", 64));
   EXPECT_FALSE(without("totals", nlohmann::json::array()));
   EXPECT_FALSE(without("streams", "none"));
   EXPECT_FALSE(without("streams", {{{"stream", "1x"}, {"seq", "1"}, {"hash", ""}}}));

@@ -32,9 +32,6 @@ class NoBackend final : public hosts::Backend {
     return served;
   }
   std::shared_ptr<const catalog::View> view() override { return nullptr; }
-  Result<Document, base::Error> document(std::string_view) override {
-    return base::Error{ErrorCode::request_not_found, "There is no such document."};
-  }
   hosts::Health health() override { return {}; }
 };
 

@@ -13,6 +13,7 @@
 #include "hosts/status_table.h"
 #include "registry/compile.h"
 #include "support/paths.h"
+#include "support/x402_lane.h"
 
 namespace {
 
@@ -73,12 +74,13 @@ int main(int argc, char** argv) {
     for (const registry::Problem& problem : sources.error()) std::cerr << problem.text() << "\n";
     return 1;
   }
-  const auto program = registry::compile({.sources = *sources, .installed = {}, .plugins = {}});
+  const auto program = registry::compile(
+      {.sources = *sources, .installed = {}, .plugins = {}, .lane = &support::x402_lane()});
   if (!program.ok()) {
     for (const registry::Problem& problem : program.error()) std::cerr << problem.text() << "\n";
     return 1;
   }
   write_documents(*program, argv[1], "plain", {});
-  write_documents(*program, argv[1], "all", {.free_lane = true, .x402 = true});
+  write_documents(*program, argv[1], "all", {.free_lane = true, .per_call = true});
   return 0;
 }

@@ -1,7 +1,8 @@
 # Installs the package into a fresh prefix, copies the projects of authors away from this tree,
 # builds them with nothing but find_package(Turnpike), and keeps the plugins. One of them, whose
-# frame is too large for a fiber, builds as a blocking plugin alone. Then spoils one installed
-# header and sees that the package refuses itself.
+# frame is too large for a fiber, builds as a blocking plugin alone. What `turnpike plugin new`
+# writes is built and tested the same way. Then spoils one installed header and sees that the
+# package refuses itself.
 cmake_minimum_required(VERSION 3.25)
 set(place ${BINARY}/tests/package/work)
 file(REMOVE_RECURSE ${place} ${PLUGINS})
@@ -41,6 +42,16 @@ if(FLAGS STREQUAL "")  # a sanitizer's frames are not held to it
     message(FATAL_ERROR "a frame of 200 kB was not refused (${code}):\n${output}")
   endif()
 endif()
+
+foreach(project provider:new_provider lane:new_lane)
+  string(REPLACE ":" ";" project ${project})
+  list(POP_FRONT project slot name)
+  run(${BINARY}/turnpike plugin new ${slot} ${name} --directory ${place}/${name})
+  run(${configure} -S ${place}/${name} -B ${place}/${name}/build)
+  run(${CMAKE_COMMAND} --build ${place}/${name}/build)
+  run(ctest --test-dir ${place}/${name}/build --output-on-failure)
+  run(${BINARY}/turnpike plugin inspect ${place}/${name}/build/${name}.so)
+endforeach()
 
 file(APPEND ${place}/prefix/include/turnpike/call.h "\n// changed after it was installed\n")
 execute_process(COMMAND ${configure} -S ${place}/acme -B ${place}/spoilt

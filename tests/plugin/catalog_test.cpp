@@ -64,9 +64,20 @@ TEST(Gates, EachBrokenPluginIsRefusedWithItsOwnMessage) {
   EXPECT_EQ(start_error("broken/wrong_build.so"),
             "was built as \"gcc-11 of yesterday\", this gateway is \"" +
                 std::string(build_fingerprint) + "\"" + tail);
+  EXPECT_EQ(start_error("broken/no_slot.so"),
+            "fills no slot; name at least one in its TURNPIKE_ macro");
+  EXPECT_EQ(start_error("broken/slot_twice.so"), "fills the slot provider twice; name it once");
+  EXPECT_EQ(start_error("broken/no_factory.so"),
+            "has no factory for its slot provider; use the slot's TURNPIKE_ macro");
   EXPECT_EQ(start_error("broken/factory_throws.so"),
-            "could not start: the factory threw: the store is gone");
-  EXPECT_EQ(start_error("broken/factory_null.so"), "could not start: the factory returned nothing");
+            "could not make its provider: the plugin threw: the store is gone");
+  EXPECT_EQ(start_error("broken/factory_null.so"), "could not make its provider: it made nothing");
+  EXPECT_EQ(start_error("broken/bad_offers.so"),
+            "offers the intake \"Notes/\", which is no path of segments of a-z, 0-9, -, _ and ., "
+            "the last of them or \"*\"");
+  EXPECT_EQ(start_error("broken/foreign_code.so"),
+            "its error code \"gateway.mine\" is not the lane's name, a dot and a word of a-z, 0-9 "
+            "and _");
 }
 
 TEST(Gates, AMissingReferenceStopsTheStartAndNamesTheSymbol) {

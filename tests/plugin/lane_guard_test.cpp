@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/error.h"
 #include "plugin/call_by_hand.h"
 #include "plugin/guard.h"
 #include "plugin/inspect.h"
@@ -19,6 +20,8 @@ using runtime::Deadline;
 // What the lane below does and what was done to it.
 struct Script {
   std::optional<Refusal> refusal;
+  ReadTerms terms;
+  bool throws_in_terms = false;
   int replay_status = 0;
   bool waits_in_admit = false;
   bool waits_in_settle = false;
@@ -89,7 +92,7 @@ class ScriptedBoundLane final : public BoundLane {
     if (!operations_.empty()) {
       const PricedOperation& priced = operations_[request.operation];
       script_.seen = std::string(priced.route_id) + std::string(priced.path) +
-                     std::string(priced.price_policy_key) + std::string(priced.x402_terms_json) +
+                     std::string(priced.price_policy_key) + std::string(priced.terms) +
                      std::string(priced.free_bucket) + std::string(generation_id_) +
                      std::string(public_origin_);
     }
@@ -111,6 +114,10 @@ class ScriptedLane final : public Lane {
   explicit ScriptedLane(Script& script) : script_(script) {}
   [[nodiscard]] LaneTraits traits() const noexcept override {
     return {"scripted", {}, false, false};
+  }
+  [[nodiscard]] Result<ReadTerms> read_terms(const RegistryParts&) const override {
+    if (script_.throws_in_terms) throw std::runtime_error("out of luck");
+    return script_.terms;
   }
   Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host&) override {
     return std::unique_ptr<BoundLane>(std::make_unique<ScriptedBoundLane>(script_, binding));
@@ -255,6 +262,55 @@ TEST_P(LaneGuardTest, AFaultThatTheShellCaughtIsCountedAndToldWithItsRequest) {
   expect_faults(3, "out of luck");
 }
 
+// They name programs, so what is no canonical JSON is nobody's.
+TEST_P(LaneGuardTest, TermsThatCannotNameAProgramAreAFault) {
+  const Settings part;
+  const Settings* const prices[] = {&part};
+  const RegistryParts::Policy policies[] = {{}};
+  const RegistryParts parts{&part, prices, policies};
+  const auto fault = [&] {
+    const auto read = lane_->read_terms(parts);
+    return read.ok() ? std::string() : read.error().message;
+  };
+  const auto sound = [] {
+    ReadTerms read;
+    read.canonical = R"({"a":1,"b":[]})";
+    read.prices = {{true, "[]", "[]", {}, {}, "{}", "{}", {}}};
+    read.policies = {{{}, {}, "{}"}};
+    return read;
+  };
+  script_.terms = sound();
+  EXPECT_EQ(fault(), "");
+  script_.terms.canonical = R"({"b":[],"a":1})";
+  EXPECT_THAT(fault(), ::testing::HasSubstr("canonical JSON"));
+  script_.terms = sound();
+  script_.terms.prices[0].definition = "[1.0]";
+  EXPECT_THAT(fault(), ::testing::HasSubstr("canonical JSON"));
+  script_.terms = sound();
+  script_.terms.policies[0].canonical = "upfront";
+  EXPECT_THAT(fault(), ::testing::HasSubstr("canonical JSON"));
+  script_.terms = sound();
+  script_.terms.policies[0].billing = "[]";
+  EXPECT_THAT(fault(), ::testing::HasSubstr("no JSON object"));
+  script_.terms = sound();
+  script_.terms.prices.clear();
+  EXPECT_THAT(fault(), ::testing::HasSubstr("other terms than it was given"));
+  script_.terms.mistakes = {{}};
+  EXPECT_EQ(fault(), "") << "the rest means nothing";
+  script_.throws_in_terms = true;
+  EXPECT_THAT(fault(), ::testing::HasSubstr("out of luck"));
+}
+
+TEST_P(LaneGuardTest, AnUnknownSettlementMayHaveTheCodeOfTheLaneForIt) {
+  constexpr LaneCode codes[] = {
+      {"scripted.lost", 503, Fault::gateway, Advice::never, "Lost.", CodeRole::outcome_unknown}};
+  ASSERT_TRUE(base::add_lane_codes("scripted", codes).ok());
+  script_.finish = Unknown{Refusal{"scripted.lost", "sentence", 0, {}, {}, {}}};
+  const Finish finish = settle(*ticket());
+  ASSERT_TRUE(std::holds_alternative<Unknown>(finish));
+  EXPECT_EQ(std::get<Unknown>(finish).refusal.code, "scripted.lost");
+}
+
 TEST_P(LaneGuardTest, AnUnknownSettlementIsToldAsUnknownWhateverItsCode) {
   for (const char* code : {"made.up", "billing.credits_exhausted", "billing.settlement_unknown"}) {
     script_.finish = Unknown{Refusal{code, "sentence", 0, {}, {}, {}}};
@@ -321,7 +377,7 @@ TEST_P(LaneGuardTest, ALaneOutlivedByATicketKeepsItsOwnCopyOfTheBinding) {
     operation.route_id = route;
     operation.path = path;
     operation.price_policy_key = policy;
-    operation.x402_terms_json = terms;
+    operation.terms = terms;
     operation.free_bucket = bucket;
     const PricedOperation operations[] = {operation, operation};
     bind(operations, id, origin);

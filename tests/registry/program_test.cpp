@@ -102,18 +102,19 @@ TEST(Program, IsWrittenInItsCanonicalForm) {
 // that have nothing to do with it.
 TEST(Program, KeepsItsHashFromReleaseToRelease) {
   const std::map<std::string, std::string> hashes = {
-      {"empty", "fb6a132b4eb4489a95bd08d1862c3b28a0f46cccdb7f6e32992d5b99c7c6a067"},
-      {"methods", "3a8564b4879a4d769ea7beea1f1ef56c392220fb0c7bfe03edd835d3b5bbb464"},
+      {"empty", "0ee9849a2fb37f6b886041f813415c8affc2b8fa076af772db448a690770fe26"},
+      {"methods", "573f5d9869c17d79b08a28995ec4bed1a7f10ec4960927e40eb7c37d1ab55ed7"},
       {"rich", "0d947f163f71f57c198ec4e47e9c6ad7cf7819e94b8564610ef8ed48a44dffa5"},
-      {"two_providers", "9e814d1ae01f8471547f037ff9fa23a1bea94a8a88eaceab1b21ed8d74c4bda8"},
-      {"types", "c20479d76d8b5599f1cae563d2fd1e58b1bbae15f8b35233687a45d2278e459f"},
+      {"two_providers", "85c80b5c99b9fe86e0272848dff4c3f79c21864c2a4d48acd06adc41c2210a1e"},
+      {"types", "e464cd7b95ac29dd05b0e84449b22c3929a5c0d9b221f41a514b267f010dd465"},
   };
   std::size_t seen = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(support::source_path("tests/fixtures/registry/valid"))) {
     const auto sources = read_sources(entry.path().string());
     ASSERT_TRUE(sources.ok()) << sources.error().front().text();
-    const Compiled program = compile({.sources = *sources, .installed = {}, .plugins = {}});
+    const Compiled program = compile(
+        {.sources = *sources, .installed = {}, .plugins = {}, .lane = &support::x402_lane()});
     ASSERT_TRUE(program.ok()) << program.error().front().text();
     const auto known = hashes.find(entry.path().filename().string());
     ASSERT_NE(known, hashes.end()) << entry.path();
@@ -259,7 +260,8 @@ TEST(Tools, AreOperationsUnderNamesOfTheirOwn) {
 
 TEST(Tools, MayBeInAFileOfTheirOwnAndComeBeforeTheirRoutes) {
   const Source sources[] = {{"a/tools.yaml", rich_tools}, {"b.yaml", rich}};
-  const auto apart = compile({sources, {}, {}});
+  const auto apart =
+      compile({.sources = sources, .installed = {}, .plugins = {}, .lane = &support::x402_lane()});
   ASSERT_TRUE(apart.ok()) << apart.error().front().text();
   EXPECT_EQ((*apart)->payload_hash(), program_of(rich + rich_tools)->payload_hash());
 }
@@ -267,7 +269,7 @@ TEST(Tools, MayBeInAFileOfTheirOwnAndComeBeforeTheirRoutes) {
 TEST(Tools, ChangeNoHashOfAProgramWithoutThem) {
   EXPECT_EQ(program_of("")->canonical_json(),
             R"({"format":"turnpike.registry.v1","free_policies":[],"prices":[],"providers":[],)"
-            R"("routes":[],"upstreams":[],"x402":{"assets":[],"enabled":false}})");
+            R"("routes":[],"upstreams":[]})");
   EXPECT_EQ(program_of(rich)->canonical_json().find("\"tools\""), std::string::npos);
   EXPECT_EQ(program_of(rich)->payload_hash(),
             "sha256:233f3e144aa45d0aa936d8cea064395009952aa4baddfb91463742450168abbf");
@@ -309,10 +311,14 @@ TEST(Program, ShowsTheTransferOfATokenOnlyWhereItIsNotTheUsualOne) {
   EXPECT_EQ(usual->canonical_json().find("transfer"), std::string::npos);
 
   const auto permit = program_of(payable_text(", transfer: permit2"));  // has a domain of its own
-  const X402Term& term = permit->prices()[0].x402_terms[0];
-  EXPECT_EQ(term.transfer, "permit2");
-  EXPECT_EQ(term.offer_id, usual->prices()[0].x402_terms[0].offer_id);
-  EXPECT_EQ(permit->x402().asset_of(term).name, "");
+  const auto term_of = [](const auto& program) {
+    return nlohmann::json::parse(program->prices()[0].terms->binding)[0];
+  };
+  EXPECT_EQ(term_of(permit)["transfer"], "permit2");
+  EXPECT_EQ(term_of(permit)["offer_id"], term_of(usual)["offer_id"]);
+  EXPECT_EQ(term_of(permit)["name"], "");
+  EXPECT_EQ(permit->prices()[0].terms->statuses, std::vector<std::uint16_t>{412});
+  EXPECT_TRUE(usual->prices()[0].terms->statuses.empty());
   const auto json = nlohmann::json::parse(permit->canonical_json());
   EXPECT_EQ(json["x402"]["assets"][0]["transfer"], "permit2");
   EXPECT_EQ(json["prices"][0]["x402_terms"][0]["transfer"], "permit2");
@@ -328,9 +334,11 @@ TEST(Program, ShowsTheBindingOfPaymentsOnlyWhereItIsNotTheUsualOne) {
   const auto required = with("{binding: required}");
   EXPECT_EQ(said->payload_hash(), usual->payload_hash());
   EXPECT_NE(required->payload_hash(), usual->payload_hash());
-  const auto route = [](const auto& program) { return program->routes()[0].per_call.binding; };
-  EXPECT_EQ(route(said), PaymentBinding::accepted);
-  EXPECT_EQ(route(required), PaymentBinding::required);
+  const auto policy_of = [](const auto& program) {
+    return program->lane_terms()->policies[program->routes()[0].policy].binding;
+  };
+  EXPECT_EQ(policy_of(said), "authorization");
+  EXPECT_EQ(policy_of(required), "authorization bound");
   const auto upfront = with("{flow: upfront, binding: required}");
   EXPECT_NE(upfront->payload_hash(), with("{flow: upfront}")->payload_hash());
 }
@@ -353,7 +361,8 @@ TEST(Program, HasTheSameHashWhateverTheOrderAndForm) {
        "defaults: {price: standard}\nroutes:\n  - path: /things/{name}\n"
        "    methods: [GET]\n    query: deny\n    body: forbidden\n"
        "  - path: /%74hings\n    price: unavailable\n"}};
-  const Compiled first = compile({sources, {}, {}});
+  const Compiled first =
+      compile({.sources = sources, .installed = {}, .plugins = {}, .lane = &support::x402_lane()});
   const Compiled second = compile({turned, {}, {}});
   ASSERT_TRUE(first.ok());
   ASSERT_TRUE(second.ok());
@@ -384,9 +393,10 @@ TEST(Program, KeepsWhatWasDeclared) {
   const Operation* post = program->operation(many, Method::post);
   ASSERT_TRUE(post->price);
   const Price& price = program->prices()[*post->price];
-  EXPECT_TRUE(price.x402_enabled);
-  EXPECT_EQ(price.x402_terms[0].pay_to, "0x0123456789012345678901234567890123456789");
-  EXPECT_TRUE(price.x402_terms[0].offer_id.starts_with("off_"));
+  EXPECT_TRUE(price.terms->is_offered);
+  const auto term = nlohmann::json::parse(price.terms->binding)[0];
+  EXPECT_EQ(term["pay_to"], "0x0123456789012345678901234567890123456789");
+  EXPECT_TRUE(term["offer_id"].get<std::string>().starts_with("off_"));
   EXPECT_EQ(many.body->media_types, (std::vector<std::string>{"application/json", "text/plain"}));
   EXPECT_TRUE(many.enforce_declared);
   EXPECT_FALSE(many.readiness.ready);

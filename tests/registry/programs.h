@@ -9,6 +9,7 @@
 
 #include "registry/compile.h"
 #include "registry/program.h"
+#include "support/x402_lane.h"
 
 namespace turnpike::registry {
 
@@ -21,7 +22,10 @@ inline const std::string preamble =
 
 inline Compiled compiled(std::string text, std::vector<InstalledFact> installed = {}) {
   const Source source{"test.yaml", std::move(text)};
-  return compile({{&source, 1}, installed, {}});
+  return compile({.sources = {&source, 1},
+                  .installed = installed,
+                  .plugins = {},
+                  .lane = &support::x402_lane()});
 }
 
 // Throws what is wrong, to fail the test with it.

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "registry/compile.h"
 #include "registry/program.h"
 #include "support/paths.h"
+#include "support/x402_lane.h"
 
 namespace turnpike::registry {
 namespace {
@@ -24,7 +26,8 @@ class Shipped : public ::testing::Test {
     auto sources = read_sources(support::source_path("registry"));
     ASSERT_TRUE(sources) << sources.error().front().text();
     const std::vector<std::string> plugins = {"govdata", "http"};
-    auto compiled = compile({*sources, {}, plugins});
+    auto compiled = compile(
+        {.sources = *sources, .installed = {}, .plugins = plugins, .lane = &support::x402_lane()});
     if (!compiled) {
       for (const Problem& problem : compiled.error()) ADD_FAILURE() << problem.text();
       FAIL();
@@ -98,11 +101,12 @@ TEST_F(Shipped, PricesAllRoutesButEvents) {
     EXPECT_EQ(price.policy_key, "govdata.standard");
     EXPECT_EQ(price.version, 4u);
     EXPECT_EQ(price.credit_cost, 1u);
-    EXPECT_FALSE(price.x402_enabled);
-    ASSERT_EQ(price.x402_terms.size(), 1u);
-    EXPECT_EQ(price.x402_terms[0].atomic_amount, "1000");
-    EXPECT_EQ(price.x402_terms[0].network, "eip155:8453");
-    EXPECT_EQ(price.x402_terms[0].pay_to, "");
+    EXPECT_FALSE(price.terms->is_offered);
+    const auto terms = nlohmann::json::parse(price.terms->binding);
+    ASSERT_EQ(terms.size(), 1u);
+    EXPECT_EQ(terms[0]["atomic_amount"], "1000");
+    EXPECT_EQ(terms[0]["network"], "eip155:8453");
+    EXPECT_EQ(terms[0]["pay_to"], "");
     EXPECT_FALSE(route.credential_required);
     ASSERT_TRUE(route.free_policy);
     EXPECT_EQ(program->free_policies()[*route.free_policy].policy_key, "govdata.free");
@@ -179,7 +183,8 @@ TEST(ShippedReadme, ShowsWhatCompiles) {
     }
   }
   EXPECT_GE(sources.size(), 5u);
-  const Compiled compiled = compile({sources, {}, {}});
+  const Compiled compiled =
+      compile({.sources = sources, .installed = {}, .plugins = {}, .lane = &support::x402_lane()});
   if (compiled) return;
   for (const Problem& problem : compiled.error()) ADD_FAILURE() << problem.text();
 }

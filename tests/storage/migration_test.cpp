@@ -1,6 +1,6 @@
 #include "storage/migration.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,6 +10,9 @@
 
 namespace turnpike::storage {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 const Migration first{1, "first", 1,
                       "-- min_reader: 1\nCREATE TABLE thing (id BIGINT PRIMARY KEY);\n"};
@@ -34,10 +37,10 @@ class MigrationTest : public testing::TestWithParam<Engine> {
     connection_ = database_->connect();
   }
   std::size_t apply(const std::vector<Migration>& known, bool dry_run = false) {
-    return apply_migrations(*connection_, database_->writer(), known, 1, dry_run).size();
+    return apply_migrations(*connection_, database_->writer(), {known, {}}, 1, dry_run).size();
   }
   std::string check(const std::vector<Migration>& known) {
-    return check_schema(*connection_, known);
+    return check_schema(*connection_, {known, {}});
   }
 
   support::TemporaryDirectory directory_;
@@ -104,10 +107,22 @@ TEST_P(MigrationTest, FailingMigrationLeavesNothingBehind) {
   EXPECT_EQ(check({first}), "");
 }
 
+TEST_P(MigrationTest, AnUnreleasedDatabaseIsRefusedWithWhatToDo) {
+  Migration books = first;
+  books.name = "books";
+  books.min_reader = 15;
+  apply({books});
+  const std::string fault = check({first});
+  EXPECT_NE(fault.find("\"books\""), std::string::npos);
+  EXPECT_NE(fault.find("turnpike export"), std::string::npos);
+  EXPECT_NE(fault.find("empty database"), std::string::npos);
+  EXPECT_THROW(apply({first}), StoreError);
+}
+
 TEST_P(MigrationTest, ShippedMigrationsAreNumberedWithoutGapsOnBothEngines) {
-  const auto shipped = shipped_migrations(GetParam());
+  const auto shipped = shipped_schema(GetParam()).migrations;
   const auto others =
-      shipped_migrations(GetParam() == Engine::sqlite ? Engine::postgres : Engine::sqlite);
+      shipped_schema(GetParam() == Engine::sqlite ? Engine::postgres : Engine::sqlite).migrations;
   ASSERT_FALSE(shipped.empty());
   ASSERT_EQ(shipped.size(), others.size());
   for (std::size_t at = 0; at < shipped.size(); ++at) {
@@ -117,6 +132,76 @@ TEST_P(MigrationTest, ShippedMigrationsAreNumberedWithoutGapsOnBothEngines) {
     // What changes on one engine alone has its number on both.
     EXPECT_FALSE(statements_of(shipped[at].sql).empty() && statements_of(others[at].sql).empty());
   }
+}
+
+// ---- functions ----------------------------------------------------------------------------------
+
+class FunctionsTest : public MigrationTest {
+ protected:
+  static Functions answering(std::uint32_t version, int answer) {
+    return {version, "CREATE OR REPLACE FUNCTION answer() RETURNS INT LANGUAGE sql AS $$ SELECT " +
+                         std::to_string(answer) + " $$;\n"};
+  }
+  std::vector<std::string> apply(const Schema& known, bool dry_run = false) {
+    std::vector<std::string> names;
+    for (const MigrationStep& step :
+         apply_migrations(*connection_, database_->writer(), known, 1, dry_run)) {
+      names.push_back(step.name);
+    }
+    return names;
+  }
+  std::string check(const Schema& known) { return check_schema(*connection_, known); }
+  std::int64_t answer() { return connection_->query_once("SELECT answer()", "i").number(0, 0); }
+};
+INSTANTIATE_TEST_SUITE_P(Engines, FunctionsTest, testing::Values(Engine::postgres),
+                         [](const auto& each) { return support::name_of(each.param); });
+
+TEST_P(FunctionsTest, AreRunAfterTheMigrationsAndAgainWhenTheyChanged) {
+  EXPECT_THAT(apply({{first}, answering(1, 1)}, true), ElementsAre("first", "functions"));
+  EXPECT_THAT(apply({{first}, answering(1, 1)}), ElementsAre("first", "functions"));
+  EXPECT_EQ(answer(), 1);
+  EXPECT_EQ(check({{first}, answering(1, 1)}), "");
+  EXPECT_THAT(apply({{first}, answering(1, 1)}), IsEmpty());
+  for (const Functions& changed : {answering(1, 2), answering(2, 2), answering(2, 3)}) {
+    EXPECT_NE(check({{first}, changed}).find("run `turnpike migrate` first"), std::string::npos);
+    EXPECT_THAT(apply({{first}, changed}, true), ElementsAre("functions"));
+    EXPECT_THAT(apply({{first}, changed}), ElementsAre("functions"));
+    EXPECT_EQ(check({{first}, changed}), "");
+  }
+  EXPECT_EQ(answer(), 3);
+}
+
+TEST_P(FunctionsTest, ThePreviousReleaseLeavesThoseOfTheNextAlone) {
+  apply({{first}, answering(1, 1)});
+  apply({{first, expand}, answering(2, 2)});
+  EXPECT_EQ(check({{first}, answering(1, 1)}), "");
+  EXPECT_THAT(apply({{first}, answering(1, 1)}), IsEmpty());
+  EXPECT_EQ(answer(), 2);
+}
+
+TEST_P(FunctionsTest, ChangedByHandAreRefused) {
+  apply({{first}, answering(1, 1)});
+  connection_->run_once(statements_of(answering(1, 9).sql)[0]);
+  EXPECT_NE(check({{first}, answering(1, 1)}).find("by hand"), std::string::npos);
+  EXPECT_THROW(apply({{first}, answering(1, 1)}), StoreError);
+  connection_->run_once(statements_of(answering(1, 1).sql)[0]);
+  EXPECT_EQ(check({{first}, answering(1, 1)}), "");
+}
+
+TEST_P(FunctionsTest, AMigrationMayDropOne) {
+  apply({{first}, answering(1, 1)});
+  const Migration dropping{2, "dropping", 2, "-- min_reader: 2\nDROP FUNCTION answer();\n"};
+  apply({{first, dropping}, answering(1, 1)});
+  EXPECT_EQ(check({{first, dropping}, answering(1, 1)}), "");
+}
+
+TEST_P(FunctionsTest, FailingOnesLeaveTheOldOnes) {
+  apply({{first}, answering(1, 1)});
+  Functions broken = answering(2, 2);
+  broken.sql += "CREATE OR REPLACE FUNCTION half() RETURNS INT LANGUAGE sql AS $$ SELECT x $$;\n";
+  EXPECT_THROW(apply({{first}, broken}), StoreError);
+  EXPECT_EQ(answer(), 1);
+  EXPECT_EQ(check({{first}, answering(1, 1)}), "");
 }
 
 TEST(Statements, EndAtSemicolonsOutsideBodies) {
@@ -185,71 +270,6 @@ TEST_P(NodeTest, SecretsAreMadeOnceAndShared) {
   EXPECT_EQ(made->size(), 32u);
   EXPECT_EQ(*right->secrets().get_or_create("cursor", 32), *made);
   EXPECT_NE(*right->secrets().get_or_create("other", 32), *made);
-}
-
-// Version 15 packs what earlier ones kept by the row: nothing is lost, and the order stays.
-TEST(UsageRuns, CarryOverWhatWasIndexedByRows) {
-  if (const std::string why = support::missing(Engine::postgres); !why.empty()) GTEST_SKIP() << why;
-  constexpr int facts = 18'000;
-  constexpr std::int64_t hour_ms = 3'600'000;
-  Settings settings = support::patient_settings(2);
-  const support::TemporaryDirectory directory;
-  settings.engine = Engine::postgres;
-  settings.data_dir = directory.path() + "/data";
-  settings.postgres_url = support::shared_postgres()->new_schema();
-  {
-    Database database(settings);
-    const auto connection = database.connect();
-    std::vector<Migration> before = shipped_migrations(Engine::postgres);
-    before.resize(14);
-    apply_migrations(*connection, database.writer(), before, 1, false);
-    const std::string all = "generate_series(1, " + std::to_string(facts) + ") AS i";
-    // Two accounts by turns; a step of 5,000 calls in hour 10, and one of 13,000 in hour 11.
-    connection->run_once(
-        "INSERT INTO fact SELECT 64, i, 'm' || i, 'm' || i, '', 'acc_' || i % 2, 'key_1',"
-        " CASE WHEN i <= 5000 THEN 36000000 ELSE 39600000 END + i, 'route', 1, 'GET', 'credits',"
-        " 1, 1, 1, 'gen_1', 'success', 200, 1, 0 FROM " +
-        all);
-    connection->run_once("INSERT INTO usage_row SELECT 'acc_' || i % 2, i, 64, i FROM " + all);
-    connection->run_once(
-        "INSERT INTO usage_hour SELECT 'acc_' || a, 10 + h, 'route', 'GET', 'key_1', n, n, 0, n,"
-        " first, last FROM (VALUES (0, 2500, 1, 5000), (1, 6500, 5001, 18000)) AS s(h, n, first,"
-        " last), generate_series(0, 1) AS a");
-    connection->run_once("INSERT INTO usage_mark VALUES (64, 18000, 18000, 'm18000')");
-    connection->run_once("UPDATE usage_head SET position = 18000");
-  }
-  const support::ManualClock clock;
-  support::SeededRandom random(1);
-  ASSERT_TRUE(migrate(settings, clock, false).ok());
-  const auto node = *Node::open(settings, Role::tool, {clock, random});
-  EXPECT_FALSE(*node->usage().catch_up());
-  for (const int account : {0, 1}) {
-    const std::string id = "acc_" + std::to_string(account);
-    ledger::PageQuery query{id, std::nullopt, 77};
-    int number = account == 0 ? facts : facts - 1;
-    do {
-      const auto page = node->usage().usage(query);
-      ASSERT_TRUE(page.ok() && page->has_value());
-      for (const auto& row : (*page)->items) {
-        ASSERT_EQ(row.message_id, "m" + std::to_string(number));
-        number -= 2;
-      }
-      query.after = (*page)->next;
-    } while (query.after);
-    EXPECT_LE(number, 0);
-    for (const auto& [hour, requests] : {std::pair{10, 2'500}, std::pair{11, 6'500}}) {
-      std::int64_t sum = 0;
-      std::optional<std::int64_t> after = 0;
-      while (after) {
-        const auto part =
-            node->usage().part_of_hour({id}, hour * hour_ms, (hour + 1) * hour_ms, *after);
-        ASSERT_TRUE(part.ok());
-        for (const auto& each : part->sums) sum += each.sums.requests;
-        after = part->next;
-      }
-      EXPECT_EQ(sum, requests) << id << ", hour " << hour;
-    }
-  }
 }
 
 TEST(DryRun, CreatesNoSqliteFile) {

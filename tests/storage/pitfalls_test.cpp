@@ -248,6 +248,13 @@ TEST_P(SqlitePitfall, StatementPreparedOnceFollowsTheSchema) {
   EXPECT_EQ(rows(), 1);
 }
 
+TEST_P(SqlitePitfall, ATextDoesNotEndAtANul) {
+  const auto connection = database_->connect();
+  const std::string text("a\0b", 3);
+  connection->run(insert_row, {std::int64_t{1}, text});
+  EXPECT_EQ(connection->run(select_names, {std::int64_t{1}}).text(0, 0), text);
+}
+
 TEST_P(SqlitePitfall, TheLogIsCopiedBesideTheWriter) {
   Database database(settings_, {Checkpointer::prelude()});
   const auto connection = database.connect();
@@ -322,44 +329,53 @@ TEST_P(PostgresPitfall, StatementsAreKeptNotPreparedAgain) {
   const std::int64_t before = connection->run(kept_count).number(0, 0);
   for (int turn = 0; turn < 10; ++turn) connection->run(select_one);
   EXPECT_EQ(connection->run(kept_count).number(0, 0), before);
+  connection->run(insert_row, {std::int64_t{1}, "a"});
+  for (int turn = 0; turn < 10; ++turn) {
+    EXPECT_THROW(connection->run(insert_row, {std::int64_t{1}, "again"}), StoreError);
+  }
+  EXPECT_EQ(connection->run(kept_count).number(0, 0), before + 1);
+}
+
+TEST_P(PostgresPitfall, KeptStatementFollowsTheSchemaAfterOneFailure) {
+  const auto connection = database_->connect();
+  connection->run(insert_row, {std::int64_t{1}, "a"});
+  EXPECT_EQ(connection->run(select_names, {std::int64_t{1}}).size(), 1u);
+  connection->run_once("ALTER TABLE thing ALTER COLUMN name TYPE VARCHAR(10)");
+  EXPECT_THROW(connection->run(select_names, {std::int64_t{1}}), StoreError);
+  EXPECT_EQ(connection->run(select_names, {std::int64_t{1}}).text(0, 0), "a");
+}
+
+TEST_P(PostgresPitfall, WhatIsNoWholeNumberIsRefused) {
+  constexpr Query half{"SELECT 0.5 AS half", "i"};
+  EXPECT_THROW(database_->connect()->run(half), StoreError);
 }
 
 // A session keeps the plan that it made when the tables were small.
-TEST_P(PostgresPitfall, SettlingReadsNoLeasesButItsOwn) {
+TEST_P(PostgresPitfall, SettlingReadsNoStreamButItsOwn) {
   const support::TestStore store(GetParam());
   Database database(store.settings());
   const auto connection = database.connect();
-  const auto open_leases = [&](int count) {
-    connection->run_once(
-        "WITH made AS (INSERT INTO allocation (id, account_id, origin, units, remaining, "
-        "created_at,"
-        " effective_at, expires_at) SELECT gen_random_uuid(), 'a', 'operator_grant', 10, 0, 1, 1, 2"
-        " FROM generate_series(1, " +
-        std::to_string(count) +
-        ") RETURNING id)"
-        " INSERT INTO lease (allocation_id, account_id, incarnation, purpose, epoch, granted,"
-        " hold_until, settle_until) SELECT id, 'a', 1, 0, 1, 10, 2, 2 FROM made");
-  };
-  constexpr Query settle{
-      "SELECT COALESCE(settle_v3(1, $1, 1, 0, 1, '', '[]', $2::json, NULL), '')"
-      " AS answer",
-      "t"};
-  constexpr Query leases_read{
-      "SELECT seq_tup_read + idx_tup_fetch AS n"
-      " FROM pg_stat_xact_user_tables WHERE relname = 'lease'",
+  constexpr Query settle{"SELECT settle_open_v1(1, $1, 1, 0, '', 1, '{\"1\":1}')::TEXT AS nothing",
+                         "t"};
+  constexpr Query streams_read{
+      "SELECT seq_tup_read + COALESCE(idx_tup_fetch, 0) AS n"
+      " FROM pg_stat_xact_user_tables WHERE relname = 'settle_stream'",
       "i"};
-  const std::string lease = R"([{"l": 1, "e": 1, "u": 1}])";
-  connection->run_once(
-      "INSERT INTO account (id, name, status, created_at) VALUES ('a', '', 'active', 1)");
-  open_leases(1);
+  const auto add_streams = [&](int from, int to) {
+    connection->run_once("INSERT INTO settle_stream (stream, fence) SELECT i, 1 FROM" +
+                         (" generate_series(" + std::to_string(from) + ", ") + std::to_string(to) +
+                         ") AS i");
+  };
+  add_streams(1, 1);
+  connection->run_once("ANALYZE settle_stream");  // as the server does by itself in time
   std::int64_t batch = 0;
-  while (batch < 6) EXPECT_EQ(connection->run(settle, {++batch, lease}).text(0, 0), "");
-  open_leases(500);
+  while (batch < 6) connection->run(settle, {++batch});
+  add_streams(2, 500);
   Transaction transaction(*connection, Transaction::Kind::write, database.writer());
   // The server may still count reads of the session's transactions before, for up to a second.
-  const std::int64_t read_before = transaction.run(leases_read).number(0, 0);
-  EXPECT_EQ(transaction.run(settle, {++batch, lease}).text(0, 0), "");
-  EXPECT_LE(transaction.run(leases_read).number(0, 0) - read_before, 2);
+  const std::int64_t read_before = transaction.run(streams_read).number(0, 0);
+  transaction.run(settle, {++batch});
+  EXPECT_LE(transaction.run(streams_read).number(0, 0) - read_before, 2);
 }
 
 TEST_P(PostgresPitfall, SessionKilledByTheServerIsReplacedUnseen) {

@@ -281,8 +281,10 @@ TEST(Banned, ReadingJsonPastItsOneReader) {
   const std::set<std::string> readers = {"framework/base/json_text.cpp",
                                          "plugins/govdata/import/json_records.cpp",
                                          "plugins/govdata/import/sample.cpp"};
-  // Texts that the plugin wrote itself, from its own database.
+  // Texts that the plugin wrote itself, from its own database; and those of lanes, in their order,
+  // which plugin/lane_guard.cpp and plugin/catalog.cpp have read as JSON before.
   const std::set<std::string> own = {
+      "framework/catalog/capability_json.cpp", "framework/catalog/openapi.cpp",
       "plugins/govdata/store/linking.cpp", "plugins/govdata/store/writer.cpp",
       "plugins/govdata/store/writer_topics.cpp", "plugins/govdata/serve/read.cpp"};
   for (const SourceFile& file : read_tree({"framework", "plugins/govdata", "plugins/http"})) {

@@ -17,42 +17,25 @@ constexpr CorsHeaders cors_headers = {
         "Access-Control-Expose-Headers, Authorization, Content-Type, Idempotency-Key, "
         "If-None-Match, PAYMENT-SIGNATURE, X-Request-Id"};
 
-constexpr std::string_view account_segment = "{billing_account_id}";
-
-// An API key, and what its row asks of its account.
-std::optional<base::Error> authenticate(const AccountReads& reads, const RouteFacts& facts,
-                                        Turn& turn, Asked& asked) {
-  auto caller = reads.authenticate(turn.request.headers());
-  if (!caller.ok()) return std::move(caller).error();
-  turn.keep_principal(*caller);
-  asked.caller = *std::move(caller);
-  if (facts.caller != CallerKind::account) return std::nullopt;
-  const bool names_account = facts.path.find(account_segment) != facts.path.npos;
-  if (names_account && asked.parameters[0] != asked.caller->account_id) {
-    return base::Error{base::ErrorCode::account_forbidden,
-                       "An API key reads its own billing account alone."};
-  }
-  return AccountReads::account_problem(asked.caller->account_status);
-}
-
 }  // namespace
 
 ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
-    : public_routes_(parts.backend, parts.discovery, parts.runtime.pool(), parts.clock,
-                     std::move(settings.build), std::move(settings.reference)),
+    : public_routes_(parts.backend, parts.plugin_paths, parts.discovery, parts.runtime.pool(),
+                     parts.clock, std::move(settings.build), std::move(settings.reference)),
       account_({parts.authenticator, parts.ledger, parts.statements, parts.calls, parts.free_counts,
-                parts.backend, parts.clock},
+                parts.backend, parts.clock, parts.payments},
                std::move(settings.cursor_key)),
-      calls_(parts.backend, parts.authenticator, settings.bodies_bytes_max),
+      bodies_(settings.bodies_bytes_max, base::limits::request_body_bytes_max),
+      calls_(parts.backend, parts.authenticator, bodies_),
+      intake_(parts.plugin_paths, parts.authenticator, bodies_),
       host_({parts.runtime, parts.clock, parts.random, parts.access_log}, api_routes(),
-            rules(std::move(settings.cors_origins)), {public_routes_, account_, calls_}) {}
+            rules(std::move(settings.cors_origins)), {public_routes_, account_, calls_, intake_}) {}
 
 HostRules ApiHost::rules(std::vector<std::string> cors_origins) const {
   return {.cors = Cors(Origins(std::move(cors_origins)), cors_headers),
           .nothing_here = "There is nothing at this path; /openapi.json lists what there is.",
-          .authenticate = [this](const RouteFacts& facts, Turn& turn, Asked& asked) {
-            return authenticate(account_, facts, turn, asked);
-          }};
+          .authenticates = {PrincipalKind::api_key},
+          .authenticate = [this](Headers headers) { return account_.authenticate(headers); }};
 }
 
 }  // namespace turnpike::hosts::api

@@ -17,9 +17,10 @@
 
 namespace turnpike::hosts::api {
 
-// What the host stands on; all of it outlives the host.
+// The parts that the host uses; all of them outlive it.
 struct ApiHostParts {
   Backend& backend;
+  PluginPaths& plugin_paths;
   identity::Authenticator& authenticator;
   ledger::Ledger& ledger;
   ledger::Statements& statements;
@@ -30,6 +31,7 @@ struct ApiHostParts {
   Random& random;
   AccessLog& access_log;
   const Discovery& discovery;
+  const Lane* payments = nullptr;  // as in AccountReads
 };
 
 struct ApiHostSettings {
@@ -52,15 +54,20 @@ class ApiHost final : public wire::Handler {
     host_.refuse(error, request, responder);
   }
 
-  // The drain time is over: calls in flight are told that the gateway stops. Any Thread.
-  void stop() noexcept { calls_.stop(); }
+  // The drain time is over: requests in flight are told that the gateway stops. Any Thread.
+  void stop() noexcept {
+    calls_.stop();
+    intake_.stop();
+  }
 
  private:
   HostRules rules(std::vector<std::string> cors_origins) const;
 
   const PublicRoutes public_routes_;
   const AccountReads account_;
+  ByteBudget bodies_;
   GatewayCalls calls_;
+  PluginIntake intake_;
   RoutedHost<ApiRooms> host_;
 };
 

@@ -11,14 +11,17 @@ namespace turnpike::hosts::api {
 namespace {
 
 constexpr std::string_view kept_by_nobody = "private, no-store";
+// Kept by caches, but asked about before each use: readiness is live, and a 304 is cheap.
+constexpr std::string_view revalidate = "public, no-cache";
+constexpr std::string_view kept_for_a_while = "public, max-age=300";
 
 std::string account_of(const Asked& asked) { return std::string(asked.caller->account_id); }
 
-void send_private(Turn& turn, const AccountReads::Body& body) {
+void send_or_refuse(Turn& turn, const AccountReads::Body& body) {
   if (body.ok()) {
-    turn.send_json(200, *body, kept_by_nobody);
+    turn.reply({.body = *body});
   } else {
-    turn.refuse(body.error(), {.cache_control = kept_by_nobody});
+    turn.refuse(body.error());
   }
 }
 
@@ -167,6 +170,13 @@ constexpr Route<ApiRooms> routes[] = {
                .takes_all = true,
                .takes_any_method = true},
      .take = [](const ApiRooms& rooms, Turn& turn) { rooms.calls.call(turn); }},
+    // Which paths and methods there are is for the plugins in service to say.
+    {.facts = {.method = "GET, POST",
+               .path = "/v1/plugins/{path...}",
+               .endpoint = "plugin_intake",
+               .takes_all = true,
+               .takes_any_method = true},
+     .take = [](const ApiRooms& rooms, Turn& turn) { rooms.intake.receive(turn); }},
     {.facts =
          {.method = "GET",
           .path = "/healthz",
@@ -207,11 +217,12 @@ constexpr Route<ApiRooms> routes[] = {
                .path = "/openapi.json",
                .endpoint = "openapi",
                .answers_head = true,
+               .cache_control = revalidate,
+               .has_etag = true,
                .described = {.operation_id = "getOpenApi",
                              .tag = "Service",
                              .summary = "This document",
                              .replies = open_api_replies,
-                             .has_etag = true,
                              .refusals = "400 Catalog503"}},
      .answer = [](const ApiRooms& rooms, Turn& turn,
                   const Asked&) { rooms.public_routes.openapi(turn); }},
@@ -219,19 +230,22 @@ constexpr Route<ApiRooms> routes[] = {
                .path = "/reference",
                .endpoint = "reference",
                .answers_head = true,
+               .cache_control = revalidate,
+               .has_etag = true,
                .described = {.operation_id = "getReference",
                              .tag = "Service",
                              .summary = "This document as a page for people",
                              .description = "404 where its files are not installed.",
                              .replies = reference_replies,
-                             .has_etag = true,
                              .refusals = "400 404"}},
      .answer = [](const ApiRooms& rooms, Turn& turn,
                   const Asked&) { rooms.public_routes.reference(turn, {}); }},
     {.facts = {.method = "GET",
                .path = "/reference/{file}",
                .endpoint = "reference",
-               .answers_head = true},
+               .answers_head = true,
+               .cache_control = revalidate,
+               .has_etag = true},
      .answer =
          [](const ApiRooms& rooms, Turn& turn, const Asked& asked) {
            rooms.public_routes.reference(turn, asked.parameters[0]);
@@ -242,6 +256,8 @@ constexpr Route<ApiRooms> routes[] = {
           .endpoint = "capabilities",
           .query = capabilities_query,
           .answers_head = true,
+          .cache_control = revalidate,
+          .has_etag = true,
           .described =
               {.operation_id = "listCapabilities",
                .tag = "Catalog",
@@ -252,7 +268,6 @@ constexpr Route<ApiRooms> routes[] = {
                    "fewer entries than `limit`, and of a large catalog none. When the generation "
                    "changes in between, the answer is 409 with `retry.advice` `restart_paging`.",
                .replies = capabilities_replies,
-               .has_etag = true,
                .refusals = "400 409 503"}},
      .answer = [](const ApiRooms& rooms, Turn& turn,
                   const Asked& asked) { rooms.public_routes.capabilities(turn, asked.query); }},
@@ -260,12 +275,13 @@ constexpr Route<ApiRooms> routes[] = {
                .path = "/v1/capabilities/{capability_id}",
                .endpoint = "capability",
                .answers_head = true,
+               .cache_control = revalidate,
+               .has_etag = true,
                .described = {.operation_id = "getCapability",
                              .tag = "Catalog",
                              .summary = "Show one capability in full",
                              .path_parameters = capability_path,
                              .replies = capability_replies,
-                             .has_etag = true,
                              .refusals = "400 404 503"}},
      .answer =
          [](const ApiRooms& rooms, Turn& turn, const Asked& asked) {
@@ -276,6 +292,8 @@ constexpr Route<ApiRooms> routes[] = {
           .path = "/.well-known/did.json",
           .endpoint = "well_known",
           .answers_head = true,
+          .cache_control = kept_for_a_while,
+          .has_etag = true,
           .described =
               {.operation_id = "getServiceIdentity",
                .tag = "Service",
@@ -284,7 +302,6 @@ constexpr Route<ApiRooms> routes[] = {
                    "A did:web document: active keys are in `assertionMethod`, retired ones are "
                    "still listed. 404 while no payment per call is taken.",
                .replies = service_identity_replies,
-               .has_etag = true,
                .refusals = "400 404"}},
      .answer = send_well_known},
     {.facts =
@@ -292,6 +309,8 @@ constexpr Route<ApiRooms> routes[] = {
           .path = "/.well-known/mcp.json",
           .endpoint = "well_known",
           .answers_head = true,
+          .cache_control = kept_for_a_while,
+          .has_etag = true,
           .described =
               {.operation_id = "getMcpManifest",
                .tag = "Service",
@@ -300,7 +319,6 @@ constexpr Route<ApiRooms> routes[] = {
                    "Endpoints, protocol versions and how callers authenticate. 404 where no MCP "
                    "host is configured.",
                .replies = mcp_manifest_replies,
-               .has_etag = true,
                .refusals = "400 404"}},
      .answer = send_well_known},
     {.facts =
@@ -308,6 +326,8 @@ constexpr Route<ApiRooms> routes[] = {
           .path = "/.well-known/x402",
           .endpoint = "well_known",
           .answers_head = true,
+          .cache_control = kept_for_a_while,
+          .has_etag = true,
           .described =
               {.operation_id = "getPayableResources",
                .tag = "Service",
@@ -316,18 +336,21 @@ constexpr Route<ApiRooms> routes[] = {
                    "Every operation that takes a payment per call, with its terms. 404 while none "
                    "does. The challenge of an operation (402) decides.",
                .replies = payable_resources_replies,
-               .has_etag = true,
                .refusals = "400 404"}},
      .answer = send_well_known},
     {.facts = {.method = "GET",
                .path = "/.well-known/{document}",
                .endpoint = "well_known",
-               .answers_head = true},
+               .answers_head = true,
+               .cache_control = kept_for_a_while,
+               .has_etag = true},
      .answer = send_well_known},
     {.facts = {.method = "GET",
                .path = "/v1/operation-pricing-inventory",
                .endpoint = "inventory",
                .answers_head = true,
+               .cache_control = revalidate,
+               .has_etag = true,
                .described =
                    {.operation_id = "getOperationPricingInventory",
                     .tag =
@@ -336,14 +359,13 @@ constexpr Route<ApiRooms> routes[] = {
                     .description =
                         "The complete inventory or 503, never a part of it. Read `schema_version`.",
                     .replies = operation_pricing_inventory_replies,
-                    .has_etag = true,
                     .refusals = "400 503"}},
      .answer = [](const ApiRooms& rooms, Turn& turn,
                   const Asked&) { rooms.public_routes.inventory(turn); }},
     {.facts = {.method = "GET",
                .path = "/v1/auth/context",
                .endpoint = "auth_context",
-               .caller = CallerKind::api_key,
+               .callers = Callers::api_key(),
                .cache_control = kept_by_nobody,
                .described =
                    {.operation_id = "getAuthContext",
@@ -355,12 +377,12 @@ constexpr Route<ApiRooms> routes[] = {
                     .replies = auth_context_replies,
                     .refusals = "400 401 503"}},
      .answer = [](const ApiRooms&, Turn& turn,
-                  const Asked& asked) { send_private(turn, auth_context_body(*asked.caller)); }},
+                  const Asked& asked) { send_or_refuse(turn, auth_context_body(*asked.caller)); }},
     {.facts =
          {.method = "GET",
           .path = "/v1/calls/{request_id}",
           .endpoint = "call",
-          .caller = CallerKind::account,
+          .callers = Callers::account(),
           .cache_control = kept_by_nobody,
           .described =
               {.operation_id = "getCall",
@@ -375,13 +397,13 @@ constexpr Route<ApiRooms> routes[] = {
                .refusals = "400 401 403 404 502 503"}},
      .answer =
          [](const ApiRooms& rooms, Turn& turn, const Asked& asked) {
-           send_private(
+           send_or_refuse(
                turn, rooms.account.call(account_of(asked), asked.parameters[0], turn.request_id()));
          }},
     {.facts = {.method = "GET",
                .path = "/v1/billing-accounts/{billing_account_id}/credit-balance",
                .endpoint = "credit_balance",
-               .caller = CallerKind::account,
+               .callers = Callers::account(),
                .cache_control = kept_by_nobody,
                .described =
                    {.operation_id = "getCreditBalance",
@@ -395,13 +417,13 @@ constexpr Route<ApiRooms> routes[] = {
                     .refusals = "400 401 403 500 502 503"}},
      .answer =
          [](const ApiRooms& rooms, Turn& turn, const Asked& asked) {
-           send_private(turn, rooms.account.credit_balance(account_of(asked)));
+           send_or_refuse(turn, rooms.account.credit_balance(account_of(asked)));
          }},
     {.facts =
          {.method = "GET",
           .path = "/v1/billing-accounts/{billing_account_id}/billing",
           .endpoint = "billing",
-          .caller = CallerKind::account,
+          .callers = Callers::account(),
           .query =
               billing_query,
           .cache_control = kept_by_nobody,
@@ -420,12 +442,12 @@ constexpr Route<ApiRooms> routes[] = {
                .refusals = "400 401 403 500 502 503"}},
      .answer =
          [](const ApiRooms& rooms, Turn& turn, const Asked& asked) {
-           send_private(turn, rooms.account.billing(account_of(asked), asked.query));
+           send_or_refuse(turn, rooms.account.billing(account_of(asked), asked.query));
          }},
     {.facts = {.method = "GET",
                .path = "/v1/billing-accounts/{billing_account_id}/usage",
                .endpoint = "usage",
-               .caller = CallerKind::account,
+               .callers = Callers::account(),
                .query = usage_query,
                .cache_control = kept_by_nobody,
                .described =
@@ -441,13 +463,13 @@ constexpr Route<ApiRooms> routes[] = {
                     .refusals = "400 401 403 500 502 503"}},
      .answer =
          [](const ApiRooms& rooms, Turn& turn, const Asked& asked) {
-           send_private(turn, rooms.account.usage(account_of(asked), asked.query));
+           send_or_refuse(turn, rooms.account.usage(account_of(asked), asked.query));
          }},
     {.facts =
          {.method = "GET",
           .path = "/v1/billing-accounts/{billing_account_id}/free-quotas",
           .endpoint = "free_quotas",
-          .caller = CallerKind::account,
+          .callers = Callers::account(),
           .cache_control = kept_by_nobody,
           .described =
               {.operation_id = "getFreeQuotas",
@@ -462,7 +484,7 @@ constexpr Route<ApiRooms> routes[] = {
                .refusals = "400 401 403 502 503"}},
      .answer =
          [](const ApiRooms& rooms, Turn& turn, const Asked& asked) {
-           send_private(turn, rooms.account.free_quotas(account_of(asked)));
+           send_or_refuse(turn, rooms.account.free_quotas(account_of(asked)));
          }},
 };
 

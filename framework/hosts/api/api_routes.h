@@ -7,6 +7,7 @@
 
 #include "hosts/account_reads.h"
 #include "hosts/api/gateway_call.h"
+#include "hosts/api/plugin_intake.h"
 #include "hosts/api/public_routes.h"
 #include "hosts/route.h"
 
@@ -17,6 +18,7 @@ struct ApiRooms {
   const PublicRoutes& public_routes;
   const AccountReads& account;
   GatewayCalls& calls;
+  PluginIntake& intake;
 };
 
 std::span<const Route<ApiRooms>> api_routes() noexcept;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/crash_points.h"
-#include "base/error_envelope.h"
 #include "base/http_field.h"
+#include "hosts/refusal.h"
 #include "hosts/route_table.h"
 #include "hosts/status_table.h"
 #include "wire/grammar.h"
@@ -141,20 +141,17 @@ void GatewayCall::cut() noexcept {
 }
 
 bool GatewayCall::refuse(const base::Error& error, const exchange::RefusalHead& head) {
-  const int status = call_status(error.code);
+  RefusalHead own = head_of(error);
+  own.status = call_status(error.code);
+  own.allow = head.allow;
+  RefusalBody body{head.content_type, {}};
+  if (head.body.empty()) body = as_envelope(error, turn_.request_id());
   ReplyFields fields;
   for (const OwnedHeader& field : head.lane_headers) fields.add(field.name, field.value);
-  fields.add("Content-Type", head.body.empty() ? json_type : head.content_type);
-  fields.add("Cache-Control", "no-store");
-  if (!head.allow.empty()) fields.add("Allow", head.allow);
-  if (status == 401) fields.add("WWW-Authenticate", "Bearer error=\"invalid_token\"");
-  if (error.retry_after_seconds > 0) fields.add_number("Retry-After", error.retry_after_seconds);
+  add_refusal_fields(own, body.content_type, fields);
   add_facts(head.facts, fields);
   turn_.record.error = error.code;
-  if (!head.body.empty()) return turn_.send(status, fields, head.body);
-  std::string body;
-  base::append_envelope(body, error, turn_.request_id());
-  return turn_.send(status, fields, body);
+  return turn_.send(own.status, fields, head.body.empty() ? body.text : head.body);
 }
 
 void GatewayCalls::call(Turn& turn) {

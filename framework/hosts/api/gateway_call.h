@@ -55,11 +55,9 @@ class GatewayCall final : public exchange::BodySource,
 // Owned by the host; call() on the fibers of all loop Threads, stop() on any.
 class GatewayCalls {
  public:
-  GatewayCalls(Backend& backend, identity::Authenticator& authenticator,
-               std::uint64_t bodies_bytes_max)
-      : backend_(backend),
-        authenticator_(authenticator),
-        bodies_(bodies_bytes_max, base::limits::request_body_bytes_max) {}
+  // `bodies`: of all requests to the host.
+  GatewayCalls(Backend& backend, identity::Authenticator& authenticator, ByteBudget& bodies)
+      : backend_(backend), authenticator_(authenticator), bodies_(bodies) {}
 
   void call(Turn& turn);
   // Calls in flight are told that the gateway stops.
@@ -68,7 +66,7 @@ class GatewayCalls {
  private:
   Backend& backend_;
   identity::Authenticator& authenticator_;
-  ByteBudget bodies_;
+  ByteBudget& bodies_;
   std::atomic<bool> is_stopping_{false};
 };
 

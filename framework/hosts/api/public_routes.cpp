@@ -6,13 +6,10 @@ namespace turnpike::hosts::api {
 
 namespace {
 
-// Kept by caches, but asked about before each use: readiness is live, and a 304 is cheap.
-constexpr std::string_view revalidate = "public, no-cache";
 constexpr std::int64_t render_timeout_ms = 30'000;
 
 void send_document(Turn& turn, const catalog::Document& document) {
-  ReplyFields fields;
-  turn.send_validated(json_type, document->body, document->etag, revalidate, fields);
+  turn.reply({.body = document->body, .etag = document->etag});
 }
 
 void send_or_refuse(Turn& turn, const Result<catalog::Document, base::Error>& document) {
@@ -25,10 +22,11 @@ void send_or_refuse(Turn& turn, const Result<catalog::Document, base::Error>& do
 
 }  // namespace
 
-PublicRoutes::PublicRoutes(Backend& backend, const Discovery& discovery,
+PublicRoutes::PublicRoutes(Backend& backend, PluginPaths& plugin_paths, const Discovery& discovery,
                            runtime::BlockingPool& pool, const Clock& clock, BuildInfo build,
                            ReferencePage reference)
     : backend_(backend),
+      plugin_paths_(plugin_paths),
       discovery_(discovery),
       pool_(pool),
       pool_user_(pool.add_user("openapi", 1, 64)),
@@ -96,10 +94,11 @@ void PublicRoutes::reference(Turn& turn, std::string_view file) const {
   fields.add("Content-Security-Policy", reference_.content_security_policy());
   fields.add("X-Content-Type-Options", "nosniff");
   fields.add("Referrer-Policy", "no-referrer");
-  turn.send_validated(found->content_type, found->body, found->etag, revalidate, fields);
+  turn.reply({.content_type = found->content_type, .body = found->body, .etag = found->etag},
+             fields);
 }
 
-void PublicRoutes::capabilities(Turn& turn, const FixedQuery& query) const {
+void PublicRoutes::capabilities(Turn& turn, const NamedValues& query) const {
   const auto request = catalog::read_page_request({.limit = query.find("limit"),
                                                    .cursor = query.find("cursor"),
                                                    .provider_key = query.find("provider_key"),
@@ -126,17 +125,19 @@ void PublicRoutes::inventory(Turn& turn) const {
 void PublicRoutes::well_known(Turn& turn) const {
   const std::string_view path = turn.request.path();
   if (const PublicDocument* own = discovery_.find(PublicHost::api, path)) {
-    turn.send_public(*own);
+    turn.reply_to_everyone(
+        {.content_type = own->content_type, .body = own->body, .etag = own->etag});
     return;
   }
-  const auto document = backend_.document(path);
+  const auto document = plugin_paths_.document(path);
   if (!document.ok()) {
     turn.refuse(document.error());
     return;
   }
-  // Of a lane: it says what holds now, such as which keys sign its receipts.
-  turn.send_public({document->content_type, document->body, catalog::etag_of(document->body)},
-                   "public, max-age=60");
+  // Of a plugin: it says what holds now, such as which keys sign its receipts.
+  turn.reply_to_everyone({.content_type = document->content_type,
+                          .body = document->body,
+                          .cache_control = "public, max-age=60"});
 }
 
 }  // namespace turnpike::hosts::api

@@ -10,6 +10,7 @@
 #include "hosts/api/reference_page.h"
 #include "hosts/backend.h"
 #include "hosts/discovery.h"
+#include "hosts/plugin_paths.h"
 #include "hosts/query.h"
 #include "hosts/service_documents.h"
 #include "hosts/turn.h"
@@ -19,8 +20,9 @@ namespace turnpike::hosts::api {
 
 class PublicRoutes {
  public:
-  PublicRoutes(Backend& backend, const Discovery& discovery, runtime::BlockingPool& pool,
-               const Clock& clock, BuildInfo build, ReferencePage reference);
+  PublicRoutes(Backend& backend, PluginPaths& plugin_paths, const Discovery& discovery,
+               runtime::BlockingPool& pool, const Clock& clock, BuildInfo build,
+               ReferencePage reference);
 
   void health(Turn& turn) const;
   void readiness(Turn& turn) const;
@@ -28,10 +30,10 @@ class PublicRoutes {
   void openapi(Turn& turn) const;
   // `file` is empty for the page itself.
   void reference(Turn& turn, std::string_view file) const;
-  void capabilities(Turn& turn, const FixedQuery& query) const;
+  void capabilities(Turn& turn, const NamedValues& query) const;
   void capability(Turn& turn, std::string_view id) const;
   void inventory(Turn& turn) const;
-  // What the service itself publishes below /.well-known/, or else one of its lanes.
+  // A document below /.well-known/: of the service itself, or else of one of its plugins.
   void well_known(Turn& turn) const;
 
  private:
@@ -40,6 +42,7 @@ class PublicRoutes {
   [[nodiscard]] View view_for(Turn& turn) const;
 
   Backend& backend_;
+  PluginPaths& plugin_paths_;
   const Discovery& discovery_;
   runtime::BlockingPool& pool_;
   runtime::PoolUser pool_user_;

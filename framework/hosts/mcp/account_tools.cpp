@@ -122,7 +122,7 @@ AccountTool::Body AccountUsage::read(const RpcRequest&, const Json& given,
                                      const std::string& account_id) const {
   static constexpr std::array names = {"from", "to", "granularity", "route_id", "api_key_id"};
   Arguments arguments(given, {"from", "to", "granularity", "route_id", "api_key_id"});
-  FixedQuery query;
+  NamedValues query;
   for (const char* const name : names) {
     if (auto value = arguments.text(name)) query.add(name, *std::move(value));
   }

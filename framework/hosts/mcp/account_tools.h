@@ -12,7 +12,7 @@
 
 namespace turnpike::hosts::mcp {
 
-// In the order of the list; at the door for accounts alone. Both outlive the tools.
+// The tools in the order of the list, for the endpoint of accounts alone. Both outlive the tools.
 std::vector<std::shared_ptr<const Tool>> make_account_tools(const AccountReads& reads,
                                                             const Executions& executions);
 

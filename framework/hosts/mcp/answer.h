@@ -41,7 +41,7 @@ std::string result_text(std::string_view id, Era era, const RpcResult& result,
 // `json` as the one event of a server-sent stream, for clients that take nothing else.
 std::string as_event(std::string_view json);
 
-// What the Accept fields want: JSON, unless they name the event stream and nothing that JSON is.
+// Whether the Accept fields want the event stream: they name it, and nothing that JSON is.
 bool wants_event_stream(Headers headers) noexcept;
 // Whether they name the event stream at all.
 bool takes_event_stream(Headers headers) noexcept;

@@ -7,7 +7,7 @@
 
 #include "base/strict_object.h"
 #include "base/uri.h"
-#include "catalog/tool_call.h"
+#include "hosts/mcp/tool_call.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -29,7 +29,7 @@ Arguments::Arguments(const Json& arguments, std::initializer_list<std::string_vi
     : arguments_(arguments) {
   for (const auto& [name, value] : arguments.items()) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    if (problems_.size() == catalog::tool_problems_max) break;
+    if (problems_.size() == tool_problems_max) break;
     std::string names;
     for (const std::string_view one : known) names.append(names.empty() ? "" : ", ").append(one);
     report(name, "it is not known",
@@ -114,7 +114,7 @@ void Arguments::append_pair(std::string& query, const char* name, std::string_vi
 
 // Bounded, since anybody may send as many names as a message holds.
 void Arguments::report(std::string_view name, std::string problem, std::string fix) {
-  if (problems_.size() == catalog::tool_problems_max) return;
+  if (problems_.size() == tool_problems_max) return;
   problems_.push_back({base::pointer_to(name), std::move(problem), std::move(fix)});
 }
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "catalog/readiness.h"
-#include "catalog/tool_call.h"
-#include "catalog/tool_schema.h"
 #include "hosts/mcp/service_tools.h"
+#include "hosts/mcp/tool_call.h"
+#include "hosts/mcp/tool_schema.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -38,8 +38,8 @@ class BoundTool final : public Tool {
 nlohmann::ordered_json BoundTool::card(Door) const {
   nlohmann::ordered_json card = {{"name", tool_.name}};
   if (!tool_.title.empty()) card["title"] = tool_.title;
-  card["description"] = catalog::tool_description(*program_, tool_);
-  card["inputSchema"] = catalog::tool_input_schema(*program_, tool_);
+  card["description"] = tool_description(*program_, tool_);
+  card["inputSchema"] = tool_input_schema(*program_, tool_);
   card["outputSchema"] = execution_output_schema();
   // As of the tool that runs any route: what is not known to be harmless is taken for the worst.
   card["annotations"] = {{"readOnlyHint", tool_.is_read_only},
@@ -55,18 +55,20 @@ nlohmann::ordered_json BoundTool::card(Door) const {
 }
 
 Answer BoundTool::call(const RpcRequest& request, const Json& arguments) const {
-  auto read = catalog::read_tool_call(*program_, tool_, arguments, body_argument_text(request));
+  auto read = read_tool_call(*program_, tool_, arguments, body_argument_text(request));
   if (!read.ok()) {
     return refused_result(
         request, {base::ErrorCode::request_malformed, "The arguments of the tool are not right.", 0,
                   std::move(read).error()});
   }
-  return executions_.run(request, {.method = std::string(turnpike::name_of(operation_.method)),
-                                   .path = std::move(read->path),
-                                   .query = std::move(read->query),
-                                   .body = std::move(read->body),
-                                   .content_type = std::move(read->content_type),
-                                   .idempotency_key = std::move(read->idempotency_key)});
+  return executions_.run(
+      request, {.method = std::string(turnpike::name_of(operation_.method)),
+                .path = std::move(read->path),
+                .query = std::move(read->query),
+                .body = std::move(read->body),
+                .content_type = std::move(read->content_type),
+                .idempotency_key = std::move(read->idempotency_key),
+                .found = exchange::FoundOperation{program_.get(), tool_.operation, read->match}});
 }
 
 }  // namespace

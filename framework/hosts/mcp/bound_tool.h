@@ -11,7 +11,7 @@
 
 namespace turnpike::hosts::mcp {
 
-// In the order of program->tools(). `executions` outlives the tools, which keep the program.
+// The tools, as program->tools() has them. `executions` outlives the tools, which keep the program.
 std::vector<std::shared_ptr<const Tool>> make_bound_tools(
     std::shared_ptr<const registry::Program> program, const Executions& executions);
 

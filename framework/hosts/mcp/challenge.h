@@ -37,7 +37,7 @@ class BearerChallenge {
   const std::string resource_metadata_;
 };
 
-// Of an API key: no discovery can help.
+// The challenge for an API key: no discovery can help.
 inline constexpr std::string_view api_key_challenge = R"(Bearer error="invalid_token")";
 
 }  // namespace turnpike::hosts::mcp

@@ -54,7 +54,7 @@ std::string errors_doc() {
   text +=
       "\nAn error may carry another advice than its code has here, when the call makes a "
       "difference.\n\n| code | status | fault | advice |\n|---|---|---|---|\n";
-  for (const base::ErrorInfo& info : base::error_infos) {
+  for (const base::ErrorInfo& info : base::all_errors()) {
     text.append("| `").append(info.name).append("` | ");
     text.append(std::to_string(http_status(info.code))).append(" | ");
     text.append(base::name_of(info.fault)).append(" | ");

@@ -12,7 +12,7 @@ std::string_view registry_doc() noexcept;  // registry/README.md
 std::string_view paying_doc() noexcept;    // docs/paying.md
 std::string errors_doc();
 
-// What prompts tell the model, before the arguments: docs/prompts/.
+// The texts of prompts, before their arguments: docs/prompts/.
 std::string_view find_route_prompt() noexcept;
 std::string_view estimate_cost_prompt() noexcept;
 std::string_view diagnose_failed_call_prompt() noexcept;

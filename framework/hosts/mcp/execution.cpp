@@ -11,7 +11,6 @@
 #include "base/json_pointer.h"
 #include "base/limits.h"
 #include "base/strict_object.h"
-#include "exchange/invocation.h"
 #include "exchange/reply.h"
 #include "hosts/status_table.h"
 #include "identity/bearer.h"
@@ -32,7 +31,7 @@ void append_text(std::string& out, std::string_view name, std::string_view value
   base::append_canonical_string(out, value);
 }
 
-bool is_json_type(std::string_view content_type) noexcept {
+bool is_json_content(std::string_view content_type) noexcept {
   const std::string_view type = content_type.substr(0, content_type.find_first_of("; \t"));
   return same_header_name(type, "application/json") ||
          (type.size() > 5 && same_header_name(type.substr(type.size() - 5), "+json"));
@@ -47,7 +46,7 @@ bool is_json(std::string_view text) {
 void append_body(std::string& out, std::string_view content_type, bool is_encoded,
                  std::string_view body) {
   out += ",\"body\":";
-  if (!is_encoded && is_json_type(content_type) && is_json(body)) {
+  if (!is_encoded && is_json_content(content_type) && is_json(body)) {
     out += body;
   } else if (!is_encoded && base::is_utf8(body)) {
     base::append_canonical_string(out, body);
@@ -127,6 +126,7 @@ class Execution final : public exchange::BodySource,
     invocation.idempotency_key = ask_.idempotency_key;
     invocation.body = ask_.body ? this : nullptr;
     invocation.caller = this;
+    invocation.found = ask_.found ? &*ask_.found : nullptr;
     return invocation;
   }
   // What the writer was told; nothing when the caller is gone or the reply was cut.
@@ -192,8 +192,8 @@ class Execution final : public exchange::BodySource,
   int status_ = 0;
   std::string content_type_;
   std::string content_coding_;  // of the reply, such as "gzip"; empty: none
-  std::string facts_;         // members behind the body
-  std::string lane_headers_;  // the member `headers`, or nothing
+  std::string facts_;           // members behind the body
+  std::string lane_headers_;    // the member `headers`, or nothing
   std::string meta_;
   std::string_view execution_status_;
   std::string gathered_;
@@ -401,7 +401,7 @@ Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
   const auto& refusal = execution.refusal();
   if (is_unauthorized(refusal)) {
     if (request.door == Door::account) return unauthorized(request, *refusal);
-    return refused_result(request, {ErrorCode::x402_not_payable,
+    return refused_result(request, {base::code_of(base::CodeRole::not_payable),
                                     "This call cannot be paid for per call. Run it at the endpoint "
                                     "that takes API keys."});
   }
@@ -427,7 +427,7 @@ std::optional<RpcResult> Executions::refuse_payment(const RpcRequest& request) c
                            "The request carries an API key and a payment. Send one of them."});
   }
   return refused_result(
-      request, {ErrorCode::x402_not_payable,
+      request, {base::code_of(base::CodeRole::not_payable),
                 "This endpoint takes no payments. Send them to " + parts_.payment_url + "."});
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "exchange/invocation.h"
 #include "hosts/backend.h"
 #include "hosts/mcp/answer.h"
 #include "hosts/mcp/challenge.h"
@@ -28,6 +29,7 @@ struct RouteAsk {
   std::optional<std::string> body = {};
   std::string content_type = {};
   std::string idempotency_key = {};  // checked; empty: none
+  std::optional<exchange::FoundOperation> found = {};
 };
 
 class Executions {

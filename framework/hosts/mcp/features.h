@@ -19,7 +19,8 @@ namespace turnpike::hosts::mcp {
 class Toolsets {
  public:
   virtual ~Toolsets() = default;
-  // Of the generation in service; never null.
+  // The tools in service; never null. Kept on the fiber that asked, until its message is
+  // answered: a call of a tool of it runs under the same generation.
   [[nodiscard]] virtual std::shared_ptr<const Toolset> toolset() = 0;
 };
 

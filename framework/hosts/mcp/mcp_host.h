@@ -16,7 +16,7 @@
 
 namespace turnpike::hosts::mcp {
 
-// What the host stands on; all of it outlives the host.
+// The parts that the host uses; all of them outlive it.
 struct McpHostParts {
   Backend& backend;
   const Discovery& discovery;

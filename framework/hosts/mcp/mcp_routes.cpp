@@ -6,7 +6,8 @@ namespace {
 
 void publish(const McpRooms& rooms, Turn& turn, const Asked&) {
   if (const PublicDocument* found = rooms.discovery.find(PublicHost::mcp, turn.request.path())) {
-    turn.send_public(*found);
+    turn.reply_to_everyone(
+        {.content_type = found->content_type, .body = found->body, .etag = found->etag});
     return;
   }
   turn.refuse({base::ErrorCode::request_not_found, "There is no such document here."});
@@ -26,7 +27,8 @@ constexpr RouteFacts messages(std::string_view path, std::string_view endpoint) 
   return {.method = "POST", .path = path, .endpoint = endpoint, .takes_all = true};
 }
 
-constexpr RouteFacts document(std::string_view path, std::string_view endpoint) {
+// What it says now.
+constexpr RouteFacts report(std::string_view path, std::string_view endpoint) {
   return {.method = "GET",
           .path = path,
           .endpoint = endpoint,
@@ -34,23 +36,33 @@ constexpr RouteFacts document(std::string_view path, std::string_view endpoint) 
           .is_for_every_page = true};
 }
 
+constexpr RouteFacts document(std::string_view path) {
+  return {.method = "GET",
+          .path = path,
+          .endpoint = "well_known",
+          .answers_head = true,
+          .is_for_every_page = true,
+          .cache_control = "public, max-age=300",
+          .has_etag = true};
+}
+
 constexpr Route<McpRooms> routes[] = {
     {.facts = messages("/", "mcp"),
      .take = [](const McpRooms& rooms, Turn& turn) { take_message(rooms, turn, Door::account); }},
     {.facts = messages("/x402", "mcp_x402"),
      .take = [](const McpRooms& rooms, Turn& turn) { take_message(rooms, turn, Door::payment); }},
-    {.facts = document("/healthz", "health"),
+    {.facts = report("/healthz", "health"),
      .answer = [](const McpRooms&, Turn& turn, const Asked&) { send(turn, liveness_document()); }},
-    {.facts = document("/readyz", "readiness"),
+    {.facts = report("/readyz", "readiness"),
      .answer = [](const McpRooms& rooms, Turn& turn,
                   const Asked&) { send(turn, readiness_document(rooms.backend.health())); }},
-    {.facts = document("/version", "version"),
+    {.facts = report("/version", "version"),
      .answer =
          [](const McpRooms& rooms, Turn& turn, const Asked&) {
            send(turn, version_document(rooms.build, rooms.backend.view().get()));
          }},
-    {.facts = document("/server-card", "well_known"), .answer = publish},
-    {.facts = document("/.well-known/{document...}", "well_known"), .answer = publish},
+    {.facts = document("/server-card"), .answer = publish},
+    {.facts = document("/.well-known/{document...}"), .answer = publish},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "hosts/mcp/envelope.h"
 #include "hosts/mcp/progress.h"
+#include "hosts/refusal.h"
 #include "hosts/status_table.h"
 #include "identity/bearer.h"
 
@@ -325,12 +326,12 @@ void MessageRoutes::send(Turn& turn, int status, std::string_view json,
     return;
   }
   const bool is_whole = !wants_event_stream(turn.request.headers());
+  RefusalHead head;  // of results, too: a tool's refusal is one
+  head.challenge = www_authenticate;
+  head.retry_after_seconds = status == 503 ? 1 : 0;
   ReplyFields fields;
-  fields.add("Content-Type", is_whole ? json_type : "text/event-stream");
-  fields.add("Cache-Control", "no-store");
-  if (!www_authenticate.empty()) fields.add("WWW-Authenticate", www_authenticate);
+  add_refusal_fields(head, is_whole ? json_type : "text/event-stream", fields);
   if (!is_whole) fields.add("X-Accel-Buffering", "no");
-  if (status == 503) fields.add("Retry-After", "1");
   turn.send(status, fields, is_whole ? json : std::string_view(as_event(json)));
 }
 

@@ -7,14 +7,13 @@
 #include "base/limits.h"
 #include "base/uri.h"
 #include "catalog/page_request.h"
-#include "catalog/tool_schema.h"
 #include "hosts/mcp/arguments.h"
+#include "hosts/mcp/tool_schema.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
 
 using base::ErrorCode;
-using catalog::is_json_type;
 using Card = nlohmann::ordered_json;
 
 Card text_schema(std::string_view description) {
@@ -189,7 +188,7 @@ Card RouteTool::properties(Door door) const {
     all["body_base64"] = text_schema("Request body as base64, for bytes that are no text.");
     all["content_type"] = text_schema("Of the body; application/json without it.");
   }
-  all["idempotency_key"] = catalog::idempotency_key_schema();
+  all["idempotency_key"] = idempotency_key_schema();
   if (door == Door::account) {
     all["free"] = {{"type", "boolean"},
                    {"description", "Run the free variant of the route, within its limits."}};

@@ -14,7 +14,7 @@
 
 namespace turnpike::hosts::mcp {
 
-// In the order of the list. All outlive the tools.
+// The tools in the order of the list. The arguments outlive them.
 std::vector<std::shared_ptr<const Tool>> make_service_tools(Backend& backend, const Clock& clock,
                                                             const Executions& executions);
 

@@ -14,7 +14,7 @@ namespace turnpike::hosts::mcp {
 
 enum class ToolNames : std::uint8_t { dotted, underscored };
 
-// Of the service's own tools, in the order of the list. None is the beginning of another.
+// The names of the service's own tools, in the order of the list. None is the beginning of another.
 inline constexpr std::array<std::string_view, 7> service_tool_names = {
     "service.capabilities.list", "service.capabilities.get", "service.route.execute",
     "service.route.read",        "service.account.balance",  "service.account.usage",

@@ -78,7 +78,7 @@ Result<std::string, Error> CorrectionRoute::answer(const Asked& asked,
   correction.account_id = asked.parameters[0];
   correction.message_id = asked.parameters[1];
   correction.idempotency_key = idempotency_key;
-  correction.operator_id = asked.operator_credential->id;
+  correction.operator_id = asked.caller->id;
 
   auto reply = parts_.pool.call(
       user_, [store = &parts_.corrections, correction] { return store->correct(correction); },
@@ -99,8 +99,7 @@ Result<std::string, Error> CorrectionRoute::answer(const Asked& asked,
   return receipt_json(made);
 }
 
-Result<identity::Operator, Error> CorrectionRoute::authorize(Headers headers,
-                                                             identity::Authority authority) const {
+Result<Caller, Error> CorrectionRoute::authenticate(Headers headers) const {
   const auto token = bearer_token(headers);
   if (!token.ok()) return token.error();
   auto reply = parts_.pool.call(
@@ -108,12 +107,7 @@ Result<identity::Operator, Error> CorrectionRoute::authorize(Headers headers,
       [operators = &parts_.operators, token = *token] { return operators->authenticate(token); },
       runtime::Deadline::after_ms(store_timeout_ms));
   if (reply.outcome != runtime::PoolOutcome::done) return late(ErrorCode::auth_unavailable);
-  if (!reply.value->ok()) return reply.value->error();
-  identity::Operator who = **std::move(reply.value);
-  if (who.may(authority)) return who;
-  return Error{ErrorCode::auth_authority_missing,
-               "This operator credential does not have the authority " +
-                   std::string(name_of(authority)) + "."};
+  return *std::move(reply.value);
 }
 
 }  // namespace turnpike::hosts::operators

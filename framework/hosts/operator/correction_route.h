@@ -19,7 +19,7 @@
 
 namespace turnpike::hosts::operators {
 
-// What the body of a correction asks for; the rest of the request is left empty.
+// The correction that a body asks for; the rest of the request is left empty.
 Result<ledger::CorrectionRequest, base::Error> read_correction(std::string_view json);
 std::string receipt_json(const ledger::Correction& correction);
 
@@ -33,9 +33,8 @@ class CorrectionRoute {
   };
   explicit CorrectionRoute(const Parts& parts);
 
-  // Whose credential it is, if it has the authority.
-  [[nodiscard]] Result<identity::Operator, base::Error> authorize(
-      Headers headers, identity::Authority authority) const;
+  // Whose credential it is.
+  [[nodiscard]] Result<Caller, base::Error> authenticate(Headers headers) const;
 
   // The receipt as JSON. The path names account and message; the table of the host has seen to the
   // rest.

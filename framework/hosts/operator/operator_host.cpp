@@ -24,16 +24,14 @@ std::string fibers_json(runtime::Runtime& runtime) {
 }
 
 void send_metrics(const OperatorRooms& rooms, Turn& turn, const Asked&) {
-  ReplyFields fields;
-  fields.add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-  fields.add("Cache-Control", "no-store");
-  turn.send(200, fields, rooms.metrics.text());
+  turn.reply(
+      {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = rooms.metrics.text()});
 }
 
 void correct(const OperatorRooms& rooms, Turn& turn, const Asked& asked) {
   const auto receipt = rooms.corrections.answer(asked, turn.idempotency_key());
   if (receipt.ok()) {
-    turn.send_json(200, *receipt, "no-store");
+    turn.reply({.body = *receipt});
   } else {
     turn.refuse(receipt.error());
   }
@@ -45,7 +43,7 @@ constexpr Route<OperatorRooms> routes[] = {
     {.facts =
          {.method = "GET", .path = "/debug/fibers", .endpoint = "fibers", .answers_head = true},
      .answer = [](const OperatorRooms& rooms, Turn& turn,
-                  const Asked&) { turn.send_json(200, fibers_json(rooms.runtime), "no-store"); }},
+                  const Asked&) { turn.reply({.body = fibers_json(rooms.runtime)}); }},
     {.facts = {.method = "GET", .path = "/healthz", .endpoint = "health", .answers_head = true},
      .answer = [](const OperatorRooms&, Turn& turn,
                   const Asked&) { send(turn, liveness_document()); }},
@@ -53,8 +51,7 @@ constexpr Route<OperatorRooms> routes[] = {
                .path = "/internal/v1/billing-accounts/{billing_account_id}/usage/"
                        "{original_message_id}/corrections",
                .endpoint = "usage_corrections",
-               .caller = CallerKind::operators,
-               .authority = identity::Authority::usage_correct,
+               .callers = Callers::operators(identity::Authority::usage_correct),
                .needs_idempotency_key = true,
                .body = BodyForm::json,
                .body_bytes_max = base::limits::operator_body_bytes_max},
@@ -66,12 +63,9 @@ HostRules rules(const CorrectionRoute& corrections) {
           .nothing_here =
               "The operator listener has /metrics, /debug/fibers, /healthz and the corrections "
               "below /internal/v1.",
-          .authenticate = [&corrections](const RouteFacts& facts, Turn& turn,
-                                         Asked& asked) -> std::optional<base::Error> {
-            auto who = corrections.authorize(turn.request.headers(), *facts.authority);
-            if (!who.ok()) return std::move(who).error();
-            asked.operator_credential = *std::move(who);
-            return std::nullopt;
+          .authenticates = {PrincipalKind::operator_credential},
+          .authenticate = [&corrections](Headers headers) {
+            return corrections.authenticate(headers);
           }};
 }
 

@@ -16,12 +16,12 @@
 
 namespace turnpike {
 
-class Provider;
-class Lane;
+class SlotObject;
 
 inline constexpr std::uint32_t abi_number = 1;
 
-enum class Slot : std::uint32_t { provider = 1, lane = 2 };
+// What a plugin may be. A new slot takes a new number; the others stay as they are.
+enum class Slot : std::uint32_t { none = 0, provider = 1, lane = 2 };
 
 // How the host runs a plugin's functions; see provider.h.
 enum class Execution : std::uint32_t { cooperative = 1, blocking = 2 };
@@ -43,23 +43,24 @@ struct FixedText {
   }
 };
 
-// Text the factory leaves when it fails (a copy, so no exception object crosses).
-struct FactoryError {
-  char text[256] = {};
+// A slot that the plugin fills, with the factory of its object: a Provider for Slot::provider, a
+// Lane for Slot::lane. The factory may throw.
+struct FilledSlot {
+  Slot slot = Slot::none;
+  SlotObject* (*make)() = nullptr;
 };
+
+inline constexpr std::size_t slots_max = 8;
 
 struct Descriptor {
   FixedText<16> magic{"turnpike-plugin"};
   std::uint32_t size = sizeof(Descriptor);
   std::uint32_t abi = abi_number;
-  Slot slot = Slot::provider;
   Execution execution = Execution::cooperative;
   FixedText<64> name;
   FixedText<32> version;
   FixedText<192> fingerprint;
-  // The one that belongs to the slot is set. Null on failure, with the reason in the argument.
-  Provider* (*make_provider)(FactoryError&) noexcept = nullptr;
-  Lane* (*make_lane)(FactoryError&) noexcept = nullptr;
+  FilledSlot slots[slots_max] = {};  // each slot once, the unused places last
 };
 
 #define TURNPIKE_TEXT_(x) #x

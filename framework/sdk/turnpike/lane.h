@@ -8,8 +8,8 @@
 // later, with a deadline of its own. The host owns all objects. A Ticket is destroyed after its one
 // call, a BoundLane after its last Ticket; those of a `blocking` lane never on a loop.
 //
-// A lane may also publish documents (BoundLane::document), do work of its own now and then
-// (BoundLane::run) and add commands to the gateway's command line (Lane::command).
+// A lane may also publish documents, answer requests to paths of its own, do work of its own now
+// and then and add commands to the gateway's command line: turnpike/offers.h.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,10 @@
 
 #include <turnpike/call.h>
 #include <turnpike/host.h>
+#include <turnpike/lane_code.h>
 #include <turnpike/message.h>
+#include <turnpike/offers.h>
+#include <turnpike/principal.h>
 #include <turnpike/result.h>
 #include <turnpike/settings.h>
 #include <turnpike/state.h>
@@ -45,38 +48,6 @@ struct FreeLimits {
   std::optional<std::uint64_t> cumulative_limit;
 };
 
-// When a payment per call is collected: after the upstream's success (the payer risks nothing), or
-// before the upstream is asked.
-enum class PaymentFlow : std::uint8_t { authorization, upfront };
-
-constexpr std::string_view name_of(PaymentFlow flow) noexcept {
-  return flow == PaymentFlow::upfront ? "upfront" : "authorization";
-}
-
-// What becomes of a payment that was collected upfront when the upstream then fails: the payer may
-// repeat the same request within the payment's validity, or is owed a refund.
-enum class UnearnedPayment : std::uint8_t { retry, refund };
-
-constexpr std::string_view name_of(UnearnedPayment unearned) noexcept {
-  return unearned == UnearnedPayment::refund ? "refund" : "retry";
-}
-
-// Whether a payment has to repeat what binds it to the very request that it was asked for. One that
-// may do without buys one call of any operation with the same terms.
-enum class PaymentBinding : std::uint8_t { accepted, required };
-
-constexpr std::string_view name_of(PaymentBinding binding) noexcept {
-  return binding == PaymentBinding::required ? "required" : "accepted";
-}
-
-// How an operation is paid for per call.
-struct PerCallPolicy {
-  PaymentFlow flow = PaymentFlow::authorization;
-  bool verifies_first = true;  // a third party is asked whether the payment would succeed
-  UnearnedPayment unearned = UnearnedPayment::retry;
-  PaymentBinding binding = PaymentBinding::accepted;
-};
-
 // What one operation costs, as the lane sees it. Views are valid as long as the BoundLane.
 struct PricedOperation {
   std::string_view route_id;
@@ -89,9 +60,10 @@ struct PricedOperation {
   std::string_view price_policy_key;  // empty when unpriced
   std::uint32_t price_version = 0;
   std::uint32_t credit_cost = 0;
-  bool x402_enabled = false;
-  std::string_view x402_terms_json;  // canonical JSON array of terms, "[]" when none
-  PerCallPolicy per_call;
+  // Of the lane with terms in the registry, as its read_terms() has worded them:
+  bool is_offered = false;  // this operation can be paid for by it
+  std::string_view terms;   // PriceTerms::binding; empty: the price has none
+  std::string_view policy;  // PolicyTerms::binding of its route
   // The operator has blocked it, or a secret that it needs is missing: no call of it succeeds.
   bool is_blocked = false;
   std::optional<FreeLimits> free_limits;  // of its `:free` variant; nothing: it has none
@@ -108,8 +80,7 @@ struct Note {
 // All but `settings` and `notes`, which are valid during bind(), is valid as long as the BoundLane.
 //
 // A Failure of bind(), and a Note, say in `where` which setting they are about. What begins with
-// "registry." is about the x402 terms of the registry instead: "registry.<asset>.address",
-// ".pay_to" or ".name", where <asset> is `asset_key` of the terms.
+// "registry." is about the lane's section of the registry instead: "registry.networks.base".
 struct LaneBinding {
   std::span<const PricedOperation> operations;
   const Settings& settings;
@@ -128,11 +99,12 @@ struct LaneRequest {
   std::string_view query;
   std::string_view content_type;
   std::string_view body;
-  Headers credentials;               // only the headers that this lane declared
-  std::string_view account_id;       // empty on accountless lanes
-  std::string_view principal_id;     // such as "key:<id>"; empty on accountless lanes
+  Headers credentials;            // only the headers that this lane declared
+  std::string_view account_id;    // empty on accountless lanes
+  std::string_view principal_id;  // within its kind; empty on accountless lanes
+  PrincipalKind principal_kind = PrincipalKind::api_key;
   std::string_view idempotency_key;  // empty when the caller sent none
-  bool key_is_capped = false;        // the principal's key has spend caps
+  bool is_capped = false;            // the principal has spend caps
   Method method = Method::get;
 };
 
@@ -147,16 +119,16 @@ struct ReplyView {
   std::uint32_t upstream_ms = 0;
 };
 
-// A lane's own answer to the caller. `code` is a name of the gateway's error enum (such as
-// "billing.credits_exhausted"), which gives status and envelope; a non-empty `body` replaces the
-// envelope (a payment challenge).
+// A lane's own answer to the caller. `code` is one of the gateway's (such as
+// "billing.credits_exhausted") or of LaneTraits::codes, which gives status and envelope; a
+// non-empty `body` replaces the envelope (a payment challenge).
 struct Refusal {
   std::string code;
-  std::string message;
+  std::string message = {};
   std::uint32_t retry_after_seconds = 0;  // 0: none
-  std::vector<OwnedHeader> headers;
-  std::string body;
-  std::string content_type;
+  std::vector<OwnedHeader> headers = {};
+  std::string body = {};
+  std::string content_type = {};
 };
 
 // A stored reply that is given again without work or charge.
@@ -214,15 +186,8 @@ using Admission = std::variant<std::unique_ptr<Ticket>, Refusal, Replay>;
 // What BoundLane::recall() found; nothing: the lane knows of no such call.
 using Recalled = std::variant<std::monostate, Refusal, Replay>;
 
-// What a lane publishes at a path of the API host.
-struct Document {
-  std::string content_type;
-  std::string body;
-};
-
-class BoundLane {
+class BoundLane : public BoundObject {
  public:
-  virtual ~BoundLane() = default;
   virtual Admission admit(const LaneRequest& request, Call& call) = 0;
   // What is due to a caller who brings a credential of this lane to an operation that is gone,
   // blocked or not paid for this way any more, because the very request was paid for before.
@@ -230,60 +195,106 @@ class BoundLane {
   virtual Recalled recall(const LaneRequest& /*request*/, Call& /*call*/) { return {}; }
   // Whether the operation can be paid for this way now. Must not wait, lock or allocate.
   [[nodiscard]] virtual State state(std::uint32_t /*operation*/) const noexcept { return {}; }
-  // The document at one of LaneTraits::documents, or nothing: there is none now. It may wait.
-  virtual Result<std::optional<Document>> document(std::string_view /*path*/, Call& /*call*/) {
-    return std::optional<Document>{};
-  }
-  // Work for nobody in particular: called anew as many ms after its end as it returned, for the
-  // generation in service alone; 0: never again.
-  virtual Result<std::uint32_t> run(Call& /*call*/) { return std::uint32_t{0}; }
 };
 
-// One command of a lane: `turnpike <word> ...`.
-struct LaneCommand {
-  std::string_view word;     // such as "x402"
-  std::string_view summary;  // one line
+// ---- terms in the registry ----------------------------------------------------------------------
+//
+// The registry holds what operations cost. What they cost in a currency of a lane's own, the
+// registry holds under the lane's name (LaneTraits::has_terms): as a section of the program, as a
+// part of a price, and as the policy of calls in the defaults of a provider and in a route. The
+// gateway takes these parts for what they are, YAML, and asks the lane what they mean.
+
+// What stands under the lane's name. Settings keep their places; their secrets are not resolved.
+struct RegistryParts {
+  struct Policy {
+    const Settings* settings = nullptr;  // null: nothing is said
+    std::uint32_t over = 0;              // the earlier policy that it changes key by key
+  };
+  const Settings* section = nullptr;  // null: there is none
+  std::span<const Settings* const> prices;
+  std::span<const Policy> policies;  // the first says nothing: all others are over it at last
 };
 
-// Where a command prints: results to `out`, what went wrong to `error`.
-class Console {
- public:
-  virtual ~Console() = default;
-  virtual void out(std::string_view text) = 0;
-  virtual void error(std::string_view text) = 0;
+// One thing wrong in the parts.
+struct TermsMistake {
+  enum class Part : std::uint8_t { section, price, policy };
+  Part part = Part::section;
+  std::uint32_t index = 0;  // of the price or policy
+  std::string where;        // path inside the part: "networks.base.pay_to", "[1].asset"
+  std::string message;
+  bool is_of_key = false;  // of the key there, not of its value
 };
 
-// What a command runs with. The gateway may be running beside it.
-struct CommandInput {
-  std::span<const std::string_view> words;  // after the command's own
-  bool json = false;                        // results as one JSON value
-  const Settings& settings;                 // of the lane
-  std::string_view public_origin;
-  std::string_view data_dir;
+// What the lane makes of the terms of one price. `canonical` and `definition` are JSON in canonical
+// form (RFC 8785): they name the program and fix the version of the price, so equal parts give
+// equal texts on every machine and with every release of the lane.
+struct PriceTerms {
+  bool is_offered = false;              // operations at this price can be paid for by the lane
+  std::string canonical;                // all of it
+  std::string definition;               // without what may change under one version of the price
+  std::string binding;                  // for PricedOperation::terms
+  std::string amount;                   // for BoundOperation::per_call_amount
+  std::string billing;                  // JSON object: billing.<lane> in the catalog
+  std::string openapi;                  // JSON object: further members of the operation in OpenAPI
+  std::vector<std::uint16_t> statuses;  // of the lane's refusals that only some of its calls get
+};
+
+// What it makes of a policy of calls.
+struct PolicyTerms {
+  std::string canonical;  // JSON; empty: what goes without saying
+  std::string binding;    // for PricedOperation::policy
+  std::string billing;    // JSON object: further members of billing.<lane>
+};
+
+struct ReadTerms {
+  std::vector<TermsMistake> mistakes;  // where there are any, the rest means nothing
+  bool is_enabled = false;             // the operator has switched the lane on
+  std::string canonical;               // of the section
+  std::vector<PriceTerms> prices;      // parallel to the parts
+  std::vector<PolicyTerms> policies;
+};
+
+// How the public documents describe what a lane with terms sells: JSON texts for the catalog and
+// the OpenAPI document.
+struct TermsDocuments {
+  std::string_view contract_version = {};  // of the inventory: `<lane>_contract_version`
+  std::string_view sentence = {};          // ends the description of what an operation costs
+  std::string_view payment_header = {};    // an OpenAPI parameter: JSON
+  std::string_view challenge_header = {};  // names of headers of replies, with what is in them
+  std::string_view challenge_text = {};
+  std::string_view settlement_header = {};
+  std::string_view settlement_text = {};
 };
 
 struct LaneTraits {
-  std::string_view name;                                 // "credits", "x402"
+  std::string_view name;                                 // "credits", "voucher"
   std::span<const std::string_view> credential_headers;  // lower case
   bool needs_account = false;    // the gateway authenticates an API key first
   bool buffer_whole = false;     // settle() wants the whole body
   bool charges_credits = false;  // a settled call costs PricedOperation::credit_cost
   // What settle() and an admission that collects may take; 0: what committing to the ledger may.
   std::uint32_t settle_timeout_ms = 0;
-  std::span<const std::string_view> documents = {};  // paths below /.well-known/
-  std::span<const LaneCommand> commands = {};
+  // Headers of requests and replies that are the lane's, lower case: no route may forward or pass
+  // back one of them.
+  std::span<const std::string_view> reserved_headers = {};
+  // The registry holds terms under `name`, which read_terms() reads. Such a lane needs no account:
+  // a caller without any credential is sent to it, to be told what to pay. There is at most one.
+  bool has_terms = false;
+  const TermsDocuments* terms_documents = nullptr;  // not null with has_terms
+  // To refuse with beside those of the gateway. A lane with terms, and no other, has one that says
+  // not_payable and one that says unavailable.
+  std::span<const LaneCode> codes = {};
 };
 
-class Lane {
+class Lane : public SlotObject {
  public:
-  virtual ~Lane() = default;
   [[nodiscard]] virtual LaneTraits traits() const noexcept = 0;  // valid until exit
-  virtual Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) = 0;
-  // Runs the command `word`, in a process of its own. The exit code: 0 done, 1 failed, 2 usage.
-  virtual int command(std::string_view /*word*/, const CommandInput& /*input*/,
-                      Console& /*console*/, Host& /*host*/) {
-    return 2;
+  // The meaning of the lane's parts of a registry, for lanes with `has_terms`. Pure: it depends on
+  // nothing but `parts`, waits for nothing and may be called at any time, bound or not.
+  [[nodiscard]] virtual Result<ReadTerms> read_terms(const RegistryParts& /*parts*/) const {
+    return Failure{FailureKind::plugin_fault, "the lane reads no terms", {}, false};
   }
+  virtual Result<std::unique_ptr<BoundLane>> bind(const LaneBinding& binding, Host& host) = 0;
 };
 
 }  // namespace turnpike

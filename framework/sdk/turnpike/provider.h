@@ -6,6 +6,9 @@
 // host Thread -> destruction, after the last call has returned. The host owns all three objects.
 // Plugins start no threads. A plugin whose descriptor says `cooperative` waits only through Host
 // and Call; one that says `blocking` is run on the blocking pool and may wait on what it likes.
+//
+// A provider may also publish documents, answer requests to paths of its own, do work of its own
+// now and then and add commands to the gateway's command line: turnpike/offers.h.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +20,7 @@
 #include <turnpike/call.h>
 #include <turnpike/host.h>
 #include <turnpike/message.h>
+#include <turnpike/offers.h>
 #include <turnpike/result.h>
 #include <turnpike/settings.h>
 #include <turnpike/state.h>
@@ -30,9 +34,11 @@ struct BoundOperation {
   Method method = Method::get;
   std::string_view path;  // the matcher's pattern, such as "/v1/gateway/x/daos/{dao_id}"
   std::span<const std::string_view> parameter_names;
-  const Settings* settings = nullptr;   // the route's own `upstream_settings`; may be null
-  std::uint32_t credit_cost = 0;        // 0 when unpriced
-  std::string_view x402_atomic_amount;  // empty when not enabled
+  const Settings* settings = nullptr;  // the route's own `upstream_settings`; may be null
+  std::uint32_t credit_cost = 0;       // 0 when unpriced
+  // What a call costs without an account, by the first of its terms (PriceTerms::amount); empty: it
+  // is not offered so.
+  std::string_view per_call_amount;
 };
 
 struct Binding {
@@ -64,9 +70,8 @@ class ReplySink {
   virtual bool body(std::string_view bytes) = 0;
 };
 
-class Upstream {
+class Upstream : public BoundObject {
  public:
-  virtual ~Upstream() = default;
   // Runs one operation. Ok means that the whole reply was given to `sink` (any upstream status).
   virtual Done execute(const UpstreamRequest& request, ReplySink& sink, Call& call) = 0;
   // Asked before every execution and for every catalog page: must not wait, lock or allocate.
@@ -75,9 +80,8 @@ class Upstream {
   virtual Done probe(Call& call) = 0;
 };
 
-class Provider {
+class Provider : public SlotObject {
  public:
-  virtual ~Provider() = default;
   virtual Result<std::unique_ptr<Upstream>> bind(const Binding& binding, Host& host) = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "base/canonical_json.h"
 #include "registry/compile.h"
 #include "registry/policy.h"
+#include "support/x402_lane.h"
 
 namespace {
 
@@ -21,7 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace turnpike::registry;
   const std::string text(reinterpret_cast<const char*>(data), size);
   const Source source{"fuzz.yaml", text};
-  const Compiled compiled = compile({{&source, 1}, {}, {}});
+  const Compiled compiled = compile({.sources = {&source, 1},
+                                     .installed = {},
+                                     .plugins = {},
+                                     .lane = &turnpike::support::x402_lane()});
   if (!compiled) {
     require(!compiled.error().empty());
     for (const Problem& problem : compiled.error()) {

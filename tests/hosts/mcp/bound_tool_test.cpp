@@ -1,5 +1,5 @@
 // Tools of the registry on the real host: what they show of their operation, and which call they
-// make of their arguments. What arguments may be is tests/catalog/tool_call_test.cpp.
+// make of their arguments. What arguments may be is tests/hosts/mcp/tool_call_test.cpp.
 #include "hosts/mcp/bound_tool.h"
 
 #include <optional>
@@ -45,6 +45,7 @@ std::shared_ptr<const registry::Program> make_program() {
 // An invocation, copied.
 struct Asked {
   std::string method, path, query, body, content_type, key, authorization;
+  std::optional<exchange::FoundOperation> found = {};
 };
 
 class BoundToolTest : public McpHostTest {
@@ -63,6 +64,7 @@ class BoundToolTest : public McpHostTest {
                      std::string(invocation.content_type),
                      std::string(invocation.idempotency_key),
                      ""};
+      if (invocation.found != nullptr) asked_->found = *invocation.found;
       if (invocation.body != nullptr) asked_->body = *invocation.body->read(1'000);
       for (const HeaderField& field : invocation.headers) {
         if (field.name == "Authorization") asked_->authorization = field.value;
@@ -134,8 +136,17 @@ TEST_F(BoundToolTest, AsksForItsOperationWithTheCredentialOfTheRequest) {
   EXPECT_EQ(asked_->path, "/v1/gateway/t/things/a%20b");
   EXPECT_EQ(asked_->query, "limit=3&sort=up");
   EXPECT_EQ(asked_->authorization, "Bearer good");
+  ASSERT_TRUE(asked_->found);
+  EXPECT_EQ(asked_->found->program, program_.get());
+  EXPECT_EQ(asked_->found->operation, program_->tools()[1].operation);
+  EXPECT_EQ(asked_->found->match.route, program_->match(asked_->path).route);
+  ASSERT_EQ(asked_->found->match.parameter_count, 1u);
+  const registry::ParameterSpan name = asked_->found->match.parameters[0];
+  EXPECT_EQ(asked_->path.substr(name.offset, name.length), "a%20b");
   run("find.free", {{"name", "a"}});
   EXPECT_EQ(asked_.value().path, "/v1/gateway/t/things/a:free");
+  ASSERT_TRUE(asked_->found);
+  EXPECT_EQ(asked_->found->match.parameters[0].length, 1) << "the suffix is no part of it";
   run("add", {{"body", {{"n", 1}}}, {"idempotency_key", "k"}});
   EXPECT_EQ(asked_.value().method, "POST");
   EXPECT_EQ(asked_->body, R"({"n":1})");

@@ -30,10 +30,6 @@ class ScriptedBackend final : public Backend {
     return {};
   }
   std::shared_ptr<const catalog::View> view() override { return nullptr; }
-  Result<Document, base::Error> document(std::string_view) override {
-    ADD_FAILURE() << "documents of lanes are the API host's";
-    return base::Error{};
-  }
   Health health() override { return {{{"database", false, "It does not answer."}}, {}}; }
 };
 

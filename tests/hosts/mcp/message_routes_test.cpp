@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "catalog/tool_call.h"
 #include "hosts/mcp/mcp_fixture.h"
+#include "hosts/mcp/tool_call.h"
 #include "runtime/wait.h"
+#include "support/x402_lane.h"
 #include "wire/raw_socket.h"
 
 namespace turnpike::hosts::mcp {
@@ -661,7 +662,7 @@ TEST_F(MessageRoutesTest, NoMoreProblemsAreToldThanAReaderNeeds) {
   Json arguments = get_x;
   for (int at = 0; at < 1'000; ++at) arguments["unknown" + std::to_string(at)] = at;
   const Said said = execute(arguments, {good_key});
-  EXPECT_EQ(said.structured()["error"]["fields"].size(), catalog::tool_problems_max);
+  EXPECT_EQ(said.structured()["error"]["fields"].size(), tool_problems_max);
 }
 
 // A tool that stands on the catalog names its own arguments, not parts of a URL.
@@ -794,8 +795,8 @@ TEST_F(MessageRoutesTest, AReplyThatIsTooLongButPaidForComesWithItsReceipt) {
 
 TEST_F(MessageRoutesTest, AChallengeIsTheBarePaymentRequired) {
   const Json challenge = {{"x402Version", 2}, {"accepts", Json::array()}};
-  refuse_with({ErrorCode::x402_payment_required, "Payment required"}, challenge.dump(), "x402",
-              {{"PAYMENT-REQUIRED", base::base64(challenge.dump())}});
+  refuse_with({support::x402_code("x402.payment_required"), "Payment required"}, challenge.dump(),
+              "x402", {{"PAYMENT-REQUIRED", base::base64(challenge.dump())}});
   const Said said = execute(get_x, {}, "/x402");
   EXPECT_EQ(said.structured(), challenge);
   EXPECT_EQ(Json::parse(said.json["result"]["content"][0]["text"].get<std::string>()), challenge);
@@ -824,7 +825,8 @@ TEST_F(MessageRoutesTest, APaymentInMetaIsThePaymentHeader) {
 
 // A client that took this for a challenge would pay a second time.
 TEST_F(MessageRoutesTest, AnUnknownSettlementLooksLikeNoChallenge) {
-  refuse_with({ErrorCode::x402_settlement_unknown, "Send the same request again.", 2}, {}, "x402");
+  refuse_with({support::x402_code("x402.settlement_unknown"), "Send the same request again.", 2},
+              {}, "x402");
   const Said said = execute(get_x, {}, "/x402", {{"x402/payment", Json::object()}});
   EXPECT_EQ(said.structured()["execution_status"], "x402_error");
   EXPECT_EQ(said.structured()["error"]["retry"]["advice"], "same_request");

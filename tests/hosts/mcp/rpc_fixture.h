@@ -55,10 +55,6 @@ class ViewBackend final : public Backend {
     return {};
   }
   std::shared_ptr<const catalog::View> view() override { return program; }
-  Result<Document, base::Error> document(std::string_view) override {
-    ADD_FAILURE() << "documents of lanes are the API host's";
-    return base::Error{};
-  }
   Health health() override { return {{{"database", false, "It does not answer."}}, {}}; }
 
   std::shared_ptr<const catalog::View> program;  // null: no valid one is installed

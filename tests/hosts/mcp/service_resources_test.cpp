@@ -13,6 +13,7 @@
 #include "hosts/mcp/rpc_fixture.h"
 #include "hosts/status_table.h"
 #include "support/paths.h"
+#include "support/x402_lane.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -231,7 +232,7 @@ TEST_F(ServiceResourcesTest, TextsAreTheFilesOfTheTree) {
 
 TEST_F(ServiceResourcesTest, TheTextOfErrorsHasEveryCodeWithWhatItsTablesSay) {
   const std::string text = text_at("service://docs/errors", "text/markdown");
-  for (const base::ErrorInfo& info : base::error_infos) {
+  for (const base::ErrorInfo& info : base::all_errors()) {
     const std::string row = "| `" + std::string(info.name) + "` | " +
                             std::to_string(http_status(info.code)) + " | " +
                             std::string(base::name_of(info.fault)) + " | " +
@@ -244,7 +245,7 @@ TEST_F(ServiceResourcesTest, TheTextOfErrorsHasEveryCodeWithWhatItsTablesSay) {
 // A code in a text is one that there is.
 TEST_F(ServiceResourcesTest, TextsNameNoCodeThatDoesNotExist) {
   std::set<std::string> areas;
-  for (const base::ErrorInfo& info : base::error_infos) {
+  for (const base::ErrorInfo& info : base::all_errors()) {
     areas.insert(std::string(info.name.substr(0, info.name.find('.'))));
   }
   int named = 0;

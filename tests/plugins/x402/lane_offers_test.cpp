@@ -99,7 +99,8 @@ class LaneOffersTest : public ::testing::Test {
   void serve(const std::string& x402, const std::string& route = "") {
     const registry::Source sources[] = {
         {"t.yaml", registry_yaml(x402, R"({asset: token, amount: "10000"})", route)}};
-    auto program = registry::compile({sources, {}, {}});
+    auto program =
+        registry::compile({.sources = sources, .installed = {}, .plugins = {}, .lane = &lane_});
     ASSERT_TRUE(program.ok()) << program.error().front().text();
     auto settings = registry::parse_settings({"lane.yaml", std::string(settings_yaml)});
     ASSERT_TRUE(settings.ok());
@@ -189,7 +190,7 @@ class LaneOffersTest : public ::testing::Test {
   support::TemporaryDirectory directory_;
   X402Lane lane_;
   NoProvider provider_;
-  std::shared_ptr<exchange::Service> service_;
+  std::shared_ptr<const exchange::Service> service_;
   const exchange::Service::LaneInService* lane_row_ = nullptr;
   json solana_kind_;
   json verification_ = {{"isValid", true}, {"payer", payer_address}};

@@ -47,10 +47,9 @@ constexpr std::string_view pay_to = "0x52908400098527886E0F7030069857D2E4169EE7"
 constexpr std::string_view fee_payer = "EwWqGE4ZFKLofuestmU4LDdK7XM1N4ALgdZccwYugwGd";
 
 json base_term() {
-  return {{"asset_key", "base-usdc"}, {"scheme", "exact"},
-          {"network", base},          {"asset", usdc},
-          {"name", "USD Coin"},       {"version", "2"},
-          {"atomic_amount", "1000"},  {"pay_to", pay_to},
+  return {{"asset_key", "base-usdc"}, {"network_key", "base"},   {"scheme", "exact"},
+          {"network", base},          {"asset", usdc},           {"name", "USD Coin"},
+          {"version", "2"},           {"atomic_amount", "1000"}, {"pay_to", pay_to},
           {"offer_id", "off_1"}};
 }
 json solana_term() {
@@ -250,7 +249,7 @@ std::string terms_problem(const json& term) {
   const std::string text = json::array({term}).dump();
   PricedOperation operation;
   operation.price_policy_key = "model";
-  operation.x402_terms_json = text;
+  operation.terms = text;
   Mistakes mistakes;
   read_terms(operation, 300, mistakes);
   std::string problems;
@@ -275,17 +274,18 @@ TEST(TermsOfALane, AreRefusedWhereNobodyCouldPay) {
     const std::size_t letter = address.find_first_of("ABCDEFabcdef", 2);
     address[letter] = static_cast<char>(address[letter] ^ 0x20);
     EXPECT_THAT(terms_problem(term), HasSubstr("EIP-55")) << member;
-    const std::string what = std::string(member) == "asset" ? "address" : member;
-    EXPECT_THAT(terms_problem(term), HasSubstr("registry.base-usdc." + what + ": ")) << member;
+    const std::string where = std::string(member) == "asset" ? "registry.assets.base-usdc.address: "
+                                                             : "registry.networks.base.pay_to: ";
+    EXPECT_THAT(terms_problem(term), HasSubstr(where)) << member;
   }
   term = base_term();
   term["pay_to"] = "0x" + std::string(40, '0');
-  EXPECT_THAT(terms_problem(term), HasSubstr("registry.base-usdc.pay_to: is the zero address"));
+  EXPECT_THAT(terms_problem(term), HasSubstr("registry.networks.base.pay_to: is the zero address"));
   term["pay_to"] = usdc;
-  EXPECT_THAT(terms_problem(term), HasSubstr("registry.base-usdc.pay_to: is the token's own"));
+  EXPECT_THAT(terms_problem(term), HasSubstr("registry.networks.base.pay_to: is the token's own"));
   term["name"] = "USDC";
-  EXPECT_THAT(terms_problem(term), AllOf(HasSubstr("registry.base-usdc.name: "),
-                                         HasSubstr("registry.base-usdc.pay_to: ")));
+  EXPECT_THAT(terms_problem(term), AllOf(HasSubstr("registry.assets.base-usdc.name: "),
+                                         HasSubstr("registry.networks.base.pay_to: ")));
 }
 
 // "where: message" of each.
@@ -375,8 +375,10 @@ class LaneTest : public ::testing::Test {
     operation_.media_type = "application/json";
     operation_.deadline_ms = 30'000;
     operation_.price_policy_key = "model";
-    operation_.x402_enabled = is_enabled;
-    operation_.x402_terms_json = terms_;
+    operation_.is_offered = is_enabled;
+    operation_.terms = terms_;
+    words_ = words_of(policy_);
+    operation_.policy = words_;
     Settings facilitators;
     facilitators.kind = Settings::Kind::list;
     facilitators.items = {map({{"url", scalar("https://one.example")}})};
@@ -575,6 +577,8 @@ class LaneTest : public ::testing::Test {
   support::TemporaryDirectory folder_;
   CountingRandom random_;
   ScriptedHost host_;
+  CallPolicy policy_;
+  std::string words_;  // of it
   PricedOperation operation_;
   std::string terms_;
   Settings settings_;
@@ -619,7 +623,7 @@ TEST_F(LaneTest, OffersNothingThatNoFacilitatorSupports) {
 }
 
 TEST_F(LaneTest, WhatNoFacilitatorSupportsAnyMoreIsNotBegunButWhatWasPaidForIsGiven) {
-  operation_.per_call.verifies_first = false;
+  policy_.verifies_first = false;
   bind(json::array({base_term()}));
   const std::string paid = payment('1'), late = payment('2');
   EXPECT_EQ(pay(paid, "key"), "200 reply 1");
@@ -740,7 +744,7 @@ TEST_F(LaneTest, WhatWasPaidForIsHisAloneWhoSentTheVeryPayment) {
 }
 
 TEST_F(LaneTest, WorkThatWasPaidUpfrontIsNotDoneForAnother) {
-  operation_.per_call.flow = PaymentFlow::upfront;
+  policy_.flow = PaymentFlow::upfront;
   bind(json::array({base_term()}));
   const std::string sent = payment('1');
   EXPECT_EQ(pay(sent, {}, false), "failed");
@@ -758,10 +762,10 @@ TEST_F(LaneTest, WhatChargedNothingMayComeAgainInAnotherForm) {
 TEST_F(LaneTest, AFlowThatWasAgreedToHoldsThoughTheRouteHasAnotherByNow) {
   using enum PaymentFlow;
   for (const PaymentFlow agreed : {authorization, upfront}) {
-    operation_.per_call.flow = agreed;
+    policy_.flow = agreed;
     bind(json::array({base_term()}));
     const std::string sent = payment(agreed == upfront ? '1' : '2');
-    operation_.per_call.flow = agreed == upfront ? authorization : upfront;
+    policy_.flow = agreed == upfront ? authorization : upfront;
     bind(json::array({base_term()}));
     settlements_ = 0;
     EXPECT_EQ(pay(sent, {}, false), "failed");
@@ -806,9 +810,9 @@ TEST_F(LaneTest, ARefusedSettlementFreesItsIds) {
 
 // Its node died when a facilitator was about to be asked.
 TEST_F(LaneTest, APaymentUpfrontIsNotCollectedWhileNobodyWaitsForTheWork) {
-  operation_.per_call.flow = PaymentFlow::upfront;
+  policy_.flow = PaymentFlow::upfront;
   for (const UnearnedPayment unearned : {UnearnedPayment::retry, UnearnedPayment::refund}) {
-    operation_.per_call.unearned = unearned;
+    policy_.unearned = unearned;
     bind(json::array({base_term()}));
     settlements_ = 0;
     const std::string sent = payment(unearned == UnearnedPayment::retry ? '1' : '2');
@@ -856,7 +860,7 @@ class DisownedTest : public LaneTest {
 
 TEST_F(DisownedTest, WhatTheChainShowsPaidIsNotCalledUnpaid) {
   for (const PaymentFlow flow : {PaymentFlow::authorization, PaymentFlow::upfront}) {
-    operation_.per_call.flow = flow;
+    policy_.flow = flow;
     bind(json::array({base_term()}));
     const std::string sent = payment(flow == PaymentFlow::upfront ? '2' : '1');
     disowns_ = true;
@@ -947,7 +951,7 @@ TEST_F(LaneTest, AVerifierThatFindsItUsedDoesNotMakeItUnpaid) {
 
 TEST_F(LaneTest, APaymentThatEchoesNothingBuysOneCall) {
   for (const PaymentFlow flow : {PaymentFlow::authorization, PaymentFlow::upfront}) {
-    operation_.per_call.flow = flow;
+    policy_.flow = flow;
     bind(json::array({base_term()}));
     settlements_ = replies_ = 0;
     const std::string sent =
@@ -986,7 +990,7 @@ TEST_F(LaneTest, APaymentThatEchoesNothingIsOfTermsThatAreOffered) {
 }
 
 TEST_F(LaneTest, ARouteMayWantTheEcho) {
-  operation_.per_call.binding = PaymentBinding::required;
+  policy_.binding = PaymentBinding::required;
   bind(json::array({base_term()}));
   EXPECT_EQ(pay(without_echo(payment('1'))), "x402.payment_refused");
   EXPECT_THAT(said_.body, HasSubstr("turnpike_binding_missing"));
@@ -1008,7 +1012,7 @@ TEST_F(LaneTest, APaymentThatEchoesNothingAndBoughtNothingBuysAnotherCall) {
 
 // Otherwise everybody who reads the payment on the chain could get the work.
 TEST_F(LaneTest, WorkThatFailsForAPaymentThatEchoesNothingIsOwedBackAtOnce) {
-  operation_.per_call.flow = PaymentFlow::upfront;
+  policy_.flow = PaymentFlow::upfront;
   bind(json::array({base_term()}));
   const std::string sent = without_echo(payment('1'));
   EXPECT_EQ(fail(sent, Outcome::upstream_failure), "x402.refund_owed");
@@ -1017,7 +1021,7 @@ TEST_F(LaneTest, WorkThatFailsForAPaymentThatEchoesNothingIsOwedBackAtOnce) {
 
 TEST_F(LaneTest, ASettlementThatNobodySawOfAPaymentThatEchoesNothingIsOwedBack) {
   for (const PaymentFlow flow : {PaymentFlow::authorization, PaymentFlow::upfront}) {
-    operation_.per_call.flow = flow;
+    policy_.flow = flow;
     has_chain_ = true;
     bind(json::array({base_term()}));
     const std::string sent = without_echo(payment(flow == PaymentFlow::upfront ? '2' : '1'));
@@ -1039,7 +1043,7 @@ TEST_F(LaneTest, ASettlementThatNobodySawOfAPaymentThatEchoesNothingIsOwedBack) 
 // ------------------------------------------------------
 
 TEST_F(LaneTest, AReplyThatIsTooLongIsOwedBackAtOnceAndSaysWhy) {
-  operation_.per_call.flow = PaymentFlow::upfront;
+  policy_.flow = PaymentFlow::upfront;
   bind(json::array({base_term()}));
   const std::string sent = payment('1');
   EXPECT_EQ(fail(sent, Outcome::response_too_large), "x402.refund_owed");
@@ -1050,7 +1054,7 @@ TEST_F(LaneTest, AReplyThatIsTooLongIsOwedBackAtOnceAndSaysWhy) {
 
 TEST_F(LaneTest, WhatIsPaidBeforeTheWorkKeepsItsReplyAndNothingElseDoes) {
   for (const PaymentFlow flow : {PaymentFlow::authorization, PaymentFlow::upfront}) {
-    operation_.per_call.flow = flow;
+    policy_.flow = flow;
     bind(json::array({base_term()}));
     const bool is_upfront = flow == PaymentFlow::upfront;
     for (const bool has_echo : {true, false}) {
@@ -1207,7 +1211,7 @@ TEST_F(OpenOutcomeTest, IsEndedByAnOperatorsWordThatItWasSettled) {
 }
 
 TEST_F(OpenOutcomeTest, OfWorkThatWasNotDoneIsOwedBackOnceItIsSaidToBeSettled) {
-  operation_.per_call.flow = PaymentFlow::upfront;
+  policy_.flow = PaymentFlow::upfront;
   bind(json::array({base_term()}));
   const std::string sent = leave_open('1');
   let_it_end();
@@ -1315,7 +1319,7 @@ TEST_F(LaneTest, NothingIsBegunForWhatIsNotOfferedAnyMore) {
 }
 
 TEST_F(LaneTest, WorkThatWasPaidUpfrontAndIsNotOfferedAnyMoreIsOwedBack) {
-  operation_.per_call.flow = PaymentFlow::upfront;
+  policy_.flow = PaymentFlow::upfront;
   bind(json::array({base_term()}));
   const std::string sent = payment('1');
   EXPECT_EQ(pay(sent, {}, false), "failed");
@@ -1332,7 +1336,7 @@ TEST_F(LaneTest, WithoutSettingsItStillGivesWhatWasPaidForAndPublishesItsKeys) {
   bind(json::array({base_term()}));
   const std::string paid = payment('1');
   EXPECT_EQ(pay(paid), "200 reply 1");
-  operation_.x402_enabled = false;
+  operation_.is_offered = false;
   const Settings none;
   auto bound = lane_.bind(
       {{&operation_, 1}, none, "generation", "https://api.example.org", folder_.path()}, host_);
@@ -1454,8 +1458,8 @@ TEST_F(AuditTest, WhatTheChainDoesNotShowRaisesAnAlarmAndIsDisprovedOnceItHasExp
 }
 
 TEST_F(AuditTest, NoRefundIsOwedForWhatWasNeverPaid) {
-  operation_.per_call.flow = PaymentFlow::upfront;
-  operation_.per_call.unearned = UnearnedPayment::refund;
+  policy_.flow = PaymentFlow::upfront;
+  policy_.unearned = UnearnedPayment::refund;
   bind_with_chain();
   EXPECT_EQ(pay(payment('1'), {}, false), "failed");
   EXPECT_EQ(records()[0].state, PaymentState::owed);
@@ -1511,12 +1515,12 @@ TEST_F(LaneTest, NothingIsPaidToAnAddressWhoseKeyIsLost) {
   EXPECT_THAT(std::get<Refusal>(admission).body, HasSubstr("turnpike_address_lost"));
   EXPECT_EQ(pay(payment('3')), "200 reply 2");
   terms_ = json::array({moved}).dump();
-  operation_.x402_terms_json = terms_;
+  operation_.terms = terms_;
   const auto refused = lane_.bind(
       {{&operation_, 1}, settings_, "generation", "https://api.example.org", folder_.path()},
       host_);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().where, "registry.base-usdc.pay_to");
+  EXPECT_EQ(refused.error().where, "registry.networks.base.pay_to");
 }
 
 TEST_F(LaneTest, MistakesOfSettingsTermsAndOffersAreToldTogether) {
@@ -1524,8 +1528,8 @@ TEST_F(LaneTest, MistakesOfSettingsTermsAndOffersAreToldTogether) {
   wrong["name"] = "USDC";
   lost["pay_to"] = "0x" + std::string(40, 'b');
   const std::string terms = json::array({wrong, lost}).dump();
-  operation_.x402_terms_json = terms;
-  operation_.x402_enabled = true;
+  operation_.terms = terms;
+  operation_.is_offered = true;
   operation_.deadline_ms = 200'000;
   PricedOperation longer = operation_;
   longer.path = "/v1/longer";
@@ -1544,15 +1548,15 @@ TEST_F(LaneTest, MistakesOfSettingsTermsAndOffersAreToldTogether) {
                           "http://0.0.0.0:80"),
               UnorderedElementsAre(HasSubstr("facilitators[0].url: "),
                                    HasSubstr("max_timeout_seconds: /v1/longer may take "),
-                                   HasSubstr("registry.base-usdc.name: "),
-                                   HasSubstr("registry.base-usdc.pay_to: "),
+                                   HasSubstr("registry.assets.base-usdc.name: "),
+                                   HasSubstr("registry.networks.base.pay_to: "),
                                    HasSubstr(": hosts.api.base_url: is needed")));
   EXPECT_THAT(
       problems_of(map({{"facilitators", facilitators}, {"max_timeout_seconds", scalar("long")}}),
                   "https://api.example.org"),
       UnorderedElementsAre(HasSubstr("facilitators[0].url: "),
                            HasSubstr("max_timeout_seconds: expected an integer"),
-                           HasSubstr("registry.base-usdc.name: ")));
+                           HasSubstr("registry.assets.base-usdc.name: ")));
 }
 
 TEST_F(OpenOutcomeTest, IsNotCollectedForAnAddressWhoseKeyIsLost) {
@@ -1657,7 +1661,7 @@ TEST_F(LaneTest, IsIdleWhereNothingIsOffered) {
   EXPECT_EQ(std::get<Refusal>(admission).code, "x402.not_payable");
   ScriptedCall call(host_.scripted_clock, 1'000);
   EXPECT_EQ(*bound_->run(call), 0u);
-  for (const std::string_view path : lane_.traits().documents) {
+  for (const std::string_view path : lane_.offers().documents) {
     EXPECT_EQ(*bound_->document(path, call), std::nullopt) << path;
   }
 }

@@ -48,6 +48,7 @@ const std::vector<PricedOperation>& operations() {
                                                  {"version", "1"},
                                                  {"offer_id", "off_model"}}})
                                        .dump();
+  static std::vector<std::string> words(std::size(all_flows));
   static const std::vector<PricedOperation> all = [] {
     std::vector<PricedOperation> made(std::size(all_flows));
     for (const Flow flow : all_flows) {
@@ -58,11 +59,14 @@ const std::vector<PricedOperation>& operations() {
       operation.deadline_ms = upstream_deadline_ms;
       operation.price_policy_key = "model";
       operation.price_version = 1;
-      operation.x402_enabled = true;
-      operation.x402_terms_json = terms;
-      operation.per_call.verifies_first = flow != unverified;
-      if (flow >= upfront_retry) operation.per_call.flow = PaymentFlow::upfront;
-      if (flow == upfront_refund) operation.per_call.unearned = UnearnedPayment::refund;
+      operation.is_offered = true;
+      operation.terms = terms;
+      CallPolicy policy;
+      policy.verifies_first = flow != unverified;
+      if (flow >= upfront_retry) policy.flow = PaymentFlow::upfront;
+      if (flow == upfront_refund) policy.unearned = UnearnedPayment::refund;
+      words[flow] = words_of(policy);
+      operation.policy = words[flow];
     }
     return made;
   }();

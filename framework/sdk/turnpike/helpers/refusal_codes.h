@@ -1,6 +1,7 @@
-// The codes that a lane refuses with (Refusal::code), each with the HTTP status that it gives and
-// when it is right. The gateway accepts every code of its own in a refusal; these are those that a
-// lane has a reason to use; an unknown one is a fault of the plugin. Constants; safe on any Thread.
+// The codes of the gateway that a lane refuses with (Refusal::code), each with the HTTP status that
+// it gives and when it is right, beside those that the lane brings (LaneTraits::codes). The gateway
+// accepts every code of its own in a refusal; these are those that a lane has a reason to use; an
+// unknown one is a fault of the plugin. Constants; safe on any Thread.
 //
 // Helpers are compiled into the plugin that uses them (see mistakes.h).
 #pragma once
@@ -27,22 +28,15 @@ inline constexpr RefusalCode refusal_codes[] = {
     {"billing.credits_exhausted", 402, "what the credential could pay is spent or has expired"},
     {"billing.credits_reserved", 429, "other calls hold what is left: set retry_after_seconds"},
     {"billing.key_cap_reached", 429, "a limit in time is reached: set retry_after_seconds"},
-    {"x402.payment_required", 402, "the caller is to pay; `body` holds the challenge"},
-    {"x402.payment_malformed", 400, "the payment cannot be read"},
-    {"x402.payment_refused", 402, "the payment does not pay for this call"},
-    {"x402.not_payable", 400, "the operation cannot be paid for this way"},
     // From admit(): the same request again.
     {"idempotency.conflict", 409, "the key or the payment was used for another request"},
     {"idempotency.in_progress", 409, "its first call is still running"},
     {"idempotency.reply_not_stored", 409, "it was charged, and its reply cannot be given again"},
     // From admit() and NotCharged: the lane itself. Certainly nothing was charged.
     {"billing.ledger_unavailable", 503, "what the lane keeps its books in cannot be reached"},
-    {"x402.unavailable", 503, "whoever the lane asks about payments cannot be reached"},
     {"gateway.overloaded", 503, "the lane has no room: set retry_after_seconds"},
-    {"x402.settlement_failed", 402, "the payment was refused when it was collected"},
-    // From Unknown, and no other code: whether it was charged is not known.
+    // From Unknown, and no other code but those of the lane for it (CodeRole::outcome_unknown).
     {"billing.settlement_unknown", 503, "what is charged by the gateway's books or the lane's"},
-    {"x402.settlement_unknown", 503, "what the payer has signed for"},
 };
 
 }  // namespace turnpike

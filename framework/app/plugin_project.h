@@ -1,0 +1,32 @@
+// The files of a new plugin's project (`turnpike plugin new`): the templates in plugin_project/
+// with the plugin's name in its places. Pure functions; any Thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/abi.h>
+
+namespace turnpike::app {
+
+struct ProjectFile {
+  std::string name;
+  std::string text;
+};
+
+// REQUIRES: problem_of_plugin_name(name) is empty.
+std::vector<ProjectFile> plugin_project(Slot slot, std::string_view name);
+
+// Why this is no name for a plugin and its files; empty: it is one.
+std::string problem_of_plugin_name(std::string_view name);
+
+// The templates, compiled in.
+std::string_view plugin_cmake() noexcept;
+std::string_view plugin_readme() noexcept;
+std::string_view provider_source() noexcept;
+std::string_view provider_test() noexcept;
+std::string_view lane_source() noexcept;
+std::string_view lane_test() noexcept;
+
+}  // namespace turnpike::app

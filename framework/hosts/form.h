@@ -1,0 +1,22 @@
+// Forms: bodies of application/x-www-form-urlencoded, as pages and OAuth clients send them (WHATWG
+// URL Standard, "application/x-www-form-urlencoded"; RFC 6749 appendix B). Stricter than a browser
+// has to be: a bad escape, text that is not UTF-8, and a name that comes twice are refused. Unknown
+// names are not, since OAuth servers ignore them. Pure function; any Thread.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "hosts/named_values.h"
+
+namespace turnpike::hosts {
+
+inline constexpr std::string_view form_type = "application/x-www-form-urlencoded";
+
+// Error: request.body_rejected.
+Result<NamedValues, base::Error> read_form(std::string_view body, std::size_t fields_max);
+
+}  // namespace turnpike::hosts

@@ -1,2 +1,0 @@
--- min_reader: 2
--- Nothing: SQLite settles without functions, and plans each statement for the schema.

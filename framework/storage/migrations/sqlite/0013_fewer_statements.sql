@@ -1,2 +1,0 @@
--- min_reader: 12
--- Nothing: SQLite is asked without round trips.

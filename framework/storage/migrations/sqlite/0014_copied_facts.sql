@@ -1,2 +1,0 @@
--- min_reader: 12
--- Nothing: SQLite has no COPY and needs none.

@@ -1,2 +1,0 @@
--- min_reader: 12
--- Nothing: the index of usage is a file of its own on this engine (storage/usage_index.h).

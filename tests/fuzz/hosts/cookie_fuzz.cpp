@@ -1,0 +1,55 @@
+// Cookies from bytes nobody has looked at: what is found can be sent in a header field as it is,
+// and what is set, whatever its value, has the attributes of its cookie and no others.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "base/uri.h"
+#include "hosts/cookie.h"
+
+namespace {
+
+using namespace turnpike;
+
+const hosts::Cookie cookie({.name = "__Host-s"});
+constexpr std::string_view attributes = "; Path=/; Secure; HttpOnly; SameSite=Lax";
+
+void check(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check_read(std::string_view field_value) {
+  const HeaderField fields[] = {{"Cookie", field_value}};
+  const auto found = cookie.read(fields);
+  if (!found.ok() || !*found) return;
+  const std::string_view value = **found;
+  check(std::all_of(value.begin(), value.end(), [](char c) { return c > ' ' && c < 0x7F; }));
+  check(value.find_first_of("\",;\\") == value.npos);
+  check(field_value.find("__Host-s=" + std::string(value)) != field_value.npos);
+}
+
+void check_set(std::string_view value) {
+  const std::string set = cookie.set(value);
+  check(set.ends_with(attributes));
+  const std::string pair = set.substr(0, set.size() - attributes.size());
+  check(pair.find(';') == pair.npos);
+  // As a browser sends it.
+  const std::string field = "a=1; " + pair + "; b=2";
+  const HeaderField fields[] = {{"Cookie", field}};
+  const auto found = cookie.read(fields);
+  check(found.ok() && *found);
+  check(base::percent_decoded(**found) == value);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  check_read(bytes);
+  check_read("__Host-s=" + std::string(bytes));
+  check_set(bytes);
+  return 0;
+}

@@ -1,0 +1,48 @@
+// Forms from bytes nobody has looked at: what is taken is UTF-8, within its bound, each name once,
+// and says the same when it is written anew.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/canonical_json.h"
+#include "base/uri.h"
+#include "hosts/form.h"
+
+namespace {
+
+using namespace turnpike;
+
+constexpr std::size_t fields_max = 8;
+
+void check(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const auto form = hosts::read_form(bytes, fields_max);
+  if (!form.ok()) {
+    check(!form.error().fields.empty());
+    return 0;
+  }
+  check(form->size() <= fields_max);
+  std::set<std::string_view> names;
+  std::string anew;
+  for (const auto& [name, value] : *form) {
+    check(base::is_utf8(name) && base::is_utf8(value));
+    check(names.insert(name).second);
+    anew += '&';
+    base::append_percent_encoded(anew, name);
+    anew += '=';
+    base::append_percent_encoded(anew, value);
+  }
+  const auto again = hosts::read_form(anew, fields_max);
+  check(again.ok() && again->size() == form->size());
+  for (const auto& [name, value] : *form) check(again->find(name) == value);
+  return 0;
+}

@@ -1,0 +1,82 @@
+// Any bytes as the arguments of a tool: what is accepted keeps the declared policy and reaches the
+// tool's route; what is not is told with its place.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/uri.h"
+#include "hosts/mcp/tool_call.h"
+#include "registry/compile.h"
+#include "registry/policy.h"
+
+namespace {
+
+using namespace turnpike;
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+constexpr const char* source = R"(
+provider: {key: t, name: T}
+upstreams: {u: {plugin: p}}
+prices: {p: {version: 1, credit_cost: 1}}
+defaults: {price: p}
+routes:
+  - path: /{p}/x/{q}
+    methods: [POST]
+    allow_slash: [q]
+    body: {max_bytes: 64, media_types: [application/json, text/plain]}
+    query:
+      parameters:
+        flag: {type: boolean}
+        kinds: {type: list, values: [a, "b c", "d&e"], items: 1..2, unique: true}
+        left: {type: integer, range: -9007199254740991..9007199254740991}
+        right: {type: integer, range: -9007199254740991..9007199254740991}
+        text: {type: string, bytes: 1..32}
+      rules: [{less_than: [left, right]}, {at_least_one: [text, kinds]}]
+  - path: /{p}/x/y
+tools:
+  t: {route: "POST /v1/gateway/t/{p}/x/{q}", description: d}
+)";
+
+std::shared_ptr<const registry::Program> make_program() {
+  const registry::Source sources[] = {{"fuzz.yaml", source}};
+  auto compiled = registry::compile({sources, {}, {}});
+  require(compiled.ok());
+  return *std::move(compiled);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const auto program = make_program();
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  constexpr int depth_max = 64;  // as hosts bound it
+  const auto arguments = nlohmann::json::parse(
+      text,
+      [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) { return depth < depth_max; },
+      false);
+  if (arguments.is_discarded()) return 0;
+  const registry::Tool& tool = program->tools()[0];
+  const registry::Route& route = program->routes()[program->operations()[tool.operation].route];
+  const auto body = arguments.find("body");  // the end of what is no object
+  const std::string body_text = body == arguments.end() ? "" : body->dump();
+  const auto call = hosts::mcp::read_tool_call(*program, tool, arguments, body_text);
+  if (!call.ok()) {
+    require(!call.error().empty() && call.error().size() <= hosts::mcp::tool_problems_max);
+    for (const auto& problem : call.error()) {
+      require(problem.location.empty() || problem.location.starts_with('/'));
+    }
+    return 0;
+  }
+  require(program->match(call->path).route == &route);
+  require(base::query_fault(call->query) == std::string::npos);
+  require(registry::check_query(*program->operations()[tool.operation].query, call->query).empty());
+  require(registry::check_body(*route.body, call->content_type, call->body.value_or("").size())
+              .empty());
+  return 0;
+}
