@@ -15,8 +15,8 @@ class EnumSet {
   }
   constexpr void add(Enum value) noexcept { bits_ |= bit(value); }
   [[nodiscard]] constexpr bool has(Enum value) const noexcept { return (bits_ & bit(value)) != 0; }
-  [[nodiscard]] constexpr bool has_all(EnumSet others) const noexcept {
-    return (others.bits_ & ~bits_) == 0;
+  [[nodiscard]] constexpr bool has_any(EnumSet others) const noexcept {
+    return (others.bits_ & bits_) != 0;
   }
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
 

@@ -55,6 +55,24 @@ using turnpike::name_of;
   X(auth_authority_missing, "auth.authority_missing", caller, never)                             \
   X(auth_human_required, "auth.human_required", caller, never)                                   \
   X(auth_origin_rejected, "auth.origin_rejected", caller, never)                                 \
+  X(auth_session_required, "auth.session_required", caller, never)                               \
+  X(auth_session_ended, "auth.session_ended", caller, never)                                     \
+  X(auth_sign_in_failed, "auth.sign_in_failed", caller, after_change)                            \
+  X(auth_step_up_required, "auth.step_up_required", caller, after_change)                        \
+  X(auth_role_missing, "auth.role_missing", caller, never)                                       \
+  X(auth_method_disabled, "auth.method_disabled", caller, never)                                 \
+  X(auth_registration_closed, "auth.registration_closed", caller, never)                         \
+  X(auth_throttled, "auth.throttled", caller, after_delay)                                       \
+  X(auth_ceremony_ended, "auth.ceremony_ended", caller, after_change)                            \
+  X(auth_passkey_rejected, "auth.passkey_rejected", caller, after_change)                        \
+  X(auth_link_ended, "auth.link_ended", caller, never)                                           \
+  X(auth_overloaded, "auth.overloaded", gateway, after_delay)                                    \
+  X(identity_password_rejected, "identity.password_rejected", caller, after_change)              \
+  X(identity_last_credential, "identity.last_credential", caller, never)                         \
+  X(identity_last_owner, "identity.last_owner", caller, never)                                   \
+  X(identity_login_taken, "identity.login_taken", caller, after_change)                          \
+  X(identity_already_linked, "identity.already_linked", caller, never)                           \
+  X(identity_already_member, "identity.already_member", caller, never)                           \
   X(account_suspended, "account.suspended", caller, never)                                       \
   X(account_closed, "account.closed", caller, never)                                             \
   X(account_forbidden, "account.forbidden", caller, never)                                       \

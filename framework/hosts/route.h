@@ -32,12 +32,35 @@ class Callers {
   [[nodiscard]] static constexpr Callers api_key() noexcept { return {{PrincipalKind::api_key}}; }
   // An API key of an active account, which is the one that the path names, if it names one.
   [[nodiscard]] static constexpr Callers account() noexcept {
-    return {{PrincipalKind::api_key}, true};
+    Callers callers{{PrincipalKind::api_key}};
+    callers.is_account_active_ = true;
+    return callers;
   }
-  // A person with a session.
-  [[nodiscard]] static constexpr Callers person() noexcept { return {{PrincipalKind::person}}; }
+  // The same, or a person who is a member of the account that the path names.
+  [[nodiscard]] static constexpr Callers account_or_member() noexcept {
+    Callers callers{{PrincipalKind::api_key, PrincipalKind::person}};
+    callers.is_account_active_ = true;
+    callers.role_ = identity::Role::member;
+    return callers;
+  }
+  // A person whose session has this standing at least.
+  [[nodiscard]] static constexpr Callers person(
+      identity::Standing standing = identity::Standing::signed_in) noexcept {
+    Callers callers{{PrincipalKind::person}};
+    callers.standing_ = standing;
+    return callers;
+  }
+  // A person who has this role in the account that the path names.
+  [[nodiscard]] static constexpr Callers members(
+      identity::Role role, identity::Standing standing = identity::Standing::signed_in) noexcept {
+    Callers callers = person(standing);
+    callers.role_ = role;
+    return callers;
+  }
   [[nodiscard]] static constexpr Callers operators(identity::Authority authority) noexcept {
-    return {{PrincipalKind::operator_credential}, false, authority};
+    Callers callers{{PrincipalKind::operator_credential}};
+    callers.authority_ = authority;
+    return callers;
   }
 
   [[nodiscard]] constexpr Kinds kinds() const noexcept { return kinds_; }
@@ -46,15 +69,18 @@ class Callers {
   [[nodiscard]] constexpr std::optional<identity::Authority> authority() const noexcept {
     return authority_;
   }
+  // Of persons.
+  [[nodiscard]] constexpr identity::Standing standing() const noexcept { return standing_; }
+  [[nodiscard]] constexpr std::optional<identity::Role> role() const noexcept { return role_; }
 
  private:
-  constexpr Callers(Kinds kinds = {}, bool is_account_active = false,
-                    std::optional<identity::Authority> authority = {}) noexcept
-      : kinds_(kinds), is_account_active_(is_account_active), authority_(authority) {}
+  constexpr Callers(Kinds kinds = {}) noexcept : kinds_(kinds) {}
 
   Kinds kinds_;
-  bool is_account_active_;
-  std::optional<identity::Authority> authority_;
+  bool is_account_active_ = false;  // of API keys
+  std::optional<identity::Authority> authority_ = {};
+  identity::Standing standing_ = identity::Standing::signed_in;
+  std::optional<identity::Role> role_ = {};
 };
 
 enum class BodyForm : std::uint8_t {

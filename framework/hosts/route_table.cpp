@@ -63,12 +63,41 @@ Error authority_refusal(identity::Authority needed) {
       "This operator credential does not have the authority " + std::string(name_of(needed)) + "."};
 }
 
-std::optional<Error> account_problem(const RouteFacts& facts, const Asked& asked) {
-  const bool names_account = facts.path.find(account_segment) != facts.path.npos;
-  if (names_account && asked.parameters[0] != asked.caller->account_id) {
+bool names_account(const RouteFacts& facts) noexcept {
+  return facts.path.find(account_segment) != facts.path.npos;
+}
+
+std::optional<Error> key_problem(const RouteFacts& facts, const Asked& asked) {
+  if (!facts.callers.need_active_account()) return std::nullopt;
+  if (names_account(facts) && asked.parameters[0] != asked.caller->account_id) {
     return Error{ErrorCode::account_forbidden, "An API key reads its own billing account alone."};
   }
   return AccountReads::account_problem(asked.caller->account_status);
+}
+
+std::optional<Error> person_problem(const Callers& callers, const identity::Principal& person) {
+  using identity::Standing;
+  if (person.standing == Standing::enrolling && callers.standing() != Standing::enrolling) {
+    return Error{ErrorCode::auth_step_up_required,
+                 "You signed in with a link: enrol a passkey or another credential first, which is "
+                 "all that such a session can do."};
+  }
+  if (person.standing < callers.standing()) {
+    return Error{ErrorCode::auth_step_up_required,
+                 "This needs a fresh proof of who you are: POST /v1/step-up/passkey, then repeat "
+                 "the request."};
+  }
+  if (!callers.role()) return std::nullopt;
+  if (!person.role) {
+    return Error{ErrorCode::account_forbidden, "You are not a member of this billing account."};
+  }
+  if (*person.role < *callers.role()) {
+    return Error{ErrorCode::auth_role_missing,
+                 "This needs the role " + std::string(name_of(*callers.role())) +
+                     " in the billing account; yours is " + std::string(name_of(*person.role)) +
+                     "."};
+  }
+  return std::nullopt;
 }
 
 void check_row(const RouteFacts& facts, const HostRules& rules) {
@@ -76,11 +105,26 @@ void check_row(const RouteFacts& facts, const HostRules& rules) {
     throw std::logic_error(std::string(facts.method) + " " + std::string(facts.path) + ": " +
                            std::string(why));
   };
-  if (!rules.authenticates.has_all(facts.callers.kinds())) fail("nobody authenticates its callers");
+  const Callers& callers = facts.callers;
+  if (!callers.are_anyone() && !rules.authenticates.has_any(callers.kinds())) {
+    fail("nobody authenticates its callers");
+  }
+  if (callers.role() && !names_account(facts)) fail("a role is one in the account of the path");
   if (facts.body != BodyForm::none && facts.body_bytes_max == 0) fail("its body has no bound");
-  if (facts.takes_any_origin && facts.callers.kinds().has(PrincipalKind::person)) {
+  if (facts.takes_any_origin && callers.kinds().has(PrincipalKind::person)) {
     fail("a page of any origin could act for a person");
   }
+}
+
+// The value of a header field that comes once; empty: it does not.
+std::string_view only_value(Headers headers, std::string_view name) noexcept {
+  std::string_view value;
+  for (const HeaderField& field : headers) {
+    if (!same_header_name(field.name, name)) continue;
+    if (!value.empty()) return {};
+    value = field.value;
+  }
+  return value;
 }
 
 std::optional<Error> decode(std::span<const std::string_view> segments, Asked& asked) {
@@ -209,8 +253,11 @@ bool RouteTable::is_of_other_page(const RouteFacts& facts, const Turn& turn) con
 bool RouteTable::read(Turn& turn, const Place& place, std::size_t index, Asked& asked) const {
   const Row& row = rows_[index];
   const auto refused = problem(row, turn, place, asked);
-  if (refused) turn.refuse(*refused);
-  return !refused;
+  if (!refused) return true;
+  ReplyFields more;
+  if (rules_.add_refusal_fields) rules_.add_refusal_fields(*refused, more);
+  turn.refuse(*refused, more);
+  return false;
 }
 
 void RouteTable::follow(Turn& turn, const Row& row) noexcept {
@@ -251,20 +298,36 @@ std::optional<Error> RouteTable::problem(const Row& row, Turn& turn, const Place
   if (auto refused = find_caller(facts, turn, asked)) return refused;
   if (facts.needs_idempotency_key && turn.idempotency_key().empty()) return key_refusal();
   if (auto refused = read_query_of(row, turn, asked)) return refused;
-  return read_body(facts, turn, asked);
+  if (auto refused = read_body(facts, turn, asked)) return refused;
+  return judge_page_token(facts, turn, asked);
 }
 
 std::optional<Error> RouteTable::find_caller(const RouteFacts& facts, Turn& turn,
                                              Asked& asked) const {
   if (facts.callers.are_anyone()) return std::nullopt;
-  auto caller = rules_.authenticate(turn.request.headers());
+  const std::string_view account_id = names_account(facts) ? asked.parameters[0] : "";
+  auto caller = rules_.authenticate(turn.request.headers(), account_id);
   if (!caller.ok()) return std::move(caller).error();
   asked.caller = *std::move(caller);
   turn.keep_principal(asked.caller);
   if (!facts.callers.kinds().has(asked.caller->kind)) return kind_refusal(facts.callers.kinds());
   const auto needed = facts.callers.authority();
   if (needed && !asked.caller->authorities.has(*needed)) return authority_refusal(*needed);
-  return facts.callers.need_active_account() ? account_problem(facts, asked) : std::nullopt;
+  return asked.caller->kind == PrincipalKind::person ? person_problem(facts.callers, *asked.caller)
+                                                     : key_problem(facts, asked);
+}
+
+std::optional<Error> RouteTable::judge_page_token(const RouteFacts& facts, const Turn& turn,
+                                                  const Asked& asked) const {
+  const bool is_of_person = asked.caller != nullptr && asked.caller->kind == PrincipalKind::person;
+  if (!is_of_person || !rules_.is_page_token || is_safe(facts.method)) return std::nullopt;
+  const std::string token = facts.body == BodyForm::form
+                                ? asked.form.find(page_token_field).value_or("")
+                                : std::string(only_value(turn.request.headers(), page_token_header));
+  if (rules_.is_page_token(*asked.caller, token)) return std::nullopt;
+  return Error{ErrorCode::auth_origin_rejected,
+               "The request lacks the token that the session gives to pages of this site: load the "
+               "page again, or send `csrfToken` of /v1/me as Turnpike-CSRF."};
 }
 
 std::optional<Error> RouteTable::read_query_of(const Row& row, const Turn& turn,

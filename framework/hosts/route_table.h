@@ -1,7 +1,7 @@
 // RouteTable: the rows of a host's routes at work. It finds the route of a path, answers preflights
 // of browsers, and refuses a request that the row does not take. The order of refusal: path (404),
 // method (405), a page of another origin, malformed header fields, a body where none is taken,
-// escapes in the path, credentials, Idempotency-Key, query, body.
+// escapes in the path, credentials, Idempotency-Key, query, body, the token of a page.
 //
 // Owned by a host, immutable; called on the fibers of requests, may suspend them.
 #pragma once
@@ -28,12 +28,21 @@ struct HostRules {
   Cors cors_of_public = cors;          // of those that are, and of paths where nothing is
   std::string_view nothing_here = {};  // says where to look instead; a constant
   std::string_view other_methods = "This route does not answer this method.";
+  // The kinds of callers whose credentials the host knows, and whose credential a request bears.
+  // `account_id` is the account that the path names; empty: it names none.
+  Callers::Kinds authenticates = {};
+  std::function<Result<Caller, base::Error>(Headers, std::string_view account_id)> authenticate = {};
   // The origin of the host's own pages, where it has cookies.
   std::string own_origin = {};
-  // Whose credential a request bears, and the kinds of callers whose credentials it knows.
-  Callers::Kinds authenticates = {};
-  std::function<Result<Caller, base::Error>(Headers)> authenticate = {};
+  // There, too: whether a request that changes something for a person brought the token that their
+  // session gives to pages, in the header field `page_token_header` or the form field `csrf`.
+  std::function<bool(const identity::Principal&, std::string_view page_token)> is_page_token = {};
+  // Adds to the reply of a refused request, such as a cookie that is taken back.
+  std::function<void(const base::Error&, ReplyFields&)> add_refusal_fields = {};
 };
+
+inline constexpr std::string_view page_token_header = "Turnpike-CSRF";
+inline constexpr std::string_view page_token_field = "csrf";
 
 // Whether a path has the form of a route's, and its variable parts, still encoded.
 bool matches_path(std::string_view route_path, std::string_view path,
@@ -80,6 +89,9 @@ class RouteTable {
                                                    Asked& asked) const;
   [[nodiscard]] std::optional<base::Error> find_caller(const RouteFacts& facts, Turn& turn,
                                                        Asked& asked) const;
+  [[nodiscard]] std::optional<base::Error> judge_page_token(const RouteFacts& facts,
+                                                            const Turn& turn,
+                                                            const Asked& asked) const;
   [[nodiscard]] std::optional<base::Error> read_query_of(const Row& row, const Turn& turn,
                                                          Asked& asked) const;
   [[nodiscard]] std::optional<base::Error> read_body(const RouteFacts& facts, Turn& turn,

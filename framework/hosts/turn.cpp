@@ -158,6 +158,11 @@ bool Turn::reply_to_everyone(const Reply& reply) {
 }
 
 bool Turn::refuse(const base::Error& error, std::string_view allow) {
+  ReplyFields fields;
+  return refuse(error, fields, allow);
+}
+
+bool Turn::refuse(const base::Error& error, ReplyFields& more, std::string_view allow) {
   RefusalHead head = head_of(error);
   head.allow = allow;
   // What nobody may keep, nobody keeps the refusal of; of the rest, it is for this once.
@@ -166,10 +171,9 @@ bool Turn::refuse(const base::Error& error, std::string_view allow) {
   }
   const RefusalForm form = row_ == nullptr ? as_envelope : row_->refusal_form;
   const RefusalBody body = form(error, request_id());
-  ReplyFields fields;
-  add_refusal_fields(head, body.content_type, fields);
+  add_refusal_fields(head, body.content_type, more);
   record.error = error.code;
-  return send(head.status, fields, body.text);
+  return send(head.status, more, body.text);
 }
 
 // One behind the other, cut to `bytes_max`, and to what room is left.

@@ -78,7 +78,9 @@ class Turn {
   bool redirect(const Location& location, ReplyFields& more);
   // A document for everyone: pages of any origin may read it, whichever the host allows otherwise.
   bool reply_to_everyone(const Reply& reply);
-  // Refuses in the form that the row names for refusals; `allow` comes with 405.
+  // Refuses in the form that the row names for refusals; `allow` comes with 405. `more`: further
+  // fields.
+  bool refuse(const base::Error& error, ReplyFields& more, std::string_view allow = {});
   bool refuse(const base::Error& error, std::string_view allow = {});
 
   // Takes what the exchange says about the call into the record; what it views is copied, since

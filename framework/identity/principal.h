@@ -29,13 +29,29 @@ using Authorities = base::EnumSet<Authority>;
 // "usage.correct", with blanks between several.
 std::string text_of(Authorities authorities);
 
+// What a person may do in an account; each role includes those before it.
+enum class Role : std::uint8_t { member, admin, owner };
+std::string_view name_of(Role role) noexcept;
+std::optional<Role> role(std::string_view name) noexcept;
+
+// How far a session is believed.
+enum class Standing : std::uint8_t {
+  enrolling,   // begun with a link: it may only enrol a credential
+  signed_in,
+  stepped_up,  // the person has just proved again who they are
+};
+
 struct Principal {
   PrincipalKind kind = PrincipalKind::api_key;
   bool is_capped = false;  // its spending is counted, see ledger/caps.h
   AccountStatus account_status = AccountStatus::active;
   Authorities authorities = {};
+  // Of a person. Their role is that in the account of `account_id`; nothing: they have none there.
+  Standing standing = Standing::enrolling;
+  std::optional<Role> role = {};
   std::string_view id;               // of the key, the person, ...; unique within its kind
   std::string_view account_id = {};  // empty: it speaks for none, or for several
+  std::string_view session_id = {};  // of a person
 
   // Empty when the principal is no key.
   [[nodiscard]] constexpr std::string_view key_id() const noexcept {

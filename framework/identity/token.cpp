@@ -7,7 +7,8 @@
 namespace turnpike::identity {
 namespace {
 
-constexpr std::array<std::string_view, 2> starts{"turnpike_sk_v1_", "turnpike_op_v1_"};
+constexpr std::array<std::string_view, 4> starts{"turnpike_sk_v1_", "turnpike_op_v1_",
+                                                 "turnpike_ss_v1_", "turnpike_ln_v1_"};
 constexpr std::size_t random_digits = 43;          // 256 bits
 constexpr std::size_t checksum_digits = 6;         // 32 bits
 constexpr std::size_t part_at = starts[0].size();  // of all kinds

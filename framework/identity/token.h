@@ -1,5 +1,6 @@
 // Tokens: `turnpike_<kind>_v1_<env>_<43 base62 of 256 random bits><6 base62 of CRC-32>`, where the
-// kind is `sk` for API keys and `op` for operators. The checksum covers everything before it, so a
+// kind is `sk` for API keys, `op` for operators, `ss` for sessions of people, and `ln` for what a
+// link carries that is used once. The checksum covers everything before it, so a
 // mistyped or cut token is refused without a look-up. Pure functions; safe on any Thread.
 #pragma once
 
@@ -17,7 +18,7 @@ namespace turnpike::identity {
 inline constexpr std::size_t token_bytes = 68;
 inline constexpr std::size_t token_prefix_bytes = 24;
 
-enum class TokenKind : std::uint8_t { api_key, operator_credential };
+enum class TokenKind : std::uint8_t { api_key, operator_credential, session, link };
 
 std::string make_token(Environment environment, Random& random,
                        TokenKind kind = TokenKind::api_key);

@@ -137,7 +137,9 @@ Result<Caller, base::Error> authenticate(const Cookie& cookie, Headers headers) 
   if (!session.ok()) return std::move(session).error();
   const identity::Bearer bearer = identity::read_bearer(headers);
   if (*session || bearer.token.starts_with("s-")) {
-    return make_principal({.kind = PrincipalKind::person, .id = session->value_or(bearer.token)});
+    return make_principal({.kind = PrincipalKind::person,
+                           .standing = identity::Standing::signed_in,
+                           .id = session->value_or(bearer.token)});
   }
   if (bearer.token == "key") return make_principal({.id = "k", .account_id = "acc"});
   if (bearer.token == "op") {
@@ -153,9 +155,10 @@ Result<Caller, base::Error> authenticate(const Cookie& cookie, Headers headers) 
 
 HostRules rules_with(const Cookie& cookie) {
   return {.cors = Cors(Origins({}), {}),
-          .own_origin = std::string(own_origin),
           .authenticates = {PrincipalKind::person, PrincipalKind::operator_credential},
-          .authenticate = [&cookie](Headers headers) { return authenticate(cookie, headers); }};
+          .authenticate = [&cookie](Headers headers,
+                                    std::string_view) { return authenticate(cookie, headers); },
+          .own_origin = std::string(own_origin)};
 }
 
 class TableHost final : public wire::Handler {

@@ -35,7 +35,9 @@ HostRules ApiHost::rules(std::vector<std::string> cors_origins) const {
   return {.cors = Cors(Origins(std::move(cors_origins)), cors_headers),
           .nothing_here = "There is nothing at this path; /openapi.json lists what there is.",
           .authenticates = {PrincipalKind::api_key},
-          .authenticate = [this](Headers headers) { return account_.authenticate(headers); }};
+          .authenticate = [this](Headers headers, std::string_view) {
+            return account_.authenticate(headers);
+          }};
 }
 
 }  // namespace turnpike::hosts::api

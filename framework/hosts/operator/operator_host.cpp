@@ -64,7 +64,7 @@ HostRules rules(const CorrectionRoute& corrections) {
               "The operator listener has /metrics, /debug/fibers, /healthz and the corrections "
               "below /internal/v1.",
           .authenticates = {PrincipalKind::operator_credential},
-          .authenticate = [&corrections](Headers headers) {
+          .authenticate = [&corrections](Headers headers, std::string_view) {
             return corrections.authenticate(headers);
           }};
 }

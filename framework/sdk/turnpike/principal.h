@@ -16,7 +16,7 @@ enum class PrincipalKind : std::uint8_t {
 };
 
 constexpr std::string_view name_of(PrincipalKind kind) noexcept {
-  constexpr std::string_view names[] = {"key", "person", "grant", "operator", "system"};
+  constexpr std::string_view names[] = {"key", "user", "grant", "operator", "system"};
   return names[static_cast<std::size_t>(kind)];
 }
 
