@@ -16,6 +16,7 @@ constexpr milliseconds round_pause{1'000};
 // Each so many rounds accounts are resumed, and usage is indexed however little it is: what fills a
 // whole step need not wait, and many small ones cost more than few large ones.
 constexpr int rounds_between_sweeps = 5;
+constexpr int rounds_between_deletions = 600;
 // Far behind, it works for a quarter of the time of one core, so calls do not feel it.
 constexpr int pause_for_work = 3;
 constexpr int low_priority = 10;
@@ -23,12 +24,15 @@ constexpr std::int64_t line_interval_ns = 60'000'000'000;
 
 }  // namespace
 
-Chores::Chores(ledger::UsageStore& usage, identity::Accounts accounts, base::Log& log)
+Chores::Chores(ledger::UsageStore& usage, identity::Accounts accounts,
+               identity::SessionStore& sessions, base::Log& log)
     : usage_(usage),
       accounts_(accounts),
+      sessions_(sessions),
       log_(log),
       indexing_(line_interval_ns, 0),
       resuming_(line_interval_ns, 0),
+      sweeping_(line_interval_ns, 0),
       thread_([this] { run(); }) {}
 
 Chores::~Chores() {
@@ -68,6 +72,9 @@ void Chores::run() {
     const bool has_more = report(indexing_, "index usage", more) && *more;
     pause = has_more ? (Clock::now() - began) * pause_for_work : round_pause;
     if (sweeps) report(resuming_, "set up accounts", accounts_.resume());
+    if (rounds % rounds_between_deletions == 0) {
+      report(sweeping_, "delete ended sessions", sessions_.sweep());
+    }
     lock.lock();
   }
 }

@@ -1,6 +1,7 @@
 // Chores: background work that no request waits for. It gives positions to usage that nobody has
 // read yet, so that the next reader has little to do, and it sets up the accounts that a crash,
-// here or on another node, left half-made. Nothing depends on when it is done.
+// here or on another node, left half-made, and deletes the sessions, links and tries that ended a
+// while ago. Nothing depends on when it is done.
 //
 // One Thread of its own, at low priority; owned by the gateway. The stores must outlive it.
 #pragma once
@@ -12,13 +13,15 @@
 #include "base/log.h"
 #include "base/outage.h"
 #include "identity/accounts.h"
+#include "identity/session.h"
 #include "ledger/usage.h"
 
 namespace turnpike::app {
 
 class Chores {
  public:
-  Chores(ledger::UsageStore& usage, identity::Accounts accounts, base::Log& log);
+  Chores(ledger::UsageStore& usage, identity::Accounts accounts,
+         identity::SessionStore& sessions, base::Log& log);
   ~Chores();  // ends the one under way first
   Chores(const Chores&) = delete;
   Chores& operator=(const Chores&) = delete;
@@ -31,12 +34,14 @@ class Chores {
 
   ledger::UsageStore& usage_;
   identity::Accounts accounts_;
+  identity::SessionStore& sessions_;
   base::Log& log_;
   std::mutex mutex_;
   std::condition_variable stop_wanted_;
   bool is_stopping_ = false;
   base::Outage indexing_;
   base::Outage resuming_;
+  base::Outage sweeping_;
   std::thread thread_;
 };
 

@@ -87,6 +87,30 @@ int run_key_create(const CommonOptions& options, const std::string& account,
 int run_key_list(const CommonOptions& options, const std::string& account);
 int run_key_rename(const CommonOptions& options, const std::string& id, const std::string& name);
 int run_key_revoke(const CommonOptions& options, const std::string& id);
+// What the commands of people take besides the common options.
+struct PeopleWords {
+  std::string name, login, account, role, person, id, email;
+  bool is_everyone = false;
+  std::int64_t hours = 12;
+  std::int64_t limit = 50;
+};
+int run_user_create(const CommonOptions& options, const PeopleWords& words);
+int run_user_link(const CommonOptions& options, const PeopleWords& words);
+int run_user_list(const CommonOptions& options);
+int run_user_disable(const CommonOptions& options, const PeopleWords& words);
+int run_user_enable(const CommonOptions& options, const PeopleWords& words);
+int run_session_create(const CommonOptions& options, const PeopleWords& words);
+// With an empty person, those of everyone; the same for ending them.
+int run_session_list(const CommonOptions& options, const PeopleWords& words);
+int run_session_end(const CommonOptions& options, const PeopleWords& words);
+int run_member_list(const CommonOptions& options, const PeopleWords& words);
+int run_member_add(const CommonOptions& options, const PeopleWords& words);
+int run_member_set(const CommonOptions& options, const PeopleWords& words);
+int run_member_remove(const CommonOptions& options, const PeopleWords& words);
+int run_invitation_create(const CommonOptions& options, const PeopleWords& words);
+int run_invitation_list(const CommonOptions& options, const PeopleWords& words);
+int run_invitation_withdraw(const CommonOptions& options, const PeopleWords& words);
+int run_audit_list(const CommonOptions& options, const PeopleWords& words);
 int run_operator_create(const CommonOptions& options, const std::string& name,
                         const std::vector<std::string>& authorities);
 int run_operator_list(const CommonOptions& options);

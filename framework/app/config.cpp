@@ -12,6 +12,7 @@
 #include "app/control.h"
 #include "app/paths.h"
 #include "base/http_field.h"
+#include "hosts/origins.h"
 #include "registry/settings_tree.h"
 #include "storage/database.h"
 #include "storage/redis_quota.h"
@@ -113,10 +114,60 @@ void read_mcp_host(Section& hosts, McpConfig& mcp) {
   }
 }
 
+// Cookies that are not Secure, and passkeys, work on http for this machine alone.
+bool is_fit_for_sessions(std::string_view url) noexcept {
+  const auto [host, port] = hosts::split_authority(hosts::authority_of(url));
+  return url.starts_with("https://") || host == "localhost" || host == "127.0.0.1" ||
+         host == "[::1]";
+}
+
+void read_web_host(Section& hosts, Config& config) {
+  Section web(hosts, "web");
+  web.listener("listen", config.web.listen);
+  web.public_url("base_url", config.web.base_url);
+  web.text("site_name", config.web_site_name);
+  if (config.web_site_name.empty()) web.report("site_name", "expected a name for people");
+  const std::string url =
+      config.web.base_url.empty() ? "http://" + config.web.listen : config.web.base_url;
+  if (!config.web.listen.empty() && !is_fit_for_sessions(url)) {
+    web.report("base_url",
+               "people sign in here, so a host that other machines reach needs its https URL");
+  }
+}
+
+// Browsers let a page use passkeys of its own host name, or of a domain above it.
+bool is_domain_of(std::string_view domain, std::string_view host) noexcept {
+  return host == domain ||
+         (host.ends_with(domain) && host.substr(0, host.size() - domain.size()).ends_with('.'));
+}
+
+void read_identity(Section& top, Config& config) {
+  Section identity(top, "identity");
+  PeopleConfig& people = config.people;
+  {
+    Section sessions(identity, "sessions");
+    sessions.integer("idle_minutes", people.idle_minutes, 1, 43'200);
+    sessions.integer("absolute_hours", people.absolute_hours, 1, 8'760);
+    sessions.integer("step_up_minutes", people.step_up_minutes, 1, 1'440);
+  }
+  Section passkeys(identity, "passkeys");
+  passkeys.text("rp_id", people.passkey_domain);
+  if (people.passkey_domain.empty()) return;
+  const std::string_view url = config.web.base_url;
+  const std::string_view host =
+      url.empty() ? "localhost" : hosts::split_authority(hosts::authority_of(url)).host;
+  if (is_domain_of(people.passkey_domain, host)) return;
+  passkeys.report("rp_id", "expected " + std::string(host) +
+                               ", the host name of hosts.web.base_url, or a domain above it");
+}
+
 // Two hosts cannot have one port, be it that one of them takes it on all addresses.
 void refuse_shared_ports(Section& hosts, const Config& config) {
   const std::pair<std::string, std::string> listeners[] = {
-      {"api", config.api.listen}, {"mcp", config.mcp.listen}, {"operator", config.operator_listen}};
+      {"api", config.api.listen},
+      {"mcp", config.mcp.listen},
+      {"web", config.web.listen},
+      {"operator", config.operator_listen}};
   for (std::size_t at = 1; at < std::size(listeners); ++at) {
     const auto& [name, address] = listeners[at];
     for (const auto& [other, taken] : std::span(listeners).first(at)) {
@@ -155,13 +206,9 @@ void read_hosts(Section& top, Config& config) {
     if (origins) config.cors_origins = *std::move(origins);
   }
   read_mcp_host(hosts, config.mcp);
+  read_web_host(hosts, config);
   Section(hosts, "operator").listener("listen", config.operator_listen);
   refuse_shared_ports(hosts, config);
-  HostConfig unused;
-  Section web(hosts, "web");
-  web.listener("listen", unused.listen);
-  web.public_url("base_url", unused.base_url);
-  if (hosts.child("web") != nullptr) config.hosts_not_built.emplace_back("web");
 }
 
 void read_runtime(Section& top, Config& config) {
@@ -230,6 +277,7 @@ Config decode(const Settings& tree, Reading& reading) {
   read_lanes(top, config);
   Section(top, "registry").path("path", config.registry_path);
   read_hosts(top, config);
+  read_identity(top, config);
   read_runtime(top, config);
   read_limits(top, config);
   read_ledger(top, config);
@@ -278,10 +326,6 @@ std::optional<Problem> apply_setting(Settings& tree, const std::string& setting,
 }
 
 }  // namespace
-
-std::string not_built(const std::string& host) {
-  return "hosts." + host + " is configured, but this build has no such host: nothing listens there";
-}
 
 Result<Config, std::vector<Problem>> read_config(const std::string& path,
                                                  const std::vector<std::string>& settings) {

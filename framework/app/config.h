@@ -34,6 +34,13 @@ struct HostConfig {
   std::string base_url;
 };
 
+struct PeopleConfig {
+  std::uint32_t idle_minutes = 720;
+  std::uint32_t absolute_hours = 168;
+  std::uint32_t step_up_minutes = 15;
+  std::string passkey_domain;  // that passkeys are bound to; empty: the host name of the web host
+};
+
 struct McpConfig : HostConfig {
   // Replace what base_url and the listener allow by themselves; see hosts/mcp/access.h.
   std::optional<std::vector<std::string>> allowed_hosts = {};
@@ -66,7 +73,9 @@ struct Config {
   HostConfig api{"127.0.0.1:8402", ""};
   McpConfig mcp{{"127.0.0.1:8403", ""}};
   std::string operator_listen = "127.0.0.1:8405";
-  std::vector<std::string> hosts_not_built;  // configured, but not part of this build
+  HostConfig web{"127.0.0.1:8404", ""};
+  std::string web_site_name = "Turnpike";
+  PeopleConfig people;
   std::vector<std::string> cors_origins = {"*"};
   std::string reference_directory;  // the bundle of the API reference UI; empty: not served
 
@@ -100,9 +109,6 @@ struct Config {
 
   std::vector<registry::Problem> notes;  // on what is valid and probably not meant
 };
-
-// Tells the operator of one of `hosts_not_built`.
-std::string not_built(const std::string& host);
 
 // `path` empty: defaults and `settings` alone. `settings` are the texts of --set.
 Result<Config, std::vector<registry::Problem>> read_config(

@@ -21,6 +21,7 @@
 #include "app/last_resort.h"
 #include "app/mcp_tools.h"
 #include "app/paths.h"
+#include "app/people.h"
 #include "app/plugin_runner.h"
 #include "app/prober.h"
 #include "app/secrets.h"
@@ -38,6 +39,7 @@
 #include "hosts/mcp/service_resources.h"
 #include "hosts/operator/operator_host.h"
 #include "hosts/status_table.h"
+#include "hosts/web/web_host.h"
 #include "identity/accounts.h"
 #include "identity/cached_authenticator.h"
 #include "identity/operators.h"
@@ -131,6 +133,7 @@ struct Gateway::Parts {
   std::unique_ptr<ledger::PooledStatements> statements;
   std::unique_ptr<ledger::PooledCalls> calls;
   std::unique_ptr<identity::CachedAuthenticator> authenticator;
+  std::unique_ptr<People> people;
   std::unique_ptr<wire::Client> client;
   std::optional<plugin::HostResources> resources;
   std::optional<PluginSet> plugins;
@@ -163,10 +166,12 @@ struct Gateway::Parts {
   std::optional<hosts::Discovery> discovery;
   std::unique_ptr<hosts::api::ApiHost> api;
   std::unique_ptr<hosts::mcp::McpHost> mcp;
+  std::unique_ptr<hosts::web::WebHost> web;
   std::optional<identity::Operators> operators;
   std::unique_ptr<hosts::operators::OperatorHost> operator_host;
   std::unique_ptr<wire::Server> server;
   hosts::PublicUrls urls;
+  std::string web_url;
   std::string mcp_address;  // that was bound
   std::unique_ptr<ControlServer> control;
 };
@@ -212,7 +217,7 @@ Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
       std::make_unique<PluginRunner>(*parts_->runtime, *parts_->serving, *parts_->log);
   parts_->chores = std::make_unique<Chores>(
       parts_->node->usage(), identity::Accounts(parts_->node->accounts(), starter_grant(config_)),
-      *parts_->log);
+      parts_->node->sessions(), *parts_->log);
   auto made = make_hosts();
   return made.ok() ? listen() : made;
 }
@@ -298,7 +303,27 @@ Result<Unit, std::string> Gateway::bind_hosts() {
   std::string api_address;
   auto done = reserve("api", config_.api.listen, api_address, parts_->urls.api);
   if (!done.ok()) return done;
-  return reserve("mcp", config_.mcp.listen, parts_->mcp_address, parts_->urls.mcp);
+  done = reserve("mcp", config_.mcp.listen, parts_->mcp_address, parts_->urls.mcp);
+  if (!done.ok()) return done;
+  std::string web_address;
+  parts_->web_url = config_.web.base_url;
+  done = reserve("web", config_.web.listen, web_address, parts_->web_url);
+  if (!done.ok()) return done;
+  if (config_.web.base_url.empty()) parts_->web_url = local_web_url(web_address);
+  return open_people();
+}
+
+Result<Unit, std::string> Gateway::open_people() {
+  auto people = People::open(*parts_->node, config_, parts_->web_url,
+                             {.pool = parts_->runtime->pool(),
+                              .clock = parts_->clock,
+                              .random = parts_->random,
+                              .key_revoked = [this](std::string_view key_id) {
+                                parts_->authenticator->forget(key_id);
+                              }});
+  if (!people.ok()) return std::move(people).error();
+  parts_->people = *std::move(people);
+  return Unit{};
 }
 
 // Takes the port of a host that is served; its URL follows from the port unless one is given.
@@ -447,7 +472,8 @@ Result<Unit, std::string> Gateway::make_hosts() {
                                *parts_->ledger, *parts_->statements, *parts_->calls,
                                *parts_->free_counts, *parts_->runtime, parts_->clock,
                                parts_->random, *parts_->access_log, *parts_->discovery,
-                               exchange::lane_with_terms(parts_->lanes)},
+                               exchange::lane_with_terms(parts_->lanes),
+                               &parts_->people->of_hosts()},
       hosts::api::ApiHostSettings{.cors_origins = config_.cors_origins,
                                   .build = build,
                                   .reference = std::move(reference),
@@ -464,6 +490,11 @@ Result<Unit, std::string> Gateway::make_hosts() {
                                   .build = build,
                                   .messages_bytes_max = config_.mcp_messages_bytes_max,
                                   .progress_interval_ms = config_.mcp.progress_interval_ms});
+  parts_->web = std::make_unique<hosts::web::WebHost>(
+      hosts::web::WebHostParts{parts_->people->of_hosts(), *parts_->account_reads, *parts_->runtime,
+                               parts_->clock, parts_->random, *parts_->access_log},
+      hosts::web::WebHostSettings{.base_url = parts_->web_url,
+                                  .site_name = config_.web_site_name});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
                             parts_->random);
   parts_->operator_host =
@@ -480,6 +511,9 @@ Result<Unit, std::string> Gateway::listen() {
   }
   if (!config_.mcp.listen.empty()) {
     listeners.push_back({"mcp", config_.mcp.listen, parts_->mcp.get()});
+  }
+  if (!config_.web.listen.empty()) {
+    listeners.push_back({"web", config_.web.listen, parts_->web.get()});
   }
   if (!config_.operator_listen.empty()) {
     listeners.push_back({"operator", config_.operator_listen, parts_->operator_host.get()});

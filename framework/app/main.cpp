@@ -31,6 +31,7 @@ struct Words {  // what the subcommands take besides the common options
   turnpike::app::ExportWords exported;
   turnpike::app::LedgerVerifyWords verify;
   turnpike::app::CorrectionWords correction;
+  turnpike::app::PeopleWords people;
 };
 
 // A subcommand with the options that all have.
@@ -243,6 +244,97 @@ void add_operator_commands(CLI::App& app, CommonOptions& options, Words& words, 
       ->required();
 }
 
+void add_user_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  PeopleWords& people = words.people;
+  CLI::App* user = app.add_subcommand("user", "People who sign in on the web host");
+  user->require_subcommand(1);
+  CLI::App* create = add(*user, "create", "Create a person; prints a link that lets them in once",
+                         options, code, [&] { return run_user_create(options, people); });
+  create->add_option("--name", people.name, "As others see it")->required();
+  create->add_option("--login", people.login, "Unique; a-z, digits and . _ - + @")->required();
+  CLI::Option* account = create->add_option("--account", people.account, "Make them a member of it");
+  create->add_option("--role", people.role, "In the account: owner, admin or member")
+      ->check(CLI::IsMember({"owner", "admin", "member"}))
+      ->needs(account);
+  add(*user, "list", "List the people", options, code, [&] { return run_user_list(options); });
+  const auto add_change = [&](const char* name, const char* description, auto run) {
+    add(*user, name, description, options, code, [&, run] { return run(options, people); })
+        ->add_option("--person", people.person, "Id, or login")
+        ->required();
+  };
+  add_change("link", "Print a new link, which lets the person in once, for an hour", run_user_link);
+  add_change("disable", "Let the person in no more; their sessions end", run_user_disable);
+  add_change("enable", "Let a disabled person in again", run_user_enable);
+  CLI::App* session = app.add_subcommand("session", "Sessions of people");
+  session->require_subcommand(1);
+  CLI::App* begin = add(*session, "create", "Begin a session for programs; prints its token once",
+                        options, code, [&] { return run_session_create(options, people); });
+  begin->add_option("--person", people.person, "Id, or login")->required();
+  begin->add_option("--name", people.name, "For people; default: command line");
+  begin->add_option("--hours", people.hours, "How long it lasts")->check(CLI::Range(1, 12));
+  add(*session, "list", "List the sessions that go on", options, code,
+      [&] { return run_session_list(options, people); })
+      ->add_option("--person", people.person, "Id, or login; default: everyone");
+  CLI::App* end = add(*session, "end", "End a session, or all of a person's, or everyone's", options,
+                      code, [&] { return run_session_end(options, people); });
+  CLI::Option_group* which = end->add_option_group("which");
+  which->add_option("--id", people.id, "Session id");
+  which->add_option("--person", people.person, "Id, or login: all of theirs");
+  which->add_flag("--all", people.is_everyone, "Everyone's");
+  which->require_option(1);
+}
+
+void add_member_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  PeopleWords& people = words.people;
+  const auto add_account = [&people](CLI::App* command) {
+    command->add_option("--account", people.account, "Account id")->required();
+    return command;
+  };
+  const auto add_person = [&people](CLI::App* command) {
+    command->add_option("--person", people.person, "Id, or login")->required();
+  };
+  const auto add_role = [&people](CLI::App* command) {
+    command->add_option("--role", people.role, "owner, admin or member")
+        ->required()
+        ->check(CLI::IsMember({"owner", "admin", "member"}));
+  };
+  CLI::App* member = app.add_subcommand("member", "Who may do what in an account");
+  member->require_subcommand(1);
+  add_account(add(*member, "list", "List the members of an account", options, code,
+                  [&] { return run_member_list(options, people); }));
+  CLI::App* fresh = add_account(add(*member, "add", "Make a person a member", options, code,
+                                    [&] { return run_member_add(options, people); }));
+  add_person(fresh);
+  add_role(fresh);
+  CLI::App* set = add_account(add(*member, "set", "Give a member another role", options, code,
+                                  [&] { return run_member_set(options, people); }));
+  add_person(set);
+  add_role(set);
+  add_person(add_account(add(*member, "remove", "Remove a member", options, code,
+                             [&] { return run_member_remove(options, people); })));
+  CLI::App* invitation = app.add_subcommand("invitation", "Invitations to an account");
+  invitation->require_subcommand(1);
+  CLI::App* invite =
+      add_account(add(*invitation, "create", "Invite somebody; prints the link once", options, code,
+                      [&] { return run_invitation_create(options, people); }));
+  add_role(invite);
+  invite->add_option("--email", people.email, "Of the person, for the list of invitations");
+  add_account(add(*invitation, "list", "List those that can be accepted", options, code,
+                  [&] { return run_invitation_list(options, people); }));
+  add_account(add(*invitation, "withdraw", "Withdraw an invitation", options, code,
+                  [&] { return run_invitation_withdraw(options, people); }))
+      ->add_option("--id", people.id, "Invitation id")
+      ->required();
+  CLI::App* audit = app.add_subcommand("audit", "Who changed what");
+  audit->require_subcommand(1);
+  CLI::App* events = add(*audit, "list", "List audit events, newest first", options, code,
+                         [&] { return run_audit_list(options, people); });
+  events->add_option("--account", people.account, "Of this account; default: all");
+  events->add_option("--limit", people.limit, "So many")->check(CLI::Range(1, 10'000));
+}
+
 const CLI::App* find_command(const CLI::App& parent, const std::string& name) {
   const auto found =
       parent.get_subcommands([&name](const CLI::App* each) { return each->get_name() == name; });
@@ -296,6 +388,8 @@ int main(int argc, char** argv) {
   add_key_commands(app, options, words, code);
   add_books_commands(app, options, words, code);
   add_operator_commands(app, options, words, code);
+  add_user_commands(app, options, words, code);
+  add_member_commands(app, options, words, code);
   add_correction_commands(app, options, words, code);
   add(app, "paths", "Print where the configuration puts things", options, code,
       [&] { return run_paths(options); });

@@ -70,9 +70,6 @@ void warn_of_open_data(const Config& config, std::vector<Warning>& warnings) {
 
 std::vector<Warning> warnings_of(const Config& config) {
   std::vector<Warning> warnings;
-  for (const std::string& host : config.hosts_not_built) {
-    warnings.push_back({"host_not_built", not_built(host)});
-  }
   if (listens_everywhere(config.operator_listen)) {
     warnings.push_back({"operator_listener_exposed",
                         "hosts.operator.listen is " + config.operator_listen +

@@ -29,16 +29,15 @@ std::string listed(std::span<const std::string_view> words) {
 
 }  // namespace
 
-// Takes the members as the parser meets them; what is inside nested values is of no interest, since
-// a flat object has none.
+// Takes the members as the parser meets them; what is inside nested values is for their own readers.
 class StrictObject::Reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit Reader(StrictObject& body) : body_(body) {}
 
   bool null() override { return take(Kind::null); }
   bool boolean(bool) override { return take(Kind::boolean); }
-  bool number_integer(number_integer_t) override { return take(Kind::number); }
-  bool number_unsigned(number_unsigned_t) override { return take(Kind::number); }
+  bool number_integer(number_integer_t value) override { return take_number(value); }
+  bool number_unsigned(number_unsigned_t value) override { return take_number(value); }
   bool number_float(number_float_t, const string_t&) override { return take(Kind::number); }
   bool string(string_t& text) override {
     if (is_member()) body_.members_.back().text = text;
@@ -81,13 +80,19 @@ class StrictObject::Reader final : public nlohmann::json_sax<nlohmann::json> {
     if (is_member()) body_.members_.back().kind = kind;
     return true;
   }
+  template <class Number>
+  bool take_number(Number value) {
+    if (is_member()) body_.members_.back().text = std::to_string(value);
+    return take(Kind::number);
+  }
   [[nodiscard]] bool is_member() const noexcept { return depth_ == 1 && body_.is_object_; }
 
   StrictObject& body_;
   int depth_ = 0;
 };
 
-StrictObject::StrictObject(std::string_view json, std::initializer_list<std::string_view> known) {
+StrictObject::StrictObject(std::string_view json, std::initializer_list<std::string_view> known)
+    : json_(json) {
   Reader reader(*this);
   if (!read_json(json, reader)) {
     is_object_ = false;
@@ -155,20 +160,59 @@ std::size_t StrictObject::one_of(std::string_view name, std::span<const std::str
   return 0;
 }
 
-std::int64_t StrictObject::units(std::string_view name, std::int64_t maximum) {
-  const std::string form = "a string with a whole number from 1 to " + std::to_string(maximum) +
-                           ", without sign or leading zeros";
+std::int64_t StrictObject::whole(std::string_view name, std::int64_t minimum,
+                                 std::int64_t maximum) {
+  const std::string form = "a string with a whole number from " + std::to_string(minimum) + " to " +
+                           std::to_string(maximum) + ", without sign or leading zeros";
   const std::string* text = text_of(name, form);
   if (text == nullptr) return 0;
   std::int64_t value = 0;
   const char* const end = text->data() + text->size();
   const auto [rest, problem] = std::from_chars(text->data(), end, value);
-  if (problem == std::errc{} && rest == end && text->front() != '0' && value >= 1 &&
+  const bool is_canonical = *text == "0" || !text->starts_with('0');
+  if (problem == std::errc{} && rest == end && is_canonical && value >= minimum &&
       value <= maximum) {
     return value;
   }
   report(name, "it is no such number", "Send " + form + ".");
   return 0;
+}
+
+std::int64_t StrictObject::units(std::string_view name, std::int64_t maximum) {
+  return whole(name, 1, maximum);
+}
+
+std::optional<std::int64_t> StrictObject::units_or_null(std::string_view name,
+                                                        std::int64_t maximum) {
+  const Member* const member = find(name);
+  if (member != nullptr && member->kind == Kind::null) return std::nullopt;
+  return whole(name, 0, maximum);
+}
+
+std::int64_t StrictObject::integer(std::string_view name, std::int64_t minimum,
+                                   std::int64_t maximum) {
+  if (!is_object_) return 0;
+  const Member* const member = find(name);
+  std::int64_t value = 0;
+  if (member != nullptr && member->kind == Kind::number && !member->text.empty()) {
+    const char* const end = member->text.data() + member->text.size();
+    const auto [rest, problem] = std::from_chars(member->text.data(), end, value);
+    if (problem == std::errc{} && rest == end && value >= minimum && value <= maximum) {
+      return value;
+    }
+  }
+  report(name, member == nullptr ? "it is missing" : "it is no such number",
+         "Send a whole number from " + std::to_string(minimum) + " to " + std::to_string(maximum) +
+             ".");
+  return 0;
+}
+
+std::string StrictObject::object(std::string_view name) {
+  if (!is_object_) return {};
+  const Member* const member = find(name);
+  if (member != nullptr && member->kind == Kind::object) return parse_json(json_)[name].dump();
+  report(name, member == nullptr ? "it is missing" : "it is not an object", "Send a JSON object.");
+  return {};
 }
 
 std::string pointer_to(std::string_view member) {

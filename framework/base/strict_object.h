@@ -1,4 +1,5 @@
-// StrictObject: a request body that is one flat JSON object and nothing else. Every member must be
+// StrictObject: a request body that is one JSON object and nothing else, flat but for members that
+// have a reader of their own. Every member must be
 // known, come once and have its type; what is wrong is collected, each problem naming the member by
 // its JSON pointer and saying what would be right, so that one reply tells everything.
 //
@@ -11,6 +12,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +29,7 @@ class StrictObject {
     std::size_t maximum = 0;
   };
 
+  // `json` outlives it.
   StrictObject(std::string_view json, std::initializer_list<std::string_view> known);
 
   [[nodiscard]] std::string text(std::string_view name, Characters length);
@@ -37,6 +40,16 @@ class StrictObject {
                                    std::span<const std::string_view> choices);
   // A canonical whole-number string from 1 on ("1", "250"; docs/decisions.md, "Bodies").
   [[nodiscard]] std::int64_t units(std::string_view name, std::int64_t maximum);
+
+  // The same, or nothing for null.
+  [[nodiscard]] std::optional<std::int64_t> units_or_null(std::string_view name,
+                                                          std::int64_t maximum);
+  // A JSON number without a fraction, both ends included.
+  [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t minimum,
+                                     std::int64_t maximum);
+  // The JSON text of a member that is an object, for a reader of its own.
+  [[nodiscard]] std::string object(std::string_view name);
+  [[nodiscard]] bool has(std::string_view name) const noexcept { return find(name) != nullptr; }
 
   [[nodiscard]] const std::vector<FieldProblem>& problems() const noexcept { return problems_; }
 
@@ -50,9 +63,12 @@ class StrictObject {
   class Reader;
 
   [[nodiscard]] const Member* find(std::string_view name) const noexcept;
+  [[nodiscard]] std::int64_t whole(std::string_view name, std::int64_t minimum,
+                                   std::int64_t maximum);
   [[nodiscard]] const std::string* text_of(std::string_view name, std::string_view form);
   void report(std::string_view name, std::string problem, std::string fix);
 
+  const std::string_view json_;
   std::vector<Member> members_;
   std::vector<FieldProblem> problems_;
   bool is_object_ = false;

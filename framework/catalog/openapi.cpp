@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <cctype>
 #include <set>
 
@@ -25,7 +26,23 @@ bool in_area(std::string_view code, std::string_view area) {
   return code.size() > area.size() && code.starts_with(area) && code[area.size()] == '.';
 }
 
-constexpr std::array<Group, 4> groups = {{
+bool is_one_of(std::string_view code, std::initializer_list<std::string_view> codes) {
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
+// What can be wrong with an API key.
+bool is_of_keys(std::string_view code) {
+  return is_one_of(code, {"auth.credential_conflict", "auth.credential_required",
+                          "auth.credential_invalid", "auth.wrong_environment", "auth.unavailable"});
+}
+
+// And with the session of a member who reads.
+bool is_of_readers(std::string_view code) {
+  return is_of_keys(code) ||
+         is_one_of(code, {"auth.session_ended", "auth.step_up_required", "auth.overloaded"});
+}
+
+constexpr std::array<Group, 5> groups = {{
     {"Service", [](std::string_view code) { return in_area(code, "request"); }},
     {"Catalog",
      [](std::string_view code) {
@@ -33,13 +50,18 @@ constexpr std::array<Group, 4> groups = {{
      }},
     {"Account",
      [](std::string_view code) {
-       return in_area(code, "request") || in_area(code, "auth") || in_area(code, "account") ||
+       return in_area(code, "request") || is_of_readers(code) || in_area(code, "account") ||
               code == "billing.ledger_unavailable" || code == "billing.message_not_found";
+     }},
+    {"People",
+     [](std::string_view code) {
+       return in_area(code, "request") || in_area(code, "auth") || in_area(code, "account") ||
+              in_area(code, "identity");
      }},
     {"Gateway",
      [](std::string_view code) {
        const bool account_may_not = code == "account.suspended" || code == "account.closed";
-       return in_area(code, "request") || in_area(code, "auth") || in_area(code, "registry") ||
+       return in_area(code, "request") || is_of_keys(code) || in_area(code, "registry") ||
               in_area(code, "gateway") || in_area(code, "billing") ||
               in_area(code, "idempotency") || account_may_not;
      }},

@@ -65,7 +65,7 @@ AccountReads::AccountReads(const Parts& parts, std::string cursor_key)
        {traits.credential_headers.begin(), traits.credential_headers.end()}});
 }
 
-Result<AccountReads::Principal, base::Error> AccountReads::authenticate(Headers headers) const {
+Result<std::string_view, base::Error> AccountReads::token_of(Headers headers) const {
   const exchange::Credentials sent = exchange::read_credentials(headers, credentials_);
   exchange::Asked asked;
   asked.target = exchange::Target::operation;
@@ -74,8 +74,13 @@ Result<AccountReads::Principal, base::Error> AccountReads::authenticate(Headers 
   if (choice.lane == nullptr) {
     return refuse(choice.refusal, std::string(credential_message(choice.refusal)));
   }
-  return parts_.authenticator.authenticate(sent.token,
-                                           runtime::Deadline::after_ms(read_timeout_ms));
+  return sent.token;
+}
+
+Result<AccountReads::Principal, base::Error> AccountReads::authenticate(Headers headers) const {
+  const auto token = token_of(headers);
+  if (!token.ok()) return token.error();
+  return parts_.authenticator.authenticate(*token, runtime::Deadline::after_ms(read_timeout_ms));
 }
 
 std::optional<base::Error> AccountReads::account_problem(identity::AccountStatus status) {

@@ -31,6 +31,7 @@ Json parameter_json(const Parameter& parameter, bool is_in_path) {
 Json reply_json(const DescribedReply& reply, bool has_etag) {
   Json shown = {{"description", reply.description}};
   if (has_etag) shown["headers"]["ETag"] = reference("headers", "ETag");
+  if (reply.content_type.empty()) return shown;
   Json schema = {{"type", reply.content_type == "text/html" ? "string" : "object"}};
   if (!reply.schema.empty()) schema = reference("schemas", reply.schema);
   shown["content"] = {{reply.content_type, {{"schema", std::move(schema)}}}};
@@ -65,21 +66,24 @@ Json body_json(const RouteFacts& facts) {
           {"content", {{media_type_of(facts.body), std::move(media)}}}};
 }
 
-// Its name in components/securitySchemes.
-const char* scheme_of(const Callers& callers) {
-  if (callers.kinds().has(PrincipalKind::person)) return "Session";
-  return callers.kinds().has(PrincipalKind::api_key) ? "ApiKey" : "OperatorCredential";
+// The names in components/securitySchemes of credentials, each of which will do.
+Json security_json(const Callers& callers) {
+  constexpr std::pair<PrincipalKind, const char*> schemes[] = {
+      {PrincipalKind::api_key, "ApiKey"},
+      {PrincipalKind::person, "Session"},
+      {PrincipalKind::operator_credential, "OperatorCredential"}};
+  Json security = Json::array();
+  for (const auto& [kind, name] : schemes) {
+    if (callers.kinds().has(kind)) security.push_back({{name, Json::array()}});
+  }
+  return security;
 }
 
 Json operation_json(const RouteFacts& facts) {
   const RouteDescription& described = facts.described;
-  Json security = Json::array();
-  if (!facts.callers.are_anyone()) {
-    security.push_back({{scheme_of(facts.callers), Json::array()}});
-  }
   Json operation = {{"operationId", described.operation_id},
                     {"tags", Json::array({described.tag})},
-                    {"security", std::move(security)},
+                    {"security", security_json(facts.callers)},
                     {"summary", described.summary}};
   if (!described.description.empty()) operation["description"] = described.description;
   Json parameters = Json::array();

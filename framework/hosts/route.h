@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/enum_set.h"
 #include "hosts/named_values.h"
@@ -171,5 +172,48 @@ struct Route {
   void (*answer)(const Rooms& rooms, Turn& turn, const Asked& asked) = nullptr;
   void (*take)(const Rooms& rooms, Turn& turn) = nullptr;  // instead, where the row takes all
 };
+
+// A row with the rooms that it is answered in, so that the tables of several rooms make one host.
+class BoundRoute {
+ public:
+  // Both outlive it.
+  template <class Rooms>
+  BoundRoute(const Route<Rooms>& route, const Rooms& rooms)
+      : facts_(&route.facts),
+        route_(&route),
+        rooms_(&rooms),
+        takes_(route.take != nullptr),
+        run_([](const void* row, const void* in, Turn& turn, const Asked* asked) {
+          const auto& bound = *static_cast<const Route<Rooms>*>(row);
+          const auto& its_rooms = *static_cast<const Rooms*>(in);
+          if (asked == nullptr) return bound.take(its_rooms, turn);
+          bound.answer(its_rooms, turn, *asked);
+        }) {}
+
+  [[nodiscard]] const RouteFacts& facts() const noexcept { return *facts_; }
+  [[nodiscard]] bool takes() const noexcept { return takes_; }
+  void take(Turn& turn) const { run_(route_, rooms_, turn, nullptr); }
+  void answer(Turn& turn, const Asked& asked) const { run_(route_, rooms_, turn, &asked); }
+
+ private:
+  const RouteFacts* facts_;
+  const void* route_;
+  const void* rooms_;
+  bool takes_;
+  void (*run_)(const void* route, const void* rooms, Turn& turn, const Asked* asked);
+};
+
+// Adds the rows of a table.
+template <class Rooms>
+void bind_routes(std::span<const Route<Rooms>> routes, const Rooms& rooms,
+          std::vector<BoundRoute>& bound) {
+  for (const Route<Rooms>& route : routes) bound.emplace_back(route, rooms);
+}
+template <class Rooms>
+std::vector<BoundRoute> bind_routes(std::span<const Route<Rooms>> routes, const Rooms& rooms) {
+  std::vector<BoundRoute> bound;
+  bind_routes(routes, rooms, bound);
+  return bound;
+}
 
 }  // namespace turnpike::hosts

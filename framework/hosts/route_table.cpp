@@ -306,7 +306,9 @@ std::optional<Error> RouteTable::find_caller(const RouteFacts& facts, Turn& turn
                                              Asked& asked) const {
   if (facts.callers.are_anyone()) return std::nullopt;
   const std::string_view account_id = names_account(facts) ? asked.parameters[0] : "";
-  auto caller = rules_.authenticate(turn.request.headers(), account_id);
+  auto caller = rules_.authenticate({.headers = turn.request.headers(),
+                                     .account_id = account_id,
+                                     .changes_something = !is_safe(facts.method)});
   if (!caller.ok()) return std::move(caller).error();
   asked.caller = *std::move(caller);
   turn.keep_principal(asked.caller);

@@ -22,6 +22,13 @@
 
 namespace turnpike::hosts {
 
+// What a host is asked about the caller of a request.
+struct Presented {
+  Headers headers;
+  std::string_view account_id;  // that the path names; empty: it names none
+  bool changes_something;       // by its method
+};
+
 // The rules in which hosts differ.
 struct HostRules {
   Cors cors;                           // of routes that are not for every page
@@ -29,9 +36,8 @@ struct HostRules {
   std::string_view nothing_here = {};  // says where to look instead; a constant
   std::string_view other_methods = "This route does not answer this method.";
   // The kinds of callers whose credentials the host knows, and whose credential a request bears.
-  // `account_id` is the account that the path names; empty: it names none.
   Callers::Kinds authenticates = {};
-  std::function<Result<Caller, base::Error>(Headers, std::string_view account_id)> authenticate = {};
+  std::function<Result<Caller, base::Error>(const Presented&)> authenticate = {};
   // The origin of the host's own pages, where it has cookies.
   std::string own_origin = {};
   // There, too: whether a request that changes something for a person brought the token that their

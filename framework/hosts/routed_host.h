@@ -1,11 +1,11 @@
 // RoutedHost: the way of a request through any host. The request gets an id, its route is found,
-// the route's handler answers, and the request is logged whatever happens. A host adds its table,
-// its rules and its rooms, which are the objects that its handlers work with.
+// the route's handler answers, and the request is logged whatever happens. A host adds its rules and
+// its tables, whose rows are bound to the objects that their handlers work with.
 //
 // Owned by the host; called on the fibers of all loop Threads.
 #pragma once
 
-#include <span>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -25,18 +25,14 @@ struct HostParts {
   AccessLog& access_log;
 };
 
-template <class Rooms>
 class RoutedHost {
  public:
-  // `routes` are constants.
-  RoutedHost(const HostParts& parts, std::span<const Route<Rooms>> routes, HostRules rules,
-             Rooms rooms)
+  RoutedHost(const HostParts& parts, std::vector<BoundRoute> routes, HostRules rules)
       : clock_(parts.clock),
         access_log_(parts.access_log),
         ids_(parts.runtime, parts.clock, parts.random),
-        routes_(routes),
-        table_(facts_of(routes), std::move(rules), parts.access_log),
-        rooms_(std::move(rooms)) {}
+        routes_(grouped(routes)),
+        table_(facts_of(routes_), std::move(rules), parts.access_log) {}
 
   void handle(wire::Request& request, wire::Responder& responder) noexcept {
     const RouteTable::Place place = table_.find(request.path());
@@ -45,8 +41,8 @@ class RoutedHost {
     run_turn(turn, clock_, access_log_, [&] {
       const auto row = table_.row_for(turn, place);
       if (!row) return;
-      const Route<Rooms>& route = routes_[*row];
-      if (route.take != nullptr) return route.take(rooms_, turn);
+      const BoundRoute& route = routes_[*row];
+      if (route.takes()) return route.take(turn);
       answer(turn, place, *row);
     });
   }
@@ -62,20 +58,30 @@ class RoutedHost {
   // Not on the stack of a call, which does not need it.
   [[gnu::noinline]] void answer(Turn& turn, const RouteTable::Place& place, std::size_t row) {
     Asked asked;
-    if (table_.read(turn, place, row, asked)) routes_[row].answer(rooms_, turn, asked);
+    if (table_.read(turn, place, row, asked)) routes_[row].answer(turn, asked);
   }
-  static std::vector<const RouteFacts*> facts_of(std::span<const Route<Rooms>> routes) {
+  // Tables of several rooms may have rows of one path.
+  static std::vector<BoundRoute> grouped(const std::vector<BoundRoute>& routes) {
+    std::vector<BoundRoute> grouped;
+    for (const BoundRoute& route : routes) {
+      const auto last = std::find_if(grouped.rbegin(), grouped.rend(), [&](const auto& other) {
+        return other.facts().path == route.facts().path;
+      });
+      grouped.insert(last == grouped.rend() ? grouped.end() : last.base(), route);
+    }
+    return grouped;
+  }
+  static std::vector<const RouteFacts*> facts_of(const std::vector<BoundRoute>& routes) {
     std::vector<const RouteFacts*> facts;
-    for (const Route<Rooms>& route : routes) facts.push_back(&route.facts);
+    for (const BoundRoute& route : routes) facts.push_back(&route.facts());
     return facts;
   }
 
   const Clock& clock_;
   AccessLog& access_log_;
   RequestIds ids_;
-  const std::span<const Route<Rooms>> routes_;
+  const std::vector<BoundRoute> routes_;
   const RouteTable table_;
-  const Rooms rooms_;
 };
 
 }  // namespace turnpike::hosts

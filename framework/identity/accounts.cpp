@@ -45,14 +45,15 @@ Result<Account, base::Error> Accounts::close(std::string_view account_id) {
       {AccountStatus::active, AccountStatus::suspended, AccountStatus::provisioning_failed});
 }
 
-Result<CreatedKey, base::Error> ApiKeys::create(std::string_view account_id,
-                                                std::string_view name) {
+Result<CreatedKey, base::Error> ApiKeys::create(std::string_view account_id, std::string_view name,
+                                                const KeyEditor& editor) {
   if (auto fault = fault_in_name(name)) return *fault;
   CreatedKey created;
   created.secret = make_token(environment_, random_);
   auto added =
       store_.add({std::string(account_id), std::string(name), environment_,
-                  created.secret.substr(0, token_prefix_bytes), crypto::sha256(created.secret)});
+                  created.secret.substr(0, token_prefix_bytes), crypto::sha256(created.secret)},
+                 editor);
   if (!added) return std::move(added).error();
   created.key = *std::move(added);
   return created;
@@ -63,22 +64,25 @@ Result<std::vector<ApiKey>, base::Error> ApiKeys::list(std::string_view account_
 }
 
 Result<std::optional<ApiKey>, base::Error> ApiKeys::rename(std::string_view key_id,
-                                                           std::string_view name) {
+                                                           std::string_view name,
+                                                           const KeyEditor& editor) {
   if (auto fault = fault_in_name(name)) return *fault;
-  return store_.rename(key_id, name);
+  return store_.rename(key_id, name, editor);
 }
 
 Result<std::optional<ApiKey>, base::Error> ApiKeys::set_caps(std::string_view key_id,
-                                                             const SpendCaps& caps) {
+                                                             const SpendCaps& caps,
+                                                             const KeyEditor& editor) {
   if (caps.per_day.value_or(0) < 0 || caps.per_month.value_or(0) < 0) {
     return base::Error{base::ErrorCode::request_malformed,
                        "A cap is a whole number of Credits, 0 or more."};
   }
-  return store_.set_caps(key_id, caps);
+  return store_.set_caps(key_id, caps, editor);
 }
 
-Result<std::optional<ApiKey>, base::Error> ApiKeys::revoke(std::string_view key_id) {
-  auto revoked = store_.revoke(key_id);
+Result<std::optional<ApiKey>, base::Error> ApiKeys::revoke(std::string_view key_id,
+                                                           const KeyEditor& editor) {
+  auto revoked = store_.revoke(key_id, editor);
   if (revoked && revoked->has_value() && revoked_) revoked_(key_id);
   return revoked;
 }

@@ -1,5 +1,5 @@
-// Accounts and ApiKeys: the account and key services behind the command line and, later, the
-// account routes. Both are thin rules over the ports: an account is handed out only once it is
+// Accounts and ApiKeys: the account and key services behind the command line and the account routes.
+// Both are thin rules over the ports: an account is handed out only once it is
 // active, a token is shown only once, a revocation reaches this node's cache at once.
 //
 // Owned by app/; safe for concurrent use. Called from the blocking pool or a plain Thread; blocks.
@@ -57,14 +57,18 @@ class ApiKeys {
       : store_(store), environment_(environment), random_(random), revoked_(std::move(revoked)) {}
 
   [[nodiscard]] Result<CreatedKey, base::Error> create(std::string_view account_id,
-                                                       std::string_view name);
+                                                       std::string_view name,
+                                                       const KeyEditor& editor = {});
   [[nodiscard]] Result<std::vector<ApiKey>, base::Error> list(std::string_view account_id);
   [[nodiscard]] Result<std::optional<ApiKey>, base::Error> rename(std::string_view key_id,
-                                                                  std::string_view name);
-  [[nodiscard]] Result<std::optional<ApiKey>, base::Error> revoke(std::string_view key_id);
+                                                                  std::string_view name,
+                                                                  const KeyEditor& editor = {});
+  [[nodiscard]] Result<std::optional<ApiKey>, base::Error> revoke(std::string_view key_id,
+                                                                  const KeyEditor& editor = {});
   // Sets both: a cap that is not given is none. request.malformed for a negative one.
   [[nodiscard]] Result<std::optional<ApiKey>, base::Error> set_caps(std::string_view key_id,
-                                                                    const SpendCaps& caps);
+                                                                    const SpendCaps& caps,
+                                                                    const KeyEditor& editor = {});
 
  private:
   KeyStore& store_;

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "crypto/digest.h"
 #include "identity/account.h"
+#include "identity/audit.h"
 
 namespace turnpike::identity {
 
@@ -46,25 +47,34 @@ struct KeyUse {
   std::int64_t at_ms = 0;
 };
 
+// Who changes keys, and of which account they are. A person needs the role admin in it; keys of
+// another account are none to them.
+struct KeyEditor {
+  Actor actor = operator_actor();
+  std::string account_id = {};  // empty: of any
+};
+
 class KeyStore {
  public:
   virtual ~KeyStore() = default;
-  // account.absent when there is no such account, account.closed.
-  [[nodiscard]] virtual Result<ApiKey, base::Error> add(const NewKey& key) = 0;
+  // account.absent when there is no such account, account.closed. As with every change by a person:
+  // account.forbidden, auth.role_missing.
+  [[nodiscard]] virtual Result<ApiKey, base::Error> add(const NewKey& key,
+                                                        const KeyEditor& editor = {}) = 0;
   [[nodiscard]] virtual Result<std::optional<KeyRecord>, base::Error> find(
       const crypto::Sha256& digest) = 0;
   [[nodiscard]] virtual Result<std::vector<ApiKey>, base::Error> list(
       std::string_view account_id) = 0;
   // Nothing: there is no such key.
   [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> rename(
-      std::string_view key_id, std::string_view name) = 0;
+      std::string_view key_id, std::string_view name, const KeyEditor& editor = {}) = 0;
   // Revoking a revoked key changes nothing and returns it.
   [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> revoke(
-      std::string_view key_id) = 0;
+      std::string_view key_id, const KeyEditor& editor = {}) = 0;
   // The key's spending counts towards its caps from when it first has one; nodes return what they
   // reserved under the old ones. Nothing: there is no such key. request.malformed: it is revoked.
   [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> set_caps(
-      std::string_view key_id, const SpendCaps& caps) = 0;
+      std::string_view key_id, const SpendCaps& caps, const KeyEditor& editor = {}) = 0;
   // Changes after `sequence`, in order; at most 1,000.
   [[nodiscard]] virtual Result<std::vector<KeyChange>, base::Error> changes_after(
       std::int64_t sequence) = 0;

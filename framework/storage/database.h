@@ -42,6 +42,10 @@ class Database {
   auto write(F&& work) {
     return pool_.write(std::forward<F>(work));
   }
+  template <class F>
+  auto write_unless_refused(F&& work) {
+    return pool_.write_unless_refused(std::forward<F>(work));
+  }
 
  private:
   const Settings settings_;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/ids.h"
+#include "storage/audit_rows.h"
 #include "storage/leases.h"
 
 namespace turnpike::storage {
@@ -13,7 +14,9 @@ using base::ErrorCode;
 using identity::ApiKey;
 using identity::Environment;
 using identity::KeyChange;
+using identity::KeyEditor;
 using identity::KeyRecord;
+using identity::Role;
 
 #define KEY_COLUMNS                                                                               \
   "id, account_id, name, environment, prefix, created_at, last_used_at, revoked_at, cap_per_day," \
@@ -35,15 +38,17 @@ constexpr Query select_by_digest{
     "tttttiiiiit"};
 constexpr Query select_of_account{
     "SELECT " KEY_COLUMNS " FROM api_key WHERE account_id = $1 ORDER BY created_at, id", key_kinds};
-constexpr Query rename_key{"UPDATE api_key SET name = $1 WHERE id = $2 RETURNING " KEY_COLUMNS,
-                           key_kinds};
+constexpr Query rename_key{"UPDATE api_key SET name = $1 WHERE id = $2"};
+constexpr Query lock_key{"UPDATE api_key SET name = name WHERE id = $1"};
 constexpr Query revoke_key{
     "UPDATE api_key SET revoked_at = $1 WHERE id = $2 AND revoked_at = -1 RETURNING digest", "t"};
 constexpr Query update_caps{
     "UPDATE api_key SET cap_per_day = $1, cap_per_month = $2 WHERE id = $3 AND revoked_at = -1"
     " RETURNING digest",
     "t"};
-constexpr Query select_key{"SELECT " KEY_COLUMNS " FROM api_key WHERE id = $1", key_kinds};
+constexpr Query select_key{
+    "SELECT " KEY_COLUMNS " FROM api_key WHERE id = $1 AND (account_id = $2 OR $2 = '')",
+    key_kinds};
 constexpr Query select_changes{
     "SELECT sequence, account_id, digest FROM identity_change WHERE sequence > $1"
     " ORDER BY sequence LIMIT 1000",
@@ -98,27 +103,29 @@ class SqlKeyStore final : public identity::KeyStore {
   explicit SqlKeyStore(const Context& context)
       : context_(context), heartbeats_session_(context.database.own_session()) {}
 
-  Result<ApiKey, base::Error> add(const identity::NewKey& key) override {
+  Result<ApiKey, base::Error> add(const identity::NewKey& key, const KeyEditor& editor) override {
     using Answer = Result<ApiKey, base::Error>;
-    return answered<ApiKey>(context_, ErrorCode::account_read_failed, "add key", [&] {
-      return context_.database.write([&](Transaction& transaction) -> Answer {
-        const std::string digest = base::hex(key.digest);
-        if (auto why = why_not_given(transaction, key.account_id)) return *std::move(why);
-        record_change(transaction, key.account_id, digest);
-        ApiKey made{context_.new_id("key_"),
-                    key.account_id,
-                    key.name,
-                    key.environment,
-                    key.prefix,
-                    context_.clock.now_ms(),
-                    std::nullopt,
-                    std::nullopt,
-                    {}};
-        transaction.run(insert_key,
-                        {made.id, made.account_id, made.name, identity::name_of(made.environment),
-                         made.prefix, digest, made.created_at_ms});
-        return made;
-      });
+    return change<ApiKey>("add key", [&](Transaction& transaction) -> Answer {
+      const std::string digest = base::hex(key.digest);
+      if (auto why = why_not_given(transaction, key.account_id)) return *std::move(why);
+      if (auto why = why_not_allowed(transaction, key.account_id, editor.actor, Role::admin)) {
+        return *std::move(why);
+      }
+      record_change(transaction, key.account_id, digest);
+      ApiKey made{context_.new_id("key_"),
+                  key.account_id,
+                  key.name,
+                  key.environment,
+                  key.prefix,
+                  context_.clock.now_ms(),
+                  std::nullopt,
+                  std::nullopt,
+                  {}};
+      transaction.run(insert_key,
+                      {made.id, made.account_id, made.name, identity::name_of(made.environment),
+                       made.prefix, digest, made.created_at_ms});
+      audit(transaction, editor, "key.create", made);
+      return made;
     });
   }
 
@@ -147,49 +154,46 @@ class SqlKeyStore final : public identity::KeyStore {
     });
   }
 
-  Result<std::optional<ApiKey>, base::Error> rename(std::string_view key_id,
-                                                    std::string_view name) override {
-    using Answer = std::optional<ApiKey>;
-    return answered<Answer>(context_, ErrorCode::account_read_failed, "rename key", [&] {
-      return context_.database.write([&](Transaction& transaction) -> Answer {
-        const Rows rows = transaction.run(rename_key, {name, key_id});
-        if (rows.empty()) return std::nullopt;
-        return key_at(rows, 0);
-      });
+  Result<std::optional<ApiKey>, base::Error> rename(std::string_view key_id, std::string_view name,
+                                                    const KeyEditor& editor) override {
+    return change_key("rename key", key_id, editor, [&](Transaction& transaction, ApiKey& key) {
+      transaction.run(rename_key, {name, key_id});
+      key.name = name;
+      audit(transaction, editor, "key.rename", key);
+      return std::optional<base::Error>();
     });
   }
 
-  Result<std::optional<ApiKey>, base::Error> revoke(std::string_view key_id) override {
-    using Answer = std::optional<ApiKey>;
-    return answered<Answer>(context_, ErrorCode::account_read_failed, "revoke key", [&] {
-      return context_.database.write([&](Transaction& transaction) -> Answer {
-        const Rows revoked = transaction.run(revoke_key, {context_.clock.now_ms(), key_id});
-        const Rows rows = transaction.run(select_key, {key_id});
-        if (rows.empty()) return std::nullopt;
-        if (!revoked.empty()) record_change(transaction, rows.text(0, 1), revoked.text(0, 0));
-        return key_at(rows, 0);
-      });
+  Result<std::optional<ApiKey>, base::Error> revoke(std::string_view key_id,
+                                                    const KeyEditor& editor) override {
+    return change_key("revoke key", key_id, editor, [&](Transaction& transaction, ApiKey& key) {
+      const std::int64_t now_ms = context_.clock.now_ms();
+      const Rows revoked = transaction.run(revoke_key, {now_ms, key_id});
+      if (!revoked.empty()) {
+        key.revoked_at_ms = now_ms;
+        record_change(transaction, key.account_id, revoked.text(0, 0));
+        audit(transaction, editor, "key.revoke", key);
+      }
+      return std::optional<base::Error>();
     });
   }
 
   Result<std::optional<ApiKey>, base::Error> set_caps(std::string_view key_id,
-                                                      const identity::SpendCaps& caps) override {
-    using Answer = Result<std::optional<ApiKey>, base::Error>;
-    using Key = std::optional<ApiKey>;
-    return answered<Key>(context_, ErrorCode::account_read_failed, "cap key", [&] {
-      return context_.database.write([&](Transaction& transaction) -> Answer {
-        const Rows capped = transaction.run(
-            update_caps, {caps.per_day.value_or(-1), caps.per_month.value_or(-1), key_id});
-        const Rows rows = transaction.run(select_key, {key_id});
-        if (rows.empty()) return Key();
-        if (capped.empty()) {
-          return base::Error{ErrorCode::request_malformed,
-                             "The key is revoked, which is final: no cap makes a difference."};
-        }
-        record_change(transaction, rows.text(0, 1), capped.text(0, 0));
-        recall_leases(transaction, rows.text(0, 1), 0, "", ledger_now_ms(context_, transaction));
-        return Key(key_at(rows, 0));
-      });
+                                                      const identity::SpendCaps& caps,
+                                                      const KeyEditor& editor) override {
+    return change_key("cap key", key_id, editor, [&](Transaction& transaction, ApiKey& key) {
+      const Rows capped = transaction.run(
+          update_caps, {caps.per_day.value_or(-1), caps.per_month.value_or(-1), key_id});
+      if (capped.empty()) {
+        return std::optional(
+            base::Error{ErrorCode::request_malformed,
+                        "The key is revoked, which is final: no cap makes a difference."});
+      }
+      key.caps = caps;
+      record_change(transaction, key.account_id, capped.text(0, 0));
+      recall_leases(transaction, key.account_id, 0, "", ledger_now_ms(context_, transaction));
+      audit(transaction, editor, "key.cap", key);
+      return std::optional<base::Error>();
     });
   }
 
@@ -232,6 +236,41 @@ class SqlKeyStore final : public identity::KeyStore {
   Rows read_changes(const Query& query, std::initializer_list<Value> values = {}) {
     return heartbeats_session_->with(
         [&](Connection& connection) { return connection.run(query, values); });
+  }
+
+  template <class T, class F>
+  Result<T, base::Error> change(std::string_view what, F&& work) {
+    return changed<T>(context_, ErrorCode::account_read_failed, what, work);
+  }
+
+  // `work` changes the key and says so in its argument, or says why not.
+  template <class F>
+  Result<std::optional<ApiKey>, base::Error> change_key(std::string_view what,
+                                                        std::string_view key_id,
+                                                        const KeyEditor& editor, F&& work) {
+    using Key = std::optional<ApiKey>;
+    using Answer = Result<Key, base::Error>;
+    return change<Key>(what, [&](Transaction& transaction) -> Answer {
+      // The row is taken before it is read, so changes of one key come one after the other.
+      transaction.run(lock_key, {key_id});
+      const Rows rows = transaction.run(select_key, {key_id, editor.account_id});
+      if (rows.empty()) return Key();
+      ApiKey key = key_at(rows, 0);
+      if (auto why = why_not_allowed(transaction, key.account_id, editor.actor, Role::admin)) {
+        return *std::move(why);
+      }
+      if (auto why = work(transaction, key)) return *std::move(why);
+      return Key(std::move(key));
+    });
+  }
+
+  void audit(Transaction& transaction, const KeyEditor& editor, std::string_view action,
+             const ApiKey& key) const {
+    write_audit(context_, transaction,
+                {.actor = editor.actor,
+                 .account_id = key.account_id,
+                 .action = std::string(action),
+                 .target = key.id});
   }
 
   void record_change(Transaction& transaction, std::string_view account_id,

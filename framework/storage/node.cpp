@@ -42,6 +42,10 @@ class OpenNode final : public Node {
         accounts_(make_account_store(context_)),
         keys_(make_key_store(context_)),
         operators_(make_operator_store(context_)),
+        people_(make_people_store(context_)),
+        sessions_(make_session_store(context_)),
+        members_(make_member_store(context_)),
+        audit_(make_audit_store(context_)),
         ledger_(make_ledger_store(context_, data_dir_ ? data_dir_->node_name() : "",
                                   settings.data_dir + "/unknown_calls")),
         corrections_(make_correction_store(context_)),
@@ -62,6 +66,10 @@ class OpenNode final : public Node {
   identity::AccountStore& accounts() noexcept override { return *accounts_; }
   identity::KeyStore& keys() noexcept override { return *keys_; }
   identity::OperatorStore& operators() noexcept override { return *operators_; }
+  identity::PeopleStore& people() noexcept override { return *people_; }
+  identity::SessionStore& sessions() noexcept override { return *sessions_; }
+  identity::MemberStore& members() noexcept override { return *members_; }
+  identity::AuditStore& audit() noexcept override { return *audit_; }
   ledger::LedgerStore& ledger() noexcept override { return *ledger_; }
   ledger::CorrectionStore& corrections() noexcept override { return *corrections_; }
   ledger::UsageStore& usage() noexcept override { return *usage_; }
@@ -77,6 +85,10 @@ class OpenNode final : public Node {
   const std::unique_ptr<identity::AccountStore> accounts_;
   const std::unique_ptr<identity::KeyStore> keys_;
   const std::unique_ptr<identity::OperatorStore> operators_;
+  const std::unique_ptr<identity::PeopleStore> people_;
+  const std::unique_ptr<identity::SessionStore> sessions_;
+  const std::unique_ptr<identity::MemberStore> members_;
+  const std::unique_ptr<identity::AuditStore> audit_;
   const std::unique_ptr<ledger::LedgerStore> ledger_;
   const std::unique_ptr<ledger::CorrectionStore> corrections_;
   const std::unique_ptr<ledger::UsageStore> usage_;

@@ -19,8 +19,12 @@
 
 #include "base/log.h"
 #include "identity/account_store.h"
+#include "identity/audit.h"
 #include "identity/key_store.h"
+#include "identity/members.h"
 #include "identity/operators.h"
+#include "identity/person.h"
+#include "identity/session.h"
 #include "ledger/corrections.h"
 #include "ledger/store.h"
 #include "ledger/usage.h"
@@ -55,6 +59,10 @@ class Node {
   [[nodiscard]] virtual identity::AccountStore& accounts() noexcept = 0;
   [[nodiscard]] virtual identity::KeyStore& keys() noexcept = 0;
   [[nodiscard]] virtual identity::OperatorStore& operators() noexcept = 0;
+  [[nodiscard]] virtual identity::PeopleStore& people() noexcept = 0;
+  [[nodiscard]] virtual identity::SessionStore& sessions() noexcept = 0;
+  [[nodiscard]] virtual identity::MemberStore& members() noexcept = 0;
+  [[nodiscard]] virtual identity::AuditStore& audit() noexcept = 0;
   [[nodiscard]] virtual ledger::LedgerStore& ledger() noexcept = 0;
   [[nodiscard]] virtual ledger::CorrectionStore& corrections() noexcept = 0;
   [[nodiscard]] virtual ledger::UsageStore& usage() noexcept = 0;

@@ -80,6 +80,17 @@ class SessionPool {
     });
   }
 
+  // The same, but a Result with an error leaves nothing of what `work` did.
+  template <class F>
+  auto write_unless_refused(F&& work) {
+    return with([&](Connection& connection) {
+      Transaction transaction(connection, Transaction::Kind::write, writer_);
+      auto result = work(transaction);
+      if (result.ok()) transaction.commit();
+      return result;
+    });
+  }
+
  private:
   void give_back(Session session) noexcept;
 

@@ -29,6 +29,11 @@ std::int64_t Context::now_ms(Transaction& transaction) const {
   return transaction.run(server_time).number(0, 0);
 }
 
+std::int64_t Context::now_ms(Connection& connection) const {
+  if (time == TimeSource::argument || database.engine() == Engine::sqlite) return clock.now_ms();
+  return connection.run(server_time).number(0, 0);
+}
+
 std::string Context::new_id(std::string_view prefix) const {
   std::array<std::uint8_t, 16> bytes{};
   random.fill(bytes);

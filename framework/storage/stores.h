@@ -25,6 +25,7 @@ struct Context {
 
   // Wall time of the store: the server's on PostgreSQL, unless tests give another.
   [[nodiscard]] std::int64_t now_ms(Transaction& transaction) const;
+  [[nodiscard]] std::int64_t now_ms(Connection& connection) const;
   // `prefix` and 22 base62 characters of 128 random bits.
   [[nodiscard]] std::string new_id(std::string_view prefix) const;
   void report(std::string_view what, const StoreError& error) const;
@@ -50,8 +51,24 @@ Result<T, base::Error> answered(const Context& context, base::ErrorCode code, st
     return work();
   } catch (const StoreError& error) {
     context.report(what, error);
+    if (error.kind() == StoreError::Kind::unknown) {
+      return base::Error{code,
+                         "The account store did not confirm the change, which may have happened: "
+                         "look before you repeat it.",
+                         1};
+    }
     return base::Error{code, "The account store cannot be reached; nothing was changed.", 1};
   }
+}
+
+// One change in a transaction of its own: an error that `work` returns leaves nothing of it.
+template <class T, class F>
+Result<T, base::Error> changed(const Context& context, base::ErrorCode code, std::string_view what,
+                               F&& work) {
+  return answered<T>(context, code, what, [&]() -> Result<T, base::Error> {
+    return context.database.write_unless_refused(
+        [&](Transaction& transaction) -> Result<T, base::Error> { return work(transaction); });
+  });
 }
 
 // The same for reading the books: an Error that says whether another try may help.
@@ -72,6 +89,10 @@ Result<T, base::Error> read_answered(const Context& context, std::string_view wh
 std::unique_ptr<identity::AccountStore> make_account_store(const Context& context);
 std::unique_ptr<identity::KeyStore> make_key_store(const Context& context);
 std::unique_ptr<identity::OperatorStore> make_operator_store(const Context& context);
+std::unique_ptr<identity::PeopleStore> make_people_store(const Context& context);
+std::unique_ptr<identity::SessionStore> make_session_store(const Context& context);
+std::unique_ptr<identity::MemberStore> make_member_store(const Context& context);
+std::unique_ptr<identity::AuditStore> make_audit_store(const Context& context);
 std::unique_ptr<ledger::CorrectionStore> make_correction_store(const Context& context);
 // `node_name` and `notes_path` are of the gateway's data_dir; tools have no use for them.
 std::unique_ptr<ledger::LedgerStore> make_ledger_store(const Context& context,

@@ -152,6 +152,7 @@ class Gateway:
             f"registry.path={self.registry}",
             "hosts.api.listen=127.0.0.1:0",
             "hosts.mcp.listen=127.0.0.1:0",
+            "hosts.web.listen=127.0.0.1:0",
             "hosts.operator.listen=127.0.0.1:0",
             "log.level=warning",
             *settings,

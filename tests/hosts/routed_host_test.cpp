@@ -156,15 +156,16 @@ Result<Caller, base::Error> authenticate(const Cookie& cookie, Headers headers) 
 HostRules rules_with(const Cookie& cookie) {
   return {.cors = Cors(Origins({}), {}),
           .authenticates = {PrincipalKind::person, PrincipalKind::operator_credential},
-          .authenticate = [&cookie](Headers headers,
-                                    std::string_view) { return authenticate(cookie, headers); },
+          .authenticate = [&cookie](const Presented& presented) {
+            return authenticate(cookie, presented.headers);
+          },
           .own_origin = std::string(own_origin)};
 }
 
 class TableHost final : public wire::Handler {
  public:
   TableHost(const HostParts& parts, const Cookie& cookie, const Origins& partners)
-      : host_(parts, routes, rules_with(cookie), {cookie, partners}) {}
+      : rooms_{cookie, partners}, host_(parts, bind_routes<Rooms>(routes, rooms_), rules_with(cookie)) {}
   void handle(wire::Request& request, wire::Responder& responder) noexcept override {
     host_.handle(request, responder);
   }
@@ -174,7 +175,8 @@ class TableHost final : public wire::Handler {
   }
 
  private:
-  RoutedHost<Rooms> host_;
+  const Rooms rooms_;
+  RoutedHost host_;
 };
 
 class RoutedHostTest : public tests::HostFixture {

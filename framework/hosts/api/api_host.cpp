@@ -28,16 +28,37 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
       bodies_(settings.bodies_bytes_max, base::limits::request_body_bytes_max),
       calls_(parts.backend, parts.authenticator, bodies_),
       intake_(parts.plugin_paths, parts.authenticator, bodies_),
-      host_({parts.runtime, parts.clock, parts.random, parts.access_log}, api_routes(),
-            rules(std::move(settings.cors_origins)), {public_routes_, account_, calls_, intake_}) {}
+      rooms_{public_routes_, account_, calls_, intake_},
+      account_rooms_{account_},
+      people_rooms_(parts.people == nullptr
+                        ? std::nullopt
+                        : std::optional(account::PeopleRooms{*parts.people})),
+      host_({parts.runtime, parts.clock, parts.random, parts.access_log}, rows(),
+            rules(std::move(settings.cors_origins))) {}
+
+std::vector<BoundRoute> ApiHost::rows() const {
+  std::vector<BoundRoute> rows = bind_routes(api_routes(), rooms_);
+  bind_routes(account::account_routes(), account_rooms_, rows);
+  if (people_rooms_) bind_routes(account::people_routes(), *people_rooms_, rows);
+  return rows;
+}
+
+// A session comes as a Bearer token alone: this host reads no cookies.
+Result<Caller, base::Error> ApiHost::authenticate(const Presented& presented) const {
+  const auto token = account_.token_of(presented.headers);
+  if (!token.ok()) return token.error();
+  if (people_rooms_ && account::is_session_token(*token)) {
+    return people_rooms_->people.authenticate(*token, identity::SessionTransport::bearer,
+                                              presented);
+  }
+  return account_.authenticate(presented.headers);
+}
 
 HostRules ApiHost::rules(std::vector<std::string> cors_origins) const {
   return {.cors = Cors(Origins(std::move(cors_origins)), cors_headers),
           .nothing_here = "There is nothing at this path; /openapi.json lists what there is.",
-          .authenticates = {PrincipalKind::api_key},
-          .authenticate = [this](Headers headers, std::string_view) {
-            return account_.authenticate(headers);
-          }};
+          .authenticates = {PrincipalKind::api_key, PrincipalKind::person},
+          .authenticate = [this](const Presented& presented) { return authenticate(presented); }};
 }
 
 }  // namespace turnpike::hosts::api

@@ -4,10 +4,13 @@
 // Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "hosts/access_log.h"
+#include "hosts/account/account_routes.h"
+#include "hosts/account/people_routes.h"
 #include "hosts/api/api_routes.h"
 #include "hosts/api/public_routes.h"
 #include "hosts/backend.h"
@@ -31,7 +34,8 @@ struct ApiHostParts {
   Random& random;
   AccessLog& access_log;
   const Discovery& discovery;
-  const Lane* payments = nullptr;  // as in AccountReads
+  const Lane* payments = nullptr;           // as in AccountReads
+  const account::People* people = nullptr;  // null: no session is known, and nothing takes one
 };
 
 struct ApiHostSettings {
@@ -62,13 +66,18 @@ class ApiHost final : public wire::Handler {
 
  private:
   HostRules rules(std::vector<std::string> cors_origins) const;
+  std::vector<BoundRoute> rows() const;
+  Result<Caller, base::Error> authenticate(const Presented& presented) const;
 
   const PublicRoutes public_routes_;
   const AccountReads account_;
   ByteBudget bodies_;
   GatewayCalls calls_;
   PluginIntake intake_;
-  RoutedHost<ApiRooms> host_;
+  const ApiRooms rooms_;
+  const account::AccountRooms account_rooms_;
+  const std::optional<account::PeopleRooms> people_rooms_;
+  RoutedHost host_;
 };
 
 }  // namespace turnpike::hosts::api

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "hosts/account/account_routes.h"
+#include "hosts/account/people_routes.h"
 #include "hosts/account_json.h"
 #include "hosts/openapi_frame.h"
 
@@ -10,20 +12,14 @@ namespace turnpike::hosts::api {
 
 namespace {
 
-constexpr std::string_view kept_by_nobody = "private, no-store";
+using account::kept_by_nobody;
+using account::send_or_refuse;
+
 // Kept by caches, but asked about before each use: readiness is live, and a 304 is cheap.
 constexpr std::string_view revalidate = "public, no-cache";
 constexpr std::string_view kept_for_a_while = "public, max-age=300";
 
 std::string account_of(const Asked& asked) { return std::string(asked.caller->account_id); }
-
-void send_or_refuse(Turn& turn, const AccountReads::Body& body) {
-  if (body.ok()) {
-    turn.reply({.body = *body});
-  } else {
-    turn.refuse(body.error());
-  }
-}
 
 void send_well_known(const ApiRooms& rooms, Turn& turn, const Asked&) {
   rooms.public_routes.well_known(turn);
@@ -107,60 +103,6 @@ constexpr Parameter call_path[] = {
 
 constexpr DescribedReply call_replies[] = {
     {.status = 200, .description = "The call.", .schema = "Call"}};
-
-constexpr Parameter account_path[] = {
-    {.name = "billing_account_id",
-     .description = "The key's own account: `billing_account_id` of the auth context.",
-     .schema = R"({"type": "string", "minLength": 1})"},
-};
-
-constexpr DescribedReply credit_balance_replies[] = {
-    {.status = 200, .description = "The balance.", .schema = "AccountCreditBalanceResponse"}};
-
-constexpr Parameter billing_query[] = {
-    {.name = "collection",
-     .description = "What to list. `invoices` is empty until Credits can be bought.",
-     .schema = R"({"type": "string", "enum": ["allocations", "usage", "invoices"]})",
-     .is_required = true,
-     .example = R"("usage")"},
-    {.name = "limit",
-     .description = "Rows on the page.",
-     .schema = R"({"type": "integer", "minimum": 1, "maximum": 100, "default": 50})"},
-    {.name = "after",
-     .description =
-         "`nextCursor` of the page before, unchanged, for the same account and collection.",
-     .schema = R"({"type": "string", "minLength": 1, "maxLength": 1024})"},
-};
-
-constexpr DescribedReply billing_replies[] = {
-    {.status = 200, .description = "A page.", .schema = "AccountBillingPage"}};
-
-constexpr Parameter usage_query[] = {
-    {.name = "from",
-     .description = "Begin, in UTC. Default: 30 days before `to`.",
-     .schema = R"({"type": "string", "format": "date-time"})",
-     .example = R"("2026-11-01T00:00:00Z")"},
-    {.name = "to",
-     .description = "End, exclusive, in UTC. Default: the end of today.",
-     .schema = R"({"type": "string", "format": "date-time"})",
-     .example = R"("2026-11-21T00:00:00Z")"},
-    {.name = "granularity",
-     .description = "Step of the series, in UTC; at most 1,000 steps. The first and the last one "
-                    "count only what lies between `from` and `to`.",
-     .schema = R"({"type": "string", "enum": ["hour", "day", "month"], "default": "day"})"},
-    {.name = "route_id",
-     .description = "Only calls of this operation's route.",
-     .schema = R"({"type": "string", "minLength": 1, "maxLength": 128})"},
-    {.name = "api_key_id",
-     .description = "Only calls with this key.",
-     .schema = R"({"type": "string", "minLength": 1, "maxLength": 128})"},
-};
-
-constexpr DescribedReply usage_replies[] = {
-    {.status = 200, .description = "The sums.", .schema = "AccountUsageSummary"}};
-
-constexpr DescribedReply free_quotas_replies[] = {
-    {.status = 200, .description = "The quotas.", .schema = "AccountFreeQuotasResponse"}};
 
 // Calls come first: they are what most requests are.
 constexpr Route<ApiRooms> routes[] = {
@@ -400,92 +342,6 @@ constexpr Route<ApiRooms> routes[] = {
            send_or_refuse(
                turn, rooms.account.call(account_of(asked), asked.parameters[0], turn.request_id()));
          }},
-    {.facts = {.method = "GET",
-               .path = "/v1/billing-accounts/{billing_account_id}/credit-balance",
-               .endpoint = "credit_balance",
-               .callers = Callers::account(),
-               .cache_control = kept_by_nobody,
-               .described =
-                   {.operation_id = "getCreditBalance",
-                    .tag =
-                        "Account",
-                    .summary = "Read the Credit balance",
-                    .description =
-                        "The authoritative balance of the key's own account. `private, no-store`.",
-                    .path_parameters = account_path,
-                    .replies = credit_balance_replies,
-                    .refusals = "400 401 403 500 502 503"}},
-     .answer =
-         [](const ApiRooms& rooms, Turn& turn, const Asked& asked) {
-           send_or_refuse(turn, rooms.account.credit_balance(account_of(asked)));
-         }},
-    {.facts =
-         {.method = "GET",
-          .path = "/v1/billing-accounts/{billing_account_id}/billing",
-          .endpoint = "billing",
-          .callers = Callers::account(),
-          .query =
-              billing_query,
-          .cache_control = kept_by_nobody,
-          .described =
-              {.operation_id = "listBilling",
-               .tag = "Account",
-               .summary = "List allocations, usage or invoices",
-               .description =
-                   "A page of one collection of the key's own account, newest first. Follow "
-                   "`nextCursor` until it is null. Every row has one lasting place in the ledger's "
-                   "order: what is committed while you page stands above the first page, and no "
-                   "row "
-                   "appears below one that was read before. `private, no-store`.",
-               .path_parameters = account_path,
-               .replies = billing_replies,
-               .refusals = "400 401 403 500 502 503"}},
-     .answer =
-         [](const ApiRooms& rooms, Turn& turn, const Asked& asked) {
-           send_or_refuse(turn, rooms.account.billing(account_of(asked), asked.query));
-         }},
-    {.facts = {.method = "GET",
-               .path = "/v1/billing-accounts/{billing_account_id}/usage",
-               .endpoint = "usage",
-               .callers = Callers::account(),
-               .query = usage_query,
-               .cache_control = kept_by_nobody,
-               .described =
-                   {.operation_id = "getUsage",
-                    .tag =
-                        "Account",
-                    .summary = "Sum the usage over a time",
-                    .description =
-                        "Sums of the calls that occurred from `from` to before `to`, by time, by "
-                        "operation and by key; the totals equal the ledger. `private, no-store`.",
-                    .path_parameters = account_path,
-                    .replies = usage_replies,
-                    .refusals = "400 401 403 500 502 503"}},
-     .answer =
-         [](const ApiRooms& rooms, Turn& turn, const Asked& asked) {
-           send_or_refuse(turn, rooms.account.usage(account_of(asked), asked.query));
-         }},
-    {.facts =
-         {.method = "GET",
-          .path = "/v1/billing-accounts/{billing_account_id}/free-quotas",
-          .endpoint = "free_quotas",
-          .callers = Callers::account(),
-          .cache_control = kept_by_nobody,
-          .described =
-              {.operation_id = "getFreeQuotas",
-               .tag = "Account",
-               .summary = "Read what is left of the free variants' limits",
-               .description =
-                   "Of the key's own account, for each provider and bucket scope; where routes are "
-                   "counted one by one, that of the route with the least left. `private, "
-                   "no-store`.",
-               .path_parameters = account_path,
-               .replies = free_quotas_replies,
-               .refusals = "400 401 403 502 503"}},
-     .answer =
-         [](const ApiRooms& rooms, Turn& turn, const Asked& asked) {
-           send_or_refuse(turn, rooms.account.free_quotas(account_of(asked)));
-         }},
 };
 
 }  // namespace
@@ -495,7 +351,9 @@ std::span<const Route<ApiRooms>> api_routes() noexcept { return routes; }
 std::string_view api_openapi_frame() {
   static const std::string frame = [] {
     std::vector<const RouteFacts*> facts;
-    for (const Route<ApiRooms>& route : routes) facts.push_back(&route.facts);
+    for (const auto& route : routes) facts.push_back(&route.facts);
+    for (const auto& route : account::account_routes()) facts.push_back(&route.facts);
+    for (const auto& route : account::people_routes()) facts.push_back(&route.facts);
     return openapi_frame(openapi_components(), facts);
   }();
   return frame;

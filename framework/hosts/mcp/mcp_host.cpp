@@ -31,8 +31,8 @@ McpHost::McpHost(const McpHostParts& parts, const McpHostSettings& settings)
       build_(settings.build),
       messages_({parts.features, parts.executions, is_stopping_, settings.build.version,
                  settings.messages_bytes_max, settings.progress_interval_ms}),
-      host_({parts.runtime, parts.clock, parts.random, parts.access_log}, mcp_routes(),
-            rules(access_.origins()),
-            {parts.backend, parts.discovery, build_, access_, messages_}) {}
+      rooms_{parts.backend, parts.discovery, build_, access_, messages_},
+      host_({parts.runtime, parts.clock, parts.random, parts.access_log},
+            bind_routes(mcp_routes(), rooms_), rules(access_.origins())) {}
 
 }  // namespace turnpike::hosts::mcp

@@ -55,7 +55,8 @@ class McpHost final : public wire::Handler {
   const BuildInfo build_;
   std::atomic<bool> is_stopping_{false};
   MessageRoutes messages_;
-  RoutedHost<McpRooms> host_;
+  const McpRooms rooms_;
+  RoutedHost host_;
 };
 
 }  // namespace turnpike::hosts::mcp

@@ -64,8 +64,8 @@ HostRules rules(const CorrectionRoute& corrections) {
               "The operator listener has /metrics, /debug/fibers, /healthz and the corrections "
               "below /internal/v1.",
           .authenticates = {PrincipalKind::operator_credential},
-          .authenticate = [&corrections](Headers headers, std::string_view) {
-            return corrections.authenticate(headers);
+          .authenticate = [&corrections](const Presented& presented) {
+            return corrections.authenticate(presented.headers);
           }};
 }
 
@@ -73,7 +73,8 @@ HostRules rules(const CorrectionRoute& corrections) {
 
 OperatorHost::OperatorHost(const OperatorHostParts& parts)
     : corrections_({parts.operators, parts.corrections, parts.runtime.pool(), parts.log}),
-      host_({parts.runtime, parts.clock, parts.random, parts.access_log}, routes,
-            rules(corrections_), {parts.runtime, parts.metrics, corrections_}) {}
+      rooms_{parts.runtime, parts.metrics, corrections_},
+      host_({parts.runtime, parts.clock, parts.random, parts.access_log},
+            bind_routes<OperatorRooms>(routes, rooms_), rules(corrections_)) {}
 
 }  // namespace turnpike::hosts::operators

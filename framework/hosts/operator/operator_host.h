@@ -49,7 +49,8 @@ class OperatorHost final : public wire::Handler {
 
  private:
   const CorrectionRoute corrections_;
-  RoutedHost<OperatorRooms> host_;
+  const OperatorRooms rooms_;
+  RoutedHost host_;
 };
 
 }  // namespace turnpike::hosts::operators

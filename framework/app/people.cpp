@@ -1,0 +1,77 @@
+#include "app/people.h"
+
+#include <utility>
+
+#include "hosts/origins.h"
+
+namespace turnpike::app {
+namespace {
+
+constexpr std::size_t secret_bytes = 32;
+
+identity::RelyingParty site_of(const Config& config, const std::string& web_url) {
+  const std::string origin = hosts::origin_of(web_url);
+  const auto host = hosts::split_authority(hosts::authority_of(origin)).host;
+  const std::string& configured = config.people.passkey_domain;
+  return {configured.empty() ? std::string(host) : configured, origin};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<People>, std::string> People::open(storage::Node& node,
+                                                          const Config& config,
+                                                          const std::string& web_url,
+                                                          const Sources& sources) {
+  auto page_tokens = node.secrets().get_or_create("page_tokens", secret_bytes);
+  if (!page_tokens.ok()) return page_tokens.error().message;
+  auto ceremonies = node.secrets().get_or_create("ceremonies", secret_bytes);
+  if (!ceremonies.ok()) return ceremonies.error().message;
+  return std::unique_ptr<People>(
+      new People(node, config, web_url, sources, {*std::move(page_tokens), *std::move(ceremonies)}));
+}
+
+People::People(storage::Node& node, const Config& config, const std::string& web_url,
+               const Sources& sources, Secrets secrets)
+    : sessions_(node.sessions(),
+                {config.environment, session_limits(config), std::move(secrets.page_tokens)},
+                sources.random),
+      ceremonies_(std::move(secrets.ceremonies), sources.clock, sources.random),
+      people_(node.people(), node.members(), config.environment, sources.random),
+      sign_in_({.people = node.people(),
+                .audit = node.audit(),
+                .sessions = sessions_,
+                .newcomers = people_,
+                .ceremonies = ceremonies_,
+                .site = site_of(config, web_url),
+                .site_name = config.web_site_name}),
+      keys_(node.keys(), config.environment, sources.random, sources.key_revoked),
+      of_hosts_({.sessions = sessions_,
+                 .sign_in = sign_in_,
+                 .people = people_,
+                 .person_store = node.people(),
+                 .members = node.members(),
+                 .audit = node.audit(),
+                 .keys = keys_,
+                 .pool = sources.pool,
+                 .clock = sources.clock,
+                 .web_url = web_url}) {}
+
+std::string local_web_url(std::string_view address) {
+  if (address.empty()) return {};  // nothing listens
+  const auto [host, port] = hosts::split_authority(address);
+  const bool is_local = host == "127.0.0.1" || host == "[::1]" || host == "localhost";
+  return "http://" + (is_local ? "localhost:" + std::string(port) : std::string(address));
+}
+
+std::string configured_web_url(const Config& config) {
+  return config.web.base_url.empty() ? local_web_url(config.web.listen) : config.web.base_url;
+}
+
+identity::SessionLimits session_limits(const Config& config) {
+  constexpr std::int64_t minute_ms = 60'000;
+  return {.idle_ms = config.people.idle_minutes * minute_ms,
+          .absolute_ms = config.people.absolute_hours * 60 * minute_ms,
+          .step_up_ms = config.people.step_up_minutes * minute_ms};
+}
+
+}  // namespace turnpike::app

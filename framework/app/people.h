@@ -1,0 +1,62 @@
+// People: the objects by which people sign in and change what is theirs, put together for the
+// gateway and for commands.
+//
+// Owned by the gateway; the node, the pool and the sources outlive it. Its parts say which Threads
+// may call them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <turnpike/host.h>
+#include <turnpike/result.h>
+
+#include "app/config.h"
+#include "hosts/account/people.h"
+#include "storage/node.h"
+
+namespace turnpike::app {
+
+class People {
+ public:
+  struct Sources {
+    runtime::BlockingPool& pool;
+    const Clock& clock;
+    Random& random;
+    std::function<void(std::string_view key_id)> key_revoked;
+  };
+  // The error is a sentence for the operator.
+  static Result<std::unique_ptr<People>, std::string> open(storage::Node& node,
+                                                           const Config& config,
+                                                           const std::string& web_url,
+                                                           const Sources& sources);
+
+  [[nodiscard]] const hosts::account::People& of_hosts() const noexcept { return of_hosts_; }
+
+ private:
+  struct Secrets {
+    std::string page_tokens;
+    std::string ceremonies;
+  };
+  People(storage::Node& node, const Config& config, const std::string& web_url,
+         const Sources& sources, Secrets secrets);
+
+  identity::Sessions sessions_;
+  identity::Ceremonies ceremonies_;
+  identity::People people_;
+  identity::SignIn sign_in_;
+  identity::ApiKeys keys_;
+  hosts::account::People of_hosts_;
+};
+
+// The URL of a web host that listens there, where none is configured: passkeys know no IP
+// addresses, so it names this machine by its name.
+std::string local_web_url(std::string_view address);
+// The same for a command, which knows what is configured alone.
+std::string configured_web_url(const Config& config);
+
+identity::SessionLimits session_limits(const Config& config);
+
+}  // namespace turnpike::app

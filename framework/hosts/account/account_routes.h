@@ -1,0 +1,32 @@
+// The reads of a billing account, for its API keys and its members. The API host and the web host
+// serve the same rows; each knows its callers by its own credentials. Constants; any Thread.
+#pragma once
+
+#include <span>
+
+#include "hosts/account_reads.h"
+#include "hosts/route.h"
+
+namespace turnpike::hosts::account {
+
+// The objects that the handlers work with; all outlive the host.
+struct AccountRooms {
+  const AccountReads& account;
+};
+
+std::span<const Route<AccountRooms>> account_routes() noexcept;
+
+// Of rows whose path names an account.
+inline constexpr Parameter account_path[] = {
+    {.name = "billing_account_id",
+     .description = "An account of the caller: with an API key `billing_account_id` of the auth "
+                    "context, with a session one that the person is a member of.",
+     .schema = R"({"type": "string", "minLength": 1})"},
+};
+
+inline constexpr std::string_view kept_by_nobody = "private, no-store";
+
+// The body of an answer, or its refusal.
+void send_or_refuse(Turn& turn, const Result<std::string, base::Error>& body);
+
+}  // namespace turnpike::hosts::account

@@ -1,0 +1,58 @@
+#include "hosts/account/people.h"
+
+#include "identity/token.h"
+
+namespace turnpike::hosts::account {
+namespace {
+
+constexpr std::uint32_t threads_max = 4;
+constexpr std::uint32_t queued_max = 256;
+constexpr std::size_t user_agent_bytes_max = 200;
+
+// As a log or a page can show it.
+std::string user_agent_of(Headers headers) {
+  for (const HeaderField& field : headers) {
+    if (!same_header_name(field.name, "User-Agent")) continue;
+    std::string text(field.value.substr(0, user_agent_bytes_max));
+    for (char& c : text) c = c < 0x20 || c > 0x7E ? '?' : c;
+    return text;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_session_token(std::string_view token) noexcept {
+  return identity::token_environment(token, identity::TokenKind::session).has_value();
+}
+
+People::People(Parts parts)
+    : parts_(std::move(parts)), user_(parts_.pool.add_user("people", threads_max, queued_max)) {}
+
+Result<Caller, base::Error> People::authenticate(std::string_view token,
+                                                 identity::SessionTransport transport,
+                                                 const Presented& presented) const {
+  return ask([&] {
+    return parts_.sessions.authenticate(token, transport, presented.account_id,
+                                        presented.changes_something);
+  });
+}
+
+identity::Actor People::actor_of(Turn& turn, const Caller& caller) {
+  identity::Actor actor;
+  actor.address = turn.request.peer_address();
+  actor.user_agent = user_agent_of(turn.request.headers());
+  actor.request_id = turn.request_id();
+  if (caller == nullptr) return actor;
+  actor.principal = text_of(*caller);
+  actor.session_id = caller->session_id;
+  if (caller->kind == PrincipalKind::person) actor.person_id = caller->id;
+  return actor;
+}
+
+base::Error People::overloaded() {
+  return {base::ErrorCode::auth_overloaded,
+          "Too many people are signing in or changing something: try again shortly.", 1};
+}
+
+}  // namespace turnpike::hosts::account

@@ -1,0 +1,134 @@
+#include "hosts/account/people_json.h"
+
+#include "base/ids.h"
+
+namespace turnpike::hosts::account {
+
+namespace {
+
+Json time_or_null(const std::optional<std::int64_t>& at_ms) {
+  return at_ms ? Json(base::rfc3339(*at_ms)) : Json(nullptr);
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json credits_or_null(const std::optional<std::int64_t>& credits) {
+  return credits ? Json(std::to_string(*credits)) : Json(nullptr);
+}
+
+}  // namespace
+
+Json key_json(const identity::ApiKey& key) {
+  return {{"id", key.id},
+          {"name", key.name},
+          {"environment", name_of(key.environment)},
+          {"prefix", key.prefix},
+          {"createdAt", base::rfc3339(key.created_at_ms)},
+          {"lastUsedAt", time_or_null(key.last_used_at_ms)},
+          {"revokedAt", time_or_null(key.revoked_at_ms)},
+          {"caps",
+           {{"perDay", credits_or_null(key.caps.per_day)},
+            {"perMonth", credits_or_null(key.caps.per_month)}}}};
+}
+
+Json account_json(const identity::Membership& membership) {
+  const identity::Account& account = membership.account;
+  return {{"id", account.id},
+          {"name", account.name},
+          {"status", name_of(account.status)},
+          {"role", name_of(membership.role)},
+          {"createdAt", base::rfc3339(account.created_at_ms)}};
+}
+
+Json membership_json(const identity::Membership& membership) {
+  return {{"billingAccountId", membership.account.id},
+          {"name", membership.account.name},
+          {"role", name_of(membership.role)},
+          {"status", name_of(membership.account.status)}};
+}
+
+Json member_json(const identity::Member& member) {
+  return {{"userId", member.person_id},
+          {"name", member.name},
+          {"email", text_or_null(member.email)},
+          {"role", name_of(member.role)},
+          {"createdAt", base::rfc3339(member.created_at_ms)}};
+}
+
+Json invitation_json(const identity::Invitation& invitation) {
+  return {{"id", invitation.id},
+          {"role", name_of(invitation.role)},
+          {"email", text_or_null(invitation.email)},
+          {"createdAt", base::rfc3339(invitation.created_at_ms)},
+          {"expiresAt", base::rfc3339(invitation.expires_at_ms)}};
+}
+
+Json session_json(const identity::Session& session, std::string_view current_id) {
+  return {{"id", session.id},
+          {"name", session.name},
+          {"current", session.id == current_id},
+          {"transport", name_of(session.transport)},
+          {"method", session.method},
+          {"createdAt", base::rfc3339(session.created_at_ms)},
+          {"lastSeenAt", base::rfc3339(session.last_seen_at_ms)},
+          {"expiresAt", base::rfc3339(session.expires_at_ms)},
+          {"address", session.address},
+          {"userAgent", session.user_agent}};
+}
+
+Json passkey_json(const identity::Passkey& passkey) {
+  return {{"id", passkey.id},
+          {"name", passkey.name},
+          {"createdAt", base::rfc3339(passkey.created_at_ms)},
+          {"lastUsedAt", time_or_null(passkey.last_used_at_ms)},
+          {"backedUp", passkey.facts.is_backed_up},
+          {"transports", passkey.facts.transports}};
+}
+
+Json me_json(const identity::Person& person, const identity::Session& session,
+             const std::vector<identity::Membership>& memberships, std::string_view page_token,
+             std::int64_t now_ms) {
+  Json list = Json::array();
+  for (const identity::Membership& membership : memberships) {
+    list.push_back(membership_json(membership));
+  }
+  const bool is_stepped_up = now_ms < session.step_up_until_ms;
+  return {{"id", person.id},
+          {"name", person.name},
+          {"login", person.login},
+          {"email", text_or_null(person.email)},
+          {"emailVerified", person.is_email_verified},
+          {"createdAt", base::rfc3339(person.created_at_ms)},
+          {"session",
+           {{"id", session.id},
+            {"method", session.method},
+            {"strength", name_of(session.strength)},
+            {"stepUpUntil",
+             is_stepped_up ? Json(base::rfc3339(session.step_up_until_ms)) : Json(nullptr)},
+            {"expiresAt", base::rfc3339(session.expires_at_ms)}}},
+          {"memberships", std::move(list)},
+          {"csrfToken", text_or_null(std::string(page_token))}};
+}
+
+Json audit_page_json(const std::vector<identity::AuditEvent>& events, std::size_t limit) {
+  Json items = Json::array();
+  for (const identity::AuditEvent& event : events) {
+    if (items.size() == limit) break;
+    items.push_back({{"id", std::to_string(event.sequence)},
+                     {"at", base::rfc3339(event.at_ms)},
+                     {"actor", event.actor.principal},
+                     {"action", event.action},
+                     {"target", event.target},
+                     {"outcome", name_of(event.outcome)},
+                     {"method", event.method},
+                     {"address", event.actor.address},
+                     {"userAgent", event.actor.user_agent},
+                     {"requestId", event.actor.request_id},
+                     {"detail", event.detail}});
+  }
+  Json next = nullptr;
+  if (events.size() > limit) next = std::to_string(events[limit - 1].sequence);
+  return {{"items", std::move(items)}, {"nextCursor", std::move(next)}};
+}
+
+}  // namespace turnpike::hosts::account

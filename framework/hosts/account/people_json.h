@@ -1,0 +1,44 @@
+// The bodies of the routes of people: camelCase, Credits as canonical whole-number strings, times in
+// RFC 3339 UTC with milliseconds. Pure functions; any Thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "identity/audit.h"
+#include "identity/key_store.h"
+#include "identity/members.h"
+#include "identity/person.h"
+#include "identity/session.h"
+
+namespace turnpike::hosts::account {
+
+using Json = nlohmann::ordered_json;
+
+Json key_json(const identity::ApiKey& key);
+Json account_json(const identity::Membership& membership);
+Json membership_json(const identity::Membership& membership);
+Json member_json(const identity::Member& member);
+Json invitation_json(const identity::Invitation& invitation);
+Json session_json(const identity::Session& session, std::string_view current_id);
+Json passkey_json(const identity::Passkey& passkey);
+// `page_token` empty: the session is none of a page's.
+Json me_json(const identity::Person& person, const identity::Session& session,
+             const std::vector<identity::Membership>& memberships, std::string_view page_token,
+             std::int64_t now_ms);
+// The page of `limit` events that was asked for with one more than that.
+Json audit_page_json(const std::vector<identity::AuditEvent>& events, std::size_t limit);
+
+// {"items": [...]}
+template <class Item, class F>
+std::string list_body(const std::vector<Item>& items, F&& to_json) {
+  Json list = Json::array();
+  for (const Item& item : items) list.push_back(to_json(item));
+  return Json{{"items", std::move(list)}}.dump();
+}
+
+}  // namespace turnpike::hosts::account

@@ -1,0 +1,302 @@
+#include "hosts/web/markup.h"
+
+#include <initializer_list>
+
+#include "base/ids.h"
+#include "hosts/page.h"
+#include "hosts/route_table.h"
+
+namespace turnpike::hosts::web {
+
+namespace {
+
+// Markup and texts in turn: what is markup is a constant of this file, and every text is escaped.
+class Html {
+ public:
+  Html& operator<<(const char* markup) {
+    text_ += markup;
+    return *this;
+  }
+  Html& operator<<(std::string_view text) {
+    append_html(text_, text);
+    return *this;
+  }
+  Html& operator<<(const std::string& text) { return *this << std::string_view(text); }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string day_of(std::int64_t at_ms) { return base::rfc3339(at_ms).substr(0, 10); }
+std::string minute_of(std::int64_t at_ms) {
+  std::string text = base::rfc3339(at_ms).substr(0, 16);
+  text[10] = ' ';
+  return text + " UTC";
+}
+
+void add_page_token(Html& html, const Frame& frame) {
+  html << "<input type=\"hidden\" name=\"" << page_token_field << "\" value=\"" << frame.page_token
+       << "\">";
+}
+
+// A form with one button: POST to `path`, with those fields.
+struct Hidden {
+  std::string_view name;
+  std::string_view value;
+};
+void add_button_form(Html& html, const Frame& frame, const std::string& path,
+                     std::initializer_list<Hidden> fields, std::string_view label) {
+  html << "<form method=\"post\" action=\"" << path << "\">";
+  add_page_token(html, frame);
+  for (const Hidden& field : fields) {
+    html << "<input type=\"hidden\" name=\"" << field.name << "\" value=\"" << field.value << "\">";
+  }
+  html << "<button>" << label << "</button></form>";
+}
+
+void begin(Html& html, const Frame& frame) {
+  html << "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+  if (!frame.page_token.empty()) {
+    html << "<meta name=\"csrf\" content=\"" << frame.page_token << "\">\n";
+  }
+  html << "<title>" << frame.title << " - " << frame.site_name
+       << "</title>\n<link rel=\"stylesheet\" href=\"/assets/site.css\">\n"
+          "<script src=\"/assets/passkeys.js\" type=\"module\"></script>\n</head>\n<body>\n<header>\n"
+          "<a href=\"/account\">"
+       << frame.site_name << "</a>\n";
+  if (!frame.person_name.empty()) {
+    html << "<span class=\"quiet\">" << frame.person_name << "</span>\n";
+    add_button_form(html, frame, "/sign-out", {}, "Sign out");
+    html << "\n";
+  }
+  html << "</header>\n<main>\n<h1>" << frame.title << "</h1>\n";
+}
+
+std::string end(Html& html) {
+  html << "<p id=\"passkey-message\" role=\"alert\"></p>\n</main>\n</body>\n</html>\n";
+  return html.take();
+}
+
+// Hidden until the script has shown that it runs.
+void add_passkey_button(Html& html, std::string_view act, std::string_view next,
+                        std::string_view label, std::string_view name_field = {}) {
+  html << "<button type=\"button\" hidden data-passkey=\"" << act << "\" data-next=\"" << next
+       << "\"";
+  if (!name_field.empty()) html << " data-name-field=\"" << name_field << "\"";
+  html << ">" << label << "</button>\n"
+       << "<noscript><p class=\"quiet\">Passkeys need JavaScript; nothing else here "
+          "does.</p></noscript>\n";
+}
+
+void add_passkeys(Html& html, const Frame& frame, const AccountView& view) {
+  html << "<h2>Passkeys</h2>\n";
+  if (view.passkeys.empty()) {
+    html << "<p class=\"alert\">You have no passkey yet. Add one now: the link that let you in "
+            "works only once.</p>\n";
+  } else {
+    html << "<table>\n<tr><th>Name</th><th>Added</th><th>Last used</th><th>Action</th></tr>\n";
+    for (const identity::Passkey& passkey : view.passkeys) {
+      html << "<tr><td>" << passkey.name << "</td><td>" << day_of(passkey.created_at_ms)
+           << "</td><td>"
+           << (passkey.last_used_at_ms ? day_of(*passkey.last_used_at_ms) : std::string("never"))
+           << "</td><td>";
+      add_button_form(html, frame, "/account/passkeys/remove", {{"id", passkey.id}},
+                      "Remove " + passkey.name);
+      html << "</td></tr>\n";
+    }
+    html << "</table>\n";
+  }
+  if (view.may_enrol) {
+    html << "<label for=\"passkey-name\">Name of the new passkey</label>\n"
+            "<input id=\"passkey-name\" value=\"My passkey\" maxlength=\"100\">\n";
+    add_passkey_button(html, "enrol", "/account", "Add a passkey", "passkey-name");
+  } else {
+    html << "<p>To add or remove one, prove once more who you are.</p>\n";
+    add_passkey_button(html, "stepUp", "/account", "Use a passkey");
+  }
+}
+
+void add_sessions(Html& html, const Frame& frame, const AccountView& view) {
+  html << "<h2>Sessions</h2>\n<table>\n<tr><th>Browser or program</th><th>Address</th>"
+          "<th>Last seen</th><th>Action</th></tr>\n";
+  for (const identity::Session& session : view.sessions) {
+    const bool is_own = session.id == view.session.id;
+    html << "<tr><td>" << (session.name.empty() ? session.user_agent : session.name)
+         << (is_own ? " <strong>(this one)</strong>" : "") << "</td><td>" << session.address
+         << "</td><td>" << minute_of(session.last_seen_at_ms) << "</td><td>";
+    if (!is_own) {
+      add_button_form(html, frame, "/account/sessions/end", {{"id", session.id}}, "End session");
+    }
+    html << "</td></tr>\n";
+  }
+  html << "</table>\n";
+  if (view.sessions.size() > 1) {
+    add_button_form(html, frame, "/account/sessions/end", {}, "End all other sessions");
+  }
+}
+
+std::string account_path(const BillingAccountView& view) {
+  return "/accounts/" + view.membership.account.id;
+}
+
+void add_keys(Html& html, const Frame& frame, const BillingAccountView& view) {
+  const std::string path = account_path(view);
+  html << "<h2>API keys</h2>\n";
+  if (!view.keys.empty()) {
+    html << "<table>\n<tr><th>Name</th><th>Key</th><th>Created</th><th>Last used</th><th>Action</th>"
+            "</tr>\n";
+  }
+  for (const identity::ApiKey& key : view.keys) {
+    html << "<tr><td>" << key.name << "</td><td><code>" << key.prefix << "</code></td><td>"
+         << day_of(key.created_at_ms) << "</td><td>"
+         << (key.last_used_at_ms ? day_of(*key.last_used_at_ms) : std::string("never"))
+         << "</td><td>";
+    if (key.revoked_at_ms) {
+      html << "revoked";
+    } else {
+      add_button_form(html, frame, path + "/api-keys/revoke", {{"id", key.id}},
+                      "Revoke " + key.name);
+    }
+    html << "</td></tr>\n";
+  }
+  if (!view.keys.empty()) html << "</table>\n";
+  html << "<form method=\"post\" action=\"" << path << "/api-keys\">";
+  add_page_token(html, frame);
+  html << "<label for=\"key-name\">Name of the new key</label>\n<input id=\"key-name\" "
+          "name=\"name\" required maxlength=\"200\">\n<button>Create an API key</button></form>\n";
+}
+
+void add_role_choice(Html& html, const char* id, identity::Role chosen) {
+  html << "<select id=\"" << std::string_view(id) << "\" name=\"role\">";
+  for (const identity::Role role :
+       {identity::Role::member, identity::Role::admin, identity::Role::owner}) {
+    html << "<option" << (role == chosen ? " selected>" : ">") << name_of(role) << "</option>";
+  }
+  html << "</select>\n";
+}
+
+void add_invitations(Html& html, const Frame& frame, const BillingAccountView& view) {
+  const std::string path = account_path(view);
+  html << "<h2>Invitations</h2>\n";
+  if (!view.invitations.empty()) {
+    html << "<table>\n<tr><th>For</th><th>Role</th><th>Until</th><th>Action</th></tr>\n";
+  }
+  for (const identity::Invitation& invitation : view.invitations) {
+    html << "<tr><td>" << (invitation.email.empty() ? "whoever has the link" : invitation.email)
+         << "</td><td>" << name_of(invitation.role) << "</td><td>"
+         << day_of(invitation.expires_at_ms) << "</td><td>";
+    add_button_form(html, frame, path + "/invitations/withdraw", {{"id", invitation.id}},
+                    "Withdraw");
+    html << "</td></tr>\n";
+  }
+  if (!view.invitations.empty()) html << "</table>\n";
+  html << "<form method=\"post\" action=\"" << path << "/invitations\">";
+  add_page_token(html, frame);
+  html << "<label for=\"invitation-role\">Role</label>\n";
+  add_role_choice(html, "invitation-role", identity::Role::member);
+  html << "<br><button>Invite somebody</button></form>\n";
+}
+
+void add_members(Html& html, const Frame& frame, const BillingAccountView& view) {
+  html << "<h2>Members</h2>\n<table>\n<tr><th>Name</th><th>Role</th><th>Since</th><th>Action</th></tr>\n";
+  for (const identity::Member& member : view.members) {
+    const bool is_self = member.person_id == view.own_id;
+    html << "<tr><td>" << member.name << "</td><td>" << name_of(member.role) << "</td><td>"
+         << day_of(member.created_at_ms) << "</td><td>";
+    if (is_self || view.membership.role >= identity::Role::admin) {
+      add_button_form(html, frame, account_path(view) + "/members/remove",
+                      {{"id", member.person_id}}, is_self ? "Leave" : "Remove " + member.name);
+    }
+    html << "</td></tr>\n";
+  }
+  html << "</table>\n";
+}
+
+}  // namespace
+
+std::string login_page(const Frame& frame, const LoginView& view) {
+  Html html;
+  begin(html, frame);
+  add_passkey_button(html, "signIn", view.return_to, "Sign in with a passkey");
+  html << "<p>No passkey yet? Whoever runs this gateway, or a member of your account, gives you a "
+          "link. <a href=\"/login/link\">Use a link</a></p>\n";
+  return end(html);
+}
+
+std::string link_page(const Frame& frame, const LinkView& view) {
+  Html html;
+  begin(html, frame);
+  html << "<p>" << view.explanation << "</p>\n<form method=\"post\" action=\"" << view.action
+       << "\">";
+  if (!frame.page_token.empty()) add_page_token(html, frame);
+  html << "<label for=\"token\">The part of the link behind the #</label>\n"
+          "<input id=\"token\" name=\"token\" required autocomplete=\"off\" spellcheck=\"false\">\n"
+          "<br>";
+  if (view.asks_name) {
+    html << "<label for=\"name\">Your name</label>\n<input id=\"name\" name=\"name\" required "
+            "maxlength=\"200\" autocomplete=\"name\">\n<label for=\"login\">Your login: letters, "
+            "digits and . _ - + @</label>\n<input id=\"login\" name=\"login\" required "
+            "maxlength=\"100\" autocomplete=\"username\" autocapitalize=\"none\">\n<br>";
+  }
+  html << "<button>" << view.button << "</button></form>\n";
+  return end(html);
+}
+
+std::string account_page(const Frame& frame, const AccountView& view) {
+  Html html;
+  begin(html, frame);
+  html << "<p>Signed in as <strong>" << view.person.login << "</strong>.</p>\n";
+  if (!view.memberships.empty()) html << "<h2>Billing accounts</h2>\n<ul>\n";
+  for (const identity::Membership& membership : view.memberships) {
+    html << "<li><a href=\"/accounts/" << membership.account.id << "\">" << membership.account.name
+         << "</a> <span class=\"quiet\">" << name_of(membership.role) << "</span></li>\n";
+  }
+  if (!view.memberships.empty()) html << "</ul>\n";
+  add_passkeys(html, frame, view);
+  add_sessions(html, frame, view);
+  return end(html);
+}
+
+std::string billing_account_page(const Frame& frame, const BillingAccountView& view) {
+  Html html;
+  begin(html, frame);
+  html << "<p>Account <code>" << view.membership.account.id << "</code>, "
+       << name_of(view.membership.account.status) << ". You are its "
+       << name_of(view.membership.role) << ".</p>\n";
+  const bool is_admin = view.membership.role >= identity::Role::admin;
+  if (is_admin) add_keys(html, frame, view);
+  add_members(html, frame, view);
+  if (is_admin) add_invitations(html, frame, view);
+  return end(html);
+}
+
+std::string secret_page(const Frame& frame, const SecretView& view) {
+  Html html;
+  begin(html, frame);
+  html << "<p>" << view.explanation << "</p>\n<p class=\"secret\"><code id=\"secret\">"
+       << view.secret << "</code></p>\n<p><a href=\"" << view.back << "\">Back</a></p>\n";
+  return end(html);
+}
+
+std::string refusal_page(const Frame& frame, const RefusalView& view) {
+  Html html;
+  begin(html, frame);
+  const bool needs_step_up = view.error.code == base::ErrorCode::auth_step_up_required;
+  if (needs_step_up && !frame.person_name.empty()) {
+    html << "<p class=\"alert\">This needs a fresh proof of who you are. Use your passkey, then do "
+            "it again.</p>\n";
+    add_passkey_button(html, "stepUp", view.back, "Use a passkey");
+  } else {
+    html << "<p class=\"alert\">" << view.error.message << "</p>\n";
+  }
+  for (const base::FieldProblem& field : view.error.fields) {
+    html << "<p>" << field.location << ": " << field.problem << ". " << field.fix << "</p>\n";
+  }
+  html << "<p class=\"quiet\">" << base::info_of(view.error.code).name << ", request <code>"
+       << view.request_id << "</code></p>\n<p><a href=\"" << view.back << "\">Back</a></p>\n";
+  return end(html);
+}
+
+}  // namespace turnpike::hosts::web

@@ -1,0 +1,76 @@
+// The HTML of the pages, made of what they show, with no knowledge of where that came from. Every
+// text is escaped here. Pure functions; any Thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "identity/account.h"
+#include "identity/members.h"
+#include "identity/person.h"
+#include "identity/session.h"
+
+namespace turnpike::hosts::web {
+
+// What the frame of each page shows.
+struct Frame {
+  std::string site_name;
+  std::string title;
+  std::string person_name = {};  // empty: nobody is signed in
+  std::string page_token = {};   // of their session
+};
+
+struct LoginView {
+  std::string return_to;
+};
+std::string login_page(const Frame& frame, const LoginView& view);
+
+// Where a link's token is handed in. `action` is the path that takes it.
+struct LinkView {
+  std::string action;
+  std::string explanation;
+  std::string button;
+  bool asks_name = false;  // and login, of somebody who is nobody yet
+};
+std::string link_page(const Frame& frame, const LinkView& view);
+
+struct AccountView {
+  const identity::Person& person;
+  const identity::Session& session;
+  const std::vector<identity::Passkey>& passkeys;
+  const std::vector<identity::Session>& sessions;
+  const std::vector<identity::Membership>& memberships;
+  bool may_enrol = false;  // without another proof
+};
+std::string account_page(const Frame& frame, const AccountView& view);
+
+struct BillingAccountView {
+  identity::Membership membership;
+  const std::vector<identity::ApiKey>& keys;  // of admins and owners; else empty
+  const std::vector<identity::Member>& members;
+  const std::vector<identity::Invitation>& invitations;  // of admins and owners; else empty
+  std::string_view own_id;
+};
+std::string billing_account_page(const Frame& frame, const BillingAccountView& view);
+
+// Something that is shown once: a key, or the link of an invitation.
+struct SecretView {
+  std::string explanation;
+  std::string secret;
+  std::string back;  // a path
+};
+std::string secret_page(const Frame& frame, const SecretView& view);
+
+struct RefusalView {
+  const base::Error& error;
+  std::string_view request_id;
+  std::string back;  // a path
+};
+// Offers the step-up where that is what is missing.
+std::string refusal_page(const Frame& frame, const RefusalView& view);
+
+}  // namespace turnpike::hosts::web

@@ -1,0 +1,530 @@
+#include "hosts/web/pages.h"
+
+#include <algorithm>
+
+#include "hosts/account/account_routes.h"
+#include "hosts/account/people_routes.h"
+#include "hosts/page.h"
+#include "hosts/web/assets.h"
+#include "hosts/web/markup.h"
+
+namespace turnpike::hosts::web {
+
+namespace {
+
+using account::kept_by_nobody;
+using account::People;
+using base::Error;
+using base::ErrorCode;
+using identity::Role;
+using identity::Standing;
+
+constexpr std::uint64_t form_bytes_max = 4'096;
+constexpr std::string_view login_path = "/login";
+constexpr std::string_view own_path = "/account";
+
+Frame frame_of(const WebRooms& rooms, std::string_view title) {
+  return {.site_name = rooms.site_name, .title = std::string(title)};
+}
+
+// With the name of the caller, who may sign out on each page.
+Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Person& person,
+               const Caller& caller) {
+  Frame frame = frame_of(rooms, title);
+  frame.person_name = person.name;
+  frame.page_token = rooms.people.parts().sessions.page_token(caller->session_id);
+  return frame;
+}
+
+void send_page(Turn& turn, const std::string& page, int status = 200) {
+  turn.reply({.status = status, .content_type = page_type, .body = page});
+}
+
+void go_to(Turn& turn, std::string_view path, std::string_view cookie = {}) {
+  ReplyFields more;
+  if (!cookie.empty()) more.add("Set-Cookie", cookie);
+  turn.redirect(Location::read(path).value(), more);
+}
+
+Result<identity::Person, Error> person_of(const WebRooms& rooms, const Caller& caller) {
+  auto person =
+      rooms.people.ask([&] { return rooms.people.parts().person_store.find(caller->id); });
+  if (!person.ok()) return std::move(person).error();
+  if (person->has_value()) return **std::move(person);
+  return Error{ErrorCode::auth_session_ended, "The session has ended: sign in again."};
+}
+
+// A refusal on a page that offers what is missing. `back`: the page with the form.
+void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const Error& error,
+            const std::string& back) {
+  Frame frame = frame_of(rooms, "This did not work");
+  if (caller != nullptr) {
+    const auto person = person_of(rooms, caller);
+    if (person.ok()) frame = frame_of(rooms, frame.title, *person, caller);
+  }
+  const RefusalHead head = head_of(error);
+  ReplyFields fields;
+  add_refusal_fields(head, page_type, fields);
+  turn.record.error = error.code;
+  turn.send(head.status, fields,
+            refusal_page(frame, {error, turn.request_id(), back}));
+}
+
+RefusalBody as_site_page(const Error& error, std::string_view request_id) {
+  const Frame frame{.site_name = "Turnpike", .title = "This did not work"};
+  const bool is_out = error.code == ErrorCode::auth_session_required ||
+                      error.code == ErrorCode::auth_session_ended;
+  return {page_type, refusal_page(frame, {error, request_id,
+                                          std::string(is_out ? login_path : own_path)})};
+}
+
+// The paths to which a sign-in leads back: pages of this host alone.
+std::string known_path(std::string_view text) {
+  const bool is_known = text == own_path || text.starts_with("/accounts/") ||
+                        text.starts_with("/invitation");
+  if (is_known && Location::read(text)) return std::string(text);
+  return std::string(own_path);
+}
+
+// Passkeys are bound to one name of the host, and cookies to it, too. 307 keeps the fragment.
+bool was_sent_home(const WebRooms& rooms, Turn& turn) {
+  const std::string_view home = authority_of(rooms.origin);
+  const Headers headers = turn.request.headers();
+  const auto host = std::find_if(headers.begin(), headers.end(), [](const HeaderField& field) {
+    return same_header_name(field.name, "Host");
+  });
+  if (host == headers.end() || host->value == home) return false;
+  std::string to = rooms.origin + std::string(turn.request.path());
+  if (!turn.request.query().empty()) to.append("?").append(turn.request.query());
+  ReplyFields fields;
+  fields.add("Location", to);
+  fields.add("Cache-Control", "no-store");
+  turn.send(307, fields, {});
+  return true;
+}
+
+// The caller of a page; null: they were sent to sign in, or refused.
+Caller caller_of_page(const WebRooms& rooms, Turn& turn, std::string_view account_id = {}) {
+  if (was_sent_home(rooms, turn)) return nullptr;
+  auto caller = find_caller(rooms, {.headers = turn.request.headers(),
+                                    .account_id = account_id,
+                                    .changes_something = false});
+  if (caller.ok()) {
+    turn.keep_principal(*caller);
+    return *std::move(caller);
+  }
+  const ErrorCode code = caller.error().code;
+  if (code != ErrorCode::auth_session_required && code != ErrorCode::auth_session_ended) {
+    refuse(rooms, turn, nullptr, caller.error(), std::string(own_path));
+    return nullptr;
+  }
+  const std::string back = known_path(turn.request.path());
+  const bool has_ended = code == ErrorCode::auth_session_ended;
+  go_to(turn, std::string(login_path) + "?return_to=" + back,
+        has_ended ? rooms.cookies.session_cleared : std::string_view());
+  return nullptr;
+}
+
+// ---- signing in
+
+void show_login(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  if (was_sent_home(rooms, turn)) return;
+  const std::string back = known_path(asked.query.find("return_to").value_or(""));
+  const auto caller = find_caller(rooms, {turn.request.headers(), {}, false});
+  if (caller.ok()) return go_to(turn, back);
+  send_page(turn, login_page(frame_of(rooms, "Sign in"), {back}));
+}
+
+const LinkView link_view{
+    .action = "/login/link",
+    .explanation = "The link lets you in once. Then you add a passkey, with which you sign in from "
+                   "then on.",
+    .button = "Sign in"};
+
+void show_link(const WebRooms& rooms, Turn& turn, const Asked&) {
+  if (was_sent_home(rooms, turn)) return;
+  send_page(turn, link_page(frame_of(rooms, "Sign in with a link"), link_view));
+}
+
+void use_link(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  const auto token = asked.form.find("token").value_or("");
+  const auto signed_in = rooms.people.ask([&] {
+    return rooms.people.parts().sign_in.with_link(token, People::actor_of(turn, nullptr));
+  });
+  if (!signed_in.ok()) return refuse(rooms, turn, nullptr, signed_in.error(), "/login/link");
+  go_to(turn, own_path, session_cookie(rooms, signed_in->token));
+}
+
+void use_sign_out(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  const auto out = sign_out(rooms, turn, asked.caller);
+  if (!out.ok()) return refuse(rooms, turn, asked.caller, out.error(), std::string(own_path));
+  ReplyFields more;
+  out->add_to(more);
+  turn.redirect(Location::read(login_path).value(), more);
+}
+
+// ---- the person
+
+struct OwnPage {
+  identity::Person person;
+  std::vector<identity::Passkey> passkeys;
+  std::vector<identity::Session> sessions;
+  std::vector<identity::Membership> memberships;
+};
+
+Result<OwnPage, Error> read_own_page(const account::People::Parts& parts, std::string_view id) {
+  OwnPage page;
+  auto person = parts.person_store.find(id);
+  if (!person.ok()) return std::move(person).error();
+  if (!person->has_value()) return Error{ErrorCode::auth_session_ended, "Sign in again."};
+  auto passkeys = parts.person_store.passkeys(id);
+  if (!passkeys.ok()) return std::move(passkeys).error();
+  auto sessions = parts.sessions.list(id);
+  if (!sessions.ok()) return std::move(sessions).error();
+  auto memberships = parts.members.memberships(id);
+  if (!memberships.ok()) return std::move(memberships).error();
+  return OwnPage{**std::move(person), *std::move(passkeys), *std::move(sessions),
+                 *std::move(memberships)};
+}
+
+void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
+  const Caller caller = caller_of_page(rooms, turn);
+  if (caller == nullptr) return;
+  const auto page =
+      rooms.people.ask([&] { return read_own_page(rooms.people.parts(), caller->id); });
+  if (!page.ok()) return refuse(rooms, turn, caller, page.error(), std::string(own_path));
+  const auto session = std::find_if(page->sessions.begin(), page->sessions.end(),
+                                    [&](const auto& one) { return one.id == caller->session_id; });
+  if (session == page->sessions.end()) return go_to(turn, login_path);
+  const AccountView view{.person = page->person,
+                         .session = *session,
+                         .passkeys = page->passkeys,
+                         .sessions = page->sessions,
+                         .memberships = page->memberships,
+                         .may_enrol = caller->standing != Standing::signed_in};
+  send_page(turn, account_page(frame_of(rooms, "Your account", page->person, caller), view));
+}
+
+// Whether the session stands for so much; otherwise the form is refused on a page that mends it.
+bool stands_for(Standing needed, const WebRooms& rooms, Turn& turn, const Asked& asked,
+                const std::string& back) {
+  if (asked.caller->standing >= needed) return true;
+  refuse(rooms, turn, asked.caller,
+         {ErrorCode::auth_step_up_required,
+          "You signed in with a link: add a passkey first, then do this again."},
+         back);
+  return false;
+}
+
+void use_remove_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  const std::string back(own_path);
+  if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
+  const std::string id = asked.form.find("id").value_or("");
+  const auto token = rooms.people.ask([&] {
+    return rooms.people.parts().sign_in.remove_passkey(id, People::actor_of(turn, asked.caller));
+  });
+  if (!token.ok()) return refuse(rooms, turn, asked.caller, token.error(), back);
+  go_to(turn, back, session_cookie(rooms, *token));
+}
+
+void use_end_sessions(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  const std::string back(own_path);
+  if (!stands_for(Standing::signed_in, rooms, turn, asked, back)) return;
+  const auto id = asked.form.find("id");
+  const auto ended = rooms.people.ask([&]() -> Result<Unit, Error> {
+    identity::Sessions& sessions = rooms.people.parts().sessions;
+    const identity::Actor actor = People::actor_of(turn, asked.caller);
+    if (id) {
+      const auto one = sessions.end(asked.caller->id, *id, actor);
+      if (!one.ok()) return one.error();
+      return Unit{};
+    }
+    const auto all = sessions.end_others(asked.caller->id, asked.caller->session_id, actor);
+    if (!all.ok()) return all.error();
+    return Unit{};
+  });
+  if (!ended.ok()) return refuse(rooms, turn, asked.caller, ended.error(), back);
+  go_to(turn, back);
+}
+
+// ---- a billing account
+
+std::string page_of(std::string_view account_id) { return "/accounts/" + std::string(account_id); }
+
+struct BillingAccountPage {
+  identity::Membership membership;
+  std::vector<identity::ApiKey> keys;
+  std::vector<identity::Member> members;
+  std::vector<identity::Invitation> invitations;
+};
+
+Result<BillingAccountPage, Error> read_billing_account(const account::People::Parts& parts,
+                                                       const identity::Principal& caller) {
+  BillingAccountPage page;
+  const auto memberships = parts.members.memberships(caller.id);
+  if (!memberships.ok()) return memberships.error();
+  const auto own =
+      std::find_if(memberships->begin(), memberships->end(),
+                   [&](const auto& one) { return one.account.id == caller.account_id; });
+  if (own == memberships->end()) {
+    return Error{ErrorCode::account_forbidden, "You are not a member of this billing account."};
+  }
+  page.membership = *own;
+  auto members = parts.members.members(caller.account_id);
+  if (!members.ok()) return std::move(members).error();
+  page.members = *std::move(members);
+  if (own->role < Role::admin) return page;
+  auto keys = parts.keys.list(caller.account_id);
+  if (!keys.ok()) return std::move(keys).error();
+  page.keys = *std::move(keys);
+  auto invitations = parts.members.invitations(caller.account_id);
+  if (!invitations.ok()) return std::move(invitations).error();
+  page.invitations = *std::move(invitations);
+  return page;
+}
+
+void show_billing_account(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  const Caller caller = caller_of_page(rooms, turn, asked.parameters[0]);
+  if (caller == nullptr) return;
+  if (caller->standing == Standing::enrolling) return go_to(turn, own_path);
+  const auto page =
+      rooms.people.ask([&] { return read_billing_account(rooms.people.parts(), *caller); });
+  if (!page.ok()) return refuse(rooms, turn, caller, page.error(), std::string(own_path));
+  const auto person = person_of(rooms, caller);
+  if (!person.ok()) return refuse(rooms, turn, caller, person.error(), std::string(own_path));
+  const BillingAccountView view{.membership = page->membership,
+                                .keys = page->keys,
+                                .members = page->members,
+                                .invitations = page->invitations,
+                                .own_id = caller->id};
+  const Frame frame = frame_of(rooms, page->membership.account.name, *person, caller);
+  send_page(turn, billing_account_page(frame, view));
+}
+
+// A form of an account's page: judged, done in the store, and back to the page. `work` takes the
+// actor and returns a Result.
+template <class F>
+void change(const WebRooms& rooms, Turn& turn, const Asked& asked, F&& work) {
+  const std::string back = page_of(asked.parameters[0]);
+  if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
+  const identity::Actor actor = People::actor_of(turn, asked.caller);
+  const auto done = rooms.people.ask([&] { return work(actor); });
+  if (!done.ok()) return refuse(rooms, turn, asked.caller, done.error(), back);
+  go_to(turn, back);
+}
+
+// The same for what is shown once.
+template <class F>
+void create(const WebRooms& rooms, Turn& turn, const Asked& asked, std::string_view title,
+            std::string_view explanation, F&& work) {
+  const std::string back = page_of(asked.parameters[0]);
+  if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
+  const identity::Actor actor = People::actor_of(turn, asked.caller);
+  const Result<std::string, Error> secret =
+      rooms.people.ask([&]() -> Result<std::string, Error> { return work(actor); });
+  if (!secret.ok()) return refuse(rooms, turn, asked.caller, secret.error(), back);
+  const auto person = person_of(rooms, asked.caller);
+  const Frame frame = person.ok() ? frame_of(rooms, title, *person, asked.caller)
+                                  : frame_of(rooms, title);
+  send_page(turn, secret_page(frame, {std::string(explanation), *secret, back}), 201);
+}
+
+void use_create_key(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  create(rooms, turn, asked, "Your new API key",
+         "Keep it now: it is shown only here. Programs send it as Authorization: Bearer.",
+         [&](const identity::Actor& actor) -> Result<std::string, Error> {
+           const auto created = rooms.people.parts().keys.create(
+               asked.parameters[0], asked.form.find("name").value_or(""),
+               {actor, asked.parameters[0]});
+           if (!created.ok()) return created.error();
+           return created->secret;
+         });
+}
+
+void use_revoke_key(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  change(rooms, turn, asked, [&](const identity::Actor& actor) {
+    return rooms.people.parts().keys.revoke(asked.form.find("id").value_or(""),
+                                            {actor, asked.parameters[0]});
+  });
+}
+
+void use_invite(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  create(rooms, turn, asked, "Your invitation",
+         "Give this link to the person: it works once, for 7 days, and is shown only here.",
+         [&](const identity::Actor& actor) -> Result<std::string, Error> {
+           const auto role = identity::role(asked.form.find("role").value_or(""));
+           if (!role) return Error{ErrorCode::request_body_rejected, "Choose a role."};
+           const auto created =
+               rooms.people.parts().people.invite(asked.parameters[0], "", *role, actor);
+           if (!created.ok()) return created.error();
+           return account::link_url(rooms.people, "/invitation", created->token);
+         });
+}
+
+void use_withdraw(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  change(rooms, turn, asked, [&](const identity::Actor& actor) {
+    return rooms.people.parts().members.withdraw(asked.parameters[0],
+                                                 asked.form.find("id").value_or(""), actor);
+  });
+}
+
+void use_remove_member(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  const std::string id = asked.form.find("id").value_or("");
+  const std::string back(id == asked.caller->id ? own_path : page_of(asked.parameters[0]));
+  if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
+  const auto removed = rooms.people.ask([&] {
+    return rooms.people.parts().members.remove(asked.parameters[0], id,
+                                               People::actor_of(turn, asked.caller));
+  });
+  if (!removed.ok()) return refuse(rooms, turn, asked.caller, removed.error(), back);
+  go_to(turn, back);
+}
+
+// ---- invitations
+
+// A stranger becomes a person by it; somebody who is signed in becomes a member.
+void show_invitation(const WebRooms& rooms, Turn& turn, const Asked&) {
+  if (was_sent_home(rooms, turn)) return;
+  const auto known = find_caller(rooms, {turn.request.headers(), {}, false});
+  if (!known.ok()) {
+    return send_page(turn, link_page(frame_of(rooms, "Accept an invitation"),
+                                     {.action = "/invitation/join",
+                                      .explanation = "You are invited to a billing account. If you "
+                                                     "have signed in here before, sign in first, "
+                                                     "then open the link again.",
+                                      .button = "Join",
+                                      .asks_name = true}));
+  }
+  const Caller& caller = *known;
+  const auto person = person_of(rooms, caller);
+  if (!person.ok()) return refuse(rooms, turn, caller, person.error(), std::string(own_path));
+  send_page(turn, link_page(frame_of(rooms, "Accept an invitation", *person, caller),
+                            {.action = "/invitation",
+                             .explanation = "You become a member of the billing account that "
+                                            "invited you.",
+                             .button = "Accept"}));
+}
+
+void use_invitation(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  const std::string back = "/invitation";
+  if (!stands_for(Standing::signed_in, rooms, turn, asked, back)) return;
+  const std::string token = asked.form.find("token").value_or("");
+  const auto accepted = rooms.people.ask([&] {
+    return rooms.people.parts().people.accept(token, asked.caller->id,
+                                              People::actor_of(turn, asked.caller));
+  });
+  if (!accepted.ok()) return refuse(rooms, turn, asked.caller, accepted.error(), back);
+  go_to(turn, page_of(accepted->account.id));
+}
+
+void use_join(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  const auto field = [&](std::string_view name) { return asked.form.find(name).value_or(""); };
+  const auto joined = rooms.people.ask([&] {
+    return rooms.people.parts().sign_in.join(field("token"), field("name"), field("login"),
+                                             People::actor_of(turn, nullptr));
+  });
+  if (!joined.ok()) return refuse(rooms, turn, nullptr, joined.error(), "/invitation");
+  go_to(turn, own_path, session_cookie(rooms, joined->token));
+}
+
+// ---- assets
+
+void send_site_css(const WebRooms&, Turn& turn, const Asked&) {
+  turn.reply({.content_type = "text/css; charset=utf-8", .body = site_css()});
+}
+
+void send_passkeys_js(const WebRooms&, Turn& turn, const Asked&) {
+  turn.reply({.content_type = "text/javascript; charset=utf-8", .body = passkeys_js()});
+}
+
+// ---- the table
+
+constexpr Parameter login_query[] = {
+    {.name = "return_to", .description = "A page of this host.", .schema = R"({"type": "string"})"},
+};
+
+constexpr RouteFacts page(std::string_view path, std::string_view endpoint) {
+  return {.method = "GET",
+          .path = path,
+          .endpoint = endpoint,
+          .answers_head = true,
+          .cache_control = kept_by_nobody,
+          .page_policy = page_policy,
+          .refusal_form = as_site_page};
+}
+
+constexpr RouteFacts form(std::string_view path, std::string_view endpoint, Callers callers) {
+  return {.method = "POST",
+          .path = path,
+          .endpoint = endpoint,
+          .callers = callers,
+          .body = BodyForm::form,
+          .body_bytes_max = form_bytes_max,
+          .cache_control = kept_by_nobody,
+          .page_policy = page_policy,
+          .refusal_form = as_site_page};
+}
+
+constexpr RouteFacts login_facts = [] {
+  RouteFacts facts = page("/login", "login_page");
+  facts.query = login_query;
+  return facts;
+}();
+
+constexpr RouteFacts asset(std::string_view path) {
+  return {.method = "GET",
+          .path = path,
+          .endpoint = "asset",
+          .answers_head = true,
+          .cache_control = "public, no-cache",
+          .has_etag = true};
+}
+
+// Who may act is judged once more with the form, on a page that offers what is missing.
+constexpr Callers any_session = Callers::person(Standing::enrolling);
+constexpr Callers admins = Callers::members(Role::admin, Standing::enrolling);
+
+#define BILLING_ACCOUNT "/accounts/{billing_account_id}"
+
+constexpr Route<WebRooms> routes[] = {
+    {.facts = login_facts, .answer = show_login},
+    {.facts = page("/login/link", "login_page"), .answer = show_link},
+    {.facts = form("/login/link", "sign_in", Callers::anyone()), .answer = use_link},
+    {.facts = form("/sign-out", "sign_out", any_session), .answer = use_sign_out},
+    {.facts = page("/account", "account_page"), .answer = show_account},
+    {.facts = form("/account/passkeys/remove", "my_passkey", any_session),
+     .answer = use_remove_passkey},
+    {.facts = form("/account/sessions/end", "my_sessions", any_session),
+     .answer = use_end_sessions},
+    {.facts = page(BILLING_ACCOUNT, "billing_account_page"), .answer = show_billing_account},
+    {.facts = form(BILLING_ACCOUNT "/api-keys", "api_keys", admins), .answer = use_create_key},
+    {.facts = form(BILLING_ACCOUNT "/api-keys/revoke", "api_key", admins),
+     .answer = use_revoke_key},
+    {.facts = form(BILLING_ACCOUNT "/invitations", "invitations", admins), .answer = use_invite},
+    {.facts = form(BILLING_ACCOUNT "/invitations/withdraw", "invitation", admins),
+     .answer = use_withdraw},
+    {.facts = form(BILLING_ACCOUNT "/members/remove", "member",
+                   Callers::members(Role::member, Standing::enrolling)),
+     .answer = use_remove_member},
+    {.facts = page("/invitation", "invitation_page"), .answer = show_invitation},
+    {.facts = form("/invitation", "accept_invitation", any_session), .answer = use_invitation},
+    {.facts = form("/invitation/join", "accept_invitation", Callers::anyone()), .answer = use_join},
+    {.facts = asset("/assets/site.css"), .answer = send_site_css},
+    {.facts = asset("/assets/passkeys.js"), .answer = send_passkeys_js},
+};
+#undef BILLING_ACCOUNT
+
+}  // namespace
+
+std::span<const Route<WebRooms>> page_routes() noexcept { return routes; }
+
+Result<Caller, Error> find_caller(const WebRooms& rooms, const Presented& presented) {
+  const auto token = rooms.cookies.session.read(presented.headers);
+  if (!token.ok()) return token.error();
+  if (!*token) {
+    return Error{ErrorCode::auth_session_required, "This needs a person who is signed in."};
+  }
+  return rooms.people.authenticate(**token, identity::SessionTransport::cookie, presented);
+}
+
+}  // namespace turnpike::hosts::web

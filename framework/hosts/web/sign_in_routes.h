@@ -1,0 +1,44 @@
+// The JSON routes of the web host by which people come in, prove again who they are, and keep their
+// passkeys. Each that gives a session a new token sets its cookie. Constants; any Thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <turnpike/host.h>
+
+#include "hosts/account/people.h"
+#include "hosts/route.h"
+#include "hosts/web/cookies.h"
+
+namespace turnpike::hosts::web {
+
+// The objects that the handlers of this host work with; all outlive it.
+struct WebRooms {
+  const account::People& people;
+  const Cookies& cookies;
+  Random& random;
+  std::string origin;  // of the pages, without a path
+  std::string site_name;
+};
+
+std::span<const Route<WebRooms>> sign_in_routes() noexcept;
+
+// The value of Set-Cookie for a session with this token.
+std::string session_cookie(const WebRooms& rooms, std::string_view token);
+
+// What is left of a session when its person leaves: nothing in the browser.
+struct SignedOut {
+  std::string cookie;
+  void add_to(ReplyFields& fields) const {
+    fields.add("Set-Cookie", cookie);
+    fields.add("Clear-Site-Data", "\"cache\"");
+  }
+};
+// Ends the session of the caller.
+[[nodiscard]] Result<SignedOut, base::Error> sign_out(const WebRooms& rooms, Turn& turn,
+                                                      const Caller& caller);
+
+}  // namespace turnpike::hosts::web

@@ -1,0 +1,55 @@
+#include "hosts/web/web_host.h"
+
+#include <utility>
+
+#include "hosts/service_documents.h"
+#include "hosts/web/pages.h"
+#include "identity/bearer.h"
+
+namespace turnpike::hosts::web {
+
+WebHost::WebHost(const WebHostParts& parts, WebHostSettings settings)
+    : origin_(origin_of(settings.base_url)),
+      cookies_(origin_),
+      rooms_{parts.people, cookies_, parts.random, origin_, std::move(settings.site_name)},
+      account_rooms_{parts.account},
+      people_rooms_{parts.people},
+      host_({parts.runtime, parts.clock, parts.random, parts.access_log}, rows(), rules()) {}
+
+std::vector<BoundRoute> WebHost::rows() const {
+  std::vector<BoundRoute> rows = bind_routes(page_routes(), rooms_);
+  bind_routes(sign_in_routes(), rooms_, rows);
+  bind_routes(account::people_routes(), people_rooms_, rows);
+  bind_routes(account::own_routes(), people_rooms_, rows);
+  bind_routes(account::account_routes(), account_rooms_, rows);
+  return rows;
+}
+
+HostRules WebHost::rules() const {
+  return {.cors = Cors(Origins({}), {}),
+          .nothing_here = "There is nothing at this path; /account is where people begin.",
+          .authenticates = {PrincipalKind::person},
+          .authenticate = [this](const Presented& presented) { return authenticate(presented); },
+          .own_origin = origin_,
+          .is_page_token =
+              [this](const identity::Principal& person, std::string_view token) {
+                return rooms_.people.parts().sessions.is_page_token(person.session_id, token);
+              },
+          .add_refusal_fields =
+              [this](const base::Error& error, ReplyFields& fields) {
+                if (error.code != base::ErrorCode::auth_session_ended) return;
+                fields.add("Set-Cookie", cookies_.session_cleared);
+              }};
+}
+
+// Keys and other Bearer tokens are for the API host: here a page of a stranger's could not send
+// one, and a program has no need to.
+Result<Caller, base::Error> WebHost::authenticate(const Presented& presented) const {
+  if (identity::read_bearer(presented.headers).form != identity::Authorization::none) {
+    return base::Error{base::ErrorCode::auth_human_required,
+                       "This host knows people by their session cookie; programs use the API host."};
+  }
+  return find_caller(rooms_, presented);
+}
+
+}  // namespace turnpike::hosts::web

@@ -1,0 +1,61 @@
+// WebHost: the pages and JSON routes for people. It knows its callers by a cookie, so it lets no
+// page of another origin change anything: requests that do come from its own origin and carry the
+// token of the session. The routes of accounts are those of the API host.
+//
+// Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
+#pragma once
+
+#include <string>
+
+#include "hosts/access_log.h"
+#include "hosts/account/account_routes.h"
+#include "hosts/account/people_routes.h"
+#include "hosts/account_reads.h"
+#include "hosts/routed_host.h"
+#include "hosts/web/cookies.h"
+#include "hosts/web/sign_in_routes.h"
+#include "wire/server.h"
+
+namespace turnpike::hosts::web {
+
+// The parts that the host uses; all of them outlive it.
+struct WebHostParts {
+  const account::People& people;
+  const AccountReads& account;
+  runtime::Runtime& runtime;
+  const Clock& clock;
+  Random& random;
+  AccessLog& access_log;
+};
+
+struct WebHostSettings {
+  std::string base_url;
+  std::string site_name = "Turnpike";
+};
+
+class WebHost final : public wire::Handler {
+ public:
+  WebHost(const WebHostParts& parts, WebHostSettings settings);
+
+  void handle(wire::Request& request, wire::Responder& responder) noexcept override {
+    host_.handle(request, responder);
+  }
+  void refuse(const base::Error& error, wire::Request& request,
+              wire::Responder& responder) noexcept override {
+    host_.refuse(error, request, responder);
+  }
+
+ private:
+  std::vector<BoundRoute> rows() const;
+  HostRules rules() const;
+  Result<Caller, base::Error> authenticate(const Presented& presented) const;
+
+  const std::string origin_;
+  const Cookies cookies_;
+  const WebRooms rooms_;
+  const account::AccountRooms account_rooms_;
+  const account::PeopleRooms people_rooms_;
+  RoutedHost host_;
+};
+
+}  // namespace turnpike::hosts::web

@@ -1,0 +1,84 @@
+#include "identity/ceremony.h"
+
+#include <array>
+#include <charconv>
+
+#include "base/ids.h"
+#include "crypto/digest.h"
+
+namespace turnpike::identity {
+namespace {
+
+constexpr std::size_t id_bytes_max = 160;
+
+base::Error ended() {
+  return {base::ErrorCode::auth_ceremony_ended,
+          "This took too long, or was begun in another browser: begin anew."};
+}
+
+std::string_view bytes_of(const crypto::Sha256& digest) noexcept {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+// "<kind>.<milliseconds>.<random>", without the signature.
+struct Facts {
+  std::string_view kind;
+  std::int64_t expires_at_ms = 0;
+};
+
+std::optional<Facts> read_facts(std::string_view text) noexcept {
+  const std::size_t first = text.find('.');
+  const std::size_t second = first == text.npos ? text.npos : text.find('.', first + 1);
+  if (second == text.npos) return std::nullopt;
+  Facts facts{text.substr(0, first)};
+  const char* const end = text.data() + second;
+  const auto [stop, problem] = std::from_chars(text.data() + first + 1, end, facts.expires_at_ms);
+  if (problem != std::errc() || stop != end) return std::nullopt;
+  return facts;
+}
+
+std::string_view letter_of(CeremonyKind kind) noexcept {
+  constexpr std::string_view letters[] = {"i", "u", "e"};
+  return letters[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace
+
+Ceremony Ceremonies::begin(CeremonyKind kind, std::string_view holder) const {
+  std::array<std::uint8_t, 32> random{};
+  random_.fill(random);
+  const std::int64_t expires_at_ms = clock_.now_ms() + valid_ms;
+  std::string id(letter_of(kind));
+  id += "." + std::to_string(expires_at_ms) + "." + base::base62(random, 43);
+  id += "." + signature_of(id, holder);
+  return made_of(std::move(id), expires_at_ms);
+}
+
+Result<Ceremony, base::Error> Ceremonies::read(std::string_view id, CeremonyKind kind,
+                                               std::string_view holder) const {
+  const std::size_t end = id.rfind('.');
+  if (id.size() > id_bytes_max || end == id.npos) return ended();
+  const std::string_view signed_part = id.substr(0, end);
+  const std::string signature = signature_of(signed_part, holder);
+  if (!crypto::equal_in_constant_time(signature, id.substr(end + 1))) return ended();
+  const auto facts = read_facts(signed_part);
+  if (!facts || facts->kind != letter_of(kind)) return ended();
+  if (facts->expires_at_ms <= clock_.now_ms()) return ended();
+  return made_of(std::string(id), facts->expires_at_ms);
+}
+
+std::string Ceremonies::signature_of(std::string_view facts, std::string_view holder) const {
+  std::string text("ceremony\n");
+  text.append(facts).append("\n").append(holder);
+  return base::base64url(bytes_of(crypto::hmac_sha256(key_, text)));
+}
+
+Ceremony Ceremonies::made_of(std::string id, std::int64_t expires_at_ms) const {
+  Ceremony ceremony;
+  ceremony.challenge = bytes_of(crypto::hmac_sha256(key_, "challenge\n" + id));
+  ceremony.id = std::move(id);
+  ceremony.expires_at_ms = expires_at_ms;
+  return ceremony;
+}
+
+}  // namespace turnpike::identity

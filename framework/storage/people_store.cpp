@@ -1,0 +1,480 @@
+#include <algorithm>
+#include <sstream>
+
+#include "base/ids.h"
+#include "storage/audit_rows.h"
+#include "storage/member_rows.h"
+#include "storage/session_rows.h"
+
+namespace turnpike::storage {
+namespace {
+
+using base::ErrorCode;
+using identity::Actor;
+using identity::AssertionFacts;
+using identity::BegunSession;
+using identity::NewLink;
+using identity::NewSession;
+using identity::Passkey;
+using identity::PasskeyOwner;
+using identity::Person;
+using identity::RenewedSession;
+using identity::UsedCeremony;
+
+#define PERSON_COLUMNS \
+  "id, name, login, email, email_verified_at, webauthn_handle, status, created_at, last_sign_in_at"
+constexpr char person_kinds[] = "ttttittii";
+constexpr Query insert_person{
+    "INSERT INTO person (id, name, login, webauthn_handle, status, created_at)"
+    " VALUES ($1, $2, $3, $4, 'active', $5) ON CONFLICT (login) DO NOTHING RETURNING id",
+    "t"};
+constexpr Query select_person{"SELECT " PERSON_COLUMNS " FROM person WHERE id = $1", person_kinds};
+constexpr Query select_login{"SELECT " PERSON_COLUMNS " FROM person WHERE login = $1",
+                             person_kinds};
+constexpr Query select_people{"SELECT " PERSON_COLUMNS " FROM person ORDER BY created_at, id",
+                              person_kinds};
+// Takes the row until the transaction ends, so a person cannot be disabled while they sign in.
+constexpr Query lock_person{
+    "UPDATE person SET name = name WHERE id = $1 RETURNING " PERSON_COLUMNS, person_kinds};
+constexpr Query rename_person{"UPDATE person SET name = $1 WHERE id = $2 RETURNING " PERSON_COLUMNS,
+                              person_kinds};
+constexpr Query update_status{
+    "UPDATE person SET status = $1 WHERE id = $2 RETURNING " PERSON_COLUMNS, person_kinds};
+constexpr Query update_sign_in{"UPDATE person SET last_sign_in_at = $1 WHERE id = $2"};
+#undef PERSON_COLUMNS
+
+constexpr Query select_account{"SELECT id FROM account WHERE id = $1", "t"};
+constexpr Query insert_link{
+    "INSERT INTO one_time_link (digest, person_id, created_by, expires_at)"
+    " VALUES ($1, $2, $3, $4)"};
+constexpr Query end_links{
+    "UPDATE one_time_link SET used_at = $1 WHERE person_id = $2 AND used_at = -1"};
+constexpr Query use_link{
+    "UPDATE one_time_link SET used_at = $1 WHERE digest = $2 AND used_at = -1 AND expires_at > $1"
+    " RETURNING person_id",
+    "t"};
+
+#define PASSKEY_COLUMNS                                                                       \
+  "k.id, k.person_id, k.credential_id, k.public_key, k.sign_count, k.backup_eligible,"        \
+  " k.backed_up, k.transports, k.aaguid, k.rp_id, k.name, k.created_at, k.last_used_at"
+constexpr char passkey_kinds[] = "ttttiiittttii";
+constexpr Query insert_passkey{
+    "INSERT INTO passkey (id, person_id, credential_id, public_key, sign_count, backup_eligible,"
+    " backed_up, transports, aaguid, rp_id, name, created_at)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+    " ON CONFLICT (credential_id) DO NOTHING RETURNING id",
+    "t"};
+constexpr Query select_passkeys{
+    "SELECT " PASSKEY_COLUMNS " FROM passkey k WHERE k.person_id = $1 ORDER BY k.created_at, k.id",
+    passkey_kinds};
+constexpr Query select_passkey{
+    "SELECT " PASSKEY_COLUMNS " FROM passkey k WHERE k.id = $1 AND k.person_id = $2", passkey_kinds};
+constexpr Query select_credential{
+    "SELECT " PASSKEY_COLUMNS " FROM passkey k WHERE k.credential_id = $1", passkey_kinds};
+#undef PASSKEY_COLUMNS
+constexpr Query update_passkey_name{
+    "UPDATE passkey SET name = $1 WHERE id = $2 AND person_id = $3 RETURNING id", "t"};
+constexpr Query delete_passkey{
+    "DELETE FROM passkey WHERE id = $1 AND person_id = $2 RETURNING credential_id", "t"};
+constexpr Query count_passkeys{"SELECT COUNT(*) FROM passkey WHERE person_id = $1", "i"};
+constexpr Query use_passkey{
+    "UPDATE passkey SET sign_count = $1, backed_up = $2, last_used_at = $3 WHERE id = $4"
+    " RETURNING person_id",
+    "t"};
+
+std::optional<std::int64_t> time_or_none(std::int64_t at_ms) {
+  return at_ms < 0 ? std::nullopt : std::optional(at_ms);
+}
+
+std::string bytes_of(const std::string& text) {
+  if (auto bytes = base::from_base64url(text)) return *std::move(bytes);
+  throw StoreError(StoreError::Kind::fatal, "a credential that is not base64url");
+}
+
+Person person_at(const Rows& rows, std::size_t row) {
+  Person person;
+  person.id = rows.text(row, 0);
+  person.name = rows.text(row, 1);
+  person.login = rows.text(row, 2);
+  person.email = rows.text(row, 3);
+  person.is_email_verified = rows.number(row, 4) >= 0;
+  person.webauthn_handle = bytes_of(rows.text(row, 5));
+  person.is_disabled = rows.text(row, 6) != "active";
+  person.created_at_ms = rows.number(row, 7);
+  person.last_sign_in_at_ms = time_or_none(rows.number(row, 8));
+  return person;
+}
+
+Passkey passkey_at(const Rows& rows, std::size_t row) {
+  auto key = crypto::PasskeyKey::parse(rows.text(row, 3));
+  const std::string aaguid = bytes_of(rows.text(row, 8));
+  Passkey passkey;
+  if (!key || aaguid.size() != passkey.facts.aaguid.size()) {
+    throw StoreError(StoreError::Kind::fatal, "a passkey that cannot be read");
+  }
+  passkey.id = rows.text(row, 0);
+  passkey.person_id = rows.text(row, 1);
+  passkey.facts.credential_id = bytes_of(rows.text(row, 2));
+  passkey.facts.key = *std::move(key);
+  passkey.facts.sign_count = static_cast<std::uint32_t>(rows.number(row, 4));
+  passkey.facts.is_backup_eligible = rows.number(row, 5) != 0;
+  passkey.facts.is_backed_up = rows.number(row, 6) != 0;
+  std::istringstream words(rows.text(row, 7));
+  for (std::string word; words >> word;) passkey.facts.transports.push_back(word);
+  std::copy(aaguid.begin(), aaguid.end(), passkey.facts.aaguid.begin());
+  passkey.rp_id = rows.text(row, 9);
+  passkey.name = rows.text(row, 10);
+  passkey.created_at_ms = rows.number(row, 11);
+  passkey.last_used_at_ms = time_or_none(rows.number(row, 12));
+  return passkey;
+}
+
+base::Error no_link() {
+  return {ErrorCode::auth_link_ended,
+          "This link was used already, is too old, or was replaced: ask for a new one."};
+}
+
+base::Error no_person() {
+  return {ErrorCode::auth_sign_in_failed, "This did not prove who you are."};
+}
+
+class SqlPeopleStore final : public identity::PeopleStore {
+ public:
+  explicit SqlPeopleStore(const Context& context) : context_(context) {}
+
+  Result<Person, base::Error> add(const identity::NewPerson& wanted,
+                                  const std::optional<identity::NewMembership>& membership,
+                                  const NewLink& link, const Actor& actor) override {
+    using Answer = Result<Person, base::Error>;
+    return changed<Person>("add person", [&](Transaction& transaction) -> Answer {
+      if (membership && transaction.run(select_account, {membership->account_id}).empty()) {
+        return base::Error{ErrorCode::account_absent, "There is no account with this id."};
+      }
+      const std::string id = context_.new_id("usr_");
+      const auto inserted =
+          insert_as(transaction, id, wanted, membership ? membership->account_id : "", actor);
+      if (!inserted.ok()) return inserted.error();
+      if (membership) {
+        const auto added = add_member(context_, transaction, *membership, id, actor);
+        if (!added.ok()) return added.error();
+      }
+      put_link(transaction, id, link, actor);
+      return person_at(transaction.run(select_person, {id}), 0);
+    });
+  }
+
+  Result<BegunSession, base::Error> join(const crypto::Sha256& invitation,
+                                         const identity::NewPerson& wanted,
+                                         const NewSession& session, const Actor& actor) override {
+    using Answer = Result<BegunSession, base::Error>;
+    return changed<BegunSession>("join", [&](Transaction& transaction) -> Answer {
+      const std::string id = context_.new_id("usr_");
+      const auto membership = use_invitation(context_, transaction, invitation, id);
+      if (!membership.ok()) return membership.error();
+      Actor self = actor;
+      self.principal = "user:" + id;
+      const auto added = insert_as(transaction, id, wanted, membership->account_id, self);
+      if (!added.ok()) return added.error();
+      const auto joined = add_member(context_, transaction, *membership, id, self);
+      if (!joined.ok()) return joined.error();
+      return begin(transaction, id, session, self);
+    });
+  }
+
+  Result<std::optional<Person>, base::Error> find(std::string_view person_id) override {
+    return found_by(select_person, person_id);
+  }
+  Result<std::optional<Person>, base::Error> find_login(std::string_view login) override {
+    return found_by(select_login, login);
+  }
+
+  Result<std::vector<Person>, base::Error> list() override {
+    using Answer = std::vector<Person>;
+    return answered<Answer>(context_, ErrorCode::auth_unavailable, "list people", [&] {
+      return context_.database.with([&](Connection& connection) {
+        const Rows rows = connection.run(select_people);
+        Answer people;
+        for (std::size_t row = 0; row < rows.size(); ++row) people.push_back(person_at(rows, row));
+        return people;
+      });
+    });
+  }
+
+  Result<std::optional<Person>, base::Error> rename(std::string_view person_id,
+                                                    std::string_view name,
+                                                    const Actor& actor) override {
+    using Answer = std::optional<Person>;
+    return changed<Answer>("rename person", [&](Transaction& transaction) -> Answer {
+      const Rows rows = transaction.run(rename_person, {name, person_id});
+      if (rows.empty()) return std::nullopt;
+      write_audit(
+          context_, transaction,
+          {.actor = actor, .action = "person.rename", .target = std::string(person_id)});
+      return person_at(rows, 0);
+    });
+  }
+
+  Result<std::optional<Person>, base::Error> set_disabled(std::string_view person_id,
+                                                          bool is_disabled,
+                                                          const Actor& actor) override {
+    using Answer = std::optional<Person>;
+    return changed<Answer>("disable person", [&](Transaction& transaction) -> Answer {
+      const Rows rows =
+          transaction.run(update_status, {is_disabled ? "disabled" : "active", person_id});
+      if (rows.empty()) return std::nullopt;
+      if (is_disabled) {
+        end_sessions(context_, transaction, person_id, "");
+        transaction.run(end_links, {context_.now_ms(transaction), person_id});
+      }
+      write_audit(context_, transaction,
+                  {.actor = actor,
+                   .action = is_disabled ? "person.disable" : "person.enable",
+                   .target = std::string(person_id)});
+      return person_at(rows, 0);
+    });
+  }
+
+  Result<std::optional<Person>, base::Error> add_link(std::string_view person_id,
+                                                      const NewLink& link,
+                                                      const Actor& actor) override {
+    using Answer = std::optional<Person>;
+    return changed<Answer>("add link", [&](Transaction& transaction) -> Answer {
+      const Rows rows = transaction.run(lock_person, {person_id});
+      if (rows.empty()) return std::nullopt;
+      transaction.run(end_links, {context_.now_ms(transaction), person_id});
+      put_link(transaction, person_id, link, actor);
+      return person_at(rows, 0);
+    });
+  }
+
+  Result<BegunSession, base::Error> sign_in_with_link(const crypto::Sha256& link,
+                                                      const NewSession& session,
+                                                      const Actor& actor) override {
+    using Answer = Result<BegunSession, base::Error>;
+    return changed<BegunSession>("sign in with link", [&](Transaction& transaction) -> Answer {
+      const Rows used =
+          transaction.run(use_link, {context_.now_ms(transaction), base::hex(link)});
+      if (used.empty()) return no_link();
+      const std::string& person_id = used.text(0, 0);
+      if (!is_active(transaction, person_id)) return no_link();
+      return begin(transaction, person_id, session, actor);
+    });
+  }
+
+  Result<std::vector<Passkey>, base::Error> passkeys(std::string_view person_id) override {
+    using Answer = std::vector<Passkey>;
+    return answered<Answer>(context_, ErrorCode::auth_unavailable, "list passkeys", [&] {
+      return context_.database.with([&](Connection& connection) {
+        const Rows rows = connection.run(select_passkeys, {person_id});
+        Answer passkeys;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          passkeys.push_back(passkey_at(rows, row));
+        }
+        return passkeys;
+      });
+    });
+  }
+
+  Result<std::optional<PasskeyOwner>, base::Error> find_passkey(
+      std::string_view credential_id) override {
+    using Answer = std::optional<PasskeyOwner>;
+    return answered<Answer>(context_, ErrorCode::auth_unavailable, "find passkey", [&] {
+      return context_.database.with([&](Connection& connection) -> Answer {
+        const Rows rows = connection.run(select_credential, {base::base64url(credential_id)});
+        if (rows.empty()) return std::nullopt;
+        Passkey passkey = passkey_at(rows, 0);
+        const Rows owner = connection.run(select_person, {passkey.person_id});
+        if (owner.empty()) return std::nullopt;
+        return PasskeyOwner{std::move(passkey), person_at(owner, 0)};
+      });
+    });
+  }
+
+  Result<Passkey, base::Error> add_passkey(const UsedCeremony& ceremony, const Passkey& wanted,
+                                           const RenewedSession& session,
+                                           const Actor& actor) override {
+    using Answer = Result<Passkey, base::Error>;
+    return changed<Passkey>("add passkey", [&](Transaction& transaction) -> Answer {
+      if (auto ended = use_ceremony(transaction, ceremony)) return *std::move(ended);
+      if (!is_active(transaction, wanted.person_id)) return no_person();
+      Passkey passkey = wanted;
+      passkey.id = context_.new_id("pky_");
+      passkey.created_at_ms = context_.now_ms(transaction);
+      if (!insert(transaction, passkey)) {
+        return base::Error{ErrorCode::auth_passkey_rejected,
+                           "This passkey is registered here already."};
+      }
+      if (!renew_session(context_, transaction, passkey.person_id, session)) return no_person();
+      write_audit(context_, transaction,
+                  {.actor = actor, .action = "passkey.create", .target = passkey.id});
+      return passkey;
+    });
+  }
+
+  Result<std::optional<Passkey>, base::Error> rename_passkey(std::string_view person_id,
+                                                             std::string_view passkey_id,
+                                                             std::string_view name,
+                                                             const Actor& actor) override {
+    using Answer = std::optional<Passkey>;
+    return changed<Answer>("rename passkey", [&](Transaction& transaction) -> Answer {
+      if (transaction.run(update_passkey_name, {name, passkey_id, person_id}).empty()) {
+        return std::nullopt;
+      }
+      write_audit(context_, transaction,
+                  {.actor = actor, .action = "passkey.rename", .target = std::string(passkey_id)});
+      return passkey_at(transaction.run(select_passkey, {passkey_id, person_id}), 0);
+    });
+  }
+
+  Result<bool, base::Error> remove_passkey(std::string_view person_id, std::string_view passkey_id,
+                                           const RenewedSession& session,
+                                           const Actor& actor) override {
+    using Answer = Result<bool, base::Error>;
+    return changed<bool>("remove passkey", [&](Transaction& transaction) -> Answer {
+      if (!is_active(transaction, person_id)) return no_person();
+      if (transaction.run(select_passkey, {passkey_id, person_id}).empty()) return false;
+      if (transaction.run(count_passkeys, {person_id}).number(0, 0) == 1) {
+        return base::Error{ErrorCode::identity_last_credential,
+                           "This is the last credential that lets you in: add another one first."};
+      }
+      transaction.run(delete_passkey, {passkey_id, person_id});
+      if (!renew_session(context_, transaction, person_id, session)) return no_person();
+      write_audit(context_, transaction,
+                  {.actor = actor, .action = "passkey.remove", .target = std::string(passkey_id)});
+      return true;
+    });
+  }
+
+  Result<BegunSession, base::Error> sign_in_with_passkey(const UsedCeremony& ceremony,
+                                                         std::string_view passkey_id,
+                                                         const AssertionFacts& facts,
+                                                         const NewSession& session,
+                                                         const Actor& actor) override {
+    using Answer = Result<BegunSession, base::Error>;
+    return changed<BegunSession>("sign in with passkey", [&](Transaction& transaction) -> Answer {
+      if (auto ended = use_ceremony(transaction, ceremony)) return *std::move(ended);
+      const Rows rows = use(transaction, passkey_id, facts);
+      if (rows.empty() || !is_active(transaction, rows.text(0, 0))) return no_person();
+      note_fallen_count(transaction, passkey_id, facts, actor);
+      return begin(transaction, rows.text(0, 0), session, actor);
+    });
+  }
+
+  Result<Unit, base::Error> step_up_with_passkey(const UsedCeremony& ceremony,
+                                                 std::string_view passkey_id,
+                                                 const AssertionFacts& facts,
+                                                 const RenewedSession& session,
+                                                 const Actor& actor) override {
+    using Answer = Result<Unit, base::Error>;
+    return changed<Unit>("step up", [&](Transaction& transaction) -> Answer {
+      if (auto ended = use_ceremony(transaction, ceremony)) return *std::move(ended);
+      const Rows rows = use(transaction, passkey_id, facts);
+      if (rows.empty() || rows.text(0, 0) != actor.person_id) return no_person();
+      if (!is_active(transaction, actor.person_id)) return no_person();
+      note_fallen_count(transaction, passkey_id, facts, actor);
+      if (!renew_session(context_, transaction, actor.person_id, session)) return no_person();
+      write_audit(context_, transaction,
+                  {.actor = actor,
+                   .action = "session.step_up",
+                   .target = session.session_id,
+                   .method = "passkey"});
+      return Unit{};
+    });
+  }
+
+ private:
+  template <class T, class F>
+  Result<T, base::Error> changed(std::string_view what, F&& work) {
+    return storage::changed<T>(context_, ErrorCode::auth_unavailable, what, work);
+  }
+
+  Result<std::optional<Person>, base::Error> found_by(const Query& query, std::string_view value) {
+    using Answer = std::optional<Person>;
+    return answered<Answer>(context_, ErrorCode::auth_unavailable, "find person", [&] {
+      return context_.database.with([&](Connection& connection) -> Answer {
+        const Rows rows = connection.run(query, {value});
+        if (rows.empty()) return std::nullopt;
+        return person_at(rows, 0);
+      });
+    });
+  }
+
+  Result<Unit, base::Error> insert_as(Transaction& transaction, std::string_view id,
+                                      const identity::NewPerson& wanted,
+                                      std::string_view account_id, const Actor& actor) const {
+    if (transaction
+            .run(insert_person,
+                 {id, wanted.name, wanted.login, base::base64url(wanted.webauthn_handle),
+                  context_.now_ms(transaction)})
+            .empty()) {
+      return base::Error{ErrorCode::identity_login_taken, "Somebody has this login already."};
+    }
+    write_audit(context_, transaction,
+                {.actor = actor,
+                 .account_id = std::string(account_id),
+                 .action = "person.create",
+                 .target = std::string(id)});
+    return Unit{};
+  }
+
+  void put_link(Transaction& transaction, std::string_view person_id, const NewLink& link,
+                const Actor& actor) const {
+    transaction.run(insert_link, {base::hex(link.digest), person_id, actor.principal,
+                                  context_.now_ms(transaction) + link.valid_ms});
+    write_audit(context_, transaction,
+                {.actor = actor, .action = "link.create", .target = std::string(person_id)});
+  }
+
+  static bool is_active(Transaction& transaction, std::string_view person_id) {
+    const Rows rows = transaction.run(lock_person, {person_id});
+    return !rows.empty() && !person_at(rows, 0).is_disabled;
+  }
+
+  BegunSession begin(Transaction& transaction, const std::string& person_id,
+                     const NewSession& session, const Actor& actor) const {
+    transaction.run(update_sign_in, {context_.now_ms(transaction), person_id});
+    return {begin_session(context_, transaction, person_id, session, actor), person_id};
+  }
+
+  static bool insert(Transaction& transaction, const Passkey& passkey) {
+    std::string transports;
+    for (const std::string& word : passkey.facts.transports) {
+      transports += (transports.empty() ? "" : " ") + word;
+    }
+    const std::string aaguid(passkey.facts.aaguid.begin(), passkey.facts.aaguid.end());
+    return !transaction
+                .run(insert_passkey,
+                     {passkey.id, passkey.person_id, base::base64url(passkey.facts.credential_id),
+                      passkey.facts.key.text(), std::int64_t{passkey.facts.sign_count},
+                      std::int64_t{passkey.facts.is_backup_eligible},
+                      std::int64_t{passkey.facts.is_backed_up}, transports, base::base64url(aaguid),
+                      passkey.rp_id, passkey.name, passkey.created_at_ms})
+                .empty();
+  }
+
+  Rows use(Transaction& transaction, std::string_view passkey_id,
+           const AssertionFacts& facts) const {
+    return transaction.run(use_passkey, {std::int64_t{facts.sign_count},
+                                         std::int64_t{facts.is_backed_up},
+                                         context_.now_ms(transaction), passkey_id});
+  }
+
+  // A counter that fell may tell of a copied authenticator; those that sync have none to keep.
+  void note_fallen_count(Transaction& transaction, std::string_view passkey_id,
+                         const AssertionFacts& facts, const Actor& actor) const {
+    if (!facts.has_count_fallen) return;
+    write_audit(
+        context_, transaction,
+        {.actor = actor, .action = "passkey.count_fell", .target = std::string(passkey_id)});
+  }
+
+  const Context& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<identity::PeopleStore> make_people_store(const Context& context) {
+  return std::make_unique<SqlPeopleStore>(context);
+}
+
+}  // namespace turnpike::storage

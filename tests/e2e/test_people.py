@@ -1,0 +1,436 @@
+"""People without a browser: sign-in by link, sessions of both kinds, roles, keys, members,
+invitations and the audit log, by HTTP and by command, on both engines. Passkeys are in
+test_people_browser.py, since they take one."""
+
+import http.client
+import json
+import threading
+import unittest
+
+from gateway import ONE_UPSTREAM, Gateway, Postgres, new_registry
+from upstream import Upstream
+
+REGISTRY = ONE_UPSTREAM + """
+prices:
+  test.standard: {{version: 1, credit_cost: 2}}
+defaults: {{price: test.standard, upstream: main, deadline_ms: 20000}}
+routes:
+  - {{path: "/upstream/bytes/{{size}}"}}
+"""
+CALL = "/v1/gateway/test/upstream/bytes/100"
+
+
+class Browser:
+    """What a browser keeps and sends: the cookies of one host, Origin, and the page's token."""
+
+    def __init__(self, gateway):
+        self.gateway = gateway
+        self.origin = "http://localhost:%d" % gateway.addresses["web"][1]
+        self.cookies = {}
+        self.page_token = ""
+
+    def send(self, method, path, body=None, *, form=False, headers=None):
+        connection = http.client.HTTPConnection(*self.gateway.addresses["web"], timeout=60)
+        try:
+            sent = {"Host": self.origin.removeprefix("http://"), "Origin": self.origin}
+            if self.cookies:
+                sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in
+                                           self.cookies.items())
+            if self.page_token and method != "GET":
+                sent["Turnpike-CSRF"] = self.page_token
+            if body is not None:
+                sent["Content-Type"] = ("application/x-www-form-urlencoded" if form
+                                        else "application/json")
+            connection.request(method, path, body, {**sent, **(headers or {})})
+            reply = connection.getresponse()
+            reply.body = reply.read()
+            for value in reply.headers.get_all("Set-Cookie") or []:
+                name, _, rest = value.partition("=")
+                self.cookies[name] = rest.partition(";")[0]
+                if not self.cookies[name]:
+                    del self.cookies[name]
+            return reply
+        finally:
+            connection.close()
+
+    def json(self, method, path, document=None, **options):
+        body = None if document is None else json.dumps(document)
+        reply = self.send(method, path, body, **options)
+        return reply.status, json.loads(reply.body) if reply.body else None
+
+    def sign_in(self, link):
+        status, me = self.json("POST", "/v1/sign-in/link", {"token": link.partition("#")[2]})
+        assert status == 200, me
+        self.page_token = me["csrfToken"]
+        return me
+
+
+class Program:
+    """A Bearer session at the API host."""
+
+    def __init__(self, gateway, token):
+        self.gateway, self.token = gateway, token
+
+    def json(self, method, path, document=None):
+        body = None if document is None else json.dumps(document).encode()
+        headers = [("Content-Type", "application/json")] if body else []
+        reply = self.gateway.call(method, path, key=self.token, headers=headers, body=body)
+        return reply.status, json.loads(reply.body) if reply.body else None
+
+
+def code_of(answer):
+    return answer["error"]["code"]
+
+
+class People(unittest.TestCase):
+    """On SQLite; the class below runs it on PostgreSQL."""
+
+    postgres = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.upstream = Upstream()
+        cls.addClassCleanup(cls.upstream.close)
+        registry = new_registry(cls, REGISTRY.format(port=cls.upstream.port))
+        url = cls.postgres.new_database() if cls.postgres else None
+        cls.gateway = Gateway(registry=registry, postgres_url=url).start()
+        cls.addClassCleanup(cls.gateway.close)
+
+    def new_account(self):
+        return self.gateway.run_json("account", "create", "--name", "Acme")["id"]
+
+    def new_person(self, login, account=None, role=None):
+        words = ["--account", account, "--role", role] if account else []
+        return self.gateway.run_json("user", "create", "--name", login.title(), "--login",
+                                     self.id().rpartition(".")[2] + "." + login, *words)
+
+    def program_of(self, person):
+        made = self.gateway.run_json("session", "create", "--person", person["id"])
+        return Program(self.gateway, made["token"])
+
+    def member(self, account, login, role):
+        person = self.new_person(login, account, role)
+        return person, self.program_of(person)
+
+    def test_a_link_lets_in_once_and_only_to_enrol(self):  # S18
+        account = self.new_account()
+        person = self.new_person("ann", account, "owner")
+        browser = Browser(self.gateway)
+        me = browser.sign_in(person["link"])
+        self.assertEqual(me["session"]["strength"], "enrol")
+        self.assertEqual([(one["billingAccountId"], one["role"]) for one in me["memberships"]],
+                         [(account, "owner")])
+        status, answer = browser.json("GET", "/v1/billing-accounts")
+        self.assertEqual((status, code_of(answer)), (403, "auth.step_up_required"))
+        other = Browser(self.gateway)
+        status, answer = other.json("POST", "/v1/sign-in/link",
+                                    {"token": person["link"].partition("#")[2]})
+        self.assertEqual((status, code_of(answer)), (400, "auth.link_ended"))
+        self.assertEqual(other.cookies, {})
+
+    def test_a_new_link_ends_the_one_before(self):
+        person = self.new_person("bob")
+        self.gateway.run_json("user", "link", "--person", person["login"])
+        status, answer = Browser(self.gateway).json(
+            "POST", "/v1/sign-in/link", {"token": person["link"].partition("#")[2]})
+        self.assertEqual((status, code_of(answer)), (400, "auth.link_ended"))
+
+    def test_one_of_many_uses_a_link(self):
+        person = self.new_person("race")
+        statuses = []
+
+        def try_it():
+            statuses.append(Browser(self.gateway).json(
+                "POST", "/v1/sign-in/link", {"token": person["link"].partition("#")[2]})[0])
+
+        threads = [threading.Thread(target=try_it) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(statuses), [200] + 7 * [400])
+
+    def test_the_cookie_is_what_a_browser_needs_on_http(self):  # S4, S9
+        person = self.new_person("cook")
+        browser = Browser(self.gateway)
+        reply = browser.send("POST", "/v1/sign-in/link",
+                             json.dumps({"token": person["link"].partition("#")[2]}))
+        cookie = reply.headers["Set-Cookie"]
+        self.assertTrue(cookie.startswith("turnpike_session=turnpike_ss_v1_dev_"), cookie)
+        for attribute in ("HttpOnly", "SameSite=Lax", "Path=/"):
+            self.assertIn(attribute, cookie)
+        for attribute in ("Secure", "Domain"):
+            self.assertNotIn(attribute, cookie)
+        browser.page_token = json.loads(reply.body)["csrfToken"]
+        left = browser.send("POST", "/v1/sign-out")
+        self.assertEqual(left.status, 204)
+        self.assertEqual(left.headers["Clear-Site-Data"], '"cache"')
+        self.assertEqual(left.headers["Cache-Control"], "private, no-store")
+
+    def test_a_session_ends_at_sign_out_and_its_cookie_is_taken_back(self):
+        person = self.new_person("out")
+        browser = Browser(self.gateway)
+        browser.sign_in(person["link"])
+        kept = dict(browser.cookies)
+        self.assertEqual(browser.json("POST", "/v1/sign-out")[0], 204)
+        browser.cookies = kept
+        reply = browser.send("GET", "/v1/me")
+        self.assertEqual((reply.status, code_of(json.loads(reply.body))),
+                         (401, "auth.session_ended"))
+        self.assertIn("Max-Age=0", reply.headers["Set-Cookie"])
+        self.assertEqual(browser.cookies, {})
+
+    def test_no_page_of_another_origin_changes_anything(self):  # S10
+        person = self.new_person("evil")
+        browser = Browser(self.gateway)
+        browser.sign_in(person["link"])
+        for headers in ({"Origin": "http://localhost:1"}, {"Origin": "null"},
+                        {"Origin": "https://evil.example"}, {"Turnpike-CSRF": ""},
+                        {"Turnpike-CSRF": "0" * 64}):
+            status, answer = browser.json("POST", "/v1/sign-out", headers=headers)
+            self.assertEqual((status, code_of(answer)), (403, "auth.origin_rejected"), headers)
+        self.assertEqual(browser.json("GET", "/v1/me")[0], 200)
+
+    def test_keys_are_made_used_renamed_capped_and_revoked(self):
+        account = self.new_account()
+        _, admin = self.member(account, "admin", "admin")
+        keys = f"/v1/billing-accounts/{account}/api-keys"
+        status, key = admin.json("POST", keys, {"name": "research"})
+        self.assertEqual(status, 201)
+        self.assertEqual(self.gateway.get(CALL, key=key["secret"]).status, 200)
+        status, answer = admin.json("POST", keys, {"name": "x", "environment": "production"})
+        self.assertEqual((status, answer["error"]["fields"][0]["location"]),
+                         (400, "/environment"))
+        one = f"{keys}/{key['id']}"
+        status, renamed = admin.json("PATCH", one, {"name": "other", "caps": {
+            "perDay": "3", "perMonth": None}})
+        self.assertEqual((status, renamed["name"], renamed["caps"]),
+                         (200, "other", {"perDay": "3", "perMonth": None}))
+        self.assertEqual(admin.json("PATCH", one, {"caps": {"perDay": 3}})[1]["error"]["fields"][0]
+                         ["location"], "/caps/perDay")
+        status, listed = admin.json("GET", keys)
+        self.assertEqual([row["name"] for row in listed["items"]], ["other"])
+        self.assertNotIn("secret", listed["items"][0])
+        self.assertEqual(admin.json("DELETE", one), (204, None))
+        self.assertEqual(self.gateway.get(CALL, key=key["secret"]).status, 401)
+        self.assertEqual(code_of(admin.json("DELETE", f"{keys}/key_none")[1]),
+                         "request.not_found")
+
+    def test_a_key_of_another_account_is_none(self):  # S23
+        mine, theirs = self.new_account(), self.new_account()
+        _, admin = self.member(mine, "mine", "admin")
+        _, other = self.member(theirs, "theirs", "owner")
+        key = other.json("POST", f"/v1/billing-accounts/{theirs}/api-keys", {"name": "k"})[1]
+        for method, body in (("DELETE", None), ("PATCH", {"name": "stolen"})):
+            status, answer = admin.json(
+                method, f"/v1/billing-accounts/{mine}/api-keys/{key['id']}", body)
+            self.assertEqual((status, code_of(answer)), (404, "request.not_found"))
+        for path in (f"/v1/billing-accounts/{theirs}/api-keys",
+                     "/v1/billing-accounts/acc_none/api-keys"):
+            status, answer = admin.json("GET", path)
+            self.assertEqual((status, code_of(answer)), (403, "account.forbidden"))
+        self.assertEqual(self.gateway.get(CALL, key=key["secret"]).status, 200)
+
+    def test_roles_decide(self):
+        account = self.new_account()
+        base = f"/v1/billing-accounts/{account}"
+        _, member = self.member(account, "member", "member")
+        _, admin = self.member(account, "admin", "admin")
+        owner, _ = self.member(account, "owner", "owner")
+        self.assertEqual(member.json("GET", base + "/credit-balance")[0], 200)
+        self.assertEqual(member.json("GET", base + "/members")[0], 200)
+        for method, path, body in (("GET", "/api-keys", None), ("POST", "/api-keys", {"name": "k"}),
+                                   ("GET", "/invitations", None), ("GET", "/audit-events", None),
+                                   ("POST", "/invitations", {"role": "member"}),
+                                   ("PATCH", f"/members/{owner['id']}", {"role": "member"})):
+            status, answer = member.json(method, base + path, body)
+            self.assertEqual((status, code_of(answer)), (403, "auth.role_missing"), path)
+        for method, body in (("PATCH", {"role": "member"}), ("DELETE", None)):
+            status, answer = admin.json(method, f"{base}/members/{owner['id']}", body)
+            self.assertEqual((status, code_of(answer)), (403, "auth.role_missing"), method)
+        status, answer = admin.json("POST", base + "/invitations", {"role": "owner"})
+        self.assertEqual((status, code_of(answer)), (403, "auth.role_missing"))
+
+    def test_an_api_key_is_no_person(self):
+        account, key = self.gateway.new_key()
+        for method, path in (("GET", "/v1/billing-accounts"), ("GET", "/v1/me"),
+                             ("GET", f"/v1/billing-accounts/{account}/api-keys"),
+                             ("DELETE", f"/v1/billing-accounts/{account}/api-keys/key_x")):
+            reply = self.gateway.call(method, path, key=key)
+            self.assertEqual((reply.status, reply.error_code()), (403, "auth.human_required"), path)
+            self.assertEqual(self.gateway.call(method, path).status, 401)
+
+    def test_a_session_is_no_api_key(self):
+        account = self.new_account()
+        _, owner = self.member(account, "owner", "owner")
+        for path in (CALL, "/v1/auth/context"):
+            reply = self.gateway.get(path, key=owner.token)
+            self.assertEqual((reply.status, reply.error_code()), (401, "auth.credential_invalid"))
+
+    def test_a_cookie_session_is_no_bearer_session_nor_the_other_way_round(self):
+        account = self.new_account()
+        person = self.new_person("two", account, "owner")
+        browser = Browser(self.gateway)
+        browser.sign_in(person["link"])
+        stolen = Program(self.gateway, browser.cookies["turnpike_session"])
+        self.assertEqual(code_of(stolen.json("GET", "/v1/me")[1]), "auth.session_ended")
+        browser.cookies["turnpike_session"] = self.program_of(person).token
+        self.assertEqual(code_of(browser.json("GET", "/v1/me")[1]), "auth.session_ended")
+        cookie = [("Cookie", "turnpike_session=" + stolen.token)]
+        self.assertEqual(self.gateway.get("/v1/me", headers=cookie).status, 401)
+
+    def join(self, link, login):
+        """A stranger takes an invitation: a person is made of them, who may then enrol."""
+        browser = Browser(self.gateway)
+        status, answer = browser.json("POST", "/v1/invitations/join", {
+            "token": link.partition("#")[2], "name": login.title(), "login": login})
+        return browser, status, answer
+
+    def test_an_invitation_makes_one_stranger_a_member(self):
+        account = self.new_account()
+        _, owner = self.member(account, "owner", "owner")
+        made = owner.json("POST", f"/v1/billing-accounts/{account}/invitations",
+                          {"role": "admin", "email": "eve@example.org"})[1]
+        self.assertRegex(made["link"], r"^http://localhost:\d+/invitation#turnpike_ln_v1_dev_")
+        login = self.id() + ".eve"
+        browser, status, me = self.join(made["link"], login)
+        self.assertEqual((status, me["session"]["strength"], me["memberships"][0]["role"]),
+                         (200, "enrol", "admin"))
+        self.assertEqual(browser.json("GET", "/v1/me")[1]["login"], login.lower())
+        _, status, answer = self.join(made["link"], login + "2")
+        self.assertEqual((status, code_of(answer)), (400, "auth.link_ended"))
+        members = owner.json("GET", f"/v1/billing-accounts/{account}/members")[1]["items"]
+        self.assertIn((me["id"], "admin"), [(one["userId"], one["role"]) for one in members])
+        self.assertEqual(owner.json("GET", f"/v1/billing-accounts/{account}/invitations")[1],
+                         {"items": []})
+
+    def test_a_login_that_is_taken_leaves_the_invitation_as_it_is(self):  # S26
+        account = self.new_account()
+        person, owner = self.member(account, "owner", "owner")
+        made = owner.json("POST", f"/v1/billing-accounts/{account}/invitations",
+                          {"role": "member"})[1]
+        _, status, answer = self.join(made["link"], person["login"])
+        self.assertEqual((status, code_of(answer)), (409, "identity.login_taken"))
+        self.assertEqual(self.join(made["link"], self.id() + ".free")[1], 200)
+
+    def test_a_withdrawn_invitation_is_of_no_use(self):
+        account = self.new_account()
+        _, owner = self.member(account, "owner", "owner")
+        base = f"/v1/billing-accounts/{account}/invitations"
+        made = owner.json("POST", base, {"role": "member"})[1]
+        self.assertEqual(owner.json("DELETE", f"{base}/{made['id']}")[0], 204)
+        self.assertEqual(code_of(owner.json("DELETE", f"{base}/{made['id']}")[1]),
+                         "request.not_found")
+
+    def test_the_last_owner_stays(self):
+        account = self.new_account()
+        first, owner = self.member(account, "first", "owner")
+        base = f"/v1/billing-accounts/{account}/members"
+        for method, body in (("DELETE", None), ("PATCH", {"role": "admin"})):
+            status, answer = owner.json(method, f"{base}/{first['id']}", body)
+            self.assertEqual((status, code_of(answer)), (409, "identity.last_owner"))
+        second, other = self.member(account, "second", "owner")
+        statuses = []
+
+        def leave(person, program):
+            statuses.append(program.json("DELETE", f"{base}/{person['id']}")[0])
+
+        threads = [threading.Thread(target=leave, args=pair)
+                   for pair in ((first, owner), (second, other))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(statuses), [204, 409])
+
+    def test_disabling_a_person_ends_what_they_have(self):  # S5
+        account = self.new_account()
+        person, program = self.member(account, "gone", "admin")
+        self.assertEqual(program.json("GET", "/v1/me")[0], 200)
+        self.gateway.run_json("user", "disable", "--person", person["id"])
+        self.assertEqual(code_of(program.json("GET", "/v1/me")[1]), "auth.session_ended")
+        status, answer = Browser(self.gateway).json(
+            "POST", "/v1/sign-in/link", {"token": person["link"].partition("#")[2]})
+        self.assertEqual((status, code_of(answer)), (400, "auth.link_ended"))
+
+    def test_sessions_are_listed_and_ended(self):  # S8
+        person = self.new_person("many")
+        first, second = self.program_of(person), self.program_of(person)
+        rows = first.json("GET", "/v1/me/sessions")[1]["items"]
+        self.assertEqual([row["current"] for row in rows].count(True), 1)
+        other = next(row for row in rows if not row["current"])
+        self.gateway.run_json("session", "end", "--id", other["id"])
+        self.assertEqual([program.json("GET", "/v1/me")[0] for program in (first, second)],
+                         [200, 401])
+        self.gateway.run_json("session", "end", "--person", person["id"])
+        self.assertEqual(first.json("GET", "/v1/me")[0], 401)
+
+    def test_what_people_and_operators_do_is_audited(self):  # S25
+        account = self.new_account()
+        person, owner = self.member(account, "owner", "owner")
+        key = owner.json("POST", f"/v1/billing-accounts/{account}/api-keys", {"name": "k"})[1]
+        self.gateway.run_json("key", "revoke", "--id", key["id"])
+        page = owner.json("GET", f"/v1/billing-accounts/{account}/audit-events?limit=2")[1]
+        rows = [(one["actor"], one["action"], one["target"]) for one in page["items"]]
+        self.assertEqual(rows, [("operator:cli", "key.revoke", key["id"]),
+                                (f"user:{person['id']}", "key.create", key["id"])])
+        self.assertEqual(page["items"][1]["address"], "127.0.0.1")
+        rest = owner.json("GET", f"/v1/billing-accounts/{account}/audit-events?after="
+                          + page["nextCursor"])[1]
+        self.assertEqual([one["action"] for one in rest["items"]], ["person.create"])
+        self.assertNotIn(key["secret"], json.dumps([page, rest]))
+        everything = self.gateway.run("audit", "list", "--limit", "10000").stdout
+        self.assertNotIn("turnpike_ln_v1_", everything)
+        self.assertNotIn("turnpike_ss_v1_", everything)
+
+    def test_failed_tries_of_a_source_are_throttled(self):  # S15
+        person = self.new_person("late")
+        registry = self.gateway.registry
+        gateway = Gateway(registry=registry).start()
+        self.addCleanup(gateway.close)
+        statuses = {Browser(gateway).json("POST", "/v1/sign-in/link", {"token": "x" * 68})[0]
+                    for _ in range(45)}  # over two windows at most
+        self.assertEqual(statuses, {400, 429})
+        del person
+
+    def test_a_login_is_taken_once(self):
+        self.new_person("same")
+        refused = self.gateway.run("user", "create", "--name", "x", "--login",
+                                   self.id().rpartition(".")[2].upper() + ".SAME", check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("login", refused.stderr)
+
+    def test_pages_send_strangers_to_sign_in(self):
+        browser = Browser(self.gateway)
+        reply = browser.send("GET", "/account")
+        self.assertEqual((reply.status, reply.headers["Location"]),
+                         (303, "/login?return_to=/account"))
+        for asked, next_page in (("/account", "/account"), ("https://evil.example", "/account"),
+                                 ("//evil.example", "/account"), ("/accounts/a", "/accounts/a"),
+                                 ("/accounts/..%5cevil", "/account")):
+            page = browser.send("GET", "/login?return_to=" + asked).body.decode()
+            self.assertIn(f'data-next="{next_page}"', page)  # S12
+        reply = browser.send("GET", "/account", headers={"Host": "127.0.0.1:1"})
+        self.assertEqual((reply.status, reply.headers["Location"]),
+                         (307, browser.origin + "/account"))
+
+    def test_pages_keep_to_themselves(self):  # S11
+        reply = Browser(self.gateway).send("GET", "/login")
+        policy = reply.headers["Content-Security-Policy"]
+        for rule in ("default-src 'none'", "script-src 'self'", "base-uri 'none'",
+                     "frame-ancestors 'none'", "form-action 'self'"):
+            self.assertIn(rule, policy)
+        self.assertEqual(reply.headers["X-Content-Type-Options"], "nosniff")
+        self.assertEqual(reply.headers["Referrer-Policy"], "same-origin")
+
+
+class PeopleOnPostgres(People):
+    @classmethod
+    def setUpClass(cls):
+        cls.postgres = Postgres()
+        cls.addClassCleanup(cls.postgres.close)
+        super().setUpClass()
+
+
+if __name__ == "__main__":
+    unittest.main()
