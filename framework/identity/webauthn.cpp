@@ -83,7 +83,7 @@ std::optional<AuthenticatorData> read_authenticator_data(std::string_view bytes)
 // COSE keys in canonical CBOR: maps whose labels stand in one order, each number in its shortest
 // form. Nothing for another algorithm, another curve, another size.
 std::optional<PasskeyKey> take_key(Pieces& pieces) {
-  using namespace std::string_view_literals;
+  using std::string_view_literals::operator""sv;
   if (pieces.take_exactly("\xa5\x01\x02\x03\x26\x20\x01\x21\x58\x20"sv)) {
     const auto x = pieces.take(32);
     const bool is_y_next = pieces.take_exactly("\x22\x58\x20"sv);

@@ -385,6 +385,15 @@ TEST_P(EachAlgorithm, OtherFormsOfKeysAreRefused) {
   EXPECT_THAT(enrol({.key_bytes = std::string(key.size(), '\0')}), HasSubstr(why));
 }
 
+TEST(Webauthn, WhatStandsBetweenTheCoordinatesIsLookedAt) {
+  const SoftAuthenticator& authenticator = shared(PasskeyAlgorithm::es256);
+  std::string key = authenticator.cose_key();
+  key.erase(42, 3);  // the label and the length of y
+  EXPECT_THAT(
+      verdict(check_registration(authenticator.enrol({.key_bytes = key}), party, challenge)),
+      HasSubstr("none of EdDSA, ES256 and RS256"));
+}
+
 TEST(Webauthn, KeysOfOtherSizesAndPointsOffTheCurveAreRefused) {
   const auto verdict_on = [](PasskeyAlgorithm algorithm, std::size_t at, const std::string& bytes) {
     const SoftAuthenticator& authenticator = shared(algorithm);

@@ -1,6 +1,6 @@
-// What a registration and an assertion look like: some of the vectors of Web Authentication Level 3,
-// section "Test Vectors" (https://www.w3.org/TR/webauthn-3/), the authenticator data of
-// registrations taken out of their attestation objects. In hex. Of the relying party example.org.
+// What a registration and an assertion look like, in hex: vectors of Web Authentication Level 3,
+// section "Test Vectors" (https://www.w3.org/TR/webauthn-3/). Their relying party is example.org.
+// The authenticator data of registrations are taken out of the attestation objects.
 #pragma once
 
 #include <string_view>

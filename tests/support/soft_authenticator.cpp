@@ -17,7 +17,7 @@ namespace {
 using crypto::PasskeyAlgorithm;
 using crypto::PasskeyKey;
 using nlohmann::json;
-using namespace std::string_literals;
+using std::string_literals::operator""s;
 
 void require(bool done) {
   if (!done) throw std::runtime_error("OpenSSL refused");
