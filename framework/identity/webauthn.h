@@ -26,8 +26,6 @@
 
 namespace turnpike::identity {
 
-using turnpike::Result;
-
 // Who asks for passkeys: the domain they are bound to, and the one origin that may use them.
 struct RelyingParty {
   std::string id;      // "localhost"; never an IP address, which browsers refuse

@@ -114,6 +114,8 @@ TEST(WebauthnJson, TheIdHasOneValueUnderBothNames) {
   json value = assertion();
   value["rawId"] = "AAAA";
   EXPECT_THAT(assertion_places(value), ElementsAre("/credential/rawId"));
+  value["rawId"] = "A+==";
+  EXPECT_THAT(assertion_places(value), ElementsAre("/credential/rawId"));
   value["rawId"] = 1;
   EXPECT_THAT(assertion_places(value), ElementsAre("/credential/rawId"));
   value.erase("rawId");

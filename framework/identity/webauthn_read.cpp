@@ -78,7 +78,7 @@ class Credential {
     }
     std::string id = bytes("/id");
     const auto raw = text_or_nothing("/rawId");
-    if (raw && !id.empty() && decoded("/rawId", *raw) != id) {
+    if (raw && !id.empty() && *raw != base::base64url(id)) {
       report("/rawId", "it is not what \"id\" is", "the same bytes");
     }
     return id;
