@@ -59,6 +59,9 @@ inline constexpr std::uint32_t upstream_connections_max = 256;  // per origin an
 
 // Identity.
 inline constexpr std::uint32_t authentication_timeout_ms = 2'000;
+inline constexpr std::uint32_t passkey_credential_bytes_max = 16 * 1024;  // as a page sends it
+inline constexpr std::uint32_t passkey_id_bytes_max = 1023;               // WebAuthn section 4
+inline constexpr std::uint32_t passkey_ceremony_ms = 5 * 60 * 1000;  // from options to their answer
 
 // Calls in flight; one more is answered at once with 503 or 429.
 inline constexpr std::uint32_t calls_per_loop_max = 16'384;
