@@ -305,7 +305,8 @@ std::optional<Error> RouteTable::problem(const Row& row, Turn& turn, const Place
 std::optional<Error> RouteTable::find_caller(const RouteFacts& facts, Turn& turn,
                                              Asked& asked) const {
   if (facts.callers.are_anyone()) return std::nullopt;
-  const std::string_view account_id = names_account(facts) ? asked.parameters[0] : "";
+  std::string_view account_id;
+  if (names_account(facts)) account_id = asked.parameters[0];
   auto caller = rules_.authenticate({.headers = turn.request.headers(),
                                      .account_id = account_id,
                                      .changes_something = !is_safe(facts.method)});

@@ -91,7 +91,7 @@ class People(unittest.TestCase):
     def setUpClass(cls):
         cls.upstream = Upstream()
         cls.addClassCleanup(cls.upstream.close)
-        registry = new_registry(cls, REGISTRY.format(port=cls.upstream.port))
+        registry = new_registry(cls, REGISTRY.format(address=cls.upstream.address))
         url = cls.postgres.new_database() if cls.postgres else None
         cls.gateway = Gateway(registry=registry, postgres_url=url).start()
         cls.addClassCleanup(cls.gateway.close)

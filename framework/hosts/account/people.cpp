@@ -1,5 +1,6 @@
 #include "hosts/account/people.h"
 
+#include "hosts/origins.h"
 #include "identity/token.h"
 
 namespace turnpike::hosts::account {
@@ -40,7 +41,7 @@ Result<Caller, base::Error> People::authenticate(std::string_view token,
 
 identity::Actor People::actor_of(Turn& turn, const Caller& caller) {
   identity::Actor actor;
-  actor.address = turn.request.peer_address();
+  actor.address = split_authority(turn.request.peer_address()).host;  // ports come and go
   actor.user_agent = user_agent_of(turn.request.headers());
   actor.request_id = turn.request_id();
   if (caller == nullptr) return actor;
