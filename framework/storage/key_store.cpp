@@ -20,14 +20,10 @@ using identity::KeyRecord;
   " cap_per_month"
 constexpr char key_kinds[] = "tttttiiiii";
 
-constexpr Query next_change{
-    "UPDATE counter SET value = value + 1 WHERE name = 'identity_change' RETURNING value", "i"};
-constexpr Query insert_change{
-    "INSERT INTO identity_change (sequence, account_id, digest) VALUES ($1, $2, $3)"};
 constexpr Query insert_key{
     "INSERT INTO api_key (id, account_id, name, environment, prefix, digest, created_at)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)"};
-constexpr Query select_by_digest{
+constexpr Query select_key_by_digest{
     "SELECT k.id, k.account_id, k.name, k.environment, k.prefix, k.created_at, k.last_used_at,"
     " k.revoked_at, k.cap_per_day, k.cap_per_month, a.status FROM api_key k JOIN account a ON a.id "
     "= k.account_id"
@@ -104,7 +100,7 @@ class SqlKeyStore final : public identity::KeyStore {
       return context_.database.write([&](Transaction& transaction) -> Answer {
         const std::string digest = base::hex(key.digest);
         if (auto why = why_not_given(transaction, key.account_id)) return *std::move(why);
-        record_change(transaction, key.account_id, digest);
+        record_identity_change(transaction, key.account_id, digest);
         ApiKey made{context_.new_id("key_"),
                     key.account_id,
                     key.name,
@@ -126,7 +122,7 @@ class SqlKeyStore final : public identity::KeyStore {
     using Answer = std::optional<KeyRecord>;
     return answered<Answer>(context_, ErrorCode::auth_unavailable, "find key", [&] {
       return context_.database.with([&](Connection& connection) -> Answer {
-        const Rows rows = connection.run(select_by_digest, {base::hex(digest)});
+        const Rows rows = connection.run(select_key_by_digest, {base::hex(digest)});
         if (rows.empty()) return std::nullopt;
         return KeyRecord{
             key_at(rows, 0),
@@ -166,7 +162,9 @@ class SqlKeyStore final : public identity::KeyStore {
         const Rows revoked = transaction.run(revoke_key, {context_.clock.now_ms(), key_id});
         const Rows rows = transaction.run(select_key, {key_id});
         if (rows.empty()) return std::nullopt;
-        if (!revoked.empty()) record_change(transaction, rows.text(0, 1), revoked.text(0, 0));
+        if (!revoked.empty()) {
+          record_identity_change(transaction, rows.text(0, 1), revoked.text(0, 0));
+        }
         return key_at(rows, 0);
       });
     });
@@ -186,7 +184,7 @@ class SqlKeyStore final : public identity::KeyStore {
           return base::Error{ErrorCode::request_malformed,
                              "The key is revoked, which is final: no cap makes a difference."};
         }
-        record_change(transaction, rows.text(0, 1), capped.text(0, 0));
+        record_identity_change(transaction, rows.text(0, 1), capped.text(0, 0));
         recall_leases(transaction, rows.text(0, 1), 0, "", ledger_now_ms(context_, transaction));
         return Key(key_at(rows, 0));
       });
@@ -232,12 +230,6 @@ class SqlKeyStore final : public identity::KeyStore {
   Rows read_changes(const Query& query, std::initializer_list<Value> values = {}) {
     return heartbeats_session_->with(
         [&](Connection& connection) { return connection.run(query, values); });
-  }
-
-  void record_change(Transaction& transaction, std::string_view account_id,
-                     std::string_view digest) const {
-    const std::int64_t sequence = transaction.run(next_change).number(0, 0);
-    transaction.run(insert_change, {sequence, account_id, digest});
   }
 
   const Context& context_;
