@@ -5,7 +5,8 @@
 #     PRIVATE_LINKS are the third-party libraries that are quarantined in it.
 #   turnpike_test(registry LINKS Turnpike::registry)
 #     one GoogleTest binary `registry_test` of every *_test.cpp in the calling folder. LABELS
-#     sanitize: it reads untrusted bytes, so `./dev test` runs it under ASan and UBSan too; LABELS
+#     sanitize: it reads untrusted bytes, so `./dev test` runs it under ASan and UBSan, and not in
+#     the release build, unless IN_RELEASE_TOO says that it does something else there; LABELS
 #     threads: it is concurrent, so it runs under TSan too (those that THREADS_FILTER names, where
 #     given: TSan slows some too much, and follows no fork).
 #   turnpike_benchmark(match LINKS Turnpike::registry)
@@ -77,7 +78,7 @@ function(turnpike_layer name)
 endfunction()
 
 function(turnpike_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT;THREADS_FILTER" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "IN_RELEASE_TOO" "TIMEOUT;THREADS_FILTER" "SOURCES;LINKS;LABELS" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   endif()
@@ -96,6 +97,10 @@ function(turnpike_test name)
   endif()
   if("sanitize" IN_LIST ARG_LABELS)
     add_dependencies(sanitized_tests ${name}_test)
+    if(NOT ARG_IN_RELEASE_TOO)
+      list(APPEND ARG_LABELS sanitized_alone)
+      set_target_properties(${name}_test PROPERTIES TURNPIKE_SANITIZED_ALONE ON)
+    endif()
   endif()
   add_test(NAME ${name} COMMAND ${name}_test ${arguments})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
@@ -119,10 +124,29 @@ function(turnpike_fuzz name)
   else()
     target_sources(${name}_fuzz PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/seed_driver.cpp)
     add_dependencies(sanitized_tests ${name}_fuzz)
+    set_target_properties(${name}_fuzz PROPERTIES TURNPIKE_SANITIZED_ALONE ON)
     add_test(NAME ${name}_seeds
       COMMAND ${name}_fuzz ${CMAKE_CURRENT_SOURCE_DIR}/${name}_seeds)
-    set_tests_properties(${name}_seeds PROPERTIES LABELS sanitize TIMEOUT 120)
+    set_tests_properties(${name}_seeds PROPERTIES
+      LABELS "sanitize;sanitized_alone" TIMEOUT 120)
   endif()
+endfunction()
+
+# turnpike_add_release_tests(TARGET FOLDER): makes TARGET need every program and module below FOLDER
+# but the tests that the release build leaves to the sanitizers.
+function(turnpike_add_release_tests target folder)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(each IN LISTS targets)
+    get_target_property(type ${each} TYPE)
+    get_target_property(is_left_out ${each} TURNPIKE_SANITIZED_ALONE)
+    if(type MATCHES "^(EXECUTABLE|MODULE_LIBRARY)$" AND NOT is_left_out)
+      add_dependencies(${target} ${each})
+    endif()
+  endforeach()
+  get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(each IN LISTS folders)
+    turnpike_add_release_tests(${target} ${each})
+  endforeach()
 endfunction()
 
 function(turnpike_benchmark name)
