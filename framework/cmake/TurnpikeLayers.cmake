@@ -78,7 +78,8 @@ function(turnpike_layer name)
 endfunction()
 
 function(turnpike_test name)
-  cmake_parse_arguments(ARG "IN_RELEASE_TOO" "TIMEOUT;THREADS_FILTER" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG
+    "IN_RELEASE_TOO" "TIMEOUT;THREADS_FILTER" "SOURCES;LINKS;LABELS" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   endif()
