@@ -9,7 +9,7 @@
 namespace turnpike::app {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds round_pause{1'000};
@@ -46,7 +46,7 @@ Chores::~Chores() {
 
 template <class Result>
 bool Chores::report(base::Outage& outage, std::string_view chore, const Result& result) {
-  const std::int64_t now_ns = Clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  const std::int64_t now_ns = Steady::now().time_since_epoch() / std::chrono::nanoseconds(1);
   if (result.ok()) {
     if (const auto failures = outage.worked(now_ns)) {
       log_.write(Severity::info, "chores_work_again", {{"chore", chore}, {"failures", failures}});
@@ -63,14 +63,14 @@ void Chores::run() {
   setpriority(PRIO_PROCESS, 0, low_priority);  // on Linux: of the calling thread alone
   int rounds = 0;
   std::unique_lock lock(mutex_);
-  Clock::duration pause = round_pause;
+  Steady::duration pause = round_pause;
   while (!stop_wanted_.wait_for(lock, pause, [this] { return is_stopping_; })) {
     lock.unlock();
-    const Clock::time_point began = Clock::now();
+    const Steady::time_point began = Steady::now();
     const bool sweeps = ++rounds % rounds_between_sweeps == 0;
     const auto more = usage_.catch_up(sweeps ? ledger::Step::any : ledger::Step::full);
     const bool has_more = report(indexing_, "index usage", more) && *more;
-    pause = has_more ? (Clock::now() - began) * pause_for_work : round_pause;
+    pause = has_more ? (Steady::now() - began) * pause_for_work : round_pause;
     if (sweeps) report(resuming_, "set up accounts", accounts_.resume());
     if (rounds % rounds_between_deletions == 0) {
       report(sweeping_, "delete ended sessions", sessions_.sweep());

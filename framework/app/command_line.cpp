@@ -51,7 +51,7 @@ std::string json_text(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-nlohmann::json to_json(const std::vector<registry::Problem>& problems) {
+nlohmann::json problems_json(const std::vector<registry::Problem>& problems) {
   nlohmann::json list = nlohmann::json::array();
   for (const registry::Problem& problem : problems) {
     list.push_back({{"file", problem.file},
@@ -65,7 +65,7 @@ nlohmann::json to_json(const std::vector<registry::Problem>& problems) {
 
 void print_problems(const std::vector<registry::Problem>& problems, bool json) {
   if (json) {
-    std::cout << json_text({{"ok", false}, {"problems", to_json(problems)}}) << '\n';
+    std::cout << json_text({{"ok", false}, {"problems", problems_json(problems)}}) << '\n';
     return;
   }
   for (const registry::Problem& problem : problems) std::cerr << problem.text() << '\n';

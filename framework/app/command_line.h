@@ -48,7 +48,7 @@ std::ofstream open_private(const std::string& path);
 std::string json_text(const nlohmann::json& value);
 
 void print_problems(const std::vector<registry::Problem>& problems, bool json);
-nlohmann::json to_json(const std::vector<registry::Problem>& problems);
+nlohmann::json problems_json(const std::vector<registry::Problem>& problems);
 
 // Prints `error` as text on standard error, or as JSON; returns exit_failed.
 int print_failure(const CommonOptions& options, const std::string& message);

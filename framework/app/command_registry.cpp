@@ -173,7 +173,7 @@ int run_check(const CommonOptions& options) {
   const bool ok = findings.problems.empty();
   if (options.json) {
     std::cout << json_text({{"ok", ok},
-                            {"problems", to_json(findings.problems)},
+                            {"problems", problems_json(findings.problems)},
                             {"notes", findings.notes},
                             {"payload_hash", ok ? json(findings.payload_hash) : json(nullptr)},
                             {"routes", findings.routes},

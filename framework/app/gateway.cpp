@@ -72,7 +72,7 @@ std::string in_lines(const std::string& heading, const PluginSet::Problems& prob
 
 std::string answer_of(const Reloaded& reloaded) {
   if (!reloaded.generation) {
-    return json_text({{"ok", false}, {"problems", to_json(reloaded.problems)}});
+    return json_text({{"ok", false}, {"problems", problems_json(reloaded.problems)}});
   }
   nlohmann::json notes = reloaded.notes;
   for (const auto& secret : reloaded.missing_secrets) notes.push_back(secret.text());

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/canonical_json.h"
+#include "base/hex.h"
 
 namespace turnpike::base {
 namespace {
@@ -17,13 +18,6 @@ std::optional<std::uint64_t> index_of(std::string_view token) noexcept {
   const char* const end = token.data() + token.size();
   const auto [rest, problem] = std::from_chars(token.data(), end, index);
   return problem == std::errc{} && rest == end ? std::optional(index) : std::nullopt;
-}
-
-int hex_value(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 // `out` has room for 4 bytes.

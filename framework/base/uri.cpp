@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/hex.h"
+
 namespace turnpike::base {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr std::string_view path_characters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"  // unreserved
     "!$&'()*+,;="                                                         // sub-delims
     ":@/";
-constexpr std::string_view hex_digits = "0123456789ABCDEFabcdef";
+constexpr std::string_view hex_digits_of_both_cases = "0123456789ABCDEFabcdef";
 
 constexpr std::array<std::uint8_t, 256> classes = [] {
   std::array<std::uint8_t, 256> table{};
@@ -21,7 +23,7 @@ constexpr std::array<std::uint8_t, 256> classes = [] {
     table[static_cast<std::uint8_t>(c)] = path_character | query_character;
   }
   table['?'] = query_character;
-  for (char c : hex_digits) table[static_cast<std::uint8_t>(c)] |= hex_digit;
+  for (char c : hex_digits_of_both_cases) table[static_cast<std::uint8_t>(c)] |= hex_digit;
   return table;
 }();
 
@@ -32,12 +34,6 @@ bool is(CharacterClass wanted, char c) noexcept {
 bool is_escape(std::string_view text, std::size_t at) noexcept {
   return text[at] == '%' && text.size() - at > 2 && is(hex_digit, text[at + 1]) &&
          is(hex_digit, text[at + 2]);
-}
-
-int hex_value(char digit) noexcept {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-  return digit - 'A' + 10;
 }
 
 std::size_t fault(CharacterClass wanted, std::string_view text) noexcept {

@@ -5,7 +5,8 @@
 #     PRIVATE_LINKS are the third-party libraries that are quarantined in it.
 #   turnpike_test(registry LINKS Turnpike::registry)
 #     one GoogleTest binary `registry_test` of every *_test.cpp in the calling folder. LABELS
-#     sanitize: it reads untrusted bytes, so `./dev test` runs it under ASan and UBSan too; LABELS
+#     sanitize: it reads untrusted bytes, so `./dev test` runs it under ASan and UBSan, and not in
+#     the release build, unless IN_RELEASE_TOO says that it does something else there; LABELS
 #     threads: it is concurrent, so it runs under TSan too (those that THREADS_FILTER names, where
 #     given: TSan slows some too much, and follows no fork).
 #   turnpike_benchmark(match LINKS Turnpike::registry)
@@ -28,6 +29,11 @@ target_compile_options(turnpike_options INTERFACE
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" OR TURNPIKE_SANITIZER)
   target_compile_options(turnpike_options INTERFACE -Wno-maybe-uninitialized)
 endif()
+# Several sources as one (CMakePresets.json says where): a name of one is then seen by those behind
+# it, which the two warnings below take for a mistake. Names within one function are still held to
+# -Wshadow.
+target_compile_options(turnpike_options INTERFACE
+  $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow;-Wshadow=local;-Wno-subobject-linkage>)
 if(TURNPIKE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
   add_link_options(-fsanitize=address,undefined)
@@ -45,6 +51,13 @@ elseif(TURNPIKE_SANITIZER STREQUAL "thread")
 elseif(TURNPIKE_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
+
+# What replaces `operator new` stays a source of its own: seen together with its callers, it would
+# be optimised away.
+macro(turnpike_keep_allocations_apart)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/allocations.cpp
+    PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endmacro()
 
 function(turnpike_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
@@ -65,13 +78,15 @@ function(turnpike_layer name)
 endfunction()
 
 function(turnpike_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT;THREADS_FILTER" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG
+    "IN_RELEASE_TOO" "TIMEOUT;THREADS_FILTER" "SOURCES;LINKS;LABELS" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 900)  # four times what the slowest takes under a sanitizer on a busy machine
   endif()
+  turnpike_keep_allocations_apart()
   add_executable(${name}_test ${ARG_SOURCES})
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
@@ -81,11 +96,15 @@ function(turnpike_test name)
   if(TURNPIKE_SANITIZER STREQUAL "thread" AND ARG_THREADS_FILTER)
     set(arguments --gtest_filter=${ARG_THREADS_FILTER})
   endif()
-  add_test(NAME ${name} COMMAND ${name}_test ${arguments})
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
   if("sanitize" IN_LIST ARG_LABELS)
     add_dependencies(sanitized_tests ${name}_test)
+    if(NOT ARG_IN_RELEASE_TOO)
+      list(APPEND ARG_LABELS sanitized_alone)
+      set_target_properties(${name}_test PROPERTIES TURNPIKE_SANITIZED_ALONE ON)
+    endif()
   endif()
+  add_test(NAME ${name} COMMAND ${name}_test ${arguments})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
   if("threads" IN_LIST ARG_LABELS)
     add_dependencies(threaded_tests ${name}_test)
   endif()
@@ -106,14 +125,34 @@ function(turnpike_fuzz name)
   else()
     target_sources(${name}_fuzz PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/seed_driver.cpp)
     add_dependencies(sanitized_tests ${name}_fuzz)
+    set_target_properties(${name}_fuzz PROPERTIES TURNPIKE_SANITIZED_ALONE ON)
     add_test(NAME ${name}_seeds
       COMMAND ${name}_fuzz ${CMAKE_CURRENT_SOURCE_DIR}/${name}_seeds)
-    set_tests_properties(${name}_seeds PROPERTIES LABELS sanitize TIMEOUT 120)
+    set_tests_properties(${name}_seeds PROPERTIES
+      LABELS "sanitize;sanitized_alone" TIMEOUT 120)
   endif()
+endfunction()
+
+# turnpike_add_release_tests(TARGET FOLDER): makes TARGET need every program and module below FOLDER
+# but the tests that the release build leaves to the sanitizers.
+function(turnpike_add_release_tests target folder)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(each IN LISTS targets)
+    get_target_property(type ${each} TYPE)
+    get_target_property(is_left_out ${each} TURNPIKE_SANITIZED_ALONE)
+    if(type MATCHES "^(EXECUTABLE|MODULE_LIBRARY)$" AND NOT is_left_out)
+      add_dependencies(${target} ${each})
+    endif()
+  endforeach()
+  get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(each IN LISTS folders)
+    turnpike_add_release_tests(${target} ${each})
+  endforeach()
 endfunction()
 
 function(turnpike_benchmark name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  turnpike_keep_allocations_apart()
   add_executable(${name}_bench ${CMAKE_CURRENT_SOURCE_DIR}/${name}_bench.cpp ${ARG_SOURCES})
   set_target_properties(${name}_bench PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/benchmarks)

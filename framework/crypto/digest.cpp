@@ -8,16 +8,9 @@
 #include <memory>
 
 #include "base/ids.h"
+#include "crypto/openssl_bytes.h"
 
 namespace turnpike::crypto {
-namespace {
-
-const unsigned char* bytes_of(std::string_view text) noexcept {
-  return reinterpret_cast<const unsigned char*>(text.data());
-}
-
-}  // namespace
-
 Sha256 sha256(std::string_view bytes) noexcept { return sha256({bytes}); }
 
 Sha256 sha256(std::initializer_list<std::string_view> parts) noexcept {

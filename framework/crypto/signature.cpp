@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "crypto/openssl_bytes.h"
+
 namespace turnpike::crypto {
 namespace {
 
@@ -22,10 +24,6 @@ Key private_key(const Ed25519Seed& seed) noexcept {
           &EVP_PKEY_free);
   require(key != nullptr);
   return key;
-}
-
-const unsigned char* bytes_of(std::string_view text) noexcept {
-  return reinterpret_cast<const unsigned char*>(text.data());
 }
 
 }  // namespace

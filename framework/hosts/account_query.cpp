@@ -24,7 +24,7 @@ constexpr std::int64_t day_ms = 24ll * 60 * 60 * 1000;
 constexpr std::size_t filter_bytes_max = 128;
 constexpr std::array<std::string_view, 3> collection_names{"allocations", "usage", "invoices"};
 
-base::Error rejected(std::string_view name, std::string problem, std::string fix) {
+base::Error value_rejected(std::string_view name, std::string problem, std::string fix) {
   base::Error error;
   error.code = base::ErrorCode::request_query_rejected;
   error.message = "The query is not one that this route takes.";
@@ -37,8 +37,8 @@ Result<Collection, base::Error> read_collection(const NamedValues& fields) {
   for (std::size_t at = 0; text && at < collection_names.size(); ++at) {
     if (*text == collection_names[at]) return static_cast<Collection>(at);
   }
-  return rejected("collection", text ? "it is no collection" : "it is missing",
-                  "Pass collection=allocations, collection=usage or collection=invoices.");
+  return value_rejected("collection", text ? "it is no collection" : "it is missing",
+                        "Pass collection=allocations, collection=usage or collection=invoices.");
 }
 
 // Decimal without sign or leading zero.
@@ -50,14 +50,15 @@ Result<std::uint32_t, base::Error> read_limit(const NamedValues& fields) {
   const auto [rest, problem] = std::from_chars(text->data(), end, value);
   const bool is_number = problem == std::errc{} && rest == end && text->front() != '0';
   if (is_number && value <= base::limits::billing_page_max) return value;
-  return rejected("limit", "it is not an integer from 1 to 100",
-                  "Pass limit=50, or leave it out for 50.");
+  return value_rejected("limit", "it is not an integer from 1 to 100",
+                        "Pass limit=50, or leave it out for 50.");
 }
 
 base::Error bad_cursor(std::string problem) {
-  return rejected("after", std::move(problem),
-                  "Pass nextCursor unchanged, for the same account and collection, or leave after "
-                  "out to start from the first page.");
+  return value_rejected(
+      "after", std::move(problem),
+      "Pass nextCursor unchanged, for the same account and collection, or leave after "
+      "out to start from the first page.");
 }
 
 Result<ledger::Place, base::Error> read_cursor(std::string_view cursor, std::string_view account_id,
@@ -88,8 +89,9 @@ Result<std::optional<std::int64_t>, base::Error> read_time(const NamedValues& fi
   if (!text) return std::optional<std::int64_t>();
   const auto time_ms = base::parse_rfc3339(*text);
   if (time_ms && *time_ms >= 0) return time_ms;
-  return rejected(name, "it is not a time in UTC since 1970",
-                  "Pass " + std::string(name) + "=2026-11-21T00:00:00Z (RFC 3339, ending in Z).");
+  return value_rejected(
+      name, "it is not a time in UTC since 1970",
+      "Pass " + std::string(name) + "=2026-11-21T00:00:00Z (RFC 3339, ending in Z).");
 }
 
 Result<std::string, base::Error> read_filter(const NamedValues& fields, std::string_view name,
@@ -98,7 +100,7 @@ Result<std::string, base::Error> read_filter(const NamedValues& fields, std::str
   if (!text) return std::string();
   const bool is_text = base::is_utf8(*text) && text->find('\0') == std::string::npos;
   if (!text->empty() && text->size() <= filter_bytes_max && is_text) return *text;
-  return rejected(
+  return value_rejected(
       name, "it is empty or no id",
       "Pass " + std::string(name) + " as " + std::string(example) + " shows it, or leave it out.");
 }
@@ -107,8 +109,8 @@ Result<ledger::Granularity, base::Error> read_granularity(const NamedValues& fie
   const auto text = fields.find("granularity");
   const auto granularity = text ? ledger::granularity(*text) : ledger::Granularity::day;
   if (granularity) return *granularity;
-  return rejected("granularity", "it is none of hour, day and month",
-                  "Pass granularity=day, or leave it out for day.");
+  return value_rejected("granularity", "it is none of hour, day and month",
+                        "Pass granularity=day, or leave it out for day.");
 }
 
 }  // namespace
@@ -156,13 +158,13 @@ Result<ledger::SummaryQuery, base::Error> read_usage_query(const NamedValues& fi
   read.to_ms = to->value_or(ledger::bucket_end(now_ms, ledger::Granularity::day));
   read.from_ms = from->value_or(std::max<std::int64_t>(0, read.to_ms - 30 * day_ms));
   if (read.from_ms >= read.to_ms) {
-    return rejected("from", "it is not before to", "Pass from earlier than to.");
+    return value_rejected("from", "it is not before to", "Pass from earlier than to.");
   }
   if (!ledger::bucket_starts(read.from_ms, read.to_ms, read.granularity)) {
-    return rejected("granularity",
-                    "there are more than " + std::to_string(base::limits::usage_buckets_max) +
-                        " of it between from and to",
-                    "Pass a coarser granularity, or from and to closer to each other.");
+    return value_rejected("granularity",
+                          "there are more than " + std::to_string(base::limits::usage_buckets_max) +
+                              " of it between from and to",
+                          "Pass a coarser granularity, or from and to closer to each other.");
   }
   return read;
 }

@@ -7,6 +7,7 @@
 
 #include "catalog/rendering.h"
 #include "hosts/origins.h"
+#include "hosts/reply_fields.h"
 
 namespace turnpike::hosts {
 
@@ -14,7 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view json_type = "application/json";
 constexpr std::string_view card_type = "application/mcp-server-card+json";
 constexpr std::string_view title = "Turnpike";
 // The server card allows 100 characters.

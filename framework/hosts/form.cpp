@@ -12,7 +12,7 @@ namespace turnpike::hosts {
 
 namespace {
 
-constexpr std::size_t name_bytes_shown = 64;
+constexpr std::size_t field_bytes_shown = 64;
 
 // In a form, a plus is a blank.
 std::optional<std::string> decoded(std::string_view text) {
@@ -23,7 +23,7 @@ std::optional<std::string> decoded(std::string_view text) {
   return plain;
 }
 
-base::Error rejected(std::string location, std::string problem, std::string fix) {
+base::Error form_rejected(std::string location, std::string problem, std::string fix) {
   return {base::ErrorCode::request_body_rejected,
           "The body is no form that this route takes.",
           0,
@@ -43,16 +43,16 @@ Result<NamedValues, base::Error> read_form(std::string_view body, std::size_t fi
     auto name = decoded(field.substr(0, equals));
     auto value = decoded(field.substr(std::min(equals + 1, field.size())));
     if (!name || !value) {
-      return rejected("body", "an escape is none, or stands for no UTF-8",
-                      "Percent-encode the UTF-8 of names and values.");
+      return form_rejected("body", "an escape is none, or stands for no UTF-8",
+                           "Percent-encode the UTF-8 of names and values.");
     }
     if (read.find(*name)) {
-      const std::string shown = name->substr(0, name_bytes_shown);
-      return rejected("body." + shown, "it comes more than once", "Send it once.");
+      const std::string shown = name->substr(0, field_bytes_shown);
+      return form_rejected("body." + shown, "it comes more than once", "Send it once.");
     }
     if (read.size() == fields_max) {
-      return rejected("body", "it has more than " + std::to_string(fields_max) + " fields",
-                      "Send fewer.");
+      return form_rejected("body", "it has more than " + std::to_string(fields_max) + " fields",
+                           "Send fewer.");
     }
     read.add(*std::move(name), *std::move(value));
   }

@@ -11,16 +11,16 @@ namespace turnpike::hosts {
 
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr std::size_t status_digits = 3;
 
-Json reference(std::string_view kind, std::string_view name) {
+SortedJson reference(std::string_view kind, std::string_view name) {
   return {{"$ref", "#/components/" + std::string(kind) + "/" + std::string(name)}};
 }
 
-Json parameter_json(const Parameter& parameter, bool is_in_path) {
-  Json shown = {{"name", parameter.name}, {"in", is_in_path ? "path" : "query"}};
+SortedJson parameter_json(const Parameter& parameter, bool is_in_path) {
+  SortedJson shown = {{"name", parameter.name}, {"in", is_in_path ? "path" : "query"}};
   if (is_in_path || parameter.is_required) shown["required"] = true;
   shown["description"] = parameter.description;
   shown["schema"] = base::parse_json(parameter.schema);
@@ -28,19 +28,19 @@ Json parameter_json(const Parameter& parameter, bool is_in_path) {
   return shown;
 }
 
-Json reply_json(const DescribedReply& reply, bool has_etag) {
-  Json shown = {{"description", reply.description}};
+SortedJson reply_json(const DescribedReply& reply, bool has_etag) {
+  SortedJson shown = {{"description", reply.description}};
   if (has_etag) shown["headers"]["ETag"] = reference("headers", "ETag");
   if (reply.content_type.empty()) return shown;
-  Json schema = {{"type", reply.content_type == "text/html" ? "string" : "object"}};
+  SortedJson schema = {{"type", reply.content_type == "text/html" ? "string" : "object"}};
   if (!reply.schema.empty()) schema = reference("schemas", reply.schema);
   shown["content"] = {{reply.content_type, {{"schema", std::move(schema)}}}};
   return shown;
 }
 
-Json responses_json(const RouteFacts& facts) {
+SortedJson responses_json(const RouteFacts& facts) {
   const RouteDescription& described = facts.described;
-  Json responses = Json::object();
+  SortedJson responses = SortedJson::object();
   for (const DescribedReply& reply : described.replies) {
     const bool has_etag = facts.has_etag && reply.status == 200;
     responses[std::to_string(reply.status)] = reply_json(reply, has_etag);
@@ -58,8 +58,8 @@ Json responses_json(const RouteFacts& facts) {
   return responses;
 }
 
-Json body_json(const RouteFacts& facts) {
-  Json media = Json::object();
+SortedJson body_json(const RouteFacts& facts) {
+  SortedJson media = SortedJson::object();
   const std::string_view schema = facts.described.body_schema;
   if (!schema.empty()) media["schema"] = reference("schemas", schema);
   return {{"required", facts.body != BodyForm::raw},
@@ -67,26 +67,26 @@ Json body_json(const RouteFacts& facts) {
 }
 
 // The names in components/securitySchemes of credentials, each of which will do.
-Json security_json(const Callers& callers) {
+SortedJson security_json(const Callers& callers) {
   constexpr std::pair<PrincipalKind, const char*> schemes[] = {
       {PrincipalKind::api_key, "ApiKey"},
       {PrincipalKind::person, "Session"},
       {PrincipalKind::operator_credential, "OperatorCredential"}};
-  Json security = Json::array();
+  SortedJson security = SortedJson::array();
   for (const auto& [kind, name] : schemes) {
-    if (callers.kinds().has(kind)) security.push_back({{name, Json::array()}});
+    if (callers.kinds().has(kind)) security.push_back({{name, SortedJson::array()}});
   }
   return security;
 }
 
-Json operation_json(const RouteFacts& facts) {
+SortedJson operation_json(const RouteFacts& facts) {
   const RouteDescription& described = facts.described;
-  Json operation = {{"operationId", described.operation_id},
-                    {"tags", Json::array({described.tag})},
+  SortedJson operation = {{"operationId", described.operation_id},
+                    {"tags", SortedJson::array({described.tag})},
                     {"security", security_json(facts.callers)},
                     {"summary", described.summary}};
   if (!described.description.empty()) operation["description"] = described.description;
-  Json parameters = Json::array();
+  SortedJson parameters = SortedJson::array();
   for (const Parameter& one : described.path_parameters) {
     parameters.push_back(parameter_json(one, true));
   }
@@ -100,8 +100,8 @@ Json operation_json(const RouteFacts& facts) {
 }  // namespace
 
 std::string openapi_frame(std::string_view components, std::span<const RouteFacts* const> routes) {
-  Json document = base::parse_json(components);
-  document["paths"] = Json::object();
+  SortedJson document = base::parse_json(components);
+  document["paths"] = SortedJson::object();
   for (const RouteFacts* const facts : routes) {
     if (facts->described.operation_id.empty()) continue;
     std::string method(facts->method);

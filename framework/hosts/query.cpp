@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t name_bytes_shown = 64;
 
-base::Error rejected(const std::string& name, std::string problem,
-                     std::span<const std::string_view> known) {
+base::Error query_rejected(const std::string& name, std::string problem,
+                           std::span<const std::string_view> known) {
   std::string fix = known.empty() ? "This route takes no query." : "It takes:";
   for (const std::string_view one : known) {
     fix += (one == known.front() ? " " : ", ") + std::string(one);
@@ -46,9 +46,9 @@ Result<NamedValues, base::Error> read_query(std::string_view query,
     // All escapes are right: query_fault() found none that is not.
     std::string name = base::percent_decoded(field.substr(0, equals)).value();
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return rejected(name, "the name is unknown", known);
+      return query_rejected(name, "the name is unknown", known);
     }
-    if (read.find(name)) return rejected(name, "it comes more than once", known);
+    if (read.find(name)) return query_rejected(name, "it comes more than once", known);
     const std::string_view value = field.substr(std::min(equals + 1, field.size()));
     read.add(std::move(name), base::percent_decoded(value).value());
   }

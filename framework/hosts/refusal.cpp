@@ -41,7 +41,7 @@ RefusalHead head_of(const base::Error& error) noexcept {
 void add_refusal_fields(const RefusalHead& head, std::string_view content_type,
                         ReplyFields& fields) {
   fields.add("Content-Type", content_type);
-  fields.add("Cache-Control", head.cache_control);
+  fields.add(cache_control_field, head.cache_control);
   if (!head.allow.empty()) fields.add("Allow", head.allow);
   if (!head.challenge.empty()) fields.add("WWW-Authenticate", head.challenge);
   if (head.retry_after_seconds > 0) fields.add_number("Retry-After", head.retry_after_seconds);

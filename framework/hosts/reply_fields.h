@@ -12,6 +12,9 @@
 
 namespace turnpike::hosts {
 
+inline constexpr std::string_view json_type = "application/json";
+inline constexpr std::string_view cache_control_field = "Cache-Control";
+
 class ReplyFields {
  public:
   ReplyFields() = default;

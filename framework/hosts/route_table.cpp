@@ -270,7 +270,7 @@ void RouteTable::preflight(Turn& turn, const Place& place) const {
       place.path_ == nullptr ? of_nothing : std::string_view(place.path_->allow);
   ReplyFields fields;
   fields.add("Allow", methods);
-  fields.add("Cache-Control", "no-store");
+  fields.add(cache_control_field, "no-store");
   fields.add("X-Request-Id", turn.request_id());
   cors_of(place).add_preflight_fields(turn.origin(), methods, fields);
   turn.record.status = 204;

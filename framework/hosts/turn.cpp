@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t client_request_id_bytes_max = 128;
 constexpr std::size_t route_bytes_shown = 48;
-constexpr std::size_t name_bytes_shown = 48;
+constexpr std::size_t logged_name_bytes = 48;
 constexpr std::size_t rpc_bytes_shown = 96;
 
 // [A-Za-z0-9._-]
@@ -135,7 +135,7 @@ bool Turn::reply(const Reply& reply, ReplyFields& more) {
       is_validated && reply.etag.empty() ? catalog::etag_of(reply.body) : std::string();
   const std::string_view etag = made.empty() ? reply.etag : made;
   if (is_validated) more.add("ETag", etag);
-  more.add("Cache-Control",
+  more.add(cache_control_field,
            reply.cache_control.empty() ? row_->cache_control : reply.cache_control);
   if (is_validated && names_etag(if_none_match_, etag)) return send(304, more, {});
   if (!reply.body.empty()) more.add("Content-Type", reply.content_type);
@@ -190,8 +190,8 @@ std::string_view Turn::keep(std::initializer_list<std::string_view> parts,
 void Turn::keep_served(exchange::Served served) noexcept {
   record.route = keep({served.route}, route_bytes_shown);
   record.is_call = record.is_call || !record.route.empty();
-  record.lane = keep({served.lane}, name_bytes_shown);
-  record.provider = keep({served.provider}, name_bytes_shown);
+  record.lane = keep({served.lane}, logged_name_bytes);
+  record.provider = keep({served.provider}, logged_name_bytes);
   record.operation = keep(
       {served.operation_method, served.operation_method.empty() ? "" : " ", served.operation_path},
       path_bytes_shown);

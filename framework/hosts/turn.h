@@ -26,8 +26,6 @@
 
 namespace turnpike::hosts {
 
-inline constexpr std::string_view json_type = "application/json";
-
 struct RouteFacts;
 
 // The answer of a handler. How long caches may keep it, whether it has a validator, and the

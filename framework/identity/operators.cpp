@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t use_step_ms = 60'000;
 
-base::Error invalid() {
+base::Error invalid_operator() {
   return {base::ErrorCode::auth_credential_invalid, "The operator credential is not valid."};
 }
 
@@ -34,7 +34,7 @@ Result<CreatedOperator, base::Error> Operators::create(std::string_view name,
 Result<std::shared_ptr<const Principal>, base::Error> Operators::authenticate(
     std::string_view token) {
   const auto environment = token_environment(token, TokenKind::operator_credential);
-  if (!environment) return invalid();
+  if (!environment) return invalid_operator();
   if (*environment != environment_) {
     return base::Error{base::ErrorCode::auth_wrong_environment,
                        "The operator credential belongs to another environment."};
@@ -42,7 +42,7 @@ Result<std::shared_ptr<const Principal>, base::Error> Operators::authenticate(
   auto found = store_.find(crypto::sha256(token));
   if (!found) return std::move(found).error();
   if (!found->has_value() || (*found)->revoked_at_ms || (*found)->environment != environment_) {
-    return invalid();
+    return invalid_operator();
   }
   const Operator& known = **found;
   const std::int64_t now_ms = clock_.now_ms();

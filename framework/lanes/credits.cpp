@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "lanes/refusal_of.h"
 
 namespace turnpike::lanes {
 namespace {
@@ -13,15 +14,6 @@ using base::ErrorCode;
 constexpr std::string_view lane_name = "credits";
 // Beyond the end of the call: its settlement, and the difference of two clocks.
 constexpr std::int64_t claim_margin_ms = base::limits::commit_budget_ms + 5'000;
-
-Refusal refusal_of(const base::Error& error) {
-  return {std::string(base::info_of(error.code).name),
-          error.message,
-          error.retry_after_seconds,
-          {},
-          {},
-          {}};
-}
 
 // The API key that pays; empty when another principal does.
 std::string_view key_of(const LaneRequest& request) noexcept {

@@ -6,20 +6,12 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "lanes/rate_limit_fields.h"
+#include "lanes/refusal_of.h"
 
 namespace turnpike::lanes {
 namespace {
 
 using base::ErrorCode;
-
-Refusal refusal_of(ErrorCode code, std::string_view message, std::uint32_t retry_after_seconds) {
-  return {
-      std::string(base::info_of(code).name), std::string(message), retry_after_seconds, {}, {}, {}};
-}
-
-Refusal refusal_of(const base::Error& error) {
-  return refusal_of(error.code, error.message, error.retry_after_seconds);
-}
 
 // The free variant of one operation; none where it has no bucket.
 struct Variant {
@@ -28,7 +20,7 @@ struct Variant {
   std::string policy;  // RateLimit-Policy
 };
 
-Refusal refusal_of(const Variant& variant, const quota::Decision& decision) {
+Refusal quota_refusal(const Variant& variant, const quota::Decision& decision) {
   const quota::Limit limit = *decision.refused_by;
   std::string_view message = "This account has asked for as many free requests as a window allows.";
   ErrorCode code = ErrorCode::gateway_free_rate_limited;
@@ -97,7 +89,7 @@ class BoundFreeLane final : public BoundLane {
     auto decided = store_.take(request.account_id, *variant.bucket, variant.limits,
                                runtime::Deadline{call.deadline_ns()});
     if (!decided.ok()) return refusal_of(decided.error());
-    if (decided->refused_by) return refusal_of(variant, *decided);
+    if (decided->refused_by) return quota_refusal(variant, *decided);
     return std::unique_ptr<Ticket>(std::make_unique<FreeTicket>(variant, *std::move(decided)));
   }
 

@@ -8,8 +8,8 @@
 namespace turnpike::ledger {
 namespace {
 
-constexpr std::uint32_t reading_threads_max = 4;
-constexpr std::uint32_t reading_queue_max = 1'024;
+constexpr std::uint32_t call_threads_max = 4;
+constexpr std::uint32_t call_queue_max = 1'024;
 constexpr std::int64_t fact_delay_ms = 200;  // of an uncharged fact, until it is in the books
 
 }  // namespace
@@ -18,7 +18,7 @@ PooledCalls::PooledCalls(UsageStore& store, const Unsettled& unsettled, runtime:
     : store_(store),
       unsettled_(unsettled),
       pool_(pool),
-      user_(pool.add_user("calls", reading_threads_max, reading_queue_max)) {}
+      user_(pool.add_user("calls", call_threads_max, call_queue_max)) {}
 
 Result<CallState, base::Error> PooledCalls::call(std::string_view account_id,
                                                  std::string_view request_id,

@@ -14,8 +14,6 @@ sys_days day_of(std::int64_t at_ms) noexcept {
   return std::chrono::floor<days>(std::chrono::sys_time<milliseconds>(milliseconds(at_ms)));
 }
 
-std::int64_t ms_of(sys_days day) noexcept { return milliseconds(day.time_since_epoch()).count(); }
-
 }  // namespace
 
 SpendWindow utc_day(std::int64_t at_ms) noexcept {

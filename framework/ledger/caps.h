@@ -4,12 +4,18 @@
 // Pure functions and values; safe on any Thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 
 #include "ledger/books.h"
 
 namespace turnpike::ledger {
+
+// The beginning of that day.
+inline std::int64_t ms_of(std::chrono::sys_days day) noexcept {
+  return std::chrono::milliseconds(day.time_since_epoch()).count();
+}
 
 struct SpendWindow {
   std::int64_t starts_at_ms = 0;

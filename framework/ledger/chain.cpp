@@ -3,7 +3,7 @@
 namespace turnpike::ledger {
 namespace {
 
-constexpr std::string_view form = "turnpike.fact.1";
+constexpr std::string_view fact_form = "turnpike.fact.1";
 
 // The fields' bytes, one after the other.
 class Bytes {
@@ -31,7 +31,7 @@ crypto::Sha256 fact_hash(const crypto::Sha256& previous, const FactRow& row,
                          std::span<const FactShare> shares, std::string& buffer) {
   buffer.assign(reinterpret_cast<const char*>(previous.data()), previous.size());
   Bytes bytes(buffer);
-  bytes(form);
+  bytes(fact_form);
   each_column(row, bytes);
   bytes.count(shares.size());
   for (const FactShare& share : shares) {

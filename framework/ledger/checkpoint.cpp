@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* form = "turnpike.checkpoint.1";
+constexpr const char* checkpoint_form = "turnpike.checkpoint.1";
 
 template <class Bytes>
 std::string text_of(const Bytes& bytes) {
@@ -29,7 +29,7 @@ json to_json(const Checkpoint& checkpoint) {
                        {"hash", head.head}});
   }
   const AccountSums& totals = checkpoint.totals;
-  return {{"form", form},
+  return {{"form", checkpoint_form},
           {"at", base::rfc3339(checkpoint.at_ms)},
           {"streams", streams},
           {"totals",
@@ -72,7 +72,7 @@ std::optional<Checkpoint> from_json(const json& object) {
   Fields fields(object, is_right);
   Checkpoint checkpoint;
   const auto at_ms = base::parse_rfc3339(fields.text("at"));
-  is_right = is_right && at_ms && fields.text("form") == form;
+  is_right = is_right && at_ms && fields.text("form") == checkpoint_form;
   if (!is_right || !object.contains("streams") || !object.contains("totals")) return std::nullopt;
   checkpoint.at_ms = *at_ms;
   Fields totals(object.at("totals"), is_right);

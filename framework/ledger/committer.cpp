@@ -11,11 +11,6 @@ namespace {
 constexpr std::int64_t facts_wait_ms = 100;
 constexpr std::size_t queued_max = 1 << 18;
 
-base::Error unavailable() {
-  return {base::ErrorCode::billing_ledger_unavailable,
-          "The Credit ledger cannot be reached; nothing was charged.", 1};
-}
-
 base::Error lease_lost() {
   return {base::ErrorCode::billing_lease_lost,
           "The Credits of this call were taken back before it ended; nothing was charged.", 1};
@@ -85,7 +80,7 @@ Committer::Committer(LedgerStore& store, Escrow& escrow, const LedgerSettings& s
                                         "Uncharged facts not recorded", {})),
       unknown_calls_(sources_.pool, sources_.log),
       group_(*this, {.thread_name = "committer",
-                     .not_written = SettlementRefused{unavailable()},
+                     .not_written = SettlementRefused{ledger_unavailable()},
                      .unknown = SettlementUnknown{},
                      .queued_max = queued_max,
                      .group_jobs_max = settings_.batch_max,
@@ -126,10 +121,10 @@ Settlement Committer::settle(Hold hold, OwnedFact fact, std::unique_ptr<const Re
     record(uncharged(job->fact.view()));
     return why;
   };
-  if (!group_.push(job)) return refused({unavailable()});
+  if (!group_.push(job)) return refused({ledger_unavailable()});
   switch (group_.wait(*job, runtime::Deadline::after_ms(settings_.commit_budget_ms))) {
     case Group::Waited::withdrawn:
-      return refused({unavailable()});
+      return refused({ledger_unavailable()});
     case Group::Waited::left:
       return leave(*job);
     case Group::Waited::answered:

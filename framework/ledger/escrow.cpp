@@ -21,11 +21,6 @@ constexpr std::int64_t clock_margin_ms = 5'000;  // between our clock and the da
 constexpr std::size_t asks_max = 1 << 20;
 constexpr std::size_t returns_max = 500;  // in one transaction
 
-base::Error unavailable() {
-  return {base::ErrorCode::billing_ledger_unavailable,
-          "The Credit ledger cannot be reached; nothing was charged.", 1};
-}
-
 base::Error stopping() {
   return {base::ErrorCode::gateway_stopping, "The gateway is stopping; nothing was charged.", 1};
 }
@@ -168,7 +163,7 @@ PayerEscrow& Escrow::payer_in(Shard& shard, const Payer& payer, std::int64_t now
 Result<Hold, base::Error> Escrow::hold(const Payer& payer, Credits units, runtime::Deadline until) {
   if (is_stopping_.load(std::memory_order_relaxed)) return stopping();
   const std::int64_t now_ns = runtime::now_ns();
-  if (!available(now_ns)) return unavailable();
+  if (!available(now_ns)) return ledger_unavailable();
   const std::int64_t settle_by_ns =
       std::min(until.ns, now_ns + call_max_ms * ns_per_ms) + settings_.commit_budget_ms * ns_per_ms;
   std::shared_ptr<HoldWaiter> waiter;
@@ -198,7 +193,7 @@ Result<Hold, base::Error> Escrow::hold(const Payer& payer, Credits units, runtim
   }
   const auto wait_until = until.earlier(runtime::Deadline::after_ms(settings_.commit_budget_ms));
   if (waiter->answer.wait(wait_until) == runtime::Wake::ready) return waiter->answer.take();
-  return unavailable();  // an answer that comes later gives its units back with the waiter
+  return ledger_unavailable();  // an answer that comes later gives its units back with the waiter
 }
 
 // REQUIRES: the shard's lock.
@@ -381,7 +376,7 @@ void Escrow::fail(const Asks& asks, const StoreFailure& failure) {
       const std::lock_guard lock(each.shard->mutex);
       for (const auto& lease : each.payer->leases) lease->is_doubtful = true;
     }
-    refuse(each, unavailable());
+    refuse(each, ledger_unavailable());
   }
 }
 

@@ -11,11 +11,6 @@ constexpr std::uint32_t balance_queue_max = 1'024;
 constexpr std::uint32_t replay_threads_max = 4;
 constexpr std::uint32_t replay_queue_max = 1'024;
 
-base::Error unavailable() {
-  return {base::ErrorCode::billing_ledger_unavailable,
-          "The Credit ledger cannot be reached; nothing was charged.", 1};
-}
-
 }  // namespace
 
 struct EscrowLedger::Machine {
@@ -44,7 +39,7 @@ struct EscrowLedger::Machine {
       if (done) {
         sources.log.write(Severity::error, "replay_failed", {{"reason", done->error().text}});
       }
-      return unavailable();
+      return ledger_unavailable();
     }
     return **std::move(done);
   }
@@ -77,7 +72,7 @@ LedgerHealth EscrowLedger::health() const noexcept {
 
 Result<Hold, base::Error> EscrowLedger::hold(const Payer& payer, Credits units,
                                              runtime::Deadline until) {
-  if (!machine_->committer.available()) return unavailable();
+  if (!machine_->committer.available()) return ledger_unavailable();
   return machine_->escrow.hold(payer, units, until);
 }
 
@@ -92,7 +87,7 @@ bool EscrowLedger::is_settling(std::string_view account_id,
 }
 
 Result<ClaimAnswer, base::Error> EscrowLedger::claim(const Claim& claim) {
-  if (!health().available) return unavailable();  // at once, as every priced call
+  if (!health().available) return ledger_unavailable();  // at once, as every priced call
   auto answer = machine_->replay<ClaimAnswer>([&](ReplayStore& store) {
     auto claimed = store.claim(claim);
     if (!claimed && claimed.error().kind == StoreFailure::Kind::unknown) {

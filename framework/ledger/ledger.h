@@ -26,6 +26,11 @@
 
 namespace turnpike::ledger {
 
+inline base::Error ledger_unavailable() {
+  return {base::ErrorCode::billing_ledger_unavailable,
+          "The Credit ledger cannot be reached; nothing was charged.", 1};
+}
+
 class Lease;  // the node's escrow on one allocation; see escrow.h
 
 // Units set aside for one call. Movable; belongs to the fiber of the call. Gives its units back to

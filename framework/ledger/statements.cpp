@@ -5,8 +5,8 @@
 namespace turnpike::ledger {
 namespace {
 
-constexpr std::uint32_t reading_threads_max = 4;
-constexpr std::uint32_t reading_queue_max = 1'024;
+constexpr std::uint32_t statement_threads_max = 4;
+constexpr std::uint32_t statement_queue_max = 1'024;
 
 base::Error no_answer_in_time() {
   return {base::ErrorCode::billing_ledger_unavailable, "The books could not be read in time.", 1};
@@ -38,7 +38,7 @@ Result<Unit, base::Error> catch_up_whole(UsageStore& store, runtime::Deadline de
 PooledStatements::PooledStatements(UsageStore& store, runtime::BlockingPool& pool)
     : store_(store),
       pool_(pool),
-      user_(pool.add_user("statements", reading_threads_max, reading_queue_max)) {}
+      user_(pool.add_user("statements", statement_threads_max, statement_queue_max)) {}
 
 template <class T, class F>
 Result<T, base::Error> PooledStatements::read(F work, runtime::Deadline deadline) {

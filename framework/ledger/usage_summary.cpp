@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/limits.h"
+#include "ledger/caps.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -25,10 +26,6 @@ constexpr std::array<std::string_view, 3> granularity_names{"hour", "day", "mont
 sys_days first_of_month(std::int64_t at_ms) noexcept {
   const year_month_day date(floor<days>(sys_time<milliseconds>(milliseconds(at_ms))));
   return sys_days(date.year() / date.month() / 1);
-}
-
-std::int64_t ms_of(sys_days day) noexcept {
-  return std::chrono::duration_cast<milliseconds>(day.time_since_epoch()).count();
 }
 
 std::int64_t floor_to(std::int64_t value, std::int64_t step) noexcept {

@@ -28,12 +28,12 @@ Problem problem_with(Rule rule, const std::string& file,
 
 // The *.yaml files below `directory`, and those that were probably meant to be such; a name that
 // starts with a dot hides a file or a folder (such as the one behind a Kubernetes volume's links).
-struct Names {
+struct Listing {
   std::vector<std::string> yaml;
   std::vector<std::string> misnamed;
 };
-Names names_below(const std::string& directory, std::error_code& failure) {
-  Names names;
+Listing names_below(const std::string& directory, std::error_code& failure) {
+  Listing names;
   files::recursive_directory_iterator at(directory, failure);
   const files::recursive_directory_iterator end;
   while (!failure && at != end) {

@@ -30,14 +30,10 @@ constexpr Query update_status{
 constexpr Query select_starter{
     "SELECT id FROM allocation WHERE account_id = $1 AND origin = 'starter_grant'", "t"};
 // An owner whose claim another transaction is making waits for its end here.
-constexpr Query insert_claim{
+constexpr Query insert_starter_claim{
     "INSERT INTO starter_claim (owner, account_id) VALUES ($1, $2)"
     " ON CONFLICT DO NOTHING RETURNING owner",
     "t"};
-constexpr Query next_change{
-    "UPDATE counter SET value = value + 1 WHERE name = 'identity_change' RETURNING value", "i"};
-constexpr Query insert_change{
-    "INSERT INTO identity_change (sequence, account_id, digest) VALUES ($1, $2, '')"};
 
 Account account_at(const Rows& rows, std::size_t row) {
   return {rows.text(row, 0), rows.text(row, 1),
@@ -50,8 +46,7 @@ base::Error absent() { return {ErrorCode::account_absent, "There is no account w
 void set_status_in(Transaction& transaction, Account& account, AccountStatus status) {
   const Rows rows = transaction.run(update_status, {identity::name_of(status), account.id});
   account = account_at(rows, 0);
-  const std::int64_t sequence = transaction.run(next_change).number(0, 0);
-  transaction.run(insert_change, {sequence, account.id});
+  record_identity_change(transaction, account.id, "");
 }
 
 class SqlAccountStore final : public identity::AccountStore {
@@ -142,7 +137,7 @@ class SqlAccountStore final : public identity::AccountStore {
                              const identity::StarterGrant& grant) {
     if (grant.units == 0) return false;
     if (account.owner.empty()) return !grant.needs_owner;
-    return !transaction.run(insert_claim, {account.owner, account.id}).empty();
+    return !transaction.run(insert_starter_claim, {account.owner, account.id}).empty();
   }
 
   void book_starter(Transaction& transaction, const Account& account,

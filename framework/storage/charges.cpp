@@ -5,13 +5,13 @@
 namespace turnpike::storage {
 namespace {
 
-constexpr Query insert_stream{"INSERT INTO settle_stream (stream, fence) VALUES ($1, 0)"};
+constexpr Query insert_settle_stream{"INSERT INTO settle_stream (stream, fence) VALUES ($1, 0)"};
 constexpr Query delete_streams{
     "DELETE FROM settle_stream WHERE stream < $1 * 64 AND EXISTS (SELECT 1 FROM incarnation i"
     " WHERE i.node = $2 AND i.id = settle_stream.stream / 64)"};
 constexpr Query delete_all_streams{"DELETE FROM settle_stream"};
 #define STREAMS_OF_NODE " stream >= $1 AND stream < $2"
-constexpr Query select_pending{
+constexpr Query count_pending_batches{
     "SELECT COUNT(*) AS n FROM settle_stream s WHERE" STREAMS_OF_NODE
     " AND EXISTS"
     " (SELECT 1 FROM settle_batch b WHERE b.stream = s.stream AND b.no > s.posted_no)",
@@ -29,7 +29,6 @@ constexpr Query post_due{
 constexpr Query move_posted{"UPDATE settle_stream SET posted_no = next_no WHERE" STREAMS_OF_NODE
                             " AND next_no > posted_no"};
 #undef STREAMS_OF_NODE
-constexpr Query select_fence{"SELECT fence FROM settle_stream WHERE stream = $1", "i"};
 #define PAYABLE "SELECT id, epoch, granted, settled FROM lease WHERE state = 'open' AND id IN "
 constexpr Query select_payable_sqlite{PAYABLE "(SELECT value FROM json_each($1))", "iiii"};
 constexpr Query select_payable_postgres{
@@ -73,7 +72,7 @@ std::string charges_text(std::span<const LeaseTotal> totals) {
 }
 
 void open_settle_stream(Transaction& transaction, std::int64_t stream) {
-  transaction.run(insert_stream, {stream});
+  transaction.run(insert_settle_stream, {stream});
 }
 
 void end_settle_streams(Transaction& transaction, std::string_view node, std::int64_t incarnation) {
@@ -84,8 +83,8 @@ void end_all_settle_streams(Transaction& transaction) { transaction.run(delete_a
 
 bool has_pending_charges(Connection& connection, std::int64_t incarnation) {
   return connection
-             .run(select_pending, {incarnation * streams_per_incarnation,
-                                   (incarnation + 1) * streams_per_incarnation})
+             .run(count_pending_batches, {incarnation * streams_per_incarnation,
+                                          (incarnation + 1) * streams_per_incarnation})
              .number(0, 0) > 0;
 }
 

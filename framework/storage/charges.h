@@ -27,6 +27,8 @@ namespace turnpike::storage {
 
 constexpr std::int64_t streams_per_incarnation = 64;
 
+inline constexpr Query select_fence{"SELECT fence FROM settle_stream WHERE stream = $1", "i"};
+
 // The units that a batch takes from each lease, ordered by lease.
 struct LeaseTotal {
   std::int64_t lease_id = 0;

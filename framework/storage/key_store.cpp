@@ -16,21 +16,16 @@ using identity::Environment;
 using identity::KeyChange;
 using identity::KeyEditor;
 using identity::KeyRecord;
-using identity::Role;
 
 #define KEY_COLUMNS                                                                               \
   "id, account_id, name, environment, prefix, created_at, last_used_at, revoked_at, cap_per_day," \
   " cap_per_month"
 constexpr char key_kinds[] = "tttttiiiii";
 
-constexpr Query next_change{
-    "UPDATE counter SET value = value + 1 WHERE name = 'identity_change' RETURNING value", "i"};
-constexpr Query insert_change{
-    "INSERT INTO identity_change (sequence, account_id, digest) VALUES ($1, $2, $3)"};
 constexpr Query insert_key{
     "INSERT INTO api_key (id, account_id, name, environment, prefix, digest, created_at)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)"};
-constexpr Query select_by_digest{
+constexpr Query select_key_by_digest{
     "SELECT k.id, k.account_id, k.name, k.environment, k.prefix, k.created_at, k.last_used_at,"
     " k.revoked_at, k.cap_per_day, k.cap_per_month, a.status FROM api_key k JOIN account a ON a.id "
     "= k.account_id"
@@ -108,10 +103,10 @@ class SqlKeyStore final : public identity::KeyStore {
     return change<ApiKey>("add key", [&](Transaction& transaction) -> Answer {
       const std::string digest = base::hex(key.digest);
       if (auto why = why_not_given(transaction, key.account_id)) return *std::move(why);
-      if (auto why = why_not_allowed(transaction, key.account_id, editor.actor, Role::admin)) {
+      if (auto why = why_not_allowed(transaction, key.account_id, editor.actor, identity::Role::admin)) {
         return *std::move(why);
       }
-      record_change(transaction, key.account_id, digest);
+      record_identity_change(transaction, key.account_id, digest);
       ApiKey made{context_.new_id("key_"),
                   key.account_id,
                   key.name,
@@ -133,7 +128,7 @@ class SqlKeyStore final : public identity::KeyStore {
     using Answer = std::optional<KeyRecord>;
     return answered<Answer>(context_, ErrorCode::auth_unavailable, "find key", [&] {
       return context_.database.with([&](Connection& connection) -> Answer {
-        const Rows rows = connection.run(select_by_digest, {base::hex(digest)});
+        const Rows rows = connection.run(select_key_by_digest, {base::hex(digest)});
         if (rows.empty()) return std::nullopt;
         return KeyRecord{
             key_at(rows, 0),
@@ -171,7 +166,7 @@ class SqlKeyStore final : public identity::KeyStore {
       const Rows revoked = transaction.run(revoke_key, {now_ms, key_id});
       if (!revoked.empty()) {
         key.revoked_at_ms = now_ms;
-        record_change(transaction, key.account_id, revoked.text(0, 0));
+        record_identity_change(transaction, key.account_id, revoked.text(0, 0));
         audit(transaction, editor, "key.revoke", key);
       }
       return std::optional<base::Error>();
@@ -190,7 +185,7 @@ class SqlKeyStore final : public identity::KeyStore {
                         "The key is revoked, which is final: no cap makes a difference."});
       }
       key.caps = caps;
-      record_change(transaction, key.account_id, capped.text(0, 0));
+      record_identity_change(transaction, key.account_id, capped.text(0, 0));
       recall_leases(transaction, key.account_id, 0, "", ledger_now_ms(context_, transaction));
       audit(transaction, editor, "key.cap", key);
       return std::optional<base::Error>();
@@ -256,7 +251,7 @@ class SqlKeyStore final : public identity::KeyStore {
       const Rows rows = transaction.run(select_key, {key_id, editor.account_id});
       if (rows.empty()) return Key();
       ApiKey key = key_at(rows, 0);
-      if (auto why = why_not_allowed(transaction, key.account_id, editor.actor, Role::admin)) {
+      if (auto why = why_not_allowed(transaction, key.account_id, editor.actor, identity::Role::admin)) {
         return *std::move(why);
       }
       if (auto why = work(transaction, key)) return *std::move(why);
@@ -271,12 +266,6 @@ class SqlKeyStore final : public identity::KeyStore {
                  .account_id = key.account_id,
                  .action = std::string(action),
                  .target = key.id});
-  }
-
-  void record_change(Transaction& transaction, std::string_view account_id,
-                     std::string_view digest) const {
-    const std::int64_t sequence = transaction.run(next_change).number(0, 0);
-    transaction.run(insert_change, {sequence, account_id, digest});
   }
 
   const Context& context_;

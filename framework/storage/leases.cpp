@@ -41,7 +41,6 @@ constexpr Query select_others_postgres{
     LEASED "= ANY (ARRAY(SELECT json_array_elements_text($1::json)))" BY_OTHERS, "ti"};
 #undef LEASED
 #undef BY_OTHERS
-constexpr Query select_epoch{"SELECT value FROM counter WHERE name = 'ledger_epoch'", "i"};
 constexpr Query take_units{
     "UPDATE allocation SET remaining = remaining - $1 WHERE id = $2 AND remaining >= $1"
     " RETURNING id",
@@ -176,7 +175,7 @@ class Acquisition {
         engine_(context.database.engine()),
         owner_(owner),
         now_ms_(ledger_now_ms(context, transaction)),
-        epoch_(transaction.run(select_epoch).number(0, 0)),
+        epoch_(transaction.run(select_ledger_epoch).number(0, 0)),
         accounts_(accounts_json(requests)),
         drawables_(drawables(transaction, engine_, accounts_, now_ms_)),
         windows_(transaction, requests, now_ms_) {}

@@ -17,6 +17,10 @@
 
 namespace turnpike::storage {
 
+// Leases of former epochs are void.
+inline constexpr Query select_ledger_epoch{"SELECT value FROM counter WHERE name = 'ledger_epoch'",
+                                           "i"};
+
 struct LeaseOwner {
   std::int64_t incarnation = 0;
   std::int64_t purpose = 0;  // 0: the node's escrow; 1: settlements whose own lease was lost

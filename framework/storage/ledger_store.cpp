@@ -35,7 +35,6 @@ constexpr Query select_due{
     " (SELECT value FROM counter WHERE name = 'ledger_time') AS at_ms,"
     " (SELECT value FROM counter WHERE name = 'ledger_epoch') AS epoch",
     "iii"};
-constexpr Query select_epoch{"SELECT value FROM counter WHERE name = 'ledger_epoch'", "i"};
 constexpr Query select_recalls{
     "SELECT account_id, incarnation, key_id FROM recall WHERE until_ms >= $1", "tit"};
 constexpr Query select_withdrawn{
@@ -215,7 +214,7 @@ class SqlLedgerStore final : public ledger::LedgerStore {
         const std::int64_t id = transaction.run(next_incarnation).number(0, 0);
         const std::int64_t now_ms = ledger_now_ms(context_, transaction);
         transaction.run(insert_incarnation, {id, node_name_, now_ms});
-        epoch_ = transaction.run(select_epoch).number(0, 0);
+        epoch_ = transaction.run(select_ledger_epoch).number(0, 0);
         close_leases(transaction, leases_of(transaction.run(select_dead_leases, {node_name_, id})),
                      now_ms);
         end_settle_streams(transaction, node_name_, id);

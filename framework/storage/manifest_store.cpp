@@ -18,7 +18,8 @@ using registry::Source;
 // First: its row lock orders concurrent installers.
 constexpr Query next_manifest{
     "UPDATE counter SET value = value + 1 WHERE name = 'manifest' RETURNING value", "i"};
-constexpr Query select_epoch{"SELECT value FROM counter WHERE name = 'registry_epoch'", "i"};
+constexpr Query select_registry_epoch{"SELECT value FROM counter WHERE name = 'registry_epoch'",
+                                      "i"};
 constexpr Query next_generation{
     "UPDATE counter SET value = value + 1 WHERE name = 'generation' RETURNING value", "i"};
 constexpr Query select_generation{
@@ -50,7 +51,7 @@ constexpr Query select_newest{INSTALLED " WHERE g.id = $1 ORDER BY m.sequence DE
                               "ttiittiit"};
 #undef INSTALLED
 
-constexpr Query select_facts{"SELECT key, digest FROM registry_fact ORDER BY key", "tt"};
+constexpr Query select_fact_digests{"SELECT key, digest FROM registry_fact ORDER BY key", "tt"};
 constexpr Query select_definition{"SELECT definition FROM registry_fact WHERE key = $1", "t"};
 constexpr Query undefined_facts{"SELECT key FROM registry_fact WHERE definition = ''", "t"};
 
@@ -126,7 +127,7 @@ class SqlManifestStore final : public registry::ManifestStore {
     using Answer = std::vector<InstalledFact>;
     return answered<Answer>(context_, ErrorCode::registry_unavailable, "read facts", [&] {
       return context_.database.with([](Connection& connection) {
-        const Rows rows = connection.run(select_facts);
+        const Rows rows = connection.run(select_fact_digests);
         Answer facts;
         facts.reserve(rows.size());
         for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -249,7 +250,7 @@ class SqlManifestStore final : public registry::ManifestStore {
 
   static Generation record_generation(Transaction& transaction, const Installation& what) {
     Generation generation;
-    generation.epoch_id = epoch_name(transaction.run(select_epoch).number(0, 0));
+    generation.epoch_id = epoch_name(transaction.run(select_registry_epoch).number(0, 0));
     generation.payload_hash = what.program.payload_hash();
     const Rows known =
         transaction.run(select_generation, {generation.epoch_id, generation.payload_hash});

@@ -11,7 +11,6 @@ using identity::Actor;
 using identity::Invitation;
 using identity::Member;
 using identity::Membership;
-using identity::Role;
 
 constexpr Query select_memberships{
     "SELECT a.id, a.name, a.status, a.created_at, a.owner, m.role"
@@ -67,7 +66,7 @@ Account account_at(const Rows& rows, std::size_t row) {
           rows.number(row, 3), rows.text(row, 4)};
 }
 
-Role role_at(const Rows& rows, std::size_t row, std::size_t column) {
+identity::Role role_at(const Rows& rows, std::size_t row, std::size_t column) {
   if (const auto known = identity::role(rows.text(row, column))) return *known;
   throw StoreError(StoreError::Kind::fatal, "a membership of unknown role");
 }
@@ -131,17 +130,17 @@ class SqlMemberStore final : public identity::MemberStore {
   }
 
   Result<Unit, base::Error> set_role(std::string_view account_id, std::string_view person_id,
-                                     Role role, const Actor& actor) override {
+                                     identity::Role role, const Actor& actor) override {
     using Answer = Result<Unit, base::Error>;
     return change<Unit>("set role", [&](Transaction& transaction) -> Answer {
       const auto old = role_to_change(transaction, account_id, person_id, actor);
       if (!old.ok()) return old.error();
-      if (role == Role::owner || *old == Role::owner) {
-        if (auto why = why_not_allowed(transaction, account_id, actor, Role::owner)) return *why;
-      } else if (auto why = why_not_allowed(transaction, account_id, actor, Role::admin)) {
+      if (role == identity::Role::owner || *old == identity::Role::owner) {
+        if (auto why = why_not_allowed(transaction, account_id, actor, identity::Role::owner)) return *why;
+      } else if (auto why = why_not_allowed(transaction, account_id, actor, identity::Role::admin)) {
         return *std::move(why);
       }
-      if (role != Role::owner && is_last_owner(transaction, account_id, person_id, *old)) {
+      if (role != identity::Role::owner && is_last_owner(transaction, account_id, person_id, *old)) {
         return last_owner();
       }
       transaction.run(update_role, {name_of(role), account_id, person_id});
@@ -162,7 +161,7 @@ class SqlMemberStore final : public identity::MemberStore {
       const auto old = role_to_change(transaction, account_id, person_id, actor);
       if (!old.ok()) return old.error();
       if (actor.person_id != person_id) {
-        const Role needed = *old == Role::owner ? Role::owner : Role::admin;
+        const identity::Role needed = *old == identity::Role::owner ? identity::Role::owner : identity::Role::admin;
         if (auto why = why_not_allowed(transaction, account_id, actor, needed)) return *why;
       }
       if (is_last_owner(transaction, account_id, person_id, *old)) return last_owner();
@@ -182,7 +181,7 @@ class SqlMemberStore final : public identity::MemberStore {
     using Answer = Result<Invitation, base::Error>;
     return change<Invitation>("invite", [&](Transaction& transaction) -> Answer {
       if (auto why = why_not_given(transaction, wanted.account_id)) return *std::move(why);
-      const Role needed = wanted.role == Role::owner ? Role::owner : Role::admin;
+      const identity::Role needed = wanted.role == identity::Role::owner ? identity::Role::owner : identity::Role::admin;
       if (auto why = why_not_allowed(transaction, wanted.account_id, actor, needed)) return *why;
       const std::int64_t now_ms = context_.now_ms(transaction);
       Invitation made{context_.new_id("inv_"), wanted.account_id, wanted.email,
@@ -222,7 +221,7 @@ class SqlMemberStore final : public identity::MemberStore {
                                      const Actor& actor) override {
     using Answer = Result<Unit, base::Error>;
     return change<Unit>("withdraw invitation", [&](Transaction& transaction) -> Answer {
-      if (auto why = why_not_allowed(transaction, account_id, actor, Role::admin)) return *why;
+      if (auto why = why_not_allowed(transaction, account_id, actor, identity::Role::admin)) return *why;
       const std::int64_t now_ms = context_.now_ms(transaction);
       if (transaction.run(end_invitation, {now_ms, invitation_id, account_id}).empty()) {
         return base::Error{ErrorCode::request_not_found,
@@ -257,7 +256,7 @@ class SqlMemberStore final : public identity::MemberStore {
   }
 
   // Locks the account. A person who is no member of it learns no more than that.
-  static Result<Role, base::Error> role_to_change(Transaction& transaction,
+  static Result<identity::Role, base::Error> role_to_change(Transaction& transaction,
                                                   std::string_view account_id,
                                                   std::string_view person_id, const Actor& actor) {
     const bool is_known = !transaction.run(lock_account, {account_id}).empty();
@@ -271,8 +270,8 @@ class SqlMemberStore final : public identity::MemberStore {
   }
 
   static bool is_last_owner(Transaction& transaction, std::string_view account_id,
-                            std::string_view person_id, Role role) {
-    return role == Role::owner &&
+                            std::string_view person_id, identity::Role role) {
+    return role == identity::Role::owner &&
            transaction.run(count_owners, {account_id, person_id}).number(0, 0) == 0;
   }
 

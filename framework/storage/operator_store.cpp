@@ -17,7 +17,7 @@ constexpr char operator_kinds[] = "tttttiii";
 constexpr Query insert_operator{
     "INSERT INTO operator_credential (id, name, environment, prefix, digest, authorities,"
     " created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)"};
-constexpr Query select_by_digest{
+constexpr Query select_operator_by_digest{
     "SELECT " OPERATOR_COLUMNS " FROM operator_credential WHERE digest = $1", operator_kinds};
 constexpr Query select_all{
     "SELECT " OPERATOR_COLUMNS " FROM operator_credential ORDER BY created_at, id", operator_kinds};
@@ -84,7 +84,7 @@ class SqlOperatorStore final : public identity::OperatorStore {
     using Answer = std::optional<Operator>;
     return answered<Answer>(context_, ErrorCode::auth_unavailable, "find operator", [&] {
       return context_.database.with([&](Connection& connection) -> Answer {
-        const Rows rows = connection.run(select_by_digest, {base::hex(digest)});
+        const Rows rows = connection.run(select_operator_by_digest, {base::hex(digest)});
         if (rows.empty()) return std::nullopt;
         return operator_at(rows, 0);
       });

@@ -15,13 +15,11 @@ constexpr Query call_write{
     " NULLIF($6::text, '')::json) AS conflicts",
     "t"};
 // Rows of sessions that ended in a crash; no outcome is waited for as long as that.
-constexpr Query delete_old{
+constexpr Query delete_old_streams{
     "DELETE FROM record_stream WHERE id = $1 OR used_at < clock_timestamp() - INTERVAL '7 days'"};
-constexpr Query insert_stream{"INSERT INTO record_stream DEFAULT VALUES RETURNING id", "i"};
+constexpr Query insert_record_stream{"INSERT INTO record_stream DEFAULT VALUES RETURNING id", "i"};
 constexpr Query fence{
     "UPDATE record_stream SET is_fenced = TRUE WHERE id = $1 RETURNING no, conflicts", "it"};
-constexpr Query server_time{
-    "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS now_ms", "i"};
 
 records::Conflicts read_conflicts(const std::string& text) {
   records::Conflicts conflicts;
@@ -95,8 +93,8 @@ class PostgresWriter final : public records::Writer {
   void leave_stream() { left_stream_ = std::exchange(stream_, 0); }
 
   void open_stream() {
-    connection_->run(delete_old, {left_stream_});
-    stream_ = connection_->run(insert_stream).number(0, 0);
+    connection_->run(delete_old_streams, {left_stream_});
+    stream_ = connection_->run(insert_record_stream).number(0, 0);
     number_ = 0;
   }
 

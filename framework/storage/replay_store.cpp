@@ -17,7 +17,7 @@ using Kind = ledger::ClaimAnswer::Kind;
 using base::CrashPoint;
 namespace limits = base::limits;
 
-constexpr Query insert_claim{
+constexpr Query insert_replay{
     "INSERT INTO replay (key_digest, request_digest, request_id, incarnation, state, claimed_until,"
     " expires_at) VALUES ($1, $2, $3, $4, 'claimed', $5, $6) ON CONFLICT DO NOTHING"
     " RETURNING key_digest",
@@ -49,7 +49,7 @@ constexpr Query select_own{
     "t"};
 constexpr Query delete_claim{
     "DELETE FROM replay WHERE key_digest = $1 AND request_id = $2 AND state = 'claimed'"};
-constexpr Query delete_old{
+constexpr Query delete_old_replays{
     "DELETE FROM replay WHERE key_digest IN (SELECT key_digest FROM replay WHERE expires_at <= $1"
     " ORDER BY expires_at LIMIT $2) RETURNING key_digest",
     "t"};
@@ -132,8 +132,8 @@ class SqlReplayStore final : public ledger::ReplayStore {
     // A reply is stored by then at the latest, and kept for the whole time after it.
     const std::int64_t expires_ms = until_ms + limits::replay_kept_ms;
     if (!transaction
-             .run(insert_claim, {claim.key_digest, claim.request_digest, claim.request_id,
-                                 incarnation_, until_ms, expires_ms})
+             .run(insert_replay, {claim.key_digest, claim.request_digest, claim.request_id,
+                                  incarnation_, until_ms, expires_ms})
              .empty()) {
       return {Kind::claimed};
     }
@@ -193,7 +193,7 @@ bool owns_claim(Connection& connection, const ReplyToKeep& reply) {
 
 std::uint32_t forget_old_replies(Transaction& transaction, std::int64_t now_ms) {
   const auto most = std::int64_t{limits::replay_forgotten_at_once_max};
-  return static_cast<std::uint32_t>(transaction.run(delete_old, {now_ms, most}).size());
+  return static_cast<std::uint32_t>(transaction.run(delete_old_replays, {now_ms, most}).size());
 }
 
 std::unique_ptr<ledger::ReplayStore> make_replay_store(const Context& context,

@@ -11,7 +11,8 @@ constexpr Query insert_tombstone{
     "INSERT INTO settle_batch (stream, no, first_seq, facts, head)"
     " VALUES ($1, $2, 0, 0, 'tombstone') ON CONFLICT DO NOTHING RETURNING no",
     "i"};
-constexpr Query select_facts{"SELECT facts FROM settle_batch WHERE stream = $1 AND no = $2", "i"};
+constexpr Query select_batch_facts{"SELECT facts FROM settle_batch WHERE stream = $1 AND no = $2",
+                                   "i"};
 
 constexpr std::uint16_t fact_columns = 21;
 constexpr std::uint16_t share_columns = 4;
@@ -64,7 +65,7 @@ class PostgresStream final : public BatchStream {
   bool find(Connection& connection, std::int64_t stream, std::int64_t number) override {
     if (!connection.run(insert_tombstone, {stream, number}).empty()) return false;
     // A row without facts is a tombstone: perhaps our own, of a probe whose answer was lost.
-    return connection.run(select_facts, {stream, number}).number(0, 0) > 0;
+    return connection.run(select_batch_facts, {stream, number}).number(0, 0) > 0;
   }
 
   void fill(BatchRows& rows) {

@@ -20,7 +20,6 @@ constexpr char fact_kinds[] =
     "tt"
     "iiit";
 constexpr Query insert_shares{"INSERT INTO fact_share (" SHARE_COLUMNS ") VALUES (?, ?, ?, ?)"};
-constexpr Query select_fence{"SELECT fence FROM settle_stream WHERE stream = $1", "i"};
 constexpr Query select_batch{"SELECT facts FROM settle_batch WHERE stream = $1 AND no = $2", "i"};
 
 class SqliteStream final : public BatchStream {

@@ -25,16 +25,16 @@ Columns columns_of(const char* kinds) {
   throw StoreError(StoreError::Kind::unavailable, PQerrorMessage(server));
 }
 
-using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
+using PgResult = std::unique_ptr<PGresult, decltype(&PQclear)>;
 
-Result result_of(PGresult* result) { return {result, PQclear}; }
+PgResult result_of(PGresult* result) { return {result, PQclear}; }
 
-bool is_good(const Result& result) {
+bool is_good(const PgResult& result) {
   const ExecStatusType status = PQresultStatus(result.get());  // of null: PGRES_FATAL_ERROR
   return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
 }
 
-Columns columns_of(const Result& result, const char* kinds) {
+Columns columns_of(const PgResult& result, const char* kinds) {
   Columns columns = columns_of(kinds);
   const int rows = PQntuples(result.get());
   for (std::size_t at = 0; at < columns.size(); ++at) {
@@ -168,7 +168,7 @@ Columns PostgresStatement::run(std::span<const Value> values) {
     }
     pointers_[at] = texts_[at].c_str();
   }
-  const Result result =
+  const PgResult result =
       result_of(PQexecPrepared(server_, name_.c_str(), static_cast<int>(values.size()),
                                pointers_.data(), nullptr, nullptr, 0));
   if (!is_good(result)) {
@@ -189,7 +189,7 @@ void PostgresStatement::prepare() {
 }
 
 Columns run_once_on(PGconn* server, const std::string& sql, const char* kinds) {
-  const Result result = result_of(PQexec(server, sql.c_str()));
+  const PgResult result = result_of(PQexec(server, sql.c_str()));
   if (!is_good(result)) fail_on(server);
   return columns_of(result, kinds);
 }

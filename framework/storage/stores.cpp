@@ -8,8 +8,10 @@
 namespace turnpike::storage {
 namespace {
 
-constexpr Query server_time{
-    "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS now_ms", "i"};
+constexpr Query next_change{
+    "UPDATE counter SET value = value + 1 WHERE name = 'identity_change' RETURNING value", "i"};
+constexpr Query insert_change{
+    "INSERT INTO identity_change (sequence, account_id, digest) VALUES ($1, $2, $3)"};
 constexpr Query stored_time{"SELECT value FROM counter WHERE name = 'ledger_time'", "i"};
 // Issues of one account are written one after the other, so the numbers of their postings come in
 // the order of their commits: a list by those numbers never grows but at its end.
@@ -18,7 +20,7 @@ constexpr Query insert_allocation{
     "INSERT INTO allocation (id, account_id, origin, units, remaining, created_at, effective_at,"
     " expires_at) VALUES ($1, $2, $3, $4, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING id",
     "t"};
-constexpr Query insert_posting{
+constexpr Query insert_issue{
     "INSERT INTO posting (at, account_id, allocation_id, lease_id, from_book, to_book, units)"
     " VALUES ($1, $2, $3, 0, 'issued', 'available', $4)"};
 
@@ -49,6 +51,12 @@ std::int64_t ledger_now_ms(const Context& context, Transaction& transaction) {
   return std::max(transaction.run(stored_time).number(0, 0), context.now_ms(transaction));
 }
 
+void record_identity_change(Transaction& transaction, std::string_view account_id,
+                            std::string_view digest) {
+  const std::int64_t sequence = transaction.run(next_change).number(0, 0);
+  transaction.run(insert_change, {sequence, account_id, digest});
+}
+
 bool book_allocation(Transaction& transaction, const ledger::Allocation& allocation,
                      std::int64_t now_ms) {
   transaction.run(lock_account, {allocation.account_id});
@@ -57,7 +65,7 @@ bool book_allocation(Transaction& transaction, const ledger::Allocation& allocat
       {allocation.id, allocation.account_id, ledger::name_of(allocation.origin), allocation.units,
        allocation.created_at_ms, allocation.effective_at_ms, allocation.expires_at_ms});
   if (inserted.empty()) return false;
-  transaction.run(insert_posting, {now_ms, allocation.account_id, allocation.id, allocation.units});
+  transaction.run(insert_issue, {now_ms, allocation.account_id, allocation.id, allocation.units});
   return true;
 }
 

@@ -34,6 +34,11 @@ struct Context {
 // Ledger time: never goes back, whatever the clock does.
 std::int64_t ledger_now_ms(const Context& context, Transaction& transaction);
 
+// Tells every node, with its next heartbeat, to forget what it knows of the account: of the key
+// with that digest, or of all its keys where it is empty.
+void record_identity_change(Transaction& transaction, std::string_view account_id,
+                            std::string_view digest);
+
 // Books a new allocation with its posting; false when the account has its starter grant already.
 bool book_allocation(Transaction& transaction, const ledger::Allocation& allocation,
                      std::int64_t now_ms);

@@ -13,6 +13,10 @@
 
 namespace turnpike::storage {
 
+// PostgreSQL's wall time, also in a transaction that began long ago.
+inline constexpr Query server_time{
+    "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS now_ms", "i"};
+
 class Transaction {
  public:
   using Kind = TransactionKind;

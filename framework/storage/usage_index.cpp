@@ -27,7 +27,6 @@ constexpr const char* index_tables[] = {
     " PRIMARY KEY (account_id, hour, route_id, method, api_key_id)) WITHOUT ROWID",
 };
 
-constexpr Query lock_head{"UPDATE usage_head SET position = position RETURNING position", "i"};
 // What was indexed last of each stream is still what the books have there.
 constexpr Query count_strangers{
     "SELECT COUNT(*) AS n FROM usage_mark m LEFT JOIN fact f ON f.stream = m.stream"

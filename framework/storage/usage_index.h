@@ -16,6 +16,10 @@
 
 namespace turnpike::storage {
 
+// Whoever changes the index holds its head until the transaction's end.
+inline constexpr Query lock_head{"UPDATE usage_head SET position = position RETURNING position",
+                                 "i"};
+
 class UsageIndex {
  public:
   explicit UsageIndex(const Context& context) : context_(context) {}

@@ -42,7 +42,6 @@ constexpr Query select_news{
     " WHERE n.first_seq IS NOT NULL",
     "iii"};
 // Locked first: the transaction that holds this row assigns positions.
-constexpr Query lock_head{"UPDATE usage_head SET position = position RETURNING position", "i"};
 constexpr Query plan_mark{
     "INSERT INTO usage_mark (stream, seq, next_seq, message_id) VALUES ($1, 0,"
     " (SELECT MAX(f.seq) FROM fact f WHERE f.stream = $1 AND f.seq <= $2), '')"

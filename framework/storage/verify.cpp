@@ -43,7 +43,7 @@ constexpr Query select_batches{
     "SELECT no, first_seq, facts, head FROM settle_batch WHERE stream = $1 AND no > $2"
     " ORDER BY no LIMIT 5000",
     "iiit"};
-constexpr Query select_facts{
+constexpr Query select_facts_of_stream{
     "SELECT " FACT_COLUMNS
     " FROM fact WHERE stream = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT 5000",
     "iitttttititt"
@@ -61,14 +61,14 @@ constexpr Query select_postings{
     "SELECT id, account_id, allocation_id, lease_id, from_book, to_book, units FROM posting"
     " WHERE id > $1 AND id <= $2 ORDER BY id LIMIT 5000",
     "ittitti"};
-#define ALLOCATION_COLUMNS \
+#define ALLOCATION_SUMS \
   "SELECT id, account_id, units, remaining, expired, voided, state FROM allocation"
-constexpr Query select_allocations{ALLOCATION_COLUMNS " WHERE id > $1 ORDER BY id LIMIT 5000",
-                                   "ttiiiit"};
-constexpr Query select_allocations_again[] = {
-    {ALLOCATION_COLUMNS " WHERE id IN (SELECT value FROM json_each($1))", "ttiiiit"},
-    {ALLOCATION_COLUMNS " WHERE id IN (SELECT json_array_elements_text($1::json))", "ttiiiit"}};
-#undef ALLOCATION_COLUMNS
+constexpr Query select_allocation_sums{ALLOCATION_SUMS " WHERE id > $1 ORDER BY id LIMIT 5000",
+                                       "ttiiiit"};
+constexpr Query select_allocation_sums_again[] = {
+    {ALLOCATION_SUMS " WHERE id IN (SELECT value FROM json_each($1))", "ttiiiit"},
+    {ALLOCATION_SUMS " WHERE id IN (SELECT json_array_elements_text($1::json))", "ttiiiit"}};
+#undef ALLOCATION_SUMS
 #define LEASE_COLUMNS \
   "SELECT id, allocation_id, account_id, key_id, day, state, granted, settled FROM lease"
 constexpr Query select_leases{LEASE_COLUMNS " WHERE id > $1 ORDER BY id LIMIT 5000", "itttitii"};
@@ -76,7 +76,7 @@ constexpr Query select_leases_again[] = {
     {LEASE_COLUMNS " WHERE id IN (SELECT value FROM json_each($1))", "itttitii"},
     {LEASE_COLUMNS " WHERE id IN (SELECT json_array_elements_text($1::json)::bigint)", "itttitii"}};
 #undef LEASE_COLUMNS
-constexpr Query select_pending{
+constexpr Query select_pending_charges{
     "SELECT lease_id, CAST(SUM(units) AS BIGINT) AS units FROM pending_charge GROUP BY lease_id",
     "ii"};
 constexpr Query select_windows{
@@ -166,7 +166,7 @@ class Reader {
   std::size_t read_facts(std::int64_t stream, Mark& mark, std::int64_t last) {
     std::size_t facts = 0;
     while (mark.seq < last) {
-      const Rows rows = run_(select_facts, {stream, mark.seq, last});
+      const Rows rows = run_(select_facts_of_stream, {stream, mark.seq, last});
       const bool is_full = rows.size() == rows_max;
       const std::int64_t upto = is_full ? rows.number(rows.size() - 1, 1) : last;
       const Rows shares = run_(select_shares, {stream, mark.seq, upto});
@@ -226,7 +226,7 @@ class Reader {
 
   // Charges that no lease carries yet, by lease.
   std::map<std::int64_t, ledger::Credits> pending_charges() {
-    const Rows rows = run_(select_pending, {});
+    const Rows rows = run_(select_pending_charges, {});
     std::map<std::int64_t, ledger::Credits> pending;
     for (std::size_t row = 0; row < rows.size(); ++row) {
       pending[rows.number(row, 0)] = rows.number(row, 1);
@@ -262,7 +262,7 @@ class Reader {
   void read_allocations() {
     std::string last;
     for (bool is_full = true; is_full;) {
-      const Rows rows = run_(select_allocations, {last});
+      const Rows rows = run_(select_allocation_sums, {last});
       take_allocations(rows);
       is_full = rows.size() == rows_max;
       if (is_full) last = rows.text(rows.size() - 1, 0);
@@ -293,7 +293,7 @@ class Reader {
     read();
   }
   void read_moved_allocations() {
-    read_again(select_allocations_again, moved_allocations_,
+    read_again(select_allocation_sums_again, moved_allocations_,
                [this](const Rows& rows) { take_allocations(rows); });
   }
   void read_moved_leases() {

@@ -10,6 +10,7 @@
 #include "base/crash_points.h"
 #include "base/http_field.h"
 #include "runtime/runtime.h"
+#include "wire/buffer_sizes.h"
 #include "wire/grammar.h"
 #include "wire/head_writer.h"
 #include "wire/origin_pool.h"
@@ -23,18 +24,15 @@ namespace {
 using runtime::Deadline;
 using runtime::Wake;
 
-constexpr std::size_t input_bytes_initial = 16 * 1024;
 constexpr std::size_t input_bytes_large = 64 * 1024;
-constexpr std::size_t joined_bytes_max = 16 * 1024;
-constexpr std::size_t kept_bytes_max = 64 * 1024;
 // Method, version and the names and numbers of the wire's own fields.
-constexpr std::size_t fixed_head_bytes_max = 256;
+constexpr std::size_t fixed_request_bytes_max = 256;
 constexpr int interim_replies_max = 16;
 constexpr std::uint32_t resolver_threads = 2;
 constexpr std::uint32_t resolver_queued_max = 256;
 
 // These fields are the wire's own; those that a plugin gives are dropped.
-bool is_own_field(std::string_view name) noexcept {
+bool is_own_request_field(std::string_view name) noexcept {
   switch (name.size()) {
     case 2:
       return same_text(name, "te");
@@ -342,10 +340,10 @@ Done OutboundCall::connect_to(const Address& address, const Patience& brief) {
 Done OutboundCall::write_head(const HttpRequest& request, std::string_view target) {
   const std::string& agent = client_.settings().user_agent;
   std::size_t bytes_max =
-      fixed_head_bytes_max + target.size() + origin_.authority.size() + agent.size();
+      fixed_request_bytes_max + target.size() + origin_.authority.size() + agent.size();
   bool has_agent = false;
   for (const HeaderField& field : request.headers) {
-    if (is_own_field(field.name)) continue;
+    if (is_own_request_field(field.name)) continue;
     if (!base::is_field_name(field.name) || !base::is_field_value(field.value)) {
       return failure(FailureKind::unavailable, "a header for the upstream is malformed");
     }
@@ -357,7 +355,7 @@ Done OutboundCall::write_head(const HttpRequest& request, std::string_view targe
   head.put(name_of(request.method)).put(" ").put(target).put(" HTTP/1.1\r\n");
   head.put_field("Host", origin_.authority).put_field("Accept-Encoding", "identity");
   for (const HeaderField& field : request.headers) {
-    if (!is_own_field(field.name)) head.put_field(field.name, field.value);
+    if (!is_own_request_field(field.name)) head.put_field(field.name, field.value);
   }
   if (!has_agent) head.put_field("User-Agent", agent);
   if (!request.body.empty() || request.method == Method::post) {

@@ -13,10 +13,10 @@ namespace turnpike::wire {
 namespace {
 
 // Status line, the names of the wire's own fields, the longest reason and numbers.
-constexpr std::size_t fixed_head_bytes_max = 256;
+constexpr std::size_t fixed_reply_bytes_max = 256;
 
 // The fields that say how the message ends or how the connection goes on are the wire's own.
-bool is_own_field(std::string_view name) noexcept {
+bool is_own_reply_field(std::string_view name) noexcept {
   switch (name.size()) {
     case 4:
       return same_text(name, "date");
@@ -125,7 +125,7 @@ std::string_view reason_of(int status) noexcept {
 bool append_reply_head(std::string& out, int status, Headers headers, const ReplyFraming& framing,
                        std::string_view date) {
   if (status < 200 || status > 999) return false;
-  std::size_t bytes_max = fixed_head_bytes_max + date.size();
+  std::size_t bytes_max = fixed_reply_bytes_max + date.size();
   for (const HeaderField& field : headers) {
     if (!base::is_field_name(field.name) || !base::is_field_value(field.value)) return false;
     bytes_max += field.name.size() + field.value.size() + 4;
@@ -134,7 +134,7 @@ bool append_reply_head(std::string& out, int status, Headers headers, const Repl
   head.put("HTTP/1.1 ").put_number(static_cast<std::uint64_t>(status)).put(" ");
   head.put(reason_of(status)).put("\r\nDate: ").put(date).put("\r\n");
   for (const HeaderField& field : headers) {
-    if (!is_own_field(field.name)) head.put_field(field.name, field.value);
+    if (!is_own_reply_field(field.name)) head.put_field(field.name, field.value);
   }
   if (framing.is_chunked) {
     head.put("Transfer-Encoding: chunked\r\n");

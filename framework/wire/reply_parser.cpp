@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/limits.h"
+#include "wire/beast_text.h"
 #include "wire/grammar.h"
 #include "wire/reply_head.h"
 
@@ -13,10 +14,6 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr std::size_t header_fields_max = 256;
-
-std::string_view view(boost::beast::string_view text) noexcept {
-  return {text.data(), text.size()};
-}
 
 }  // namespace
 

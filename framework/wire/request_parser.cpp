@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/limits.h"
+#include "wire/beast_text.h"
 #include "wire/grammar.h"
 
 namespace turnpike::wire {
@@ -47,10 +48,6 @@ const char* problem_of(const boost::beast::error_code& error) noexcept {
   if (error == http::error::bad_chunk) return "A chunk of the body is malformed.";
   if (error == http::error::bad_chunk_extension) return "A chunk extension is malformed.";
   return "The request is malformed.";
-}
-
-std::string_view view(boost::beast::string_view text) noexcept {
-  return {text.data(), text.size()};
 }
 
 }  // namespace

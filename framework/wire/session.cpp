@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "runtime/fiber.h"
+#include "wire/buffer_sizes.h"
 #include "wire/send_pieces.h"
 
 namespace turnpike::wire {
@@ -24,9 +25,6 @@ using base::ErrorCode;
 using runtime::Deadline;
 using runtime::Wake;
 
-constexpr std::size_t joined_bytes_max = 16 * 1024;  // bodies up to this are copied behind the head
-constexpr std::size_t kept_bytes_max = 64 * 1024;    // larger buffers are given back
-constexpr std::uint64_t bytes_per_turn = 256 * 1024;
 constexpr int requests_per_turn = 16;
 
 }  // namespace

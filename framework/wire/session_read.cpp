@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "runtime/fiber.h"
+#include "wire/buffer_sizes.h"
 #include "wire/session.h"
 
 namespace turnpike::wire {
@@ -15,7 +16,6 @@ using base::ErrorCode;
 using runtime::Deadline;
 using runtime::Wake;
 
-constexpr std::size_t input_bytes_initial = 16 * 1024;
 constexpr std::size_t piece_bytes_min = 4 * 1024;
 constexpr std::size_t piece_bytes_max = 64 * 1024;
 // What draining an unread body may take; the client has its reply already.

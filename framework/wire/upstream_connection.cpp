@@ -9,6 +9,7 @@
 
 #include "runtime/fiber.h"
 #include "runtime/loop.h"
+#include "wire/buffer_sizes.h"
 #include "wire/origin_pool.h"
 #include "wire/send_pieces.h"
 
@@ -22,8 +23,6 @@ using runtime::Wake;
 // sender looks for an early reply.
 constexpr std::int64_t look_ms = 100;
 // After so much without a wait the others of the loop get their turn.
-constexpr std::size_t bytes_per_turn = 256 * 1024;
-
 Io io_of(Wake wake) noexcept {
   return wake == Wake::ready ? Io::done : wake == Wake::deadline ? Io::deadline : Io::cancelled;
 }

@@ -8,7 +8,7 @@
 namespace turnpike::x402 {
 namespace {
 
-constexpr std::uint32_t page_records = 200;
+constexpr std::uint32_t advised_records = 200;
 constexpr std::size_t looked_at_max = 1'000;
 constexpr std::size_t named_max = 10;
 
@@ -122,7 +122,7 @@ void advise_of_open_payments(const LaneBinding& binding, Engine& engine, Call& c
   std::size_t open = 0, looked_at = 0;
   std::string named;
   for (std::string after; looked_at < looked_at_max;) {
-    auto page = engine.payments.open_after(after, page_records, call);
+    auto page = engine.payments.open_after(after, advised_records, call);
     if (!page.ok() || page->keys.empty()) break;
     after = page->end;
     for (const std::string& key : page->keys) {

@@ -13,7 +13,6 @@
 namespace turnpike::x402 {
 namespace {
 
-constexpr std::uint32_t retry_seconds = 2;
 constexpr std::int64_t lease_margin_ms = 10'000;
 constexpr std::uint32_t settlement_reserve_s = 10;
 constexpr std::int64_t resolve_pause_ms = 1'000;  // between looks at one open settlement

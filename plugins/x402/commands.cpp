@@ -32,7 +32,7 @@ constexpr int done = 0;
 constexpr int failed = 1;
 constexpr int usage = 2;
 constexpr std::int64_t command_timeout_ms = 60'000;
-constexpr std::uint32_t page_records = 500;
+constexpr std::uint32_t printed_records = 500;
 
 constexpr std::string_view x402_usage =
     "usage: turnpike x402 payments [--format ndjson|csv]\n"
@@ -228,7 +228,7 @@ bool X402Command::each(std::string_view prefix, const Each& visit) {
   bool all_read = true;
   for (;;) {
     OwnCall call(host_.clock(), command_timeout_ms);
-    const auto page = host_.store().scan(prefix, after, page_records, call);
+    const auto page = host_.store().scan(prefix, after, printed_records, call);
     if (!page.ok()) {
       console_.error("the database cannot be read: " + page.error().message);
       return false;

@@ -27,7 +27,7 @@ constexpr std::int64_t refresh_ms = 300'000;      // of what facilitators suppor
 constexpr std::int64_t refresh_soon_ms = 10'000;  // after one did not answer
 constexpr std::int64_t refresh_keys_ms = 5'000;
 constexpr std::int64_t reconcile_ms_max = 20'000;  // of one pass; then other work has its turn
-constexpr std::uint32_t page_records = 200;
+constexpr std::uint32_t records_per_step = 200;
 constexpr std::uint32_t passes_to_forget = 10;
 // What one node has settled it also audits; any other does if it has not, so long after.
 constexpr std::int64_t audit_by_others_ms = 60'000;
@@ -412,7 +412,7 @@ Result<std::vector<std::string>> Engine::look_at_open(Call& call) {
   std::uint64_t unknown = 0;
   for (Payments::OpenPage page;;) {
     ExtendedCall soon(call, host.clock(), store_budget_ms);
-    auto next = payments.open_after(page.end, page_records, soon);
+    auto next = payments.open_after(page.end, records_per_step, soon);
     has_store_.store(next.ok(), std::memory_order_relaxed);
     if (!next.ok()) return std::move(next).error();
     page = *std::move(next);
@@ -467,7 +467,7 @@ Done Engine::audit(Call& call) {
   std::int64_t oldest_ms = 0;
   const std::int64_t now_ms = payments.now_ms();
   for (std::string after;;) {
-    auto page = payments.audits_after(after, page_records, call);
+    auto page = payments.audits_after(after, records_per_step, call);
     if (!page.ok()) return std::move(page).error();
     if (page->empty()) break;
     after = page->back().name;
@@ -593,10 +593,10 @@ void Engine::put_off(KnownPayment& payment, const Payments::DueAudit& due, bool 
 
 Done Engine::forget_some(Call& call) {
   if (++passes_ < forget_pass_) return Unit{};
-  auto forgotten = payments.forget(forget_after_, page_records, call);
+  auto forgotten = payments.forget(forget_after_, records_per_step, call);
   if (!forgotten.ok()) return std::move(forgotten).error();
   forget_after_ = std::move(forgotten->end);
-  const bool is_much = forgotten->removed > page_records / 4;
+  const bool is_much = forgotten->removed > records_per_step / 4;
   forget_pass_ = passes_ + (is_much ? 1 : passes_to_forget);
   return Unit{};
 }

@@ -53,14 +53,14 @@ constexpr std::int64_t document_kept_ms = 2'000;
 constexpr std::int64_t history_timeout_ms = 15'000;       // what bind() asks the store
 constexpr std::uint32_t settle_timeout_ms_max = 400'000;  // bounded by the settings of facilitators
 
-Refusal not_payable() {
+Refusal refuse_unpayable() {
   return refusal("x402.not_payable", "This operation cannot be paid for per call.", 0);
 }
 
 // The registry offers nothing for payment per call and never did: the lane has nothing to do.
 class IdleLane final : public BoundLane {
  public:
-  Admission admit(const LaneRequest&, Call&) override { return not_payable(); }
+  Admission admit(const LaneRequest&, Call&) override { return refuse_unpayable(); }
 };
 
 // "/users/:id" of "/users/{id}", as the discovery extension writes it; nothing: no parameters.
@@ -161,7 +161,7 @@ void X402BoundLane::offer_what_is_supported() {
 Admission X402BoundLane::admit(const LaneRequest& request, Call& call) {
   const PricedOperation& operation = operations_[request.operation];
   const SharedTerms& terms = terms_[request.operation];
-  if (terms == nullptr) return not_payable();
+  if (terms == nullptr) return refuse_unpayable();
   const auto offered = terms->offered();
   const Asked asked{request,
                     operation,

@@ -10,7 +10,7 @@ namespace turnpike::x402 {
 namespace {
 
 constexpr std::string_view prefix = "k/";
-constexpr std::uint32_t page_records = 200;
+constexpr std::uint32_t keys_per_page = 200;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ Result<std::vector<PublishedKey>> published_keys(Store& store, Call& call) {
   std::vector<PublishedKey> keys;
   std::string after;
   for (;;) {
-    const auto page = store.scan(prefix, after, page_records, call);
+    const auto page = store.scan(prefix, after, keys_per_page, call);
     if (!page.ok()) return page.error();
     if (page->empty()) break;
     for (const StoreRecord& record : *page) {

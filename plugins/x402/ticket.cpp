@@ -8,7 +8,6 @@
 namespace turnpike::x402 {
 namespace {
 
-constexpr std::uint32_t retry_seconds = 2;
 constexpr std::string_view too_long_reason = "response_too_large";
 
 Replay copy_of(const ReplyView& reply) {

@@ -16,6 +16,8 @@
 
 namespace turnpike::x402 {
 
+// After which a caller may try again what is not over.
+inline constexpr std::uint32_t retry_seconds = 2;
 Refusal refusal(std::string_view code, std::string message, std::uint32_t retry_after_seconds);
 
 // Says nothing of the payment: an earlier call may have collected it.

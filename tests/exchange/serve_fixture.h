@@ -22,6 +22,7 @@
 namespace turnpike::exchange {
 
 inline constexpr std::string_view request_id = "019a0000-0000-7000-8000-000000000001";
+inline const HeaderField good_key{"Authorization", "Bearer good"};
 
 struct TestRequest {
   std::string method = "GET";

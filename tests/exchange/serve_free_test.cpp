@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::uint32_t window_limit = 60;  // of acme.free in program_fixture.cpp
 const std::string free_path = "/v1/gateway/acme/free:free";
-const HeaderField good_key = {"Authorization", "Bearer good"};
 
 class ServeFreeTest : public ServeTest {
  protected:

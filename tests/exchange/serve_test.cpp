@@ -5,8 +5,6 @@ namespace {
 
 using base::ErrorCode;
 
-const HeaderField good_key{"Authorization", "Bearer good"};
-
 // ---- the paid call ----------------------------------------------------------------------------
 
 TEST_F(ServeTest, ChargesASuccessBeforeItSendsIt) {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "lanes/plain_call.h"
 #include "support/allocations.h"
 #include "support/memory_replays.h"
 
@@ -34,14 +35,6 @@ class ClockHost final : public Host {
 
  private:
   FixedClock clock_;
-};
-
-class PlainCall final : public Call {
- public:
-  [[nodiscard]] std::string_view request_id() const noexcept override { return "r"; }
-  [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return 30'000'000'000; }
-  [[nodiscard]] bool cancelled() const noexcept override { return false; }
-  bool sleep_ms(std::uint32_t) noexcept override { return true; }
 };
 
 struct RecordedFact {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "lanes/plain_call.h"
 #include "lanes/rate_limit_fields.h"
 
 namespace turnpike::lanes {
@@ -115,14 +116,6 @@ class NoHost final : public Host {
   Http& http() noexcept override { std::abort(); }
   Offload& offload() noexcept override { std::abort(); }
   Store& store() noexcept override { std::abort(); }
-};
-
-class PlainCall final : public Call {
- public:
-  [[nodiscard]] std::string_view request_id() const noexcept override { return "r"; }
-  [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return 30'000'000'000; }
-  [[nodiscard]] bool cancelled() const noexcept override { return false; }
-  bool sleep_ms(std::uint32_t) noexcept override { return true; }
 };
 
 // Answers as it is told and counts the permits that are out.

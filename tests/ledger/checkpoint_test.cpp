@@ -11,7 +11,7 @@
 namespace turnpike::ledger {
 namespace {
 
-Checkpoint example() {
+Checkpoint example_checkpoint() {
   Checkpoint books;
   books.at_ms = 1'800'000'000'123;
   books.streams = {{64, 7, std::string(64, 'a')}, {128, 9'007'199'254'740'993, ""}};
@@ -25,9 +25,9 @@ Result<Checkpoint, std::string> read(const std::string& text) {
 }
 
 TEST(Checkpoint, IsReadAsItWasWritten) {
-  const auto books = read(write_checkpoint(example(), seed));
+  const auto books = read(write_checkpoint(example_checkpoint(), seed));
   ASSERT_TRUE(books.ok()) << books.error();
-  EXPECT_EQ(books->at_ms, example().at_ms);
+  EXPECT_EQ(books->at_ms, example_checkpoint().at_ms);
   ASSERT_EQ(books->streams.size(), 2u);
   EXPECT_EQ(books->streams[1].seq, 9'007'199'254'740'993);  // no double holds it
   EXPECT_EQ(books->streams[0].head, std::string(64, 'a'));
@@ -36,17 +36,18 @@ TEST(Checkpoint, IsReadAsItWasWritten) {
 }
 
 TEST(Checkpoint, IsSignedOverWhatItSays) {
-  auto file = nlohmann::json::parse(write_checkpoint(example(), seed));
+  auto file = nlohmann::json::parse(write_checkpoint(example_checkpoint(), seed));
   ASSERT_TRUE(read(file.dump(2)).ok()) << "blanks are not part of it";
   file["checkpoint"]["totals"]["charged"] = "2";
   EXPECT_EQ(read(file.dump()).error(),
             "the checkpoint was not signed by this key, or changed afterwards");
   EXPECT_FALSE(
-      read_checkpoint(write_checkpoint(example(), {9}), crypto::ed25519_public_key(seed)).ok());
+      read_checkpoint(write_checkpoint(example_checkpoint(), {9}), crypto::ed25519_public_key(seed))
+          .ok());
 }
 
 TEST(Checkpoint, WhatIsSignedMustStillHaveItsForm) {
-  auto object = nlohmann::json::parse(write_checkpoint(example(), seed))["checkpoint"];
+  auto object = nlohmann::json::parse(write_checkpoint(example_checkpoint(), seed))["checkpoint"];
   const auto signed_again = [&](const nlohmann::json& changed) {
     const auto signature = crypto::ed25519_sign(seed, *base::canonical_json(changed));
     const std::string bytes(signature.begin(), signature.end());

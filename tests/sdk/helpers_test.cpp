@@ -5,22 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "sdk/settings_of.h"
+
 namespace turnpike {
 namespace {
-
-Settings scalar(std::string text) {
-  Settings node;
-  node.kind = Settings::Kind::scalar;
-  node.text = std::move(text);
-  return node;
-}
-
-Settings map(std::vector<Settings::Field> fields) {
-  Settings node;
-  node.kind = Settings::Kind::map;
-  node.fields = std::move(fields);
-  return node;
-}
 
 std::vector<std::string> lines_of(const Failure& failure) {
   std::vector<std::string> lines;

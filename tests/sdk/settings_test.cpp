@@ -2,24 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "sdk/settings_of.h"
+
 namespace turnpike {
 namespace {
-
-Settings scalar(std::string text, bool quoted = false, bool is_secret = false) {
-  Settings node;
-  node.kind = Settings::Kind::scalar;
-  node.text = std::move(text);
-  node.quoted = quoted;
-  node.is_secret = is_secret;
-  return node;
-}
-
-Settings map(std::vector<Settings::Field> fields) {
-  Settings node;
-  node.kind = Settings::Kind::map;
-  node.fields = std::move(fields);
-  return node;
-}
 
 TEST(Settings, AbsentKeysGiveTheFallback) {
   const Settings settings = map({});

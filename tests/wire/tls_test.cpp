@@ -62,7 +62,7 @@ Identity make_identity(const char* name, const char* alternative, const Identity
   return made;
 }
 
-class TestCall final : public Call {
+class PatientCall final : public Call {
  public:
   std::string_view request_id() const noexcept override { return "test"; }
   std::int64_t deadline_ns() const noexcept override { return deadline_.ns; }
@@ -135,7 +135,7 @@ class TlsTest : public testing::Test {
     std::optional<Done> done;
     runtime::Event ended;
     runtime_.loops()[0]->spawn([&] {
-      TestCall call;
+      PatientCall call;
       done.emplace(client.call({Method::post, url, {}, body}, options, sink, call));
       ended.set();
     });

@@ -16,14 +16,13 @@ using base::CrashPoint;
 
 namespace {
 
-constexpr std::string_view cache_control = "Cache-Control";
-constexpr std::string_view kept_by_nobody = "private, no-store";
+constexpr std::string_view reply_kept_by_nobody = "private, no-store";
 
 // What the upstream lets caches do, for the caller's own: a shared one would hand to everybody what
 // one has paid for. Quoted lists (private="set-cookie") are not worth reading: then nobody keeps
 // it.
 std::string for_one_caller(std::string_view caching) {
-  if (caching.find('"') != caching.npos) return std::string(kept_by_nobody);
+  if (caching.find('"') != caching.npos) return std::string(reply_kept_by_nobody);
   std::string kept = "private";
   while (!caching.empty()) {
     const std::size_t end = std::min(caching.find(','), caching.size());
@@ -87,7 +86,7 @@ void GatewayCall::add_facts(const exchange::ReplyFacts& facts, ReplyFields& fiel
 void GatewayCall::add_head(const exchange::ReplyHead& head, ReplyFields& fields) {
   const auto add_all = [&](const auto& of_one) {
     for (const auto& field : of_one) {
-      if (same_header_name(field.name, cache_control)) {
+      if (same_header_name(field.name, cache_control_field)) {
         caching_.append(caching_.empty() ? "" : ", ").append(field.value);
       } else {
         fields.add(field.name, field.value);
@@ -97,7 +96,8 @@ void GatewayCall::add_head(const exchange::ReplyHead& head, ReplyFields& fields)
   add_all(head.headers);
   add_all(head.lane_headers);  // with those of the upstream, in a stored reply
   if (!caching_.empty()) caching_ = for_one_caller(caching_);
-  fields.add(cache_control, caching_.empty() ? kept_by_nobody : std::string_view(caching_));
+  fields.add(cache_control_field,
+             caching_.empty() ? reply_kept_by_nobody : std::string_view(caching_));
   // An upstream's error may be text or HTML, which a browser must not take for anything else.
   if (head.status >= 400) fields.add("X-Content-Type-Options", "nosniff");
   add_facts(head.facts, fields);

@@ -16,8 +16,6 @@ namespace {
 using base::Error;
 using base::ErrorCode;
 
-constexpr std::string_view cache_control = "Cache-Control";
-
 // Behind the path of the route's row.
 constexpr std::string_view root = "/v1/plugins/";
 
@@ -84,10 +82,10 @@ void send(Turn& turn, const IntakeReply& reply) {
   ReplyFields fields;
   bool has_caching = false;
   for (const OwnedHeader& field : reply.headers) {
-    has_caching = has_caching || same_header_name(field.name, cache_control);
+    has_caching = has_caching || same_header_name(field.name, cache_control_field);
     fields.add(field.name, field.value);
   }
-  if (!has_caching) fields.add(cache_control, "no-store");
+  if (!has_caching) fields.add(cache_control_field, "no-store");
   fields.add("X-Content-Type-Options", "nosniff");
   turn.send(reply.status, fields, reply.body);
 }

@@ -13,13 +13,13 @@ namespace turnpike::hosts::mcp {
 namespace {
 
 // Beyond it a double does not hold every integer, so the text of one may be another number.
-constexpr auto exact_in_double = static_cast<double>(std::int64_t{1} << 53);
+constexpr auto exact_integers_below = static_cast<double>(std::int64_t{1} << 53);
 
 // The text of a scalar in a query; nothing for what has none.
 std::optional<std::string> query_text(const Json& value) {
   if (const auto* text = value.get_ptr<const std::string*>()) return *text;
   if (value.is_boolean() || value.is_number_integer()) return text_of(value);
-  const bool is_exact = value.is_number() && std::abs(value.get<double>()) < exact_in_double;
+  const bool is_exact = value.is_number() && std::abs(value.get<double>()) < exact_integers_below;
   return is_exact ? std::optional(text_of(value)) : std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -40,6 +41,9 @@ struct RpcError {
   int http_status = 200;
   Json data = nullptr;  // null: none
 };
+inline RpcError invalid_params(std::string message) {
+  return {RpcCode::invalid_params, std::move(message)};
+}
 
 struct Message {
   std::string id;  // JSON text, as it is sent back; empty: a notification

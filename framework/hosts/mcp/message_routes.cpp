@@ -49,10 +49,6 @@ bool is_message_type(std::string_view content_type) noexcept {
   return same_header_name(base::media_type_of(content_type), json_type);
 }
 
-RpcError invalid_params(std::string message) {
-  return {RpcCode::invalid_params, std::move(message)};
-}
-
 RpcError not_found(std::string_view method, Era era) {
   return {RpcCode::method_not_found, "There is no method " + std::string(method) + " here.",
           era == Era::modern ? 404 : 200};

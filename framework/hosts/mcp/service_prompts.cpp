@@ -54,10 +54,6 @@ constexpr std::array<Prompt, 3> prompts = {{
      "I have neither its request_id nor its error at hand: ask me for them first."},
 }};
 
-RpcError invalid_params(std::string message) {
-  return {RpcCode::invalid_params, std::move(message)};
-}
-
 std::string render_list() {
   using Ordered = nlohmann::ordered_json;
   Ordered list = Ordered::array();

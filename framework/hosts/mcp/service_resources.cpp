@@ -15,9 +15,9 @@ namespace {
 constexpr std::string_view catalog_uri = "service://capabilities";
 constexpr std::string_view markdown_type = "text/markdown";
 
-constexpr std::uint32_t list_ttl_ms = 60'000;       // a reload may change it
-constexpr std::uint32_t readiness_ttl_ms = 10'000;  // what the catalog's documents show
-constexpr std::uint32_t fixed_ttl_ms = 3'600'000;   // a release may change it
+constexpr std::uint32_t resource_list_ttl_ms = 60'000;  // a reload may change it
+constexpr std::uint32_t readiness_ttl_ms = 10'000;      // what the catalog's documents show
+constexpr std::uint32_t fixed_ttl_ms = 3'600'000;       // a release may change it
 
 constexpr std::size_t lists_kept = 64;  // pages, of 30 kB or so
 
@@ -154,7 +154,7 @@ Answer ServiceResources::list(const RpcRequest& request, const std::string* curs
     lists_.store(std::move(key), rendering);
   }
   RpcResult result;
-  result.ttl_ms = list_ttl_ms;
+  result.ttl_ms = resource_list_ttl_ms;
   result.kept = {rendering, &rendering->body};
   return result;
 }

@@ -9,7 +9,7 @@ namespace turnpike::hosts::mcp {
 namespace {
 
 constexpr std::string_view projection = "mcp.tools";
-constexpr std::uint32_t list_ttl_ms = 60'000;  // a reload may change it
+constexpr std::uint32_t tool_list_ttl_ms = 60'000;  // a reload may change it
 
 }  // namespace
 
@@ -79,7 +79,7 @@ Answer Toolset::list(Door door, const std::string* cursor) const {
   }
   RpcResult result;
   result.kept = rendered.pages[page].members;
-  result.ttl_ms = list_ttl_ms;
+  result.ttl_ms = tool_list_ttl_ms;
   return result;
 }
 

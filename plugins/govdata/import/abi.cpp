@@ -8,7 +8,7 @@ namespace turnpike::govdata {
 namespace {
 
 constexpr std::size_t word_bytes = 32;
-constexpr std::size_t list_items_max = 4096;
+constexpr std::size_t abi_items_max = 4096;
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -117,7 +117,7 @@ std::size_t AbiReader::begin_list(std::size_t index, std::size_t& count) {
   const std::size_t offset = length_at(index * word_bytes);
   count = length_at(offset);
   const std::size_t begin = offset + word_bytes;
-  if (count > list_items_max) throw AbiError("a list has more than 4096 items");
+  if (count > abi_items_max) throw AbiError("a list has more than 4096 items");
   if (count > (data_.size() - begin) / word_bytes) {
     throw AbiError("a list reaches outside of the data");
   }

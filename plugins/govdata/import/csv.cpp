@@ -4,7 +4,7 @@ namespace turnpike::govdata {
 namespace {
 
 constexpr std::size_t columns_max = 1024;
-constexpr std::size_t list_items_max = 4096;
+constexpr std::size_t csv_items_max = 4096;
 constexpr int end_of_input = -1;
 
 }  // namespace
@@ -67,7 +67,7 @@ bool read_list_cell(const std::string& cell, std::vector<std::string>& items) {
     } else if (c == '"') {
       quoted = !quoted;
     } else if (c == ',' && !quoted) {
-      if (items.size() >= list_items_max) return false;
+      if (items.size() >= csv_items_max) return false;
       items.push_back(std::move(item));
       item.clear();
     } else if (quoted || (c != ' ' && c != '\n')) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t summary_code_points = 280;
 constexpr std::int64_t governance_score_min = 50;
 
-struct Entry {
+struct Happening {
   std::int64_t updated_at;
   bool is_topic;
   std::string dao_id, provider, external_id;
@@ -21,7 +21,7 @@ struct Entry {
   const TopicRow* topic;
 };
 
-bool comes_before(const Entry& left, const Entry& right) {
+bool comes_before(const Happening& left, const Happening& right) {
   if (left.updated_at != right.updated_at) return left.updated_at > right.updated_at;
   return std::tie(left.is_topic, left.external_id, left.dao_id, left.provider) <
          std::tie(right.is_topic, right.external_id, right.dao_id, right.provider);
@@ -152,7 +152,7 @@ std::vector<Json> activity_items(RouteContext& context, const ActivityWindow& wi
   std::vector<TopicRow> topics;
   if (context.request.wants_proposals) proposals = changed_proposals(context, window, limit);
   if (context.request.wants_topics) topics = changed_topics(context, window, limit);
-  std::vector<Entry> entries;
+  std::vector<Happening> entries;
   for (const ProposalRow& row : proposals) {
     const std::int64_t updated_at = row.updated(window.end_ms);
     if (updated_at < window.start_ms || updated_at > window.end_ms) continue;
@@ -165,7 +165,7 @@ std::vector<Json> activity_items(RouteContext& context, const ActivityWindow& wi
   }
   std::sort(entries.begin(), entries.end(), comes_before);
   std::vector<Json> items;
-  for (const Entry& entry : entries) {
+  for (const Happening& entry : entries) {
     if (static_cast<std::int64_t>(items.size()) > limit) break;
     items.push_back(entry.is_topic ? topic_item(context, *entry.topic)
                                    : proposal_item(context, *entry.proposal, entry.updated_at));

@@ -8,14 +8,14 @@
 namespace turnpike::govdata {
 namespace {
 
-struct Entry {
+struct PriceEntry {
   std::string_view key;
   Operation operation;
   std::string_view tier;
 };
 
 // v1's two classes: brief, evidence and single items are the dearer one.
-constexpr std::array<Entry, operation_count> entries = {{
+constexpr std::array<PriceEntry, operation_count> entries = {{
     {"daos", Operation::daos, "standard"},
     {"activity", Operation::activity, "standard"},
     {"governanceEvents", Operation::events, "standard"},
@@ -30,7 +30,7 @@ constexpr std::array<Entry, operation_count> entries = {{
 
 constexpr int usdc_decimals = 6;
 
-Json entry_of(const Entry& entry, const PricedRoute* route) {
+Json entry_of(const PriceEntry& entry, const PricedRoute* route) {
   const bool priced = route != nullptr && route->credit_cost > 0;
   const bool x402 = priced && !route->x402_atomic_amount.empty();
   return {
@@ -50,7 +50,7 @@ Json entry_of(const Entry& entry, const PricedRoute* route) {
 
 Json pricing_of(const ServiceOptions& options) {
   Json all = Json::object();
-  for (const Entry& entry : entries) {
+  for (const PriceEntry& entry : entries) {
     const auto route =
         std::find_if(options.routes.begin(), options.routes.end(),
                      [&](const PricedRoute& bound) { return bound.operation == entry.operation; });

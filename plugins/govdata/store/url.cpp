@@ -14,7 +14,7 @@ struct Parts {
   std::string_view query;
 };
 
-bool is_number(std::string_view text) {
+bool is_id(std::string_view text) {
   return !text.empty() && text.size() <= 18 &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -30,7 +30,7 @@ std::vector<std::string_view> segments_of(std::string_view path) {
 }
 
 // A fragment that begins with `/` or `!/` is how single-page sites write a path.
-Parts split(std::string_view url) {
+Parts parts_of(std::string_view url) {
   Parts parts;
   if (const std::size_t scheme = url.find("://"); scheme != std::string_view::npos && scheme < 8) {
     url.remove_prefix(scheme + 3);
@@ -94,7 +94,7 @@ Address tally_address(const Parts& parts) {
 
 Address aave_address(const Parts& parts) {
   const std::string_view id = query_value(parts.query, "proposalId");
-  if (!is_number(id)) return {};
+  if (!is_id(id)) return {};
   return {AddressForm::aave, "vote.onaave.com/proposal/" + std::string(id), {}, std::string(id)};
 }
 
@@ -103,8 +103,8 @@ Address topic_address(const Parts& parts) {
   const auto mark = std::find(parts.path.begin(), parts.path.end(), "t");
   if (mark == parts.path.end()) return {};
   auto next = mark + 1;
-  if (next != parts.path.end() && !is_number(*next)) ++next;
-  if (next == parts.path.end() || !is_number(*next)) return {};
+  if (next != parts.path.end() && !is_id(*next)) ++next;
+  if (next == parts.path.end() || !is_id(*next)) return {};
   Address address{AddressForm::topic, {}, parts.host, std::string(*next)};
   for (auto segment = parts.path.begin(); segment != mark; ++segment) {
     address.scope += "/" + std::string(*segment);
@@ -119,7 +119,7 @@ Address read_address(std::string_view url) {
   constexpr std::size_t url_bytes_max = 4096;
   url = trimmed(url);
   if (url.empty() || url.size() > url_bytes_max) return {};
-  const Parts parts = split(url);
+  const Parts parts = parts_of(url);
   const bool is_host =
       parts.host.find('.') != std::string::npos || parts.host.rfind("localhost", 0) == 0;
   if (!is_host) return {};

@@ -31,7 +31,7 @@ std::string life_members(const PublishedKey& key) {
   return members;
 }
 
-std::optional<std::int64_t> read_seconds(JsonValue member) {
+std::optional<std::int64_t> read_time(JsonValue member) {
   const auto seconds = member.natural();
   if (!seconds || *seconds >> 62 != 0) return std::nullopt;
   return static_cast<std::int64_t>(*seconds);
@@ -111,8 +111,8 @@ std::optional<PublishedKey> published_key_of_json(std::string_view text) {
   if (!json.ok()) return std::nullopt;
   const JsonValue root = json->root();
   const auto key = public_key_of_jwk(root);
-  const auto created_ms = read_seconds(root["created_ms"]);
-  const auto retired_ms = read_seconds(root["retired_ms"]);
+  const auto created_ms = read_time(root["created_ms"]);
+  const auto retired_ms = read_time(root["retired_ms"]);
   const std::string fragment = root["kid"].string();
   if (!key.ok() || !created_ms || !is_plain(fragment) ||
       (!root["retired_ms"].is_missing() && !retired_ms)) {
@@ -135,7 +135,7 @@ Result<KeyOfDocument, std::string> find_key(const JsonText& document, std::strin
     auto key = public_key_of_jwk(method["publicKeyJwk"]);
     if (!key.ok()) return std::string(kid) + ": " + key.error();
     const JsonValue jwk = method["publicKeyJwk"];
-    KeyOfDocument found{*key, read_seconds(jwk["iat"]), read_seconds(jwk["exp"]), false};
+    KeyOfDocument found{*key, read_time(jwk["iat"]), read_time(jwk["exp"]), false};
     for (const auto [position, asserted] : document.root()["assertionMethod"]) {
       found.is_asserted |= asserted.equals(own) || asserted.equals(kid);
     }

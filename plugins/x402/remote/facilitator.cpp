@@ -13,7 +13,6 @@ namespace turnpike::x402 {
 
 namespace {
 
-constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr int supported_attempts_max = 3;
 constexpr std::size_t facilitators_max = 16;
 constexpr std::string_view authorization_header = "Authorization";

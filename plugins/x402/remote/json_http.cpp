@@ -9,8 +9,6 @@ namespace turnpike::x402 {
 
 namespace {
 
-constexpr std::int64_t ns_per_ms = 1'000'000;
-
 // The call with an end of its own, which never is later than the call's.
 class BoundedCall final : public Call {
  public:

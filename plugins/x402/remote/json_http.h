@@ -20,6 +20,8 @@
 
 namespace turnpike::x402 {
 
+inline constexpr std::int64_t ns_per_ms = 1'000'000;
+
 constexpr std::uint64_t json_reply_bytes_max = 64 * 1024;
 constexpr std::uint32_t retry_after_seconds_max = 30;
 

@@ -9,10 +9,10 @@
 namespace turnpike::hosts::mcp {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using tests::tool_program;
 
-const std::string search = R"(
+const std::string listing = R"(
   - path: /daos/{dao_id}/files/{file}
     allow_slash: [file]
     query:
@@ -30,18 +30,18 @@ const std::string search = R"(
         - at_least_one: [title, order]
         - less_than: [from, to]
 )";
-const std::string search_operation = "GET /v1/gateway/t/daos/{dao_id}/files/{file}";
+const std::string listing_operation = "GET /v1/gateway/t/daos/{dao_id}/files/{file}";
 
-Json schema_of(const std::string& route, const std::string& operation,
-               const std::string& more = {}) {
+OrderedJson schema_of(const std::string& route, const std::string& operation,
+                      const std::string& more = {}) {
   const auto program = tool_program(route, operation, more);
   return tool_input_schema(*program, program->tools()[0]);
 }
 
 TEST(ToolSchema, ShowsEveryDeclaredParameterWithItsConstraint) {
-  const Json schema =
-      schema_of(search, search_operation, "    arguments: {dao_id: Of the DAO, title: In it.}\n");
-  const Json expected = {
+  const OrderedJson schema =
+      schema_of(listing, listing_operation, "    arguments: {dao_id: Of the DAO, title: In it.}\n");
+  const OrderedJson expected = {
       {"type", "object"},
       {"properties",
        {{"dao_id",
@@ -79,20 +79,20 @@ TEST(ToolSchema, ShowsEveryDeclaredParameterWithItsConstraint) {
 }
 
 TEST(ToolSchema, HasNoQueryMembersWhereNoQueryIsDeclared) {
-  const Json schema = schema_of("  - path: /daos\n", "GET /v1/gateway/t/daos");
-  EXPECT_EQ(schema, (Json{{"type", "object"},
-                          {"properties", {{"idempotency_key", idempotency_key_schema()}}},
-                          {"additionalProperties", false}}));
+  const OrderedJson schema = schema_of("  - path: /daos\n", "GET /v1/gateway/t/daos");
+  EXPECT_EQ(schema, (OrderedJson{{"type", "object"},
+                                 {"properties", {{"idempotency_key", idempotency_key_schema()}}},
+                                 {"additionalProperties", false}}));
 }
 
 TEST(ToolSchema, HidesWhatHasAFixedValue) {
   const std::string more = "    fixed: {limit: 10, order: newest, any: \"\"}\n";
-  const Json schema = schema_of(search, search_operation, more);
+  const OrderedJson schema = schema_of(listing, listing_operation, more);
   for (const char* name : {"limit", "order", "any"}) {
     EXPECT_FALSE(schema["properties"].contains(name)) << name;
   }
-  EXPECT_EQ(schema["required"], (Json{"dao_id", "file"}));
-  const auto program = tool_program(search, search_operation, more);
+  EXPECT_EQ(schema["required"], (OrderedJson{"dao_id", "file"}));
+  const auto program = tool_program(listing, listing_operation, more);
   EXPECT_EQ(tool_description(*program, program->tools()[0]),
             "Does it. `from` is less than `to`. A success costs 1 Credit.")
       << "the rule that a fixed value keeps is of no interest";
@@ -105,24 +105,24 @@ TEST(ToolSchema, FollowsTypesOfThePathAndTheOwnQueryOfItsMethod) {
       "      kind: {type: string, bytes: 1..20}\n    methods:\n"
       "      GET: {query: {parameters: {share: {type: number, range: -0.5..1}}}}\n"
       "      POST: {body: forbidden}\n";
-  const Json get = schema_of(route, "GET /v1/gateway/t/pets/{petId}/{kind}")["properties"];
-  EXPECT_EQ(get["petId"], (Json{{"type", "integer"}, {"minimum", 1}, {"maximum", 9}}));
+  const OrderedJson get = schema_of(route, "GET /v1/gateway/t/pets/{petId}/{kind}")["properties"];
+  EXPECT_EQ(get["petId"], (OrderedJson{{"type", "integer"}, {"minimum", 1}, {"maximum", 9}}));
   EXPECT_EQ(get["kind"]["maxLength"], 20);
   EXPECT_EQ(get["kind"]["pattern"], R"(^[^/\\]+$)");
-  EXPECT_EQ(get["share"], (Json{{"type", "number"}, {"minimum", -0.5}, {"maximum", 1.0}}));
-  const Json post = schema_of(route, "POST /v1/gateway/t/pets/{petId}/{kind}")["properties"];
+  EXPECT_EQ(get["share"], (OrderedJson{{"type", "number"}, {"minimum", -0.5}, {"maximum", 1.0}}));
+  const OrderedJson post = schema_of(route, "POST /v1/gateway/t/pets/{petId}/{kind}")["properties"];
   EXPECT_FALSE(post.contains("share"));
 }
 
 TEST(ToolSchema, SaysRulesOverSeveralArgumentsInTheDescription) {
-  const auto program = tool_program(search, search_operation);
+  const auto program = tool_program(listing, listing_operation);
   EXPECT_EQ(
       tool_description(*program, program->tools()[0]),
       "Does it. At least one of `order`, `title` is given. `from` is less than `to`. A success "
       "costs 1 Credit.");
 }
 
-Json body_schema(const std::string& types, const std::string& more = {}) {
+OrderedJson body_schema(const std::string& types, const std::string& more = {}) {
   return schema_of(
       "  - path: /notes\n    methods: [GET, POST]\n    body: {max_bytes: 100, "
       "media_types: [" +
@@ -131,28 +131,30 @@ Json body_schema(const std::string& types, const std::string& more = {}) {
 }
 
 TEST(ToolSchema, TakesABodyByItsMediaTypes) {
-  Json properties = body_schema("application/json", "    arguments: {body: The note.}\n");
-  EXPECT_EQ(properties["body"],
-            (Json{{"description",
-                   "The note. The request body: a JSON value, sent as application/json; at most "
-                   "100 bytes."}}));
+  OrderedJson properties = body_schema("application/json", "    arguments: {body: The note.}\n");
+  EXPECT_EQ(
+      properties["body"],
+      (OrderedJson{{"description",
+                    "The note. The request body: a JSON value, sent as application/json; at most "
+                    "100 bytes."}}));
   EXPECT_FALSE(properties.contains("content_type"));
 
   properties = body_schema("text/csv");
-  EXPECT_EQ(
-      properties["body"],
-      (Json{{"type", "string"},
-            {"description", "The request body: text, sent as text/csv; at most 100 bytes."}}));
+  EXPECT_EQ(properties["body"],
+            (OrderedJson{
+                {"type", "string"},
+                {"description", "The request body: text, sent as text/csv; at most 100 bytes."}}));
 
   properties = body_schema("text/csv, application/ld+json");
-  EXPECT_EQ(properties["body"],
-            (Json{{"description",
-                   "The request body: a JSON value, or text of another content_type; at most 100 "
-                   "bytes."}}));
-  EXPECT_EQ(properties["content_type"], (Json{{"type", "string"},
-                                              {"enum", {"application/ld+json", "text/csv"}},
-                                              {"default", "application/ld+json"},
-                                              {"description", "Of the body."}}));
+  EXPECT_EQ(
+      properties["body"],
+      (OrderedJson{{"description",
+                    "The request body: a JSON value, or text of another content_type; at most 100 "
+                    "bytes."}}));
+  EXPECT_EQ(properties["content_type"], (OrderedJson{{"type", "string"},
+                                                     {"enum", {"application/ld+json", "text/csv"}},
+                                                     {"default", "application/ld+json"},
+                                                     {"description", "Of the body."}}));
   properties = body_schema("text/csv, text/html");
   EXPECT_EQ(properties["body"]["type"], "string");
   EXPECT_EQ(properties["content_type"]["default"], "text/csv");

@@ -10,14 +10,12 @@
 namespace turnpike::http {
 namespace {
 
-constexpr std::string_view names[] = {"id"};
-
 Result<Configuration> read(std::vector<Settings::Field> fields,
                            std::vector<Settings::Field> route = {}) {
   const Settings settings = map(std::move(fields));
   const Settings own = map(std::move(route));
-  const BoundOperation operation{"route-1", Method::get, "/v1/gateway/acme/items/{id}", names, &own,
-                                 0,         {}};
+  const BoundOperation operation{
+      "route-1", Method::get, "/v1/gateway/acme/items/{id}", path_names, &own, 0, {}};
   return read_configuration({"acme", settings, {&operation, 1}});
 }
 

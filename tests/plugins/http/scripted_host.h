@@ -16,6 +16,9 @@
 
 namespace turnpike::http {
 
+// What the paths of the tests declare.
+inline constexpr std::string_view path_names[] = {"id"};
+
 class ScriptedClock final : public Clock {
  public:
   [[nodiscard]] std::int64_t now_ms() const noexcept override { return now_ns_ / 1'000'000; }

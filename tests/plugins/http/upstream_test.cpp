@@ -14,7 +14,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr std::string_view credential = "hush-4711";
-constexpr std::string_view names[] = {"id"};
 
 using Answer = ScriptedHost::Answer;
 using Fields = std::vector<Settings::Field>;
@@ -30,9 +29,10 @@ class HttpUpstreamTest : public ::testing::Test {
     const Settings settings = map(std::move(fields));
     const Settings path = map({{"path", scalar("/items/{id}")}});
     const Settings safe = map({{"path", scalar("/items/{id}")}, {"retry", scalar("safe")}});
-    const BoundOperation operations[] = {{"route-1", Method::get, "/x/{id}", names, &path, 0, {}},
-                                         {"route-2", Method::post, "/x/{id}", names, &path, 0, {}},
-                                         {"route-3", Method::post, "/y/{id}", names, &safe, 0, {}}};
+    const BoundOperation operations[] = {
+        {"route-1", Method::get, "/x/{id}", path_names, &path, 0, {}},
+        {"route-2", Method::post, "/x/{id}", path_names, &path, 0, {}},
+        {"route-3", Method::post, "/y/{id}", path_names, &safe, 0, {}}};
     auto configuration = read_configuration({"acme", settings, operations});
     ASSERT_TRUE(configuration.ok()) << configuration.error().message;
     upstream_ = std::make_unique<HttpUpstream>(*std::move(configuration), host_);

@@ -12,17 +12,11 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t expires_s = 1'800'000'300;
-constexpr std::uint64_t now_s = 1'800'000'000;
+constexpr std::uint64_t asked_at_s = 1'800'000'000;
 constexpr std::array<std::uint8_t, 32> key{7, 7, 7};
 constexpr BindingNonce nonce{9, 9, 9};
 
 BoundRequest request() { return {"rt_facts", "POST", "/v1/facts", "limit=3", sha256("the body")}; }
-
-PaymentPayload read(const json& payload) {
-  auto result = decode_payment(header_of(payload));
-  if (!result) throw std::runtime_error("not a payload");
-  return std::move(*result);
-}
 
 json challenge(const BoundRequest& for_request = request(), const BindingNonce& its_nonce = nonce) {
   PaymentRequirements other = sample_requirements();
@@ -39,8 +33,8 @@ json echoing(const json& extension) {
 }
 
 std::string check(const json& payload, const BoundRequest& of_request = request(),
-                  std::uint64_t at_s = now_s, const Binding& binding = Binding(key)) {
-  const auto reason = binding.check(of_request, read(payload), at_s);
+                  std::uint64_t at_s = asked_at_s, const Binding& binding = Binding(key)) {
+  const auto reason = binding.check(of_request, payment_of(payload), at_s);
   return reason ? std::string(code_of(*reason)) : "bound";
 }
 
@@ -108,7 +102,7 @@ TEST(Binding, RefusesOtherTerms) {
 TEST(Binding, RefusesOtherKeysAndChangedTimes) {
   std::array<std::uint8_t, 32> other_key = key;
   other_key[31] = 1;
-  EXPECT_EQ(check(echoing(challenge()), request(), now_s, Binding(other_key)), mismatch);
+  EXPECT_EQ(check(echoing(challenge()), request(), asked_at_s, Binding(other_key)), mismatch);
   json later = challenge();
   later["info"]["expires"] = expires_s + 1;
   EXPECT_EQ(check(echoing(later)), mismatch);
@@ -184,7 +178,7 @@ std::vector<OfferedExtension> offered(const std::string& name, const char* info)
 bool echo(const std::string& name, const char* info, const json& extension) {
   json payload = sample_payload();
   payload["extensions"][name] = extension;
-  return echoes(read(payload), offered(name, info));
+  return echoes(payment_of(payload), offered(name, info));
 }
 
 TEST(Echo, MayAddButNotChange) {
@@ -213,10 +207,10 @@ TEST(Echo, MayAddButNotChange) {
 
 TEST(Echo, MayBeLeftOut) {
   EXPECT_TRUE(echo("some", R"({"a":1})", nullptr));
-  EXPECT_TRUE(echoes(read(sample_payload()), offered("some", R"({"a":1})")));
+  EXPECT_TRUE(echoes(payment_of(sample_payload()), offered("some", R"({"a":1})")));
   json payload = sample_payload();
   payload["extensions"]["another"] = {{"info", {{"a", 2}}}};
-  EXPECT_TRUE(echoes(read(payload), offered("some", R"({"a":1})")));
+  EXPECT_TRUE(echoes(payment_of(payload), offered("some", R"({"a":1})")));
 }
 
 TEST(Echo, MayBeOfAnOlderChallenge) {

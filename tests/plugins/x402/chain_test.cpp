@@ -24,9 +24,9 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 using Event = FakeNode::Event;
-using Outcome = ChainAnswer::Outcome;
+using ChainOutcome = ChainAnswer::Outcome;
 
-const Word hash = filled<Word>(0x11);
+const Word mined_hash = filled<Word>(0x11);
 
 std::vector<ChainSettings> settings_of(std::vector<Settings::Field> fields,
                                        const char* network = "eip155:84532") {
@@ -46,17 +46,17 @@ class ChainsTest : public ::testing::Test {
     chains_.emplace(settings_of(std::move(fields)), host_);
   }
   ChainAnswer find() { return chains_->find_settlement(authorization_, call_); }
-  ChainAnswer receipt(const Word& transaction = hash) {
+  ChainAnswer receipt(const Word& transaction = mined_hash) {
     return chains_->receipt_of(authorization_, hex_of(transaction), call_);
   }
   void mine(std::vector<Event> events, std::uint64_t blocks_ago = 5, bool is_success = true) {
-    node_.mine({hash, node_.head - blocks_ago, is_success, std::move(events)});
+    node_.mine({mined_hash, node_.head - blocks_ago, is_success, std::move(events)});
   }
   void mine_payment(std::uint64_t blocks_ago = 5) {
     mine({FakeNode::used(authorization_), FakeNode::transfer(authorization_)}, blocks_ago);
   }
   // What find() says when a transaction has logged this.
-  Outcome outcome_after(std::vector<Event> events) {
+  ChainOutcome outcome_after(std::vector<Event> events) {
     node_.transactions.clear();
     mine(std::move(events));
     return find().outcome;
@@ -199,7 +199,7 @@ TEST_F(ChainsTest, OneWithoutItsSecretIsNotAsked) {
   ASSERT_TRUE(read.ok());
   chains_.emplace(*std::move(read), host_);
   EXPECT_FALSE(chains_->knows("eip155:84532"));
-  EXPECT_EQ(find().outcome, Outcome::unavailable);
+  EXPECT_EQ(find().outcome, ChainOutcome::unavailable);
   EXPECT_THAT(host_.seen, IsEmpty());
 }
 
@@ -209,21 +209,21 @@ TEST_F(ChainsTest, AnUnusedAuthorizationIsSoAsOfTheNewestFinalBlock) {
   EXPECT_TRUE(chains_->knows("eip155:84532"));
   EXPECT_FALSE(chains_->knows("eip155:8453"));
   const ChainAnswer answer = find();
-  EXPECT_EQ(answer.outcome, Outcome::not_used);
+  EXPECT_EQ(answer.outcome, ChainOutcome::not_used);
   EXPECT_EQ(answer.block, node_.head);
   EXPECT_EQ(answer.time_s, node_.time_of(node_.head));
   EXPECT_EQ(answer.expired_s, answer.time_s - 60);
   use({{"expiry_margin_s", scalar("0")}});
   EXPECT_EQ(find().expired_s, answer.time_s);
   EXPECT_EQ(chains_->expiry_margin_s("eip155:84532"), 0u);
-  EXPECT_EQ(receipt().outcome, Outcome::not_final);
+  EXPECT_EQ(receipt().outcome, ChainOutcome::not_final);
 }
 
 TEST_F(ChainsTest, APaymentIsProvedByItsUseAndItsTransfer) {
   mine_payment();
   for (const ChainAnswer& answer : {find(), receipt()}) {
-    EXPECT_EQ(answer.outcome, Outcome::paid);
-    EXPECT_EQ(answer.transaction, hex_of(hash));
+    EXPECT_EQ(answer.outcome, ChainOutcome::paid);
+    EXPECT_EQ(answer.transaction, hex_of(mined_hash));
     EXPECT_EQ(answer.block, node_.head);
   }
 }
@@ -233,8 +233,9 @@ TEST_F(ChainsTest, WhatIsNotDeepEnoughHasNotHappenedYet) {
   for (std::uint64_t blocks_ago = 0; blocks_ago < 6; ++blocks_ago) {
     node_.transactions.clear();
     mine_payment(blocks_ago);
-    EXPECT_EQ(find().outcome, blocks_ago < 3 ? Outcome::not_used : Outcome::paid) << blocks_ago;
-    EXPECT_EQ(receipt().outcome, blocks_ago < 3 ? Outcome::not_final : Outcome::paid);
+    EXPECT_EQ(find().outcome, blocks_ago < 3 ? ChainOutcome::not_used : ChainOutcome::paid)
+        << blocks_ago;
+    EXPECT_EQ(receipt().outcome, blocks_ago < 3 ? ChainOutcome::not_final : ChainOutcome::paid);
   }
   node_.transactions.clear();
   EXPECT_EQ(find().time_s, node_.time_of(node_.head - 3));
@@ -242,41 +243,41 @@ TEST_F(ChainsTest, WhatIsNotDeepEnoughHasNotHappenedYet) {
 
 TEST_F(ChainsTest, ACancelledAuthorizationPaysNobody) {
   mine({FakeNode::cancelled(authorization_)});
-  EXPECT_EQ(find().outcome, Outcome::cancelled);
+  EXPECT_EQ(find().outcome, ChainOutcome::cancelled);
 }
 
 TEST_F(ChainsTest, ASuccessfulTransactionWithoutTheTransferPaysNothing) {
   mine({}, 3);  // PYUSD lets a used nonce pass
-  EXPECT_EQ(receipt().outcome, Outcome::used_otherwise);
-  EXPECT_EQ(find().outcome, Outcome::not_used);
+  EXPECT_EQ(receipt().outcome, ChainOutcome::used_otherwise);
+  EXPECT_EQ(find().outcome, ChainOutcome::not_used);
   mine({FakeNode::used(authorization_), FakeNode::transfer(authorization_)}, 5, false);
-  EXPECT_EQ(receipt(hash).outcome, Outcome::used_otherwise);
+  EXPECT_EQ(receipt(mined_hash).outcome, ChainOutcome::used_otherwise);
 }
 
 TEST_F(ChainsTest, ARevertedTransactionIsNoPayment) {
   mine({}, 3, false);
-  EXPECT_EQ(receipt().outcome, Outcome::reverted);
+  EXPECT_EQ(receipt().outcome, ChainOutcome::reverted);
 }
 
 TEST_F(ChainsTest, OnlyTheTransferThatWasAuthorizedPays) {
   const Event use = FakeNode::used(authorization_);
   const Event right = FakeNode::transfer(authorization_);
-  EXPECT_EQ(outcome_after({use, right}), Outcome::paid);
-  EXPECT_EQ(outcome_after({right, use}), Outcome::paid);
-  EXPECT_EQ(outcome_after({use}), Outcome::used_otherwise);
+  EXPECT_EQ(outcome_after({use, right}), ChainOutcome::paid);
+  EXPECT_EQ(outcome_after({right, use}), ChainOutcome::paid);
+  EXPECT_EQ(outcome_after({use}), ChainOutcome::used_otherwise);
   const auto with = [&](const std::function<void(Authorization&)>& change) {
     Authorization other = authorization_;
     change(other);
     return outcome_after({use, FakeNode::transfer(other)});
   };
-  EXPECT_EQ(with([](auto& other) { other.token[0] ^= 1; }), Outcome::used_otherwise);
-  EXPECT_EQ(with([](auto& other) { other.from[19] ^= 1; }), Outcome::used_otherwise);
-  EXPECT_EQ(with([](auto& other) { other.to[0] ^= 1; }), Outcome::used_otherwise);
-  EXPECT_EQ(with([](auto& other) { other.value[31] ^= 1; }), Outcome::used_otherwise);
-  EXPECT_EQ(with([](auto& other) { other.value[0] ^= 1; }), Outcome::used_otherwise);
+  EXPECT_EQ(with([](auto& other) { other.token[0] ^= 1; }), ChainOutcome::used_otherwise);
+  EXPECT_EQ(with([](auto& other) { other.from[19] ^= 1; }), ChainOutcome::used_otherwise);
+  EXPECT_EQ(with([](auto& other) { other.to[0] ^= 1; }), ChainOutcome::used_otherwise);
+  EXPECT_EQ(with([](auto& other) { other.value[31] ^= 1; }), ChainOutcome::used_otherwise);
+  EXPECT_EQ(with([](auto& other) { other.value[0] ^= 1; }), ChainOutcome::used_otherwise);
   Event without_data = right;
   without_data.data.reset();
-  EXPECT_EQ(outcome_after({use, without_data}), Outcome::used_otherwise);
+  EXPECT_EQ(outcome_after({use, without_data}), ChainOutcome::used_otherwise);
 }
 
 TEST_F(ChainsTest, OneTransferDoesNotPayTwoAuthorizations) {
@@ -288,40 +289,40 @@ TEST_F(ChainsTest, OneTransferDoesNotPayTwoAuthorizations) {
   const Event second_use = FakeNode::used(second);
   const Event pays = FakeNode::transfer(authorization_);
   const Event back = FakeNode::transfer(to_self);
-  EXPECT_EQ(outcome_after({use, pays, second_use, pays}), Outcome::paid);
-  EXPECT_EQ(outcome_after({second_use, pays, use, pays}), Outcome::paid);
-  EXPECT_EQ(outcome_after({use, back, second_use, pays}), Outcome::used_otherwise);
-  EXPECT_EQ(outcome_after({second_use, pays, use, back}), Outcome::used_otherwise);
-  EXPECT_EQ(outcome_after({second_use, pays, use}), Outcome::used_otherwise);
-  EXPECT_EQ(outcome_after({pays, use, back}), Outcome::used_otherwise);
+  EXPECT_EQ(outcome_after({use, pays, second_use, pays}), ChainOutcome::paid);
+  EXPECT_EQ(outcome_after({second_use, pays, use, pays}), ChainOutcome::paid);
+  EXPECT_EQ(outcome_after({use, back, second_use, pays}), ChainOutcome::used_otherwise);
+  EXPECT_EQ(outcome_after({second_use, pays, use, back}), ChainOutcome::used_otherwise);
+  EXPECT_EQ(outcome_after({second_use, pays, use}), ChainOutcome::used_otherwise);
+  EXPECT_EQ(outcome_after({pays, use, back}), ChainOutcome::used_otherwise);
   // The events of other contracts in between say nothing.
   Event foreign = back;
   foreign.address = filled<Address>(0x01);
-  EXPECT_EQ(outcome_after({use, foreign, pays, second_use, back}), Outcome::paid);
+  EXPECT_EQ(outcome_after({use, foreign, pays, second_use, back}), ChainOutcome::paid);
 }
 
 TEST_F(ChainsTest, AUseFromWellBeforeTheClaimWasNotThisPayment) {
   const std::uint64_t claimed_ago = 30;  // blocks of 2 s: the claim is 60 s old
   const auto slack = static_cast<std::uint64_t>(Chains::claim_slack_s / node_.block_s);
   mine_payment(claimed_ago + slack);
-  EXPECT_EQ(find().outcome, Outcome::paid);
-  EXPECT_EQ(receipt().outcome, Outcome::paid);
+  EXPECT_EQ(find().outcome, ChainOutcome::paid);
+  EXPECT_EQ(receipt().outcome, ChainOutcome::paid);
   node_.transactions.clear();
   mine_payment(claimed_ago + slack + 1);
-  EXPECT_EQ(find().outcome, Outcome::used_otherwise);
-  EXPECT_EQ(receipt().outcome, Outcome::used_otherwise);
+  EXPECT_EQ(find().outcome, ChainOutcome::used_otherwise);
+  EXPECT_EQ(receipt().outcome, ChainOutcome::used_otherwise);
 }
 
 TEST_F(ChainsTest, ANodeWithoutItsNewestLogsProvesNothing) {
   mine_payment();
   node_.logs_until = node_.head - 6;
-  EXPECT_EQ(find().outcome, Outcome::unavailable);
+  EXPECT_EQ(find().outcome, ChainOutcome::unavailable);
 }
 
 TEST_F(ChainsTest, ANodeThatIsFarBehindProvesNothing) {
   mine_payment();
   authorization_.claimed_at_s = node_.time_of(node_.head) + Chains::claim_slack_s + 1;
-  EXPECT_EQ(find().outcome, Outcome::unavailable);
+  EXPECT_EQ(find().outcome, ChainOutcome::unavailable);
 }
 
 TEST_F(ChainsTest, AnOldPaymentIsFoundWithFewRequests) {
@@ -330,7 +331,7 @@ TEST_F(ChainsTest, AnOldPaymentIsFoundWithFewRequests) {
     authorization_ = authorization_on(node_, static_cast<std::int64_t>(blocks_ago) * 2 + 20);
     mine_payment(blocks_ago);
     node_.requests = 0;
-    EXPECT_EQ(find().outcome, Outcome::paid) << blocks_ago;
+    EXPECT_EQ(find().outcome, ChainOutcome::paid) << blocks_ago;
     EXPECT_LT(node_.requests, 24) << blocks_ago;
   }
 }
@@ -345,7 +346,7 @@ TEST_F(ChainsTest, AnOldPaymentIsFoundWhereBlocksCameUnevenly) {
   };
   authorization_.claimed_at_s = node_.time_of(59'990) - 86'400;
   mine_payment(node_.head - 59'995);
-  EXPECT_EQ(find().outcome, Outcome::paid);
+  EXPECT_EQ(find().outcome, ChainOutcome::paid);
   EXPECT_LT(node_.requests, 40);
   node_.spoils["eth_getBlockByNumber"] = [](json reply) {
     reply["result"]["timestamp"] = "0x64";
@@ -353,7 +354,7 @@ TEST_F(ChainsTest, AnOldPaymentIsFoundWhereBlocksCameUnevenly) {
   };
   node_.requests = 0;
   authorization_.claimed_at_s = 100 + Chains::claim_slack_s;
-  EXPECT_EQ(find().outcome, Outcome::paid);
+  EXPECT_EQ(find().outcome, ChainOutcome::paid);
   EXPECT_LT(node_.requests, 100);
 }
 
@@ -361,17 +362,17 @@ TEST_F(ChainsTest, ProvidersMayAllowShortRangesOnly) {
   mine_payment();
   for (const std::uint64_t range_max : {1'000u, 150u, 10u}) {
     node_.range_max = range_max;
-    EXPECT_EQ(find().outcome, Outcome::paid) << range_max;
+    EXPECT_EQ(find().outcome, ChainOutcome::paid) << range_max;
   }
   node_.range_max = 0;
-  EXPECT_EQ(find().outcome, Outcome::unavailable);
+  EXPECT_EQ(find().outcome, ChainOutcome::unavailable);
 }
 
 TEST_F(ChainsTest, ALookupIsBounded) {
   use({{"log_blocks_max", scalar("1")}});
   mine_payment();
   node_.requests = 0;
-  EXPECT_EQ(find().outcome, Outcome::unavailable);
+  EXPECT_EQ(find().outcome, ChainOutcome::unavailable);
   EXPECT_LE(node_.requests, 96);
 }
 
@@ -379,8 +380,8 @@ TEST_F(ChainsTest, ALookupIsBounded) {
 
 TEST_F(ChainsTest, ANodeOfAnotherChainProvesNothing) {
   node_.chain_id = 8453;
-  EXPECT_EQ(find().outcome, Outcome::unavailable);
-  EXPECT_EQ(receipt().outcome, Outcome::unavailable);
+  EXPECT_EQ(find().outcome, ChainOutcome::unavailable);
+  EXPECT_EQ(receipt().outcome, ChainOutcome::unavailable);
   EXPECT_THAT(host_.logged, Each(HasSubstr("eip155:84532 is of the chain eip155:8453")));
   EXPECT_THAT(host_.logged, Not(IsEmpty()));
 }
@@ -392,7 +393,7 @@ TEST_F(ChainsTest, AContractWithoutAuthorizationsProvesNothing) {
       reply["result"] = result;
       return ScriptedHost::Answer{200, {}, reply.dump()};
     };
-    EXPECT_EQ(find().outcome, Outcome::unavailable) << result;
+    EXPECT_EQ(find().outcome, ChainOutcome::unavailable) << result;
   }
 }
 
@@ -450,19 +451,19 @@ TEST_F(ChainsTest, ASpoiltAnswerProvesNothing) {
       },
   };
   mine_payment();
-  ASSERT_EQ(find().outcome, Outcome::paid);
+  ASSERT_EQ(find().outcome, ChainOutcome::paid);
   const std::set<std::string> methods = node_.asked;
   ASSERT_THAT(methods, SizeIs(5));
   for (const std::string& method : methods) {
     for (std::size_t at = 0; at < spoils.size(); ++at) {
       node_.spoils = {{method, spoils[at]}};
       use({});  // forgets that the chain was the right one
-      EXPECT_EQ(find().outcome, Outcome::unavailable) << method << " " << at;
+      EXPECT_EQ(find().outcome, ChainOutcome::unavailable) << method << " " << at;
       const bool is_asked = method != "eth_call" && method != "eth_getLogs";
       const bool is_null = method == "eth_getTransactionReceipt" && at == 7;
-      EXPECT_EQ(receipt().outcome, is_null    ? Outcome::not_final
-                                   : is_asked ? Outcome::unavailable
-                                              : Outcome::paid)
+      EXPECT_EQ(receipt().outcome, is_null    ? ChainOutcome::not_final
+                                   : is_asked ? ChainOutcome::unavailable
+                                              : ChainOutcome::paid)
           << method << " " << at;
     }
   }
@@ -482,23 +483,25 @@ TEST_F(ChainsTest, SpoiltMembersOfLogsAndReceiptsProveNothing) {
        {"/result/0/address", "/result/0/topics", "/result/0/topics/1", "/result/0/transactionHash",
         "/result/0/blockNumber", "/result/0/logIndex"}) {
     for (const json& value : {json("0x"), json("0x01"), json(nullptr), json(5)}) {
-      EXPECT_EQ(spoil("eth_getLogs", pointer, value), Outcome::unavailable) << pointer << value;
+      EXPECT_EQ(spoil("eth_getLogs", pointer, value), ChainOutcome::unavailable)
+          << pointer << value;
     }
   }
-  EXPECT_EQ(spoil("eth_getLogs", "/result/0/removed", true), Outcome::unavailable);
-  EXPECT_EQ(spoil("eth_getLogs", "/result/0/blockNumber", "0x1"), Outcome::unavailable);
-  EXPECT_EQ(spoil("eth_getLogs", "/result/0/blockNumber", "0xffffff"), Outcome::unavailable);
+  EXPECT_EQ(spoil("eth_getLogs", "/result/0/removed", true), ChainOutcome::unavailable);
+  EXPECT_EQ(spoil("eth_getLogs", "/result/0/blockNumber", "0x1"), ChainOutcome::unavailable);
+  EXPECT_EQ(spoil("eth_getLogs", "/result/0/blockNumber", "0xffffff"), ChainOutcome::unavailable);
   const char* receipt_method = "eth_getTransactionReceipt";
   for (const char* pointer : {"/result/transactionHash", "/result/blockNumber", "/result/status",
                               "/result/logs", "/result/logs/0/address"}) {
     for (const json& value : {json("0x"), json("0x02"), json(nullptr), json(1)}) {
-      EXPECT_EQ(spoil(receipt_method, pointer, value), Outcome::unavailable) << pointer << value;
+      EXPECT_EQ(spoil(receipt_method, pointer, value), ChainOutcome::unavailable)
+          << pointer << value;
     }
   }
-  EXPECT_EQ(spoil(receipt_method, "/result/status", "0x0"), Outcome::unavailable);
-  EXPECT_EQ(spoil(receipt_method, "/result/status", "0x2"), Outcome::unavailable);
+  EXPECT_EQ(spoil(receipt_method, "/result/status", "0x0"), ChainOutcome::unavailable);
+  EXPECT_EQ(spoil(receipt_method, "/result/status", "0x2"), ChainOutcome::unavailable);
   EXPECT_EQ(spoil(receipt_method, "/result/transactionHash", hex_of(filled<Word>(2))),
-            Outcome::unavailable);
+            ChainOutcome::unavailable);
 }
 
 TEST(JsonRpc, QuantitiesHaveOneForm) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plugins/x402/offers_fixture.h"
+#include "plugins/x402/parsed.h"
 #include "plugins/x402/vectors.h"
 
 namespace turnpike::x402 {
@@ -57,12 +58,6 @@ TEST(DidWeb, IsRefusedWhereTheOriginHasNone) {
 PublishedKey published(const std::string& fragment, Algorithm algorithm, std::uint64_t seed,
                        std::optional<std::int64_t> retired_ms = std::nullopt) {
   return {fragment, any_key(algorithm, seed).public_key(), 1'795'300'000'500, retired_ms};
-}
-
-JsonText parsed(std::string text) {
-  auto value = JsonText::parse(std::move(text));
-  EXPECT_TRUE(value.ok());
-  return std::move(*value);
 }
 
 TEST(DidDocument, AssertsTheKeysThatSignAndKeepsTheOthersListed) {

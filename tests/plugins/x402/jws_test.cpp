@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "plugins/x402/offers_fixture.h"
+#include "plugins/x402/parsed.h"
 #include "plugins/x402/vectors.h"
 
 namespace turnpike::x402 {
@@ -126,12 +127,6 @@ TEST(PrivateKey, IsBelowTheOrderOfTheCurveAndNotZero) {
   EXPECT_FALSE(PrivateKey::from_secret(Algorithm::es256k, secret, random));
   secret.back() -= 1;
   EXPECT_TRUE(PrivateKey::from_secret(Algorithm::es256k, secret, random));
-}
-
-JsonText parsed(std::string text) {
-  auto json = JsonText::parse(std::move(text));
-  EXPECT_TRUE(json.ok());
-  return std::move(*json);
 }
 
 TEST(Jwk, IsReadAsItWasWritten) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plugins/x402/offers_fixture.h"
+#include "plugins/x402/parsed.h"
 #include "plugins/x402/vectors.h"
 #include "x402/offers/canonical_json.h"
 
@@ -22,12 +23,6 @@ const Offer offer{"https://gateway.example/v1/daos/ü",
 
 const Receipt receipt{"eip155:84532", "https://gateway.example/v1/daos/ü",
                       "0xBD4CB17A050eED94BCA4C327c203B9a11dB0213d", 1'893'455'900, "0x12"};
-
-JsonText parsed(const std::string& text) {
-  auto value = JsonText::parse(text);
-  EXPECT_TRUE(value.ok()) << text;
-  return std::move(*value);
-}
 
 std::string canonical(const std::string& text) {
   return canonical_json(parsed(text).root()).value_or("nothing");

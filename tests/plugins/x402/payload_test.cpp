@@ -33,11 +33,6 @@ std::string place_of_fault(const std::string& header) {
 }
 std::string place_of_fault(const json& payload) { return place_of_fault(header_of(payload)); }
 
-// The payload with one member changed; a discarded value removes it.
-json with(json payload, const std::string& pointer, const json& value) {
-  payload[json::json_pointer(pointer)] = value;
-  return payload;
-}
 json without(json payload, const std::string& parent, const std::string& name) {
   payload[json::json_pointer(parent)].erase(name);
   return payload;

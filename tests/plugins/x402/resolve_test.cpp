@@ -13,12 +13,12 @@ using http::scalar;
 using http::ScriptedCall;
 using http::ScriptedHost;
 using nlohmann::json;
-using Outcome = Resolution::Outcome;
+using Resolved = Resolution::Outcome;
 using Proof = Resolution::Proof;
 
 const std::string chain_hash = hex_of(filled<Word>(0x11));
 const std::string told_hash = hex_of(filled<Word>(0x22));
-constexpr std::string_view network = "eip155:84532";
+constexpr std::string_view paid_network = "eip155:84532";
 constexpr std::int64_t validity_s = 300;
 constexpr std::int64_t expiry_margin_s = 60;
 
@@ -34,7 +34,7 @@ constexpr Says all_says[] = {Says::settled,         Says::refused, Says::pending
                              Says::typed_otherwise, Says::lost,    Says::unreachable};
 
 ScriptedHost::Answer answer_of(Says says) {
-  json body = {{"success", false}, {"transaction", ""}, {"network", network}};
+  json body = {{"success", false}, {"transaction", ""}, {"network", paid_network}};
   switch (says) {
     case Says::settled:
       body["success"] = true;
@@ -84,7 +84,8 @@ class ResolveTest : public ::testing::Test {
     node_.transactions.clear();
     Settings chains;
     if (on_chain != OnChain::not_configured) {
-      chains = map({{std::string(network), map({{"rpc_url", scalar("https://node.example")}})}});
+      chains =
+          map({{std::string(paid_network), map({{"rpc_url", scalar("https://node.example")}})}});
     }
     chains_.emplace(*read_chains(chains), host_);
     if (on_chain == OnChain::paid) mine_payment();
@@ -102,7 +103,7 @@ class ResolveTest : public ::testing::Test {
     order_.clear();
     const std::int64_t now_s = node_.time_of(node_.head);
     OpenPayment payment;
-    payment.request = {"{}", "{}", "exact", network, {}};
+    payment.request = {"{}", "{}", "exact", paid_network, {}};
     if (has_authorization_) {
       authorization_.claimed_at_s = now_s - age_s;
       payment.authorization = authorization_;
@@ -147,26 +148,26 @@ TEST_F(ResolveTest, OnlyProofsEndAPayment) {
           const bool tells = has_authorization && on_chain != OnChain::not_configured;
           const bool is_asked = !tells || age_s <= validity_s - settle_margin_s;
           const bool is_over = age_s >= validity_s + expiry_margin_s;
-          Outcome expected = Outcome::still_unknown;
+          Resolved expected = Resolved::still_unknown;
           Proof proof = Proof::none;
           if (tells && on_chain == OnChain::paid) {
-            expected = Outcome::settled;
+            expected = Resolved::settled;
           } else if (tells && on_chain == OnChain::cancelled) {
-            expected = Outcome::never_paid;
+            expected = Resolved::never_paid;
             proof = Proof::cancelled;
           } else if (tells && on_chain == OnChain::otherwise) {
-            expected = Outcome::never_paid;
+            expected = Resolved::never_paid;
             proof = Proof::used_otherwise;
           } else if (tells && on_chain == OnChain::unused && is_over) {
-            expected = Outcome::never_paid;
+            expected = Resolved::never_paid;
             proof = Proof::expired;
           } else if (is_asked && says == Says::settled) {
-            expected = Outcome::settled;
+            expected = Resolved::settled;
           }
           EXPECT_EQ(got.outcome, expected) << where;
           EXPECT_EQ(got.proof, proof) << where;
-          EXPECT_EQ(got.retry_after_s != 0, expected == Outcome::still_unknown) << where;
-          if (expected == Outcome::settled) {
+          EXPECT_EQ(got.retry_after_s != 0, expected == Resolved::still_unknown) << where;
+          if (expected == Resolved::settled) {
             const bool is_of_chain = tells && on_chain == OnChain::paid;
             EXPECT_EQ(got.transaction, is_of_chain ? chain_hash : told_hash) << where;
           }
@@ -205,18 +206,18 @@ TEST_F(ResolveTest, WhereNobodyWaitsNobodyIsAskedWhoCouldCollect) {
   may_collect_ = false;
   says_ = Says::settled;
   put(OnChain::unused);
-  EXPECT_EQ(step(60).outcome, Outcome::still_unknown);
+  EXPECT_EQ(step(60).outcome, Resolved::still_unknown);
   EXPECT_EQ(order_, "c");
-  EXPECT_EQ(step(validity_s + expiry_margin_s).outcome, Outcome::never_paid);
+  EXPECT_EQ(step(validity_s + expiry_margin_s).outcome, Resolved::never_paid);
   EXPECT_EQ(order_, "c");
   put(OnChain::paid);
-  EXPECT_EQ(step(60).outcome, Outcome::settled);
+  EXPECT_EQ(step(60).outcome, Resolved::settled);
   put(OnChain::not_configured);
   const Resolution early = step(certain_end_s(validity_s) - 1);
-  EXPECT_EQ(early.outcome, Outcome::still_unknown);
+  EXPECT_EQ(early.outcome, Resolved::still_unknown);
   EXPECT_EQ(early.retry_after_s, 2u);
   EXPECT_EQ(order_, "");
-  EXPECT_EQ(step(certain_end_s(validity_s)).outcome, Outcome::settled);  // it remembers
+  EXPECT_EQ(step(certain_end_s(validity_s)).outcome, Resolved::settled);  // it remembers
   EXPECT_EQ(order_, "f");
 }
 
@@ -228,7 +229,7 @@ TEST_F(ResolveTest, AnAnswerThatWasLostIsFoundOnTheChain) {
   };
   says_ = Says::lost;
   const Resolution got = step(60);
-  EXPECT_EQ(got.outcome, Outcome::settled);
+  EXPECT_EQ(got.outcome, Resolved::settled);
   EXPECT_EQ(got.transaction, chain_hash);
   EXPECT_EQ(order_, "cfc");
 }
@@ -237,7 +238,7 @@ TEST_F(ResolveTest, ANamedTransactionIsKeptAndLookedAtFirst) {
   put(OnChain::unused);
   says_ = Says::pending;
   const Resolution open = step(60);
-  ASSERT_EQ(open.outcome, Outcome::still_unknown);
+  ASSERT_EQ(open.outcome, Resolved::still_unknown);
   EXPECT_EQ(open.transaction, told_hash);
   EXPECT_EQ(open.facilitator, "https://one.example");
   says_ = Says::lost;
@@ -246,14 +247,14 @@ TEST_F(ResolveTest, ANamedTransactionIsKeptAndLookedAtFirst) {
   hint_ = chain_hash;
   put(OnChain::paid);
   node_.range_max = 0;  // needs no logs
-  EXPECT_EQ(step(60).outcome, Outcome::settled);
+  EXPECT_EQ(step(60).outcome, Resolved::settled);
 }
 
 TEST_F(ResolveTest, AnotherTransactionThanTheNamedOneMayHavePaid) {
   put(OnChain::paid);
   hint_ = told_hash;  // replaced, or invented
   const Resolution got = step(60);
-  EXPECT_EQ(got.outcome, Outcome::settled);
+  EXPECT_EQ(got.outcome, Resolved::settled);
   EXPECT_EQ(got.transaction, chain_hash);
   node_.mine({filled<Word>(0x22), node_.head - 1, false, {}});
   EXPECT_EQ(step(60).transaction, chain_hash);

@@ -2,7 +2,9 @@
 // "Messages").
 #pragma once
 
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -73,6 +75,20 @@ inline nlohmann::json sample_solana_payload() {
 
 inline std::string header_of(const nlohmann::json& payload) {
   return base64_encode(payload.dump());
+}
+
+// REQUIRES: it can be read.
+inline PaymentPayload payment_of(const nlohmann::json& payload) {
+  auto result = decode_payment(header_of(payload));
+  if (!result) throw std::runtime_error("not a payload");
+  return std::move(*result);
+}
+
+// The payload with one member changed; a discarded value removes it.
+inline nlohmann::json with(nlohmann::json payload, const std::string& pointer,
+                           const nlohmann::json& value) {
+  payload[nlohmann::json::json_pointer(pointer)] = value;
+  return payload;
 }
 
 }  // namespace turnpike::x402

@@ -13,17 +13,6 @@ using nlohmann::json;
 constexpr std::uint64_t now_s = 1'800'000'000;
 constexpr std::uint64_t needed_s = 40;
 
-PaymentPayload read(const json& payload) {
-  auto result = decode_payment(header_of(payload));
-  if (!result) throw std::runtime_error("not a payload");
-  return std::move(*result);
-}
-
-json with(json payload, const std::string& pointer, const json& value) {
-  payload[json::json_pointer(pointer)] = value;
-  return payload;
-}
-
 // "recovered", "needs_facilitator" or the code of the refusal, against what the payload accepted.
 std::string verdict(const Result<VerifiedPayment, Reason>& result) {
   if (!result) return std::string(code_of(result.error()));
@@ -31,18 +20,18 @@ std::string verdict(const Result<VerifiedPayment, Reason>& result) {
 }
 std::string verdict(const json& payload, std::uint64_t at_s = now_s,
                     std::uint64_t needed = needed_s) {
-  const PaymentPayload read_payload = read(payload);
+  const PaymentPayload read_payload = payment_of(payload);
   return verdict(verify(read_payload, read_payload.accepted, {}, at_s, needed));
 }
 std::string verdict(const json& payload, const PaymentRequirements& requirements) {
-  return verdict(verify(read(payload), requirements, {}, now_s, needed_s));
+  return verdict(verify(payment_of(payload), requirements, {}, now_s, needed_s));
 }
 
 const std::string authorization = "/payload/authorization/";
 const std::string permit = "/payload/permit2Authorization/";
 
 TEST(Verify, RecoversThePayerOfAPlainAccount) {
-  const PaymentPayload payload = read(signed_payload());
+  const PaymentPayload payload = payment_of(signed_payload());
   const auto result = verify(payload, sample_requirements(), {}, now_s, needed_s);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->proof, Proof::recovered);
@@ -124,7 +113,7 @@ TEST(Verify, WantsTimeForWorkAndSettlement) {
   const json forever = Payer().sign(
       with(signed_payload(), authorization + "validBefore",
            "115792089237316195423570985008687907853269984665640564039457584007913129639935"));
-  const auto result = verify(read(forever), sample_requirements(), {}, now_s, needed_s);
+  const auto result = verify(payment_of(forever), sample_requirements(), {}, now_s, needed_s);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->valid_before_s, ~std::uint64_t{0});
 }
@@ -203,7 +192,7 @@ TEST(Verify, UsesOurTermsNotTheCallers) {
 
 TEST(Verify, ReadsPermitsInTheOrderOfTheReferenceImplementation) {
   json payload = signed_permit2_payload();
-  const PaymentRequirements requirements = read(payload).accepted;
+  const PaymentRequirements requirements = payment_of(payload).accepted;
   payload["payload"]["permit2Authorization"] = {
       {"from", payer_address},
       {"permitted", {{"token", "0x036CbD53842c5426634e7929541eC2318f3dCF7e"}, {"amount", "1001"}}},
@@ -226,7 +215,7 @@ TEST(Verify, ReadsPermitsInTheOrderOfTheReferenceImplementation) {
   EXPECT_EQ(mended("permitted/amount", "1000"), "permit2_token_mismatch");
   EXPECT_EQ(mended("permitted/token", requirements.asset), "invalid_permit2_signature");
   payload = Payer().sign(payload);
-  const auto result = verify(read(payload), requirements, {}, now_s, needed_s);
+  const auto result = verify(payment_of(payload), requirements, {}, now_s, needed_s);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->proof, Proof::recovered);
   EXPECT_EQ(result->payer, payer_address);
@@ -236,8 +225,8 @@ TEST(Verify, ReadsPermitsInTheOrderOfTheReferenceImplementation) {
 
 TEST(Verify, LeavesSolanaToAFacilitatorOnceItsTermsAreRight) {
   const json good = sample_solana_payload();
-  const PaymentRequirements requirements = read(good).accepted;
-  const auto result = verify(read(good), requirements, {}, now_s, needed_s);
+  const PaymentRequirements requirements = payment_of(good).accepted;
+  const auto result = verify(payment_of(good), requirements, {}, now_s, needed_s);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->proof, Proof::needs_facilitator);
   EXPECT_EQ(result->payer, "");

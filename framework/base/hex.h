@@ -1,0 +1,14 @@
+// hex_value(): what a hexadecimal digit of either case stands for. Any Thread.
+#pragma once
+
+namespace turnpike::base {
+
+// -1: it is no such digit.
+constexpr int hex_value(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace turnpike::base

@@ -1,0 +1,15 @@
+// view(): text of Boost.Beast's parsers as the rest of the code takes it. Private to wire/; any
+// Thread.
+#pragma once
+
+#include <string_view>
+
+#include <boost/beast/core/string_type.hpp>
+
+namespace turnpike::wire {
+
+inline std::string_view view(boost::beast::string_view text) noexcept {
+  return {text.data(), text.size()};
+}
+
+}  // namespace turnpike::wire
