@@ -20,8 +20,8 @@ namespace turnpike::app {
 
 class Chores {
  public:
-  Chores(ledger::UsageStore& usage, identity::Accounts accounts,
-         identity::SessionStore& sessions, base::Log& log);
+  Chores(ledger::UsageStore& usage, identity::Accounts accounts, identity::SessionStore& sessions,
+         base::Log& log);
   ~Chores();  // ends the one under way first
   Chores(const Chores&) = delete;
   Chores& operator=(const Chores&) = delete;

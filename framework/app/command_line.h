@@ -96,6 +96,7 @@ struct PeopleWords {
 };
 int run_user_create(const CommonOptions& options, const PeopleWords& words);
 int run_user_link(const CommonOptions& options, const PeopleWords& words);
+int run_user_show(const CommonOptions& options, const PeopleWords& words);
 int run_user_list(const CommonOptions& options);
 int run_user_disable(const CommonOptions& options, const PeopleWords& words);
 int run_user_enable(const CommonOptions& options, const PeopleWords& words);

@@ -111,8 +111,8 @@ int run_user_create(const CommonOptions& options, const PeopleWords& words) {
   return with_database(options, [&](Tools& tools) {
     std::optional<identity::NewMembership> membership;
     if (!words.account.empty()) membership = {words.account, role_named(words.role)};
-    const auto created = people_of(tools).create(words.name, words.login, membership,
-                                                 identity::operator_actor());
+    const auto created =
+        people_of(tools).create(words.name, words.login, membership, identity::operator_actor());
     if (!created.ok()) return print_error(options, created.error());
     return print_invited(options, tools, *created);
   });
@@ -124,6 +124,17 @@ int run_user_link(const CommonOptions& options, const PeopleWords& words) {
     if (!linked.ok()) return print_error(options, linked.error());
     if (!linked->has_value()) return print_failure(options, "the person is gone");
     return print_invited(options, tools, **linked);
+  });
+}
+
+int run_user_show(const CommonOptions& options, const PeopleWords& words) {
+  return with_person(options, words.person, [&](Tools& tools, const identity::Person& person) {
+    const auto passkeys = tools.node.people().passkeys(person.id);
+    if (!passkeys.ok()) return print_error(options, passkeys.error());
+    Json shown = to_json(person);
+    shown["passkeys"] = passkeys->size();
+    return print_done(options, shown,
+                      line_of(person) + "\npasskeys: " + std::to_string(passkeys->size()));
   });
 }
 
@@ -148,13 +159,12 @@ int run_session_create(const CommonOptions& options, const PeopleWords& words) {
   return with_person(options, words.person, [&](Tools& tools, const identity::Person& person) {
     const std::int64_t valid_ms = words.hours * 3'600'000;
     const std::string name = words.name.empty() ? "command line" : words.name;
-    const auto created = sessions_of(tools).create_bearer(
-        person.id, name, valid_ms, valid_ms, "operator", identity::operator_actor());
+    const auto created = sessions_of(tools).create_bearer(person.id, name, valid_ms, valid_ms,
+                                                          "operator", identity::operator_actor());
     if (!created.ok()) return print_error(options, created.error());
     const std::string until = base::rfc3339(created->session.expires_at_ms);
     return print_done(
-        options,
-        {{"id", created->session.id}, {"token", created->token}, {"expiresAt", until}},
+        options, {{"id", created->session.id}, {"token", created->token}, {"expiresAt", until}},
         created->session.id + "  until " + until + "\ntoken (shown only now): " + created->token);
   });
 }
@@ -230,27 +240,25 @@ int run_member_add(const CommonOptions& options, const PeopleWords& words) {
 
 int run_member_set(const CommonOptions& options, const PeopleWords& words) {
   return with_person(options, words.person, [&](Tools& tools, const identity::Person& person) {
-    return print_unit(options,
-                      tools.node.members().set_role(words.account, person.id,
-                                                    role_named(words.role),
-                                                    identity::operator_actor()),
-                      person.id + " is " + words.role + " of " + words.account);
+    return print_unit(
+        options,
+        tools.node.members().set_role(words.account, person.id, role_named(words.role),
+                                      identity::operator_actor()),
+        person.id + " is " + words.role + " of " + words.account);
   });
 }
 
 int run_member_remove(const CommonOptions& options, const PeopleWords& words) {
   return with_person(options, words.person, [&](Tools& tools, const identity::Person& person) {
     return print_unit(
-        options,
-        tools.node.members().remove(words.account, person.id, identity::operator_actor()),
+        options, tools.node.members().remove(words.account, person.id, identity::operator_actor()),
         person.id + " is no member of " + words.account);
   });
 }
 
 int run_invitation_create(const CommonOptions& options, const PeopleWords& words) {
   return with_database(options, [&](Tools& tools) {
-    const auto created = people_of(tools).invite(words.account, words.email,
-                                                 role_named(words.role),
+    const auto created = people_of(tools).invite(words.account, words.email, role_named(words.role),
                                                  identity::operator_actor());
     if (!created.ok()) return print_error(options, created.error());
     Json shown = hosts::account::invitation_json(created->invitation);
@@ -274,8 +282,7 @@ int run_invitation_list(const CommonOptions& options, const PeopleWords& words) 
 int run_invitation_withdraw(const CommonOptions& options, const PeopleWords& words) {
   return with_database(options, [&](Tools& tools) {
     return print_unit(
-        options,
-        tools.node.members().withdraw(words.account, words.id, identity::operator_actor()),
+        options, tools.node.members().withdraw(words.account, words.id, identity::operator_actor()),
         words.id + " is withdrawn");
   });
 }

@@ -163,11 +163,10 @@ void read_identity(Section& top, Config& config) {
 
 // Two hosts cannot have one port, be it that one of them takes it on all addresses.
 void refuse_shared_ports(Section& hosts, const Config& config) {
-  const std::pair<std::string, std::string> listeners[] = {
-      {"api", config.api.listen},
-      {"mcp", config.mcp.listen},
-      {"web", config.web.listen},
-      {"operator", config.operator_listen}};
+  const std::pair<std::string, std::string> listeners[] = {{"api", config.api.listen},
+                                                           {"mcp", config.mcp.listen},
+                                                           {"web", config.web.listen},
+                                                           {"operator", config.operator_listen}};
   for (std::size_t at = 1; at < std::size(listeners); ++at) {
     const auto& [name, address] = listeners[at];
     for (const auto& [other, taken] : std::span(listeners).first(at)) {

@@ -314,13 +314,12 @@ Result<Unit, std::string> Gateway::bind_hosts() {
 }
 
 Result<Unit, std::string> Gateway::open_people() {
-  auto people = People::open(*parts_->node, config_, parts_->web_url,
-                             {.pool = parts_->runtime->pool(),
-                              .clock = parts_->clock,
-                              .random = parts_->random,
-                              .key_revoked = [this](std::string_view key_id) {
-                                parts_->authenticator->forget(key_id);
-                              }});
+  auto people = People::open(
+      *parts_->node, config_, parts_->web_url,
+      {.pool = parts_->runtime->pool(),
+       .clock = parts_->clock,
+       .random = parts_->random,
+       .key_revoked = [this](std::string_view key_id) { parts_->authenticator->forget(key_id); }});
   if (!people.ok()) return std::move(people).error();
   parts_->people = *std::move(people);
   return Unit{};
@@ -468,12 +467,11 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->discovery.emplace(discovery_settings());
   const hosts::BuildInfo build = build_info(config_);
   parts_->api = std::make_unique<hosts::api::ApiHost>(
-      hosts::api::ApiHostParts{*parts_->backend, *parts_->backend, *parts_->authenticator,
-                               *parts_->ledger, *parts_->statements, *parts_->calls,
-                               *parts_->free_counts, *parts_->runtime, parts_->clock,
-                               parts_->random, *parts_->access_log, *parts_->discovery,
-                               exchange::lane_with_terms(parts_->lanes),
-                               &parts_->people->of_hosts()},
+      hosts::api::ApiHostParts{
+          *parts_->backend, *parts_->backend, *parts_->authenticator, *parts_->ledger,
+          *parts_->statements, *parts_->calls, *parts_->free_counts, *parts_->runtime,
+          parts_->clock, parts_->random, *parts_->access_log, *parts_->discovery,
+          exchange::lane_with_terms(parts_->lanes), &parts_->people->of_hosts()},
       hosts::api::ApiHostSettings{.cors_origins = config_.cors_origins,
                                   .build = build,
                                   .reference = std::move(reference),
@@ -493,8 +491,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->web = std::make_unique<hosts::web::WebHost>(
       hosts::web::WebHostParts{parts_->people->of_hosts(), *parts_->account_reads, *parts_->runtime,
                                parts_->clock, parts_->random, *parts_->access_log},
-      hosts::web::WebHostSettings{.base_url = parts_->web_url,
-                                  .site_name = config_.web_site_name});
+      hosts::web::WebHostSettings{.base_url = parts_->web_url, .site_name = config_.web_site_name});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
                             parts_->random);
   parts_->operator_host =

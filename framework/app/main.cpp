@@ -253,7 +253,8 @@ void add_user_commands(CLI::App& app, CommonOptions& options, Words& words, int&
                          options, code, [&] { return run_user_create(options, people); });
   create->add_option("--name", people.name, "As others see it")->required();
   create->add_option("--login", people.login, "Unique; a-z, digits and . _ - + @")->required();
-  CLI::Option* account = create->add_option("--account", people.account, "Make them a member of it");
+  CLI::Option* account =
+      create->add_option("--account", people.account, "Make them a member of it");
   create->add_option("--role", people.role, "In the account: owner, admin or member")
       ->check(CLI::IsMember({"owner", "admin", "member"}))
       ->needs(account);
@@ -263,6 +264,7 @@ void add_user_commands(CLI::App& app, CommonOptions& options, Words& words, int&
         ->add_option("--person", people.person, "Id, or login")
         ->required();
   };
+  add_change("show", "Show a person, and how many passkeys they have", run_user_show);
   add_change("link", "Print a new link, which lets the person in once, for an hour", run_user_link);
   add_change("disable", "Let the person in no more; their sessions end", run_user_disable);
   add_change("enable", "Let a disabled person in again", run_user_enable);
@@ -273,11 +275,11 @@ void add_user_commands(CLI::App& app, CommonOptions& options, Words& words, int&
   begin->add_option("--person", people.person, "Id, or login")->required();
   begin->add_option("--name", people.name, "For people; default: command line");
   begin->add_option("--hours", people.hours, "How long it lasts")->check(CLI::Range(1, 12));
-  add(*session, "list", "List the sessions that go on", options, code,
-      [&] { return run_session_list(options, people); })
-      ->add_option("--person", people.person, "Id, or login; default: everyone");
-  CLI::App* end = add(*session, "end", "End a session, or all of a person's, or everyone's", options,
-                      code, [&] { return run_session_end(options, people); });
+  add(*session, "list", "List the sessions that go on", options, code, [&] {
+    return run_session_list(options, people);
+  })->add_option("--person", people.person, "Id, or login; default: everyone");
+  CLI::App* end = add(*session, "end", "End a session, or all of a person's, or everyone's",
+                      options, code, [&] { return run_session_end(options, people); });
   CLI::Option_group* which = end->add_option_group("which");
   which->add_option("--id", people.id, "Session id");
   which->add_option("--person", people.person, "Id, or login: all of theirs");

@@ -18,16 +18,15 @@ identity::RelyingParty site_of(const Config& config, const std::string& web_url)
 
 }  // namespace
 
-Result<std::unique_ptr<People>, std::string> People::open(storage::Node& node,
-                                                          const Config& config,
+Result<std::unique_ptr<People>, std::string> People::open(storage::Node& node, const Config& config,
                                                           const std::string& web_url,
                                                           const Sources& sources) {
   auto page_tokens = node.secrets().get_or_create("page_tokens", secret_bytes);
   if (!page_tokens.ok()) return page_tokens.error().message;
   auto ceremonies = node.secrets().get_or_create("ceremonies", secret_bytes);
   if (!ceremonies.ok()) return ceremonies.error().message;
-  return std::unique_ptr<People>(
-      new People(node, config, web_url, sources, {*std::move(page_tokens), *std::move(ceremonies)}));
+  return std::unique_ptr<People>(new People(node, config, web_url, sources,
+                                            {*std::move(page_tokens), *std::move(ceremonies)}));
 }
 
 People::People(storage::Node& node, const Config& config, const std::string& web_url,

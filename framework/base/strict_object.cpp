@@ -29,7 +29,8 @@ std::string listed(std::span<const std::string_view> words) {
 
 }  // namespace
 
-// Takes the members as the parser meets them; what is inside nested values is for their own readers.
+// Takes the members as the parser meets them; what is inside nested values is for their own
+// readers.
 class StrictObject::Reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit Reader(StrictObject& body) : body_(body) {}

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <cctype>
+#include <initializer_list>
 #include <set>
 
 #include "base/json_text.h"

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "base/ids.h"
+#include "crypto/openssl_bytes.h"
 
 namespace turnpike::crypto {
 namespace {
@@ -46,10 +47,6 @@ constexpr Algorithm algorithms[] = {
 
 const Algorithm& row_of(PasskeyAlgorithm algorithm) noexcept {
   return algorithms[static_cast<std::size_t>(algorithm)];
-}
-
-const unsigned char* bytes_of(std::string_view text) noexcept {
-  return reinterpret_cast<const unsigned char*>(text.data());
 }
 
 Key from_parameters(const char* type, OSSL_PARAM* parameters) noexcept {

@@ -82,9 +82,9 @@ SortedJson security_json(const Callers& callers) {
 SortedJson operation_json(const RouteFacts& facts) {
   const RouteDescription& described = facts.described;
   SortedJson operation = {{"operationId", described.operation_id},
-                    {"tags", SortedJson::array({described.tag})},
-                    {"security", security_json(facts.callers)},
-                    {"summary", described.summary}};
+                          {"tags", SortedJson::array({described.tag})},
+                          {"security", security_json(facts.callers)},
+                          {"summary", described.summary}};
   if (!described.description.empty()) operation["description"] = described.description;
   SortedJson parameters = SortedJson::array();
   for (const Parameter& one : described.path_parameters) {

@@ -206,7 +206,7 @@ class BoundRoute {
 // Adds the rows of a table.
 template <class Rooms>
 void bind_routes(std::span<const Route<Rooms>> routes, const Rooms& rooms,
-          std::vector<BoundRoute>& bound) {
+                 std::vector<BoundRoute>& bound) {
   for (const Route<Rooms>& route : routes) bound.emplace_back(route, rooms);
 }
 template <class Rooms>

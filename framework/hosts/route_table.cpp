@@ -92,10 +92,10 @@ std::optional<Error> person_problem(const Callers& callers, const identity::Prin
     return Error{ErrorCode::account_forbidden, "You are not a member of this billing account."};
   }
   if (*person.role < *callers.role()) {
-    return Error{ErrorCode::auth_role_missing,
-                 "This needs the role " + std::string(name_of(*callers.role())) +
-                     " in the billing account; yours is " + std::string(name_of(*person.role)) +
-                     "."};
+    return Error{ErrorCode::auth_role_missing, "This needs the role " +
+                                                   std::string(name_of(*callers.role())) +
+                                                   " in the billing account; yours is " +
+                                                   std::string(name_of(*person.role)) + "."};
   }
   return std::nullopt;
 }
@@ -324,9 +324,10 @@ std::optional<Error> RouteTable::judge_page_token(const RouteFacts& facts, const
                                                   const Asked& asked) const {
   const bool is_of_person = asked.caller != nullptr && asked.caller->kind == PrincipalKind::person;
   if (!is_of_person || !rules_.is_page_token || is_safe(facts.method)) return std::nullopt;
-  const std::string token = facts.body == BodyForm::form
-                                ? asked.form.find(page_token_field).value_or("")
-                                : std::string(only_value(turn.request.headers(), page_token_header));
+  const std::string token =
+      facts.body == BodyForm::form
+          ? asked.form.find(page_token_field).value_or("")
+          : std::string(only_value(turn.request.headers(), page_token_header));
   if (rules_.is_page_token(*asked.caller, token)) return std::nullopt;
   return Error{ErrorCode::auth_origin_rejected,
                "The request lacks the token that the session gives to pages of this site: load the "

@@ -1,6 +1,6 @@
 // RoutedHost: the way of a request through any host. The request gets an id, its route is found,
-// the route's handler answers, and the request is logged whatever happens. A host adds its rules and
-// its tables, whose rows are bound to the objects that their handlers work with.
+// the route's handler answers, and the request is logged whatever happens. A host adds its rules
+// and its tables, whose rows are bound to the objects that their handlers work with.
 //
 // Owned by the host; called on the fibers of all loop Threads.
 #pragma once

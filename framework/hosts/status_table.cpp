@@ -10,9 +10,8 @@ int http_status(base::ErrorCode code) noexcept {
   switch (code) {
     case request_malformed: case request_query_malformed: case request_query_too_long:
     case request_query_rejected: case request_path_malformed: case request_body_not_allowed:
-    case request_body_rejected: case auth_credential_conflict:
-    case catalog_limit_invalid: case catalog_cursor_invalid: case catalog_filter_invalid:
-    case catalog_capability_id_invalid:
+    case request_body_rejected: case auth_credential_conflict: case catalog_limit_invalid:
+    case catalog_cursor_invalid: case catalog_filter_invalid: case catalog_capability_id_invalid:
     case auth_ceremony_ended: case auth_passkey_rejected: case auth_link_ended:
     case identity_password_rejected:
       return 400;
@@ -46,9 +45,8 @@ int http_status(base::ErrorCode code) noexcept {
       return 414;
     case request_media_type_rejected: case request_content_coding_rejected:
       return 415;
-    case gateway_account_concurrency: case billing_credits_reserved:
-    case billing_key_cap_reached: case auth_throttled:
-    case gateway_free_rate_limited: case gateway_free_limit_reached:
+    case gateway_account_concurrency: case billing_credits_reserved: case billing_key_cap_reached:
+    case auth_throttled: case gateway_free_rate_limited: case gateway_free_limit_reached:
       return 429;
     case request_headers_too_large:
       return 431;
@@ -59,11 +57,11 @@ int http_status(base::ErrorCode code) noexcept {
     case account_absent: case gateway_upstream_failure: case gateway_upstream_response_too_large:
     case gateway_upstream_redirect:
       return 502;
-    case auth_unavailable: case auth_overloaded: case account_provisioning: case registry_unavailable:
-    case gateway_route_blocked: case gateway_evidence_stale: case gateway_upstream_credential:
-    case gateway_upstream_rate_limited: case gateway_upstream_unavailable:
-    case gateway_transfer_limit: case gateway_overloaded: case gateway_stopping:
-    case gateway_free_unavailable: case plugin_unavailable:
+    case auth_unavailable: case auth_overloaded: case account_provisioning:
+    case registry_unavailable: case gateway_route_blocked: case gateway_evidence_stale:
+    case gateway_upstream_credential: case gateway_upstream_rate_limited:
+    case gateway_upstream_unavailable: case gateway_transfer_limit: case gateway_overloaded:
+    case gateway_stopping: case gateway_free_unavailable: case plugin_unavailable:
     case billing_pricing_unavailable: case billing_ledger_unavailable: case billing_lease_lost:
     case billing_settlement_unknown: case catalog_inventory_incomplete:
       return 503;

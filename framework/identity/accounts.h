@@ -1,6 +1,6 @@
-// Accounts and ApiKeys: the account and key services behind the command line and the account routes.
-// Both are thin rules over the ports: an account is handed out only once it is
-// active, a token is shown only once, a revocation reaches this node's cache at once.
+// Accounts and ApiKeys: the account and key services behind the command line and the account
+// routes. Both are thin rules over the ports: an account is handed out only once it is active, a
+// token is shown only once, a revocation reaches this node's cache at once.
 //
 // Owned by app/; safe for concurrent use. Called from the blocking pool or a plain Thread; blocks.
 #pragma once

@@ -1,5 +1,5 @@
-// The audit log: who changed what, or was refused, append-only. A change writes its event in its own
-// transaction, so there is no change without one. Events hold no secrets.
+// The audit log: who changed what, or was refused, append-only. A change writes its event in its
+// own transaction, so there is no change without one. Events hold no secrets.
 //
 // AuditStore is the port (storage/ implements it), called from the blocking pool or a plain Thread;
 // it blocks. Values otherwise; any Thread.
@@ -19,10 +19,10 @@ namespace turnpike::identity {
 
 // Who acts, and from where.
 struct Actor {
-  std::string principal;        // "user:usr_...", "operator:cli", "system:gateway"; "": nobody yet
-  std::string person_id = {};   // of a person, whose role is judged in the transaction
+  std::string principal;       // "user:usr_...", "operator:cli", "system:gateway"; "": nobody yet
+  std::string person_id = {};  // of a person, whose role is judged in the transaction
   std::string session_id = {};
-  std::string address = {};     // of the peer, without a port
+  std::string address = {};  // of the peer, without a port
   std::string user_agent = {};
   std::string request_id = {};
 };
@@ -62,8 +62,9 @@ class AuditStore {
 
   // Whether `key` was tried `tries_max` times in its window of time already: the seconds until the
   // window ends, or 0.
-  [[nodiscard]] virtual Result<std::uint32_t, base::Error> throttled(
-      std::string_view key, std::int64_t window_ms, std::int64_t tries_max) = 0;
+  [[nodiscard]] virtual Result<std::uint32_t, base::Error> throttled(std::string_view key,
+                                                                     std::int64_t window_ms,
+                                                                     std::int64_t tries_max) = 0;
   [[nodiscard]] virtual Result<Unit, base::Error> count_try(std::string_view key,
                                                             std::int64_t window_ms) = 0;
 };

@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::size_t id_bytes_max = 160;
 
-base::Error ended() {
+base::Error ceremony_ended() {
   return {base::ErrorCode::auth_ceremony_ended,
           "This took too long, or was begun in another browser: begin anew."};
 }
 
-std::string_view bytes_of(const crypto::Sha256& digest) noexcept {
+std::string_view text_of_digest(const crypto::Sha256& digest) noexcept {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
@@ -57,25 +57,25 @@ Ceremony Ceremonies::begin(CeremonyKind kind, std::string_view holder) const {
 Result<Ceremony, base::Error> Ceremonies::read(std::string_view id, CeremonyKind kind,
                                                std::string_view holder) const {
   const std::size_t end = id.rfind('.');
-  if (id.size() > id_bytes_max || end == id.npos) return ended();
+  if (id.size() > id_bytes_max || end == id.npos) return ceremony_ended();
   const std::string_view signed_part = id.substr(0, end);
   const std::string signature = signature_of(signed_part, holder);
-  if (!crypto::equal_in_constant_time(signature, id.substr(end + 1))) return ended();
+  if (!crypto::equal_in_constant_time(signature, id.substr(end + 1))) return ceremony_ended();
   const auto facts = read_facts(signed_part);
-  if (!facts || facts->kind != letter_of(kind)) return ended();
-  if (facts->expires_at_ms <= clock_.now_ms()) return ended();
+  if (!facts || facts->kind != letter_of(kind)) return ceremony_ended();
+  if (facts->expires_at_ms <= clock_.now_ms()) return ceremony_ended();
   return made_of(std::string(id), facts->expires_at_ms);
 }
 
 std::string Ceremonies::signature_of(std::string_view facts, std::string_view holder) const {
   std::string text("ceremony\n");
   text.append(facts).append("\n").append(holder);
-  return base::base64url(bytes_of(crypto::hmac_sha256(key_, text)));
+  return base::base64url(text_of_digest(crypto::hmac_sha256(key_, text)));
 }
 
 Ceremony Ceremonies::made_of(std::string id, std::int64_t expires_at_ms) const {
   Ceremony ceremony;
-  ceremony.challenge = bytes_of(crypto::hmac_sha256(key_, "challenge\n" + id));
+  ceremony.challenge = text_of_digest(crypto::hmac_sha256(key_, "challenge\n" + id));
   ceremony.id = std::move(id);
   ceremony.expires_at_ms = expires_at_ms;
   return ceremony;

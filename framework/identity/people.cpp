@@ -82,9 +82,8 @@ Result<std::optional<Person>, Error> People::rename(std::string_view person_id,
   return people_.rename(person_id, name, actor);
 }
 
-Result<CreatedInvitation, Error> People::invite(std::string_view account_id,
-                                                std::string_view email, Role role,
-                                                const Actor& actor) {
+Result<CreatedInvitation, Error> People::invite(std::string_view account_id, std::string_view email,
+                                                Role role, const Actor& actor) {
   if (!email.empty() && !is_email(email)) {
     return Error{ErrorCode::request_malformed,
                  "The e-mail address is not in its form, such as name@example.org."};
@@ -112,8 +111,8 @@ Result<std::string, Error> read_login(std::string_view text) {
     const char folded = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     const bool is_letter = folded >= 'a' && folded <= 'z';
     const bool is_digit = folded >= '0' && folded <= '9';
-    is_sound = is_sound && (is_letter || is_digit || std::string_view("._-+@").find(c) !=
-                                                         std::string_view::npos);
+    is_sound = is_sound && (is_letter || is_digit ||
+                            std::string_view("._-+@").find(c) != std::string_view::npos);
     login += folded;
   }
   if (is_sound) return login;

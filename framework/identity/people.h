@@ -41,8 +41,8 @@ class People {
                                                     std::string_view login) const;
   // With a link that lets them in. request.malformed for the name or the login, and as the store.
   [[nodiscard]] Result<InvitedPerson, base::Error> create(
-      std::string_view name, std::string_view login,
-      const std::optional<NewMembership>& membership, const Actor& actor);
+      std::string_view name, std::string_view login, const std::optional<NewMembership>& membership,
+      const Actor& actor);
   // A new link; those before it end. Nothing: there is no such person. request.malformed: they are
   // disabled.
   [[nodiscard]] Result<std::optional<InvitedPerson>, base::Error> link(std::string_view person_id,

@@ -26,7 +26,7 @@ namespace turnpike::identity {
 struct Person {
   std::string id;  // "usr_..."
   std::string name;
-  std::string login;            // folded
+  std::string login;  // folded
   std::string email = {};
   bool is_email_verified = false;
   std::string webauthn_handle;  // 32 bytes

@@ -36,7 +36,7 @@ std::optional<Role> role(std::string_view name) noexcept;
 
 // How far a session is believed.
 enum class Standing : std::uint8_t {
-  enrolling,   // begun with a link: it may only enrol a credential
+  enrolling,  // begun with a link: it may only enrol a credential
   signed_in,
   stepped_up,  // the person has just proved again who they are
 };

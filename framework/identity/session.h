@@ -1,7 +1,8 @@
-// Sessions of people, and the port through which they are stored (storage/ implements it). A session
-// is found by the SHA-256 of its token. Nothing of it is cached, so what ends it holds at once on
-// every node. When a person proves again who they are, or a credential changes, the session gets a
-// new token; with the one before it requests that were on their way may still read for some seconds.
+// Sessions of people, and the port through which they are stored (storage/ implements it). A
+// session is found by the SHA-256 of its token. Nothing of it is cached, so what ends it holds at
+// once on every node. When a person proves again who they are, or a credential changes, the session
+// gets a new token; with the one before it requests that were on their way may still read for some
+// seconds.
 //
 // Values; the port is called from the blocking pool or a plain Thread and blocks. Times are the
 // store's. Errors of all: auth.unavailable, with nothing changed.
@@ -101,8 +102,9 @@ class SessionStore {
       const crypto::Sha256& digest, std::string_view account_id, const SessionLimits& limits) = 0;
   // Nothing: there is no such person, or they are disabled. A person has 50 sessions at most; the
   // oldest end.
-  [[nodiscard]] virtual Result<std::optional<Session>, base::Error> add(
-      std::string_view person_id, const NewSession& session, const Actor& actor) = 0;
+  [[nodiscard]] virtual Result<std::optional<Session>, base::Error> add(std::string_view person_id,
+                                                                        const NewSession& session,
+                                                                        const Actor& actor) = 0;
   // Those that go on, newest first; with an empty id those of everyone.
   [[nodiscard]] virtual Result<std::vector<Session>, base::Error> list(
       std::string_view person_id, const SessionLimits& limits) = 0;
@@ -111,8 +113,8 @@ class SessionStore {
   [[nodiscard]] virtual Result<bool, base::Error> end(std::string_view person_id,
                                                       std::string_view session_id,
                                                       const Actor& actor) = 0;
-  // Ends all of the person's but the one named, if one is; of everyone's where `person_id` is empty.
-  // Returns how many.
+  // Ends all of the person's but the one named, if one is; of everyone's where `person_id` is
+  // empty. Returns how many.
   [[nodiscard]] virtual Result<std::int64_t, base::Error> end_others(
       std::string_view person_id, std::string_view kept_session_id, const Actor& actor) = 0;
   // Deletes what has ended a while ago: sessions, links, ceremonies, tries.

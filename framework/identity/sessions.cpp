@@ -9,14 +9,13 @@
 namespace turnpike::identity {
 namespace {
 
-base::Error ended() {
+base::Error session_ended() {
   return {base::ErrorCode::auth_session_ended, "The session has ended: sign in again."};
 }
 
 Standing standing_of(const FoundSession& found) noexcept {
   if (found.session.strength == Strength::enrol) return Standing::enrolling;
-  return found.is_stepped_up && !found.is_of_old_token ? Standing::stepped_up
-                                                       : Standing::signed_in;
+  return found.is_stepped_up && !found.is_of_old_token ? Standing::stepped_up : Standing::signed_in;
 }
 
 }  // namespace
@@ -25,12 +24,12 @@ Result<std::shared_ptr<const Principal>, base::Error> Sessions::authenticate(
     std::string_view token, SessionTransport transport, std::string_view account_id,
     bool changes_something) {
   const auto environment = token_environment(token, TokenKind::session);
-  if (!environment || *environment != settings_.environment) return ended();
+  if (!environment || *environment != settings_.environment) return session_ended();
   const auto found = store_.find(crypto::sha256(token), account_id, settings_.limits);
   if (!found.ok()) return found.error();
-  if (!found->has_value() || (*found)->session.transport != transport) return ended();
+  if (!found->has_value() || (*found)->session.transport != transport) return session_ended();
   const FoundSession& session = **found;
-  if (session.is_of_old_token && changes_something) return ended();
+  if (session.is_of_old_token && changes_something) return session_ended();
   return make_principal({.kind = PrincipalKind::person,
                          .standing = standing_of(session),
                          .role = session.role,

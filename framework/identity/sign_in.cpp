@@ -31,19 +31,19 @@ std::string source_of(const Actor& actor) { return "sign_in:" + actor.address; }
 
 Result<SignedIn, Error> SignIn::with_link(std::string_view token, const Actor& actor) {
   if (auto judged = judge_source(actor); !judged.ok()) return std::move(judged).error();
-  const Error unknown{ErrorCode::auth_link_ended,
-                      "This link was used already, is too old, or was replaced: ask for a new one."};
+  const Error unknown{
+      ErrorCode::auth_link_ended,
+      "This link was used already, is too old, or was replaced: ask for a new one."};
   if (token_environment(token, TokenKind::link) != parts_.sessions.environment()) {
     return failed<SignedIn>(unknown, "link", actor);
   }
   const Token session = parts_.sessions.make_token();
-  auto begun = parts_.people.sign_in_with_link(
-      crypto::sha256(token),
-      {.digest = session.digest,
-       .method = "link",
-       .strength = Strength::enrol,
-       .valid_ms = parts_.sessions.limits().absolute_ms},
-      actor);
+  auto begun = parts_.people.sign_in_with_link(crypto::sha256(token),
+                                               {.digest = session.digest,
+                                                .method = "link",
+                                                .strength = Strength::enrol,
+                                                .valid_ms = parts_.sessions.limits().absolute_ms},
+                                               actor);
   if (!begun.ok()) return failed<SignedIn>(begun.error(), "link", actor);
   return SignedIn{session.text, begun->person_id, begun->session.id};
 }
@@ -82,14 +82,14 @@ Result<SignedIn, Error> SignIn::with_passkey(std::string_view ceremony_id,
   if (!proof.ok()) return failed<SignedIn>(proof.error(), "passkey", actor);
   const Token session = parts_.sessions.make_token();
   const SessionLimits& limits = parts_.sessions.limits();
-  auto begun = parts_.people.sign_in_with_passkey(proof->ceremony, proof->owner.passkey.id,
-                                                  proof->facts,
-                                                  {.digest = session.digest,
-                                                   .method = "passkey",
-                                                   .strength = Strength::multi,
-                                                   .valid_ms = limits.absolute_ms,
-                                                   .step_up_ms = limits.step_up_ms},
-                                                  actor);
+  auto begun =
+      parts_.people.sign_in_with_passkey(proof->ceremony, proof->owner.passkey.id, proof->facts,
+                                         {.digest = session.digest,
+                                          .method = "passkey",
+                                          .strength = Strength::multi,
+                                          .valid_ms = limits.absolute_ms,
+                                          .step_up_ms = limits.step_up_ms},
+                                         actor);
   if (!begun.ok()) return failed<SignedIn>(begun.error(), "passkey", actor);
   return SignedIn{session.text, begun->person_id, begun->session.id};
 }
@@ -98,7 +98,8 @@ Result<BegunCeremony, Error> SignIn::begin_step_up(const Actor& actor) const {
   const auto passkeys = parts_.people.passkeys(actor.person_id);
   if (!passkeys.ok()) return passkeys.error();
   const Ceremony ceremony = parts_.ceremonies.begin(CeremonyKind::step_up, actor.session_id);
-  return BegunCeremony{ceremony.id, request_options(parts_.site, ceremony.challenge, descriptors_of(*passkeys))};
+  return BegunCeremony{ceremony.id,
+                       request_options(parts_.site, ceremony.challenge, descriptors_of(*passkeys))};
 }
 
 Result<SignedIn, Error> SignIn::step_up(std::string_view ceremony_id, std::string_view credential,
@@ -122,16 +123,15 @@ Result<BegunCeremony, Error> SignIn::begin_enrol(const Actor& actor) const {
   if (!passkeys.ok()) return passkeys.error();
   const Ceremony ceremony = parts_.ceremonies.begin(CeremonyKind::enrol, actor.session_id);
   const PasskeyUser user{(*person)->webauthn_handle, (*person)->login, (*person)->name};
-  return BegunCeremony{ceremony.id, creation_options(parts_.site, parts_.site_name,
-                                                     ceremony.challenge, user,
-                                                     descriptors_of(*passkeys))};
+  return BegunCeremony{ceremony.id,
+                       creation_options(parts_.site, parts_.site_name, ceremony.challenge, user,
+                                        descriptors_of(*passkeys))};
 }
 
 Result<Enrolled, Error> SignIn::enrol(std::string_view ceremony_id, std::string_view credential,
                                       std::string_view name, const Actor& actor) {
   if (auto fault = fault_in_name(name)) return *fault;
-  const auto ceremony =
-      parts_.ceremonies.read(ceremony_id, CeremonyKind::enrol, actor.session_id);
+  const auto ceremony = parts_.ceremonies.read(ceremony_id, CeremonyKind::enrol, actor.session_id);
   if (!ceremony.ok()) return ceremony.error();
   const auto registration = read_passkey_registration(credential);
   if (!registration.ok()) return registration.error();
@@ -149,12 +149,10 @@ Result<Enrolled, Error> SignIn::enrol(std::string_view ceremony_id, std::string_
   return Enrolled{*std::move(passkey), token.text};
 }
 
-Result<std::string, Error> SignIn::remove_passkey(std::string_view passkey_id,
-                                                  const Actor& actor) {
+Result<std::string, Error> SignIn::remove_passkey(std::string_view passkey_id, const Actor& actor) {
   const Token token = parts_.sessions.make_token();
   RenewedSession session{.session_id = actor.session_id, .digest = token.digest};
-  const auto removed =
-      parts_.people.remove_passkey(actor.person_id, passkey_id, session, actor);
+  const auto removed = parts_.people.remove_passkey(actor.person_id, passkey_id, session, actor);
   if (!removed.ok()) return removed.error();
   if (!*removed) return Error{ErrorCode::request_not_found, "You have no passkey with this id."};
   return token.text;

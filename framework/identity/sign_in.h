@@ -1,8 +1,8 @@
 // SignIn: how people prove who they are: by a link that lets them in once, to enrol a credential,
 // and by passkeys. Failures are counted for each source and audited; nobody is locked out.
 //
-// Owned by app/; safe for concurrent use. What asks the store blocks: call it from the blocking pool
-// or a plain Thread.
+// Owned by app/; safe for concurrent use. What asks the store blocks: call it from the blocking
+// pool or a plain Thread.
 #pragma once
 
 #include <memory>

@@ -13,11 +13,11 @@ constexpr Query insert_event{
     "INSERT INTO audit_event (sequence, at, actor, session_id, account_id, action, target, outcome,"
     " method, address, user_agent, request_id, detail)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"};
-constexpr Query select_role{
-    "SELECT role FROM membership WHERE account_id = $1 AND person_id = $2", "t"};
+constexpr Query select_role{"SELECT role FROM membership WHERE account_id = $1 AND person_id = $2",
+                            "t"};
 
-#define EVENT_COLUMNS                                                                       \
-  "sequence, at, actor, session_id, account_id, action, target, outcome, method, address,"  \
+#define EVENT_COLUMNS                                                                      \
+  "sequence, at, actor, session_id, account_id, action, target, outcome, method, address," \
   " user_agent, request_id, detail"
 constexpr char event_kinds[] = "iittttttttttt";
 constexpr Query select_events{
@@ -46,8 +46,8 @@ AuditEvent event_at(const Rows& rows, std::size_t row) {
   event.account_id = rows.text(row, 4);
   event.action = rows.text(row, 5);
   event.target = rows.text(row, 6);
-  event.outcome = rows.text(row, 7) == name_of(AuditOutcome::done) ? AuditOutcome::done
-                                                                   : AuditOutcome::refused;
+  event.outcome =
+      rows.text(row, 7) == name_of(AuditOutcome::done) ? AuditOutcome::done : AuditOutcome::refused;
   event.method = rows.text(row, 8);
   event.actor.address = rows.text(row, 9);
   event.actor.user_agent = rows.text(row, 10);
@@ -125,7 +125,7 @@ void write_audit(const Context& context, Transaction& transaction, const AuditEv
 }
 
 std::optional<identity::Role> role_in(Transaction& transaction, std::string_view account_id,
-                            std::string_view person_id) {
+                                      std::string_view person_id) {
   const Rows rows = transaction.run(select_role, {account_id, person_id});
   if (rows.empty()) return std::nullopt;
   return identity::role(rows.text(0, 0));
@@ -136,7 +136,8 @@ std::optional<base::Error> why_not_allowed(Transaction& transaction, std::string
   if (actor.person_id.empty()) return std::nullopt;
   const auto role = role_in(transaction, account_id, actor.person_id);
   if (!role) {
-    return base::Error{ErrorCode::account_forbidden, "You are not a member of this billing account."};
+    return base::Error{ErrorCode::account_forbidden,
+                       "You are not a member of this billing account."};
   }
   if (*role >= needed) return std::nullopt;
   return base::Error{ErrorCode::auth_role_missing,

@@ -41,9 +41,9 @@ constexpr Query update_caps{
     "UPDATE api_key SET cap_per_day = $1, cap_per_month = $2 WHERE id = $3 AND revoked_at = -1"
     " RETURNING digest",
     "t"};
-constexpr Query select_key{
-    "SELECT " KEY_COLUMNS " FROM api_key WHERE id = $1 AND (account_id = $2 OR $2 = '')",
-    key_kinds};
+constexpr Query select_key{"SELECT " KEY_COLUMNS
+                           " FROM api_key WHERE id = $1 AND (account_id = $2 OR $2 = '')",
+                           key_kinds};
 constexpr Query select_changes{
     "SELECT sequence, account_id, digest FROM identity_change WHERE sequence > $1"
     " ORDER BY sequence LIMIT 1000",
@@ -103,7 +103,8 @@ class SqlKeyStore final : public identity::KeyStore {
     return change<ApiKey>("add key", [&](Transaction& transaction) -> Answer {
       const std::string digest = base::hex(key.digest);
       if (auto why = why_not_given(transaction, key.account_id)) return *std::move(why);
-      if (auto why = why_not_allowed(transaction, key.account_id, editor.actor, identity::Role::admin)) {
+      if (auto why =
+              why_not_allowed(transaction, key.account_id, editor.actor, identity::Role::admin)) {
         return *std::move(why);
       }
       record_identity_change(transaction, key.account_id, digest);
@@ -251,7 +252,8 @@ class SqlKeyStore final : public identity::KeyStore {
       const Rows rows = transaction.run(select_key, {key_id, editor.account_id});
       if (rows.empty()) return Key();
       ApiKey key = key_at(rows, 0);
-      if (auto why = why_not_allowed(transaction, key.account_id, editor.actor, identity::Role::admin)) {
+      if (auto why =
+              why_not_allowed(transaction, key.account_id, editor.actor, identity::Role::admin)) {
         return *std::move(why);
       }
       if (auto why = work(transaction, key)) return *std::move(why);

@@ -136,11 +136,14 @@ class SqlMemberStore final : public identity::MemberStore {
       const auto old = role_to_change(transaction, account_id, person_id, actor);
       if (!old.ok()) return old.error();
       if (role == identity::Role::owner || *old == identity::Role::owner) {
-        if (auto why = why_not_allowed(transaction, account_id, actor, identity::Role::owner)) return *why;
-      } else if (auto why = why_not_allowed(transaction, account_id, actor, identity::Role::admin)) {
+        if (auto why = why_not_allowed(transaction, account_id, actor, identity::Role::owner))
+          return *why;
+      } else if (auto why =
+                     why_not_allowed(transaction, account_id, actor, identity::Role::admin)) {
         return *std::move(why);
       }
-      if (role != identity::Role::owner && is_last_owner(transaction, account_id, person_id, *old)) {
+      if (role != identity::Role::owner &&
+          is_last_owner(transaction, account_id, person_id, *old)) {
         return last_owner();
       }
       transaction.run(update_role, {name_of(role), account_id, person_id});
@@ -161,7 +164,8 @@ class SqlMemberStore final : public identity::MemberStore {
       const auto old = role_to_change(transaction, account_id, person_id, actor);
       if (!old.ok()) return old.error();
       if (actor.person_id != person_id) {
-        const identity::Role needed = *old == identity::Role::owner ? identity::Role::owner : identity::Role::admin;
+        const identity::Role needed =
+            *old == identity::Role::owner ? identity::Role::owner : identity::Role::admin;
         if (auto why = why_not_allowed(transaction, account_id, actor, needed)) return *why;
       }
       if (is_last_owner(transaction, account_id, person_id, *old)) return last_owner();
@@ -181,11 +185,16 @@ class SqlMemberStore final : public identity::MemberStore {
     using Answer = Result<Invitation, base::Error>;
     return change<Invitation>("invite", [&](Transaction& transaction) -> Answer {
       if (auto why = why_not_given(transaction, wanted.account_id)) return *std::move(why);
-      const identity::Role needed = wanted.role == identity::Role::owner ? identity::Role::owner : identity::Role::admin;
+      const identity::Role needed =
+          wanted.role == identity::Role::owner ? identity::Role::owner : identity::Role::admin;
       if (auto why = why_not_allowed(transaction, wanted.account_id, actor, needed)) return *why;
       const std::int64_t now_ms = context_.now_ms(transaction);
-      Invitation made{context_.new_id("inv_"), wanted.account_id, wanted.email,
-                      wanted.role,             actor.principal,   now_ms,
+      Invitation made{context_.new_id("inv_"),
+                      wanted.account_id,
+                      wanted.email,
+                      wanted.role,
+                      actor.principal,
+                      now_ms,
                       now_ms + wanted.valid_ms};
       transaction.run(insert_invitation,
                       {made.id, made.account_id, made.email, name_of(made.role),
@@ -221,7 +230,8 @@ class SqlMemberStore final : public identity::MemberStore {
                                      const Actor& actor) override {
     using Answer = Result<Unit, base::Error>;
     return change<Unit>("withdraw invitation", [&](Transaction& transaction) -> Answer {
-      if (auto why = why_not_allowed(transaction, account_id, actor, identity::Role::admin)) return *why;
+      if (auto why = why_not_allowed(transaction, account_id, actor, identity::Role::admin))
+        return *why;
       const std::int64_t now_ms = context_.now_ms(transaction);
       if (transaction.run(end_invitation, {now_ms, invitation_id, account_id}).empty()) {
         return base::Error{ErrorCode::request_not_found,
@@ -257,8 +267,9 @@ class SqlMemberStore final : public identity::MemberStore {
 
   // Locks the account. A person who is no member of it learns no more than that.
   static Result<identity::Role, base::Error> role_to_change(Transaction& transaction,
-                                                  std::string_view account_id,
-                                                  std::string_view person_id, const Actor& actor) {
+                                                            std::string_view account_id,
+                                                            std::string_view person_id,
+                                                            const Actor& actor) {
     const bool is_known = !transaction.run(lock_account, {account_id}).empty();
     const bool is_of_person = !actor.person_id.empty();
     if (!is_known || (is_of_person && !role_in(transaction, account_id, actor.person_id))) {
@@ -303,11 +314,12 @@ Result<identity::NewMembership, base::Error> use_invitation(const Context& conte
                                                             Transaction& transaction,
                                                             const crypto::Sha256& digest,
                                                             std::string_view person_id) {
-  const Rows used = transaction.run(
-      end_as_accepted, {context.now_ms(transaction), person_id, base::hex(digest)});
+  const Rows used =
+      transaction.run(end_as_accepted, {context.now_ms(transaction), person_id, base::hex(digest)});
   if (used.empty()) {
-    return base::Error{ErrorCode::auth_link_ended,
-                       "This invitation was accepted, withdrawn, or is too old: ask for a new one."};
+    return base::Error{
+        ErrorCode::auth_link_ended,
+        "This invitation was accepted, withdrawn, or is too old: ask for a new one."};
   }
   if (auto why = why_not_given(transaction, used.text(0, 1))) return *std::move(why);
   return identity::NewMembership{used.text(0, 1), role_at(used, 0, 2)};

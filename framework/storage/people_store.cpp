@@ -21,8 +21,9 @@ using identity::Person;
 using identity::RenewedSession;
 using identity::UsedCeremony;
 
-#define PERSON_COLUMNS \
-  "id, name, login, email, email_verified_at, webauthn_handle, status, created_at, last_sign_in_at"
+#define PERSON_COLUMNS                                                               \
+  "id, name, login, email, email_verified_at, webauthn_handle, status, created_at, " \
+  "last_sign_in_at"
 constexpr char person_kinds[] = "ttttittii";
 constexpr Query insert_person{
     "INSERT INTO person (id, name, login, webauthn_handle, status, created_at)"
@@ -34,8 +35,8 @@ constexpr Query select_login{"SELECT " PERSON_COLUMNS " FROM person WHERE login 
 constexpr Query select_people{"SELECT " PERSON_COLUMNS " FROM person ORDER BY created_at, id",
                               person_kinds};
 // Takes the row until the transaction ends, so a person cannot be disabled while they sign in.
-constexpr Query lock_person{
-    "UPDATE person SET name = name WHERE id = $1 RETURNING " PERSON_COLUMNS, person_kinds};
+constexpr Query lock_person{"UPDATE person SET name = name WHERE id = $1 RETURNING " PERSON_COLUMNS,
+                            person_kinds};
 constexpr Query rename_person{"UPDATE person SET name = $1 WHERE id = $2 RETURNING " PERSON_COLUMNS,
                               person_kinds};
 constexpr Query update_status{
@@ -54,8 +55,8 @@ constexpr Query use_link{
     " RETURNING person_id",
     "t"};
 
-#define PASSKEY_COLUMNS                                                                       \
-  "k.id, k.person_id, k.credential_id, k.public_key, k.sign_count, k.backup_eligible,"        \
+#define PASSKEY_COLUMNS                                                                \
+  "k.id, k.person_id, k.credential_id, k.public_key, k.sign_count, k.backup_eligible," \
   " k.backed_up, k.transports, k.aaguid, k.rp_id, k.name, k.created_at, k.last_used_at"
 constexpr char passkey_kinds[] = "ttttiiittttii";
 constexpr Query insert_passkey{
@@ -67,8 +68,9 @@ constexpr Query insert_passkey{
 constexpr Query select_passkeys{
     "SELECT " PASSKEY_COLUMNS " FROM passkey k WHERE k.person_id = $1 ORDER BY k.created_at, k.id",
     passkey_kinds};
-constexpr Query select_passkey{
-    "SELECT " PASSKEY_COLUMNS " FROM passkey k WHERE k.id = $1 AND k.person_id = $2", passkey_kinds};
+constexpr Query select_passkey{"SELECT " PASSKEY_COLUMNS
+                               " FROM passkey k WHERE k.id = $1 AND k.person_id = $2",
+                               passkey_kinds};
 constexpr Query select_credential{
     "SELECT " PASSKEY_COLUMNS " FROM passkey k WHERE k.credential_id = $1", passkey_kinds};
 #undef PASSKEY_COLUMNS
@@ -207,9 +209,8 @@ class SqlPeopleStore final : public identity::PeopleStore {
     return changed<Answer>("rename person", [&](Transaction& transaction) -> Answer {
       const Rows rows = transaction.run(rename_person, {name, person_id});
       if (rows.empty()) return std::nullopt;
-      write_audit(
-          context_, transaction,
-          {.actor = actor, .action = "person.rename", .target = std::string(person_id)});
+      write_audit(context_, transaction,
+                  {.actor = actor, .action = "person.rename", .target = std::string(person_id)});
       return person_at(rows, 0);
     });
   }
@@ -252,8 +253,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
                                                       const Actor& actor) override {
     using Answer = Result<BegunSession, base::Error>;
     return changed<BegunSession>("sign in with link", [&](Transaction& transaction) -> Answer {
-      const Rows used =
-          transaction.run(use_link, {context_.now_ms(transaction), base::hex(link)});
+      const Rows used = transaction.run(use_link, {context_.now_ms(transaction), base::hex(link)});
       if (used.empty()) return no_link();
       const std::string& person_id = used.text(0, 0);
       if (!is_active(transaction, person_id)) return no_link();
@@ -454,9 +454,9 @@ class SqlPeopleStore final : public identity::PeopleStore {
 
   Rows use(Transaction& transaction, std::string_view passkey_id,
            const AssertionFacts& facts) const {
-    return transaction.run(use_passkey, {std::int64_t{facts.sign_count},
-                                         std::int64_t{facts.is_backed_up},
-                                         context_.now_ms(transaction), passkey_id});
+    return transaction.run(use_passkey,
+                           {std::int64_t{facts.sign_count}, std::int64_t{facts.is_backed_up},
+                            context_.now_ms(transaction), passkey_id});
   }
 
   // A counter that fell may tell of a copied authenticator; those that sync have none to keep.

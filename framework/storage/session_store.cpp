@@ -19,8 +19,8 @@ constexpr std::int64_t tail_ms = 10'000;
 constexpr std::int64_t seen_step_ms = 60'000;
 constexpr std::int64_t kept_after_end_ms = 30 * 24 * 3'600'000ll;
 
-#define SESSION_COLUMNS                                                                  \
-  "s.id, s.person_id, s.name, s.transport, s.method, s.strength, s.step_up_until,"       \
+#define SESSION_COLUMNS                                                            \
+  "s.id, s.person_id, s.name, s.transport, s.method, s.strength, s.step_up_until," \
   " s.created_at, s.last_seen_at, s.expires_at, s.address, s.user_agent"
 constexpr char session_kinds[] = "ttttttiiiitt";
 constexpr Query insert_session{
@@ -50,7 +50,8 @@ constexpr Query select_active_person{
 constexpr Query touch_session{
     "UPDATE session SET last_seen_at = $1 WHERE id = $2 AND last_seen_at < $1"};
 constexpr Query end_one{
-    "UPDATE session SET ended_at = $1 WHERE id = $2 AND ended_at = -1 AND (person_id = $3 OR $3 = '')"
+    "UPDATE session SET ended_at = $1 WHERE id = $2 AND ended_at = -1 AND (person_id = $3 OR $3 = "
+    "'')"
     " RETURNING person_id",
     "t"};
 constexpr Query end_all_of{
@@ -68,7 +69,8 @@ constexpr Query renew{
     " WHERE id = $6 AND person_id = $7 AND ended_at = -1 RETURNING id",
     "t"};
 constexpr Query insert_used{
-    "INSERT INTO used_ceremony (id, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id",
+    "INSERT INTO used_ceremony (id, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING "
+    "id",
     "t"};
 constexpr Query sweep_sessions{
     "DELETE FROM session WHERE expires_at < $1 OR (ended_at > -1 AND ended_at < $1)"};
@@ -81,8 +83,8 @@ Session session_at(const Rows& rows, std::size_t row) {
   session.id = rows.text(row, 0);
   session.person_id = rows.text(row, 1);
   session.name = rows.text(row, 2);
-  session.transport = identity::session_transport(rows.text(row, 3))
-                          .value_or(identity::SessionTransport::cookie);
+  session.transport =
+      identity::session_transport(rows.text(row, 3)).value_or(identity::SessionTransport::cookie);
   session.method = rows.text(row, 4);
   session.strength = identity::strength(rows.text(row, 5)).value_or(identity::Strength::enrol);
   session.step_up_until_ms = rows.number(row, 6);
@@ -238,11 +240,10 @@ Session begin_session(const Context& context, Transaction& transaction, std::str
   session.address = actor.address;
   session.user_agent = actor.user_agent;
   transaction.run(end_oldest, {now_ms, person_id, sessions_max - 1});
-  transaction.run(insert_session,
-                  {session.id, base::hex(wanted.digest), session.person_id, session.name,
-                   name_of(session.transport), session.method, name_of(session.strength),
-                   session.step_up_until_ms, now_ms, session.expires_at_ms, session.address,
-                   session.user_agent});
+  transaction.run(insert_session, {session.id, base::hex(wanted.digest), session.person_id,
+                                   session.name, name_of(session.transport), session.method,
+                                   name_of(session.strength), session.step_up_until_ms, now_ms,
+                                   session.expires_at_ms, session.address, session.user_agent});
   Actor by = actor;
   if (by.principal.empty()) by.principal = "user:" + session.person_id;
   write_audit(context, transaction,

@@ -78,7 +78,6 @@ TEST_F(ConfigTest, DevelopmentFileDocumentsEveryKey) {
   const auto keys = config_keys();
   EXPECT_GT(keys.size(), 50u);
   for (const std::string& key : keys) {
-    if (key.starts_with("hosts.web")) continue;  // not built
     const std::string name = key.substr(key.rfind('.') + 1);
     EXPECT_NE(text.find(name + ":"), std::string::npos) << key << " is not documented";
   }
@@ -162,13 +161,34 @@ TEST_F(ConfigTest, PublicUrlIsWithoutAFinalSlashAndEmptyUnlessGiven) {
   }
 }
 
-TEST_F(ConfigTest, HostsThatAreNotBuiltAreReadAndNamed) {
-  const auto none = read_config("", {});
-  const auto web = read_config("", {"hosts.web.base_url=https://example.com"});
-  ASSERT_TRUE(none.ok() && web.ok());
-  EXPECT_TRUE(none->hosts_not_built.empty());
-  EXPECT_EQ(web->hosts_not_built, (std::vector<std::string>{"web"}));
+TEST_F(ConfigTest, PeopleSignInOverHttpsOrOnThisMachine) {
+  for (const char* fit : {"https://example.com", "http://localhost:8404", "http://127.0.0.1:9"}) {
+    EXPECT_TRUE(read_config("", {"hosts.web.base_url=" + std::string(fit)}).ok()) << fit;
+  }
+  for (const char* unfit :
+       {"hosts.web.base_url=http://example.com", "hosts.web.base_url=http://localhost.example.com",
+        "hosts.web.listen=0.0.0.0:8404", "hosts.web.listen=10.0.0.1:8404"}) {
+    const auto read = read_config("", {unfit});
+    ASSERT_FALSE(read.ok()) << unfit;
+    EXPECT_NE(read.error()[0].text().find("hosts.web.base_url"), std::string::npos);
+  }
+  EXPECT_TRUE(
+      read_config("", {"hosts.web.listen=0.0.0.0:8404", "hosts.web.base_url=https://example.com"})
+          .ok());
+  EXPECT_TRUE(read_config("", {"hosts.web.listen="}).ok());
   EXPECT_FALSE(read_config("", {"hosts.web.lisen=127.0.0.1:0"}).ok());
+}
+
+TEST_F(ConfigTest, PasskeysAreBoundToTheHostNameOrADomainAboveIt) {
+  const auto read = [](const char* domain) {
+    return read_config("", {"hosts.web.base_url=https://pay.example.com",
+                            "identity.passkeys.rp_id=" + std::string(domain)});
+  };
+  EXPECT_TRUE(read("pay.example.com").ok());
+  EXPECT_TRUE(read("example.com").ok());
+  for (const char* foreign : {"y.example.com", "other.com", "ample.com"}) {
+    EXPECT_FALSE(read(foreign).ok()) << foreign;
+  }
 }
 
 TEST_F(ConfigTest, TheMcpHostAllowsWhatFollowsFromItsUrlUnlessListsAreGiven) {

@@ -2,6 +2,7 @@
 // and its metrics are one list.
 #include "hosts/route_table.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -9,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "base/json_text.h"
+#include "hosts/account/account_routes.h"
+#include "hosts/account/people_routes.h"
 #include "hosts/api/api_routes.h"
 #include "hosts/host_fixture.h"
 
@@ -48,6 +51,9 @@ class ApiTableTest : public tests::HostFixture {
  protected:
   ApiTableTest() {
     for (const auto& route : api::api_routes()) facts_.push_back(&route.facts);
+    for (const auto& route : account::account_routes()) facts_.push_back(&route.facts);
+    described_ = facts_;
+    for (const auto& route : account::people_routes()) described_.push_back(&route.facts);
   }
   // A path of the route, with something in its variable parts.
   static std::string example_of(const RouteFacts& facts) {
@@ -57,7 +63,8 @@ class ApiTableTest : public tests::HostFixture {
     }
     return path;
   }
-  std::vector<const RouteFacts*> facts_;
+  std::vector<const RouteFacts*> facts_;      // those that the host of the fixture serves
+  std::vector<const RouteFacts*> described_;  // those of sessions as well
 };
 
 TEST_F(ApiTableTest, EveryPathLeadsToItsOwnRow) {
@@ -71,11 +78,13 @@ TEST_F(ApiTableTest, EveryPathLeadsToItsOwnRow) {
 TEST_F(ApiTableTest, ItsOpenApiDocumentHasTheRowsAndNothingElse) {
   const json document = base::parse_json(api::api_openapi_frame());
   std::set<std::string> described;
-  for (const RouteFacts* const facts : facts_) {
+  for (const RouteFacts* const facts : described_) {
     if (facts->described.operation_id.empty()) continue;
-    described.insert(std::string(facts->path));
+    described.insert(std::string(facts->method) + " " + std::string(facts->path));
     ASSERT_TRUE(document["paths"].contains(std::string(facts->path))) << facts->path;
-    const json& operation = document["paths"][std::string(facts->path)]["get"];
+    std::string method(facts->method);
+    for (char& c : method) c = static_cast<char>(c - 'A' + 'a');
+    const json& operation = document["paths"][std::string(facts->path)][method];
     EXPECT_EQ(operation["operationId"], facts->described.operation_id);
     EXPECT_EQ(operation["security"].empty(), facts->callers.are_anyone()) << facts->path;
     EXPECT_NE(operation["responses"].contains("401"), facts->callers.are_anyone());
@@ -86,10 +95,14 @@ TEST_F(ApiTableTest, ItsOpenApiDocumentHasTheRowsAndNothingElse) {
       (parameter["in"] == "path" ? in_path : in_query).insert(parameter["name"]);
     }
     for (const std::string& name : in_path) EXPECT_THAT(facts->path, HasSubstr("{" + name + "}"));
-    EXPECT_EQ(in_path.size(), facts->path.find('{') == facts->path.npos ? 0u : 1u) << facts->path;
+    EXPECT_EQ(static_cast<long>(in_path.size()),
+              std::count(facts->path.begin(), facts->path.end(), '{'))
+        << facts->path;
     EXPECT_EQ(in_query.size(), facts->query.size()) << facts->path;
   }
-  EXPECT_EQ(described.size(), document["paths"].size());
+  std::size_t operations = 0;
+  for (const json& path : document["paths"]) operations += path.size();
+  EXPECT_EQ(described.size(), operations);
 }
 
 TEST_F(ApiTableTest, EveryRowRefusesWhatItDoesNotTake) {

@@ -154,18 +154,19 @@ Result<Caller, base::Error> authenticate(const Cookie& cookie, Headers headers) 
 }
 
 HostRules rules_with(const Cookie& cookie) {
-  return {.cors = Cors(Origins({}), {}),
-          .authenticates = {PrincipalKind::person, PrincipalKind::operator_credential},
-          .authenticate = [&cookie](const Presented& presented) {
-            return authenticate(cookie, presented.headers);
-          },
-          .own_origin = std::string(own_origin)};
+  return {
+      .cors = Cors(Origins({}), {}),
+      .authenticates = {PrincipalKind::person, PrincipalKind::operator_credential},
+      .authenticate =
+          [&cookie](const Presented& presented) { return authenticate(cookie, presented.headers); },
+      .own_origin = std::string(own_origin)};
 }
 
 class TableHost final : public wire::Handler {
  public:
   TableHost(const HostParts& parts, const Cookie& cookie, const Origins& partners)
-      : rooms_{cookie, partners}, host_(parts, bind_routes<Rooms>(routes, rooms_), rules_with(cookie)) {}
+      : rooms_{cookie, partners},
+        host_(parts, bind_routes<Rooms>(routes, rooms_), rules_with(cookie)) {}
   void handle(wire::Request& request, wire::Responder& responder) noexcept override {
     host_.handle(request, responder);
   }
@@ -326,8 +327,8 @@ TEST_F(RoutedHostTest, RefusalsHaveTheFormOfTheRowAndOneHead) {
 }
 
 TEST_F(RoutedHostTest, ACallerIsOfTheKindThatTheRowTakes) {
-  EXPECT_EQ(get("/me", {"Cookie: other={\"a\": 1}; __Host-session=p1; z"}).body, "person:p1");
-  EXPECT_EQ(get("/me", {"Authorization: Bearer s-2"}).body, "person:s-2");
+  EXPECT_EQ(get("/me", {"Cookie: other={\"a\": 1}; __Host-session=p1; z"}).body, "user:p1");
+  EXPECT_EQ(get("/me", {"Authorization: Bearer s-2"}).body, "user:s-2");
   const HttpReply key = get("/me", {"Authorization: Bearer key"});
   EXPECT_EQ(key.status, 403);
   EXPECT_EQ(code_of(key), "auth.human_required");

@@ -26,7 +26,7 @@ class WatchedKeys final : public KeyStore {
   std::function<void()> after_find;  // between the look-up and its answer
   std::function<void()> before_record_uses;
 
-  Result<ApiKey, base::Error> add(const NewKey& key, const KeyEditor& editor) override {
+  Result<ApiKey, base::Error> add(const NewKey& key, const KeyEditor& editor = {}) override {
     return real_.add(key, editor);
   }
   Result<std::optional<KeyRecord>, base::Error> find(const crypto::Sha256& digest) override {
@@ -39,18 +39,16 @@ class WatchedKeys final : public KeyStore {
   Result<std::vector<ApiKey>, base::Error> list(std::string_view id) override {
     return real_.list(id);
   }
-  Result<std::optional<ApiKey>, base::Error> rename(std::string_view id,
-                                                    std::string_view name,
-                                                    const KeyEditor& editor) override {
+  Result<std::optional<ApiKey>, base::Error> rename(std::string_view id, std::string_view name,
+                                                    const KeyEditor& editor = {}) override {
     return real_.rename(id, name, editor);
   }
   Result<std::optional<ApiKey>, base::Error> revoke(std::string_view id,
-                                                    const KeyEditor& editor) override {
+                                                    const KeyEditor& editor = {}) override {
     return real_.revoke(id, editor);
   }
-  Result<std::optional<ApiKey>, base::Error> set_caps(std::string_view id,
-                                                      const SpendCaps& caps,
-                                                      const KeyEditor& editor) override {
+  Result<std::optional<ApiKey>, base::Error> set_caps(std::string_view id, const SpendCaps& caps,
+                                                      const KeyEditor& editor = {}) override {
     return real_.set_caps(id, caps, editor);
   }
   Result<std::vector<KeyChange>, base::Error> changes_after(std::int64_t sequence) override {

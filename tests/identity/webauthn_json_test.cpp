@@ -205,12 +205,12 @@ TEST(WebauthnJson, MembersThatAreEscapedAreRead) {
   EXPECT_TRUE(read_passkey_assertion(text).ok());
 }
 
-const RelyingParty party{"localhost", "http://localhost:8404"};
+const RelyingParty site{"localhost", "http://localhost:8404"};
 
 TEST(WebauthnOptions, OfARegistrationAskForAPasskey) {
   const std::vector<PasskeyDescriptor> excluded = {{"one", {"usb", "nfc"}}, {"\xff\xfe", {}}};
   const std::string text =
-      creation_options(party, "Turnpike", std::string(32, '\xfb'),
+      creation_options(site, "Turnpike", std::string(32, '\xfb'),
                        {std::string(32, '\x01'), "ada", "Ada \"Countess\" L\xc3\xb6vel"}, excluded);
   EXPECT_EQ(json::parse(text), json::parse(R"({
     "rp": {"id": "localhost", "name": "Turnpike"},
@@ -228,20 +228,20 @@ TEST(WebauthnOptions, OfARegistrationAskForAPasskey) {
 }
 
 TEST(WebauthnOptions, OfASignInLetThePersonPick) {
-  EXPECT_EQ(json::parse(request_options(party, "abc")), json::parse(R"({
+  EXPECT_EQ(json::parse(request_options(site, "abc")), json::parse(R"({
     "rpId": "localhost", "challenge": "YWJj", "timeout": 300000, "allowCredentials": [],
     "userVerification": "required"})"));
 }
 
 TEST(WebauthnOptions, OfAStepUpNameThePersonsPasskeys) {
   const std::vector<PasskeyDescriptor> allowed = {{"one", {"internal"}}};
-  EXPECT_EQ(json::parse(request_options(party, "abc", allowed))["allowCredentials"],
+  EXPECT_EQ(json::parse(request_options(site, "abc", allowed))["allowCredentials"],
             json::parse(R"([{"type": "public-key", "id": "b25l", "transports": ["internal"]}])"));
 }
 
 TEST(WebauthnOptions, NamesThatAreNoUtf8AreMended) {
   const json options =
-      json::parse(creation_options(party, "a\xff", "abc", {"handle", "\xc3", "</script>"}, {}));
+      json::parse(creation_options(site, "a\xff", "abc", {"handle", "\xc3", "</script>"}, {}));
   EXPECT_EQ(options["rp"]["name"], "a\xef\xbf\xbd");
   EXPECT_EQ(options["user"]["name"], "\xef\xbf\xbd");
 }

@@ -56,22 +56,20 @@ constexpr DescribedReply usage_replies[] = {
 constexpr DescribedReply free_quotas_replies[] = {
     {.status = 200, .description = "The quotas.", .schema = "AccountFreeQuotasResponse"}};
 
-constexpr Route<AccountRooms> routes[] = {
+constexpr Route<AccountRooms> read_rows[] = {
     {.facts = {.method = "GET",
                .path = "/v1/billing-accounts/{billing_account_id}/credit-balance",
                .endpoint = "credit_balance",
                .callers = Callers::account_or_member(),
                .cache_control = kept_by_nobody,
-               .described =
-                   {.operation_id = "getCreditBalance",
-                    .tag =
-                        "Account",
-                    .summary = "Read the Credit balance",
-                    .description =
-                        "The authoritative balance of the account. `private, no-store`.",
-                    .path_parameters = account_path,
-                    .replies = credit_balance_replies,
-                    .refusals = "400 401 403 500 502 503"}},
+               .described = {.operation_id = "getCreditBalance",
+                             .tag = "Account",
+                             .summary = "Read the Credit balance",
+                             .description =
+                                 "The authoritative balance of the account. `private, no-store`.",
+                             .path_parameters = account_path,
+                             .replies = credit_balance_replies,
+                             .refusals = "400 401 403 500 502 503"}},
      .answer =
          [](const AccountRooms& rooms, Turn& turn, const Asked& asked) {
            send_or_refuse(turn, rooms.account.credit_balance(account_of(asked)));
@@ -81,8 +79,7 @@ constexpr Route<AccountRooms> routes[] = {
           .path = "/v1/billing-accounts/{billing_account_id}/billing",
           .endpoint = "billing",
           .callers = Callers::account_or_member(),
-          .query =
-              billing_query,
+          .query = billing_query,
           .cache_control = kept_by_nobody,
           .described =
               {.operation_id = "listBilling",
@@ -109,8 +106,7 @@ constexpr Route<AccountRooms> routes[] = {
                .cache_control = kept_by_nobody,
                .described =
                    {.operation_id = "getUsage",
-                    .tag =
-                        "Account",
+                    .tag = "Account",
                     .summary = "Sum the usage over a time",
                     .description =
                         "Sums of the calls that occurred from `from` to before `to`, by time, by "
@@ -128,17 +124,16 @@ constexpr Route<AccountRooms> routes[] = {
           .endpoint = "free_quotas",
           .callers = Callers::account_or_member(),
           .cache_control = kept_by_nobody,
-          .described =
-              {.operation_id = "getFreeQuotas",
-               .tag = "Account",
-               .summary = "Read what is left of the free variants' limits",
-               .description =
-                   "Of the account, for each provider and bucket scope; where routes are "
-                   "counted one by one, that of the route with the least left. `private, "
-                   "no-store`.",
-               .path_parameters = account_path,
-               .replies = free_quotas_replies,
-               .refusals = "400 401 403 502 503"}},
+          .described = {.operation_id = "getFreeQuotas",
+                        .tag = "Account",
+                        .summary = "Read what is left of the free variants' limits",
+                        .description =
+                            "Of the account, for each provider and bucket scope; where routes are "
+                            "counted one by one, that of the route with the least left. `private, "
+                            "no-store`.",
+                        .path_parameters = account_path,
+                        .replies = free_quotas_replies,
+                        .refusals = "400 401 403 502 503"}},
      .answer =
          [](const AccountRooms& rooms, Turn& turn, const Asked& asked) {
            send_or_refuse(turn, rooms.account.free_quotas(account_of(asked)));
@@ -147,7 +142,7 @@ constexpr Route<AccountRooms> routes[] = {
 
 }  // namespace
 
-std::span<const Route<AccountRooms>> account_routes() noexcept { return routes; }
+std::span<const Route<AccountRooms>> account_routes() noexcept { return read_rows; }
 
 void send_or_refuse(Turn& turn, const Result<std::string, base::Error>& body) {
   if (body.ok()) {

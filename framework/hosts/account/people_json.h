@@ -1,5 +1,5 @@
-// The bodies of the routes of people: camelCase, Credits as canonical whole-number strings, times in
-// RFC 3339 UTC with milliseconds. Pure functions; any Thread.
+// The bodies of the routes of people: camelCase, Credits as canonical whole-number strings, times
+// in RFC 3339 UTC with milliseconds. Pure functions; any Thread.
 #pragma once
 
 #include <optional>

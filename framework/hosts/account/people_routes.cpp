@@ -171,7 +171,9 @@ Result<KeyChange, Error> read_key_change(std::string_view json) {
   }
   if (!body.problems().empty()) return bad_body(body);
   if (change.name || change.caps) return change;
-  return Error{ErrorCode::request_body_rejected, "The body changes nothing.", 0,
+  return Error{ErrorCode::request_body_rejected,
+               "The body changes nothing.",
+               0,
                {{"", "it holds neither name nor caps", "Send one of them, or both."}}};
 }
 
@@ -323,9 +325,8 @@ constexpr DescribedReply me_replies[] = {
     {.status = 200, .description = "The person and this session.", .schema = "Me"}};
 constexpr DescribedReply sessions_replies[] = {
     {.status = 200, .description = "Those that go on, newest first.", .schema = "SessionList"}};
-constexpr DescribedReply accounts_replies[] = {{.status = 200,
-                                                .description = "The accounts, oldest first.",
-                                                .schema = "BillingAccountList"}};
+constexpr DescribedReply accounts_replies[] = {
+    {.status = 200, .description = "The accounts, oldest first.", .schema = "BillingAccountList"}};
 constexpr DescribedReply keys_replies[] = {{.status = 200,
                                             .description = "The keys, oldest first, revoked ones "
                                                            "included.",
@@ -343,13 +344,15 @@ constexpr DescribedReply invitations_replies[] = {{.status = 200,
                                                                   "newest first.",
                                                    .schema = "InvitationList"}};
 constexpr DescribedReply created_invitation_replies[] = {
-    {.status = 201, .description = "The invitation, with its link.", .schema = "CreatedInvitation"}};
+    {.status = 201,
+     .description = "The invitation, with its link.",
+     .schema = "CreatedInvitation"}};
 constexpr DescribedReply audit_replies[] = {
     {.status = 200, .description = "A page, newest first.", .schema = "AuditEventPage"}};
 
 #define ACCOUNT "/v1/billing-accounts/{billing_account_id}"
 
-constexpr Route<PeopleRooms> routes[] = {
+constexpr Route<PeopleRooms> shared_rows[] = {
     {.facts = {.method = "GET",
                .path = "/v1/me",
                .endpoint = "me",
@@ -579,7 +582,7 @@ constexpr Route<PeopleRooms> own_rows[] = {
 
 }  // namespace
 
-std::span<const Route<PeopleRooms>> people_routes() noexcept { return routes; }
+std::span<const Route<PeopleRooms>> people_routes() noexcept { return shared_rows; }
 std::span<const Route<PeopleRooms>> own_routes() noexcept { return own_rows; }
 
 std::string link_url(const People& people, std::string_view path, std::string_view token) {

@@ -30,9 +30,8 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
       intake_(parts.plugin_paths, parts.authenticator, bodies_),
       rooms_{public_routes_, account_, calls_, intake_},
       account_rooms_{account_},
-      people_rooms_(parts.people == nullptr
-                        ? std::nullopt
-                        : std::optional(account::PeopleRooms{*parts.people})),
+      people_rooms_(parts.people == nullptr ? std::nullopt
+                                            : std::optional(account::PeopleRooms{*parts.people})),
       host_({parts.runtime, parts.clock, parts.random, parts.access_log}, rows(),
             rules(std::move(settings.cors_origins))) {}
 

@@ -63,7 +63,8 @@ void begin(Html& html, const Frame& frame) {
   }
   html << "<title>" << frame.title << " - " << frame.site_name
        << "</title>\n<link rel=\"stylesheet\" href=\"/assets/site.css\">\n"
-          "<script src=\"/assets/passkeys.js\" type=\"module\"></script>\n</head>\n<body>\n<header>\n"
+          "<script src=\"/assets/passkeys.js\" "
+          "type=\"module\"></script>\n</head>\n<body>\n<header>\n"
           "<a href=\"/account\">"
        << frame.site_name << "</a>\n";
   if (!frame.person_name.empty()) {
@@ -145,8 +146,9 @@ void add_keys(Html& html, const Frame& frame, const BillingAccountView& view) {
   const std::string path = account_path(view);
   html << "<h2>API keys</h2>\n";
   if (!view.keys.empty()) {
-    html << "<table>\n<tr><th>Name</th><th>Key</th><th>Created</th><th>Last used</th><th>Action</th>"
-            "</tr>\n";
+    html
+        << "<table>\n<tr><th>Name</th><th>Key</th><th>Created</th><th>Last used</th><th>Action</th>"
+           "</tr>\n";
   }
   for (const identity::ApiKey& key : view.keys) {
     html << "<tr><td>" << key.name << "</td><td><code>" << key.prefix << "</code></td><td>"
@@ -200,7 +202,8 @@ void add_invitations(Html& html, const Frame& frame, const BillingAccountView& v
 }
 
 void add_members(Html& html, const Frame& frame, const BillingAccountView& view) {
-  html << "<h2>Members</h2>\n<table>\n<tr><th>Name</th><th>Role</th><th>Since</th><th>Action</th></tr>\n";
+  html << "<h2>Members</h2>\n<table>\n<tr><th>Name</th><th>Role</th><th>Since</th><th>Action</th></"
+          "tr>\n";
   for (const identity::Member& member : view.members) {
     const bool is_self = member.person_id == view.own_id;
     html << "<tr><td>" << member.name << "</td><td>" << name_of(member.role) << "</td><td>"

@@ -66,22 +66,21 @@ void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const Error
   ReplyFields fields;
   add_refusal_fields(head, page_type, fields);
   turn.record.error = error.code;
-  turn.send(head.status, fields,
-            refusal_page(frame, {error, turn.request_id(), back}));
+  turn.send(head.status, fields, refusal_page(frame, {error, turn.request_id(), back}));
 }
 
 RefusalBody as_site_page(const Error& error, std::string_view request_id) {
   const Frame frame{.site_name = "Turnpike", .title = "This did not work"};
-  const bool is_out = error.code == ErrorCode::auth_session_required ||
-                      error.code == ErrorCode::auth_session_ended;
-  return {page_type, refusal_page(frame, {error, request_id,
-                                          std::string(is_out ? login_path : own_path)})};
+  const bool is_out =
+      error.code == ErrorCode::auth_session_required || error.code == ErrorCode::auth_session_ended;
+  return {page_type,
+          refusal_page(frame, {error, request_id, std::string(is_out ? login_path : own_path)})};
 }
 
 // The paths to which a sign-in leads back: pages of this host alone.
 std::string known_path(std::string_view text) {
-  const bool is_known = text == own_path || text.starts_with("/accounts/") ||
-                        text.starts_with("/invitation");
+  const bool is_known =
+      text == own_path || text.starts_with("/accounts/") || text.starts_with("/invitation");
   if (is_known && Location::read(text)) return std::string(text);
   return std::string(own_path);
 }
@@ -106,9 +105,9 @@ bool was_sent_home(const WebRooms& rooms, Turn& turn) {
 // The caller of a page; null: they were sent to sign in, or refused.
 Caller caller_of_page(const WebRooms& rooms, Turn& turn, std::string_view account_id = {}) {
   if (was_sent_home(rooms, turn)) return nullptr;
-  auto caller = find_caller(rooms, {.headers = turn.request.headers(),
-                                    .account_id = account_id,
-                                    .changes_something = false});
+  auto caller = find_caller(
+      rooms,
+      {.headers = turn.request.headers(), .account_id = account_id, .changes_something = false});
   if (caller.ok()) {
     turn.keep_principal(*caller);
     return *std::move(caller);
@@ -137,8 +136,9 @@ void show_login(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 
 const LinkView link_view{
     .action = "/login/link",
-    .explanation = "The link lets you in once. Then you add a passkey, with which you sign in from "
-                   "then on.",
+    .explanation =
+        "The link lets you in once. Then you add a passkey, with which you sign in from "
+        "then on.",
     .button = "Sign in"};
 
 void show_link(const WebRooms& rooms, Turn& turn, const Asked&) {
@@ -263,9 +263,9 @@ Result<BillingAccountPage, Error> read_billing_account(const account::People::Pa
   BillingAccountPage page;
   const auto memberships = parts.members.memberships(caller.id);
   if (!memberships.ok()) return memberships.error();
-  const auto own =
-      std::find_if(memberships->begin(), memberships->end(),
-                   [&](const auto& one) { return one.account.id == caller.account_id; });
+  const auto own = std::find_if(memberships->begin(), memberships->end(), [&](const auto& one) {
+    return one.account.id == caller.account_id;
+  });
   if (own == memberships->end()) {
     return Error{ErrorCode::account_forbidden, "You are not a member of this billing account."};
   }
@@ -324,8 +324,8 @@ void create(const WebRooms& rooms, Turn& turn, const Asked& asked, std::string_v
       rooms.people.ask([&]() -> Result<std::string, Error> { return work(actor); });
   if (!secret.ok()) return refuse(rooms, turn, asked.caller, secret.error(), back);
   const auto person = person_of(rooms, asked.caller);
-  const Frame frame = person.ok() ? frame_of(rooms, title, *person, asked.caller)
-                                  : frame_of(rooms, title);
+  const Frame frame =
+      person.ok() ? frame_of(rooms, title, *person, asked.caller) : frame_of(rooms, title);
   send_page(turn, secret_page(frame, {std::string(explanation), *secret, back}), 201);
 }
 
@@ -486,7 +486,7 @@ constexpr Callers admins = Callers::members(Role::admin, Standing::enrolling);
 
 #define BILLING_ACCOUNT "/accounts/{billing_account_id}"
 
-constexpr Route<WebRooms> routes[] = {
+constexpr Route<WebRooms> page_rows[] = {
     {.facts = login_facts, .answer = show_login},
     {.facts = page("/login/link", "login_page"), .answer = show_link},
     {.facts = form("/login/link", "sign_in", Callers::anyone()), .answer = use_link},
@@ -516,7 +516,7 @@ constexpr Route<WebRooms> routes[] = {
 
 }  // namespace
 
-std::span<const Route<WebRooms>> page_routes() noexcept { return routes; }
+std::span<const Route<WebRooms>> page_routes() noexcept { return page_rows; }
 
 Result<Caller, Error> find_caller(const WebRooms& rooms, const Presented& presented) {
   const auto token = rooms.cookies.session.read(presented.headers);

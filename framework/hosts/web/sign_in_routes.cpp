@@ -39,9 +39,8 @@ bool has_no_members(Turn& turn, const Asked& asked) {
 }
 
 void send_ceremony(Turn& turn, const identity::BegunCeremony& ceremony, ReplyFields& more) {
-  const std::string body = Json{{"ceremonyId", ceremony.id},
-                                {"publicKey", base::parse_json(ceremony.options)}}
-                               .dump();
+  const std::string body =
+      Json{{"ceremonyId", ceremony.id}, {"publicKey", base::parse_json(ceremony.options)}}.dump();
   turn.reply({.body = body}, more);
 }
 
@@ -52,10 +51,9 @@ struct Answer {
 };
 
 Result<Answer, Error> read_answer(std::string_view json, bool has_name) {
-  StrictObject body(json, has_name ? std::initializer_list<std::string_view>{"ceremonyId",
-                                                                             "credential", "name"}
-                                   : std::initializer_list<std::string_view>{"ceremonyId",
-                                                                             "credential"});
+  StrictObject body(
+      json, has_name ? std::initializer_list<std::string_view>{"ceremonyId", "credential", "name"}
+                     : std::initializer_list<std::string_view>{"ceremonyId", "credential"});
   Answer answer;
   answer.ceremony_id = body.text("ceremonyId", {1, 200});
   answer.credential = body.object("credential");
@@ -153,9 +151,10 @@ void leave(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 // A session that a link began may enrol; any other needs a fresh proof for it.
 bool may_enrol(Turn& turn, const Asked& asked) {
   if (asked.caller->standing != Standing::signed_in) return true;
-  turn.refuse({ErrorCode::auth_step_up_required,
-               "To add a passkey takes a fresh proof of who you are: POST /v1/step-up/passkey, then "
-               "repeat the request."});
+  turn.refuse(
+      {ErrorCode::auth_step_up_required,
+       "To add a passkey takes a fresh proof of who you are: POST /v1/step-up/passkey, then "
+       "repeat the request."});
   return false;
 }
 
@@ -174,8 +173,7 @@ void enrol(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto answer = read_answer(asked.body, true);
   if (!answer.ok()) return (void)turn.refuse(answer.error());
   const auto enrolled = rooms.people.ask([&] {
-    return rooms.people.parts().sign_in.enrol(answer->ceremony_id, answer->credential,
-                                              answer->name,
+    return rooms.people.parts().sign_in.enrol(answer->ceremony_id, answer->credential, answer->name,
                                               People::actor_of(turn, asked.caller));
   });
   if (!enrolled.ok()) return (void)turn.refuse(enrolled.error());
@@ -219,7 +217,7 @@ void remove_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   turn.reply({.status = 204}, more);
 }
 
-constexpr Route<WebRooms> routes[] = {
+constexpr Route<WebRooms> sign_in_rows[] = {
     {.facts = {.method = "POST",
                .path = "/v1/sign-in/passkey/options",
                .endpoint = "sign_in",
@@ -306,11 +304,11 @@ constexpr Route<WebRooms> routes[] = {
 
 }  // namespace
 
-std::span<const Route<WebRooms>> sign_in_routes() noexcept { return routes; }
+std::span<const Route<WebRooms>> sign_in_routes() noexcept { return sign_in_rows; }
 
 std::string session_cookie(const WebRooms& rooms, std::string_view token) {
-  return rooms.cookies.session.set(
-      token, rooms.people.parts().sessions.limits().absolute_ms / 1'000);
+  return rooms.cookies.session.set(token,
+                                   rooms.people.parts().sessions.limits().absolute_ms / 1'000);
 }
 
 Result<SignedOut, Error> sign_out(const WebRooms& rooms, Turn& turn, const Caller& caller) {

@@ -46,8 +46,9 @@ HostRules WebHost::rules() const {
 // one, and a program has no need to.
 Result<Caller, base::Error> WebHost::authenticate(const Presented& presented) const {
   if (identity::read_bearer(presented.headers).form != identity::Authorization::none) {
-    return base::Error{base::ErrorCode::auth_human_required,
-                       "This host knows people by their session cookie; programs use the API host."};
+    return base::Error{
+        base::ErrorCode::auth_human_required,
+        "This host knows people by their session cookie; programs use the API host."};
   }
   return find_caller(rooms_, presented);
 }
