@@ -135,6 +135,24 @@ void read_web_host(Section& hosts, Config& config) {
   }
 }
 
+void read_proxies(Section& section, Config& config) {
+  std::optional<std::vector<std::string>> proxies;
+  (void)section.texts("trusted_proxies", proxies);
+  for (const std::string& text : proxies.value_or(std::vector<std::string>())) {
+    if (const auto range = hosts::AddressRange::read(text)) {
+      config.trusted_proxies.push_back(*range);
+    } else {
+      section.report("trusted_proxies",
+                     "expected addresses or ranges such as 10.0.0.0/8; found \"" + text + "\"");
+    }
+  }
+  if (proxies || !config.web.base_url.starts_with("https://")) return;
+  section.note(
+      "trusted_proxies",
+      "is not set, and hosts.web.base_url is https: behind a proxy all people come from one "
+      "address, and the failed sign-ins of one of them keep the others waiting");
+}
+
 // Browsers let a page use passkeys of its own host name, or of a domain above it.
 bool is_domain_of(std::string_view domain, std::string_view host) noexcept {
   return host == domain ||
@@ -206,6 +224,7 @@ void read_hosts(Section& top, Config& config) {
   }
   read_mcp_host(hosts, config.mcp);
   read_web_host(hosts, config);
+  read_proxies(hosts, config);
   Section(hosts, "operator").listener("listen", config.operator_listen);
   refuse_shared_ports(hosts, config);
 }

@@ -14,6 +14,7 @@
 #include <turnpike/result.h>
 
 #include "base/limits.h"
+#include "hosts/client_address.h"
 #include "hosts/mcp/tool_names.h"
 #include "identity/account.h"
 #include "registry/compile.h"
@@ -75,6 +76,7 @@ struct Config {
   std::string operator_listen = "127.0.0.1:8405";
   HostConfig web{"127.0.0.1:8404", ""};
   std::string web_site_name = "Turnpike";
+  std::vector<hosts::AddressRange> trusted_proxies;  // whose X-Forwarded-For is believed
   PeopleConfig people;
   std::vector<std::string> cors_origins = {"*"};
   std::string reference_directory;  // the bundle of the API reference UI; empty: not served

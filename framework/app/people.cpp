@@ -53,7 +53,8 @@ People::People(storage::Node& node, const Config& config, const std::string& web
                  .keys = keys_,
                  .pool = sources.pool,
                  .clock = sources.clock,
-                 .web_url = web_url}) {}
+                 .web_url = web_url,
+                 .clients = hosts::ClientAddress(config.trusted_proxies)}) {}
 
 std::string local_web_url(std::string_view address) {
   if (address.empty()) return {};  // nothing listens

@@ -179,6 +179,18 @@ TEST_F(ConfigTest, PeopleSignInOverHttpsOrOnThisMachine) {
   EXPECT_FALSE(read_config("", {"hosts.web.lisen=127.0.0.1:0"}).ok());
 }
 
+TEST_F(ConfigTest, ProxiesAreAddressesOrRanges) {
+  EXPECT_EQ(read_config("", {"hosts.trusted_proxies=10.0.0.0/8"})->trusted_proxies.size(), 1u);
+  write("hosts: {trusted_proxies: [127.0.0.1, \"::1\", 10.0.0.0/8]}");
+  EXPECT_EQ(read_config(path(), {})->trusted_proxies.size(), 3u);
+  EXPECT_FALSE(read_config("", {"hosts.trusted_proxies=proxy.example.com"}).ok());
+  EXPECT_FALSE(read_config("", {"hosts.trusted_proxies=10.0.0.1/8"}).ok());
+  EXPECT_EQ(read_config("", {"hosts.web.base_url=https://example.com"})->notes.size(), 1u);
+  EXPECT_TRUE(
+      read_config("", {"hosts.web.base_url=https://example.com", "hosts.trusted_proxies=127.0.0.1"})
+          ->notes.empty());
+}
+
 TEST_F(ConfigTest, PasskeysAreBoundToTheHostNameOrADomainAboveIt) {
   const auto read = [](const char* domain) {
     return read_config("", {"hosts.web.base_url=https://pay.example.com",

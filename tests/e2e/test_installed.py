@@ -55,7 +55,7 @@ class Installed(unittest.TestCase):
                                         stderr=self.log, cwd=self.home, env=environment)
         self.addCleanup(self.stop)
         addresses = {}
-        while addresses.keys() != {"api", "mcp", "operator"}:
+        while addresses.keys() != {"api", "mcp", "web", "operator"}:
             line = self.gateway.stdout.readline()
             self.assertTrue(line, (self.home / "log").read_text())
             event = json.loads(line)
@@ -73,7 +73,7 @@ class Installed(unittest.TestCase):
         """The printed configuration has fixed ports, which a test does not take."""
         self.config = self.prefix / "share" / "turnpike" / "config" / "turnpike.yaml"
         text = self.config.read_text()
-        self.assertEqual(text.count("listen: 127.0.0.1:84"), 3)
+        self.assertEqual(text.count("listen: 127.0.0.1:84"), 4)
         self.config.write_text(re.sub(r"listen: 127\.0\.0\.1:84\d\d", "listen: 127.0.0.1:0", text))
 
     def call(self, address, key):

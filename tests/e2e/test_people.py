@@ -377,21 +377,30 @@ class People(unittest.TestCase):
         self.assertEqual(page["items"][1]["address"], "127.0.0.1")
         rest = owner.json("GET", f"/v1/billing-accounts/{account}/audit-events?after="
                           + page["nextCursor"])[1]
-        self.assertEqual([one["action"] for one in rest["items"]], ["person.create"])
+        self.assertEqual([one["action"] for one in rest["items"]],
+                         ["member.add", "person.create"])
         self.assertNotIn(key["secret"], json.dumps([page, rest]))
         everything = self.gateway.run("audit", "list", "--limit", "10000").stdout
         self.assertNotIn("turnpike_ln_v1_", everything)
         self.assertNotIn("turnpike_ss_v1_", everything)
 
     def test_failed_tries_of_a_source_are_throttled(self):  # S15
-        person = self.new_person("late")
-        registry = self.gateway.registry
-        gateway = Gateway(registry=registry).start()
+        gateway = Gateway(registry=self.gateway.registry,
+                          settings=["hosts.trusted_proxies=127.0.0.1"]).start()
         self.addCleanup(gateway.close)
-        statuses = {Browser(gateway).json("POST", "/v1/sign-in/link", {"token": "x" * 68})[0]
-                    for _ in range(45)}  # over two windows at most
-        self.assertEqual(statuses, {400, 429})
-        del person
+
+        def fail_from(address):
+            status, answer = Browser(gateway).json(
+                "POST", "/v1/sign-in/link", {"token": "x" * 68},
+                headers={"X-Forwarded-For": "203.0.113.9, " + address})
+            return status, code_of(answer)
+
+        answers = {fail_from("192.0.2.1") for _ in range(45)}  # over two windows at most
+        self.assertEqual(answers, {(400, "auth.link_ended"), (429, "auth.throttled")})
+        self.assertEqual(fail_from("192.0.2.2"), (400, "auth.link_ended"))
+        events = gateway.run_json("audit", "list")["items"]
+        self.assertEqual({event["address"] for event in events}, {"192.0.2.1", "192.0.2.2"})
+        self.assertEqual({event["outcome"] for event in events}, {"refused"})
 
     def test_a_login_is_taken_once(self):
         self.new_person("same")

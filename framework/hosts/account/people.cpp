@@ -39,10 +39,13 @@ Result<Caller, base::Error> People::authenticate(std::string_view token,
   });
 }
 
-identity::Actor People::actor_of(Turn& turn, const Caller& caller) {
+identity::Actor People::actor_of(Turn& turn, const Caller& caller) const {
+  const Headers headers = turn.request.headers();
+  std::string_view peer = split_authority(turn.request.peer_address()).host;
+  if (peer.starts_with('[')) peer = peer.substr(1, peer.size() - 2);
   identity::Actor actor;
-  actor.address = split_authority(turn.request.peer_address()).host;  // ports come and go
-  actor.user_agent = user_agent_of(turn.request.headers());
+  actor.address = parts_.clients.of(peer, headers);
+  actor.user_agent = user_agent_of(headers);
   actor.request_id = turn.request_id();
   if (caller == nullptr) return actor;
   actor.principal = text_of(*caller);

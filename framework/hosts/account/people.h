@@ -12,6 +12,7 @@
 #include <turnpike/result.h>
 
 #include "base/error.h"
+#include "hosts/client_address.h"
 #include "hosts/route_table.h"
 #include "hosts/turn.h"
 #include "identity/accounts.h"
@@ -42,6 +43,7 @@ class People {
     runtime::BlockingPool& pool;
     const Clock& clock;
     std::string web_url;  // base URL of the web host, for links
+    ClientAddress clients;
   };
   explicit People(Parts parts);
 
@@ -63,7 +65,7 @@ class People {
                                                          const Presented& presented) const;
 
   // Who acts in this request; without a caller it is nobody yet.
-  [[nodiscard]] static identity::Actor actor_of(Turn& turn, const Caller& caller);
+  [[nodiscard]] identity::Actor actor_of(Turn& turn, const Caller& caller) const;
 
  private:
   [[nodiscard]] static base::Error overloaded();

@@ -37,10 +37,12 @@ Error no_session() {
   return {ErrorCode::request_not_found, "You have no session with this id that goes on."};
 }
 
-Actor actor_of(Turn& turn, const Asked& asked) { return People::actor_of(turn, asked.caller); }
+Actor actor_of(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
+  return rooms.people.actor_of(turn, asked.caller);
+}
 
-identity::KeyEditor editor_of(Turn& turn, const Asked& asked) {
-  return {actor_of(turn, asked), std::string(asked.caller->account_id)};
+identity::KeyEditor editor_of(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
+  return {actor_of(rooms, turn, asked), std::string(asked.caller->account_id)};
 }
 
 void send_created(Turn& turn, const Body& body) {
@@ -71,7 +73,7 @@ void rename_me(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string name = body.text("name", {1, name_characters_max});
   if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
   const auto renamed = rooms.people.ask([&] {
-    return rooms.people.parts().people.rename(asked.caller->id, name, actor_of(turn, asked));
+    return rooms.people.parts().people.rename(asked.caller->id, name, actor_of(rooms, turn, asked));
   });
   if (!renamed.ok()) return (void)turn.refuse(renamed.error());
   me(rooms, turn, asked);
@@ -95,7 +97,8 @@ void create_session(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   identity::Sessions& sessions = rooms.people.parts().sessions;
   const auto created = rooms.people.ask([&] {
     return sessions.create_bearer(asked.caller->id, name, seconds * 1'000,
-                                  sessions.limits().step_up_ms, "session", actor_of(turn, asked));
+                                  sessions.limits().step_up_ms, "session",
+                                  actor_of(rooms, turn, asked));
   });
   if (!created.ok()) return (void)turn.refuse(created.error());
   Json shown = session_json(created->session, asked.caller->session_id);
@@ -106,7 +109,7 @@ void create_session(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
 void end_session(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   const auto ended = rooms.people.ask([&] {
     return rooms.people.parts().sessions.end(asked.caller->id, asked.parameters[0],
-                                             actor_of(turn, asked));
+                                             actor_of(rooms, turn, asked));
   });
   if (ended.ok() && !*ended) return (void)turn.refuse(no_session());
   send_nothing_or_refuse(turn, ended);
@@ -115,7 +118,7 @@ void end_session(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
 void end_other_sessions(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   send_nothing_or_refuse(turn, rooms.people.ask([&] {
     return rooms.people.parts().sessions.end_others(asked.caller->id, asked.caller->session_id,
-                                                    actor_of(turn, asked));
+                                                    actor_of(rooms, turn, asked));
   }));
 }
 
@@ -140,7 +143,8 @@ void create_key(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string name = body.text("name", {1, name_characters_max});
   if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
   const auto created = rooms.people.ask([&] {
-    return rooms.people.parts().keys.create(asked.parameters[0], name, editor_of(turn, asked));
+    return rooms.people.parts().keys.create(asked.parameters[0], name,
+                                            editor_of(rooms, turn, asked));
   });
   if (!created.ok()) return (void)turn.refuse(created.error());
   Json shown = key_json(created->key);
@@ -180,7 +184,7 @@ Result<KeyChange, Error> read_key_change(std::string_view json) {
 void change_key(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   const auto change = read_key_change(asked.body);
   if (!change.ok()) return (void)turn.refuse(change.error());
-  const auto editor = editor_of(turn, asked);
+  const auto editor = editor_of(rooms, turn, asked);
   using Key = std::optional<identity::ApiKey>;
   const auto changed = rooms.people.ask([&]() -> Result<Key, Error> {
     identity::ApiKeys& keys = rooms.people.parts().keys;
@@ -198,7 +202,7 @@ void change_key(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
 
 void revoke_key(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   const auto revoked = rooms.people.ask([&] {
-    return rooms.people.parts().keys.revoke(asked.parameters[1], editor_of(turn, asked));
+    return rooms.people.parts().keys.revoke(asked.parameters[1], editor_of(rooms, turn, asked));
   });
   if (revoked.ok() && !revoked->has_value()) return (void)turn.refuse(no_key());
   send_nothing_or_refuse(turn, revoked);
@@ -219,7 +223,7 @@ void change_member(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
   const auto changed = rooms.people.ask([&] {
     return rooms.people.parts().members.set_role(asked.parameters[0], asked.parameters[1], role,
-                                                 actor_of(turn, asked));
+                                                 actor_of(rooms, turn, asked));
   });
   send_nothing_or_refuse(turn, changed);
 }
@@ -227,7 +231,7 @@ void change_member(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
 void remove_member(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   send_nothing_or_refuse(turn, rooms.people.ask([&] {
     return rooms.people.parts().members.remove(asked.parameters[0], asked.parameters[1],
-                                               actor_of(turn, asked));
+                                               actor_of(rooms, turn, asked));
   }));
 }
 
@@ -245,7 +249,7 @@ void invite(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
   const auto created = rooms.people.ask([&] {
     return rooms.people.parts().people.invite(asked.parameters[0], email, role,
-                                              actor_of(turn, asked));
+                                              actor_of(rooms, turn, asked));
   });
   if (!created.ok()) return (void)turn.refuse(created.error());
   Json shown = invitation_json(created->invitation);
@@ -256,7 +260,7 @@ void invite(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
 void withdraw_invitation(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   send_nothing_or_refuse(turn, rooms.people.ask([&] {
     return rooms.people.parts().members.withdraw(asked.parameters[0], asked.parameters[1],
-                                                 actor_of(turn, asked));
+                                                 actor_of(rooms, turn, asked));
   }));
 }
 
@@ -265,7 +269,8 @@ void accept_invitation(const PeopleRooms& rooms, Turn& turn, const Asked& asked)
   const std::string token = body.text("token", {1, 200});
   if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
   const auto accepted = rooms.people.ask([&] {
-    return rooms.people.parts().people.accept(token, asked.caller->id, actor_of(turn, asked));
+    return rooms.people.parts().people.accept(token, asked.caller->id,
+                                              actor_of(rooms, turn, asked));
   });
   if (!accepted.ok()) return (void)turn.refuse(accepted.error());
   turn.reply({.body = membership_json(*accepted).dump()});

@@ -13,7 +13,6 @@ namespace turnpike::hosts::web {
 namespace {
 
 using account::kept_by_nobody;
-using account::People;
 using base::Error;
 using base::ErrorCode;
 using identity::Role;
@@ -149,7 +148,7 @@ void show_link(const WebRooms& rooms, Turn& turn, const Asked&) {
 void use_link(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto token = asked.form.find("token").value_or("");
   const auto signed_in = rooms.people.ask([&] {
-    return rooms.people.parts().sign_in.with_link(token, People::actor_of(turn, nullptr));
+    return rooms.people.parts().sign_in.with_link(token, rooms.people.actor_of(turn, nullptr));
   });
   if (!signed_in.ok()) return refuse(rooms, turn, nullptr, signed_in.error(), "/login/link");
   go_to(turn, own_path, session_cookie(rooms, signed_in->token));
@@ -221,7 +220,8 @@ void use_remove_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
   const std::string id = asked.form.find("id").value_or("");
   const auto token = rooms.people.ask([&] {
-    return rooms.people.parts().sign_in.remove_passkey(id, People::actor_of(turn, asked.caller));
+    return rooms.people.parts().sign_in.remove_passkey(id,
+                                                       rooms.people.actor_of(turn, asked.caller));
   });
   if (!token.ok()) return refuse(rooms, turn, asked.caller, token.error(), back);
   go_to(turn, back, session_cookie(rooms, *token));
@@ -233,7 +233,7 @@ void use_end_sessions(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto id = asked.form.find("id");
   const auto ended = rooms.people.ask([&]() -> Result<Unit, Error> {
     identity::Sessions& sessions = rooms.people.parts().sessions;
-    const identity::Actor actor = People::actor_of(turn, asked.caller);
+    const identity::Actor actor = rooms.people.actor_of(turn, asked.caller);
     if (id) {
       const auto one = sessions.end(asked.caller->id, *id, actor);
       if (!one.ok()) return one.error();
@@ -307,7 +307,7 @@ template <class F>
 void change(const WebRooms& rooms, Turn& turn, const Asked& asked, F&& work) {
   const std::string back = page_of(asked.parameters[0]);
   if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
-  const identity::Actor actor = People::actor_of(turn, asked.caller);
+  const identity::Actor actor = rooms.people.actor_of(turn, asked.caller);
   const auto done = rooms.people.ask([&] { return work(actor); });
   if (!done.ok()) return refuse(rooms, turn, asked.caller, done.error(), back);
   go_to(turn, back);
@@ -319,7 +319,7 @@ void create(const WebRooms& rooms, Turn& turn, const Asked& asked, std::string_v
             std::string_view explanation, F&& work) {
   const std::string back = page_of(asked.parameters[0]);
   if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
-  const identity::Actor actor = People::actor_of(turn, asked.caller);
+  const identity::Actor actor = rooms.people.actor_of(turn, asked.caller);
   const Result<std::string, Error> secret =
       rooms.people.ask([&]() -> Result<std::string, Error> { return work(actor); });
   if (!secret.ok()) return refuse(rooms, turn, asked.caller, secret.error(), back);
@@ -374,7 +374,7 @@ void use_remove_member(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
   const auto removed = rooms.people.ask([&] {
     return rooms.people.parts().members.remove(asked.parameters[0], id,
-                                               People::actor_of(turn, asked.caller));
+                                               rooms.people.actor_of(turn, asked.caller));
   });
   if (!removed.ok()) return refuse(rooms, turn, asked.caller, removed.error(), back);
   go_to(turn, back);
@@ -411,7 +411,7 @@ void use_invitation(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string token = asked.form.find("token").value_or("");
   const auto accepted = rooms.people.ask([&] {
     return rooms.people.parts().people.accept(token, asked.caller->id,
-                                              People::actor_of(turn, asked.caller));
+                                              rooms.people.actor_of(turn, asked.caller));
   });
   if (!accepted.ok()) return refuse(rooms, turn, asked.caller, accepted.error(), back);
   go_to(turn, page_of(accepted->account.id));
@@ -421,7 +421,7 @@ void use_join(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto field = [&](std::string_view name) { return asked.form.find(name).value_or(""); };
   const auto joined = rooms.people.ask([&] {
     return rooms.people.parts().sign_in.join(field("token"), field("name"), field("login"),
-                                             People::actor_of(turn, nullptr));
+                                             rooms.people.actor_of(turn, nullptr));
   });
   if (!joined.ok()) return refuse(rooms, turn, nullptr, joined.error(), "/invitation");
   go_to(turn, own_path, session_cookie(rooms, joined->token));

@@ -15,7 +15,6 @@ namespace {
 
 using account::Json;
 using account::kept_by_nobody;
-using account::People;
 using base::Error;
 using base::ErrorCode;
 using base::StrictObject;
@@ -97,7 +96,7 @@ void sign_in_with_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked)
   const std::string_view holder = browser->value_or("");
   send_signed_in(rooms, turn, rooms.people.ask([&] {
     return rooms.people.parts().sign_in.with_passkey(answer->ceremony_id, answer->credential,
-                                                     holder, People::actor_of(turn, nullptr));
+                                                     holder, rooms.people.actor_of(turn, nullptr));
   }));
 }
 
@@ -106,7 +105,7 @@ void sign_in_with_link(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string token = body.text("token", {1, 200});
   if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
   send_signed_in(rooms, turn, rooms.people.ask([&] {
-    return rooms.people.parts().sign_in.with_link(token, People::actor_of(turn, nullptr));
+    return rooms.people.parts().sign_in.with_link(token, rooms.people.actor_of(turn, nullptr));
   }));
 }
 
@@ -117,14 +116,15 @@ void join(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string login = body.text("login", {1, 100});
   if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
   send_signed_in(rooms, turn, rooms.people.ask([&] {
-    return rooms.people.parts().sign_in.join(token, name, login, People::actor_of(turn, nullptr));
+    return rooms.people.parts().sign_in.join(token, name, login,
+                                             rooms.people.actor_of(turn, nullptr));
   }));
 }
 
 void begin_step_up(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!has_no_members(turn, asked)) return;
   const auto begun = rooms.people.ask([&] {
-    return rooms.people.parts().sign_in.begin_step_up(People::actor_of(turn, asked.caller));
+    return rooms.people.parts().sign_in.begin_step_up(rooms.people.actor_of(turn, asked.caller));
   });
   if (!begun.ok()) return (void)turn.refuse(begun.error());
   ReplyFields more;
@@ -136,7 +136,7 @@ void step_up(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!answer.ok()) return (void)turn.refuse(answer.error());
   send_signed_in(rooms, turn, rooms.people.ask([&] {
     return rooms.people.parts().sign_in.step_up(answer->ceremony_id, answer->credential,
-                                                People::actor_of(turn, asked.caller));
+                                                rooms.people.actor_of(turn, asked.caller));
   }));
 }
 
@@ -161,7 +161,7 @@ bool may_enrol(Turn& turn, const Asked& asked) {
 void begin_enrol(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!may_enrol(turn, asked) || !has_no_members(turn, asked)) return;
   const auto begun = rooms.people.ask([&] {
-    return rooms.people.parts().sign_in.begin_enrol(People::actor_of(turn, asked.caller));
+    return rooms.people.parts().sign_in.begin_enrol(rooms.people.actor_of(turn, asked.caller));
   });
   if (!begun.ok()) return (void)turn.refuse(begun.error());
   ReplyFields more;
@@ -174,7 +174,7 @@ void enrol(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!answer.ok()) return (void)turn.refuse(answer.error());
   const auto enrolled = rooms.people.ask([&] {
     return rooms.people.parts().sign_in.enrol(answer->ceremony_id, answer->credential, answer->name,
-                                              People::actor_of(turn, asked.caller));
+                                              rooms.people.actor_of(turn, asked.caller));
   });
   if (!enrolled.ok()) return (void)turn.refuse(enrolled.error());
   ReplyFields more;
@@ -198,7 +198,7 @@ void rename_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
   const auto renamed = rooms.people.ask([&] {
     return rooms.people.parts().person_store.rename_passkey(
-        asked.caller->id, asked.parameters[0], name, People::actor_of(turn, asked.caller));
+        asked.caller->id, asked.parameters[0], name, rooms.people.actor_of(turn, asked.caller));
   });
   if (!renamed.ok()) return (void)turn.refuse(renamed.error());
   if (!renamed->has_value()) return (void)turn.refuse(no_passkey());
@@ -208,7 +208,7 @@ void rename_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 void remove_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto token = rooms.people.ask([&] {
     return rooms.people.parts().sign_in.remove_passkey(asked.parameters[0],
-                                                       People::actor_of(turn, asked.caller));
+                                                       rooms.people.actor_of(turn, asked.caller));
   });
   if (!token.ok()) return (void)turn.refuse(token.error());
   ReplyFields more;
@@ -314,7 +314,7 @@ std::string session_cookie(const WebRooms& rooms, std::string_view token) {
 Result<SignedOut, Error> sign_out(const WebRooms& rooms, Turn& turn, const Caller& caller) {
   const auto ended = rooms.people.ask([&] {
     return rooms.people.parts().sessions.end(caller->id, caller->session_id,
-                                             People::actor_of(turn, caller));
+                                             rooms.people.actor_of(turn, caller));
   });
   if (!ended.ok()) return ended.error();
   return SignedOut{rooms.cookies.session_cleared};
