@@ -6,6 +6,7 @@
 #include "app/stores.h"
 #include "base/ids.h"
 #include "base/sources.h"
+#include "hosts/account/people_json.h"
 #include "identity/accounts.h"
 
 namespace turnpike::app {
@@ -21,22 +22,8 @@ json to_json(const identity::Account& account) {
           {"createdAt", base::rfc3339(account.created_at_ms)}};
 }
 
-json credits_or_null(const std::optional<std::int64_t>& credits) {
-  return credits ? json(std::to_string(*credits)) : json(nullptr);
-}
-
-json to_json(const identity::ApiKey& key) {
-  return {{"id", key.id},
-          {"name", key.name},
-          {"environment", name_of(key.environment)},
-          {"prefix", key.prefix},
-          {"createdAt", base::rfc3339(key.created_at_ms)},
-          {"lastUsedAt", time_or_null(key.last_used_at_ms)},
-          {"revokedAt", time_or_null(key.revoked_at_ms)},
-          {"caps",
-           {{"perDay", credits_or_null(key.caps.per_day)},
-            {"perMonth", credits_or_null(key.caps.per_month)}}}};
-}
+// As the routes show it.
+json to_json(const identity::ApiKey& key) { return hosts::account::key_json(key); }
 
 json to_json(const ledger::Allocation& allocation) {
   return {{"id", allocation.id},

@@ -89,9 +89,9 @@ class SqlAuditStore final : public identity::AuditStore {
                                                std::int64_t tries_max) override {
     using Answer = std::uint32_t;
     return answered<Answer>(context_, ErrorCode::auth_unavailable, "read tries", [&] {
-      return context_.database.write([&](Transaction& transaction) -> Answer {
-        const std::int64_t now_ms = context_.now_ms(transaction);
-        const Rows rows = transaction.run(select_tries, {key, now_ms - now_ms % window_ms});
+      return context_.database.with([&](Connection& connection) -> Answer {
+        const std::int64_t now_ms = context_.now_ms(connection);
+        const Rows rows = connection.run(select_tries, {key, now_ms - now_ms % window_ms});
         if (rows.empty() || rows.number(0, 0) < tries_max) return 0;
         return static_cast<Answer>((rows.number(0, 1) - now_ms + 999) / 1'000);
       });
