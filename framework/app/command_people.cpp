@@ -1,7 +1,7 @@
 // user, session, member, invitation and audit: the operator's hand on people. What these commands
 // change is audited as operator:cli and takes effect within a second on every node.
 #include "app/command_database.h"
-#include "app/people.h"
+#include "app/people_services.h"
 #include "base/ids.h"
 #include "hosts/account/people_json.h"
 

@@ -21,7 +21,7 @@
 #include "app/last_resort.h"
 #include "app/mcp_tools.h"
 #include "app/paths.h"
-#include "app/people.h"
+#include "app/people_services.h"
 #include "app/plugin_runner.h"
 #include "app/prober.h"
 #include "app/secrets.h"
@@ -133,7 +133,7 @@ struct Gateway::Parts {
   std::unique_ptr<ledger::PooledStatements> statements;
   std::unique_ptr<ledger::PooledCalls> calls;
   std::unique_ptr<identity::CachedAuthenticator> authenticator;
-  std::unique_ptr<People> people;
+  std::unique_ptr<PeopleServices> people;
   std::unique_ptr<wire::Client> client;
   std::optional<plugin::HostResources> resources;
   std::optional<PluginSet> plugins;
@@ -314,7 +314,7 @@ Result<Unit, std::string> Gateway::bind_hosts() {
 }
 
 Result<Unit, std::string> Gateway::open_people() {
-  auto people = People::open(
+  auto people = PeopleServices::open(
       *parts_->node, config_, parts_->web_url,
       {.pool = parts_->runtime->pool(),
        .clock = parts_->clock,

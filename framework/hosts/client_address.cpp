@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 
 #include "hosts/origins.h"
 
@@ -54,7 +53,7 @@ std::vector<std::string_view> forwarded_for(Headers headers) {
 std::optional<AddressRange::Bytes> AddressRange::read_address(std::string_view text) noexcept {
   char terminated[address_text_max + 1] = {};
   if (text.size() > address_text_max) return std::nullopt;
-  std::memcpy(terminated, text.data(), text.size());
+  std::copy(text.begin(), text.end(), terminated);
   Bytes bytes{};
   if (inet_pton(AF_INET6, terminated, bytes.data()) == 1) return bytes;
   bytes[ipv4_offset - 2] = bytes[ipv4_offset - 1] = 0xFF;

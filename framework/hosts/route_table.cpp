@@ -18,6 +18,7 @@ using base::ErrorCode;
 
 constexpr std::string_view of_nothing = "GET, HEAD, OPTIONS";
 constexpr std::string_view whole_rest = "...}";
+constexpr std::string_view of_programs = "/v1/";
 constexpr std::string_view account_segment = "{billing_account_id}";  // the first one of its path
 
 Error key_refusal() {
@@ -186,7 +187,12 @@ std::optional<Error> header_refusal(const Turn& turn) {
 }
 
 RouteTable::RouteTable(std::vector<const RouteFacts*> rows, HostRules rules, AccessLog& access_log)
-    : rules_(std::move(rules)) {
+    : rules_(std::move(rules)),
+      nothing_{.method = "",
+               .path = "",
+               .endpoint = "",
+               .page_policy = rules_.nothing_page_policy,
+               .refusal_form = rules_.nothing_form} {
   for (const RouteFacts* const facts : rows) {
     check_row(*facts, rules_);
     if (paths_.empty() || paths_.back().text != facts->path) {
@@ -226,6 +232,7 @@ std::optional<std::size_t> RouteTable::row_for(Turn& turn, const Place& place) c
     return std::nullopt;
   }
   if (place.path_ == nullptr) {
+    if (!turn.request.path().starts_with(of_programs)) turn.follow(nothing_);
     turn.refuse({ErrorCode::request_not_found, std::string(rules_.nothing_here)});
     return std::nullopt;
   }

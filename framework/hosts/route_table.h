@@ -34,6 +34,9 @@ struct HostRules {
   Cors cors;                           // of routes that are not for every page
   Cors cors_of_public = cors;          // of those that are, and of paths where nothing is
   std::string_view nothing_here = {};  // says where to look instead; a constant
+  // How that is said to people; programs, whose paths begin with /v1/, get the envelope.
+  RefusalForm nothing_form = as_envelope;
+  std::string_view nothing_page_policy = {};  // as in RouteFacts
   std::string_view other_methods = "This route does not answer this method.";
   // The kinds of callers whose credentials the host knows, and whose credential a request bears.
   Callers::Kinds authenticates = {};
@@ -104,6 +107,7 @@ class RouteTable {
                                                      Asked& asked) const;
 
   const HostRules rules_;
+  const RouteFacts nothing_;  // followed where there is no row
   std::vector<Row> rows_;
   std::vector<Path> paths_;
 };

@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "identity/account.h"
+#include "identity/audit.h"
 
 namespace turnpike::identity {
 
@@ -30,11 +31,18 @@ struct StarterGrant {
   bool needs_owner = false;  // accounts whose owner is not known get none
 };
 
+// The person who makes an account and is its first owner from then on.
+struct Founder {
+  std::string person_id;
+  Actor actor;
+};
+
 class AccountStore {
  public:
   virtual ~AccountStore() = default;
-  [[nodiscard]] virtual Result<Account, base::Error> create(std::string_view name,
-                                                            std::string_view owner = {}) = 0;
+  [[nodiscard]] virtual Result<Account, base::Error> create(
+      std::string_view name, std::string_view owner = {},
+      const std::optional<Founder>& founder = {}) = 0;
   // Books the starter grant where the account is eligible, and makes a provisioning account active
   // or failed. Accounts in any other state are returned as they are.
   [[nodiscard]] virtual Result<Account, base::Error> activate(std::string_view account_id,

@@ -13,12 +13,23 @@ Result<Account, base::Error> Accounts::create(std::string_view name, std::string
   }
   const auto created = store_.create(name, owner);
   if (!created) return created.error();
-  auto activated = store_.activate(created->id, grant_);
-  if (activated && activated->status == AccountStatus::provisioning_failed) {
+  return activated(*created);
+}
+
+Result<Account, base::Error> Accounts::found(std::string_view name, const Founder& founder) {
+  if (auto fault = fault_in_name(name)) return *fault;
+  const auto created = store_.create(name, "user:" + founder.person_id, founder);
+  if (!created) return created.error();
+  return activated(*created);
+}
+
+Result<Account, base::Error> Accounts::activated(const Account& account) {
+  auto active = store_.activate(account.id, grant_);
+  if (active && active->status == AccountStatus::provisioning_failed) {
     return base::Error{base::ErrorCode::account_absent,
-                       "The account " + activated->id + " could not be set up."};
+                       "The account " + account.id + " could not be set up."};
   }
-  return activated;
+  return active;
 }
 
 Result<std::size_t, base::Error> Accounts::resume() {

@@ -30,6 +30,9 @@ class Accounts {
   // account.absent when it cannot be set up at all.
   [[nodiscard]] Result<Account, base::Error> create(std::string_view name,
                                                     std::string_view owner = {});
+  // The same for a person, who becomes its owner. They have one starter grant, however many
+  // accounts.
+  [[nodiscard]] Result<Account, base::Error> found(std::string_view name, const Founder& founder);
   // Activates accounts that a crash left provisioning, here or on another node; returns how many.
   [[nodiscard]] Result<std::size_t, base::Error> resume();
 
@@ -40,6 +43,8 @@ class Accounts {
   [[nodiscard]] Result<Account, base::Error> close(std::string_view account_id);
 
  private:
+  [[nodiscard]] Result<Account, base::Error> activated(const Account& account);
+
   AccountStore& store_;
   StarterGrant grant_;
 };

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "storage/audit_rows.h"
+#include "storage/member_rows.h"
 #include "storage/stores.h"
 
 namespace turnpike::storage {
@@ -53,16 +55,27 @@ class SqlAccountStore final : public identity::AccountStore {
  public:
   explicit SqlAccountStore(const Context& context) : context_(context) {}
 
-  Result<Account, base::Error> create(std::string_view name, std::string_view owner) override {
-    return answered<Account>(context_, ErrorCode::account_read_failed, "create account", [&] {
-      Account account{context_.new_id("acc_"), std::string(name), AccountStatus::provisioning,
-                      context_.clock.now_ms(), std::string(owner)};
-      return context_.database.write([&](Transaction& transaction) {
-        transaction.run(insert_account,
-                        {account.id, account.name, account.created_at_ms, account.owner});
-        return account;
-      });
-    });
+  Result<Account, base::Error> create(std::string_view name, std::string_view owner,
+                                      const std::optional<identity::Founder>& founder) override {
+    using Answer = Result<Account, base::Error>;
+    return changed<Account>(
+        context_, ErrorCode::account_read_failed, "create account",
+        [&](Transaction& transaction) -> Answer {
+          Account account{context_.new_id("acc_"), std::string(name), AccountStatus::provisioning,
+                          context_.clock.now_ms(), std::string(owner)};
+          transaction.run(insert_account,
+                          {account.id, account.name, account.created_at_ms, account.owner});
+          if (!founder) return account;
+          write_audit(context_, transaction,
+                      {.actor = founder->actor,
+                       .account_id = account.id,
+                       .action = "account.create",
+                       .target = account.id});
+          const auto added = add_member(context_, transaction, {account.id, identity::Role::owner},
+                                        founder->person_id, founder->actor);
+          if (!added.ok()) return added.error();
+          return account;
+        });
   }
 
   Result<Account, base::Error> activate(std::string_view account_id,

@@ -144,6 +144,13 @@ await press(owner, "Sign in with a passkey");
 await owner.page.locator("#passkey-message").filter({hasText: /\w/}).waitFor();
 seen.unverified = await owner.page.locator("#passkey-message").textContent();
 
+// ---- an account of the colleague's own
+await open(colleague, "/account");
+await colleague.page.locator("#account-name").fill("Side project");
+await press(colleague, "Create a billing account");
+await colleague.page.getByRole("heading", {name: "Side project"}).waitFor();
+seen.ownAccount = await colleague.page.locator("main p").first().textContent();
+
 // ---- without any script
 const plain = await browser.newContext({javaScriptEnabled: false});
 const page = await plain.newPage();

@@ -423,6 +423,15 @@ class People(unittest.TestCase):
         self.assertEqual((reply.status, reply.headers["Location"]),
                          (307, browser.origin + "/account"))
 
+    def test_where_nothing_is_people_get_a_page_and_programs_an_envelope(self):
+        page = Browser(self.gateway).send("GET", "/nowhere")
+        self.assertEqual((page.status, page.headers["Content-Type"]),
+                         (404, "text/html; charset=utf-8"))
+        self.assertIn("frame-ancestors 'none'", page.headers["Content-Security-Policy"])
+        self.assertIn("request.not_found", page.body.decode())
+        status, answer = Browser(self.gateway).json("GET", "/v1/nowhere")
+        self.assertEqual((status, code_of(answer)), (404, "request.not_found"))
+
     def test_pages_keep_to_themselves(self):  # S11
         reply = Browser(self.gateway).send("GET", "/login")
         policy = reply.headers["Content-Security-Policy"]
@@ -439,6 +448,30 @@ class PeopleOnPostgres(People):
         cls.postgres = Postgres()
         cls.addClassCleanup(cls.postgres.close)
         super().setUpClass()
+
+
+class WhileTheDatabaseIsAway(unittest.TestCase):
+    def test_nobody_is_signed_out(self):
+        postgres = Postgres()
+        self.addCleanup(postgres.close)
+        gateway = Gateway(postgres_url=postgres.new_database()).start()
+        self.addCleanup(gateway.close)
+        person = gateway.run_json("user", "create", "--name", "Ann", "--login", "ann")
+        browser = Browser(gateway)
+        browser.sign_in(person["link"])
+        token = gateway.run_json("session", "create", "--person", "ann")["token"]
+        postgres.stop()
+        reply = browser.send("GET", "/v1/me")
+        self.assertEqual((reply.status, code_of(json.loads(reply.body))),
+                         (503, "auth.unavailable"))
+        self.assertNotIn("Set-Cookie", reply.headers)
+        self.assertEqual(browser.send("GET", "/account").status, 503)
+        self.assertEqual(gateway.get("/v1/me", key=token).status, 503)
+        postgres.start()
+        while browser.json("GET", "/v1/me")[0] == 503:
+            pass  # until the gateway has connected again
+        self.assertEqual(browser.json("GET", "/v1/me")[0], 200)
+        self.assertEqual(gateway.get("/v1/me", key=token).status, 200)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ class InABrowser(unittest.TestCase):
         self.assertIn("only owner", seen["lastOwner"])
         self.assertIn("last credential", seen["lastCredential"])
         self.assertNotEqual(seen["unverified"], "")
+        self.assertIn("You are its owner", seen["ownAccount"])
         self.assertEqual(seen["withoutScript"], ["/account", "Your account", 0, "/login"])
 
         self.assertTrue(seen["key"].startswith("turnpike_sk_v1_dev_"))

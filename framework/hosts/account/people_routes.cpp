@@ -129,6 +129,15 @@ void list_accounts(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   turn.reply({.body = list_body(*memberships, account_json)});
 }
 
+void create_account(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
+  StrictObject body(asked.body, {"name"});
+  const std::string name = body.text("name", {1, name_characters_max});
+  if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
+  const auto created = found_account(rooms.people, name, actor_of(rooms, turn, asked));
+  if (!created.ok()) return (void)turn.refuse(created.error());
+  send_created(turn, account_json({*created, Role::owner}).dump());
+}
+
 // ---- keys
 
 void list_keys(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
@@ -547,6 +556,14 @@ constexpr Route<PeopleRooms> shared_rows[] = {
 #undef ACCOUNT
 
 constexpr Route<PeopleRooms> own_rows[] = {
+    {.facts = {.method = "POST",
+               .path = "/v1/billing-accounts",
+               .endpoint = "billing_accounts",
+               .callers = Callers::person(Standing::stepped_up),
+               .body = BodyForm::json,
+               .body_bytes_max = body_bytes_max,
+               .cache_control = kept_by_nobody},
+     .answer = create_account},
     {.facts = {.method = "PATCH",
                .path = "/v1/me",
                .endpoint = "me",
@@ -590,13 +607,32 @@ constexpr Route<PeopleRooms> own_rows[] = {
 std::span<const Route<PeopleRooms>> people_routes() noexcept { return shared_rows; }
 std::span<const Route<PeopleRooms>> own_routes() noexcept { return own_rows; }
 
-std::string link_url(const People& people, std::string_view path, std::string_view token) {
+Result<identity::Account, Error> found_account(const PooledPeople& people, std::string_view name,
+                                               const Actor& actor) {
+  // Accounts cost rows for ever, so a person makes a few a day.
+  constexpr std::int64_t day_ms = 24 * 3'600'000ll;
+  constexpr std::int64_t accounts_a_day_max = 20;
+  return people.ask([&]() -> Result<identity::Account, Error> {
+    identity::AuditStore& audit = people.parts().audit;
+    const std::string key = "accounts:" + actor.person_id;
+    const auto wait_seconds = audit.throttled(key, day_ms, accounts_a_day_max);
+    if (!wait_seconds.ok()) return wait_seconds.error();
+    if (*wait_seconds > 0) {
+      return Error{ErrorCode::auth_throttled, "You have made enough accounts for today.",
+                   *wait_seconds};
+    }
+    if (auto counted = audit.count_try(key, day_ms); !counted.ok()) return counted.error();
+    return people.parts().accounts.found(name, {actor.person_id, actor});
+  });
+}
+
+std::string link_url(const PooledPeople& people, std::string_view path, std::string_view token) {
   return people.parts().web_url + std::string(path) + "#" + std::string(token);
 }
 
-Result<std::string, base::Error> me_body(const People& people, std::string_view person_id,
+Result<std::string, base::Error> me_body(const PooledPeople& people, std::string_view person_id,
                                          std::string_view session_id) {
-  const People::Parts& parts = people.parts();
+  const PooledPeople::Parts& parts = people.parts();
   return people.ask([&]() -> Body {
     const auto person = parts.person_store.find(person_id);
     if (!person.ok()) return person.error();

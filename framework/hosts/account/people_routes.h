@@ -5,25 +5,31 @@
 
 #include <span>
 
-#include "hosts/account/people.h"
+#include "hosts/account/pooled_people.h"
 #include "hosts/route.h"
 
 namespace turnpike::hosts::account {
 
 // The objects that the handlers work with; all outlive the host.
 struct PeopleRooms {
-  const People& people;
+  const PooledPeople& people;
 };
 
 std::span<const Route<PeopleRooms>> people_routes() noexcept;
 // What only the web host serves: changes of the person's own name, sessions and memberships.
 std::span<const Route<PeopleRooms>> own_routes() noexcept;
 
+// An account of which the actor, a person, is the first owner. Errors: those of Accounts::found(),
+// auth.throttled.
+Result<identity::Account, base::Error> found_account(const PooledPeople& people,
+                                                     std::string_view name,
+                                                     const identity::Actor& actor);
+
 // The page at which a token is used that a link carries behind its "#", where it stays out of logs.
-std::string link_url(const People& people, std::string_view path, std::string_view token);
+std::string link_url(const PooledPeople& people, std::string_view path, std::string_view token);
 
 // The body of GET /v1/me.
-Result<std::string, base::Error> me_body(const People& people, std::string_view person_id,
+Result<std::string, base::Error> me_body(const PooledPeople& people, std::string_view person_id,
                                          std::string_view session_id);
 
 }  // namespace turnpike::hosts::account

@@ -34,8 +34,8 @@ struct ApiHostParts {
   Random& random;
   AccessLog& access_log;
   const Discovery& discovery;
-  const Lane* payments = nullptr;           // as in AccountReads
-  const account::People* people = nullptr;  // null: no session is known, and nothing takes one
+  const Lane* payments = nullptr;                 // as in AccountReads
+  const account::PooledPeople* people = nullptr;  // null: no session is known, nor taken
 };
 
 struct ApiHostSettings {

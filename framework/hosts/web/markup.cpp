@@ -251,12 +251,20 @@ std::string account_page(const Frame& frame, const AccountView& view) {
   Html html;
   begin(html, frame);
   html << "<p>Signed in as <strong>" << view.person.login << "</strong>.</p>\n";
-  if (!view.memberships.empty()) html << "<h2>Billing accounts</h2>\n<ul>\n";
+  html << "<h2>Billing accounts</h2>\n";
+  if (!view.memberships.empty()) html << "<ul>\n";
   for (const identity::Membership& membership : view.memberships) {
     html << "<li><a href=\"/accounts/" << membership.account.id << "\">" << membership.account.name
          << "</a> <span class=\"quiet\">" << name_of(membership.role) << "</span></li>\n";
   }
   if (!view.memberships.empty()) html << "</ul>\n";
+  if (!view.passkeys.empty()) {
+    html << "<form method=\"post\" action=\"/account/billing-accounts\">";
+    add_page_token(html, frame);
+    html << "<label for=\"account-name\">Name of a new billing account</label>\n<input "
+            "id=\"account-name\" name=\"name\" required maxlength=\"200\">\n<button>Create a "
+            "billing account</button></form>\n";
+  }
   add_passkeys(html, frame, view);
   add_sessions(html, frame, view);
   return end(html);

@@ -68,14 +68,6 @@ void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const Error
   turn.send(head.status, fields, refusal_page(frame, {error, turn.request_id(), back}));
 }
 
-RefusalBody as_site_page(const Error& error, std::string_view request_id) {
-  const Frame frame{.site_name = "Turnpike", .title = "This did not work"};
-  const bool is_out =
-      error.code == ErrorCode::auth_session_required || error.code == ErrorCode::auth_session_ended;
-  return {page_type,
-          refusal_page(frame, {error, request_id, std::string(is_out ? login_path : own_path)})};
-}
-
 // The paths to which a sign-in leads back: pages of this host alone.
 std::string known_path(std::string_view text) {
   const bool is_known =
@@ -171,7 +163,8 @@ struct OwnPage {
   std::vector<identity::Membership> memberships;
 };
 
-Result<OwnPage, Error> read_own_page(const account::People::Parts& parts, std::string_view id) {
+Result<OwnPage, Error> read_own_page(const account::PooledPeople::Parts& parts,
+                                     std::string_view id) {
   OwnPage page;
   auto person = parts.person_store.find(id);
   if (!person.ok()) return std::move(person).error();
@@ -247,6 +240,15 @@ void use_end_sessions(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   go_to(turn, back);
 }
 
+void use_create_account(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  const std::string back(own_path);
+  if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
+  const auto created = account::found_account(rooms.people, asked.form.find("name").value_or(""),
+                                              rooms.people.actor_of(turn, asked.caller));
+  if (!created.ok()) return refuse(rooms, turn, asked.caller, created.error(), back);
+  go_to(turn, "/accounts/" + created->id);
+}
+
 // ---- a billing account
 
 std::string page_of(std::string_view account_id) { return "/accounts/" + std::string(account_id); }
@@ -258,7 +260,7 @@ struct BillingAccountPage {
   std::vector<identity::Invitation> invitations;
 };
 
-Result<BillingAccountPage, Error> read_billing_account(const account::People::Parts& parts,
+Result<BillingAccountPage, Error> read_billing_account(const account::PooledPeople::Parts& parts,
                                                        const identity::Principal& caller) {
   BillingAccountPage page;
   const auto memberships = parts.members.memberships(caller.id);
@@ -496,6 +498,8 @@ constexpr Route<WebRooms> page_rows[] = {
      .answer = use_remove_passkey},
     {.facts = form("/account/sessions/end", "my_sessions", any_session),
      .answer = use_end_sessions},
+    {.facts = form("/account/billing-accounts", "billing_accounts", any_session),
+     .answer = use_create_account},
     {.facts = page(BILLING_ACCOUNT, "billing_account_page"), .answer = show_billing_account},
     {.facts = form(BILLING_ACCOUNT "/api-keys", "api_keys", admins), .answer = use_create_key},
     {.facts = form(BILLING_ACCOUNT "/api-keys/revoke", "api_key", admins),
@@ -517,6 +521,14 @@ constexpr Route<WebRooms> page_rows[] = {
 }  // namespace
 
 std::span<const Route<WebRooms>> page_routes() noexcept { return page_rows; }
+
+RefusalBody as_site_page(const Error& error, std::string_view request_id) {
+  const Frame frame{.site_name = "Turnpike", .title = "This did not work"};
+  const bool is_out =
+      error.code == ErrorCode::auth_session_required || error.code == ErrorCode::auth_session_ended;
+  return {page_type,
+          refusal_page(frame, {error, request_id, std::string(is_out ? login_path : own_path)})};
+}
 
 Result<Caller, Error> find_caller(const WebRooms& rooms, const Presented& presented) {
   const auto token = rooms.cookies.session.read(presented.headers);

@@ -15,6 +15,9 @@ namespace turnpike::hosts::web {
 
 std::span<const Route<WebRooms>> page_routes() noexcept;
 
+// The form of refusals on pages.
+RefusalBody as_site_page(const base::Error& error, std::string_view request_id);
+
 // Whose session the cookie of a request is. auth.session_required, auth.session_ended,
 // auth.unavailable.
 Result<Caller, base::Error> find_caller(const WebRooms& rooms, const Presented& presented);

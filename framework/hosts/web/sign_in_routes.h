@@ -9,7 +9,7 @@
 
 #include <turnpike/host.h>
 
-#include "hosts/account/people.h"
+#include "hosts/account/pooled_people.h"
 #include "hosts/route.h"
 #include "hosts/web/cookies.h"
 
@@ -17,7 +17,7 @@ namespace turnpike::hosts::web {
 
 // The objects that the handlers of this host work with; all outlive it.
 struct WebRooms {
-  const account::People& people;
+  const account::PooledPeople& people;
   const Cookies& cookies;
   Random& random;
   std::string origin;  // of the pages, without a path

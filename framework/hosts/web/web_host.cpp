@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "hosts/service_documents.h"
+#include "hosts/page.h"
 #include "hosts/web/pages.h"
 #include "identity/bearer.h"
 
@@ -28,6 +28,8 @@ std::vector<BoundRoute> WebHost::rows() const {
 HostRules WebHost::rules() const {
   return {.cors = Cors(Origins({}), {}),
           .nothing_here = "There is nothing at this path; /account is where people begin.",
+          .nothing_form = as_site_page,
+          .nothing_page_policy = page_policy,
           .authenticates = {PrincipalKind::person},
           .authenticate = [this](const Presented& presented) { return authenticate(presented); },
           .own_origin = origin_,

@@ -20,7 +20,7 @@ namespace turnpike::hosts::web {
 
 // The parts that the host uses; all of them outlive it.
 struct WebHostParts {
-  const account::People& people;
+  const account::PooledPeople& people;
   const AccountReads& account;
   runtime::Runtime& runtime;
   const Clock& clock;

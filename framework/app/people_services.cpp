@@ -1,7 +1,8 @@
-#include "app/people.h"
+#include "app/people_services.h"
 
 #include <utility>
 
+#include "app/stores.h"
 #include "hosts/origins.h"
 
 namespace turnpike::app {
@@ -18,19 +19,18 @@ identity::RelyingParty site_of(const Config& config, const std::string& web_url)
 
 }  // namespace
 
-Result<std::unique_ptr<People>, std::string> People::open(storage::Node& node, const Config& config,
-                                                          const std::string& web_url,
-                                                          const Sources& sources) {
+Result<std::unique_ptr<PeopleServices>, std::string> PeopleServices::open(
+    storage::Node& node, const Config& config, const std::string& web_url, const Sources& sources) {
   auto page_tokens = node.secrets().get_or_create("page_tokens", secret_bytes);
   if (!page_tokens.ok()) return page_tokens.error().message;
   auto ceremonies = node.secrets().get_or_create("ceremonies", secret_bytes);
   if (!ceremonies.ok()) return ceremonies.error().message;
-  return std::unique_ptr<People>(new People(node, config, web_url, sources,
-                                            {*std::move(page_tokens), *std::move(ceremonies)}));
+  return std::unique_ptr<PeopleServices>(new PeopleServices(
+      node, config, web_url, sources, {*std::move(page_tokens), *std::move(ceremonies)}));
 }
 
-People::People(storage::Node& node, const Config& config, const std::string& web_url,
-               const Sources& sources, Secrets secrets)
+PeopleServices::PeopleServices(storage::Node& node, const Config& config,
+                               const std::string& web_url, const Sources& sources, Secrets secrets)
     : sessions_(node.sessions(),
                 {config.environment, session_limits(config), std::move(secrets.page_tokens)},
                 sources.random),
@@ -44,6 +44,7 @@ People::People(storage::Node& node, const Config& config, const std::string& web
                 .site = site_of(config, web_url),
                 .site_name = config.web_site_name}),
       keys_(node.keys(), config.environment, sources.random, sources.key_revoked),
+      accounts_(node.accounts(), starter_grant(config)),
       of_hosts_({.sessions = sessions_,
                  .sign_in = sign_in_,
                  .people = people_,
@@ -51,6 +52,7 @@ People::People(storage::Node& node, const Config& config, const std::string& web
                  .members = node.members(),
                  .audit = node.audit(),
                  .keys = keys_,
+                 .accounts = accounts_,
                  .pool = sources.pool,
                  .clock = sources.clock,
                  .web_url = web_url,

@@ -1,5 +1,5 @@
-// People: what the hosts ask about people and accounts, on the blocking pool, so that no loop waits
-// for the store. The handlers of the API host and of the web host work with it.
+// PooledPeople: what the hosts ask about people and accounts, on the blocking pool, so that no loop
+// waits for the store. The handlers of the API host and of the web host work with it.
 //
 // Owned by app/, outlives the hosts; called on the fibers of all loop Threads, suspends them.
 #pragma once
@@ -29,7 +29,7 @@ namespace turnpike::hosts::account {
 // By its form alone.
 bool is_session_token(std::string_view token) noexcept;
 
-class People {
+class PooledPeople {
  public:
   // All outlive it. The pool is the runtime's.
   struct Parts {
@@ -40,12 +40,13 @@ class People {
     identity::MemberStore& members;
     identity::AuditStore& audit;
     identity::ApiKeys& keys;
+    identity::Accounts& accounts;
     runtime::BlockingPool& pool;
     const Clock& clock;
     std::string web_url;  // base URL of the web host, for links
     ClientAddress clients;
   };
-  explicit People(Parts parts);
+  explicit PooledPeople(Parts parts);
 
   [[nodiscard]] const Parts& parts() const noexcept { return parts_; }
 

@@ -1,5 +1,5 @@
-// People: the objects by which people sign in and change what is theirs, put together for the
-// gateway and for commands.
+// PeopleServices: the objects by which people sign in and change what is theirs, put together for
+// the gateway and for commands.
 //
 // Owned by the gateway; the node, the pool and the sources outlive it. Its parts say which Threads
 // may call them.
@@ -14,12 +14,12 @@
 #include <turnpike/result.h>
 
 #include "app/config.h"
-#include "hosts/account/people.h"
+#include "hosts/account/pooled_people.h"
 #include "storage/node.h"
 
 namespace turnpike::app {
 
-class People {
+class PeopleServices {
  public:
   struct Sources {
     runtime::BlockingPool& pool;
@@ -28,27 +28,28 @@ class People {
     std::function<void(std::string_view key_id)> key_revoked;
   };
   // The error is a sentence for the operator.
-  static Result<std::unique_ptr<People>, std::string> open(storage::Node& node,
-                                                           const Config& config,
-                                                           const std::string& web_url,
-                                                           const Sources& sources);
+  static Result<std::unique_ptr<PeopleServices>, std::string> open(storage::Node& node,
+                                                                   const Config& config,
+                                                                   const std::string& web_url,
+                                                                   const Sources& sources);
 
-  [[nodiscard]] const hosts::account::People& of_hosts() const noexcept { return of_hosts_; }
+  [[nodiscard]] const hosts::account::PooledPeople& of_hosts() const noexcept { return of_hosts_; }
 
  private:
   struct Secrets {
     std::string page_tokens;
     std::string ceremonies;
   };
-  People(storage::Node& node, const Config& config, const std::string& web_url,
-         const Sources& sources, Secrets secrets);
+  PeopleServices(storage::Node& node, const Config& config, const std::string& web_url,
+                 const Sources& sources, Secrets secrets);
 
   identity::Sessions sessions_;
   identity::Ceremonies ceremonies_;
   identity::People people_;
   identity::SignIn sign_in_;
   identity::ApiKeys keys_;
-  hosts::account::People of_hosts_;
+  identity::Accounts accounts_;
+  hosts::account::PooledPeople of_hosts_;
 };
 
 // The URL of a web host that listens there, where none is configured: passkeys know no IP

@@ -1,4 +1,4 @@
-#include "hosts/account/people.h"
+#include "hosts/account/pooled_people.h"
 
 #include "hosts/origins.h"
 #include "identity/token.h"
@@ -27,19 +27,19 @@ bool is_session_token(std::string_view token) noexcept {
   return identity::token_environment(token, identity::TokenKind::session).has_value();
 }
 
-People::People(Parts parts)
+PooledPeople::PooledPeople(Parts parts)
     : parts_(std::move(parts)), user_(parts_.pool.add_user("people", threads_max, queued_max)) {}
 
-Result<Caller, base::Error> People::authenticate(std::string_view token,
-                                                 identity::SessionTransport transport,
-                                                 const Presented& presented) const {
+Result<Caller, base::Error> PooledPeople::authenticate(std::string_view token,
+                                                       identity::SessionTransport transport,
+                                                       const Presented& presented) const {
   return ask([&] {
     return parts_.sessions.authenticate(token, transport, presented.account_id,
                                         presented.changes_something);
   });
 }
 
-identity::Actor People::actor_of(Turn& turn, const Caller& caller) const {
+identity::Actor PooledPeople::actor_of(Turn& turn, const Caller& caller) const {
   const Headers headers = turn.request.headers();
   std::string_view peer = split_authority(turn.request.peer_address()).host;
   if (peer.starts_with('[')) peer = peer.substr(1, peer.size() - 2);
@@ -54,7 +54,7 @@ identity::Actor People::actor_of(Turn& turn, const Caller& caller) const {
   return actor;
 }
 
-base::Error People::overloaded() {
+base::Error PooledPeople::overloaded() {
   return {base::ErrorCode::auth_overloaded,
           "Too many people are signing in or changing something: try again shortly.", 1};
 }
