@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -52,6 +53,11 @@ class StrictObject {
   [[nodiscard]] bool has(std::string_view name) const noexcept { return find(name) != nullptr; }
 
   [[nodiscard]] const std::vector<FieldProblem>& problems() const noexcept { return problems_; }
+  // request.body_rejected with them.
+  [[nodiscard]] Error refusal(
+      std::string message = "The body is not what this route takes.") const {
+    return {ErrorCode::request_body_rejected, std::move(message), 0, problems_};
+  }
 
  private:
   enum class Kind : std::uint8_t { text, number, boolean, null, array, object };

@@ -7,6 +7,7 @@
 #include "hosts/account_reads.h"
 #include "hosts/form.h"
 #include "hosts/query.h"
+#include "identity/members.h"
 #include "registry/program.h"
 
 namespace turnpike::hosts {
@@ -84,21 +85,12 @@ std::optional<Error> person_problem(const Callers& callers, const identity::Prin
                  "all that such a session can do."};
   }
   if (person.standing < callers.standing()) {
-    return Error{ErrorCode::auth_step_up_required,
-                 "This needs a fresh proof of who you are: POST /v1/step-up/passkey, then repeat "
-                 "the request."};
+    return Error{
+        ErrorCode::auth_step_up_required,
+        "This needs a fresh proof of who you are: use your passkey on the web host (POST "
+        "/v1/step-up/passkey) and repeat the request, or make a new session for programs."};
   }
-  if (!callers.role()) return std::nullopt;
-  if (!person.role) {
-    return Error{ErrorCode::account_forbidden, "You are not a member of this billing account."};
-  }
-  if (*person.role < *callers.role()) {
-    return Error{ErrorCode::auth_role_missing, "This needs the role " +
-                                                   std::string(name_of(*callers.role())) +
-                                                   " in the billing account; yours is " +
-                                                   std::string(name_of(*person.role)) + "."};
-  }
-  return std::nullopt;
+  return callers.role() ? identity::role_refusal(person.role, *callers.role()) : std::nullopt;
 }
 
 void check_row(const RouteFacts& facts, const HostRules& rules) {

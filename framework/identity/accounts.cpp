@@ -16,7 +16,7 @@ Result<Account, base::Error> Accounts::create(std::string_view name, std::string
   return activated(*created);
 }
 
-Result<Account, base::Error> Accounts::found(std::string_view name, const Founder& founder) {
+Result<Account, base::Error> Accounts::create_for(std::string_view name, const Founder& founder) {
   if (auto fault = fault_in_name(name)) return *fault;
   const auto created = store_.create(name, "user:" + founder.person_id, founder);
   if (!created) return created.error();

@@ -32,7 +32,8 @@ class Accounts {
                                                     std::string_view owner = {});
   // The same for a person, who becomes its owner. They have one starter grant, however many
   // accounts.
-  [[nodiscard]] Result<Account, base::Error> found(std::string_view name, const Founder& founder);
+  [[nodiscard]] Result<Account, base::Error> create_for(std::string_view name,
+                                                        const Founder& founder);
   // Activates accounts that a crash left provisioning, here or on another node; returns how many.
   [[nodiscard]] Result<std::size_t, base::Error> resume();
 

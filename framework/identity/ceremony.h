@@ -14,6 +14,7 @@
 #include <turnpike/result.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "identity/session.h"
 
 namespace turnpike::identity {
@@ -28,7 +29,7 @@ struct Ceremony {
 
 class Ceremonies {
  public:
-  static constexpr std::int64_t valid_ms = 5 * 60'000;
+  static constexpr std::int64_t valid_ms = base::limits::passkey_ceremony_ms;
 
   // `key`: a secret that the nodes share.
   Ceremonies(std::string key, const Clock& clock, Random& random)

@@ -23,6 +23,10 @@
 
 namespace turnpike::identity {
 
+// Why somebody with this role in an account may not do what needs another; nothing: they may.
+// Whoever has none learns no more than that, whether the account exists or not.
+std::optional<base::Error> role_refusal(std::optional<Role> role, Role needed);
+
 struct Membership {
   Account account;
   Role role = Role::member;

@@ -35,8 +35,4 @@ std::optional<Strength> strength(std::string_view name) noexcept {
   return value_named<Strength>(strength_names, name);
 }
 
-std::string_view name_of(AuditOutcome outcome) noexcept {
-  return outcome == AuditOutcome::done ? "done" : "refused";
-}
-
 }  // namespace turnpike::identity

@@ -35,7 +35,7 @@ Result<SignedIn, Error> SignIn::with_link(std::string_view token, const Actor& a
       ErrorCode::auth_link_ended,
       "This link was used already, is too old, or was replaced: ask for a new one."};
   if (token_environment(token, TokenKind::link) != parts_.sessions.environment()) {
-    return failed<SignedIn>(unknown, "link", actor);
+    return failed(unknown, "link", actor);
   }
   const Token session = parts_.sessions.make_token();
   auto begun = parts_.people.sign_in_with_link(crypto::sha256(token),
@@ -44,7 +44,7 @@ Result<SignedIn, Error> SignIn::with_link(std::string_view token, const Actor& a
                                                 .strength = Strength::enrol,
                                                 .valid_ms = parts_.sessions.limits().absolute_ms},
                                                actor);
-  if (!begun.ok()) return failed<SignedIn>(begun.error(), "link", actor);
+  if (!begun.ok()) return failed(begun.error(), "link", actor);
   return SignedIn{session.text, begun->person_id, begun->session.id};
 }
 
@@ -54,7 +54,7 @@ Result<SignedIn, Error> SignIn::join(std::string_view token, std::string_view na
   auto person = parts_.newcomers.read(name, login);
   if (!person.ok()) return std::move(person).error();
   if (token_environment(token, TokenKind::link) != parts_.sessions.environment()) {
-    return failed<SignedIn>(
+    return failed(
         {ErrorCode::auth_link_ended, "This is no invitation of this gateway: ask for a new one."},
         "invitation", actor);
   }
@@ -65,7 +65,7 @@ Result<SignedIn, Error> SignIn::join(std::string_view token, std::string_view na
                                    .strength = Strength::enrol,
                                    .valid_ms = parts_.sessions.limits().absolute_ms},
                                   actor);
-  if (!begun.ok()) return failed<SignedIn>(begun.error(), "invitation", actor);
+  if (!begun.ok()) return failed(begun.error(), "invitation", actor);
   return SignedIn{session.text, begun->person_id, begun->session.id};
 }
 
@@ -79,7 +79,7 @@ Result<SignedIn, Error> SignIn::with_passkey(std::string_view ceremony_id,
                                              const Actor& actor) {
   if (auto judged = judge_source(actor); !judged.ok()) return std::move(judged).error();
   const auto proof = prove(CeremonyKind::sign_in, browser, ceremony_id, credential);
-  if (!proof.ok()) return failed<SignedIn>(proof.error(), "passkey", actor);
+  if (!proof.ok()) return failed(proof.error(), "passkey", actor);
   const Token session = parts_.sessions.make_token();
   const SessionLimits& limits = parts_.sessions.limits();
   auto begun =
@@ -90,7 +90,7 @@ Result<SignedIn, Error> SignIn::with_passkey(std::string_view ceremony_id,
                                           .valid_ms = limits.absolute_ms,
                                           .step_up_ms = limits.step_up_ms},
                                          actor);
-  if (!begun.ok()) return failed<SignedIn>(begun.error(), "passkey", actor);
+  if (!begun.ok()) return failed(begun.error(), "passkey", actor);
   return SignedIn{session.text, begun->person_id, begun->session.id};
 }
 
@@ -106,12 +106,12 @@ Result<SignedIn, Error> SignIn::step_up(std::string_view ceremony_id, std::strin
                                         const Actor& actor) {
   if (auto judged = judge_source(actor); !judged.ok()) return std::move(judged).error();
   const auto proof = prove(CeremonyKind::step_up, actor.session_id, ceremony_id, credential);
-  if (!proof.ok()) return failed<SignedIn>(proof.error(), "passkey", actor);
+  if (!proof.ok()) return failed(proof.error(), "passkey", actor);
   const Token token = parts_.sessions.make_token();
   const auto done =
       parts_.people.step_up_with_passkey(proof->ceremony, proof->owner.passkey.id, proof->facts,
                                          renewed(token, actor.session_id), actor);
-  if (!done.ok()) return failed<SignedIn>(done.error(), "passkey", actor);
+  if (!done.ok()) return failed(done.error(), "passkey", actor);
   return SignedIn{token.text, actor.person_id, actor.session_id};
 }
 
@@ -167,8 +167,7 @@ Result<Unit, Error> SignIn::judge_source(const Actor& actor) {
 }
 
 // What the store could not do is nobody's failed try.
-template <class T>
-Result<T, Error> SignIn::failed(const Error& error, std::string_view method, const Actor& actor) {
+Error SignIn::failed(const Error& error, std::string_view method, const Actor& actor) {
   if (error.code == ErrorCode::auth_unavailable) return error;
   if (auto counted = parts_.audit.count_try(source_of(actor), minute_ms); !counted.ok()) {
     return std::move(counted).error();

@@ -84,9 +84,9 @@ class SignIn {
 
  private:
   [[nodiscard]] Result<Unit, base::Error> judge_source(const Actor& actor);
-  template <class T>
-  Result<T, base::Error> failed(const base::Error& error, std::string_view method,
-                                const Actor& actor);
+  // Counts and records a try that failed; returns `error`.
+  [[nodiscard]] base::Error failed(const base::Error& error, std::string_view method,
+                                   const Actor& actor);
   struct Proof {
     UsedCeremony ceremony;
     PasskeyOwner owner;

@@ -37,12 +37,6 @@ constexpr Query insert_starter_claim{
     " ON CONFLICT DO NOTHING RETURNING owner",
     "t"};
 
-Account account_at(const Rows& rows, std::size_t row) {
-  return {rows.text(row, 0), rows.text(row, 1),
-          identity::account_status(rows.text(row, 2)).value_or(AccountStatus::closed),
-          rows.number(row, 3), rows.text(row, 4)};
-}
-
 base::Error absent() { return {ErrorCode::account_absent, "There is no account with this id."}; }
 
 void set_status_in(Transaction& transaction, Account& account, AccountStatus status) {
@@ -171,6 +165,12 @@ class SqlAccountStore final : public identity::AccountStore {
 };
 
 }  // namespace
+
+identity::Account account_at(const Rows& rows, std::size_t row) {
+  return {rows.text(row, 0), rows.text(row, 1),
+          identity::account_status(rows.text(row, 2)).value_or(AccountStatus::closed),
+          rows.number(row, 3), rows.text(row, 4)};
+}
 
 std::optional<base::Error> why_not_given(Transaction& transaction, std::string_view account_id) {
   const Rows rows = transaction.run(touch_account, {account_id});

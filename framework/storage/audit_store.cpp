@@ -1,3 +1,4 @@
+#include "identity/members.h"
 #include "storage/audit_rows.h"
 
 namespace turnpike::storage {
@@ -134,15 +135,7 @@ std::optional<identity::Role> role_in(Transaction& transaction, std::string_view
 std::optional<base::Error> why_not_allowed(Transaction& transaction, std::string_view account_id,
                                            const identity::Actor& actor, identity::Role needed) {
   if (actor.person_id.empty()) return std::nullopt;
-  const auto role = role_in(transaction, account_id, actor.person_id);
-  if (!role) {
-    return base::Error{ErrorCode::account_forbidden,
-                       "You are not a member of this billing account."};
-  }
-  if (*role >= needed) return std::nullopt;
-  return base::Error{ErrorCode::auth_role_missing,
-                     "This needs the role " + std::string(name_of(needed)) +
-                         " in the billing account; yours is " + std::string(name_of(*role)) + "."};
+  return identity::role_refusal(role_in(transaction, account_id, actor.person_id), needed);
 }
 
 std::unique_ptr<identity::AuditStore> make_audit_store(const Context& context) {

@@ -27,7 +27,7 @@ constexpr Query select_members{
     " FROM membership m JOIN person p ON p.id = m.person_id WHERE m.account_id = $1"
     " ORDER BY m.created_at, p.id",
     "tttti"};
-constexpr Query select_person{"SELECT id FROM person WHERE id = $1", "t"};
+constexpr Query select_person_id{"SELECT id FROM person WHERE id = $1", "t"};
 constexpr Query insert_membership{
     "INSERT INTO membership (account_id, person_id, role, created_at, created_by)"
     " VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING role",
@@ -37,7 +37,8 @@ constexpr Query update_role{
 constexpr Query delete_membership{
     "DELETE FROM membership WHERE account_id = $1 AND person_id = $2"};
 // Changes of one account's members come one after the other, whatever state the account is in.
-constexpr Query lock_account{"UPDATE account SET name = name WHERE id = $1 RETURNING id", "t"};
+constexpr Query lock_account_of_members{"UPDATE account SET name = name WHERE id = $1 RETURNING id",
+                                        "t"};
 // A person who is disabled does not count: nobody could sign in as them.
 constexpr Query count_owners{
     "SELECT COUNT(*) FROM membership m JOIN person p ON p.id = m.person_id"
@@ -60,19 +61,9 @@ constexpr Query end_as_accepted{
     " AND expires_at > $1 RETURNING id, account_id, role",
     "ttt"};
 
-Account account_at(const Rows& rows, std::size_t row) {
-  return {rows.text(row, 0), rows.text(row, 1),
-          identity::account_status(rows.text(row, 2)).value_or(identity::AccountStatus::closed),
-          rows.number(row, 3), rows.text(row, 4)};
-}
-
 identity::Role role_at(const Rows& rows, std::size_t row, std::size_t column) {
   if (const auto known = identity::role(rows.text(row, column))) return *known;
   throw StoreError(StoreError::Kind::fatal, "a membership of unknown role");
-}
-
-base::Error no_account() {
-  return {ErrorCode::account_forbidden, "You are not a member of this billing account."};
 }
 
 base::Error no_member() {
@@ -122,7 +113,7 @@ class SqlMemberStore final : public identity::MemberStore {
     using Answer = Result<Unit, base::Error>;
     return change<Unit>("add member", [&](Transaction& transaction) -> Answer {
       if (auto why = why_not_given(transaction, membership.account_id)) return *std::move(why);
-      if (transaction.run(select_person, {person_id}).empty()) {
+      if (transaction.run(select_person_id, {person_id}).empty()) {
         return base::Error{ErrorCode::request_not_found, "There is no person with this id."};
       }
       return add_member(context_, transaction, membership, person_id, actor);
@@ -270,10 +261,12 @@ class SqlMemberStore final : public identity::MemberStore {
                                                             std::string_view account_id,
                                                             std::string_view person_id,
                                                             const Actor& actor) {
-    const bool is_known = !transaction.run(lock_account, {account_id}).empty();
-    const bool is_of_person = !actor.person_id.empty();
-    if (!is_known || (is_of_person && !role_in(transaction, account_id, actor.person_id))) {
-      return no_account();
+    const bool is_known = !transaction.run(lock_account_of_members, {account_id}).empty();
+    if (!is_known && actor.person_id.empty()) {
+      return base::Error{ErrorCode::account_absent, "There is no account with this id."};
+    }
+    if (auto why = why_not_allowed(transaction, account_id, actor, identity::Role::member)) {
+      return *std::move(why);
     }
     const auto role = role_in(transaction, account_id, person_id);
     if (!role) return no_member();

@@ -39,12 +39,12 @@ constexpr Query lock_person{"UPDATE person SET name = name WHERE id = $1 RETURNI
                             person_kinds};
 constexpr Query rename_person{"UPDATE person SET name = $1 WHERE id = $2 RETURNING " PERSON_COLUMNS,
                               person_kinds};
-constexpr Query update_status{
+constexpr Query update_person_status{
     "UPDATE person SET status = $1 WHERE id = $2 RETURNING " PERSON_COLUMNS, person_kinds};
 constexpr Query update_sign_in{"UPDATE person SET last_sign_in_at = $1 WHERE id = $2"};
 #undef PERSON_COLUMNS
 
-constexpr Query select_account{"SELECT id FROM account WHERE id = $1", "t"};
+constexpr Query select_account_id{"SELECT id FROM account WHERE id = $1", "t"};
 constexpr Query insert_link{
     "INSERT INTO one_time_link (digest, person_id, created_by, expires_at)"
     " VALUES ($1, $2, $3, $4)"};
@@ -149,7 +149,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
                                   const NewLink& link, const Actor& actor) override {
     using Answer = Result<Person, base::Error>;
     return changed<Person>("add person", [&](Transaction& transaction) -> Answer {
-      if (membership && transaction.run(select_account, {membership->account_id}).empty()) {
+      if (membership && transaction.run(select_account_id, {membership->account_id}).empty()) {
         return base::Error{ErrorCode::account_absent, "There is no account with this id."};
       }
       const std::string id = context_.new_id("usr_");
@@ -221,7 +221,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
     using Answer = std::optional<Person>;
     return changed<Answer>("disable person", [&](Transaction& transaction) -> Answer {
       const Rows rows =
-          transaction.run(update_status, {is_disabled ? "disabled" : "active", person_id});
+          transaction.run(update_person_status, {is_disabled ? "disabled" : "active", person_id});
       if (rows.empty()) return std::nullopt;
       if (is_disabled) {
         end_sessions(context_, transaction, person_id, "");

@@ -48,6 +48,9 @@ bool book_allocation(Transaction& transaction, const ledger::Allocation& allocat
 // it is resumed.
 std::optional<base::Error> why_not_given(Transaction& transaction, std::string_view account_id);
 
+// A row of id, name, status, created_at, owner.
+identity::Account account_at(const Rows& rows, std::size_t row);
+
 // Runs `work`, turning a StoreError into an Error of that code with a sentence for callers.
 template <class T, class F>
 Result<T, base::Error> answered(const Context& context, base::ErrorCode code, std::string_view what,

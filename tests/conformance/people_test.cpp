@@ -272,15 +272,15 @@ TEST_P(PeopleStoreTest, TwoOwnersCannotBothLeave) {
 TEST_P(PeopleStoreTest, AFounderOwnsTheAccountAndHasOneStarterGrant) {
   const std::string id = new_person("ann");
   Accounts accounts(node_->accounts(), {10, day_ms});
-  const auto first = accounts.found("First", {id, person(id)});
-  const auto second = accounts.found("Second", {id, person(id)});
+  const auto first = accounts.create_for("First", {id, person(id)});
+  const auto second = accounts.create_for("Second", {id, person(id)});
   ASSERT_TRUE(first.ok() && second.ok());
   const auto memberships = node_->members().memberships(id);
   ASSERT_EQ(memberships->size(), 2u);
   for (const Membership& one : *memberships) EXPECT_EQ(one.role, Role::owner);
   EXPECT_EQ(node_->ledger().balance(first->id)->credits, 10);
   EXPECT_EQ(node_->ledger().balance(second->id)->credits, 0);
-  EXPECT_FALSE(accounts.found("Nobody's", {"usr_none", person("usr_none")}).ok());
+  EXPECT_FALSE(accounts.create_for("Nobody's", {"usr_none", person("usr_none")}).ok());
   EXPECT_EQ(node_->accounts().list(std::nullopt)->size(), 2u);
 }
 

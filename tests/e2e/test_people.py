@@ -167,6 +167,22 @@ class People(unittest.TestCase):
         self.assertEqual(left.headers["Clear-Site-Data"], '"cache"')
         self.assertEqual(left.headers["Cache-Control"], "private, no-store")
 
+    def test_behind_https_the_cookie_is_of_this_host_alone(self):  # S9
+        gateway = Gateway(settings=["hosts.web.base_url=https://people.example"]).start()
+        self.addCleanup(gateway.close)
+        person = gateway.run_json("user", "create", "--name", "Ann", "--login", "ann")
+        self.assertTrue(person["link"].startswith("https://people.example/login/link#"))
+        browser = Browser(gateway)
+        browser.origin = "https://people.example"
+        reply = browser.send("POST", "/v1/sign-in/link",
+                             json.dumps({"token": person["link"].partition("#")[2]}),
+                             headers={"Host": "people.example"})
+        cookie = reply.headers["Set-Cookie"]
+        self.assertTrue(cookie.startswith("__Host-turnpike_session="), cookie)
+        for attribute in ("Secure", "HttpOnly", "SameSite=Lax", "Path=/"):
+            self.assertIn(attribute, cookie)
+        self.assertNotIn("Domain", cookie)
+
     def test_a_session_ends_at_sign_out_and_its_cookie_is_taken_back(self):
         person = self.new_person("out")
         browser = Browser(self.gateway)

@@ -24,11 +24,6 @@ constexpr std::int64_t credits_max = 1'000'000'000'000;
 constexpr std::size_t name_characters_max = 200;
 constexpr std::string_view role_names[] = {"member", "admin", "owner"};
 
-Error bad_body(const StrictObject& body) {
-  return {ErrorCode::request_body_rejected, "The body is not what this route takes.", 0,
-          body.problems()};
-}
-
 Error no_key() {
   return {ErrorCode::request_not_found, "The billing account has no API key with this id."};
 }
@@ -71,7 +66,7 @@ void me(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
 void rename_me(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   StrictObject body(asked.body, {"name"});
   const std::string name = body.text("name", {1, name_characters_max});
-  if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
+  if (!body.problems().empty()) return (void)turn.refuse(body.refusal());
   const auto renamed = rooms.people.ask([&] {
     return rooms.people.parts().people.rename(asked.caller->id, name, actor_of(rooms, turn, asked));
   });
@@ -93,7 +88,7 @@ void create_session(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string name = body.text("name", {1, name_characters_max});
   const std::int64_t seconds =
       body.integer("expiresInSeconds", 60, identity::Sessions::bearer_ms_max / 1'000);
-  if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
+  if (!body.problems().empty()) return (void)turn.refuse(body.refusal());
   identity::Sessions& sessions = rooms.people.parts().sessions;
   const auto created = rooms.people.ask([&] {
     return sessions.create_bearer(asked.caller->id, name, seconds * 1'000,
@@ -132,8 +127,8 @@ void list_accounts(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
 void create_account(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   StrictObject body(asked.body, {"name"});
   const std::string name = body.text("name", {1, name_characters_max});
-  if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
-  const auto created = found_account(rooms.people, name, actor_of(rooms, turn, asked));
+  if (!body.problems().empty()) return (void)turn.refuse(body.refusal());
+  const auto created = create_account_for(rooms.people, name, actor_of(rooms, turn, asked));
   if (!created.ok()) return (void)turn.refuse(created.error());
   send_created(turn, account_json({*created, Role::owner}).dump());
 }
@@ -150,7 +145,7 @@ void list_keys(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
 void create_key(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   StrictObject body(asked.body, {"name"});
   const std::string name = body.text("name", {1, name_characters_max});
-  if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
+  if (!body.problems().empty()) return (void)turn.refuse(body.refusal());
   const auto created = rooms.people.ask([&] {
     return rooms.people.parts().keys.create(asked.parameters[0], name,
                                             editor_of(rooms, turn, asked));
@@ -172,17 +167,17 @@ Result<KeyChange, Error> read_key_change(std::string_view json) {
   if (body.has("name")) change.name = body.text("name", {1, name_characters_max});
   if (body.has("caps")) {
     const std::string text = body.object("caps");
-    if (!body.problems().empty()) return bad_body(body);
+    if (!body.problems().empty()) return body.refusal();
     StrictObject caps(text, {"perDay", "perMonth"});
     change.caps = {caps.units_or_null("perDay", credits_max),
                    caps.units_or_null("perMonth", credits_max)};
     if (!caps.problems().empty()) {
-      Error error = bad_body(caps);
+      Error error = caps.refusal();
       for (base::FieldProblem& field : error.fields) field.location.insert(0, "/caps");
       return error;
     }
   }
-  if (!body.problems().empty()) return bad_body(body);
+  if (!body.problems().empty()) return body.refusal();
   if (change.name || change.caps) return change;
   return Error{ErrorCode::request_body_rejected,
                "The body changes nothing.",
@@ -229,7 +224,7 @@ void list_members(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
 void change_member(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   StrictObject body(asked.body, {"role"});
   const auto role = static_cast<Role>(body.one_of("role", role_names));
-  if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
+  if (!body.problems().empty()) return (void)turn.refuse(body.refusal());
   const auto changed = rooms.people.ask([&] {
     return rooms.people.parts().members.set_role(asked.parameters[0], asked.parameters[1], role,
                                                  actor_of(rooms, turn, asked));
@@ -255,7 +250,7 @@ void invite(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   StrictObject body(asked.body, {"email", "role"});
   const auto role = static_cast<Role>(body.one_of("role", role_names));
   const std::string email = body.text_or("email", {1, 254}, "");
-  if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
+  if (!body.problems().empty()) return (void)turn.refuse(body.refusal());
   const auto created = rooms.people.ask([&] {
     return rooms.people.parts().people.invite(asked.parameters[0], email, role,
                                               actor_of(rooms, turn, asked));
@@ -276,7 +271,7 @@ void withdraw_invitation(const PeopleRooms& rooms, Turn& turn, const Asked& aske
 void accept_invitation(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   StrictObject body(asked.body, {"token"});
   const std::string token = body.text("token", {1, 200});
-  if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
+  if (!body.problems().empty()) return (void)turn.refuse(body.refusal());
   const auto accepted = rooms.people.ask([&] {
     return rooms.people.parts().people.accept(token, asked.caller->id,
                                               actor_of(rooms, turn, asked));
@@ -607,8 +602,8 @@ constexpr Route<PeopleRooms> own_rows[] = {
 std::span<const Route<PeopleRooms>> people_routes() noexcept { return shared_rows; }
 std::span<const Route<PeopleRooms>> own_routes() noexcept { return own_rows; }
 
-Result<identity::Account, Error> found_account(const PooledPeople& people, std::string_view name,
-                                               const Actor& actor) {
+Result<identity::Account, Error> create_account_for(const PooledPeople& people,
+                                                    std::string_view name, const Actor& actor) {
   // Accounts cost rows for ever, so a person makes a few a day.
   constexpr std::int64_t day_ms = 24 * 3'600'000ll;
   constexpr std::int64_t accounts_a_day_max = 20;
@@ -622,7 +617,7 @@ Result<identity::Account, Error> found_account(const PooledPeople& people, std::
                    *wait_seconds};
     }
     if (auto counted = audit.count_try(key, day_ms); !counted.ok()) return counted.error();
-    return people.parts().accounts.found(name, {actor.person_id, actor});
+    return people.parts().accounts.create_for(name, {actor.person_id, actor});
   });
 }
 

@@ -19,11 +19,11 @@ std::span<const Route<PeopleRooms>> people_routes() noexcept;
 // What only the web host serves: changes of the person's own name, sessions and memberships.
 std::span<const Route<PeopleRooms>> own_routes() noexcept;
 
-// An account of which the actor, a person, is the first owner. Errors: those of Accounts::found(),
-// auth.throttled.
-Result<identity::Account, base::Error> found_account(const PooledPeople& people,
-                                                     std::string_view name,
-                                                     const identity::Actor& actor);
+// An account of which the actor, a person, is the first owner. Errors: those of
+// Accounts::create_for(), auth.throttled.
+Result<identity::Account, base::Error> create_account_for(const PooledPeople& people,
+                                                          std::string_view name,
+                                                          const identity::Actor& actor);
 
 // The page at which a token is used that a link carries behind its "#", where it stays out of logs.
 std::string link_url(const PooledPeople& people, std::string_view path, std::string_view token);

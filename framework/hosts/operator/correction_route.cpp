@@ -52,8 +52,7 @@ Result<ledger::CorrectionRequest, base::Error> read_correction(std::string_view 
   correction.reason = body.text("reason", {1, 500});
   correction.reference = body.text_or("reference", {1, 200}, "");
   if (body.problems().empty()) return correction;
-  return Error{ErrorCode::request_body_rejected, "The body is no usage correction.", 0,
-               body.problems()};
+  return body.refusal("The body is no usage correction.");
 }
 
 std::string receipt_json(const ledger::Correction& correction) {

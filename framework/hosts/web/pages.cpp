@@ -243,8 +243,9 @@ void use_end_sessions(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 void use_create_account(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string back(own_path);
   if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
-  const auto created = account::found_account(rooms.people, asked.form.find("name").value_or(""),
-                                              rooms.people.actor_of(turn, asked.caller));
+  const auto created =
+      account::create_account_for(rooms.people, asked.form.find("name").value_or(""),
+                                  rooms.people.actor_of(turn, asked.caller));
   if (!created.ok()) return refuse(rooms, turn, asked.caller, created.error(), back);
   go_to(turn, "/accounts/" + created->id);
 }
@@ -269,7 +270,7 @@ Result<BillingAccountPage, Error> read_billing_account(const account::PooledPeop
     return one.account.id == caller.account_id;
   });
   if (own == memberships->end()) {
-    return Error{ErrorCode::account_forbidden, "You are not a member of this billing account."};
+    return *identity::role_refusal(std::nullopt, Role::member);
   }
   page.membership = *own;
   auto members = parts.members.members(caller.account_id);

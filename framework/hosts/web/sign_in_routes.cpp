@@ -25,15 +25,10 @@ constexpr std::uint64_t small_body_bytes_max = 4'096;
 constexpr std::uint64_t credential_body_bytes_max = 24'576;
 constexpr std::int64_t browser_seconds = 600;
 
-Error bad_body(const StrictObject& body) {
-  return {ErrorCode::request_body_rejected, "The body is not what this route takes.", 0,
-          body.problems()};
-}
-
 bool has_no_members(Turn& turn, const Asked& asked) {
   const StrictObject body(asked.body, {});
   if (body.problems().empty()) return true;
-  turn.refuse(bad_body(body));
+  turn.refuse(body.refusal());
   return false;
 }
 
@@ -57,7 +52,7 @@ Result<Answer, Error> read_answer(std::string_view json, bool has_name) {
   answer.ceremony_id = body.text("ceremonyId", {1, 200});
   answer.credential = body.object("credential");
   if (has_name) answer.name = body.text("name", {1, 200});
-  if (!body.problems().empty()) return bad_body(body);
+  if (!body.problems().empty()) return body.refusal();
   return answer;
 }
 
@@ -103,7 +98,7 @@ void sign_in_with_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked)
 void sign_in_with_link(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   StrictObject body(asked.body, {"token"});
   const std::string token = body.text("token", {1, 200});
-  if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
+  if (!body.problems().empty()) return (void)turn.refuse(body.refusal());
   send_signed_in(rooms, turn, rooms.people.ask([&] {
     return rooms.people.parts().sign_in.with_link(token, rooms.people.actor_of(turn, nullptr));
   }));
@@ -114,7 +109,7 @@ void join(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string token = body.text("token", {1, 200});
   const std::string name = body.text("name", {1, 200});
   const std::string login = body.text("login", {1, 100});
-  if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
+  if (!body.problems().empty()) return (void)turn.refuse(body.refusal());
   send_signed_in(rooms, turn, rooms.people.ask([&] {
     return rooms.people.parts().sign_in.join(token, name, login,
                                              rooms.people.actor_of(turn, nullptr));
@@ -195,7 +190,7 @@ Error no_passkey() { return {ErrorCode::request_not_found, "You have no passkey 
 void rename_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   StrictObject body(asked.body, {"name"});
   const std::string name = body.text("name", {1, 200});
-  if (!body.problems().empty()) return (void)turn.refuse(bad_body(body));
+  if (!body.problems().empty()) return (void)turn.refuse(body.refusal());
   const auto renamed = rooms.people.ask([&] {
     return rooms.people.parts().person_store.rename_passkey(
         asked.caller->id, asked.parameters[0], name, rooms.people.actor_of(turn, asked.caller));
