@@ -8,7 +8,7 @@
 
 namespace turnpike::crypto {
 
-inline constexpr std::size_t signed_text_bytes_max = 1024;
+inline constexpr std::size_t signed_text_bytes_max = 8192;
 
 // `context` keeps the signatures of one use of a key apart from those of its other uses.
 std::string sign_text(std::string_view text, std::string_view context, std::string_view key);
