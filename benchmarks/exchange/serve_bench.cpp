@@ -50,7 +50,7 @@ class InstantLedger final : public ledger::Ledger {
 class OneKey final : public identity::Authenticator {
  public:
   Result<std::shared_ptr<const identity::Principal>, base::Error> authenticate(
-      std::string_view, runtime::Deadline) override {
+      std::string_view, runtime::Deadline, identity::Accepts = {}) override {
     return principal_;
   }
 

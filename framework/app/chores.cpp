@@ -25,14 +25,16 @@ constexpr std::int64_t line_interval_ns = 60'000'000'000;
 }  // namespace
 
 Chores::Chores(ledger::UsageStore& usage, identity::Accounts accounts,
-               identity::SessionStore& sessions, base::Log& log)
+               identity::SessionStore& sessions, oauth::GrantStore& grants, base::Log& log)
     : usage_(usage),
       accounts_(accounts),
       sessions_(sessions),
+      grants_(grants),
       log_(log),
       indexing_(line_interval_ns, 0),
       resuming_(line_interval_ns, 0),
       sweeping_(line_interval_ns, 0),
+      ending_(line_interval_ns, 0),
       thread_([this] { run(); }) {}
 
 Chores::~Chores() {
@@ -74,6 +76,7 @@ void Chores::run() {
     if (sweeps) report(resuming_, "set up accounts", accounts_.resume());
     if (rounds % rounds_between_deletions == 0) {
       report(sweeping_, "delete ended sessions", sessions_.sweep());
+      report(ending_, "delete ended grants", grants_.sweep());
     }
     lock.lock();
   }

@@ -15,13 +15,14 @@
 #include "identity/accounts.h"
 #include "identity/session.h"
 #include "ledger/usage.h"
+#include "oauth/grant_store.h"
 
 namespace turnpike::app {
 
 class Chores {
  public:
   Chores(ledger::UsageStore& usage, identity::Accounts accounts, identity::SessionStore& sessions,
-         base::Log& log);
+         oauth::GrantStore& grants, base::Log& log);
   ~Chores();  // ends the one under way first
   Chores(const Chores&) = delete;
   Chores& operator=(const Chores&) = delete;
@@ -35,6 +36,7 @@ class Chores {
   ledger::UsageStore& usage_;
   identity::Accounts accounts_;
   identity::SessionStore& sessions_;
+  oauth::GrantStore& grants_;
   base::Log& log_;
   std::mutex mutex_;
   std::condition_variable stop_wanted_;
@@ -42,6 +44,7 @@ class Chores {
   base::Outage indexing_;
   base::Outage resuming_;
   base::Outage sweeping_;
+  base::Outage ending_;
   std::thread thread_;
 };
 

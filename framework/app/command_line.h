@@ -112,6 +112,11 @@ int run_invitation_create(const CommonOptions& options, const PeopleWords& words
 int run_invitation_list(const CommonOptions& options, const PeopleWords& words);
 int run_invitation_withdraw(const CommonOptions& options, const PeopleWords& words);
 int run_audit_list(const CommonOptions& options, const PeopleWords& words);
+int run_oauth_client_list(const CommonOptions& options);
+int run_oauth_client_block(const CommonOptions& options, const PeopleWords& words, bool is_blocked);
+// Of a person, an account, both, or all.
+int run_oauth_grant_list(const CommonOptions& options, const PeopleWords& words);
+int run_oauth_grant_revoke(const CommonOptions& options, const PeopleWords& words);
 int run_operator_create(const CommonOptions& options, const std::string& name,
                         const std::vector<std::string>& authorities);
 int run_operator_list(const CommonOptions& options);

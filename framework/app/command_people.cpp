@@ -1,5 +1,5 @@
-// user, session, member, invitation and audit: the operator's hand on people. What these commands
-// change is audited as operator:cli and takes effect within a second on every node.
+// user, session, member, invitation, audit and oauth: the operator's hand on people. What these
+// commands change is audited as operator:cli and takes effect within a second on every node.
 #include "app/command_database.h"
 #include "app/people_services.h"
 #include "base/ids.h"
@@ -300,6 +300,66 @@ int run_audit_list(const CommonOptions& options, const PeopleWords& words) {
                std::string(name_of(event.outcome)) + "  " + event.detail;
     }
     return print_done(options, {{"items", page["items"]}}, lines.empty() ? "none" : lines);
+  });
+}
+
+int run_oauth_client_list(const CommonOptions& options) {
+  return with_database(options, [&](Tools& tools) {
+    std::vector<oauth::Client> all;
+    for (std::string after;;) {
+      auto some = tools.node.grants().clients(after);
+      if (!some.ok()) return print_error(options, some.error());
+      if (some->empty()) break;
+      after = some->back().id;
+      all.insert(all.end(), some->begin(), some->end());
+    }
+    return print_list(
+        options, Result<std::vector<oauth::Client>, base::Error>(std::move(all)),
+        [](const oauth::Client& client) -> Json {
+          return {{"id", client.id},
+                  {"name", client.metadata.name},
+                  {"redirectUris", client.metadata.redirect_uris},
+                  {"blocked", client.is_blocked},
+                  {"createdAt", base::rfc3339(client.created_at_ms)},
+                  {"lastGrantedAt", time_or_null(client.last_used_at_ms)}};
+        },
+        [](const oauth::Client& client) {
+          return client.id + "  " + (client.is_blocked ? "blocked  " : "known    ") +
+                 client.metadata.name + "  " + client.metadata.redirect_uris.front();
+        });
+  });
+}
+
+int run_oauth_client_block(const CommonOptions& options, const PeopleWords& words,
+                           bool is_blocked) {
+  return with_database(options, [&](Tools& tools) {
+    const auto changed =
+        tools.node.grants().set_blocked(words.id, is_blocked, identity::operator_actor());
+    if (changed.ok() && !*changed) {
+      return print_failure(options, "there is no client '" + words.id + "'");
+    }
+    return print_unit(options, changed,
+                      is_blocked ? "blocked; its grants have ended" : "not blocked any more");
+  });
+}
+
+int run_oauth_grant_list(const CommonOptions& options, const PeopleWords& words) {
+  return with_database(options, [&](Tools& tools) {
+    return print_list(options, tools.node.grants().grants(words.person, words.account),
+                      hosts::account::grant_json, [](const oauth::Grant& grant) {
+                        return grant.id + "  " + grant.account_id + "  " + grant.person_id + "  " +
+                               grant.client_name;
+                      });
+  });
+}
+
+int run_oauth_grant_revoke(const CommonOptions& options, const PeopleWords& words) {
+  return with_database(options, [&](Tools& tools) {
+    const auto revoked = tools.node.grants().revoke(words.id, {}, {}, identity::operator_actor());
+    if (revoked.ok() && !*revoked) {
+      return print_failure(options, "there is no grant '" + words.id + "' that goes on");
+    }
+    return print_unit(options, revoked, "revoked");
   });
 }
 

@@ -179,6 +179,30 @@ void read_identity(Section& top, Config& config) {
                                ", the host name of hosts.web.base_url, or a domain above it");
 }
 
+void read_oauth(Section& top, Config& config) {
+  Section section(top, "oauth");
+  OauthConfig& oauth = config.oauth;
+  section.boolean("enabled", oauth.is_enabled);
+  section.boolean("registration", oauth.takes_registrations);
+  section.integer("access_minutes", oauth.access_minutes, 1, 1'440);
+  section.integer("refresh_idle_days", oauth.refresh_idle_days, 1, 3'650);
+  section.integer("refresh_absolute_days", oauth.refresh_absolute_days, 1, 3'650);
+  (void)section.texts("private_schemes", oauth.private_schemes);
+  for (const std::string& scheme : oauth.private_schemes.value_or(std::vector<std::string>())) {
+    const bool is_web = scheme == "http" || scheme == "https" || scheme == "javascript" ||
+                        scheme == "data" || scheme == "file" || scheme == "blob";
+    if (!is_web &&
+        scheme.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == scheme.npos &&
+        !scheme.empty()) {
+      continue;
+    }
+    section.report("private_schemes",
+                   "expected schemes of programs, such as cursor, in lower "
+                   "case and without a colon; found \"" +
+                       scheme + "\"");
+  }
+}
+
 // Two hosts cannot have one port, be it that one of them takes it on all addresses.
 void refuse_shared_ports(Section& hosts, const Config& config) {
   const std::pair<std::string, std::string> listeners[] = {{"api", config.api.listen},
@@ -296,6 +320,7 @@ Config decode(const Settings& tree, Reading& reading) {
   Section(top, "registry").path("path", config.registry_path);
   read_hosts(top, config);
   read_identity(top, config);
+  read_oauth(top, config);
   read_runtime(top, config);
   read_limits(top, config);
   read_ledger(top, config);

@@ -42,6 +42,16 @@ struct PeopleConfig {
   std::string passkey_domain;  // that passkeys are bound to; empty: the host name of the web host
 };
 
+struct OauthConfig {
+  bool is_enabled = true;
+  bool takes_registrations = true;
+  std::uint32_t access_minutes = 60;
+  std::uint32_t refresh_idle_days = 30;
+  std::uint32_t refresh_absolute_days = 180;
+  // Schemes without a dot that programs are called back at; nothing: see oauth/client.h.
+  std::optional<std::vector<std::string>> private_schemes = {};
+};
+
 struct McpConfig : HostConfig {
   // Replace what base_url and the listener allow by themselves; see hosts/mcp/access.h.
   std::optional<std::vector<std::string>> allowed_hosts = {};
@@ -78,6 +88,7 @@ struct Config {
   std::string web_site_name = "Turnpike";
   std::vector<hosts::AddressRange> trusted_proxies;  // whose X-Forwarded-For is believed
   PeopleConfig people;
+  OauthConfig oauth;
   std::vector<std::string> cors_origins = {"*"};
   std::string reference_directory;  // the bundle of the API reference UI; empty: not served
 

@@ -217,7 +217,7 @@ Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
       std::make_unique<PluginRunner>(*parts_->runtime, *parts_->serving, *parts_->log);
   parts_->chores = std::make_unique<Chores>(
       parts_->node->usage(), identity::Accounts(parts_->node->accounts(), starter_grant(config_)),
-      parts_->node->sessions(), *parts_->log);
+      parts_->node->sessions(), parts_->node->grants(), *parts_->log);
   auto made = make_hosts();
   return made.ok() ? listen() : made;
 }
@@ -287,7 +287,8 @@ Result<Unit, std::string> Gateway::start_runtime() {
   authenticator.environment = config_.environment;
   parts_->authenticator = std::make_unique<identity::CachedAuthenticator>(
       parts_->node->keys(), authenticator,
-      identity::CachedAuthenticator::Sources{parts_->clock, *parts_->log, parts_->runtime->pool()});
+      identity::CachedAuthenticator::Sources{parts_->clock, *parts_->log, parts_->runtime->pool(),
+                                             &parts_->node->grants()});
   parts_->client = wire::make_client(*parts_->runtime, {});
   return Unit{};
 }
@@ -319,7 +320,8 @@ Result<Unit, std::string> Gateway::open_people() {
       {.pool = parts_->runtime->pool(),
        .clock = parts_->clock,
        .random = parts_->random,
-       .key_revoked = [this](std::string_view key_id) { parts_->authenticator->forget(key_id); }});
+       .key_revoked = [this](std::string_view key_id) { parts_->authenticator->forget(key_id); },
+       .mcp_url = parts_->urls.mcp});
   if (!people.ok()) return std::move(people).error();
   parts_->people = *std::move(people);
   return Unit{};
@@ -403,7 +405,7 @@ Result<Unit, std::string> Gateway::make_program_parts() {
                                     .build = build_info(config_),
                                     .api_url = parts_->urls.api,
                                     .payment_url = parts_->urls.mcp + "/x402",
-                                    .resource_metadata = "",
+                                    .resource_metadata = resource_metadata(),
                                     .reply_bytes_max = config_.mcp_reply_bytes_max});
   parts_->account_reads.emplace(
       hosts::AccountReads::Parts{*parts_->authenticator, *parts_->ledger, *parts_->statements,
@@ -443,6 +445,18 @@ Result<Unit, std::string> Gateway::make_program_parts() {
   return Unit{};
 }
 
+std::optional<hosts::oauth_server::OauthRooms> Gateway::oauth_rooms() const {
+  if (parts_->people->authorization() == nullptr) return std::nullopt;
+  return hosts::oauth_server::OauthRooms{*parts_->people->authorization(),
+                                         parts_->people->of_hosts()};
+}
+
+// Where clients learn of the authorization server; empty: there is none.
+std::string Gateway::resource_metadata() const {
+  if (parts_->people->authorization() == nullptr) return {};
+  return parts_->urls.mcp + "/.well-known/oauth-protected-resource";
+}
+
 hosts::DiscoverySettings Gateway::discovery_settings() const {
   hosts::DiscoverySettings settings;
   settings.urls = parts_->urls;
@@ -452,6 +466,9 @@ hosts::DiscoverySettings Gateway::discovery_settings() const {
     settings.protocol_versions.emplace_back(version);
   }
   settings.takes_payments = exchange::lane_with_terms(parts_->lanes) != nullptr;
+  if (const oauth::Server* const server = parts_->people->authorization()) {
+    settings.authorization_server = server->metadata_json();
+  }
   settings.openai_apps_challenge = config_.mcp.openai_apps_challenge;
   return settings;
 }
@@ -480,7 +497,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->mcp = std::make_unique<hosts::mcp::McpHost>(
       hosts::mcp::McpHostParts{*parts_->backend, *parts_->discovery, *parts_->features,
                                *parts_->executions, *parts_->runtime, parts_->clock, parts_->random,
-                               *parts_->access_log},
+                               *parts_->access_log, oauth_rooms()},
       hosts::mcp::McpHostSettings{.access = {.base_url = parts_->urls.mcp,
                                              .bound_address = parts_->mcp_address,
                                              .hosts = config_.mcp.allowed_hosts,

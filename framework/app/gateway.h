@@ -14,6 +14,7 @@
 #include "app/config.h"
 #include "app/generations.h"
 #include "hosts/discovery.h"
+#include "hosts/oauth/oauth_routes.h"
 #include "wire/server.h"
 
 namespace turnpike::app {
@@ -55,6 +56,8 @@ class Gateway {
   Result<Unit, std::string> reserve(const std::string& host, const std::string& listen,
                                     std::string& address, std::string& url);
   [[nodiscard]] hosts::DiscoverySettings discovery_settings() const;
+  [[nodiscard]] std::string resource_metadata() const;
+  [[nodiscard]] std::optional<hosts::oauth_server::OauthRooms> oauth_rooms() const;
   Result<Unit, std::string> make_hosts();
   Result<Unit, std::string> listen();
   std::string answer_control(const std::string& line);

@@ -337,6 +337,34 @@ void add_member_commands(CLI::App& app, CommonOptions& options, Words& words, in
   events->add_option("--limit", people.limit, "So many")->check(CLI::Range(1, 10'000));
 }
 
+void add_oauth_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  PeopleWords& people = words.people;
+  CLI::App* oauth = app.add_subcommand("oauth", "Programs that people let act for them over MCP");
+  oauth->require_subcommand(1);
+  CLI::App* client = oauth->add_subcommand("client", "The programs that have registered");
+  client->require_subcommand(1);
+  add(*client, "list", "List them", options, code, [&] { return run_oauth_client_list(options); });
+  for (const bool is_blocked : {true, false}) {
+    add(*client, is_blocked ? "block" : "unblock",
+        is_blocked ? "End what it has, and let it have no more" : "Let it ask people again",
+        options, code,
+        [&, is_blocked] { return run_oauth_client_block(options, people, is_blocked); })
+        ->add_option("--id", people.id, "Client id")
+        ->required();
+  }
+  CLI::App* grant = oauth->add_subcommand("grant", "What people let them do");
+  grant->require_subcommand(1);
+  CLI::App* list = add(*grant, "list", "List the grants that go on", options, code,
+                       [&] { return run_oauth_grant_list(options, people); });
+  list->add_option("--account", people.account, "Of this account; default: all");
+  list->add_option("--person", people.person, "Id of a person; default: all");
+  add(*grant, "revoke", "End a grant; its tokens are dead within a second", options, code,
+      [&] { return run_oauth_grant_revoke(options, people); })
+      ->add_option("--id", people.id, "Grant id")
+      ->required();
+}
+
 const CLI::App* find_command(const CLI::App& parent, const std::string& name) {
   const auto found =
       parent.get_subcommands([&name](const CLI::App* each) { return each->get_name() == name; });
@@ -392,6 +420,7 @@ int main(int argc, char** argv) {
   add_operator_commands(app, options, words, code);
   add_user_commands(app, options, words, code);
   add_member_commands(app, options, words, code);
+  add_oauth_commands(app, options, words, code);
   add_correction_commands(app, options, words, code);
   add(app, "paths", "Print where the configuration puts things", options, code,
       [&] { return run_paths(options); });

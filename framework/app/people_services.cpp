@@ -17,6 +17,28 @@ identity::RelyingParty site_of(const Config& config, const std::string& web_url)
   return {configured.empty() ? std::string(host) : configured, origin};
 }
 
+std::unique_ptr<oauth::Server> make_authorization(storage::Node& node, const Config& config,
+                                                  const std::string& web_url,
+                                                  const PeopleServices::Sources& sources,
+                                                  std::string key) {
+  const OauthConfig& oauth = config.oauth;
+  if (!oauth.is_enabled || web_url.empty() || sources.mcp_url.empty()) return nullptr;
+  constexpr std::int64_t minute_ms = 60'000;
+  constexpr std::int64_t day_ms = 24 * 60 * minute_ms;
+  oauth::Server::Settings settings{.environment = config.environment,
+                                   .issuer = sources.mcp_url,
+                                   .consent_url = web_url + "/oauth/consent",
+                                   .request_key = std::move(key)};
+  settings.lifetimes.access_ms = oauth.access_minutes * minute_ms;
+  settings.lifetimes.refresh_idle_ms = oauth.refresh_idle_days * day_ms;
+  settings.lifetimes.grant_ms = oauth.refresh_absolute_days * day_ms;
+  settings.takes_registrations = oauth.takes_registrations;
+  if (oauth.private_schemes) settings.redirects.private_schemes = *oauth.private_schemes;
+  return std::make_unique<oauth::Server>(
+      oauth::Server::Parts{node.grants(), node.audit(), sources.clock, sources.random},
+      std::move(settings));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PeopleServices>, std::string> PeopleServices::open(
@@ -25,8 +47,11 @@ Result<std::unique_ptr<PeopleServices>, std::string> PeopleServices::open(
   if (!page_tokens.ok()) return page_tokens.error().message;
   auto ceremonies = node.secrets().get_or_create("ceremonies", secret_bytes);
   if (!ceremonies.ok()) return ceremonies.error().message;
-  return std::unique_ptr<PeopleServices>(new PeopleServices(
-      node, config, web_url, sources, {*std::move(page_tokens), *std::move(ceremonies)}));
+  auto requests = node.secrets().get_or_create("oauth_requests", secret_bytes);
+  if (!requests.ok()) return requests.error().message;
+  return std::unique_ptr<PeopleServices>(
+      new PeopleServices(node, config, web_url, sources,
+                         {*std::move(page_tokens), *std::move(ceremonies), *std::move(requests)}));
 }
 
 PeopleServices::PeopleServices(storage::Node& node, const Config& config,
@@ -45,6 +70,7 @@ PeopleServices::PeopleServices(storage::Node& node, const Config& config,
                 .site_name = config.web_site_name}),
       keys_(node.keys(), config.environment, sources.random, sources.key_revoked),
       accounts_(node.accounts(), starter_grant(config)),
+      authorization_(make_authorization(node, config, web_url, sources, secrets.oauth_requests)),
       of_hosts_({.sessions = sessions_,
                  .sign_in = sign_in_,
                  .people = people_,
@@ -53,6 +79,8 @@ PeopleServices::PeopleServices(storage::Node& node, const Config& config,
                  .audit = node.audit(),
                  .keys = keys_,
                  .accounts = accounts_,
+                 .grants = node.grants(),
+                 .authorization = authorization_.get(),
                  .pool = sources.pool,
                  .clock = sources.clock,
                  .web_url = web_url,

@@ -15,6 +15,7 @@
 
 #include "app/config.h"
 #include "hosts/account/pooled_people.h"
+#include "oauth/server.h"
 #include "storage/node.h"
 
 namespace turnpike::app {
@@ -26,6 +27,7 @@ class PeopleServices {
     const Clock& clock;
     Random& random;
     std::function<void(std::string_view key_id)> key_revoked;
+    std::string mcp_url = {};  // base URL of the MCP host; empty: nothing listens there
   };
   // The error is a sentence for the operator.
   static Result<std::unique_ptr<PeopleServices>, std::string> open(storage::Node& node,
@@ -34,11 +36,14 @@ class PeopleServices {
                                                                    const Sources& sources);
 
   [[nodiscard]] const hosts::account::PooledPeople& of_hosts() const noexcept { return of_hosts_; }
+  // Null: it is off, or there is no MCP host to give tokens for, or no web host to ask people on.
+  [[nodiscard]] oauth::Server* authorization() const noexcept { return authorization_.get(); }
 
  private:
   struct Secrets {
     std::string page_tokens;
     std::string ceremonies;
+    std::string oauth_requests;
   };
   PeopleServices(storage::Node& node, const Config& config, const std::string& web_url,
                  const Sources& sources, Secrets secrets);
@@ -49,6 +54,7 @@ class PeopleServices {
   identity::SignIn sign_in_;
   identity::ApiKeys keys_;
   identity::Accounts accounts_;
+  const std::unique_ptr<oauth::Server> authorization_;
   hosts::account::PooledPeople of_hosts_;
 };
 

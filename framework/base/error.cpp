@@ -56,6 +56,12 @@ const LaneError* lane_error(ErrorCode code) noexcept {
   return index < own_codes ? nullptr : &lane_errors[index - own_codes];
 }
 
+std::string_view oauth_word(ErrorCode code) noexcept {
+  constexpr std::string_view prefix = "oauth.";
+  const std::string_view name = info_of(code).name;
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : std::string_view();
+}
+
 Result<Unit, std::string> add_lane_codes(std::string_view lane, std::span<const LaneCode> codes) {
   std::size_t count = known_lane_errors().size();
   const std::size_t known = count;

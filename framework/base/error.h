@@ -73,6 +73,16 @@ using turnpike::name_of;
   X(identity_login_taken, "identity.login_taken", caller, after_change)                          \
   X(identity_already_linked, "identity.already_linked", caller, never)                           \
   X(identity_already_member, "identity.already_member", caller, never)                           \
+  X(oauth_invalid_request, "oauth.invalid_request", caller, after_change)                          \
+  X(oauth_invalid_client, "oauth.invalid_client", caller, after_change)                            \
+  X(oauth_invalid_grant, "oauth.invalid_grant", caller, never)                                     \
+  X(oauth_invalid_target, "oauth.invalid_target", caller, after_change)                            \
+  X(oauth_invalid_redirect_uri, "oauth.invalid_redirect_uri", caller, after_change)                \
+  X(oauth_invalid_client_metadata, "oauth.invalid_client_metadata", caller, after_change)          \
+  X(oauth_unsupported_grant_type, "oauth.unsupported_grant_type", caller, after_change)            \
+  X(oauth_unsupported_response_type, "oauth.unsupported_response_type", caller, after_change)      \
+  X(oauth_access_denied, "oauth.access_denied", caller, never)                                     \
+  X(oauth_request_ended, "oauth.request_ended", caller, after_change)                              \
   X(account_suspended, "account.suspended", caller, never)                                       \
   X(account_closed, "account.closed", caller, never)                                             \
   X(account_forbidden, "account.forbidden", caller, never)                                       \
@@ -158,6 +168,10 @@ struct LaneError {
 
 // The lane's part of `code`, or null: it is one of the gateway's own.
 const LaneError* lane_error(ErrorCode code) noexcept;
+
+// The word of OAuth's error bodies for a code of its own: "invalid_grant" for oauth.invalid_grant;
+// empty for any other code.
+std::string_view oauth_word(ErrorCode code) noexcept;
 
 inline const ErrorInfo& info_of(ErrorCode code) noexcept {
   const auto index = static_cast<std::size_t>(code);

@@ -15,6 +15,7 @@
 #include <turnpike/result.h>
 
 #include "base/error.h"
+#include "identity/authenticator.h"
 #include "registry/program.h"
 
 namespace turnpike::exchange {
@@ -59,8 +60,9 @@ struct Invocation {
   std::string_view request_id;         // ours, UUIDv7
   std::string_view client_request_id;  // the caller's, checked by the host; empty: none
   std::string_view idempotency_key;    // checked by the host; empty: none
-  BodySource* body = nullptr;          // null: no body
-  const Caller* caller = nullptr;      // null: it waits for ever (tests, benchmarks)
+  identity::Accepts accepts = identity::Accepts::api_keys;
+  BodySource* body = nullptr;      // null: no body
+  const Caller* caller = nullptr;  // null: it waits for ever (tests, benchmarks)
   const FoundOperation* found = nullptr;
   // The host's own ceiling on the body of a reply, stored ones too, besides those of route and
   // lane. Up to base::limits::response_whole_bytes_max the reply is not streamed either.

@@ -263,7 +263,8 @@ Passage::Refused Passage::authenticate() {
   if (!lane_->needs_account) return std::nullopt;
   const runtime::Deadline deadline{started_ns_ +
                                    std::int64_t{limits::authentication_timeout_ms} * 1'000'000};
-  auto principal = context_.authenticator.authenticate(credentials_.token, deadline);
+  auto principal =
+      context_.authenticator.authenticate(credentials_.token, deadline, invocation_.accepts);
   if (!principal.ok()) return std::move(principal).error();
   principal_ = *std::move(principal);
   return std::nullopt;

@@ -77,10 +77,12 @@ Result<std::string_view, base::Error> AccountReads::token_of(Headers headers) co
   return sent.token;
 }
 
-Result<AccountReads::Principal, base::Error> AccountReads::authenticate(Headers headers) const {
+Result<AccountReads::Principal, base::Error> AccountReads::authenticate(
+    Headers headers, identity::Accepts accepts) const {
   const auto token = token_of(headers);
   if (!token.ok()) return token.error();
-  return parts_.authenticator.authenticate(*token, runtime::Deadline::after_ms(read_timeout_ms));
+  return parts_.authenticator.authenticate(*token, runtime::Deadline::after_ms(read_timeout_ms),
+                                           accepts);
 }
 
 std::optional<base::Error> AccountReads::account_problem(identity::AccountStatus status) {

@@ -46,8 +46,9 @@ class AccountReads {
   // The Bearer token of a request. Credential headers obey the rules of gateway routes, but nothing
   // is paid for here.
   [[nodiscard]] Result<std::string_view, base::Error> token_of(Headers headers) const;
-  // The owner of that token, which must be an API key.
-  [[nodiscard]] Result<Principal, base::Error> authenticate(Headers headers) const;
+  // The owner of that token.
+  [[nodiscard]] Result<Principal, base::Error> authenticate(
+      Headers headers, identity::Accepts accepts = identity::Accepts::api_keys) const;
   // The error that keeps an account from its books, if there is one.
   [[nodiscard]] static std::optional<base::Error> account_problem(identity::AccountStatus status);
 

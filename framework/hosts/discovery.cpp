@@ -57,9 +57,9 @@ Json remotes(const DiscoverySettings& settings, const Json& members_of_all,
 std::string manifest(const DiscoverySettings& settings) {
   Json schemes = Json::array({"api_key"});
   Json authentication = {{"required", false}};
-  if (!settings.authorization_servers.empty()) schemes.insert(schemes.begin(), "oauth2");
+  if (!settings.authorization_server.empty()) schemes.insert(schemes.begin(), "oauth2");
   authentication["schemes"] = std::move(schemes);
-  if (!settings.authorization_servers.empty()) {
+  if (!settings.authorization_server.empty()) {
     authentication["resourceMetadata"] = settings.urls.mcp + std::string(metadata_path);
   }
   Json body = {
@@ -100,12 +100,13 @@ std::string server_card(const DiscoverySettings& settings) {
   return body.dump();
 }
 
-// RFC 9728. What has no value is left out.
-std::string protected_resource(const DiscoverySettings& settings, const std::string& url) {
-  Json body = {{"resource", url},
-               {"authorization_servers", settings.authorization_servers},
-               {"bearer_methods_supported", Json::array({"header"})},
-               {"resource_name", title}};
+// RFC 9728. What has no value is left out: the API host takes no OAuth tokens, so it names no
+// server that gives them.
+std::string protected_resource(const DiscoverySettings& settings, PublicHost host) {
+  Json body = {{"resource", host == PublicHost::mcp ? settings.urls.mcp : settings.urls.api}};
+  if (host == PublicHost::mcp) body["authorization_servers"] = Json::array({settings.urls.mcp});
+  body["bearer_methods_supported"] = Json::array({"header"});
+  body["resource_name"] = title;
   if (!settings.urls.web.empty()) body["resource_documentation"] = settings.urls.web;
   return body.dump();
 }
@@ -124,13 +125,15 @@ Discovery::Discovery(const DiscoverySettings& settings) {
       publish(PublicHost::mcp, path, card_type, server_card(settings));
     }
   }
-  if (!settings.authorization_servers.empty()) {
+  if (!settings.authorization_server.empty()) {
     if (!urls.api.empty()) {
-      publish(PublicHost::api, metadata_path, json_type, protected_resource(settings, urls.api));
+      publish(PublicHost::api, metadata_path, json_type,
+              protected_resource(settings, PublicHost::api));
     }
-    if (!urls.mcp.empty()) {
-      publish(PublicHost::mcp, metadata_path, json_type, protected_resource(settings, urls.mcp));
-    }
+    publish(PublicHost::mcp, metadata_path, json_type,
+            protected_resource(settings, PublicHost::mcp));
+    publish(PublicHost::mcp, "/.well-known/oauth-authorization-server", json_type,
+            settings.authorization_server);
   }
   if (!settings.openai_apps_challenge.empty()) {
     publish(PublicHost::mcp, "/.well-known/openai-apps-challenge", "text/plain",

@@ -24,9 +24,10 @@ struct DiscoverySettings {
   std::string release;  // "0.1.0"
   // The versions that MCP endpoints answer, the newest first; empty: no document speaks of them.
   std::vector<std::string> protocol_versions = {};
-  bool takes_payments = false;                          // x402, at /x402 of the MCP host
-  std::vector<std::string> authorization_servers = {};  // issuers; empty: there is no OAuth
-  std::string openai_apps_challenge = {};               // a token; empty: none
+  bool takes_payments = false;  // x402, at /x402 of the MCP host
+  // The authorization server, whose issuer is the URL of the MCP host: RFC 8414. Empty: none.
+  std::string authorization_server = {};
+  std::string openai_apps_challenge = {};  // a token; empty: none
 };
 
 struct PublicDocument {

@@ -43,7 +43,8 @@ class MeteredBody final : public wire::BodyMeter {
     if (bearer.form != identity::Authorization::bearer) return std::nullopt;
     try {
       const auto principal = authenticator_.authenticate(
-          bearer.token, runtime::Deadline::after_ms(base::limits::authentication_timeout_ms));
+          bearer.token, runtime::Deadline::after_ms(base::limits::authentication_timeout_ms),
+          identity::Accepts::api_keys_and_access_tokens);
       if (!principal.ok()) return std::nullopt;
       if ((*principal)->account_status != identity::AccountStatus::active) return std::nullopt;
       return std::hash<std::string_view>()((*principal)->account_id);

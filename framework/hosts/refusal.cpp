@@ -19,9 +19,10 @@ char to_description(char c) noexcept {
   return c == '"' || c == '\\' ? '\'' : c;
 }
 
-// Of the codes of section 5.2 those that the kit itself can mean. The ones for a server's trouble
-// are of section 4.1.2.1: token endpoints have none.
+// A code that is not of OAuth's own is one that the kit means, in the words of section 5.2. Those
+// for a server's trouble are of section 4.1.2.1: token endpoints have none.
 std::string_view oauth_code(const base::Error& error) noexcept {
+  if (const auto word = base::oauth_word(error.code); !word.empty()) return word;
   const int status = http_status(error.code);
   if (status == 401) return "invalid_client";
   if (status == 429 || status == 503) return "temporarily_unavailable";

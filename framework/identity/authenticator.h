@@ -6,6 +6,7 @@
 // Owned by app/; safe for concurrent use by all loop Threads.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -17,6 +18,10 @@
 
 namespace turnpike::identity {
 
+// What an endpoint takes as a credential of an account. Access tokens of OAuth clients are made for
+// the MCP endpoint of accounts alone.
+enum class Accepts : std::uint8_t { api_keys, api_keys_and_access_tokens };
+
 class Authenticator {
  public:
   virtual ~Authenticator() = default;
@@ -24,7 +29,7 @@ class Authenticator {
   // Errors: auth.credential_invalid, auth.wrong_environment, auth.unavailable. Account status is
   // reported, not judged.
   [[nodiscard]] virtual Result<std::shared_ptr<const Principal>, base::Error> authenticate(
-      std::string_view token, runtime::Deadline deadline) = 0;
+      std::string_view token, runtime::Deadline deadline, Accepts accepts = Accepts::api_keys) = 0;
 };
 
 }  // namespace turnpike::identity

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -39,11 +40,14 @@ struct DigestHash {
   }
 };
 
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
 struct Entry {
   std::shared_ptr<const Principal> principal;  // this slot's own, so its count is not shared
+  std::int64_t expires_at_ms = never;          // wall time
   bool used = false;                           // since the heartbeat looked last
 
-  [[nodiscard]] std::string_view key_id() const noexcept { return principal->key_id(); }
+  [[nodiscard]] std::string_view id() const noexcept { return principal->id; }
 };
 
 struct alignas(64) Slot {
@@ -59,9 +63,66 @@ std::size_t slot_of_thread() noexcept {
   return slot;
 }
 
-base::Error invalid() {
-  return {base::ErrorCode::auth_credential_invalid, "The API key is not valid."};
+base::Error invalid(TokenKind kind) {
+  return {base::ErrorCode::auth_credential_invalid, kind == TokenKind::access
+                                                        ? "The access token is not valid."
+                                                        : "The API key is not valid."};
 }
+
+base::Error not_taken_here() {
+  return {base::ErrorCode::auth_credential_invalid,
+          "An OAuth access token is for the MCP endpoint alone: this one takes API keys."};
+}
+
+std::shared_ptr<const Principal> principal_of(const KeyRecord& record) {
+  return make_principal({.kind = PrincipalKind::api_key,
+                         .is_capped = record.key.caps.any(),
+                         .account_status = record.account_status,
+                         .id = record.key.id,
+                         .account_id = record.key.account_id});
+}
+
+std::shared_ptr<const Principal> principal_of(const GrantRecord& record) {
+  return make_principal({.kind = PrincipalKind::grant,
+                         .is_capped = record.caps.any(),
+                         .account_status = record.account_status,
+                         .id = record.id,
+                         .account_id = record.account_id});
+}
+
+// What a store knows of a token; without a principal it is nobody's.
+struct Known {
+  std::shared_ptr<const Principal> principal = {};
+  std::int64_t expires_at_ms = never;
+};
+
+// The stores outlive a look-up that nobody waits for any more. They block. Nothing: one could not
+// answer.
+struct Stores {
+  KeyStore* keys;
+  GrantTokens* grants;
+  Environment environment;
+
+  [[nodiscard]] std::optional<Known> find(const crypto::Sha256& digest, TokenKind kind) const {
+    return kind == TokenKind::access ? find_access(digest) : find_key(digest);
+  }
+
+ private:
+  [[nodiscard]] std::optional<Known> find_access(const crypto::Sha256& digest) const {
+    if (grants == nullptr) return Known();
+    const auto record = grants->find_access(digest);
+    if (!record.ok()) return std::nullopt;
+    if (!record->has_value()) return Known();
+    return Known{principal_of(**record), (*record)->expires_at_ms};
+  }
+  [[nodiscard]] std::optional<Known> find_key(const crypto::Sha256& digest) const {
+    const auto record = keys->find(digest);
+    if (!record.ok()) return std::nullopt;
+    const bool is_good = record->has_value() && !(*record)->key.revoked_at_ms &&
+                         (*record)->key.environment == environment;
+    return is_good ? Known{principal_of(**record)} : Known();
+  }
+};
 
 base::Error unavailable() {
   return {base::ErrorCode::auth_unavailable, "API keys cannot be checked now.", 1};
@@ -95,7 +156,7 @@ struct CachedAuthenticator::Machine {
   void keep_use(const Entry& entry) {
     if (!entry.used) return;
     const std::lock_guard lock(uses_mutex);
-    uses[std::string(entry.key_id())] = sources.clock.now_ms();
+    uses[std::string(entry.id())] = sources.clock.now_ms();
   }
 
   void apply(const KeyChange& change) {
@@ -137,9 +198,9 @@ struct CachedAuthenticator::Machine {
   }
 
   Result<std::shared_ptr<const Principal>, base::Error> look_up(const crypto::Sha256& digest,
+                                                                TokenKind kind,
                                                                 runtime::Deadline deadline);
-  void keep(const crypto::Sha256& digest, const std::optional<KeyRecord>& record,
-            const std::shared_ptr<const Principal>& principal, std::uint64_t seen);
+  void keep(const crypto::Sha256& digest, const Known& known, std::uint64_t seen);
 
   // Does `work` every `pause_ms` until the end.
   template <class F>
@@ -200,60 +261,56 @@ CachedAuthenticator::~CachedAuthenticator() {
 }
 
 Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::authenticate(
-    std::string_view token, runtime::Deadline deadline) {
-  if (token.size() != token_bytes) return invalid();
+    std::string_view token, runtime::Deadline deadline, Accepts accepts) {
+  if (token.size() != token_bytes) return invalid(TokenKind::api_key);
+  const TokenKind kind =
+      starts_as(token, TokenKind::access) ? TokenKind::access : TokenKind::api_key;
+  if (kind == TokenKind::access && accepts == Accepts::api_keys) return not_taken_here();
   const crypto::Sha256 digest = crypto::sha256(token);
   const bool is_believed = machine_->believed();
   if (is_believed) {
     Slot& slot = machine_->slots[slot_of_thread()];
     const std::lock_guard lock(slot.mutex);
     if (const auto found = slot.known.find(digest); found != slot.known.end()) {
-      found->second.used = true;
-      return found->second.principal;
+      Entry& entry = found->second;
+      if (entry.expires_at_ms != never && entry.expires_at_ms <= machine_->sources.clock.now_ms()) {
+        return invalid(kind);
+      }
+      entry.used = true;
+      return entry.principal;
     }
-    if (slot.unknown.contains(digest)) return invalid();
+    if (slot.unknown.contains(digest)) return invalid(kind);
   }
   // The form of a known token is known to be right.
-  const std::optional<Environment> environment = token_environment(token);
-  if (!environment) return invalid();
+  const std::optional<Environment> environment = token_environment(token, kind);
+  if (!environment) return invalid(kind);
   if (*environment != machine_->settings.environment) {
     return base::Error{base::ErrorCode::auth_wrong_environment,
-                       "The API key belongs to another environment."};
+                       "The credential belongs to another environment."};
   }
   if (!is_believed && machine_->is_silent()) return unavailable();
-  return machine_->look_up(digest, deadline);
+  return machine_->look_up(digest, kind, deadline);
 }
 
 Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::Machine::look_up(
-    const crypto::Sha256& digest, runtime::Deadline deadline) {
+    const crypto::Sha256& digest, TokenKind kind, runtime::Deadline deadline) {
   const std::uint64_t seen = changes.load();
+  const Stores stores{&store, sources.grants, settings.environment};
   const auto reply = sources.pool.call(
-      user, [keys = &store, digest] { return keys->find(digest); }, deadline);
+      user, [stores, digest, kind] { return stores.find(digest, kind); }, deadline);
   if (reply.outcome != runtime::PoolOutcome::done || !*reply.value) return unavailable();
-  std::optional<KeyRecord> record = **reply.value;
-  if (record && record->key.revoked_at_ms) record.reset();
-  if (record && record->key.environment != settings.environment) record.reset();
-  std::shared_ptr<const Principal> principal;
-  if (record) {
-    principal = make_principal({.kind = PrincipalKind::api_key,
-                                .is_capped = record->key.caps.any(),
-                                .account_status = record->account_status,
-                                .id = record->key.id,
-                                .account_id = record->key.account_id});
-  }
-  keep(digest, record, principal, seen);
-  if (principal == nullptr) return invalid();
-  return principal;
+  const Known& known = **reply.value;
+  keep(digest, known, seen);
+  if (known.principal == nullptr) return invalid(kind);
+  return known.principal;
 }
 
-void CachedAuthenticator::Machine::keep(const crypto::Sha256& digest,
-                                        const std::optional<KeyRecord>& record,
-                                        const std::shared_ptr<const Principal>& principal,
+void CachedAuthenticator::Machine::keep(const crypto::Sha256& digest, const Known& known,
                                         std::uint64_t seen) {
   Slot& slot = slots[slot_of_thread()];
   const std::lock_guard lock(slot.mutex);
   if (changes.load() != seen) return;
-  if (!record) {
+  if (known.principal == nullptr) {
     if (slot.unknown.size() >= settings.unknown_max) slot.unknown.clear();
     slot.unknown.insert(digest);
     return;
@@ -262,11 +319,11 @@ void CachedAuthenticator::Machine::keep(const crypto::Sha256& digest,
     keep_use(slot.known.begin()->second);
     slot.known.erase(slot.known.begin());
   }
-  slot.known.insert_or_assign(digest, Entry{principal, true});
+  slot.known.insert_or_assign(digest, Entry{known.principal, known.expires_at_ms, true});
 }
 
 void CachedAuthenticator::forget(std::string_view key_id) noexcept {
-  machine_->drop([&](const auto& item) { return item.second.key_id() == key_id; });
+  machine_->drop([&](const auto& item) { return item.second.id() == key_id; });
 }
 
 bool CachedAuthenticator::beat() {
@@ -291,7 +348,7 @@ void CachedAuthenticator::record_uses() {
     const std::lock_guard lock(slot.mutex);
     const std::lock_guard uses_lock(machine.uses_mutex);
     for (auto& [digest, entry] : slot.known) {
-      if (std::exchange(entry.used, false)) machine.uses[std::string(entry.key_id())] = now_ms;
+      if (std::exchange(entry.used, false)) machine.uses[std::string(entry.id())] = now_ms;
     }
   }
   std::vector<KeyUse> taken;

@@ -1,12 +1,13 @@
-// CachedAuthenticator: the Authenticator over a KeyStore. Answers come from a cache that is split
-// by calling Thread, so loops do not contend: a hit takes one uncontended lock and allocates
-// nothing. One Thread of its own, the heartbeat, reads the change sequence every 250 ms and drops
-// what changed; when it has not succeeded for 750 ms the cache is not believed and every token is
-// looked up, so a revocation elsewhere holds within a second or the answer is auth.unavailable. A
-// store that stays silent is no longer asked: calls are refused at once instead of waiting for it.
-// Another Thread records when keys were used; the heartbeat does not wait for it.
+// CachedAuthenticator: the Authenticator over a KeyStore and the access tokens of grants. Answers
+// come from a cache that is split by calling Thread, so loops do not contend: a hit takes one
+// uncontended lock and allocates nothing. One Thread of its own, the heartbeat, reads the change
+// sequence every 250 ms and drops what changed; when it has not succeeded for 750 ms the cache is
+// not believed and every token is looked up, so a revocation elsewhere holds within a second or the
+// answer is auth.unavailable. A store that stays silent is no longer asked: calls are refused at
+// once instead of waiting for it. Another Thread records when keys were used; the heartbeat does
+// not wait for it.
 //
-// Owned by app/; the store and the pool must outlive it. authenticate() may be called from fibers
+// Owned by app/; the stores and the pool must outlive it. authenticate() may be called from fibers
 // and plain Threads, forget() from any Thread.
 #pragma once
 
@@ -18,6 +19,7 @@
 
 #include "base/log.h"
 #include "identity/authenticator.h"
+#include "identity/grant_tokens.h"
 #include "identity/key_store.h"
 #include "runtime/pool.h"
 
@@ -38,13 +40,15 @@ class CachedAuthenticator final : public Authenticator {
   struct Sources {
     const Clock& clock;
     base::Log& log;
-    runtime::BlockingPool& pool;  // for look-ups
+    runtime::BlockingPool& pool;    // for look-ups
+    GrantTokens* grants = nullptr;  // null: no access token is anybody's
   };
   CachedAuthenticator(KeyStore& store, const AuthenticatorSettings& settings, Sources sources);
   ~CachedAuthenticator() override;  // writes the last-used times it still has
 
   Result<std::shared_ptr<const Principal>, base::Error> authenticate(
-      std::string_view token, runtime::Deadline deadline) override;
+      std::string_view token, runtime::Deadline deadline,
+      Accepts accepts = Accepts::api_keys) override;
 
   // Drops every cached answer about the key; a revocation made on this node calls it.
   void forget(std::string_view key_id) noexcept;

@@ -43,7 +43,7 @@ struct KeyChange {
 };
 
 struct KeyUse {
-  std::string key_id;
+  std::string key_id;  // or of a grant
   std::int64_t at_ms = 0;
 };
 

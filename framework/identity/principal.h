@@ -53,9 +53,9 @@ struct Principal {
   std::string_view account_id = {};  // empty: it speaks for none, or for several
   std::string_view session_id = {};  // of a person
 
-  // Empty when the principal is no key.
+  // What logs and usage show in the place of a key: the key, or the grant. Otherwise empty.
   [[nodiscard]] constexpr std::string_view key_id() const noexcept {
-    return kind == PrincipalKind::api_key ? id : std::string_view();
+    return kind == PrincipalKind::api_key || kind == PrincipalKind::grant ? id : std::string_view();
   }
 };
 // Keeps the texts beside the principal, in one block: a call reads them all, from memory that no

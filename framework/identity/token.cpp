@@ -7,8 +7,9 @@
 namespace turnpike::identity {
 namespace {
 
-constexpr std::array<std::string_view, 4> starts{"turnpike_sk_v1_", "turnpike_op_v1_",
-                                                 "turnpike_ss_v1_", "turnpike_ln_v1_"};
+constexpr std::array<std::string_view, 7> starts{
+    "turnpike_sk_v1_", "turnpike_op_v1_", "turnpike_ss_v1_", "turnpike_ln_v1_",
+    "turnpike_ac_v1_", "turnpike_at_v1_", "turnpike_rt_v1_"};
 constexpr std::size_t random_digits = 43;          // 256 bits
 constexpr std::size_t checksum_digits = 6;         // 32 bits
 constexpr std::size_t part_at = starts[0].size();  // of all kinds
@@ -60,9 +61,12 @@ std::string make_token(Environment environment, Random& random, TokenKind kind) 
   return token;
 }
 
+bool starts_as(std::string_view token, TokenKind kind) noexcept {
+  return token.starts_with(starts[static_cast<std::size_t>(kind)]);
+}
+
 std::optional<Environment> token_environment(std::string_view token, TokenKind kind) noexcept {
-  const std::string_view start = starts[static_cast<std::size_t>(kind)];
-  if (token.size() != token_bytes || !token.starts_with(start)) return std::nullopt;
+  if (token.size() != token_bytes || !starts_as(token, kind)) return std::nullopt;
   if (token[random_at - 1] != '_' || !is_base62(token.substr(random_at))) return std::nullopt;
   const auto checksum = checksum_of(token.substr(0, checksum_at));
   if (token.substr(checksum_at) != std::string_view(checksum.data(), checksum.size())) {

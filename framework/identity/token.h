@@ -1,7 +1,8 @@
 // Tokens: `turnpike_<kind>_v1_<env>_<43 base62 of 256 random bits><6 base62 of CRC-32>`, where the
-// kind is `sk` for API keys, `op` for operators, `ss` for sessions of people, and `ln` for what a
-// link carries that is used once. The checksum covers everything before it, so a
-// mistyped or cut token is refused without a look-up. Pure functions; safe on any Thread.
+// kind is `sk` for API keys, `op` for operators, `ss` for sessions of people, `ln` for what a link
+// carries that is used once, and `ac`, `at`, `rt` for the codes, access tokens and refresh tokens
+// of OAuth clients. The checksum covers everything before it, so a mistyped or cut token is refused
+// without a look-up. Pure functions; safe on any Thread.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,21 @@ namespace turnpike::identity {
 inline constexpr std::size_t token_bytes = 68;
 inline constexpr std::size_t token_prefix_bytes = 24;
 
-enum class TokenKind : std::uint8_t { api_key, operator_credential, session, link };
+enum class TokenKind : std::uint8_t {
+  api_key,
+  operator_credential,
+  session,
+  link,
+  code,
+  access,
+  refresh,
+};
 
 std::string make_token(Environment environment, Random& random,
                        TokenKind kind = TokenKind::api_key);
+
+// Whether it begins as a token of this kind does.
+bool starts_as(std::string_view token, TokenKind kind) noexcept;
 
 // The environment a well-formed token of this kind is for; nothing for anything else. No
 // allocation.

@@ -15,10 +15,11 @@ constexpr std::string_view lane_name = "credits";
 // Beyond the end of the call: its settlement, and the difference of two clocks.
 constexpr std::int64_t claim_margin_ms = base::limits::commit_budget_ms + 5'000;
 
-// The API key that pays; empty when another principal does.
+// The API key or grant that pays; empty when another principal does.
 std::string_view key_of(const LaneRequest& request) noexcept {
-  const bool is_key = request.principal_kind == PrincipalKind::api_key;
-  return is_key ? request.principal_id : std::string_view();
+  const bool is_spender = request.principal_kind == PrincipalKind::api_key ||
+                          request.principal_kind == PrincipalKind::grant;
+  return is_spender ? request.principal_id : std::string_view();
 }
 
 class BoundCreditsLane;

@@ -1,6 +1,7 @@
 #include "storage/stores.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/ids.h"
@@ -59,6 +60,9 @@ constexpr Query record_uses_postgres{
     " FROM json_array_elements($1::json) AS j JOIN api_key k ON k.id = j.value ->> 0"
     " WHERE k.last_used_at < (j.value ->> 1)::bigint ORDER BY k.id FOR UPDATE OF k) AS used"
     " WHERE api_key.id = used.id AND api_key.last_used_at < used.at"};
+constexpr Query record_grant_use{
+    "UPDATE oauth_grant SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1"};
+constexpr std::string_view grant_prefix = "ogr_";
 constexpr std::size_t uses_at_once = 1'000;  // settlements wait for a longer transaction of SQLite
 #undef KEY_COLUMNS
 
@@ -218,9 +222,17 @@ class SqlKeyStore final : public identity::KeyStore {
         const auto some = uses.first(std::min(uses.size(), uses_at_once));
         uses = uses.subspan(some.size());
         nlohmann::json values = nlohmann::json::array();
-        for (const identity::KeyUse& use : some) values.push_back({use.key_id, use.at_ms});
+        std::map<std::string_view, std::int64_t> grants;  // in one order for all nodes
+        for (const identity::KeyUse& use : some) {
+          if (use.key_id.starts_with(grant_prefix)) {
+            grants[use.key_id] = use.at_ms;
+          } else {
+            values.push_back({use.key_id, use.at_ms});
+          }
+        }
         context_.database.write([&](Transaction& transaction) {
           transaction.run(is_sqlite ? record_uses_sqlite : record_uses_postgres, {values.dump()});
+          for (const auto& [id, at_ms] : grants) transaction.run(record_grant_use, {at_ms, id});
           return Unit{};
         });
       }

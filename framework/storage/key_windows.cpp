@@ -8,7 +8,11 @@ namespace {
 
 using ledger::Credits;
 
-constexpr Query select_caps{"SELECT cap_per_day, cap_per_month FROM api_key WHERE id = $1", "ii"};
+// Of an API key or a grant; their ids begin differently.
+constexpr Query select_caps{
+    "SELECT cap_per_day, cap_per_month FROM api_key WHERE id = $1 UNION ALL"
+    " SELECT cap_per_day, cap_per_month FROM oauth_grant WHERE id = $1",
+    "ii"};
 // Makes the window where it is new, and takes its row.
 constexpr Query lock_window{
     "INSERT INTO key_window (key_id, span, starts_at, taken) VALUES ($1, $2, $3, 0)"

@@ -1,5 +1,6 @@
 #include "base/ids.h"
 #include "storage/audit_rows.h"
+#include "storage/grant_rows.h"
 #include "storage/member_rows.h"
 
 namespace turnpike::storage {
@@ -138,6 +139,9 @@ class SqlMemberStore final : public identity::MemberStore {
         return last_owner();
       }
       transaction.run(update_role, {name_of(role), account_id, person_id});
+      if (role < identity::Role::admin) {
+        end_grants_of(context_, transaction, person_id, account_id, "role_lost");
+      }
       write_audit(context_, transaction,
                   {.actor = actor,
                    .account_id = std::string(account_id),
@@ -161,6 +165,7 @@ class SqlMemberStore final : public identity::MemberStore {
       }
       if (is_last_owner(transaction, account_id, person_id, *old)) return last_owner();
       transaction.run(delete_membership, {account_id, person_id});
+      end_grants_of(context_, transaction, person_id, account_id, "role_lost");
       write_audit(context_, transaction,
                   {.actor = actor,
                    .account_id = std::string(account_id),

@@ -43,6 +43,7 @@ class OpenNode final : public Node {
         keys_(make_key_store(context_)),
         operators_(make_operator_store(context_)),
         people_(make_people_store(context_)),
+        grants_(make_grant_store(context_)),
         sessions_(make_session_store(context_)),
         members_(make_member_store(context_)),
         audit_(make_audit_store(context_)),
@@ -67,6 +68,7 @@ class OpenNode final : public Node {
   identity::KeyStore& keys() noexcept override { return *keys_; }
   identity::OperatorStore& operators() noexcept override { return *operators_; }
   identity::PeopleStore& people() noexcept override { return *people_; }
+  oauth::GrantStore& grants() noexcept override { return *grants_; }
   identity::SessionStore& sessions() noexcept override { return *sessions_; }
   identity::MemberStore& members() noexcept override { return *members_; }
   identity::AuditStore& audit() noexcept override { return *audit_; }
@@ -86,6 +88,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<identity::KeyStore> keys_;
   const std::unique_ptr<identity::OperatorStore> operators_;
   const std::unique_ptr<identity::PeopleStore> people_;
+  const std::unique_ptr<oauth::GrantStore> grants_;
   const std::unique_ptr<identity::SessionStore> sessions_;
   const std::unique_ptr<identity::MemberStore> members_;
   const std::unique_ptr<identity::AuditStore> audit_;

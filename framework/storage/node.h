@@ -28,6 +28,7 @@
 #include "ledger/corrections.h"
 #include "ledger/store.h"
 #include "ledger/usage.h"
+#include "oauth/grant_store.h"
 #include "quota/counter_store.h"
 #include "records/table.h"
 #include "registry/generation.h"
@@ -60,6 +61,7 @@ class Node {
   [[nodiscard]] virtual identity::KeyStore& keys() noexcept = 0;
   [[nodiscard]] virtual identity::OperatorStore& operators() noexcept = 0;
   [[nodiscard]] virtual identity::PeopleStore& people() noexcept = 0;
+  [[nodiscard]] virtual oauth::GrantStore& grants() noexcept = 0;
   [[nodiscard]] virtual identity::SessionStore& sessions() noexcept = 0;
   [[nodiscard]] virtual identity::MemberStore& members() noexcept = 0;
   [[nodiscard]] virtual identity::AuditStore& audit() noexcept = 0;

@@ -3,6 +3,7 @@
 
 #include "base/ids.h"
 #include "storage/audit_rows.h"
+#include "storage/grant_rows.h"
 #include "storage/member_rows.h"
 #include "storage/session_rows.h"
 
@@ -225,6 +226,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
       if (rows.empty()) return std::nullopt;
       if (is_disabled) {
         end_sessions(context_, transaction, person_id, "");
+        end_grants_of(context_, transaction, person_id, "", "person_disabled");
         transaction.run(end_links, {context_.now_ms(transaction), person_id});
       }
       write_audit(context_, transaction,

@@ -212,7 +212,7 @@ class RecordingLedger final : public ledger::Ledger {
 class TestAuthenticator final : public identity::Authenticator {
  public:
   Result<std::shared_ptr<const identity::Principal>, base::Error> authenticate(
-      std::string_view token, runtime::Deadline) override {
+      std::string_view token, runtime::Deadline, identity::Accepts) override {
     const auto found = principals.find(token);
     if (found != principals.end()) return found->second;
     return base::Error{base::ErrorCode::auth_credential_invalid, "This is no API key."};

@@ -15,7 +15,7 @@ DiscoverySettings everything() {
           .release = "1.4.0",
           .protocol_versions = {"2026-07-28", "2025-11-25", "2025-06-18"},
           .takes_payments = true,
-          .authorization_servers = {"https://mcp.example.com"},
+          .authorization_server = R"({"issuer": "https://mcp.example.com"})",
           .openai_apps_challenge = "token-1"};
 }
 
@@ -51,7 +51,7 @@ TEST(DiscoveryTest, TheManifestNamesUrlsVersionsAndEndpoints) {
 TEST(DiscoveryTest, WhatIsNotOfferedIsNotNamed) {
   DiscoverySettings settings = everything();
   settings.takes_payments = false;
-  settings.authorization_servers = {};
+  settings.authorization_server = "";
   settings.urls.web = "";
   const Discovery discovery(settings);
   const json manifest = body_at(discovery, PublicHost::mcp, "/.well-known/mcp.json");
@@ -114,14 +114,18 @@ TEST(DiscoveryTest, ProtectedResourceMetadataNeedsAnAuthorizationServer) {
     "bearer_methods_supported": ["header"],
     "resource_name": "Turnpike",
     "resource_documentation": "https://example.com"})"));
-  EXPECT_EQ(body_at(Discovery(everything()), PublicHost::api, path)["resource"],
-            "https://api.example.com");
+  const json of_api = body_at(Discovery(everything()), PublicHost::api, path);
+  EXPECT_EQ(of_api["resource"], "https://api.example.com");
+  EXPECT_FALSE(of_api.contains("authorization_servers")) << "it takes no OAuth tokens";
+  EXPECT_EQ(body_at(Discovery(everything()), PublicHost::mcp,
+                    "/.well-known/oauth-authorization-server")["issuer"],
+            "https://mcp.example.com");
   EXPECT_EQ(
       Discovery(everything()).find(PublicHost::mcp, "/.well-known/oauth-protected-resource/x402"),
       nullptr)
       << "it would send payers to a consent page";
   DiscoverySettings settings = everything();
-  settings.authorization_servers = {};
+  settings.authorization_server = "";
   for (const PublicHost host : {PublicHost::api, PublicHost::mcp}) {
     EXPECT_EQ(Discovery(settings).find(host, path), nullptr);
   }

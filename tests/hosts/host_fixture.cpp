@@ -147,7 +147,7 @@ exchange::Served ScriptedBackend::serve(const exchange::Invocation& invocation,
 }
 
 Result<std::shared_ptr<const identity::Principal>, base::Error> ScriptedAuthenticator::authenticate(
-    std::string_view token, runtime::Deadline) {
+    std::string_view token, runtime::Deadline, identity::Accepts) {
   using identity::AccountStatus;
   const std::map<std::string_view, AccountStatus> known = {
       {"good", AccountStatus::active},

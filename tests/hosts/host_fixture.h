@@ -93,7 +93,7 @@ class ScriptedPlugin final : public hosts::PluginPaths {
 class ScriptedAuthenticator final : public identity::Authenticator {
  public:
   Result<std::shared_ptr<const identity::Principal>, base::Error> authenticate(
-      std::string_view token, runtime::Deadline deadline) override;
+      std::string_view token, runtime::Deadline deadline, identity::Accepts) override;
 };
 
 class ScriptedLedger final : public ledger::Ledger {

@@ -69,6 +69,20 @@ class WatchedKeys final : public KeyStore {
   KeyStore& real_;
 };
 
+// One access token, "the token".
+class OneGrant final : public GrantTokens {
+ public:
+  std::optional<GrantRecord> record;
+  int lookups = 0;
+  crypto::Sha256 digest{};
+
+  Result<std::optional<GrantRecord>, base::Error> find_access(
+      const crypto::Sha256& asked) override {
+    ++lookups;
+    return asked == digest ? record : std::nullopt;
+  }
+};
+
 class CachedAuthenticatorTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -85,7 +99,7 @@ class CachedAuthenticatorTest : public testing::Test {
     settings_.heartbeat_ms = 0;  // beats only when the test says so
     authenticator_.reset();
     authenticator_ = std::make_unique<CachedAuthenticator>(
-        watched_, settings_, CachedAuthenticator::Sources{store_.clock, log_, pool_});
+        watched_, settings_, CachedAuthenticator::Sources{store_.clock, log_, pool_, &grants_});
   }
   Result<std::shared_ptr<const Principal>, base::Error> authenticate(std::string_view token) {
     return authenticator_->authenticate(token, runtime::Deadline::after_ms(60'000));
@@ -95,6 +109,7 @@ class CachedAuthenticatorTest : public testing::Test {
   std::unique_ptr<storage::Node> node_ = store_.open();
   std::unique_ptr<storage::Node> other_ = store_.open(storage::Role::tool);
   WatchedKeys watched_{node_->keys()};
+  OneGrant grants_;
   Accounts accounts_{node_->accounts(), {}};
   ApiKeys keys_{node_->keys(), Environment::development, store_.random};
   support::KeptLog log_;
@@ -116,6 +131,40 @@ TEST_F(CachedAuthenticatorTest, KnownKeyIsLookedUpOnce) {
     EXPECT_EQ((*principal)->account_status, AccountStatus::active);
   }
   EXPECT_EQ(watched_.lookups, 1);
+}
+
+TEST_F(CachedAuthenticatorTest, AnAccessTokenIsItsGrantUntilItExpires) {  // O20, O23
+  const std::string token = make_token(Environment::development, store_.random, TokenKind::access);
+  grants_.digest = crypto::sha256(token);
+  grants_.record = GrantRecord{.id = "ogr_1",
+                               .account_id = account_,
+                               .caps = {5, std::nullopt},
+                               .expires_at_ms = store_.clock.now_ms() + 500};
+  const auto deadline = runtime::Deadline::after_ms(60'000);
+  const auto ask = [&](Accepts accepts) {
+    return authenticator_->authenticate(token, deadline, accepts);
+  };
+  const auto both = Accepts::api_keys_and_access_tokens;
+  EXPECT_EQ(ask(Accepts::api_keys).error().code, ErrorCode::auth_credential_invalid);
+  EXPECT_EQ(grants_.lookups, 0) << "where it is not taken it is not looked up";
+  for (int turn = 0; turn < 3; ++turn) {
+    const auto principal = ask(both);
+    ASSERT_TRUE(principal.ok());
+    EXPECT_EQ((*principal)->kind, PrincipalKind::grant);
+    EXPECT_EQ((*principal)->id, "ogr_1");
+    EXPECT_EQ((*principal)->account_id, account_);
+    EXPECT_TRUE((*principal)->is_capped);
+  }
+  EXPECT_EQ(grants_.lookups, 1);
+  EXPECT_EQ(ask(Accepts::api_keys).error().code, ErrorCode::auth_credential_invalid)
+      << "known from another endpoint, it still is not taken here";
+  store_.clock.move_ms(500);
+  EXPECT_EQ(ask(both).error().code, ErrorCode::auth_credential_invalid);
+  const std::string elsewhere =
+      make_token(Environment::production, store_.random, TokenKind::access);
+  EXPECT_EQ(authenticator_->authenticate(elsewhere, deadline, both).error().code,
+            ErrorCode::auth_wrong_environment);
+  EXPECT_TRUE(authenticator_->authenticate(token_, deadline, both).ok());
 }
 
 TEST_F(CachedAuthenticatorTest, CapsAreKnownFromTheNextHeartbeatOn) {

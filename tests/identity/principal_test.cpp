@@ -21,10 +21,11 @@ TEST(PrincipalTest, KeepsItsTextsAndNamesItself) {
   EXPECT_EQ(text_of(*made), "key:key_01");
 }
 
-TEST(PrincipalTest, OnlyAKeyHasAKeyId) {
+TEST(PrincipalTest, WhatSpendsIsAKeyOrAGrant) {
   EXPECT_EQ((Principal{.id = "key_01"}).key_id(), "key_01");
-  for (const PrincipalKind kind : {PrincipalKind::person, PrincipalKind::grant,
-                                   PrincipalKind::operator_credential, PrincipalKind::system}) {
+  EXPECT_EQ((Principal{.kind = PrincipalKind::grant, .id = "ogr_01"}).key_id(), "ogr_01");
+  for (const PrincipalKind kind : {PrincipalKind::person, PrincipalKind::operator_credential,
+                                   PrincipalKind::system}) {
     const Principal principal{.kind = kind, .id = "x"};
     EXPECT_EQ(principal.key_id(), "") << name_of(kind);
     EXPECT_EQ(text_of(principal), std::string(name_of(kind)) + ":x");

@@ -45,7 +45,7 @@ std::string place(const SourceFile& file, int line) {
 // The layer folder of a path below framework/: "hosts/api", "wire", or the SDK's "sdk".
 std::string folder_of(std::string_view path) {
   for (std::string_view host :
-       {"hosts/account", "hosts/api", "hosts/mcp", "hosts/operator", "hosts/web"}) {
+       {"hosts/account", "hosts/api", "hosts/mcp", "hosts/oauth", "hosts/operator", "hosts/web"}) {
     if (starts_with(path, std::string(host) + "/")) return std::string(host);
   }
   return std::string(path.substr(0, path.find('/')));
@@ -63,10 +63,12 @@ const std::map<std::string, std::set<std::string>>& arrows() {
       {"registry", {"sdk", "base", "crypto", "runtime"}},
       {"ledger", {"sdk", "base", "crypto", "runtime"}},
       {"identity", {"sdk", "base", "crypto", "runtime"}},
+      {"oauth", {"sdk", "base", "crypto", "identity"}},
       {"quota", {"sdk", "base", "crypto", "runtime"}},
       {"records", {"sdk", "base", "crypto", "runtime"}},
       {"storage",
-       {"sdk", "base", "crypto", "runtime", "registry", "ledger", "identity", "quota", "records"}},
+       {"sdk", "base", "crypto", "runtime", "registry", "ledger", "identity", "oauth", "quota",
+        "records"}},
       {"plugin", {"sdk", "base", "crypto", "runtime", "wire", "registry", "records"}},
       {"lanes", {"sdk", "base", "crypto", "runtime", "ledger", "identity", "registry", "quota"}},
       {"exchange",
@@ -77,15 +79,19 @@ const std::map<std::string, std::set<std::string>>& arrows() {
       {"hosts",
        {"sdk", "base", "crypto", "runtime", "wire", "registry", "ledger", "identity", "quota",
         "exchange", "catalog"}},
-      {"hosts/account", {"sdk", "base", "runtime", "wire", "identity", "hosts"}},
+      {"hosts/account", {"sdk", "base", "runtime", "wire", "identity", "oauth", "hosts"}},
+      {"hosts/oauth",
+       {"sdk", "base", "crypto", "runtime", "wire", "identity", "oauth", "hosts",
+        "hosts/account"}},
       {"hosts/web",
-       {"sdk", "base", "crypto", "runtime", "wire", "identity", "hosts", "hosts/account"}},
+       {"sdk", "base", "crypto", "runtime", "wire", "identity", "oauth", "hosts",
+        "hosts/account"}},
       {"hosts/api",
        {"sdk", "base", "crypto", "runtime", "wire", "registry", "ledger", "identity", "quota",
         "exchange", "catalog", "hosts", "hosts/account"}},
       {"hosts/mcp",
-       {"sdk", "base", "crypto", "runtime", "wire", "registry", "identity", "exchange", "catalog",
-        "hosts"}},
+       {"sdk", "base", "crypto", "runtime", "wire", "registry", "identity", "oauth", "exchange",
+        "catalog", "hosts", "hosts/account", "hosts/oauth"}},
   };
   return allowed;
 }

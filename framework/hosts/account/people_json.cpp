@@ -1,6 +1,8 @@
 #include "hosts/account/people_json.h"
 
 #include "base/ids.h"
+#include "base/strict_object.h"
+#include "oauth/redirect_uri.h"
 
 namespace turnpike::hosts::account {
 
@@ -16,6 +18,10 @@ Json credits_or_null(const std::optional<std::int64_t>& credits) {
   return credits ? Json(std::to_string(*credits)) : Json(nullptr);
 }
 
+Json caps_json(const identity::SpendCaps& caps) {
+  return {{"perDay", credits_or_null(caps.per_day)}, {"perMonth", credits_or_null(caps.per_month)}};
+}
+
 }  // namespace
 
 Json key_json(const identity::ApiKey& key) {
@@ -26,9 +32,20 @@ Json key_json(const identity::ApiKey& key) {
           {"createdAt", base::rfc3339(key.created_at_ms)},
           {"lastUsedAt", time_or_null(key.last_used_at_ms)},
           {"revokedAt", time_or_null(key.revoked_at_ms)},
-          {"caps",
-           {{"perDay", credits_or_null(key.caps.per_day)},
-            {"perMonth", credits_or_null(key.caps.per_month)}}}};
+          {"caps", caps_json(key.caps)}};
+}
+
+Json grant_json(const oauth::Grant& grant) {
+  return {{"id", grant.id},
+          {"clientId", grant.client_id},
+          {"clientName", text_or_null(grant.client_name)},
+          {"clientHost", oauth::redirect_target(grant.redirect_uri)},
+          {"userId", grant.person_id},
+          {"billingAccountId", grant.account_id},
+          {"createdAt", base::rfc3339(grant.created_at_ms)},
+          {"lastUsedAt", time_or_null(grant.last_used_at_ms)},
+          {"expiresAt", base::rfc3339(grant.expires_at_ms)},
+          {"caps", caps_json(grant.caps)}};
 }
 
 Json account_json(const identity::Membership& membership) {
@@ -129,6 +146,16 @@ Json audit_page_json(const std::vector<identity::AuditEvent>& events, std::size_
   Json next = nullptr;
   if (events.size() > limit) next = std::to_string(events[limit - 1].sequence);
   return {{"items", std::move(items)}, {"nextCursor", std::move(next)}};
+}
+
+Result<identity::SpendCaps, base::Error> read_caps(std::string_view json) {
+  base::StrictObject body(json, {"perDay", "perMonth"});
+  const identity::SpendCaps caps{body.units_or_null("perDay", cap_credits_max),
+                                 body.units_or_null("perMonth", cap_credits_max)};
+  if (body.problems().empty()) return caps;
+  base::Error error = body.refusal();
+  for (base::FieldProblem& field : error.fields) field.location.insert(0, "/caps");
+  return error;
 }
 
 }  // namespace turnpike::hosts::account

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <turnpike/result.h>
 #include <nlohmann/json.hpp>
 
 #include "identity/audit.h"
@@ -14,6 +15,7 @@
 #include "identity/members.h"
 #include "identity/person.h"
 #include "identity/session.h"
+#include "oauth/grant_store.h"
 
 namespace turnpike::hosts::account {
 
@@ -26,12 +28,18 @@ Json member_json(const identity::Member& member);
 Json invitation_json(const identity::Invitation& invitation);
 Json session_json(const identity::Session& session, std::string_view current_id);
 Json passkey_json(const identity::Passkey& passkey);
+Json grant_json(const oauth::Grant& grant);
 // `page_token` empty: the session is none of a page's.
 Json me_json(const identity::Person& person, const identity::Session& session,
              const std::vector<identity::Membership>& memberships, std::string_view page_token,
              std::int64_t now_ms);
 // The page of `limit` events that was asked for with one more than that.
 Json audit_page_json(const std::vector<identity::AuditEvent>& events, std::size_t limit);
+
+inline constexpr std::int64_t cap_credits_max = 1'000'000'000'000;
+// Reads the member `caps` of a body: {"perDay", "perMonth"}, each Credits or null.
+// request.body_rejected.
+Result<identity::SpendCaps, base::Error> read_caps(std::string_view json);
 
 // {"items": [...]}
 template <class Item, class F>

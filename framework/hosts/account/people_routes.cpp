@@ -20,7 +20,6 @@ using identity::Standing;
 using Body = Result<std::string, Error>;
 
 constexpr std::uint64_t body_bytes_max = 4'096;
-constexpr std::int64_t credits_max = 1'000'000'000'000;
 constexpr std::size_t name_characters_max = 200;
 constexpr std::string_view role_names[] = {"member", "admin", "owner"};
 
@@ -168,14 +167,9 @@ Result<KeyChange, Error> read_key_change(std::string_view json) {
   if (body.has("caps")) {
     const std::string text = body.object("caps");
     if (!body.problems().empty()) return body.refusal();
-    StrictObject caps(text, {"perDay", "perMonth"});
-    change.caps = {caps.units_or_null("perDay", credits_max),
-                   caps.units_or_null("perMonth", credits_max)};
-    if (!caps.problems().empty()) {
-      Error error = caps.refusal();
-      for (base::FieldProblem& field : error.fields) field.location.insert(0, "/caps");
-      return error;
-    }
+    const auto caps = read_caps(text);
+    if (!caps.ok()) return caps.error();
+    change.caps = *caps;
   }
   if (!body.problems().empty()) return body.refusal();
   if (change.name || change.caps) return change;

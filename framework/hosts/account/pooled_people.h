@@ -22,6 +22,8 @@
 #include "identity/person.h"
 #include "identity/sessions.h"
 #include "identity/sign_in.h"
+#include "oauth/grant_store.h"
+#include "oauth/server.h"
 #include "runtime/pool.h"
 
 namespace turnpike::hosts::account {
@@ -41,6 +43,8 @@ class PooledPeople {
     identity::AuditStore& audit;
     identity::ApiKeys& keys;
     identity::Accounts& accounts;
+    oauth::GrantStore& grants;
+    oauth::Server* authorization;  // null: there is no authorization server
     runtime::BlockingPool& pool;
     const Clock& clock;
     std::string web_url;  // base URL of the web host, for links

@@ -1,5 +1,7 @@
 #include "hosts/api/api_host.h"
 
+#include "hosts/account/grant_routes.h"
+
 #include <utility>
 
 namespace turnpike::hosts::api {
@@ -38,7 +40,10 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
 std::vector<BoundRoute> ApiHost::rows() const {
   std::vector<BoundRoute> rows = bind_routes(api_routes(), rooms_);
   bind_routes(account::account_routes(), account_rooms_, rows);
-  if (people_rooms_) bind_routes(account::people_routes(), *people_rooms_, rows);
+  if (people_rooms_) {
+    bind_routes(account::people_routes(), *people_rooms_, rows);
+    bind_routes(account::grant_routes(), *people_rooms_, rows);
+  }
   return rows;
 }
 

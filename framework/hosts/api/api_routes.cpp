@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "hosts/account/account_routes.h"
+#include "hosts/account/grant_routes.h"
 #include "hosts/account/people_routes.h"
 #include "hosts/account_json.h"
 #include "hosts/openapi_frame.h"
@@ -354,6 +355,7 @@ std::string_view api_openapi_frame() {
     for (const auto& route : routes) facts.push_back(&route.facts);
     for (const auto& route : account::account_routes()) facts.push_back(&route.facts);
     for (const auto& route : account::people_routes()) facts.push_back(&route.facts);
+    for (const auto& route : account::grant_routes()) facts.push_back(&route.facts);
     return openapi_frame(openapi_components(), facts);
   }();
   return frame;

@@ -51,7 +51,8 @@ Card AccountTool::card_of(std::string_view name, std::string_view title,
 
 Answer AccountTool::call(const RpcRequest& request, const Json& arguments) const {
   if (auto refused = executions_.refuse_without_key(request)) return *std::move(refused);
-  const auto caller = reads_.authenticate(request.turn.request.headers());
+  const auto caller =
+      reads_.authenticate(request.turn.request.headers(), accepted_at(request.door));
   if (!caller.ok()) {
     return http_status(caller.error().code) == 401
                ? executions_.unauthorized(request, caller.error())

@@ -352,8 +352,8 @@ std::optional<RpcResult> Executions::refuse_without_key(const RpcRequest& reques
   if (auto refused = refuse_payment(request)) return refused;
   if (request.door == Door::payment || has_account_header(request)) return std::nullopt;
   return unauthorized(request, {ErrorCode::auth_credential_required,
-                                "This tool needs an API key: send it as the HTTP header "
-                                "\"Authorization: Bearer <key>\"."});
+                                "This tool needs an API key or an OAuth access token: send it as "
+                                "the HTTP header \"Authorization: Bearer <key>\"."});
 }
 
 RpcResult Executions::read_result(const RpcRequest& request, std::string_view json) const {
@@ -393,6 +393,7 @@ Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
   Execution execution(request, ask, parts_.api_url);
   exchange::Invocation invocation = execution.invocation();
   invocation.reply_bytes_max = parts_.reply_bytes_max;
+  invocation.accepts = accepted_at(request.door);
   Turn& turn = request.turn;
   exchange::Served served = parts_.backend.serve(invocation, execution);
   const bool is_caller_gone = served.ending == exchange::Ending::caller_gone;
@@ -444,7 +445,8 @@ std::optional<base::Error> Executions::credential_problem(const RpcRequest& requ
                        "<key>\"."};
   }
   auto principal = parts_.authenticator.authenticate(
-      bearer.token, runtime::Deadline::after_ms(base::limits::authentication_timeout_ms));
+      bearer.token, runtime::Deadline::after_ms(base::limits::authentication_timeout_ms),
+      accepted_at(request.door));
   if (principal.ok()) request.turn.keep_principal(*principal);
   if (principal.ok() || http_status(principal.error().code) != 401) return std::nullopt;
   return std::move(principal).error();

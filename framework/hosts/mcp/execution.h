@@ -81,6 +81,12 @@ class Executions {
   const BearerChallenge challenge_;
 };
 
+// What a door takes as a credential of an account: access tokens are made for `/` alone.
+constexpr identity::Accepts accepted_at(Door door) noexcept {
+  return door == Door::account ? identity::Accepts::api_keys_and_access_tokens
+                               : identity::Accepts::api_keys;
+}
+
 // A refusal as a tool result: the execution status with the ErrorEnvelope's `error`.
 RpcResult refused_result(const RpcRequest& request, const base::Error& error);
 

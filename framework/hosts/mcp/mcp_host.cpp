@@ -32,7 +32,14 @@ McpHost::McpHost(const McpHostParts& parts, const McpHostSettings& settings)
       messages_({parts.features, parts.executions, is_stopping_, settings.build.version,
                  settings.messages_bytes_max, settings.progress_interval_ms}),
       rooms_{parts.backend, parts.discovery, build_, access_, messages_},
-      host_({parts.runtime, parts.clock, parts.random, parts.access_log},
-            bind_routes(mcp_routes(), rooms_), rules(access_.origins())) {}
+      oauth_rooms_(parts.oauth),
+      host_({parts.runtime, parts.clock, parts.random, parts.access_log}, rows(),
+            rules(access_.origins())) {}
+
+std::vector<BoundRoute> McpHost::rows() const {
+  std::vector<BoundRoute> rows = bind_routes(mcp_routes(), rooms_);
+  if (oauth_rooms_) bind_routes(oauth_server::oauth_routes(), *oauth_rooms_, rows);
+  return rows;
+}
 
 }  // namespace turnpike::hosts::mcp

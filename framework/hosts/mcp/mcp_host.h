@@ -5,12 +5,15 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
+#include <vector>
 
 #include "base/limits.h"
 #include "hosts/access_log.h"
 #include "hosts/mcp/access.h"
 #include "hosts/mcp/mcp_routes.h"
 #include "hosts/mcp/message_routes.h"
+#include "hosts/oauth/oauth_routes.h"
 #include "hosts/routed_host.h"
 #include "wire/server.h"
 
@@ -26,6 +29,8 @@ struct McpHostParts {
   const Clock& clock;
   Random& random;
   AccessLog& access_log;
+  // Of the authorization server; nothing: there is none.
+  std::optional<oauth_server::OauthRooms> oauth = std::nullopt;
 };
 
 struct McpHostSettings {
@@ -51,11 +56,14 @@ class McpHost final : public wire::Handler {
   void stop() noexcept { is_stopping_.store(true, std::memory_order_relaxed); }
 
  private:
+  [[nodiscard]] std::vector<BoundRoute> rows() const;
+
   const Access access_;
   const BuildInfo build_;
   std::atomic<bool> is_stopping_{false};
   MessageRoutes messages_;
   const McpRooms rooms_;
+  const std::optional<oauth_server::OauthRooms> oauth_rooms_;
   RoutedHost host_;
 };
 

@@ -217,6 +217,43 @@ void add_members(Html& html, const Frame& frame, const BillingAccountView& view)
   html << "</table>\n";
 }
 
+void add_grants(Html& html, const Frame& frame, const AccountView& view) {
+  if (view.grants.empty()) return;
+  html << "<h2>Programs with access</h2>\n<table>\n<tr><th>Program</th><th>Since</th><th>Last "
+          "used</th><th>Action</th></tr>\n";
+  for (const oauth::Grant& grant : view.grants) {
+    const std::string name =
+        grant.client_name.empty() ? "a program without a name" : grant.client_name;
+    html << "<tr><td>" << name << "</td><td>" << day_of(grant.created_at_ms) << "</td><td>"
+         << (grant.last_used_at_ms ? day_of(*grant.last_used_at_ms) : std::string("never"))
+         << "</td><td>";
+    add_button_form(html, frame, "/account/grants/revoke", {{"id", grant.id}},
+                    "End the access of " + name);
+    html << "</td></tr>\n";
+  }
+  html << "</table>\n";
+}
+
+// Why nothing can be granted now, with what mends it; false: it can.
+bool add_consent_hindrance(Html& html, const ConsentView& view) {
+  if (view.standing == identity::Standing::enrolling) {
+    html << "<p class=\"alert\">You signed in with a link: <a href=\"/account\">add a passkey</a> "
+            "first, then begin again in the program.</p>\n";
+    return true;
+  }
+  if (view.accounts.empty()) {
+    html << "<p class=\"alert\">You are owner or admin of no active billing account, so you have "
+            "nothing to give access to.</p>\n";
+    return true;
+  }
+  if (view.standing == identity::Standing::signed_in) {
+    html << "<p class=\"alert\">To give access takes a fresh proof of who you are.</p>\n";
+    add_passkey_button(html, "stepUp", view.back, "Use a passkey");
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string login_page(const Frame& frame, const LoginView& view) {
@@ -266,6 +303,7 @@ std::string account_page(const Frame& frame, const AccountView& view) {
             "billing account</button></form>\n";
   }
   add_passkeys(html, frame, view);
+  add_grants(html, frame, view);
   add_sessions(html, frame, view);
   return end(html);
 }
@@ -280,6 +318,43 @@ std::string billing_account_page(const Frame& frame, const BillingAccountView& v
   if (is_admin) add_keys(html, frame, view);
   add_members(html, frame, view);
   if (is_admin) add_invitations(html, frame, view);
+  return end(html);
+}
+
+std::string consent_page(const Frame& frame, const ConsentView& view) {
+  Html html;
+  begin(html, frame);
+  html << "<p><strong>"
+       << (view.client_name.empty() ? std::string_view("A program without a name")
+                                    : view.client_name)
+       << "</strong> asks to call this gateway for you and to spend Credits of a billing account. "
+          "Nobody has verified that name";
+  if (!view.client_uri.empty()) html << ", nor that it is of " << view.client_uri;
+  html << ".</p>\n<p>The answer goes to <strong>" << view.target
+       << "</strong>. Say yes only if you began this there yourself.</p>\n"
+          "<p>It can call all that the account can call. It cannot make keys, buy Credits, or see "
+          "who else is a member. Access ends "
+       << std::to_string(view.idle_days) << " days after its last use, after "
+       << std::to_string(view.days_max)
+       << " days at most, or when you end it on <a href=\"/account\">your page</a>.</p>\n";
+  const bool is_hindered = add_consent_hindrance(html, view);
+  html << "<form method=\"post\" action=\"/oauth/consent\">";
+  add_page_token(html, frame);
+  html << "<input type=\"hidden\" name=\"request\" value=\"" << view.request << "\">\n";
+  if (!is_hindered) {
+    html << "<label for=\"account\">Billing account</label>\n<select id=\"account\" "
+            "name=\"account\">";
+    for (const GrantableAccount& account : view.accounts) {
+      html << "<option value=\"" << account.id << "\">" << account.name << " (" << account.credits
+           << " Credits left)</option>";
+    }
+    html
+        << "</select>\n<label for=\"cap\">At most this many Credits a day (empty: no limit but the "
+           "balance)</label>\n<input id=\"cap\" name=\"cap_per_day\" inputmode=\"numeric\" "
+           "pattern=\"[0-9]*\" maxlength=\"13\">\n<br>"
+           "<button name=\"decision\" value=\"approve\">Give access</button>\n";
+  }
+  html << "<button name=\"decision\" value=\"deny\">No</button></form>\n";
   return end(html);
 }
 

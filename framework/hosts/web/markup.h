@@ -13,6 +13,7 @@
 #include "identity/members.h"
 #include "identity/person.h"
 #include "identity/session.h"
+#include "oauth/grant_store.h"
 
 namespace turnpike::hosts::web {
 
@@ -44,6 +45,7 @@ struct AccountView {
   const std::vector<identity::Passkey>& passkeys;
   const std::vector<identity::Session>& sessions;
   const std::vector<identity::Membership>& memberships;
+  const std::vector<oauth::Grant>& grants;
   bool may_enrol = false;  // without another proof
 };
 std::string account_page(const Frame& frame, const AccountView& view);
@@ -56,6 +58,26 @@ struct BillingAccountView {
   std::string_view own_id;
 };
 std::string billing_account_page(const Frame& frame, const BillingAccountView& view);
+
+struct GrantableAccount {
+  std::string id;
+  std::string name;
+  std::string credits;  // that are left
+};
+
+// What a client asks for.
+struct ConsentView {
+  std::string_view client_name;  // as it calls itself; empty: it gave none
+  std::string_view client_uri;   // empty: it gave none
+  std::string target;            // where the answer goes, for people
+  std::string_view request;      // that the form hands in
+  std::string back;              // this page
+  const std::vector<GrantableAccount>& accounts;
+  identity::Standing standing;
+  std::int64_t idle_days;
+  std::int64_t days_max;
+};
+std::string consent_page(const Frame& frame, const ConsentView& view);
 
 // Something that is shown once: a key, or the link of an invitation.
 struct SecretView {

@@ -7,6 +7,7 @@
 #include "hosts/page.h"
 #include "hosts/web/assets.h"
 #include "hosts/web/markup.h"
+#include "hosts/web/page_turn.h"
 
 namespace turnpike::hosts::web {
 
@@ -17,103 +18,6 @@ using base::Error;
 using base::ErrorCode;
 using identity::Role;
 using identity::Standing;
-
-constexpr std::uint64_t form_bytes_max = 4'096;
-constexpr std::string_view login_path = "/login";
-constexpr std::string_view own_path = "/account";
-
-Frame frame_of(const WebRooms& rooms, std::string_view title) {
-  return {.site_name = rooms.site_name, .title = std::string(title)};
-}
-
-// With the name of the caller, who may sign out on each page.
-Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Person& person,
-               const Caller& caller) {
-  Frame frame = frame_of(rooms, title);
-  frame.person_name = person.name;
-  frame.page_token = rooms.people.parts().sessions.page_token(caller->session_id);
-  return frame;
-}
-
-void send_page(Turn& turn, const std::string& page, int status = 200) {
-  turn.reply({.status = status, .content_type = page_type, .body = page});
-}
-
-void go_to(Turn& turn, std::string_view path, std::string_view cookie = {}) {
-  ReplyFields more;
-  if (!cookie.empty()) more.add("Set-Cookie", cookie);
-  turn.redirect(Location::read(path).value(), more);
-}
-
-Result<identity::Person, Error> person_of(const WebRooms& rooms, const Caller& caller) {
-  auto person =
-      rooms.people.ask([&] { return rooms.people.parts().person_store.find(caller->id); });
-  if (!person.ok()) return std::move(person).error();
-  if (person->has_value()) return **std::move(person);
-  return Error{ErrorCode::auth_session_ended, "The session has ended: sign in again."};
-}
-
-// A refusal on a page that offers what is missing. `back`: the page with the form.
-void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const Error& error,
-            const std::string& back) {
-  Frame frame = frame_of(rooms, "This did not work");
-  if (caller != nullptr) {
-    const auto person = person_of(rooms, caller);
-    if (person.ok()) frame = frame_of(rooms, frame.title, *person, caller);
-  }
-  const RefusalHead head = head_of(error);
-  ReplyFields fields;
-  add_refusal_fields(head, page_type, fields);
-  turn.record.error = error.code;
-  turn.send(head.status, fields, refusal_page(frame, {error, turn.request_id(), back}));
-}
-
-// The paths to which a sign-in leads back: pages of this host alone.
-std::string known_path(std::string_view text) {
-  const bool is_known =
-      text == own_path || text.starts_with("/accounts/") || text.starts_with("/invitation");
-  if (is_known && Location::read(text)) return std::string(text);
-  return std::string(own_path);
-}
-
-// Passkeys are bound to one name of the host, and cookies to it, too. 307 keeps the fragment.
-bool was_sent_home(const WebRooms& rooms, Turn& turn) {
-  const std::string_view home = authority_of(rooms.origin);
-  const Headers headers = turn.request.headers();
-  const auto host = std::find_if(headers.begin(), headers.end(), [](const HeaderField& field) {
-    return same_header_name(field.name, "Host");
-  });
-  if (host == headers.end() || host->value == home) return false;
-  std::string to = rooms.origin + std::string(turn.request.path());
-  if (!turn.request.query().empty()) to.append("?").append(turn.request.query());
-  ReplyFields fields;
-  fields.add("Location", to);
-  fields.add("Cache-Control", "no-store");
-  turn.send(307, fields, {});
-  return true;
-}
-
-// The caller of a page; null: they were sent to sign in, or refused.
-Caller caller_of_page(const WebRooms& rooms, Turn& turn, std::string_view account_id = {}) {
-  if (was_sent_home(rooms, turn)) return nullptr;
-  auto caller = find_caller(
-      rooms,
-      {.headers = turn.request.headers(), .account_id = account_id, .changes_something = false});
-  if (caller.ok()) {
-    turn.keep_principal(*caller);
-    return *std::move(caller);
-  }
-  const ErrorCode code = caller.error().code;
-  if (code != ErrorCode::auth_session_required && code != ErrorCode::auth_session_ended) {
-    refuse(rooms, turn, nullptr, caller.error(), std::string(own_path));
-    return nullptr;
-  }
-  const std::string back = known_path(turn.request.path());
-  const bool has_ended = code == ErrorCode::auth_session_ended;
-  go_to(turn, std::string(login_path) + "?return_to=" + back,
-        has_ended ? rooms.cookies.session_cleared : std::string_view());
-  return nullptr;
-}
 
 // ---- signing in
 
@@ -161,6 +65,7 @@ struct OwnPage {
   std::vector<identity::Passkey> passkeys;
   std::vector<identity::Session> sessions;
   std::vector<identity::Membership> memberships;
+  std::vector<oauth::Grant> grants;
 };
 
 Result<OwnPage, Error> read_own_page(const account::PooledPeople::Parts& parts,
@@ -175,8 +80,10 @@ Result<OwnPage, Error> read_own_page(const account::PooledPeople::Parts& parts,
   if (!sessions.ok()) return std::move(sessions).error();
   auto memberships = parts.members.memberships(id);
   if (!memberships.ok()) return std::move(memberships).error();
+  auto grants = parts.grants.grants(id, {});
+  if (!grants.ok()) return std::move(grants).error();
   return OwnPage{**std::move(person), *std::move(passkeys), *std::move(sessions),
-                 *std::move(memberships)};
+                 *std::move(memberships), *std::move(grants)};
 }
 
 void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
@@ -193,19 +100,9 @@ void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
                          .passkeys = page->passkeys,
                          .sessions = page->sessions,
                          .memberships = page->memberships,
+                         .grants = page->grants,
                          .may_enrol = caller->standing != Standing::signed_in};
   send_page(turn, account_page(frame_of(rooms, "Your account", page->person, caller), view));
-}
-
-// Whether the session stands for so much; otherwise the form is refused on a page that mends it.
-bool stands_for(Standing needed, const WebRooms& rooms, Turn& turn, const Asked& asked,
-                const std::string& back) {
-  if (asked.caller->standing >= needed) return true;
-  refuse(rooms, turn, asked.caller,
-         {ErrorCode::auth_step_up_required,
-          "You signed in with a link: add a passkey first, then do this again."},
-         back);
-  return false;
 }
 
 void use_remove_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -446,28 +343,6 @@ constexpr Parameter login_query[] = {
     {.name = "return_to", .description = "A page of this host.", .schema = R"({"type": "string"})"},
 };
 
-constexpr RouteFacts page(std::string_view path, std::string_view endpoint) {
-  return {.method = "GET",
-          .path = path,
-          .endpoint = endpoint,
-          .answers_head = true,
-          .cache_control = kept_by_nobody,
-          .page_policy = page_policy,
-          .refusal_form = as_site_page};
-}
-
-constexpr RouteFacts form(std::string_view path, std::string_view endpoint, Callers callers) {
-  return {.method = "POST",
-          .path = path,
-          .endpoint = endpoint,
-          .callers = callers,
-          .body = BodyForm::form,
-          .body_bytes_max = form_bytes_max,
-          .cache_control = kept_by_nobody,
-          .page_policy = page_policy,
-          .refusal_form = as_site_page};
-}
-
 constexpr RouteFacts login_facts = [] {
   RouteFacts facts = page("/login", "login_page");
   facts.query = login_query;
@@ -483,8 +358,6 @@ constexpr RouteFacts asset(std::string_view path) {
           .has_etag = true};
 }
 
-// Who may act is judged once more with the form, on a page that offers what is missing.
-constexpr Callers any_session = Callers::person(Standing::enrolling);
 constexpr Callers admins = Callers::members(Role::admin, Standing::enrolling);
 
 #define BILLING_ACCOUNT "/accounts/{billing_account_id}"
@@ -522,22 +395,5 @@ constexpr Route<WebRooms> page_rows[] = {
 }  // namespace
 
 std::span<const Route<WebRooms>> page_routes() noexcept { return page_rows; }
-
-RefusalBody as_site_page(const Error& error, std::string_view request_id) {
-  const Frame frame{.site_name = "Turnpike", .title = "This did not work"};
-  const bool is_out =
-      error.code == ErrorCode::auth_session_required || error.code == ErrorCode::auth_session_ended;
-  return {page_type,
-          refusal_page(frame, {error, request_id, std::string(is_out ? login_path : own_path)})};
-}
-
-Result<Caller, Error> find_caller(const WebRooms& rooms, const Presented& presented) {
-  const auto token = rooms.cookies.session.read(presented.headers);
-  if (!token.ok()) return token.error();
-  if (!*token) {
-    return Error{ErrorCode::auth_session_required, "This needs a person who is signed in."};
-  }
-  return rooms.people.authenticate(**token, identity::SessionTransport::cookie, presented);
-}
 
 }  // namespace turnpike::hosts::web

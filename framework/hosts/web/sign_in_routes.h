@@ -10,6 +10,7 @@
 #include <turnpike/host.h>
 
 #include "hosts/account/pooled_people.h"
+#include "hosts/account_reads.h"
 #include "hosts/route.h"
 #include "hosts/web/cookies.h"
 
@@ -18,6 +19,7 @@ namespace turnpike::hosts::web {
 // The objects that the handlers of this host work with; all outlive it.
 struct WebRooms {
   const account::PooledPeople& people;
+  const AccountReads& account;
   const Cookies& cookies;
   Random& random;
   std::string origin;  // of the pages, without a path

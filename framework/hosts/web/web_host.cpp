@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "hosts/account/grant_routes.h"
 #include "hosts/page.h"
+#include "hosts/web/consent.h"
+#include "hosts/web/page_turn.h"
 #include "hosts/web/pages.h"
 #include "identity/bearer.h"
 
@@ -11,16 +14,20 @@ namespace turnpike::hosts::web {
 WebHost::WebHost(const WebHostParts& parts, WebHostSettings settings)
     : origin_(origin_of(settings.base_url)),
       cookies_(origin_),
-      rooms_{parts.people, cookies_, parts.random, origin_, std::move(settings.site_name)},
+      rooms_{parts.people, parts.account, cookies_,
+             parts.random, origin_,       std::move(settings.site_name)},
       account_rooms_{parts.account},
       people_rooms_{parts.people},
       host_({parts.runtime, parts.clock, parts.random, parts.access_log}, rows(), rules()) {}
 
 std::vector<BoundRoute> WebHost::rows() const {
   std::vector<BoundRoute> rows = bind_routes(page_routes(), rooms_);
+  bind_routes(consent_routes(), rooms_, rows);
   bind_routes(sign_in_routes(), rooms_, rows);
   bind_routes(account::people_routes(), people_rooms_, rows);
   bind_routes(account::own_routes(), people_rooms_, rows);
+  bind_routes(account::grant_routes(), people_rooms_, rows);
+  bind_routes(account::own_grant_routes(), people_rooms_, rows);
   bind_routes(account::account_routes(), account_rooms_, rows);
   return rows;
 }

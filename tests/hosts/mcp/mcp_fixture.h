@@ -37,7 +37,7 @@ class ScriptedBackend final : public Backend {
 class ScriptedAuthenticator final : public identity::Authenticator {
  public:
   Result<std::shared_ptr<const identity::Principal>, base::Error> authenticate(
-      std::string_view token, runtime::Deadline) override {
+      std::string_view token, runtime::Deadline, identity::Accepts) override {
     if (token == "good") return std::make_shared<const identity::Principal>();
     const bool is_down = token == "down";
     return base::Error{

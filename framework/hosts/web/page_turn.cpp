@@ -1,0 +1,131 @@
+#include "hosts/web/page_turn.h"
+
+#include <algorithm>
+
+#include "hosts/origins.h"
+#include "oauth/redirect_uri.h"
+
+namespace turnpike::hosts::web {
+
+using base::Error;
+using base::ErrorCode;
+using identity::Standing;
+
+Frame frame_of(const WebRooms& rooms, std::string_view title) {
+  return {.site_name = rooms.site_name, .title = std::string(title)};
+}
+
+Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Person& person,
+               const Caller& caller) {
+  Frame frame = frame_of(rooms, title);
+  frame.person_name = person.name;
+  frame.page_token = rooms.people.parts().sessions.page_token(caller->session_id);
+  return frame;
+}
+
+void send_page(Turn& turn, const std::string& page, int status) {
+  turn.reply({.status = status, .content_type = page_type, .body = page});
+}
+
+void go_to(Turn& turn, std::string_view path, std::string_view cookie) {
+  ReplyFields more;
+  if (!cookie.empty()) more.add("Set-Cookie", cookie);
+  turn.redirect(Location::read(path).value(), more);
+}
+
+Result<identity::Person, Error> person_of(const WebRooms& rooms, const Caller& caller) {
+  auto person =
+      rooms.people.ask([&] { return rooms.people.parts().person_store.find(caller->id); });
+  if (!person.ok()) return std::move(person).error();
+  if (person->has_value()) return **std::move(person);
+  return Error{ErrorCode::auth_session_ended, "The session has ended: sign in again."};
+}
+
+void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const Error& error,
+            const std::string& back) {
+  Frame frame = frame_of(rooms, "This did not work");
+  if (caller != nullptr) {
+    const auto person = person_of(rooms, caller);
+    if (person.ok()) frame = frame_of(rooms, frame.title, *person, caller);
+  }
+  const RefusalHead head = head_of(error);
+  ReplyFields fields;
+  add_refusal_fields(head, page_type, fields);
+  turn.record.error = error.code;
+  turn.send(head.status, fields, refusal_page(frame, {error, turn.request_id(), back}));
+}
+
+std::string known_path(std::string_view text) {
+  const bool is_known = text == own_path || text.starts_with("/accounts/") ||
+                        text.starts_with("/invitation") ||
+                        text.starts_with(std::string(consent_path) + "?request=");
+  if (is_known && Location::read(text)) return std::string(text);
+  return std::string(own_path);
+}
+
+bool was_sent_home(const WebRooms& rooms, Turn& turn) {
+  const std::string_view home = authority_of(rooms.origin);
+  const Headers headers = turn.request.headers();
+  const auto host = std::find_if(headers.begin(), headers.end(), [](const HeaderField& field) {
+    return same_header_name(field.name, "Host");
+  });
+  if (host == headers.end() || host->value == home) return false;
+  std::string to = rooms.origin + std::string(turn.request.path());
+  if (!turn.request.query().empty()) to.append("?").append(turn.request.query());
+  ReplyFields fields;
+  fields.add("Location", to);
+  fields.add("Cache-Control", "no-store");
+  turn.send(307, fields, {});
+  return true;
+}
+
+Caller caller_of_page(const WebRooms& rooms, Turn& turn, std::string_view account_id) {
+  if (was_sent_home(rooms, turn)) return nullptr;
+  auto caller = find_caller(
+      rooms,
+      {.headers = turn.request.headers(), .account_id = account_id, .changes_something = false});
+  if (caller.ok()) {
+    turn.keep_principal(*caller);
+    return *std::move(caller);
+  }
+  const ErrorCode code = caller.error().code;
+  if (code != ErrorCode::auth_session_required && code != ErrorCode::auth_session_ended) {
+    refuse(rooms, turn, nullptr, caller.error(), std::string(own_path));
+    return nullptr;
+  }
+  std::string asked_for(turn.request.path());
+  if (!turn.request.query().empty()) asked_for.append("?").append(turn.request.query());
+  const bool has_ended = code == ErrorCode::auth_session_ended;
+  go_to(turn, oauth::RedirectAnswer(login_path).add("return_to", known_path(asked_for)).text(),
+        has_ended ? rooms.cookies.session_cleared : std::string_view());
+  return nullptr;
+}
+
+bool stands_for(Standing needed, const WebRooms& rooms, Turn& turn, const Asked& asked,
+                const std::string& back) {
+  if (asked.caller->standing >= needed) return true;
+  refuse(rooms, turn, asked.caller,
+         {ErrorCode::auth_step_up_required,
+          "You signed in with a link: add a passkey first, then do this again."},
+         back);
+  return false;
+}
+
+RefusalBody as_site_page(const Error& error, std::string_view request_id) {
+  const Frame frame{.site_name = "Turnpike", .title = "This did not work"};
+  const bool is_out =
+      error.code == ErrorCode::auth_session_required || error.code == ErrorCode::auth_session_ended;
+  return {page_type,
+          refusal_page(frame, {error, request_id, std::string(is_out ? login_path : own_path)})};
+}
+
+Result<Caller, Error> find_caller(const WebRooms& rooms, const Presented& presented) {
+  const auto token = rooms.cookies.session.read(presented.headers);
+  if (!token.ok()) return token.error();
+  if (!*token) {
+    return Error{ErrorCode::auth_session_required, "This needs a person who is signed in."};
+  }
+  return rooms.people.authenticate(**token, identity::SessionTransport::cookie, presented);
+}
+
+}  // namespace turnpike::hosts::web

@@ -1,0 +1,54 @@
+// Clients of the authorization server: programs that ask people for access to an account. All are
+// public clients: they have no secret, and prove with PKCE and their redirect URI that an answer is
+// theirs.
+//
+// Values; any Thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/result.h>
+
+#include "base/error.h"
+
+namespace turnpike::oauth {
+
+inline constexpr std::size_t metadata_bytes_max = 16'384;
+inline constexpr std::size_t redirect_uris_max = 10;
+inline constexpr std::size_t client_name_bytes_max = 200;
+
+// What a client says of itself; none of it is verified.
+struct ClientMetadata {
+  std::string name;  // as people see it; empty: it gave none
+  std::vector<std::string> redirect_uris;
+  std::string uri = {};  // of its home page, https; empty: it gave none
+};
+
+struct Client {
+  std::string id;  // "cli_..."
+  ClientMetadata metadata;
+  std::int64_t created_at_ms = 0;
+  std::optional<std::int64_t> last_used_at_ms = {};  // when a person last decided about it
+  bool is_blocked = false;
+};
+
+// Schemes of programs on the person's own machine, beside those with a dot in their name, which
+// RFC 8252 section 7.1 asks for.
+struct RedirectRules {
+  std::vector<std::string> private_schemes = {"cursor", "vscode", "vscode-insiders", "windsurf"};
+};
+
+// Reads the body of a registration (RFC 7591 section 2). Error: oauth.invalid_redirect_uri,
+// oauth.invalid_client_metadata.
+Result<ClientMetadata, base::Error> read_client_metadata(std::string_view json,
+                                                         const RedirectRules& rules);
+
+// The same for the same metadata, so that a client which registers at each start is one client:
+// "cli_" and 22 base62 characters of a digest.
+std::string client_id_of(const ClientMetadata& metadata);
+
+}  // namespace turnpike::oauth

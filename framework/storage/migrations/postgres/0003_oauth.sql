@@ -1,0 +1,1 @@
+-- PostgreSQL has nothing of its own here; common/0003_oauth.sql is run before it.
