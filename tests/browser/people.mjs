@@ -1,6 +1,8 @@
 // A person on the web host: node people.mjs STEPS, where STEPS is JSON: {origin, link, account,
-// secondLink, screenshots?}. Prints "age" when the test that started it is to let the proofs of who
-// people are grow old, and goes on when a line comes; at the end one JSON object of what was seen.
+// secondLink, consents, callback, screenshots?}. `consents` are the paths of three requests for
+// access, which are answered at the URL `callback`. Prints "age" when the test that started it is to
+// let the proofs of who people are grow old, and goes on when a line comes; at the end one JSON
+// object of what was seen.
 import {once} from "node:events";
 import {readFileSync} from "node:fs";
 import {createRequire} from "node:module";
@@ -94,8 +96,32 @@ await look(owner, "new-key");
 await owner.page.getByRole("link", {name: "Back"}).click();
 seen.keyShownAgain = (await owner.page.content()).includes(seen.key);
 
+// ---- a program asks for access
+const CALLBACK = `${steps.callback}?**`;
+await open(owner, steps.consents[0]);
+await look(owner, "consent");
+await press(owner, "No");
+await owner.page.waitForURL(CALLBACK);
+seen.denied = owner.page.url();
+await open(owner, steps.consents[1]);
+await owner.page.locator("#cap").fill("5");
+await press(owner, "Give access");
+await owner.page.waitForURL(CALLBACK);
+seen.approved = owner.page.url();
+await open(owner, "/account");
+await look(owner, "account-grants");
+await press(owner, "End the access of Test client");
+await owner.page.waitForURL("**/account");
+seen.grantsLeft = await owner.page.getByRole("heading", {name: "Programs with access"}).count();
+await open(owner, `/accounts/${steps.account}`);
+
 // ---- what spends or grants takes a fresh proof
 await letProofsAge();
+await open(owner, steps.consents[2]);
+seen.consentNeedsProof = await owner.page.locator("main .alert").textContent();
+await look(owner, "consent-step-up");
+seen.approveOffered = await owner.page.getByRole("button", {name: "Give access"}).count();
+await open(owner, `/accounts/${steps.account}`);
 await press(owner, "Invite somebody");
 seen.stepUpAsked = await owner.page.locator("main .alert").textContent();
 await look(owner, "step-up");

@@ -31,7 +31,7 @@ class Configuration(unittest.TestCase):
                          [{"url": "https://api.example.com"}])
 
     def test_discovery_names_the_ports_that_were_taken(self):
-        gateway = self.new_gateway()
+        gateway = self.new_gateway("oauth.enabled=false")
         gateway.start()
         url = "http://%s:%d" % gateway.addresses["mcp"]
         manifest = gateway.get("/.well-known/mcp.json")
@@ -42,8 +42,16 @@ class Configuration(unittest.TestCase):
         self.assertEqual(gateway.get("/.well-known/mcp.json", host="mcp").body, manifest.body)
         self.assertEqual(gateway.get("/server-card", host="mcp").json()["remotes"][0]["url"], url)
         for host in ("api", "mcp"):
-            for path in ("oauth-protected-resource", "openai-apps-challenge"):
+            for path in ("oauth-protected-resource", "oauth-authorization-server",
+                         "openai-apps-challenge"):
                 self.assertEqual(gateway.get("/.well-known/" + path, host=host).status, 404)
+        self.assertEqual(gateway.get("/oauth/authorize", host="mcp").status, 404)
+
+    def test_without_a_web_host_nobody_can_be_asked(self):
+        gateway = self.new_gateway("hosts.web.listen=")
+        gateway.start()
+        self.assertEqual(
+            gateway.get("/.well-known/oauth-authorization-server", host="mcp").status, 404)
 
     def test_discovery_names_the_urls_that_were_given(self):
         gateway = self.new_gateway("hosts.mcp.base_url=https://mcp.example.com/",

@@ -2,12 +2,12 @@
 invitations and the audit log, by HTTP and by command, on both engines. Passkeys are in
 test_people_browser.py, since they take one."""
 
-import http.client
 import json
 import threading
 import unittest
 
 from gateway import ONE_UPSTREAM, Gateway, Postgres, new_registry
+from people import Browser
 from upstream import Upstream
 
 REGISTRY = ONE_UPSTREAM + """
@@ -18,51 +18,6 @@ routes:
   - {{path: "/upstream/bytes/{{size}}"}}
 """
 CALL = "/v1/gateway/test/upstream/bytes/100"
-
-
-class Browser:
-    """What a browser keeps and sends: the cookies of one host, Origin, and the page's token."""
-
-    def __init__(self, gateway):
-        self.gateway = gateway
-        self.origin = "http://localhost:%d" % gateway.addresses["web"][1]
-        self.cookies = {}
-        self.page_token = ""
-
-    def send(self, method, path, body=None, *, form=False, headers=None):
-        connection = http.client.HTTPConnection(*self.gateway.addresses["web"], timeout=60)
-        try:
-            sent = {"Host": self.origin.removeprefix("http://"), "Origin": self.origin}
-            if self.cookies:
-                sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in
-                                           self.cookies.items())
-            if self.page_token and method != "GET":
-                sent["Turnpike-CSRF"] = self.page_token
-            if body is not None:
-                sent["Content-Type"] = ("application/x-www-form-urlencoded" if form
-                                        else "application/json")
-            connection.request(method, path, body, {**sent, **(headers or {})})
-            reply = connection.getresponse()
-            reply.body = reply.read()
-            for value in reply.headers.get_all("Set-Cookie") or []:
-                name, _, rest = value.partition("=")
-                self.cookies[name] = rest.partition(";")[0]
-                if not self.cookies[name]:
-                    del self.cookies[name]
-            return reply
-        finally:
-            connection.close()
-
-    def json(self, method, path, document=None, **options):
-        body = None if document is None else json.dumps(document)
-        reply = self.send(method, path, body, **options)
-        return reply.status, json.loads(reply.body) if reply.body else None
-
-    def sign_in(self, link):
-        status, me = self.json("POST", "/v1/sign-in/link", {"token": link.partition("#")[2]})
-        assert status == 200, me
-        self.page_token = me["csrfToken"]
-        return me
 
 
 class Program:

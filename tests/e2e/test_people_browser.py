@@ -1,19 +1,38 @@
 """People in a real browser: Debian's Chromium with a virtual authenticator (tests/browser)."""
 
 import contextlib
+import http.server
 import json
 import os
 import pathlib
 import sqlite3
 import subprocess
+import threading
 import unittest
 
 from gateway import ROOT, Gateway
+from oauth_client import Client, pkce, query_of
 
 BROWSER = ROOT / "tests" / "browser"
 
 
 class InABrowser(unittest.TestCase):
+    def listening_program(self):
+        """Where an OAuth client is called back at."""
+        class Answers(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"the program")
+
+            def log_message(self, *_):
+                pass
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return "http://127.0.0.1:%d/callback" % server.server_address[1]
+
     def test_from_the_first_link_to_the_last_owner(self):
         gateway = Gateway().start()
         self.addCleanup(gateway.close)
@@ -28,6 +47,13 @@ class InABrowser(unittest.TestCase):
                  "link": link("--name", "Owner", "--login", "owner", "--account", account,
                               "--role", "owner"),
                  "secondLink": link("--name", "Plain", "--login", "plain")}
+        program = Client(gateway)
+        program.register(client_name="Test client")
+        verifiers = [pkce() for _ in range(3)]
+        steps["callback"] = self.listening_program()
+        steps["consents"] = [
+            program.authorize(challenge, redirect_uri=steps["callback"])
+            .headers["Location"].removeprefix(origin) for _, challenge in verifiers]
         if "TURNPIKE_SCREENSHOTS" in os.environ:
             steps["screenshots"] = os.environ["TURNPIKE_SCREENSHOTS"]
             pathlib.Path(steps["screenshots"]).mkdir(parents=True, exist_ok=True)
@@ -58,6 +84,13 @@ class InABrowser(unittest.TestCase):
         self.assertNotEqual(seen["unverified"], "")
         self.assertIn("You are its owner", seen["ownAccount"])
         self.assertEqual(seen["withoutScript"], ["/account", "Your account", 0, "/login"])
+
+        self.assertEqual(query_of(seen["denied"])["error"], "access_denied")
+        code = query_of(seen["approved"])["code"]
+        self.assertEqual(program.exchange(code, verifiers[1][0]).status, 400)  # ended by then
+        self.assertEqual(seen["grantsLeft"], 0)
+        self.assertIn("fresh proof", seen["consentNeedsProof"])
+        self.assertEqual(seen["approveOffered"], 0)
 
         self.assertTrue(seen["key"].startswith("turnpike_sk_v1_dev_"))
         self.assertEqual(gateway.get("/v1/auth/context", key=seen["key"]).status, 401)  # revoked

@@ -3,6 +3,8 @@
 //   the era is a choice of SDK 2; a payer is the key of an account that pays where it is asked to
 //
 //   {"do": "connect", "url", "headers"}     {version, era, server, capabilities, instructions}
+//       with "person": {cookie, csrf, account}, who says yes on the consent page when the client
+//       asks for access by OAuth
 //   {"do": "tools" | "resources" | "templates" | "prompts"}     every page: their entries
 //   {"do": "call", "name", "arguments", "meta"}
 //   {"do": "begin", "name", "arguments", "timeout", "progress"}     a call that is not waited for;
@@ -30,6 +32,57 @@ const info = { name: "turnpike-tests", version: "1.0.0" };
 const modes = { legacy: "legacy", auto: "auto", modern: { pin: "2026-07-28" } };
 
 let client, transport;
+let provider;  // of OAuth, where there is a person to ask
+
+/** What the SDKs ask of a program that signs in; the person's browser is played here. */
+function providerFor({ cookie, csrf, account }) {
+  const kept = {};
+  const redirectUrl = "http://localhost:51999/callback";
+  return {
+    kept,
+    redirectUrl,
+    clientMetadata: {
+      client_name: "official client", redirect_uris: [redirectUrl],
+      token_endpoint_auth_method: "none", response_types: ["code"],
+      grant_types: ["authorization_code", "refresh_token"],
+    },
+    state: () => "state of the client",
+    clientInformation: () => kept.client,
+    saveClientInformation: (value) => { kept.client = value; },
+    tokens: () => kept.tokens,
+    saveTokens: (value) => { kept.tokens = value; },
+    discoveryState: () => kept.discovery,
+    saveDiscoveryState: (value) => { kept.discovery = value; },
+    codeVerifier: () => kept.verifier,
+    saveCodeVerifier: (value) => { kept.verifier = value; },
+    async redirectToAuthorization(url) {
+      const sent = await fetch(url, { redirect: "manual" });
+      const page = new URL(sent.headers.get("location"));
+      const decided = await fetch(page.origin + page.pathname, {
+        method: "POST",
+        redirect: "manual",
+        headers: { Cookie: cookie, Origin: page.origin },
+        body: new URLSearchParams({
+          csrf, account, decision: "approve", request: page.searchParams.get("request"),
+        }),
+      });
+      kept.answer = new URL(decided.headers.get("location")).searchParams;
+    },
+  };
+}
+
+/** Runs `work`; when the server wants a sign-in, and there is a person, once more after it. */
+async function signedIn(work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (!provider?.kept.answer) throw error;
+    const { answer } = provider.kept;
+    delete provider.kept.answer;
+    await transport.finishAuth(given.sdk === "1" ? answer.get("code") : answer);
+    return work();
+  }
+}
 let begun;  // {call, controller, told, onTold}
 
 /** All pages of a list: SDK 2 walks them itself when it is given no cursor. */
@@ -45,10 +98,11 @@ async function all(list, member) {
 }
 
 await obey({
-  async connect({ url, headers = {} }) {
+  async connect({ url, headers = {}, person }) {
     const isFirst = given.sdk === "1";
     const Transport = isFirst ? TransportV1 : TransportV2;
-    transport = new Transport(new URL(url), { requestInit: { headers } });
+    provider = person && providerFor(person);
+    transport = new Transport(new URL(url), { requestInit: { headers }, authProvider: provider });
     client = isFirst
       ? new ClientV1(info)
       : new ClientV2(info, { versionNegotiation: { mode: modes[given.era] } });
@@ -72,7 +126,7 @@ await obey({
   prompts: () => all((page) => client.listPrompts(page), "prompts"),
   call: ({ name, arguments: values, meta }) => {
     const params = { name, arguments: values, ...(meta && { _meta: meta }) };
-    return given.payer ? client.callTool(null, params) : client.callTool(params);
+    return signedIn(() => given.payer ? client.callTool(null, params) : client.callTool(params));
   },
   begin: ({ name, arguments: values, timeout, progress }) => {
     const controller = new AbortController();

@@ -38,7 +38,7 @@ class NoBackend final : public hosts::Backend {
 class NoAuthenticator final : public identity::Authenticator {
  public:
   Result<std::shared_ptr<const identity::Principal>, base::Error> authenticate(
-      std::string_view, runtime::Deadline) override {
+      std::string_view, runtime::Deadline, identity::Accepts) override {
     return base::Error{ErrorCode::auth_credential_invalid, "No key is known here."};
   }
 };
