@@ -1,7 +1,7 @@
 // A person on the web host: node people.mjs STEPS, where STEPS is JSON: {origin, link, account,
 // secondLink, consents, callback, screenshots?}. `consents` are the paths of three requests for
-// access, which are answered at the URL `callback`. Prints "age" when the test that started it is to
-// let the proofs of who people are grow old, and goes on when a line comes; at the end one JSON
+// access, which are answered at the URL `callback`. Prints "age" when the test that started it is
+// to let the proofs of who people are grow old, and goes on when a line comes; at the end one JSON
 // object of what was seen.
 import {once} from "node:events";
 import {readFileSync} from "node:fs";
