@@ -111,9 +111,11 @@ constexpr Query select_access{
     " JOIN account a ON a.id = g.account_id"
     " WHERE t.digest = $1 AND t.kind = 'access' AND g.ended_at = -1",
     "ttiiti"};
+// Tokens count for a while beyond their end: one that is being exchanged at this moment may not be
+// seen yet.
 constexpr Query end_idle_grants{
     "UPDATE oauth_grant SET ended_at = $1, end_reason = 'idle' WHERE ended_at = -1 AND NOT EXISTS"
-    " (SELECT 1 FROM oauth_token t WHERE t.grant_id = oauth_grant.id AND t.expires_at > $1"
+    " (SELECT 1 FROM oauth_token t WHERE t.grant_id = oauth_grant.id AND t.expires_at > $2"
     " AND t.used_at = -1)"};
 constexpr Query sweep_tokens{
     "DELETE FROM oauth_token WHERE expires_at < $1 OR grant_id IN"
@@ -311,7 +313,7 @@ class SqlGrantStore final : public oauth::GrantStore {
   Result<Unit, base::Error> sweep() override {
     return change<Unit>("sweep grants", [&](Transaction& transaction) -> Unit {
       const std::int64_t now_ms = context_.now_ms(transaction);
-      transaction.run(end_idle_grants, {now_ms});
+      transaction.run(end_idle_grants, {now_ms, now_ms - token_kept_ms});
       transaction.run(sweep_tokens, {now_ms - token_kept_ms});
       transaction.run(sweep_clients, {now_ms - client_unused_ms});
       return Unit{};

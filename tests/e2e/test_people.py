@@ -384,7 +384,7 @@ class People(unittest.TestCase):
         browser = Browser(self.gateway)
         reply = browser.send("GET", "/account")
         self.assertEqual((reply.status, reply.headers["Location"]),
-                         (303, "/login?return_to=/account"))
+                         (303, "/login?return_to=%2Faccount"))
         for asked, next_page in (("/account", "/account"), ("https://evil.example", "/account"),
                                  ("//evil.example", "/account"), ("/accounts/a", "/accounts/a"),
                                  ("/accounts/..%5cevil", "/account")):
