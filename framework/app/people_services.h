@@ -51,6 +51,7 @@ class PeopleServices {
   identity::Sessions sessions_;
   identity::Ceremonies ceremonies_;
   identity::People people_;
+  identity::Tries tries_;
   identity::SignIn sign_in_;
   identity::ApiKeys keys_;
   identity::Accounts accounts_;

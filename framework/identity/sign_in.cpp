@@ -9,8 +9,6 @@ namespace {
 using base::Error;
 using base::ErrorCode;
 
-constexpr std::int64_t minute_ms = 60'000;
-
 // The same for a passkey that nobody has, one of a disabled person, and one that proves nothing.
 Error unknown_passkey() {
   return {ErrorCode::auth_sign_in_failed,
@@ -25,17 +23,15 @@ std::vector<PasskeyDescriptor> descriptors_of(const std::vector<Passkey>& passke
   return descriptors;
 }
 
-std::string source_of(const Actor& actor) { return "sign_in:" + actor.address; }
-
 }  // namespace
 
 Result<SignedIn, Error> SignIn::with_link(std::string_view token, const Actor& actor) {
-  if (auto judged = judge_source(actor); !judged.ok()) return std::move(judged).error();
+  if (auto judged = parts_.tries.judge(actor); !judged.ok()) return std::move(judged).error();
   const Error unknown{
       ErrorCode::auth_link_ended,
       "This link was used already, is too old, or was replaced: ask for a new one."};
   if (token_environment(token, TokenKind::link) != parts_.sessions.environment()) {
-    return failed(unknown, "link", actor);
+    return parts_.tries.failed(unknown, "link", actor);
   }
   const Token session = parts_.sessions.make_token();
   auto begun = parts_.people.sign_in_with_link(crypto::sha256(token),
@@ -44,17 +40,17 @@ Result<SignedIn, Error> SignIn::with_link(std::string_view token, const Actor& a
                                                 .strength = Strength::enrol,
                                                 .valid_ms = parts_.sessions.limits().absolute_ms},
                                                actor);
-  if (!begun.ok()) return failed(begun.error(), "link", actor);
+  if (!begun.ok()) return parts_.tries.failed(begun.error(), "link", actor);
   return SignedIn{session.text, begun->person_id, begun->session.id};
 }
 
 Result<SignedIn, Error> SignIn::join(std::string_view token, std::string_view name,
                                      std::string_view login, const Actor& actor) {
-  if (auto judged = judge_source(actor); !judged.ok()) return std::move(judged).error();
+  if (auto judged = parts_.tries.judge(actor); !judged.ok()) return std::move(judged).error();
   auto person = parts_.newcomers.read(name, login);
   if (!person.ok()) return std::move(person).error();
   if (token_environment(token, TokenKind::link) != parts_.sessions.environment()) {
-    return failed(
+    return parts_.tries.failed(
         {ErrorCode::auth_link_ended, "This is no invitation of this gateway: ask for a new one."},
         "invitation", actor);
   }
@@ -65,7 +61,7 @@ Result<SignedIn, Error> SignIn::join(std::string_view token, std::string_view na
                                    .strength = Strength::enrol,
                                    .valid_ms = parts_.sessions.limits().absolute_ms},
                                   actor);
-  if (!begun.ok()) return failed(begun.error(), "invitation", actor);
+  if (!begun.ok()) return parts_.tries.failed(begun.error(), "invitation", actor);
   return SignedIn{session.text, begun->person_id, begun->session.id};
 }
 
@@ -77,9 +73,9 @@ BegunCeremony SignIn::begin_passkey(std::string_view browser) const {
 Result<SignedIn, Error> SignIn::with_passkey(std::string_view ceremony_id,
                                              std::string_view credential, std::string_view browser,
                                              const Actor& actor) {
-  if (auto judged = judge_source(actor); !judged.ok()) return std::move(judged).error();
+  if (auto judged = parts_.tries.judge(actor); !judged.ok()) return std::move(judged).error();
   const auto proof = prove(CeremonyKind::sign_in, browser, ceremony_id, credential);
-  if (!proof.ok()) return failed(proof.error(), "passkey", actor);
+  if (!proof.ok()) return parts_.tries.failed(proof.error(), "passkey", actor);
   const Token session = parts_.sessions.make_token();
   const SessionLimits& limits = parts_.sessions.limits();
   auto begun =
@@ -90,7 +86,7 @@ Result<SignedIn, Error> SignIn::with_passkey(std::string_view ceremony_id,
                                           .valid_ms = limits.absolute_ms,
                                           .step_up_ms = limits.step_up_ms},
                                          actor);
-  if (!begun.ok()) return failed(begun.error(), "passkey", actor);
+  if (!begun.ok()) return parts_.tries.failed(begun.error(), "passkey", actor);
   return SignedIn{session.text, begun->person_id, begun->session.id};
 }
 
@@ -104,14 +100,14 @@ Result<BegunCeremony, Error> SignIn::begin_step_up(const Actor& actor) const {
 
 Result<SignedIn, Error> SignIn::step_up(std::string_view ceremony_id, std::string_view credential,
                                         const Actor& actor) {
-  if (auto judged = judge_source(actor); !judged.ok()) return std::move(judged).error();
+  if (auto judged = parts_.tries.judge(actor); !judged.ok()) return std::move(judged).error();
   const auto proof = prove(CeremonyKind::step_up, actor.session_id, ceremony_id, credential);
-  if (!proof.ok()) return failed(proof.error(), "passkey", actor);
+  if (!proof.ok()) return parts_.tries.failed(proof.error(), "passkey", actor);
   const Token token = parts_.sessions.make_token();
   const auto done =
       parts_.people.step_up_with_passkey(proof->ceremony, proof->owner.passkey.id, proof->facts,
                                          renewed(token, actor.session_id), actor);
-  if (!done.ok()) return failed(done.error(), "passkey", actor);
+  if (!done.ok()) return parts_.tries.failed(done.error(), "passkey", actor);
   return SignedIn{token.text, actor.person_id, actor.session_id};
 }
 
@@ -156,29 +152,6 @@ Result<std::string, Error> SignIn::remove_passkey(std::string_view passkey_id, c
   if (!removed.ok()) return removed.error();
   if (!*removed) return Error{ErrorCode::request_not_found, "You have no passkey with this id."};
   return token.text;
-}
-
-Result<Unit, Error> SignIn::judge_source(const Actor& actor) {
-  const auto wait_seconds = parts_.audit.throttled(source_of(actor), minute_ms, failures_max);
-  if (!wait_seconds.ok()) return wait_seconds.error();
-  if (*wait_seconds == 0) return Unit{};
-  return Error{ErrorCode::auth_throttled,
-               "Too many tries from your address have failed: wait a moment.", *wait_seconds};
-}
-
-// What the store could not do is nobody's failed try.
-Error SignIn::failed(const Error& error, std::string_view method, const Actor& actor) {
-  if (error.code == ErrorCode::auth_unavailable) return error;
-  if (auto counted = parts_.audit.count_try(source_of(actor), minute_ms); !counted.ok()) {
-    return std::move(counted).error();
-  }
-  auto recorded = parts_.audit.record({.actor = actor,
-                                       .action = "session.begin",
-                                       .outcome = AuditOutcome::refused,
-                                       .method = std::string(method),
-                                       .detail = std::string(base::info_of(error.code).name)});
-  if (!recorded.ok()) return std::move(recorded).error();
-  return error;
 }
 
 Result<SignIn::Proof, Error> SignIn::prove(CeremonyKind kind, std::string_view holder,

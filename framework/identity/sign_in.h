@@ -19,6 +19,7 @@
 #include "identity/people.h"
 #include "identity/person.h"
 #include "identity/sessions.h"
+#include "identity/tries.h"
 
 namespace turnpike::identity {
 
@@ -43,15 +44,13 @@ class SignIn {
  public:
   struct Parts {
     PeopleStore& people;
-    AuditStore& audit;
+    Tries& tries;
     Sessions& sessions;
     const People& newcomers;
     const Ceremonies& ceremonies;
     RelyingParty site;
     std::string site_name;  // as authenticators show it
   };
-  static constexpr std::int64_t failures_max = 20;  // a minute, of one source
-
   explicit SignIn(Parts parts) : parts_(std::move(parts)) {}
 
   // The actors of these are nobody yet. Errors: auth.sign_in_failed, auth.throttled,
@@ -83,10 +82,6 @@ class SignIn {
                                                                 const Actor& actor);
 
  private:
-  [[nodiscard]] Result<Unit, base::Error> judge_source(const Actor& actor);
-  // Counts and records a try that failed; returns `error`.
-  [[nodiscard]] base::Error failed(const base::Error& error, std::string_view method,
-                                   const Actor& actor);
   struct Proof {
     UsedCeremony ceremony;
     PasskeyOwner owner;

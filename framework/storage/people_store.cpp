@@ -5,6 +5,7 @@
 #include "storage/audit_rows.h"
 #include "storage/grant_rows.h"
 #include "storage/member_rows.h"
+#include "storage/person_rows.h"
 #include "storage/session_rows.h"
 
 namespace turnpike::storage {
@@ -22,10 +23,6 @@ using identity::Person;
 using identity::RenewedSession;
 using identity::UsedCeremony;
 
-#define PERSON_COLUMNS                                                               \
-  "id, name, login, email, email_verified_at, webauthn_handle, status, created_at, " \
-  "last_sign_in_at"
-constexpr char person_kinds[] = "ttttittii";
 constexpr Query insert_person{
     "INSERT INTO person (id, name, login, webauthn_handle, status, created_at)"
     " VALUES ($1, $2, $3, $4, 'active', $5) ON CONFLICT (login) DO NOTHING RETURNING id",
@@ -35,15 +32,13 @@ constexpr Query select_login{"SELECT " PERSON_COLUMNS " FROM person WHERE login 
                              person_kinds};
 constexpr Query select_people{"SELECT " PERSON_COLUMNS " FROM person ORDER BY created_at, id",
                               person_kinds};
-// Takes the row until the transaction ends, so a person cannot be disabled while they sign in.
-constexpr Query lock_person{"UPDATE person SET name = name WHERE id = $1 RETURNING " PERSON_COLUMNS,
+// Takes the row until the transaction ends.
+constexpr Query take_person{"UPDATE person SET name = name WHERE id = $1 RETURNING " PERSON_COLUMNS,
                             person_kinds};
 constexpr Query rename_person{"UPDATE person SET name = $1 WHERE id = $2 RETURNING " PERSON_COLUMNS,
                               person_kinds};
 constexpr Query update_person_status{
     "UPDATE person SET status = $1 WHERE id = $2 RETURNING " PERSON_COLUMNS, person_kinds};
-constexpr Query update_sign_in{"UPDATE person SET last_sign_in_at = $1 WHERE id = $2"};
-#undef PERSON_COLUMNS
 
 constexpr Query select_account_id{"SELECT id FROM account WHERE id = $1", "t"};
 constexpr Query insert_link{
@@ -79,7 +74,6 @@ constexpr Query update_passkey_name{
     "UPDATE passkey SET name = $1 WHERE id = $2 AND person_id = $3 RETURNING id", "t"};
 constexpr Query delete_passkey{
     "DELETE FROM passkey WHERE id = $1 AND person_id = $2 RETURNING credential_id", "t"};
-constexpr Query count_passkeys{"SELECT COUNT(*) FROM passkey WHERE person_id = $1", "i"};
 constexpr Query use_passkey{
     "UPDATE passkey SET sign_count = $1, backed_up = $2, last_used_at = $3 WHERE id = $4"
     " RETURNING person_id",
@@ -89,35 +83,16 @@ std::optional<std::int64_t> time_or_none(std::int64_t at_ms) {
   return at_ms < 0 ? std::nullopt : std::optional(at_ms);
 }
 
-std::string bytes_of(const std::string& text) {
-  if (auto bytes = base::from_base64url(text)) return *std::move(bytes);
-  throw StoreError(StoreError::Kind::fatal, "a credential that is not base64url");
-}
-
-Person person_at(const Rows& rows, std::size_t row) {
-  Person person;
-  person.id = rows.text(row, 0);
-  person.name = rows.text(row, 1);
-  person.login = rows.text(row, 2);
-  person.email = rows.text(row, 3);
-  person.is_email_verified = rows.number(row, 4) >= 0;
-  person.webauthn_handle = bytes_of(rows.text(row, 5));
-  person.is_disabled = rows.text(row, 6) != "active";
-  person.created_at_ms = rows.number(row, 7);
-  person.last_sign_in_at_ms = time_or_none(rows.number(row, 8));
-  return person;
-}
-
 Passkey passkey_at(const Rows& rows, std::size_t row) {
   auto key = crypto::PasskeyKey::parse(rows.text(row, 3));
-  const std::string aaguid = bytes_of(rows.text(row, 8));
+  const std::string aaguid = stored_bytes(rows.text(row, 8));
   Passkey passkey;
   if (!key || aaguid.size() != passkey.facts.aaguid.size()) {
     throw StoreError(StoreError::Kind::fatal, "a passkey that cannot be read");
   }
   passkey.id = rows.text(row, 0);
   passkey.person_id = rows.text(row, 1);
-  passkey.facts.credential_id = bytes_of(rows.text(row, 2));
+  passkey.facts.credential_id = stored_bytes(rows.text(row, 2));
   passkey.facts.key = *std::move(key);
   passkey.facts.sign_count = static_cast<std::uint32_t>(rows.number(row, 4));
   passkey.facts.is_backup_eligible = rows.number(row, 5) != 0;
@@ -135,10 +110,6 @@ Passkey passkey_at(const Rows& rows, std::size_t row) {
 base::Error no_link() {
   return {ErrorCode::auth_link_ended,
           "This link was used already, is too old, or was replaced: ask for a new one."};
-}
-
-base::Error no_person() {
-  return {ErrorCode::auth_sign_in_failed, "This did not prove who you are."};
 }
 
 class SqlPeopleStore final : public identity::PeopleStore {
@@ -180,7 +151,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
       if (!added.ok()) return added.error();
       const auto joined = add_member(context_, transaction, *membership, id, self);
       if (!joined.ok()) return joined.error();
-      return begin(transaction, id, session, self);
+      return begin_as(context_, transaction, id, session, self);
     });
   }
 
@@ -242,7 +213,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
                                                       const Actor& actor) override {
     using Answer = std::optional<Person>;
     return changed<Answer>("add link", [&](Transaction& transaction) -> Answer {
-      const Rows rows = transaction.run(lock_person, {person_id});
+      const Rows rows = transaction.run(take_person, {person_id});
       if (rows.empty()) return std::nullopt;
       transaction.run(end_links, {context_.now_ms(transaction), person_id});
       put_link(transaction, person_id, link, actor);
@@ -258,8 +229,8 @@ class SqlPeopleStore final : public identity::PeopleStore {
       const Rows used = transaction.run(use_link, {context_.now_ms(transaction), base::hex(link)});
       if (used.empty()) return no_link();
       const std::string& person_id = used.text(0, 0);
-      if (!is_active(transaction, person_id)) return no_link();
-      return begin(transaction, person_id, session, actor);
+      if (!lock_active_person(transaction, person_id)) return no_link();
+      return begin_as(context_, transaction, person_id, session, actor);
     });
   }
 
@@ -298,7 +269,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
     using Answer = Result<Passkey, base::Error>;
     return changed<Passkey>("add passkey", [&](Transaction& transaction) -> Answer {
       if (auto ended = use_ceremony(transaction, ceremony)) return *std::move(ended);
-      if (!is_active(transaction, wanted.person_id)) return no_person();
+      if (!lock_active_person(transaction, wanted.person_id)) return proved_nobody();
       Passkey passkey = wanted;
       passkey.id = context_.new_id("pky_");
       passkey.created_at_ms = context_.now_ms(transaction);
@@ -306,7 +277,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
         return base::Error{ErrorCode::auth_passkey_rejected,
                            "This passkey is registered here already."};
       }
-      if (!renew_session(context_, transaction, passkey.person_id, session)) return no_person();
+      if (!renew_session(context_, transaction, passkey.person_id, session)) return proved_nobody();
       write_audit(context_, transaction,
                   {.actor = actor, .action = "passkey.create", .target = passkey.id});
       return passkey;
@@ -333,14 +304,11 @@ class SqlPeopleStore final : public identity::PeopleStore {
                                            const Actor& actor) override {
     using Answer = Result<bool, base::Error>;
     return changed<bool>("remove passkey", [&](Transaction& transaction) -> Answer {
-      if (!is_active(transaction, person_id)) return no_person();
+      if (!lock_active_person(transaction, person_id)) return proved_nobody();
       if (transaction.run(select_passkey, {passkey_id, person_id}).empty()) return false;
-      if (transaction.run(count_passkeys, {person_id}).number(0, 0) == 1) {
-        return base::Error{ErrorCode::identity_last_credential,
-                           "This is the last credential that lets you in: add another one first."};
-      }
+      if (auto stays = why_credential_stays(transaction, person_id)) return *std::move(stays);
       transaction.run(delete_passkey, {passkey_id, person_id});
-      if (!renew_session(context_, transaction, person_id, session)) return no_person();
+      if (!renew_session(context_, transaction, person_id, session)) return proved_nobody();
       write_audit(context_, transaction,
                   {.actor = actor, .action = "passkey.remove", .target = std::string(passkey_id)});
       return true;
@@ -356,9 +324,9 @@ class SqlPeopleStore final : public identity::PeopleStore {
     return changed<BegunSession>("sign in with passkey", [&](Transaction& transaction) -> Answer {
       if (auto ended = use_ceremony(transaction, ceremony)) return *std::move(ended);
       const Rows rows = use(transaction, passkey_id, facts);
-      if (rows.empty() || !is_active(transaction, rows.text(0, 0))) return no_person();
+      if (rows.empty() || !lock_active_person(transaction, rows.text(0, 0))) return proved_nobody();
       note_fallen_count(transaction, passkey_id, facts, actor);
-      return begin(transaction, rows.text(0, 0), session, actor);
+      return begin_as(context_, transaction, rows.text(0, 0), session, actor);
     });
   }
 
@@ -371,10 +339,10 @@ class SqlPeopleStore final : public identity::PeopleStore {
     return changed<Unit>("step up", [&](Transaction& transaction) -> Answer {
       if (auto ended = use_ceremony(transaction, ceremony)) return *std::move(ended);
       const Rows rows = use(transaction, passkey_id, facts);
-      if (rows.empty() || rows.text(0, 0) != actor.person_id) return no_person();
-      if (!is_active(transaction, actor.person_id)) return no_person();
+      if (rows.empty() || rows.text(0, 0) != actor.person_id) return proved_nobody();
+      if (!lock_active_person(transaction, actor.person_id)) return proved_nobody();
       note_fallen_count(transaction, passkey_id, facts, actor);
-      if (!renew_session(context_, transaction, actor.person_id, session)) return no_person();
+      if (!renew_session(context_, transaction, actor.person_id, session)) return proved_nobody();
       write_audit(context_, transaction,
                   {.actor = actor,
                    .action = "session.step_up",
@@ -425,17 +393,6 @@ class SqlPeopleStore final : public identity::PeopleStore {
                                   context_.now_ms(transaction) + link.valid_ms});
     write_audit(context_, transaction,
                 {.actor = actor, .action = "link.create", .target = std::string(person_id)});
-  }
-
-  static bool is_active(Transaction& transaction, std::string_view person_id) {
-    const Rows rows = transaction.run(lock_person, {person_id});
-    return !rows.empty() && !person_at(rows, 0).is_disabled;
-  }
-
-  BegunSession begin(Transaction& transaction, const std::string& person_id,
-                     const NewSession& session, const Actor& actor) const {
-    transaction.run(update_sign_in, {context_.now_ms(transaction), person_id});
-    return {begin_session(context_, transaction, person_id, session, actor), person_id};
   }
 
   static bool insert(Transaction& transaction, const Passkey& passkey) {

@@ -1,0 +1,63 @@
+#include "storage/person_rows.h"
+
+#include "base/ids.h"
+#include "storage/session_rows.h"
+
+namespace turnpike::storage {
+namespace {
+
+constexpr Query take_status{"UPDATE person SET name = name WHERE id = $1 RETURNING status", "t"};
+constexpr Query update_sign_in{"UPDATE person SET last_sign_in_at = $1 WHERE id = $2"};
+constexpr Query count_credentials{
+    "SELECT (SELECT COUNT(*) FROM passkey WHERE person_id = $1)"
+    " + (SELECT COUNT(*) FROM password WHERE person_id = $1)"
+    " + (SELECT COUNT(*) FROM external_identity WHERE person_id = $1)",
+    "i"};
+
+}  // namespace
+
+identity::Person person_at(const Rows& rows, std::size_t row) {
+  identity::Person person;
+  person.id = rows.text(row, 0);
+  person.name = rows.text(row, 1);
+  person.login = rows.text(row, 2);
+  person.email = rows.text(row, 3);
+  person.is_email_verified = rows.number(row, 4) >= 0;
+  person.webauthn_handle = stored_bytes(rows.text(row, 5));
+  person.is_disabled = rows.text(row, 6) != "active";
+  person.created_at_ms = rows.number(row, 7);
+  if (const std::int64_t at_ms = rows.number(row, 8); at_ms >= 0) {
+    person.last_sign_in_at_ms = at_ms;
+  }
+  return person;
+}
+
+std::string stored_bytes(const std::string& text) {
+  if (auto bytes = base::from_base64url(text)) return *std::move(bytes);
+  throw StoreError(StoreError::Kind::fatal, "a credential that is not base64url");
+}
+
+bool lock_active_person(Transaction& transaction, std::string_view person_id) {
+  const Rows rows = transaction.run(take_status, {person_id});
+  return !rows.empty() && rows.text(0, 0) == "active";
+}
+
+identity::BegunSession begin_as(const Context& context, Transaction& transaction,
+                                const std::string& person_id, const identity::NewSession& session,
+                                const identity::Actor& actor) {
+  transaction.run(update_sign_in, {context.now_ms(transaction), person_id});
+  return {begin_session(context, transaction, person_id, session, actor), person_id};
+}
+
+std::optional<base::Error> why_credential_stays(Transaction& transaction,
+                                                std::string_view person_id) {
+  if (transaction.run(count_credentials, {person_id}).number(0, 0) > 1) return std::nullopt;
+  return base::Error{base::ErrorCode::identity_last_credential,
+                     "This is the last credential that lets you in: add another one first."};
+}
+
+base::Error proved_nobody() {
+  return {base::ErrorCode::auth_sign_in_failed, "This did not prove who you are."};
+}
+
+}  // namespace turnpike::storage

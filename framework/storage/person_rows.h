@@ -1,0 +1,44 @@
+// People as rows, for the stores in whose transactions they prove who they are or change what they
+// prove it with.
+//
+// Private to storage/; used by the Thread that has the transaction.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "identity/person.h"
+#include "storage/stores.h"
+
+namespace turnpike::storage {
+
+#define PERSON_COLUMNS                                                               \
+  "id, name, login, email, email_verified_at, webauthn_handle, status, created_at, " \
+  "last_sign_in_at"
+inline constexpr char person_kinds[] = "ttttittii";
+
+// A row of PERSON_COLUMNS.
+identity::Person person_at(const Rows& rows, std::size_t row);
+// Bytes that a column has as base64url.
+std::string stored_bytes(const std::string& text);
+
+// Takes the person's row until the transaction ends, so they cannot be disabled while they sign in.
+// False: there is no such person, or they are disabled.
+bool lock_active_person(Transaction& transaction, std::string_view person_id);
+
+// Begins the session of a person who proved who they are. REQUIRES: lock_active_person().
+identity::BegunSession begin_as(const Context& context, Transaction& transaction,
+                                const std::string& person_id, const identity::NewSession& session,
+                                const identity::Actor& actor);
+
+// Why none of the person's credentials may be removed: they would have nothing left to sign in
+// with. REQUIRES: lock_active_person().
+std::optional<base::Error> why_credential_stays(Transaction& transaction,
+                                                std::string_view person_id);
+
+// auth.sign_in_failed.
+base::Error proved_nobody();
+
+}  // namespace turnpike::storage
