@@ -154,9 +154,11 @@ struct CachedAuthenticator::Machine {
 
   // Takes down the use of an entry that goes: it may be the last one of a key that was stolen.
   void keep_use(const Entry& entry) {
-    if (!entry.used) return;
+    if (entry.used) take_down_use(entry.id());
+  }
+  void take_down_use(std::string_view id) {
     const std::lock_guard lock(uses_mutex);
-    uses[std::string(entry.id())] = sources.clock.now_ms();
+    uses[std::string(id)] = sources.clock.now_ms();
   }
 
   void apply(const KeyChange& change) {
@@ -309,7 +311,10 @@ void CachedAuthenticator::Machine::keep(const crypto::Sha256& digest, const Know
                                         std::uint64_t seen) {
   Slot& slot = slots[slot_of_thread()];
   const std::lock_guard lock(slot.mutex);
-  if (changes.load() != seen) return;
+  if (changes.load() != seen) {  // the answer may be old, but the token was used
+    if (known.principal != nullptr) take_down_use(known.principal->id);
+    return;
+  }
   if (known.principal == nullptr) {
     if (slot.unknown.size() >= settings.unknown_max) slot.unknown.clear();
     slot.unknown.insert(digest);

@@ -255,6 +255,8 @@ TEST_F(CachedAuthenticatorTest, LookUpThatRacedWithARevocationIsNotKept) {
   };
   EXPECT_TRUE(authenticate(token_).ok());  // it was valid when it was asked
   EXPECT_EQ(authenticate(token_).error().code, ErrorCode::auth_credential_invalid);
+  authenticator_->record_uses();
+  EXPECT_TRUE(keys_.list(account_)->front().last_used_at_ms.has_value());
 }
 
 TEST_F(CachedAuthenticatorTest, StoreOutOfReachIsUnavailableNotInvalid) {
