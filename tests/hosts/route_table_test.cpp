@@ -11,6 +11,7 @@
 
 #include "base/json_text.h"
 #include "hosts/account/account_routes.h"
+#include "hosts/account/grant_routes.h"
 #include "hosts/account/people_routes.h"
 #include "hosts/api/api_routes.h"
 #include "hosts/host_fixture.h"
@@ -54,6 +55,7 @@ class ApiTableTest : public tests::HostFixture {
     for (const auto& route : account::account_routes()) facts_.push_back(&route.facts);
     described_ = facts_;
     for (const auto& route : account::people_routes()) described_.push_back(&route.facts);
+    for (const auto& route : account::grant_routes()) described_.push_back(&route.facts);
   }
   // A path of the route, with something in its variable parts.
   static std::string example_of(const RouteFacts& facts) {
