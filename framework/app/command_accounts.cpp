@@ -39,6 +39,7 @@ std::string line_of(const identity::ApiKey& key) {
   std::string line = key.id + "  " + key.prefix + "...  " + std::string(name_of(key.environment)) +
                      "  " + (key.revoked_at_ms ? "revoked  " : "active   ") + key.name;
   if (key.caps.per_day) line += "  " + std::to_string(*key.caps.per_day) + " Credits a day";
+  if (key.expires_at_ms) line += "  until " + base::rfc3339(*key.expires_at_ms);
   if (key.caps.per_month) line += "  " + std::to_string(*key.caps.per_month) + " Credits a month";
   return line;
 }
@@ -176,7 +177,7 @@ int print_key(const CommonOptions& options, const std::string& id,
 
 int run_key_rename(const CommonOptions& options, const std::string& id, const std::string& name) {
   return with_database(options, [&](Tools& tools) {
-    return print_key(options, id, keys_of(tools).rename(id, name));
+    return print_key(options, id, keys_of(tools).change(id, {.name = name}));
   });
 }
 
@@ -188,7 +189,21 @@ int run_key_revoke(const CommonOptions& options, const std::string& id) {
 int run_key_cap(const CommonOptions& options, const std::string& id,
                 const identity::SpendCaps& caps) {
   return with_database(options, [&](Tools& tools) {
-    return print_key(options, id, keys_of(tools).set_caps(id, caps));
+    return print_key(options, id, keys_of(tools).change(id, {.caps = caps}));
+  });
+}
+
+int run_key_expire(const CommonOptions& options, const std::string& id, const std::string& at) {
+  std::optional<std::int64_t> expires_at_ms;
+  if (at != "never") {
+    expires_at_ms = base::parse_rfc3339(at);
+    if (!expires_at_ms) {
+      return print_failure(options, "--at: expected a time such as 2027-01-31T12:00:00Z, or never; "
+                                    "found '" + at + "'");
+    }
+  }
+  return with_database(options, [&](Tools& tools) {
+    return print_key(options, id, keys_of(tools).change(id, {.expires_at_ms = expires_at_ms}));
   });
 }
 

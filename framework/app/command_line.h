@@ -121,6 +121,8 @@ int run_operator_create(const CommonOptions& options, const std::string& name,
                         const std::vector<std::string>& authorities);
 int run_operator_list(const CommonOptions& options);
 int run_operator_revoke(const CommonOptions& options, const std::string& id);
+// `at`: a time of RFC 3339, or "never".
+int run_key_expire(const CommonOptions& options, const std::string& id, const std::string& at);
 int run_key_cap(const CommonOptions& options, const std::string& id,
                 const identity::SpendCaps& caps);
 int run_allocation_list(const CommonOptions& options, const std::string& account);

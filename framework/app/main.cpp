@@ -20,7 +20,7 @@ using turnpike::app::CommonOptions;
 constexpr std::int64_t credits_max = 1'000'000'000'000;
 
 struct Words {  // what the subcommands take besides the common options
-  std::string name, owner, account, id, file, old_directory, new_directory, slot, directory;
+  std::string name, owner, account, id, file, old_directory, new_directory, slot, directory, at;
   std::vector<std::string> authorities;
   std::int64_t credits = 0;
   int days = 365;
@@ -139,6 +139,11 @@ void add_key_commands(CLI::App& app, CommonOptions& options, Words& words, int& 
   cap->add_option("--per-month", words.caps.per_month,
                   "Whole Credits in a UTC month, of what it spends under a cap")
       ->check(CLI::Range(std::int64_t{0}, credits_max));
+  CLI::App* expire = add(*key, "expire", "Set until when a key is good", options, code,
+                         [&] { return run_key_expire(options, words.id, words.at); });
+  expire->add_option("--id", words.id, "Key id")->required();
+  expire->add_option("--at", words.at, "A time such as 2027-01-31T12:00:00Z, or never")
+      ->required();
 }
 
 void add_books_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {

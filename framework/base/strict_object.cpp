@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ids.h"
 #include "base/json_text.h"
 
 namespace turnpike::base {
@@ -188,6 +189,17 @@ std::optional<std::int64_t> StrictObject::units_or_null(std::string_view name,
   const Member* const member = find(name);
   if (member != nullptr && member->kind == Kind::null) return std::nullopt;
   return whole(name, 0, maximum);
+}
+
+std::optional<std::int64_t> StrictObject::time_or_null(std::string_view name) {
+  const Member* const member = find(name);
+  if (member != nullptr && member->kind == Kind::null) return std::nullopt;
+  constexpr std::string_view form = "Send a time such as 2027-01-31T12:00:00Z, or null.";
+  const std::string* const text = text_of(name, form);
+  if (text == nullptr) return std::nullopt;
+  const auto at_ms = parse_rfc3339(*text);
+  if (!at_ms) report(name, "it is no time of RFC 3339", std::string(form));
+  return at_ms;
 }
 
 std::int64_t StrictObject::integer(std::string_view name, std::int64_t minimum,

@@ -45,6 +45,8 @@ class StrictObject {
   // The same, or nothing for null.
   [[nodiscard]] std::optional<std::int64_t> units_or_null(std::string_view name,
                                                           std::int64_t maximum);
+  // Milliseconds of a time of RFC 3339, or nothing for null.
+  [[nodiscard]] std::optional<std::int64_t> time_or_null(std::string_view name);
   // A JSON number without a fraction, both ends included.
   [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t minimum,
                                      std::int64_t maximum);

@@ -52,6 +52,7 @@ struct ApiKey {
   std::optional<std::int64_t> last_used_at_ms;
   std::optional<std::int64_t> revoked_at_ms;
   SpendCaps caps;
+  std::optional<std::int64_t> expires_at_ms;  // nothing: it never does
 };
 
 }  // namespace turnpike::identity

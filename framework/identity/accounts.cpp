@@ -74,21 +74,18 @@ Result<std::vector<ApiKey>, base::Error> ApiKeys::list(std::string_view account_
   return store_.list(account_id);
 }
 
-Result<std::optional<ApiKey>, base::Error> ApiKeys::rename(std::string_view key_id,
-                                                           std::string_view name,
+Result<std::optional<ApiKey>, base::Error> ApiKeys::change(std::string_view key_id,
+                                                           const KeyEdit& edit,
                                                            const KeyEditor& editor) {
-  if (auto fault = fault_in_name(name)) return *fault;
-  return store_.rename(key_id, name, editor);
-}
-
-Result<std::optional<ApiKey>, base::Error> ApiKeys::set_caps(std::string_view key_id,
-                                                             const SpendCaps& caps,
-                                                             const KeyEditor& editor) {
+  if (edit.name) {
+    if (auto fault = fault_in_name(*edit.name)) return *fault;
+  }
+  const SpendCaps caps = edit.caps.value_or(SpendCaps());
   if (caps.per_day.value_or(0) < 0 || caps.per_month.value_or(0) < 0) {
     return base::Error{base::ErrorCode::request_malformed,
                        "A cap is a whole number of Credits, 0 or more."};
   }
-  return store_.set_caps(key_id, caps, editor);
+  return store_.change(key_id, edit, editor);
 }
 
 Result<std::optional<ApiKey>, base::Error> ApiKeys::revoke(std::string_view key_id,

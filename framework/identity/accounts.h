@@ -66,15 +66,12 @@ class ApiKeys {
                                                        std::string_view name,
                                                        const KeyEditor& editor = {});
   [[nodiscard]] Result<std::vector<ApiKey>, base::Error> list(std::string_view account_id);
-  [[nodiscard]] Result<std::optional<ApiKey>, base::Error> rename(std::string_view key_id,
-                                                                  std::string_view name,
+  // As the store. request.malformed besides: the name, or a negative cap.
+  [[nodiscard]] Result<std::optional<ApiKey>, base::Error> change(std::string_view key_id,
+                                                                  const KeyEdit& edit,
                                                                   const KeyEditor& editor = {});
   [[nodiscard]] Result<std::optional<ApiKey>, base::Error> revoke(std::string_view key_id,
                                                                   const KeyEditor& editor = {});
-  // Sets both: a cap that is not given is none. request.malformed for a negative one.
-  [[nodiscard]] Result<std::optional<ApiKey>, base::Error> set_caps(std::string_view key_id,
-                                                                    const SpendCaps& caps,
-                                                                    const KeyEditor& editor = {});
 
  private:
   KeyStore& store_;

@@ -69,6 +69,12 @@ base::Error invalid(TokenKind kind) {
                                                         : "The API key is not valid."};
 }
 
+base::Error expired(TokenKind kind) {
+  return {base::ErrorCode::auth_credential_invalid,
+          kind == TokenKind::access ? "The access token has expired."
+                                    : "The API key has expired: use another one."};
+}
+
 base::Error not_taken_here() {
   return {base::ErrorCode::auth_credential_invalid,
           "An OAuth access token is for the MCP endpoint alone: this one takes API keys."};
@@ -120,7 +126,8 @@ struct Stores {
     if (!record.ok()) return std::nullopt;
     const bool is_good = record->has_value() && !(*record)->key.revoked_at_ms &&
                          (*record)->key.environment == environment;
-    return is_good ? Known{principal_of(**record)} : Known();
+    if (!is_good) return Known();
+    return Known{principal_of(**record), (*record)->key.expires_at_ms.value_or(never)};
   }
 };
 
@@ -190,6 +197,9 @@ struct CachedAuthenticator::Machine {
     }
   }
 
+  bool has_passed(std::int64_t expires_at_ms) const noexcept {
+    return expires_at_ms != never && expires_at_ms <= sources.clock.now_ms();
+  }
   bool believed() const noexcept {
     return sources.clock.monotonic_ns() < believed_until_ns.load(std::memory_order_acquire);
   }
@@ -275,9 +285,7 @@ Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::authe
     const std::lock_guard lock(slot.mutex);
     if (const auto found = slot.known.find(digest); found != slot.known.end()) {
       Entry& entry = found->second;
-      if (entry.expires_at_ms != never && entry.expires_at_ms <= machine_->sources.clock.now_ms()) {
-        return invalid(kind);
-      }
+      if (machine_->has_passed(entry.expires_at_ms)) return expired(kind);
       entry.used = true;
       return entry.principal;
     }
@@ -302,6 +310,7 @@ Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::Machi
       user, [stores, digest, kind] { return stores.find(digest, kind); }, deadline);
   if (reply.outcome != runtime::PoolOutcome::done || !*reply.value) return unavailable();
   const Known& known = **reply.value;
+  if (known.principal != nullptr && has_passed(known.expires_at_ms)) return expired(kind);
   keep(digest, known, seen);
   if (known.principal == nullptr) return invalid(kind);
   return known.principal;

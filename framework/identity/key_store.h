@@ -54,6 +54,14 @@ struct KeyEditor {
   std::string account_id = {};  // empty: of any
 };
 
+// What is to change of a key; what is not there stays.
+struct KeyEdit {
+  std::optional<std::string> name = {};
+  std::optional<SpendCaps> caps = {};  // both: a cap that is not given is none
+  // The inner one: nothing for a key that is to last.
+  std::optional<std::optional<std::int64_t>> expires_at_ms = {};
+};
+
 class KeyStore {
  public:
   virtual ~KeyStore() = default;
@@ -65,16 +73,14 @@ class KeyStore {
       const crypto::Sha256& digest) = 0;
   [[nodiscard]] virtual Result<std::vector<ApiKey>, base::Error> list(
       std::string_view account_id) = 0;
-  // Nothing: there is no such key.
-  [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> rename(
-      std::string_view key_id, std::string_view name, const KeyEditor& editor = {}) = 0;
+  // All of it or nothing. The key's spending counts towards its caps from when it first has one;
+  // nodes return what they reserved under the old ones. Nothing: there is no such key.
+  // request.malformed: caps or expiry of a revoked key, or an expiry that is not in the future.
+  [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> change(
+      std::string_view key_id, const KeyEdit& edit, const KeyEditor& editor = {}) = 0;
   // Revoking a revoked key changes nothing and returns it.
   [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> revoke(
       std::string_view key_id, const KeyEditor& editor = {}) = 0;
-  // The key's spending counts towards its caps from when it first has one; nodes return what they
-  // reserved under the old ones. Nothing: there is no such key. request.malformed: it is revoked.
-  [[nodiscard]] virtual Result<std::optional<ApiKey>, base::Error> set_caps(
-      std::string_view key_id, const SpendCaps& caps, const KeyEditor& editor = {}) = 0;
   // Changes after `sequence`, in order; at most 1,000.
   [[nodiscard]] virtual Result<std::vector<KeyChange>, base::Error> changes_after(
       std::int64_t sequence) = 0;

@@ -15,32 +15,31 @@ using base::ErrorCode;
 using identity::ApiKey;
 using identity::Environment;
 using identity::KeyChange;
+using identity::KeyEdit;
 using identity::KeyEditor;
 using identity::KeyRecord;
 
 #define KEY_COLUMNS                                                                               \
   "id, account_id, name, environment, prefix, created_at, last_used_at, revoked_at, cap_per_day," \
-  " cap_per_month"
-constexpr char key_kinds[] = "tttttiiiii";
+  " cap_per_month, expires_at"
+constexpr char key_kinds[] = "tttttiiiiii";
 
 constexpr Query insert_key{
     "INSERT INTO api_key (id, account_id, name, environment, prefix, digest, created_at)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)"};
 constexpr Query select_key_by_digest{
     "SELECT k.id, k.account_id, k.name, k.environment, k.prefix, k.created_at, k.last_used_at,"
-    " k.revoked_at, k.cap_per_day, k.cap_per_month, a.status FROM api_key k JOIN account a ON a.id "
-    "= k.account_id"
-    " WHERE k.digest = $1",
-    "tttttiiiiit"};
+    " k.revoked_at, k.cap_per_day, k.cap_per_month, k.expires_at, a.status FROM api_key k"
+    " JOIN account a ON a.id = k.account_id WHERE k.digest = $1",
+    "tttttiiiiiit"};
 constexpr Query select_of_account{
     "SELECT " KEY_COLUMNS " FROM api_key WHERE account_id = $1 ORDER BY created_at, id", key_kinds};
-constexpr Query rename_key{"UPDATE api_key SET name = $1 WHERE id = $2"};
 constexpr Query lock_key{"UPDATE api_key SET name = name WHERE id = $1"};
 constexpr Query revoke_key{
     "UPDATE api_key SET revoked_at = $1 WHERE id = $2 AND revoked_at = -1 RETURNING digest", "t"};
-constexpr Query update_caps{
-    "UPDATE api_key SET cap_per_day = $1, cap_per_month = $2 WHERE id = $3 AND revoked_at = -1"
-    " RETURNING digest",
+constexpr Query update_key{
+    "UPDATE api_key SET name = $1, cap_per_day = $2, cap_per_month = $3, expires_at = $4"
+    " WHERE id = $5 RETURNING digest",
     "t"};
 constexpr Query select_key{"SELECT " KEY_COLUMNS
                            " FROM api_key WHERE id = $1 AND (account_id = $2 OR $2 = '')",
@@ -84,7 +83,8 @@ ApiKey key_at(const Rows& rows, std::size_t row) {
           rows.number(row, 5),
           number_or_none(rows.number(row, 6)),
           number_or_none(rows.number(row, 7)),
-          {number_or_none(rows.number(row, 8)), number_or_none(rows.number(row, 9))}};
+          {number_or_none(rows.number(row, 8)), number_or_none(rows.number(row, 9))},
+          number_or_none(rows.number(row, 10))};
 }
 
 std::optional<crypto::Sha256> digest_from_hex(const std::string& hex) {
@@ -120,7 +120,8 @@ class SqlKeyStore final : public identity::KeyStore {
                   context_.clock.now_ms(),
                   std::nullopt,
                   std::nullopt,
-                  {}};
+                  {},
+                  std::nullopt};
       transaction.run(insert_key,
                       {made.id, made.account_id, made.name, identity::name_of(made.environment),
                        made.prefix, digest, made.created_at_ms});
@@ -137,7 +138,7 @@ class SqlKeyStore final : public identity::KeyStore {
         if (rows.empty()) return std::nullopt;
         return KeyRecord{
             key_at(rows, 0),
-            identity::account_status(rows.text(0, 10)).value_or(identity::AccountStatus::closed)};
+            identity::account_status(rows.text(0, 11)).value_or(identity::AccountStatus::closed)};
       });
     });
   }
@@ -154,12 +155,25 @@ class SqlKeyStore final : public identity::KeyStore {
     });
   }
 
-  Result<std::optional<ApiKey>, base::Error> rename(std::string_view key_id, std::string_view name,
+  Result<std::optional<ApiKey>, base::Error> change(std::string_view key_id, const KeyEdit& edit,
                                                     const KeyEditor& editor) override {
-    return change_key("rename key", key_id, editor, [&](Transaction& transaction, ApiKey& key) {
-      transaction.run(rename_key, {name, key_id});
-      key.name = name;
-      audit(transaction, editor, "key.rename", key);
+    return change_key("change key", key_id, editor, [&](Transaction& transaction, ApiKey& key) {
+      if (auto why = why_not(transaction, edit, key)) return why;
+      key.name = edit.name.value_or(key.name);
+      key.caps = edit.caps.value_or(key.caps);
+      key.expires_at_ms = edit.expires_at_ms.value_or(key.expires_at_ms);
+      const Rows written = transaction.run(
+          update_key, {key.name, key.caps.per_day.value_or(-1), key.caps.per_month.value_or(-1),
+                       key.expires_at_ms.value_or(-1), key_id});
+      if (edit.name) audit(transaction, editor, "key.rename", key);
+      if (edit.caps) audit(transaction, editor, "key.cap", key);
+      if (edit.expires_at_ms) audit(transaction, editor, "key.expire", key);
+      if (edit.caps || edit.expires_at_ms) {
+        record_identity_change(transaction, key.account_id, written.text(0, 0));
+      }
+      if (edit.caps) {
+        recall_leases(transaction, key.account_id, 0, "", ledger_now_ms(context_, transaction));
+      }
       return std::optional<base::Error>();
     });
   }
@@ -174,25 +188,6 @@ class SqlKeyStore final : public identity::KeyStore {
         record_identity_change(transaction, key.account_id, revoked.text(0, 0));
         audit(transaction, editor, "key.revoke", key);
       }
-      return std::optional<base::Error>();
-    });
-  }
-
-  Result<std::optional<ApiKey>, base::Error> set_caps(std::string_view key_id,
-                                                      const identity::SpendCaps& caps,
-                                                      const KeyEditor& editor) override {
-    return change_key("cap key", key_id, editor, [&](Transaction& transaction, ApiKey& key) {
-      const Rows capped = transaction.run(
-          update_caps, {caps.per_day.value_or(-1), caps.per_month.value_or(-1), key_id});
-      if (capped.empty()) {
-        return std::optional(
-            base::Error{ErrorCode::request_malformed,
-                        "The key is revoked, which is final: no cap makes a difference."});
-      }
-      key.caps = caps;
-      record_identity_change(transaction, key.account_id, capped.text(0, 0));
-      recall_leases(transaction, key.account_id, 0, "", ledger_now_ms(context_, transaction));
-      audit(transaction, editor, "key.cap", key);
       return std::optional<base::Error>();
     });
   }
@@ -241,6 +236,21 @@ class SqlKeyStore final : public identity::KeyStore {
   }
 
  private:
+  std::optional<base::Error> why_not(Transaction& transaction, const KeyEdit& edit,
+                                     const ApiKey& key) const {
+    if ((edit.caps || edit.expires_at_ms) && key.revoked_at_ms) {
+      return base::Error{ErrorCode::request_malformed,
+                         "The key is revoked, which is final: neither caps nor an expiry make a "
+                         "difference."};
+    }
+    const auto expires_at_ms = edit.expires_at_ms.value_or(std::nullopt);
+    if (expires_at_ms && *expires_at_ms <= context_.now_ms(transaction)) {
+      return base::Error{ErrorCode::request_malformed,
+                         "The expiry is not in the future: revoke the key to end it now."};
+    }
+    return std::nullopt;
+  }
+
   Rows read_changes(const Query& query, std::initializer_list<Value> values = {}) {
     return heartbeats_session_->with(
         [&](Connection& connection) { return connection.run(query, values); });

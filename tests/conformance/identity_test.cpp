@@ -131,7 +131,8 @@ TEST_P(IdentityStore, AClosedAccountIsGivenNoCreditsAndNoKeys) {
   EXPECT_EQ(keys.create(failed->id, "key").error().code, base::ErrorCode::account_absent);
 
   ASSERT_TRUE(keys.revoke(key->key.id).ok());
-  EXPECT_EQ(keys.set_caps(key->key.id, {5, 5}).error().code, base::ErrorCode::request_malformed);
+  EXPECT_EQ(keys.change(key->key.id, {.caps = SpendCaps{5, 5}}).error().code,
+            base::ErrorCode::request_malformed);
   EXPECT_FALSE(keys.list(account->id)->front().caps.per_day.has_value());
 }
 
@@ -236,7 +237,7 @@ TEST_P(IdentityStore, NamesThatAreNoTextAreRefused) {
         std::string("\x7F"), std::string("\xFF"), std::string("\xC3"), std::string("\xC0\x80")}) {
     const auto malformed = base::ErrorCode::request_malformed;
     EXPECT_EQ(accounts.create(name).error().code, malformed) << name;
-    EXPECT_EQ(keys.rename(key, name).error().code, malformed) << name;
+    EXPECT_EQ(keys.change(key, {.name = name}).error().code, malformed) << name;
   }
 }
 
@@ -278,11 +279,48 @@ TEST_P(IdentityStore, KeysAreRenamedAndListed) {
   const std::string account = account_with(0);
   ApiKeys keys(node_->keys(), Environment::development, store_->random);
   const auto created = keys.create(account, "old");
-  EXPECT_EQ((*keys.rename(created->key.id, "new"))->name, "new");
+  EXPECT_EQ((*keys.change(created->key.id, {.name = "new"}))->name, "new");
   ASSERT_EQ(keys.list(account)->size(), 1u);
   EXPECT_EQ(keys.list(account)->front().name, "new");
-  EXPECT_FALSE(keys.rename("key_none", "x")->has_value());
-  EXPECT_EQ(keys.rename(created->key.id, "").error().code, base::ErrorCode::request_malformed);
+  EXPECT_FALSE(keys.change("key_none", {.name = "x"})->has_value());
+  EXPECT_EQ(keys.change(created->key.id, {.name = ""}).error().code,
+            base::ErrorCode::request_malformed);
+}
+
+TEST_P(IdentityStore, AKeyIsChangedWholeOrNotAtAll) {
+  const std::string account = account_with(0);
+  ApiKeys keys(node_->keys(), Environment::development, store_->random);
+  const std::string id = keys.create(account, "old")->key.id;
+  const std::int64_t now_ms = store_->clock.now_ms();
+  using Expiry = std::optional<std::int64_t>;
+  const std::int64_t changes = *node_->keys().last_change();
+  for (const std::int64_t past_ms : {now_ms - 1, now_ms}) {
+    const auto refused =
+        keys.change(id, {.name = "new", .caps = SpendCaps{1, 2}, .expires_at_ms = Expiry(past_ms)});
+    EXPECT_EQ(refused.error().code, base::ErrorCode::request_malformed);
+  }
+  ApiKey key = keys.list(account)->front();
+  EXPECT_EQ(key.name, "old");
+  EXPECT_FALSE(key.caps.any());
+  EXPECT_FALSE(key.expires_at_ms.has_value());
+  EXPECT_EQ(*node_->keys().last_change(), changes);
+
+  const Expiry soon(now_ms + 1'000);
+  ASSERT_TRUE(
+      keys.change(id, {.name = "new", .caps = SpendCaps{1, 2}, .expires_at_ms = soon}).ok());
+  key = keys.list(account)->front();
+  EXPECT_EQ(key.name, "new");
+  EXPECT_EQ(key.caps.per_month, 2);
+  EXPECT_EQ(key.expires_at_ms, soon);
+  EXPECT_GT(*node_->keys().last_change(), changes) << "other nodes learn of it";
+
+  ASSERT_TRUE(keys.change(id, {.name = "newer"}).ok());
+  EXPECT_EQ(keys.list(account)->front().expires_at_ms, soon) << "what is not named stays";
+  ASSERT_TRUE(keys.change(id, {.expires_at_ms = Expiry()}).ok());
+  EXPECT_FALSE(keys.list(account)->front().expires_at_ms.has_value());
+  ASSERT_TRUE(keys.revoke(id).ok());
+  EXPECT_EQ(keys.change(id, {.expires_at_ms = soon}).error().code,
+            base::ErrorCode::request_malformed);
 }
 
 TEST_P(IdentityStore, EveryChangeTakesTheNextNumber) {

@@ -720,7 +720,8 @@ class KeyCaps : public LedgerPorts {
     key_ = keys().create(account_, "capped")->key.id;
   }
   void cap(std::optional<std::int64_t> per_day, std::optional<std::int64_t> per_month) {
-    ASSERT_TRUE(keys().set_caps(key_, {per_day, per_month})->has_value());
+    const identity::SpendCaps caps{per_day, per_month};
+    ASSERT_TRUE(keys().change(key_, {.caps = caps})->has_value());
   }
   identity::ApiKeys keys() {
     return {node_->keys(), identity::Environment::development, store_->random};
@@ -836,8 +837,9 @@ TEST_P(KeyCaps, CapsAreStoredWithTheKeyAndTellTheNodes) {
   EXPECT_EQ(keys().list(account_)->front().caps.per_month, 200);
   cap(std::nullopt, std::nullopt);
   EXPECT_FALSE(keys().list(account_)->front().caps.any());
-  EXPECT_FALSE(keys().set_caps("key_none", {1, 1})->has_value());
-  EXPECT_EQ(keys().set_caps(key_, {-1, 1}).error().code, base::ErrorCode::request_malformed);
+  EXPECT_FALSE(keys().change("key_none", {.caps = identity::SpendCaps{1, 1}})->has_value());
+  EXPECT_EQ(keys().change(key_, {.caps = identity::SpendCaps{-1, 1}}).error().code,
+            base::ErrorCode::request_malformed);
 }
 
 // ---- restored backups ----

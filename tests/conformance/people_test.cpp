@@ -305,7 +305,8 @@ TEST_P(PeopleStoreTest, ARoleThatWasTakenAwayIsMissedInTheChangeItself) {  // S2
   EXPECT_EQ(outcome_of(keys.create(account, "l", editor)), ErrorCode::auth_role_missing);
   EXPECT_EQ(outcome_of(keys.revoke(key->key.id, editor)), ErrorCode::auth_role_missing);
   ASSERT_TRUE(node_->members().remove(account, admin, operator_actor()).ok());
-  EXPECT_EQ(outcome_of(keys.rename(key->key.id, "m", editor)), ErrorCode::account_forbidden);
+  EXPECT_EQ(outcome_of(keys.change(key->key.id, {.name = "m"}, editor)),
+            ErrorCode::account_forbidden);
   EXPECT_EQ(keys.list(account)->front().name, "k");
   EXPECT_FALSE(keys.list(account)->front().revoked_at_ms);
 }

@@ -353,7 +353,7 @@ TEST_P(Tampering, AWithdrawnAllocationMustFitItsLeases) {
 TEST_P(Tampering, EverySpendWindowCountsWhatTheLeasesOfItsKeyCarry) {
   identity::ApiKeys keys(node_->keys(), identity::Environment::development, store_->random);
   const std::string key = keys.create(a_, "capped")->key.id;
-  ASSERT_TRUE(keys.set_caps(key, {5, 50})->has_value());
+  ASSERT_TRUE(keys.change(key, {.caps = identity::SpendCaps{5, 50}})->has_value());
   LeaseRequest capped = request(a_, 4);
   capped.key_id = key;
   const LeaseRequest requests[] = {capped};

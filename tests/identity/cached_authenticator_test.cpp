@@ -39,17 +39,13 @@ class WatchedKeys final : public KeyStore {
   Result<std::vector<ApiKey>, base::Error> list(std::string_view id) override {
     return real_.list(id);
   }
-  Result<std::optional<ApiKey>, base::Error> rename(std::string_view id, std::string_view name,
+  Result<std::optional<ApiKey>, base::Error> change(std::string_view id, const KeyEdit& edit,
                                                     const KeyEditor& editor = {}) override {
-    return real_.rename(id, name, editor);
+    return real_.change(id, edit, editor);
   }
   Result<std::optional<ApiKey>, base::Error> revoke(std::string_view id,
                                                     const KeyEditor& editor = {}) override {
     return real_.revoke(id, editor);
-  }
-  Result<std::optional<ApiKey>, base::Error> set_caps(std::string_view id, const SpendCaps& caps,
-                                                      const KeyEditor& editor = {}) override {
-    return real_.set_caps(id, caps, editor);
   }
   Result<std::vector<KeyChange>, base::Error> changes_after(std::int64_t sequence) override {
     if (unreachable) return base::Error{ErrorCode::auth_unavailable, "down"};
@@ -169,9 +165,25 @@ TEST_F(CachedAuthenticatorTest, AnAccessTokenIsItsGrantUntilItExpires) {  // O20
 
 TEST_F(CachedAuthenticatorTest, CapsAreKnownFromTheNextHeartbeatOn) {
   EXPECT_FALSE((*authenticate(token_))->is_capped);
-  ASSERT_TRUE(watched_.set_caps(key_, {std::nullopt, 10})->has_value());
+  ASSERT_TRUE(watched_.change(key_, {.caps = SpendCaps{std::nullopt, 10}})->has_value());
   ASSERT_TRUE(authenticator_->beat());
   EXPECT_TRUE((*authenticate(token_))->is_capped);
+}
+
+TEST_F(CachedAuthenticatorTest, AKeyIsGoodUntilItExpires) {
+  const std::optional<std::int64_t> soon(store_.clock.now_ms() + 500);
+  ASSERT_TRUE(watched_.change(key_, {.expires_at_ms = soon})->has_value());
+  ASSERT_TRUE(authenticator_->beat());
+  store_.clock.move_ms(499);
+  EXPECT_TRUE(authenticate(token_).ok());
+  store_.clock.move_ms(1);
+  EXPECT_EQ(authenticate(token_).error().message, "The API key has expired: use another one.");
+  start();  // a node that never knew it while it was good
+  EXPECT_EQ(authenticate(token_).error().code, ErrorCode::auth_credential_invalid);
+  const std::optional<std::int64_t> later(store_.clock.now_ms() + 500);
+  ASSERT_TRUE(watched_.change(key_, {.expires_at_ms = later})->has_value());
+  ASSERT_TRUE(authenticator_->beat());
+  EXPECT_TRUE(authenticate(token_).ok()) << "an expiry can be moved, a revocation cannot";
 }
 
 TEST_F(CachedAuthenticatorTest, MalformedTokenIsRefusedBeforeAnyLookUp) {

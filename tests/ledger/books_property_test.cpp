@@ -253,7 +253,8 @@ class World {
   void set_caps(Account& account, Credits per_day, Credits per_month) {
     account.per_day = per_day;
     account.per_month = per_month;
-    RC_ASSERT(keys().set_caps(account.key, {per_day, per_month})->has_value());
+    const identity::SpendCaps caps{per_day, per_month};
+    RC_ASSERT(keys().change(account.key, {.caps = caps})->has_value());
   }
 
   void grant(const Step& step) {

@@ -33,7 +33,7 @@ class SharedEscrow : public OnLedger {
                          std::optional<Credits> per_month) {
     identity::ApiKeys keys(node_->keys(), identity::Environment::development, random_);
     const std::string key = keys.create(account, "capped")->key.id;
-    EXPECT_TRUE(keys.set_caps(key, {per_day, per_month})->has_value());
+    EXPECT_TRUE(keys.change(key, {.caps = identity::SpendCaps{per_day, per_month}})->has_value());
     return key;
   }
 };

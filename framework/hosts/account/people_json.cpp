@@ -32,6 +32,7 @@ Json key_json(const identity::ApiKey& key) {
           {"createdAt", base::rfc3339(key.created_at_ms)},
           {"lastUsedAt", time_or_null(key.last_used_at_ms)},
           {"revokedAt", time_or_null(key.revoked_at_ms)},
+          {"expiresAt", time_or_null(key.expires_at_ms)},
           {"caps", caps_json(key.caps)}};
 }
 

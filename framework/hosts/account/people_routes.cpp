@@ -155,43 +155,32 @@ void create_key(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
   send_created(turn, shown.dump());
 }
 
-struct KeyChange {
-  std::optional<std::string> name;
-  std::optional<identity::SpendCaps> caps;
-};
-
-Result<KeyChange, Error> read_key_change(std::string_view json) {
-  StrictObject body(json, {"name", "caps"});
-  KeyChange change;
-  if (body.has("name")) change.name = body.text("name", {1, name_characters_max});
+Result<identity::KeyEdit, Error> read_key_edit(std::string_view json) {
+  StrictObject body(json, {"name", "caps", "expiresAt"});
+  identity::KeyEdit edit;
+  if (body.has("name")) edit.name = body.text("name", {1, name_characters_max});
+  if (body.has("expiresAt")) edit.expires_at_ms = body.time_or_null("expiresAt");
   if (body.has("caps")) {
     const std::string text = body.object("caps");
     if (!body.problems().empty()) return body.refusal();
     const auto caps = read_caps(text);
     if (!caps.ok()) return caps.error();
-    change.caps = *caps;
+    edit.caps = *caps;
   }
   if (!body.problems().empty()) return body.refusal();
-  if (change.name || change.caps) return change;
+  if (edit.name || edit.caps || edit.expires_at_ms) return edit;
   return Error{ErrorCode::request_body_rejected,
                "The body changes nothing.",
                0,
-               {{"", "it holds neither name nor caps", "Send one of them, or both."}}};
+               {{"", "it holds neither name nor caps nor expiresAt", "Send one of them."}}};
 }
 
 void change_key(const PeopleRooms& rooms, Turn& turn, const Asked& asked) {
-  const auto change = read_key_change(asked.body);
-  if (!change.ok()) return (void)turn.refuse(change.error());
-  const auto editor = editor_of(rooms, turn, asked);
-  using Key = std::optional<identity::ApiKey>;
-  const auto changed = rooms.people.ask([&]() -> Result<Key, Error> {
-    identity::ApiKeys& keys = rooms.people.parts().keys;
-    const std::string& id = asked.parameters[1];
-    Result<Key, Error> key = Key();
-    // The caps first: they may be refused, and then nothing is renamed.
-    if (change->caps) key = keys.set_caps(id, *change->caps, editor);
-    if (change->caps && (!key.ok() || !key->has_value())) return key;
-    return change->name ? keys.rename(id, *change->name, editor) : key;
+  const auto edit = read_key_edit(asked.body);
+  if (!edit.ok()) return (void)turn.refuse(edit.error());
+  const auto changed = rooms.people.ask([&] {
+    return rooms.people.parts().keys.change(asked.parameters[1], *edit,
+                                            editor_of(rooms, turn, asked));
   });
   if (!changed.ok()) return (void)turn.refuse(changed.error());
   if (!changed->has_value()) return (void)turn.refuse(no_key());

@@ -1,6 +1,6 @@
 -- min_reader: 1
--- What people prove with besides passkeys, and what their links are for. Digests are hex; -1:
--- never.
+-- What people prove with besides passkeys, what their links are for, and until when keys are good.
+-- Digests are hex; -1: never.
 
 -- hash: the text form of crypto/password_hash.h. failures: wrong passwords in a row; the next try is
 -- judged from retry_at on.
@@ -52,3 +52,7 @@ CREATE INDEX external_identity_person ON external_identity (person_id);
 ALTER TABLE one_time_link ADD COLUMN purpose TEXT NOT NULL DEFAULT 'sign_in'
   CHECK (purpose IN ('sign_in', 'recovery', 'verify_email'));
 ALTER TABLE one_time_link ADD COLUMN email TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE api_key ADD COLUMN expires_at BIGINT NOT NULL DEFAULT -1;
+
+CREATE INDEX audit_event_at ON audit_event (at);
