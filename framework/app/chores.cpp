@@ -19,22 +19,26 @@ constexpr int rounds_between_sweeps = 5;
 constexpr int rounds_between_deletions = 600;
 // Far behind, it works for a quarter of the time of one core, so calls do not feel it.
 constexpr int pause_for_work = 3;
+constexpr std::int64_t day_ms = 24 * 3'600'000ll;
 constexpr int low_priority = 10;
 constexpr std::int64_t line_interval_ns = 60'000'000'000;
 
 }  // namespace
 
 Chores::Chores(ledger::UsageStore& usage, identity::Accounts accounts,
-               identity::SessionStore& sessions, oauth::GrantStore& grants, base::Log& log)
+               identity::SessionStore& sessions, oauth::GrantStore& grants,
+               AuditLog audit, base::Log& log)
     : usage_(usage),
       accounts_(accounts),
       sessions_(sessions),
       grants_(grants),
+      audit_(audit),
       log_(log),
       indexing_(line_interval_ns, 0),
       resuming_(line_interval_ns, 0),
       sweeping_(line_interval_ns, 0),
       ending_(line_interval_ns, 0),
+      forgetting_(line_interval_ns, 0),
       thread_([this] { run(); }) {}
 
 Chores::~Chores() {
@@ -77,6 +81,10 @@ void Chores::run() {
     if (rounds % rounds_between_deletions == 0) {
       report(sweeping_, "delete ended sessions", sessions_.sweep());
       report(ending_, "delete ended grants", grants_.sweep());
+      if (audit_.kept_days > 0) {
+        report(forgetting_, "delete old audit events",
+               audit_.store.sweep(audit_.kept_days * day_ms));
+      }
     }
     lock.lock();
   }

@@ -1,7 +1,7 @@
 // Chores: background work that no request waits for. It gives positions to usage that nobody has
-// read yet, so that the next reader has little to do, and it sets up the accounts that a crash,
-// here or on another node, left half-made, and deletes the sessions, links and tries that ended a
-// while ago. Nothing depends on when it is done.
+// read yet, so that the next reader has little to do, sets up the accounts that a crash, here or on
+// another node, left half-made, and deletes the sessions, links and tries that ended a while ago,
+// and audit events that are older than they are kept. Nothing depends on when it is done.
 //
 // One Thread of its own, at low priority; owned by the gateway. The stores must outlive it.
 #pragma once
@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/outage.h"
 #include "identity/accounts.h"
+#include "identity/audit.h"
 #include "identity/session.h"
 #include "ledger/usage.h"
 #include "oauth/grant_store.h"
@@ -21,8 +22,12 @@ namespace turnpike::app {
 
 class Chores {
  public:
+  struct AuditLog {
+    identity::AuditStore& store;
+    std::uint32_t kept_days = 0;  // 0: for good
+  };
   Chores(ledger::UsageStore& usage, identity::Accounts accounts, identity::SessionStore& sessions,
-         oauth::GrantStore& grants, base::Log& log);
+         oauth::GrantStore& grants, AuditLog audit, base::Log& log);
   ~Chores();  // ends the one under way first
   Chores(const Chores&) = delete;
   Chores& operator=(const Chores&) = delete;
@@ -37,6 +42,7 @@ class Chores {
   identity::Accounts accounts_;
   identity::SessionStore& sessions_;
   oauth::GrantStore& grants_;
+  const AuditLog audit_;
   base::Log& log_;
   std::mutex mutex_;
   std::condition_variable stop_wanted_;
@@ -45,6 +51,7 @@ class Chores {
   base::Outage resuming_;
   base::Outage sweeping_;
   base::Outage ending_;
+  base::Outage forgetting_;
   std::thread thread_;
 };
 

@@ -164,12 +164,23 @@ void read_identity(Section& top, Config& config) {
   PeopleConfig& people = config.people;
   {
     Section sessions(identity, "sessions");
+    enum class Preset : std::uint8_t { standard, strict };
+    Preset preset = Preset::standard;
+    sessions.choice("preset", preset,
+                    {{"standard", Preset::standard}, {"strict", Preset::strict}});
+    if (preset == Preset::strict) {  // NIST SP 800-63B-4 section 2.2.3, of assurance level 2
+      people.idle_minutes = 60;
+      people.absolute_hours = 24;
+    }
     sessions.integer("idle_minutes", people.idle_minutes, 1, 43'200);
     sessions.integer("absolute_hours", people.absolute_hours, 1, 8'760);
     sessions.integer("step_up_minutes", people.step_up_minutes, 1, 1'440);
   }
   Section passkeys(identity, "passkeys");
   passkeys.text("rp_id", people.passkey_domain);
+  std::optional<std::vector<std::string>> former;
+  (void)passkeys.texts("former_rp_ids", former);
+  people.former_passkey_domains = former.value_or(std::vector<std::string>());
   if (people.passkey_domain.empty()) return;
   const std::string_view url = config.web.base_url;
   const std::string_view host =
@@ -177,6 +188,11 @@ void read_identity(Section& top, Config& config) {
   if (is_domain_of(people.passkey_domain, host)) return;
   passkeys.report("rp_id", "expected " + std::string(host) +
                                ", the host name of hosts.web.base_url, or a domain above it");
+}
+
+void read_audit(Section& top, Config& config) {
+  Section audit(top, "audit");
+  audit.integer("retention_days", config.people.audit_days, 0, 36'500);
 }
 
 void read_oauth(Section& top, Config& config) {
@@ -321,6 +337,7 @@ Config decode(const Settings& tree, Reading& reading) {
   read_hosts(top, config);
   read_identity(top, config);
   read_oauth(top, config);
+  read_audit(top, config);
   read_runtime(top, config);
   read_limits(top, config);
   read_ledger(top, config);

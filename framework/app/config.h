@@ -40,6 +40,9 @@ struct PeopleConfig {
   std::uint32_t absolute_hours = 168;
   std::uint32_t step_up_minutes = 15;
   std::string passkey_domain;  // that passkeys are bound to; empty: the host name of the web host
+  // Whose passkeys the operator gave up: no browser offers them here any more.
+  std::vector<std::string> former_passkey_domains;
+  std::uint32_t audit_days = 0;  // how long audit events are kept; 0: for good
 };
 
 struct OauthConfig {

@@ -217,7 +217,8 @@ Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
       std::make_unique<PluginRunner>(*parts_->runtime, *parts_->serving, *parts_->log);
   parts_->chores = std::make_unique<Chores>(
       parts_->node->usage(), identity::Accounts(parts_->node->accounts(), starter_grant(config_)),
-      parts_->node->sessions(), parts_->node->grants(), *parts_->log);
+      parts_->node->sessions(), parts_->node->grants(),
+      Chores::AuditLog{parts_->node->audit(), config_.people.audit_days}, *parts_->log);
   auto made = make_hosts();
   return made.ok() ? listen() : made;
 }

@@ -1,5 +1,6 @@
 #include "app/people_services.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/stores.h"
@@ -15,6 +16,23 @@ identity::RelyingParty site_of(const Config& config, const std::string& web_url)
   const auto host = hosts::split_authority(hosts::authority_of(origin)).host;
   const std::string& configured = config.people.passkey_domain;
   return {configured.empty() ? std::string(host) : configured, origin};
+}
+
+// Why people who have passkeys would be locked out; empty: they are not. A browser offers a passkey
+// to the domain alone that it was made for.
+std::string why_passkeys_are_lost(storage::Node& node, const Config& config,
+                                  const std::string& domain) {
+  const auto stored = node.people().passkey_domains();
+  if (!stored.ok()) return stored.error().message;
+  const auto& former = config.people.former_passkey_domains;
+  for (const std::string& one : *stored) {
+    if (one == domain || std::find(former.begin(), former.end(), one) != former.end()) continue;
+    return "passkeys are stored that are bound to " + one + ", and the web host is " + domain +
+           " now, where no browser offers them: set hosts.web.base_url and identity.passkeys.rp_id "
+           "back, or give these passkeys up with identity.passkeys.former_rp_ids: [" +
+           one + "]";
+  }
+  return {};
 }
 
 std::unique_ptr<oauth::Server> make_authorization(storage::Node& node, const Config& config,
@@ -43,6 +61,10 @@ std::unique_ptr<oauth::Server> make_authorization(storage::Node& node, const Con
 
 Result<std::unique_ptr<PeopleServices>, std::string> PeopleServices::open(
     storage::Node& node, const Config& config, const std::string& web_url, const Sources& sources) {
+  if (!web_url.empty()) {
+    auto why = why_passkeys_are_lost(node, config, site_of(config, web_url).id);
+    if (!why.empty()) return why;
+  }
   auto page_tokens = node.secrets().get_or_create("page_tokens", secret_bytes);
   if (!page_tokens.ok()) return page_tokens.error().message;
   auto ceremonies = node.secrets().get_or_create("ceremonies", secret_bytes);

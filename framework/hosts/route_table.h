@@ -71,6 +71,10 @@ class RouteTable {
   [[nodiscard]] Place find(std::string_view path) const noexcept;
   [[nodiscard]] const Cors& cors_of(const Place& place) const noexcept;
   [[nodiscard]] const Cors& cors() const noexcept { return rules_.cors; }
+  // Whether browsers are to reach the host's own pages by https alone.
+  [[nodiscard]] bool is_for_https() const noexcept {
+    return rules_.own_origin.starts_with("https://");
+  }
   // The row for the request; nothing: the request was answered, since there is none.
   [[nodiscard]] std::optional<std::size_t> row_for(Turn& turn, const Place& place) const;
   // Reads the request for a row that does not take all; false: the request was refused.

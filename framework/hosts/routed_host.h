@@ -37,6 +37,7 @@ class RoutedHost {
   void handle(wire::Request& request, wire::Responder& responder) noexcept {
     const RouteTable::Place place = table_.find(request.path());
     Turn turn(request, responder, table_.cors_of(place), ids_.next(), clock_.monotonic_ns());
+    if (table_.is_for_https()) turn.ask_for_https();
     if (auto* fiber = runtime::Fiber::current()) fiber->set_name(turn.request_id());
     run_turn(turn, clock_, access_log_, [&] {
       const auto row = table_.row_for(turn, place);
@@ -51,6 +52,7 @@ class RoutedHost {
   void refuse(const base::Error& error, wire::Request& request,
               wire::Responder& responder) noexcept {
     Turn turn(request, responder, table_.cors(), ids_.next(), clock_.monotonic_ns());
+    if (table_.is_for_https()) turn.ask_for_https();
     run_turn(turn, clock_, access_log_, [&] { turn.refuse(error); });
   }
 

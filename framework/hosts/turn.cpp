@@ -120,6 +120,7 @@ void Turn::add_common_fields(ReplyFields& fields) const {
   } else {
     cors_.add_reply_fields(origin_, fields);
   }
+  if (asks_for_https_) fields.add("Strict-Transport-Security", "max-age=31536000");
   if (row_ != nullptr && !row_->page_policy.empty()) add_page_fields(row_->page_policy, fields);
 }
 

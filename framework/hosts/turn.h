@@ -61,6 +61,8 @@ class Turn {
   // A header that may come once came twice, or is not in its form: what to refuse with.
   [[nodiscard]] const std::string& header_problem() const noexcept { return header_problem_; }
 
+  // Every reply tells browsers to come by https alone from now on (RFC 6797).
+  void ask_for_https() noexcept { asks_for_https_ = true; }
   // The row that the request is answered by from now on. It outlives the turn.
   void follow(const RouteFacts& row) noexcept { row_ = &row; }
 
@@ -116,6 +118,7 @@ class Turn {
   std::string_view if_none_match_;
   std::string header_problem_;
   bool is_for_everyone_ = false;
+  bool asks_for_https_ = false;
   std::shared_ptr<const identity::Principal> principal_;
   std::string operator_note_;
   std::size_t kept_bytes_ = 0;

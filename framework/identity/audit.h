@@ -1,4 +1,5 @@
-// The audit log: who changed what, or was refused, append-only. A change writes its event in its
+// The audit log: who changed what, or was refused, append-only until an event is as old as the
+// operator keeps them. A change writes its event in its
 // own transaction, so there is no change without one. Events hold no secrets.
 //
 // AuditStore is the port (storage/ implements it), called from the blocking pool or a plain Thread;
@@ -65,8 +66,11 @@ class AuditStore {
   [[nodiscard]] virtual Result<std::uint32_t, base::Error> throttled(std::string_view key,
                                                                      std::int64_t window_ms,
                                                                      std::int64_t tries_max) = 0;
-  [[nodiscard]] virtual Result<Unit, base::Error> count_try(std::string_view key,
-                                                            std::int64_t window_ms) = 0;
+  // Returns how many there were in the window, this one included.
+  [[nodiscard]] virtual Result<std::int64_t, base::Error> count_try(std::string_view key,
+                                                                    std::int64_t window_ms) = 0;
+  // Deletes events that are older; returns how many.
+  [[nodiscard]] virtual Result<std::int64_t, base::Error> sweep(std::int64_t kept_ms) = 0;
 };
 
 }  // namespace turnpike::identity

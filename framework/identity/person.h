@@ -107,6 +107,8 @@ class PeopleStore {
       std::string_view person_id) = 0;
   [[nodiscard]] virtual Result<std::optional<PasskeyOwner>, base::Error> find_passkey(
       std::string_view credential_id) = 0;
+  // The domains (RelyingParty::id) that stored passkeys are bound to.
+  [[nodiscard]] virtual Result<std::vector<std::string>, base::Error> passkey_domains() = 0;
   // Uses the ceremony up, adds the passkey and renews the session, which then stands for the
   // passkey. auth.ceremony_ended, auth.passkey_rejected (somebody has that credential already).
   [[nodiscard]] virtual Result<Passkey, base::Error> add_passkey(const UsedCeremony& ceremony,

@@ -81,6 +81,9 @@ class SignIn {
   [[nodiscard]] Result<std::string, base::Error> remove_passkey(std::string_view passkey_id,
                                                                 const Actor& actor);
 
+  // That passkeys are bound to.
+  [[nodiscard]] const std::string& passkey_domain() const noexcept { return parts_.site.id; }
+
  private:
   struct Proof {
     UsedCeremony ceremony;

@@ -34,7 +34,13 @@ constexpr Query select_tries{
     "SELECT tries, ends_at FROM throttle WHERE key = $1 AND starts_at = $2", "ii"};
 constexpr Query add_try{
     "INSERT INTO throttle (key, starts_at, ends_at, tries) VALUES ($1, $2, $3, 1)"
-    " ON CONFLICT (key, starts_at) DO UPDATE SET tries = throttle.tries + 1"};
+    " ON CONFLICT (key, starts_at) DO UPDATE SET tries = throttle.tries + 1 RETURNING tries",
+    "i"};
+// A transaction for each thousand, since others wait for it on SQLite.
+constexpr Query sweep_events{
+    "DELETE FROM audit_event WHERE sequence IN"
+    " (SELECT sequence FROM audit_event WHERE at < $1 ORDER BY at LIMIT 1000) RETURNING sequence",
+    "i"};
 
 constexpr std::int64_t no_sequence = 0x7FFF'FFFF'FFFF'FFFF;
 
@@ -99,14 +105,27 @@ class SqlAuditStore final : public identity::AuditStore {
     });
   }
 
-  Result<Unit, base::Error> count_try(std::string_view key, std::int64_t window_ms) override {
-    return answered<Unit>(context_, ErrorCode::auth_unavailable, "count try", [&] {
+  Result<std::int64_t, base::Error> count_try(std::string_view key,
+                                              std::int64_t window_ms) override {
+    return answered<std::int64_t>(context_, ErrorCode::auth_unavailable, "count try", [&] {
       return context_.database.write([&](Transaction& transaction) {
         const std::int64_t now_ms = context_.now_ms(transaction);
         const std::int64_t starts_ms = now_ms - now_ms % window_ms;
-        transaction.run(add_try, {key, starts_ms, starts_ms + window_ms});
-        return Unit{};
+        return transaction.run(add_try, {key, starts_ms, starts_ms + window_ms}).number(0, 0);
       });
+    });
+  }
+
+  Result<std::int64_t, base::Error> sweep(std::int64_t kept_ms) override {
+    return answered<std::int64_t>(context_, ErrorCode::auth_unavailable, "sweep audit events", [&] {
+      std::int64_t deleted = 0;
+      while (true) {
+        const std::size_t step = context_.database.write([&](Transaction& transaction) {
+          return transaction.run(sweep_events, {context_.now_ms(transaction) - kept_ms}).size();
+        });
+        if (step == 0) return deleted;
+        deleted += static_cast<std::int64_t>(step);
+      }
     });
   }
 

@@ -70,6 +70,7 @@ constexpr Query select_passkey{"SELECT " PASSKEY_COLUMNS
 constexpr Query select_credential{
     "SELECT " PASSKEY_COLUMNS " FROM passkey k WHERE k.credential_id = $1", passkey_kinds};
 #undef PASSKEY_COLUMNS
+constexpr Query select_domains{"SELECT DISTINCT rp_id FROM passkey ORDER BY rp_id", "t"};
 constexpr Query update_passkey_name{
     "UPDATE passkey SET name = $1 WHERE id = $2 AND person_id = $3 RETURNING id", "t"};
 constexpr Query delete_passkey{
@@ -244,6 +245,18 @@ class SqlPeopleStore final : public identity::PeopleStore {
           passkeys.push_back(passkey_at(rows, row));
         }
         return passkeys;
+      });
+    });
+  }
+
+  Result<std::vector<std::string>, base::Error> passkey_domains() override {
+    using Answer = std::vector<std::string>;
+    return answered<Answer>(context_, ErrorCode::auth_unavailable, "list domains", [&] {
+      return context_.database.with([&](Connection& connection) {
+        const Rows rows = connection.run(select_domains);
+        Answer domains;
+        for (std::size_t row = 0; row < rows.size(); ++row) domains.push_back(rows.text(row, 0));
+        return domains;
       });
     });
   }

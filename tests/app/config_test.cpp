@@ -203,6 +203,17 @@ TEST_F(ConfigTest, PasskeysAreBoundToTheHostNameOrADomainAboveIt) {
   }
 }
 
+TEST_F(ConfigTest, TheStrictPresetShortensSessionsUnlessTheyAreGivenBesides) {
+  EXPECT_EQ(read_config("", {})->people.idle_minutes, 720u);
+  const auto strict = read_config("", {"identity.sessions.preset=strict"});
+  EXPECT_EQ(strict->people.idle_minutes, 60u);
+  EXPECT_EQ(strict->people.absolute_hours, 24u);
+  const auto shorter = read_config(
+      "", {"identity.sessions.preset=strict", "identity.sessions.idle_minutes=5"});
+  EXPECT_EQ(shorter->people.idle_minutes, 5u);
+  EXPECT_FALSE(read_config("", {"identity.sessions.preset=lax"}).ok());
+}
+
 TEST_F(ConfigTest, TheMcpHostAllowsWhatFollowsFromItsUrlUnlessListsAreGiven) {
   const auto defaults = read_config("", {});
   ASSERT_TRUE(defaults.ok());

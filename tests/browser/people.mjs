@@ -3,6 +3,7 @@
 // access, which are answered at the URL `callback`. Prints "age" when the test that started it is
 // to let the proofs of who people are grow old, and goes on when a line comes; at the end one JSON
 // object of what was seen.
+import {generateKeyPairSync} from "node:crypto";
 import {once} from "node:events";
 import {readFileSync} from "node:fs";
 import {createRequire} from "node:module";
@@ -142,6 +143,26 @@ await press(colleague, "Join");
 await colleague.page.waitForURL("**/account");
 await press(colleague, "Add a passkey");
 await colleague.page.getByRole("cell", {name: "My passkey", exact: true}).waitFor();
+
+// ---- an authenticator forgets a passkey that was removed here
+const {authenticatorId: stick} = await colleague.client.send("WebAuthn.addVirtualAuthenticator", {
+  options: {protocol: "ctap2", transport: "usb", hasResidentKey: true, hasUserVerification: true,
+    isUserVerified: true}});
+const {privateKey} = generateKeyPairSync("ec", {namedCurve: "P-256"});
+const base64 = (text) => Buffer.from(text, "base64url").toString("base64");
+await colleague.client.send("WebAuthn.addCredential", {
+  authenticatorId: stick,
+  credential: {
+    credentialId: base64("cmVtb3ZlZA"), isResidentCredential: true, rpId: "localhost",
+    privateKey: privateKey.export({format: "der", type: "pkcs8"}).toString("base64"),
+    userHandle: base64(await colleague.page.locator("#passkeys").getAttribute("data-user")),
+    signCount: 0,
+  }});
+const forgotten = once(colleague.client, "WebAuthn.credentialDeleted");
+await open(colleague, "/account");
+seen.forgotten = (await forgotten)[0].credentialId;
+await colleague.client.send("WebAuthn.removeVirtualAuthenticator", {authenticatorId: stick});
+
 await colleague.page.getByRole("link", {name: "demo"}).click();
 await colleague.page.getByRole("heading", {name: "API keys"}).waitFor();
 

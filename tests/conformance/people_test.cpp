@@ -175,12 +175,14 @@ TEST_P(PasskeyStoreTest, APasskeyIsKeptAsItIsAndRenewsTheSession) {  // S2
   const std::string id = new_person("ann");
   const std::string session = begin(id, "before");
   const Passkey wanted = new_passkey(id, std::string("\0\xFF id", 5));
+  EXPECT_TRUE(node_->people().passkey_domains()->empty());
   const auto made =
       node_->people().add_passkey(ceremony("c"), wanted, renewed(session, "after"), person(id));
   ASSERT_TRUE(made.ok()) << made.error().message;
   const auto found = node_->people().find_passkey(wanted.facts.credential_id);
   ASSERT_TRUE(found.ok() && found->has_value());
   EXPECT_EQ((*found)->passkey.facts.key, wanted.facts.key);
+  EXPECT_EQ(*node_->people().passkey_domains(), std::vector<std::string>{wanted.rp_id});
   EXPECT_EQ((*found)->passkey.facts.transports, wanted.facts.transports);
   EXPECT_EQ((*found)->person.webauthn_handle, "handle of ann");
   EXPECT_TRUE(goes_on("after"));
@@ -358,13 +360,32 @@ TEST_P(PeopleStoreTest, TriesAreCountedInTheirWindow) {
   AuditStore& audit = node_->audit();
   for (int at = 0; at < 3; ++at) {
     EXPECT_EQ(*audit.throttled("key", minute_ms, 3), 0u);
-    ASSERT_TRUE(audit.count_try("key", minute_ms).ok());
+    EXPECT_EQ(*audit.count_try("key", minute_ms), at + 1);
   }
   const std::uint32_t wait_seconds = *audit.throttled("key", minute_ms, 3);
   EXPECT_GT(wait_seconds, 0u);
   EXPECT_EQ(*audit.throttled("another", minute_ms, 3), 0u);
   store_->clock.move_ms(wait_seconds * 1'000);
   EXPECT_EQ(*audit.throttled("key", minute_ms, 3), 0u);
+}
+
+TEST_P(PeopleStoreTest, AuditEventsAreKeptAsLongAsTheOperatorSays) {
+  AuditStore& audit = node_->audit();
+  const auto count = [&] { return audit.list({.limit = 10'000})->size(); };
+  constexpr std::size_t more_than_a_step = 1'001;
+  const std::size_t before = count();
+  for (std::size_t at = 0; at < more_than_a_step; ++at) {
+    ASSERT_TRUE(audit.record({.actor = operator_actor(), .action = "old"}).ok());
+  }
+  store_->clock.move_ms(10 * minute_ms);
+  ASSERT_TRUE(audit.record({.actor = operator_actor(), .action = "new"}).ok());
+  EXPECT_EQ(*audit.sweep(11 * minute_ms), 0);
+  EXPECT_EQ(*audit.sweep(10 * minute_ms), 0);
+  EXPECT_EQ(count(), before + more_than_a_step + 1);
+  EXPECT_EQ(*audit.sweep(10 * minute_ms - 1),
+            static_cast<std::int64_t>(before + more_than_a_step));
+  ASSERT_EQ(count(), 1u);
+  EXPECT_EQ(audit.list({})->front().action, "new");
 }
 
 TEST_P(PeopleStoreTest, WhatEndedLongAgoIsSwept) {

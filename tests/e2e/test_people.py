@@ -7,7 +7,7 @@ import threading
 import unittest
 
 from gateway import ONE_UPSTREAM, Gateway, Postgres, new_registry
-from people import Browser
+from people import Browser, Passkey
 from upstream import Upstream
 
 REGISTRY = ONE_UPSTREAM + """
@@ -177,6 +177,13 @@ class People(unittest.TestCase):
             "perDay": "3", "perMonth": None}})
         self.assertEqual((status, renamed["name"], renamed["caps"]),
                          (200, "other", {"perDay": "3", "perMonth": None}))
+        status, expiring = admin.json("PATCH", one, {"expiresAt": "2999-12-31T23:59:59Z"})
+        self.assertEqual((status, expiring["expiresAt"], expiring["name"]),
+                         (200, "2999-12-31T23:59:59.000Z", "other"))
+        for refused in "2020-01-01T00:00:00Z", "soon", 5:
+            self.assertEqual(admin.json("PATCH", one, {"name": "lost", "expiresAt": refused})[0],
+                             400, refused)
+        self.assertEqual(admin.json("PATCH", one, {"expiresAt": None})[1]["name"], "other")
         self.assertEqual(admin.json("PATCH", one, {"caps": {"perDay": 3}})[1]["error"]["fields"][0]
                          ["location"], "/caps/perDay")
         status, listed = admin.json("GET", keys)
@@ -372,6 +379,27 @@ class People(unittest.TestCase):
         events = gateway.run_json("audit", "list")["items"]
         self.assertEqual({event["address"] for event in events}, {"192.0.2.1", "192.0.2.2"})
         self.assertEqual({event["outcome"] for event in events}, {"refused"})
+        self.assertLess(len(events), 12, "of a flood its size is kept, and no line for each")
+        self.assertIn("auth.link_ended, failure 16 in this minute",
+                      {event["detail"] for event in events})
+
+    def test_passkeys_are_not_lost_by_a_new_name_of_the_host(self):
+        gateway = Gateway(registry=self.gateway.registry).start()
+        self.addCleanup(gateway.close)
+        person = gateway.run_json("user", "create", "--name", "P", "--login", "p")
+        passkey = Passkey()
+        self.addCleanup(passkey.close)
+        browser = Browser(gateway)
+        browser.sign_in(person["link"])
+        browser.enrol(passkey)
+        gateway.stop()
+        gateway.settings.append("hosts.web.base_url=https://new.example")
+        with self.assertRaisesRegex(RuntimeError, "bound to localhost.*former_rp_ids: .localhost"):
+            gateway.start()
+        gateway.settings.append("identity.passkeys.former_rp_ids=localhost")
+        gateway.start({"api", "web"})
+        page = Browser(gateway).send("GET", "/login", headers={"Host": "new.example"})
+        self.assertEqual(page.headers["Strict-Transport-Security"], "max-age=31536000")  # S11
 
     def test_a_login_is_taken_once(self):
         self.new_person("same")

@@ -1,5 +1,6 @@
 """People in a real browser: Debian's Chromium with a virtual authenticator (tests/browser)."""
 
+import base64
 import contextlib
 import http.server
 import json
@@ -76,6 +77,7 @@ class InABrowser(unittest.TestCase):
         self.assertTrue(seen["tokenFilled"])
         self.assertEqual(seen["cookieForScripts"], "")  # S9
         self.assertEqual(seen["afterBack"], "/login")  # S4: nothing of the account is kept
+        self.assertEqual(base64.b64decode(seen["forgotten"] + "=="), b"removed")
         self.assertIn("fresh proof", seen["stepUpAsked"])  # S7
         self.assertFalse(seen["keyShownAgain"])
         self.assertIn("owner", seen["removeOwner"])

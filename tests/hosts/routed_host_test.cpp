@@ -294,6 +294,7 @@ TEST_F(RoutedHostTest, APageHasTheFieldsThatKeepItToItself) {
     EXPECT_THAT(reply.header("content-security-policy"), Not(HasSubstr("unsafe")));
     EXPECT_EQ(reply.header("x-content-type-options"), "nosniff");
     EXPECT_EQ(reply.header("x-frame-options"), "DENY");
+    EXPECT_EQ(reply.header("strict-transport-security"), "max-age=31536000");
     EXPECT_EQ(reply.header("referrer-policy"), "same-origin")
         << "with no-referrer the page's own forms would be of no origin";
   }

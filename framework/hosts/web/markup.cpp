@@ -91,8 +91,20 @@ void add_passkey_button(Html& html, std::string_view act, std::string_view next,
           "does.</p></noscript>\n";
 }
 
+// The heading, with what the script tells authenticators: the passkeys that are good here.
+void add_passkeys_heading(Html& html, const AccountView& view) {
+  std::string ids;
+  for (const identity::Passkey& passkey : view.passkeys) {
+    if (passkey.rp_id != view.passkey_domain) continue;
+    ids += (ids.empty() ? "" : " ") + base::base64url(passkey.facts.credential_id);
+  }
+  html << "<h2 id=\"passkeys\" data-domain=\"" << view.passkey_domain << "\" data-user=\""
+       << base::base64url(view.person.webauthn_handle) << "\" data-credentials=\"" << ids
+       << "\">Passkeys</h2>\n";
+}
+
 void add_passkeys(Html& html, const Frame& frame, const AccountView& view) {
-  html << "<h2>Passkeys</h2>\n";
+  add_passkeys_heading(html, view);
   if (view.passkeys.empty()) {
     html << "<p class=\"alert\">You have no passkey yet. Add one now: the link that let you in "
             "works only once.</p>\n";

@@ -43,6 +43,7 @@ struct AccountView {
   const identity::Person& person;
   const identity::Session& session;
   const std::vector<identity::Passkey>& passkeys;
+  std::string passkey_domain;  // that they are bound to where they are good
   const std::vector<identity::Session>& sessions;
   const std::vector<identity::Membership>& memberships;
   const std::vector<oauth::Grant>& grants;

@@ -98,6 +98,7 @@ void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
   const AccountView view{.person = page->person,
                          .session = *session,
                          .passkeys = page->passkeys,
+                         .passkey_domain = rooms.people.parts().sign_in.passkey_domain(),
                          .sessions = page->sessions,
                          .memberships = page->memberships,
                          .grants = page->grants,

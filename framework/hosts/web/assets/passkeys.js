@@ -96,6 +96,16 @@ for (const button of document.querySelectorAll("button[data-passkey]")) {
   });
 }
 
+// Authenticators forget passkeys that were removed here (WebAuthn level 3, section 5.1.10.3).
+const known = document.getElementById("passkeys");
+if (known && window.PublicKeyCredential?.signalAllAcceptedCredentials) {
+  PublicKeyCredential.signalAllAcceptedCredentials({
+    rpId: known.dataset.domain,
+    userId: known.dataset.user,
+    allAcceptedCredentialIds: known.dataset.credentials.split(" ").filter((id) => id),
+  }).catch(() => {});  // it is a courtesy: nothing depends on it
+}
+
 // A link carries its token behind "#", which browsers do not send; it must not stay in the history.
 const token = document.getElementById("token");
 if (token && location.hash.length > 1) {
