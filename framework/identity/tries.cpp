@@ -1,31 +1,29 @@
 #include "identity/tries.h"
 
-#include <string>
+#include <arpa/inet.h>
+
+#include <span>
+
+#include "base/ids.h"
 
 namespace turnpike::identity {
-namespace {
 
 using base::Error;
 using base::ErrorCode;
 
-constexpr std::int64_t minute_ms = 60'000;
-
-std::string source_of(const Actor& actor) { return "sign_in:" + actor.address; }
-
-}  // namespace
-
 Result<Unit, Error> Tries::judge(const Actor& actor) {
-  const auto wait_seconds = audit_.throttled(source_of(actor), minute_ms, failures_max);
+  const auto wait_seconds =
+      audit_.throttled(source_of(actor), bound_.window_ms, bound_.failures_max);
   if (!wait_seconds.ok()) return wait_seconds.error();
   if (*wait_seconds == 0) return Unit{};
   return Error{ErrorCode::auth_throttled,
                "Too many tries from your address have failed: wait a moment.", *wait_seconds};
 }
 
-// What the store could not do is nobody's failed try.
+// What the gateway could not do is nobody's failed try.
 Error Tries::failed(const Error& error, std::string_view method, const Actor& actor) {
-  if (error.code == ErrorCode::auth_unavailable) return error;
-  if (auto counted = audit_.count_try(source_of(actor), minute_ms); !counted.ok()) {
+  if (base::info_of(error.code).fault == base::Fault::gateway) return error;
+  if (auto counted = audit_.count_try(source_of(actor), bound_.window_ms); !counted.ok()) {
     return std::move(counted).error();
   }
   auto recorded = audit_.record({.actor = actor,
@@ -35,6 +33,15 @@ Error Tries::failed(const Error& error, std::string_view method, const Actor& ac
                                  .detail = std::string(base::info_of(error.code).name)});
   if (!recorded.ok()) return std::move(recorded).error();
   return error;
+}
+
+std::string Tries::source_of(const Actor& actor) const {
+  constexpr std::size_t network_bytes = 8;
+  in6_addr address{};
+  const std::string name = std::string(bound_.name) + ":";
+  const bool is_v6 = inet_pton(AF_INET6, actor.address.c_str(), &address) == 1;
+  if (!is_v6 || IN6_IS_ADDR_V4MAPPED(&address)) return name + actor.address;
+  return name + base::hex(std::span(address.s6_addr).first(network_bytes)) + "/64";
 }
 
 }  // namespace turnpike::identity
