@@ -131,10 +131,16 @@ int run_user_show(const CommonOptions& options, const PeopleWords& words) {
   return with_person(options, words.person, [&](Tools& tools, const identity::Person& person) {
     const auto passkeys = tools.node.people().passkeys(person.id);
     if (!passkeys.ok()) return print_error(options, passkeys.error());
+    const auto credentials = tools.node.passwords().credentials(person.id);
+    if (!credentials.ok()) return print_error(options, credentials.error());
     Json shown = to_json(person);
     shown["passkeys"] = passkeys->size();
+    shown["hasPassword"] = credentials->has_password;
+    shown["recoveryCodesLeft"] = credentials->recovery_codes;
     return print_done(options, shown,
-                      line_of(person) + "\npasskeys: " + std::to_string(passkeys->size()));
+                      line_of(person) + "\npasskeys: " + std::to_string(passkeys->size()) +
+                          "\npassword: " + (credentials->has_password ? "set" : "none") +
+                          "\nrecovery codes left: " + std::to_string(credentials->recovery_codes));
   });
 }
 

@@ -176,6 +176,12 @@ void read_identity(Section& top, Config& config) {
     sessions.integer("absolute_hours", people.absolute_hours, 1, 8'760);
     sessions.integer("step_up_minutes", people.step_up_minutes, 1, 1'440);
   }
+  {
+    Section password(identity, "password");
+    people.takes_passwords = config.environment == identity::Environment::development;
+    password.boolean("enabled", people.takes_passwords);
+    password.integer("min_length", people.password_bytes_min, 8, 128);
+  }
   Section passkeys(identity, "passkeys");
   passkeys.text("rp_id", people.passkey_domain);
   std::optional<std::vector<std::string>> former;

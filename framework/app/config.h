@@ -39,6 +39,8 @@ struct PeopleConfig {
   std::uint32_t idle_minutes = 720;
   std::uint32_t absolute_hours = 168;
   std::uint32_t step_up_minutes = 15;
+  bool takes_passwords = true;  // outside of development no, unless the operator says so
+  std::uint32_t password_bytes_min = 15;
   std::string passkey_domain;  // that passkeys are bound to; empty: the host name of the web host
   // Whose passkeys the operator gave up: no browser offers them here any more.
   std::vector<std::string> former_passkey_domains;

@@ -397,7 +397,8 @@ Result<Unit, std::string> Gateway::make_program_parts() {
   parts_->backend = std::make_unique<GatewayBackend>(
       GatewayBackend::Parts{*parts_->serving, *parts_->ledger, *parts_->authenticator,
                             *parts_->runtime, parts_->clock, parts_->redis_counts.get(),
-                            without_redis(config_), config_.is_durability_relaxed},
+                            without_redis(config_), config_.is_durability_relaxed,
+                            config_.people.takes_passwords && !config_.web.listen.empty()},
       GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max,
                            config_.heavy_transfer_wait_ms});
   parts_->executions.emplace(

@@ -121,6 +121,10 @@ hosts::Health GatewayBackend::health() {
     health.relaxed.emplace_back(
         "Charges are answered before the disk has them: the last ones may be lost in a crash.");
   }
+  if (parts_.takes_passwords) {
+    health.relaxed.emplace_back(
+        "A password alone signs people in and lets them spend (identity.password.enabled).");
+  }
   if (ledger.is_alone) {
     health.relaxed.emplace_back(
         "PostgreSQL waits for no standby (synchronous_standby_names): after a failover the last"

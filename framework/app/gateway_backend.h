@@ -33,6 +33,7 @@ class GatewayBackend final : public hosts::Backend, public hosts::PluginPaths {
     const storage::RedisQuota* redis;  // where free counts are shared; null: they are not
     std::string without_redis;         // what it means when it cannot be reached
     bool is_durability_relaxed = false;
+    bool takes_passwords = false;  // on the web host, which is up
   };
   struct Caps {
     std::uint32_t calls_per_account_max;

@@ -28,6 +28,7 @@ class PeopleServices {
     Random& random;
     std::function<void(std::string_view key_id)> key_revoked;
     std::string mcp_url = {};  // base URL of the MCP host; empty: nothing listens there
+    crypto::PasswordCost password_cost = {};
   };
   // The error is a sentence for the operator.
   static Result<std::unique_ptr<PeopleServices>, std::string> open(storage::Node& node,
@@ -52,7 +53,10 @@ class PeopleServices {
   identity::Ceremonies ceremonies_;
   identity::People people_;
   identity::Tries tries_;
+  identity::Tries password_tries_;
   identity::SignIn sign_in_;
+  identity::Passwords passwords_;
+  identity::RecoveryCodes recovery_codes_;
   identity::ApiKeys keys_;
   identity::Accounts accounts_;
   const std::unique_ptr<oauth::Server> authorization_;

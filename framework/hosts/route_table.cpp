@@ -77,18 +77,20 @@ std::optional<Error> key_problem(const RouteFacts& facts, const Asked& asked) {
   return AccountReads::account_problem(asked.caller->account_status);
 }
 
-std::optional<Error> person_problem(const Callers& callers, const identity::Principal& person) {
+std::optional<Error> person_problem(const Callers& callers, const identity::Principal& person,
+                                    const HostRules& rules) {
   using identity::Standing;
   if (person.standing == Standing::enrolling && callers.standing() != Standing::enrolling) {
     return Error{ErrorCode::auth_step_up_required,
-                 "You signed in with a link: enrol a passkey or another credential first, which is "
-                 "all that such a session can do."};
+                 "You signed in with a link or a code: enrol a passkey or another credential "
+                 "first, which is all that such a session can do."};
   }
   if (person.standing < callers.standing()) {
-    return Error{
-        ErrorCode::auth_step_up_required,
-        "This needs a fresh proof of who you are: use your passkey on the web host (POST "
-        "/v1/step-up/passkey) and repeat the request, or make a new session for programs."};
+    const std::string advice =
+        rules.step_up_advice ? rules.step_up_advice(person) : "prove it on the web host";
+    return Error{ErrorCode::auth_step_up_required,
+                 "This needs a fresh proof of who you are: " + advice +
+                     ", then repeat the request, or make a new session for programs."};
   }
   return callers.role() ? identity::role_refusal(person.role, *callers.role()) : std::nullopt;
 }
@@ -315,8 +317,9 @@ std::optional<Error> RouteTable::find_caller(const RouteFacts& facts, Turn& turn
   if (!facts.callers.kinds().has(asked.caller->kind)) return kind_refusal(facts.callers.kinds());
   const auto needed = facts.callers.authority();
   if (needed && !asked.caller->authorities.has(*needed)) return authority_refusal(*needed);
-  return asked.caller->kind == PrincipalKind::person ? person_problem(facts.callers, *asked.caller)
-                                                     : key_problem(facts, asked);
+  return asked.caller->kind == PrincipalKind::person
+             ? person_problem(facts.callers, *asked.caller, rules_)
+             : key_problem(facts, asked);
 }
 
 std::optional<Error> RouteTable::judge_page_token(const RouteFacts& facts, const Turn& turn,

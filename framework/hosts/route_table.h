@@ -46,6 +46,8 @@ struct HostRules {
   // There, too: whether a request that changes something for a person brought the token that their
   // session gives to pages, in the header field `page_token_header` or the form field `csrf`.
   std::function<bool(const identity::Principal&, std::string_view page_token)> is_page_token = {};
+  // How a person can prove anew who they are, for the refusal that asks for it; where people call.
+  std::function<std::string(const identity::Principal&)> step_up_advice = {};
   // Adds to the reply of a refused request, such as a cookie that is taken back.
   std::function<void(const base::Error&, ReplyFields&)> add_refusal_fields = {};
 };

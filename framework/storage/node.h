@@ -23,7 +23,9 @@
 #include "identity/key_store.h"
 #include "identity/members.h"
 #include "identity/operators.h"
+#include "identity/password_store.h"
 #include "identity/person.h"
+#include "identity/recovery_codes.h"
 #include "identity/session.h"
 #include "ledger/corrections.h"
 #include "ledger/store.h"
@@ -61,6 +63,8 @@ class Node {
   [[nodiscard]] virtual identity::KeyStore& keys() noexcept = 0;
   [[nodiscard]] virtual identity::OperatorStore& operators() noexcept = 0;
   [[nodiscard]] virtual identity::PeopleStore& people() noexcept = 0;
+  [[nodiscard]] virtual identity::PasswordStore& passwords() noexcept = 0;
+  [[nodiscard]] virtual identity::RecoveryCodeStore& recovery_codes() noexcept = 0;
   [[nodiscard]] virtual oauth::GrantStore& grants() noexcept = 0;
   [[nodiscard]] virtual identity::SessionStore& sessions() noexcept = 0;
   [[nodiscard]] virtual identity::MemberStore& members() noexcept = 0;

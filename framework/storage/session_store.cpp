@@ -77,6 +77,7 @@ constexpr Query sweep_sessions{
 constexpr Query sweep_links{"DELETE FROM one_time_link WHERE expires_at < $1"};
 constexpr Query sweep_ceremonies{"DELETE FROM used_ceremony WHERE expires_at < $1"};
 constexpr Query sweep_tries{"DELETE FROM throttle WHERE ends_at < $1"};
+constexpr Query sweep_devices{"DELETE FROM known_device WHERE expires_at < $1"};
 
 Session session_at(const Rows& rows, std::size_t row) {
   Session session;
@@ -197,6 +198,7 @@ class SqlSessionStore final : public identity::SessionStore {
         transaction.run(sweep_links, {now_ms - kept_after_end_ms});
         transaction.run(sweep_ceremonies, {now_ms});
         transaction.run(sweep_tries, {now_ms});
+        transaction.run(sweep_devices, {now_ms});
         return Unit{};
       });
     });

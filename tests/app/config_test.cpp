@@ -214,6 +214,20 @@ TEST_F(ConfigTest, TheStrictPresetShortensSessionsUnlessTheyAreGivenBesides) {
   EXPECT_FALSE(read_config("", {"identity.sessions.preset=lax"}).ok());
 }
 
+TEST_F(ConfigTest, PasswordsAreOffOutsideOfDevelopmentUnlessTheyAreTurnedOn) {  // S24
+  EXPECT_TRUE(read_config("", {})->people.takes_passwords);
+  EXPECT_EQ(read_config("", {})->people.password_bytes_min, 15u);
+  EXPECT_FALSE(read_config("", {"environment=staging"})->people.takes_passwords);
+  EXPECT_FALSE(read_config("", {"environment=production"})->people.takes_passwords);
+  EXPECT_TRUE(read_config("", {"environment=production", "identity.password.enabled=true"})
+                  ->people.takes_passwords);
+  EXPECT_FALSE(read_config("", {"identity.password.enabled=false"})->people.takes_passwords);
+  EXPECT_TRUE(read_config("", {"identity.password.min_length=8"}).ok());
+  EXPECT_FALSE(read_config("", {"identity.password.min_length=7"}).ok());
+  EXPECT_TRUE(read_config("", {"identity.password.min_length=128"}).ok());
+  EXPECT_FALSE(read_config("", {"identity.password.min_length=129"}).ok());
+}
+
 TEST_F(ConfigTest, TheMcpHostAllowsWhatFollowsFromItsUrlUnlessListsAreGiven) {
   const auto defaults = read_config("", {});
   ASSERT_TRUE(defaults.ok());

@@ -5,13 +5,8 @@
 // object of what was seen.
 import {generateKeyPairSync} from "node:crypto";
 import {once} from "node:events";
-import {readFileSync} from "node:fs";
-import {createRequire} from "node:module";
 import {createInterface} from "node:readline";
-import {chromium} from "playwright-core";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const CHROMIUM = process.env.TURNPIKE_CHROMIUM ?? "/usr/bin/chromium-headless-shell";
+import {launch, problemsOf} from "./browser.mjs";
 
 const steps = JSON.parse(process.argv[2]);
 const input = createInterface({input: process.stdin});
@@ -20,10 +15,7 @@ async function letProofsAge() {
   await once(input, "line");
 }
 const seen = {axe: [], statuses: {}};
-const browser = await chromium.launch({
-  executablePath: CHROMIUM,
-  args: ["--no-sandbox", "--disable-gpu"],
-});
+const browser = await launch();
 
 async function newPerson() {
   const context = await browser.newContext({bypassCSP: false});
@@ -38,19 +30,8 @@ async function newPerson() {
   return {context, page, client, authenticatorId};
 }
 
-// What a screen reader would stumble over. The page's policy forbids scripts of others, so axe is
-// run in the isolated world of the debugger.
 async function look(person, name) {
-  await person.page.waitForLoadState("load");
-  const {frameTree} = await person.client.send("Page.getFrameTree");
-  const {executionContextId} = await person.client.send("Page.createIsolatedWorld",
-    {frameId: frameTree.frame.id, worldName: "axe"});
-  await person.client.send("Runtime.evaluate", {expression: axe, contextId: executionContextId});
-  const {result} = await person.client.send("Runtime.evaluate", {
-    expression: "axe.run().then((r) => JSON.stringify(r.violations.map((v) => " +
-      "v.id + ': ' + v.nodes.map((n) => n.html).join(' ; '))))",
-    contextId: executionContextId, awaitPromise: true, returnByValue: true});
-  for (const problem of JSON.parse(result.value)) seen.axe.push(`${name}: ${problem}`);
+  seen.axe.push(...await problemsOf(person, name));
   if (steps.screenshots) {
     await person.page.screenshot({path: `${steps.screenshots}/${name}.png`, fullPage: true});
   }

@@ -103,29 +103,32 @@ Json passkey_json(const identity::Passkey& passkey) {
           {"transports", passkey.facts.transports}};
 }
 
-Json me_json(const identity::Person& person, const identity::Session& session,
-             const std::vector<identity::Membership>& memberships, std::string_view page_token,
-             std::int64_t now_ms) {
+Json me_json(const MeView& me) {
   Json list = Json::array();
-  for (const identity::Membership& membership : memberships) {
+  for (const identity::Membership& membership : me.memberships) {
     list.push_back(membership_json(membership));
   }
-  const bool is_stepped_up = now_ms < session.step_up_until_ms;
+  const identity::Person& person = me.person;
+  const identity::Session& session = me.session;
+  const bool is_stepped_up = me.now_ms < session.step_up_until_ms;
   return {{"id", person.id},
           {"name", person.name},
           {"login", person.login},
           {"email", text_or_null(person.email)},
           {"emailVerified", person.is_email_verified},
           {"createdAt", base::rfc3339(person.created_at_ms)},
+          {"hasPassword", me.credentials.has_password},
+          {"recoveryCodesLeft", me.credentials.recovery_codes},
           {"session",
            {{"id", session.id},
             {"method", session.method},
             {"strength", name_of(session.strength)},
             {"stepUpUntil",
              is_stepped_up ? Json(base::rfc3339(session.step_up_until_ms)) : Json(nullptr)},
+            {"stepUpMethods", me.step_up_methods},
             {"expiresAt", base::rfc3339(session.expires_at_ms)}}},
           {"memberships", std::move(list)},
-          {"csrfToken", text_or_null(std::string(page_token))}};
+          {"csrfToken", text_or_null(me.page_token)}};
 }
 
 Json audit_page_json(const std::vector<identity::AuditEvent>& events, std::size_t limit) {

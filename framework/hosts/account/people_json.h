@@ -13,6 +13,7 @@
 #include "identity/audit.h"
 #include "identity/key_store.h"
 #include "identity/members.h"
+#include "identity/password_store.h"
 #include "identity/person.h"
 #include "identity/session.h"
 #include "oauth/grant_store.h"
@@ -29,10 +30,17 @@ Json invitation_json(const identity::Invitation& invitation);
 Json session_json(const identity::Session& session, std::string_view current_id);
 Json passkey_json(const identity::Passkey& passkey);
 Json grant_json(const oauth::Grant& grant);
-// `page_token` empty: the session is none of a page's.
-Json me_json(const identity::Person& person, const identity::Session& session,
-             const std::vector<identity::Membership>& memberships, std::string_view page_token,
-             std::int64_t now_ms);
+// What a person may know of their own session.
+struct MeView {
+  const identity::Person& person;
+  const identity::Session& session;
+  const std::vector<identity::Membership>& memberships;
+  identity::Credentials credentials;
+  std::vector<std::string_view> step_up_methods;
+  std::string page_token;  // empty: the session is none of a page's
+  std::int64_t now_ms;
+};
+Json me_json(const MeView& me);
 // The page of `limit` events that was asked for with one more than that.
 Json audit_page_json(const std::vector<identity::AuditEvent>& events, std::size_t limit);
 

@@ -620,12 +620,20 @@ Result<std::string, base::Error> me_body(const PooledPeople& people, std::string
                                       [&](const auto& one) { return one.id == session_id; });
     const auto memberships = parts.members.memberships(person_id);
     if (!memberships.ok()) return memberships.error();
+    const auto credentials = parts.passwords.credentials(person_id);
+    if (!credentials.ok()) return credentials.error();
     if (!person->has_value() || session == sessions->end()) {
       return Error{ErrorCode::auth_session_ended, "The session has ended: sign in again."};
     }
     const bool is_of_pages = session->transport == identity::SessionTransport::cookie;
-    const std::string token = is_of_pages ? parts.sessions.page_token(session_id) : "";
-    return me_json(**person, *session, *memberships, token, parts.clock.now_ms()).dump();
+    return me_json({.person = **person,
+                    .session = *session,
+                    .memberships = *memberships,
+                    .credentials = *credentials,
+                    .step_up_methods = identity::step_up_methods(*credentials, parts.passwords),
+                    .page_token = is_of_pages ? parts.sessions.page_token(session_id) : "",
+                    .now_ms = parts.clock.now_ms()})
+        .dump();
   });
 }
 

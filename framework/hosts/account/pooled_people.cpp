@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::uint32_t threads_max = 4;
 constexpr std::uint32_t queued_max = 256;
+constexpr std::uint32_t hashing_threads_max = 2;
+constexpr std::uint32_t hashing_queued_max = 32;
 constexpr std::size_t user_agent_bytes_max = 200;
 
 // As a log or a page can show it.
@@ -28,7 +30,9 @@ bool is_session_token(std::string_view token) noexcept {
 }
 
 PooledPeople::PooledPeople(Parts parts)
-    : parts_(std::move(parts)), user_(parts_.pool.add_user("people", threads_max, queued_max)) {}
+    : parts_(std::move(parts)),
+      user_(parts_.pool.add_user("people", threads_max, queued_max)),
+      hashing_user_(parts_.pool.add_user("passwords", hashing_threads_max, hashing_queued_max)) {}
 
 Result<Caller, base::Error> PooledPeople::authenticate(std::string_view token,
                                                        identity::SessionTransport transport,
@@ -52,6 +56,21 @@ identity::Actor PooledPeople::actor_of(Turn& turn, const Caller& caller) const {
   actor.session_id = caller->session_id;
   if (caller->kind == PrincipalKind::person) actor.person_id = caller->id;
   return actor;
+}
+
+std::vector<std::string_view> PooledPeople::step_up_methods(std::string_view person_id) const {
+  const auto credentials = ask([&] { return parts_.passwords.credentials(person_id); });
+  if (!credentials.ok()) return {};
+  return identity::step_up_methods(*credentials, parts_.passwords);
+}
+
+std::string PooledPeople::step_up_advice(std::string_view person_id) const {
+  std::string advice;
+  for (const std::string_view method : step_up_methods(person_id)) {
+    advice.append(advice.empty() ? "use your " : ", or your ").append(method);
+    advice.append(" (POST /v1/step-up/").append(method).append(")");
+  }
+  return advice.empty() ? "sign in again" : advice + " on the web host";
 }
 
 base::Error PooledPeople::overloaded() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include <turnpike/result.h>
 
@@ -18,8 +19,10 @@
 #include "identity/accounts.h"
 #include "identity/audit.h"
 #include "identity/members.h"
+#include "identity/passwords.h"
 #include "identity/people.h"
 #include "identity/person.h"
+#include "identity/recovery_codes.h"
 #include "identity/sessions.h"
 #include "identity/sign_in.h"
 #include "oauth/grant_store.h"
@@ -37,6 +40,8 @@ class PooledPeople {
   struct Parts {
     identity::Sessions& sessions;
     identity::SignIn& sign_in;
+    identity::Passwords& passwords;
+    identity::RecoveryCodes& recovery_codes;
     identity::People& people;
     identity::PeopleStore& person_store;
     identity::MemberStore& members;
@@ -58,25 +63,44 @@ class PooledPeople {
   // was not begun.
   template <class F>
   [[nodiscard]] auto ask(F&& work) const -> std::invoke_result_t<F> {
-    std::optional<std::invoke_result_t<F>> answer;
-    if (!parts_.pool.run_to_end(user_, [&]() noexcept { answer.emplace(work()); })) {
-      return overloaded();
-    }
-    return *std::move(answer);
+    return run(user_, std::forward<F>(work));
+  }
+
+  // The same for work that hashes a password: of it two run at once and 32 wait, whatever comes, so
+  // that neither the processors nor the pool are taken from calls.
+  template <class F>
+  [[nodiscard]] auto ask_hashing(F&& work) const -> std::invoke_result_t<F> {
+    return run(hashing_user_, std::forward<F>(work));
   }
 
   [[nodiscard]] Result<Caller, base::Error> authenticate(std::string_view token,
                                                          identity::SessionTransport transport,
                                                          const Presented& presented) const;
 
+  // How the person can prove anew who they are (identity/passwords.h); empty: it is not known now,
+  // or they cannot.
+  [[nodiscard]] std::vector<std::string_view> step_up_methods(std::string_view person_id) const;
+  // The same for the end of a refusal: "use your passkey (POST /v1/step-up/passkey)".
+  [[nodiscard]] std::string step_up_advice(std::string_view person_id) const;
+
   // Who acts in this request; without a caller it is nobody yet.
   [[nodiscard]] identity::Actor actor_of(Turn& turn, const Caller& caller) const;
 
  private:
+  template <class F>
+  [[nodiscard]] auto run(const runtime::PoolUser& user, F&& work) const
+      -> std::invoke_result_t<F> {
+    std::optional<std::invoke_result_t<F>> answer;
+    if (!parts_.pool.run_to_end(user, [&]() noexcept { answer.emplace(work()); })) {
+      return overloaded();
+    }
+    return *std::move(answer);
+  }
   [[nodiscard]] static base::Error overloaded();
 
   const Parts parts_;
   const runtime::PoolUser user_;
+  const runtime::PoolUser hashing_user_;
 };
 
 }  // namespace turnpike::hosts::account

@@ -62,7 +62,11 @@ HostRules ApiHost::rules(std::vector<std::string> cors_origins) const {
   return {.cors = Cors(Origins(std::move(cors_origins)), cors_headers),
           .nothing_here = "There is nothing at this path; /openapi.json lists what there is.",
           .authenticates = {PrincipalKind::api_key, PrincipalKind::person},
-          .authenticate = [this](const Presented& presented) { return authenticate(presented); }};
+          .authenticate = [this](const Presented& presented) { return authenticate(presented); },
+          .step_up_advice =
+              [this](const identity::Principal& person) {
+                return people_rooms_->people.step_up_advice(person.id);
+              }};
 }
 
 }  // namespace turnpike::hosts::api

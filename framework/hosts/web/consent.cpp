@@ -49,6 +49,7 @@ struct ConsentPage {
   oauth::PendingRequest request;
   identity::Person person;
   std::vector<identity::Membership> accounts;
+  std::vector<std::string_view> step_up_methods;
 };
 
 Result<ConsentPage, Error> read_consent(const account::PooledPeople::Parts& parts,
@@ -61,7 +62,10 @@ Result<ConsentPage, Error> read_consent(const account::PooledPeople::Parts& part
   if (!person->has_value()) return Error{ErrorCode::auth_session_ended, "Sign in again."};
   auto accounts = accounts_to_grant(parts, person_id);
   if (!accounts.ok()) return std::move(accounts).error();
-  return ConsentPage{*std::move(request), **std::move(person), *std::move(accounts)};
+  const auto credentials = parts.passwords.credentials(person_id);
+  if (!credentials.ok()) return credentials.error();
+  return ConsentPage{*std::move(request), **std::move(person), *std::move(accounts),
+                     identity::step_up_methods(*credentials, parts.passwords)};
 }
 
 // With what is left on each; the ledger answers on the fiber itself.
@@ -94,6 +98,7 @@ void show_consent(const WebRooms& rooms, Turn& turn, const Asked& asked) {
                          .back = page_of_request(text),
                          .accounts = *accounts,
                          .standing = caller->standing,
+                         .step_up_methods = page->step_up_methods,
                          .idle_days = lifetimes.refresh_idle_ms / 86'400'000,
                          .days_max = lifetimes.grant_ms / 86'400'000};
   send_page(turn, consent_page(frame_of(rooms, "Give access", page->person, caller), view));

@@ -1,5 +1,6 @@
 #include "hosts/web/markup.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "base/ids.h"
@@ -103,11 +104,37 @@ void add_passkeys_heading(Html& html, const AccountView& view) {
        << "\">Passkeys</h2>\n";
 }
 
+bool has_method(const std::vector<std::string_view>& methods, std::string_view method) {
+  return std::find(methods.begin(), methods.end(), method) != methods.end();
+}
+
+void add_password_field(Html& html, std::string_view id, std::string_view label,
+                        std::string_view autocomplete, std::string_view name = "password") {
+  html << "<label for=\"" << id << "\">" << label << "</label>\n<input id=\"" << id
+       << "\" name=\"" << name << "\" type=\"password\" required maxlength=\"256\" autocomplete=\""
+       << autocomplete << "\">\n";
+}
+
+// What the person can prove anew who they are with, and where that leads. Once on a page.
+void add_step_up(Html& html, const Frame& frame, const std::vector<std::string_view>& methods,
+                 std::string_view next) {
+  if (has_method(methods, "passkey")) add_passkey_button(html, "stepUp", next, "Use a passkey");
+  if (!has_method(methods, "password")) return;
+  html << "<form method=\"post\" action=\"/account/step-up\">";
+  add_page_token(html, frame);
+  html << "<input type=\"hidden\" name=\"next\" value=\"" << next << "\">\n";
+  add_password_field(html, "step-up-password", "Your password", "current-password");
+  html << "<br><button>Use the password</button></form>\n";
+}
+
 void add_passkeys(Html& html, const Frame& frame, const AccountView& view) {
   add_passkeys_heading(html, view);
-  if (view.passkeys.empty()) {
-    html << "<p class=\"alert\">You have no passkey yet. Add one now: the link that let you in "
-            "works only once.</p>\n";
+  if (view.passkeys.empty() && !view.credentials.has_password) {
+    html << "<p class=\"alert\">You have no passkey yet. Add one now"
+         << (view.takes_passwords ? ", or set a password" : "")
+         << ": what let you in works only once.</p>\n";
+  } else if (view.passkeys.empty()) {
+    html << "<p>You have no passkey. With one you sign in without a password.</p>\n";
   } else {
     html << "<table>\n<tr><th>Name</th><th>Added</th><th>Last used</th><th>Action</th></tr>\n";
     for (const identity::Passkey& passkey : view.passkeys) {
@@ -126,9 +153,52 @@ void add_passkeys(Html& html, const Frame& frame, const AccountView& view) {
             "<input id=\"passkey-name\" value=\"My passkey\" maxlength=\"100\">\n";
     add_passkey_button(html, "enrol", "/account", "Add a passkey", "passkey-name");
   } else {
-    html << "<p>To add or remove one, prove once more who you are.</p>\n";
-    add_passkey_button(html, "stepUp", "/account", "Use a passkey");
+    html << "<p>To change what you sign in with, prove once more who you are.</p>\n";
+    add_step_up(html, frame, view.step_up_methods, "/account");
   }
+}
+
+// `has_to_know`: the password before is asked for.
+void add_password_form(Html& html, const Frame& frame, const AccountView& view, bool has_to_know) {
+  html << "<form method=\"post\" action=\"/account/password\">";
+  add_page_token(html, frame);
+  // For the browser's list of passwords; it is not sent.
+  html << "<input hidden autocomplete=\"username\" value=\"" << view.person.login << "\">\n";
+  if (has_to_know) {
+    add_password_field(html, "current-password", "The password that you have now",
+                       "current-password", "current");
+  }
+  add_password_field(html, "new-password",
+                     "New password: at least " + std::to_string(view.password_bytes_min) +
+                         " characters, such as four or five words",
+                     "new-password");
+  html << "<p><input type=\"checkbox\" id=\"end-others\" name=\"end_others\" value=\"yes\" checked>"
+          " <label class=\"inline\" for=\"end-others\">End my other sessions</label></p>\n<button>"
+       << (view.credentials.has_password ? "Change the password" : "Set a password")
+       << "</button></form>\n";
+}
+
+void add_password(Html& html, const Frame& frame, const AccountView& view) {
+  const bool has_one = view.credentials.has_password;
+  if (!view.takes_passwords && !has_one) return;
+  const bool is_enrolling = view.session.strength == identity::Strength::enrol;
+  html << "<h2>Password</h2>\n<p>"
+       << (has_one ? "You have a password." : "You have no password.")
+       << (view.takes_passwords ? "" : " Passwords are turned off here.") << "</p>\n";
+  if (!view.may_enrol) return;
+  if (view.takes_passwords) add_password_form(html, frame, view, has_one && !is_enrolling);
+  if (has_one && !is_enrolling) {
+    add_button_form(html, frame, "/account/password/remove", {}, "Remove the password");
+  }
+}
+
+void add_recovery_codes(Html& html, const Frame& frame, const AccountView& view) {
+  if (view.session.strength == identity::Strength::enrol) return;
+  html << "<h2>Recovery codes</h2>\n<p>Each lets you in once, when you have lost everything else. "
+          "You have "
+       << std::to_string(view.credentials.recovery_codes) << " left.</p>\n";
+  if (!view.may_enrol) return;
+  add_button_form(html, frame, "/account/recovery-codes", {}, "Make new recovery codes");
 }
 
 void add_sessions(Html& html, const Frame& frame, const AccountView& view) {
@@ -246,11 +316,17 @@ void add_grants(Html& html, const Frame& frame, const AccountView& view) {
   html << "</table>\n";
 }
 
+void add_login_field(Html& html) {
+  html << "<label for=\"login\">Login</label>\n<input id=\"login\" name=\"login\" required "
+          "maxlength=\"100\" autocomplete=\"username\" autocapitalize=\"none\" "
+          "spellcheck=\"false\">\n";
+}
+
 // Why nothing can be granted now, with what mends it; false: it can.
-bool add_consent_hindrance(Html& html, const ConsentView& view) {
+bool add_consent_hindrance(Html& html, const Frame& frame, const ConsentView& view) {
   if (view.standing == identity::Standing::enrolling) {
-    html << "<p class=\"alert\">You signed in with a link: <a href=\"/account\">add a passkey</a> "
-            "first, then begin again in the program.</p>\n";
+    html << "<p class=\"alert\">You signed in with a link or a code: <a href=\"/account\">add a "
+            "passkey or a password</a> first, then begin again in the program.</p>\n";
     return true;
   }
   if (view.accounts.empty()) {
@@ -260,7 +336,7 @@ bool add_consent_hindrance(Html& html, const ConsentView& view) {
   }
   if (view.standing == identity::Standing::signed_in) {
     html << "<p class=\"alert\">To give access takes a fresh proof of who you are.</p>\n";
-    add_passkey_button(html, "stepUp", view.back, "Use a passkey");
+    add_step_up(html, frame, view.step_up_methods, view.back);
     return true;
   }
   return false;
@@ -272,8 +348,29 @@ std::string login_page(const Frame& frame, const LoginView& view) {
   Html html;
   begin(html, frame);
   add_passkey_button(html, "signIn", view.return_to, "Sign in with a passkey");
-  html << "<p>No passkey yet? Whoever runs this gateway, or a member of your account, gives you a "
-          "link. <a href=\"/login/link\">Use a link</a></p>\n";
+  if (view.takes_passwords) {
+    html << "<form method=\"post\" action=\"/login/password\"><input type=\"hidden\" "
+            "name=\"return_to\" value=\""
+         << view.return_to << "\">\n";
+    add_login_field(html);
+    add_password_field(html, "password", "Password", "current-password");
+    html << "<br><button>Sign in with the password</button></form>\n";
+  }
+  html << "<p>New here? Whoever runs this gateway, or a member of your account, gives you a "
+          "link. <a href=\"/login/link\">Use a link</a></p>\n<p>Lost what you sign in "
+          "with? <a href=\"/login/recovery\">Use a recovery code</a></p>\n";
+  return end(html);
+}
+
+std::string recovery_page(const Frame& frame) {
+  Html html;
+  begin(html, frame);
+  html << "<p>Each recovery code lets you in once. Then you add a passkey or a password, with "
+          "which you sign in from then on.</p>\n<form method=\"post\" action=\"/login/recovery\">";
+  add_login_field(html);
+  html << "<label for=\"code\">Recovery code</label>\n<input id=\"code\" name=\"code\" required "
+          "maxlength=\"100\" autocomplete=\"off\" autocapitalize=\"none\" spellcheck=\"false\">\n"
+          "<br><button>Sign in</button></form>\n";
   return end(html);
 }
 
@@ -307,7 +404,7 @@ std::string account_page(const Frame& frame, const AccountView& view) {
          << "</a> <span class=\"quiet\">" << name_of(membership.role) << "</span></li>\n";
   }
   if (!view.memberships.empty()) html << "</ul>\n";
-  if (!view.passkeys.empty()) {
+  if (view.session.strength != identity::Strength::enrol) {
     html << "<form method=\"post\" action=\"/account/billing-accounts\">";
     add_page_token(html, frame);
     html << "<label for=\"account-name\">Name of a new billing account</label>\n<input "
@@ -315,6 +412,8 @@ std::string account_page(const Frame& frame, const AccountView& view) {
             "billing account</button></form>\n";
   }
   add_passkeys(html, frame, view);
+  add_password(html, frame, view);
+  add_recovery_codes(html, frame, view);
   add_grants(html, frame, view);
   add_sessions(html, frame, view);
   return end(html);
@@ -349,7 +448,7 @@ std::string consent_page(const Frame& frame, const ConsentView& view) {
        << std::to_string(view.idle_days) << " days after its last use, after "
        << std::to_string(view.days_max)
        << " days at most, or when you end it on <a href=\"/account\">your page</a>.</p>\n";
-  const bool is_hindered = add_consent_hindrance(html, view);
+  const bool is_hindered = add_consent_hindrance(html, frame, view);
   html << "<form method=\"post\" action=\"/oauth/consent\">";
   add_page_token(html, frame);
   html << "<input type=\"hidden\" name=\"request\" value=\"" << view.request << "\">\n";
@@ -378,14 +477,24 @@ std::string secret_page(const Frame& frame, const SecretView& view) {
   return end(html);
 }
 
+std::string codes_page(const Frame& frame, const std::vector<std::string>& codes,
+                       std::string_view back) {
+  Html html;
+  begin(html, frame);
+  html << "<p>Keep them where you would look for them without this computer: they are shown only "
+          "here, and those before them have ended. Each works once.</p>\n<ul class=\"secret\">\n";
+  for (const std::string& code : codes) html << "<li><code>" << code << "</code></li>\n";
+  html << "</ul>\n<p><a href=\"" << back << "\">Back</a></p>\n";
+  return end(html);
+}
+
 std::string refusal_page(const Frame& frame, const RefusalView& view) {
   Html html;
   begin(html, frame);
-  const bool needs_step_up = view.error.code == base::ErrorCode::auth_step_up_required;
-  if (needs_step_up && !frame.person_name.empty()) {
-    html << "<p class=\"alert\">This needs a fresh proof of who you are. Use your passkey, then do "
-            "it again.</p>\n";
-    add_passkey_button(html, "stepUp", view.back, "Use a passkey");
+  if (!view.step_up_methods.empty()) {
+    html << "<p class=\"alert\">This needs a fresh proof of who you are. Give it here, then do it "
+            "again.</p>\n";
+    add_step_up(html, frame, view.step_up_methods, view.back);
   } else {
     html << "<p class=\"alert\">" << view.error.message << "</p>\n";
   }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "identity/account.h"
 #include "identity/members.h"
+#include "identity/password_store.h"
 #include "identity/person.h"
 #include "identity/session.h"
 #include "oauth/grant_store.h"
@@ -27,8 +28,10 @@ struct Frame {
 
 struct LoginView {
   std::string return_to;
+  bool takes_passwords = false;
 };
 std::string login_page(const Frame& frame, const LoginView& view);
+std::string recovery_page(const Frame& frame);
 
 // Where a link's token is handed in. `action` is the path that takes it.
 struct LinkView {
@@ -47,7 +50,11 @@ struct AccountView {
   const std::vector<identity::Session>& sessions;
   const std::vector<identity::Membership>& memberships;
   const std::vector<oauth::Grant>& grants;
-  bool may_enrol = false;  // without another proof
+  identity::Credentials credentials;
+  bool takes_passwords = false;
+  std::size_t password_bytes_min = 0;
+  std::vector<std::string_view> step_up_methods;  // identity/passwords.h
+  bool may_enrol = false;                         // without another proof
 };
 std::string account_page(const Frame& frame, const AccountView& view);
 
@@ -75,6 +82,7 @@ struct ConsentView {
   std::string back;              // this page
   const std::vector<GrantableAccount>& accounts;
   identity::Standing standing;
+  std::vector<std::string_view> step_up_methods;
   std::int64_t idle_days;
   std::int64_t days_max;
 };
@@ -88,12 +96,16 @@ struct SecretView {
 };
 std::string secret_page(const Frame& frame, const SecretView& view);
 
+// Recovery codes, which are shown once.
+std::string codes_page(const Frame& frame, const std::vector<std::string>& codes,
+                       std::string_view back);
+
 struct RefusalView {
   const base::Error& error;
   std::string_view request_id;
-  std::string back;  // a path
+  std::string back;                               // a path
+  std::vector<std::string_view> step_up_methods;  // where a step-up is what is missing
 };
-// Offers the step-up where that is what is missing.
 std::string refusal_page(const Frame& frame, const RefusalView& view);
 
 }  // namespace turnpike::hosts::web

@@ -48,11 +48,15 @@ void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const Error
     const auto person = person_of(rooms, caller);
     if (person.ok()) frame = frame_of(rooms, frame.title, *person, caller);
   }
+  const bool needs_step_up = error.code == ErrorCode::auth_step_up_required;
+  const bool may_step_up = caller != nullptr && caller->standing == Standing::signed_in;
+  std::vector<std::string_view> methods;
+  if (needs_step_up && may_step_up) methods = rooms.people.step_up_methods(caller->id);
   const RefusalHead head = head_of(error);
   ReplyFields fields;
   add_refusal_fields(head, page_type, fields);
   turn.record.error = error.code;
-  turn.send(head.status, fields, refusal_page(frame, {error, turn.request_id(), back}));
+  turn.send(head.status, fields, refusal_page(frame, {error, turn.request_id(), back, methods}));
 }
 
 std::string known_path(std::string_view text) {
@@ -104,9 +108,12 @@ Caller caller_of_page(const WebRooms& rooms, Turn& turn, std::string_view accoun
 bool stands_for(Standing needed, const WebRooms& rooms, Turn& turn, const Asked& asked,
                 const std::string& back) {
   if (asked.caller->standing >= needed) return true;
+  const bool is_enrolling = asked.caller->standing == Standing::enrolling;
   refuse(rooms, turn, asked.caller,
          {ErrorCode::auth_step_up_required,
-          "You signed in with a link: add a passkey first, then do this again."},
+          is_enrolling ? "You signed in with a link or a code: add a passkey or a password first, "
+                         "then do this again."
+                       : "This needs a fresh proof of who you are: sign out, and in again."},
          back);
   return false;
 }
@@ -115,8 +122,8 @@ RefusalBody as_site_page(const Error& error, std::string_view request_id) {
   const Frame frame{.site_name = "Turnpike", .title = "This did not work"};
   const bool is_out =
       error.code == ErrorCode::auth_session_required || error.code == ErrorCode::auth_session_ended;
-  return {page_type,
-          refusal_page(frame, {error, request_id, std::string(is_out ? login_path : own_path)})};
+  const std::string back(is_out ? login_path : own_path);
+  return {page_type, refusal_page(frame, {error, request_id, back, {}})};
 }
 
 Result<Caller, Error> find_caller(const WebRooms& rooms, const Presented& presented) {

@@ -8,6 +8,7 @@
 #include <turnpike/result.h>
 
 #include "base/error.h"
+#include "hosts/account/account_routes.h"
 #include "hosts/page.h"
 #include "hosts/route.h"
 #include "hosts/web/markup.h"

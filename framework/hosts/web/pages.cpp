@@ -26,14 +26,15 @@ void show_login(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string back = known_path(asked.query.find("return_to").value_or(""));
   const auto caller = find_caller(rooms, {turn.request.headers(), {}, false});
   if (caller.ok()) return go_to(turn, back);
-  send_page(turn, login_page(frame_of(rooms, "Sign in"), {back}));
+  send_page(turn, login_page(frame_of(rooms, "Sign in"),
+                             {back, rooms.people.parts().passwords.are_enabled()}));
 }
 
 const LinkView link_view{
     .action = "/login/link",
     .explanation =
-        "The link lets you in once. Then you add a passkey, with which you sign in from "
-        "then on.",
+        "The link lets you in once. Then you add a passkey or a password, with which you sign in "
+        "from then on.",
     .button = "Sign in"};
 
 void show_link(const WebRooms& rooms, Turn& turn, const Asked&) {
@@ -66,6 +67,7 @@ struct OwnPage {
   std::vector<identity::Session> sessions;
   std::vector<identity::Membership> memberships;
   std::vector<oauth::Grant> grants;
+  identity::Credentials credentials;
 };
 
 Result<OwnPage, Error> read_own_page(const account::PooledPeople::Parts& parts,
@@ -82,8 +84,10 @@ Result<OwnPage, Error> read_own_page(const account::PooledPeople::Parts& parts,
   if (!memberships.ok()) return std::move(memberships).error();
   auto grants = parts.grants.grants(id, {});
   if (!grants.ok()) return std::move(grants).error();
+  const auto credentials = parts.passwords.credentials(id);
+  if (!credentials.ok()) return credentials.error();
   return OwnPage{**std::move(person), *std::move(passkeys), *std::move(sessions),
-                 *std::move(memberships), *std::move(grants)};
+                 *std::move(memberships), *std::move(grants), *credentials};
 }
 
 void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
@@ -95,6 +99,7 @@ void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
   const auto session = std::find_if(page->sessions.begin(), page->sessions.end(),
                                     [&](const auto& one) { return one.id == caller->session_id; });
   if (session == page->sessions.end()) return go_to(turn, login_path);
+  const identity::Passwords& passwords = rooms.people.parts().passwords;
   const AccountView view{.person = page->person,
                          .session = *session,
                          .passkeys = page->passkeys,
@@ -102,6 +107,10 @@ void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
                          .sessions = page->sessions,
                          .memberships = page->memberships,
                          .grants = page->grants,
+                         .credentials = page->credentials,
+                         .takes_passwords = passwords.are_enabled(),
+                         .password_bytes_min = passwords.bytes_min(),
+                         .step_up_methods = step_up_methods(page->credentials, passwords),
                          .may_enrol = caller->standing != Standing::signed_in};
   send_page(turn, account_page(frame_of(rooms, "Your account", page->person, caller), view));
 }

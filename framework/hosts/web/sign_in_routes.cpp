@@ -56,20 +56,11 @@ Result<Answer, Error> read_answer(std::string_view json, bool has_name) {
   return answer;
 }
 
-// Whose session it is now, with the cookie of its new token.
-void send_me(const WebRooms& rooms, Turn& turn, const identity::SignedIn& signed_in) {
-  const auto body = account::me_body(rooms.people, signed_in.person_id, signed_in.session_id);
-  if (!body.ok()) return (void)turn.refuse(body.error());
-  ReplyFields more;
-  const std::string cookie = session_cookie(rooms, signed_in.token);
-  more.add("Set-Cookie", cookie);
-  turn.reply({.body = *body}, more);
-}
-
 void send_signed_in(const WebRooms& rooms, Turn& turn,
                     const Result<identity::SignedIn, Error>& signed_in) {
   if (!signed_in.ok()) return (void)turn.refuse(signed_in.error());
-  send_me(rooms, turn, *signed_in);
+  ReplyFields more;
+  send_me(rooms, turn, *signed_in, more);
 }
 
 void begin_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -143,18 +134,8 @@ void leave(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   turn.reply({.status = 204}, more);
 }
 
-// A session that a link began may enrol; any other needs a fresh proof for it.
-bool may_enrol(Turn& turn, const Asked& asked) {
-  if (asked.caller->standing != Standing::signed_in) return true;
-  turn.refuse(
-      {ErrorCode::auth_step_up_required,
-       "To add a passkey takes a fresh proof of who you are: POST /v1/step-up/passkey, then "
-       "repeat the request."});
-  return false;
-}
-
 void begin_enrol(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  if (!may_enrol(turn, asked) || !has_no_members(turn, asked)) return;
+  if (!may_enrol(rooms, turn, asked) || !has_no_members(turn, asked)) return;
   const auto begun = rooms.people.ask([&] {
     return rooms.people.parts().sign_in.begin_enrol(rooms.people.actor_of(turn, asked.caller));
   });
@@ -164,7 +145,7 @@ void begin_enrol(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 }
 
 void enrol(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  if (!may_enrol(turn, asked)) return;
+  if (!may_enrol(rooms, turn, asked)) return;
   const auto answer = read_answer(asked.body, true);
   if (!answer.ok()) return (void)turn.refuse(answer.error());
   const auto enrolled = rooms.people.ask([&] {
@@ -304,6 +285,23 @@ std::span<const Route<WebRooms>> sign_in_routes() noexcept { return sign_in_rows
 std::string session_cookie(const WebRooms& rooms, std::string_view token) {
   return rooms.cookies.session.set(token,
                                    rooms.people.parts().sessions.limits().absolute_ms / 1'000);
+}
+
+void send_me(const WebRooms& rooms, Turn& turn, const identity::SignedIn& signed_in,
+             ReplyFields& more) {
+  const auto body = account::me_body(rooms.people, signed_in.person_id, signed_in.session_id);
+  if (!body.ok()) return (void)turn.refuse(body.error());
+  const std::string cookie = session_cookie(rooms, signed_in.token);
+  more.add("Set-Cookie", cookie);
+  turn.reply({.body = *body}, more);
+}
+
+bool may_enrol(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  if (asked.caller->standing != Standing::signed_in) return true;
+  turn.refuse({ErrorCode::auth_step_up_required,
+               "To change what you sign in with takes a fresh proof of who you are: " +
+                   rooms.people.step_up_advice(asked.caller->id) + ", then repeat the request."});
+  return false;
 }
 
 Result<SignedOut, Error> sign_out(const WebRooms& rooms, Turn& turn, const Caller& caller) {

@@ -31,6 +31,14 @@ std::span<const Route<WebRooms>> sign_in_routes() noexcept;
 // The value of Set-Cookie for a session with this token.
 std::string session_cookie(const WebRooms& rooms, std::string_view token);
 
+// Whose session it is now, with the cookie of its new token beside `more`.
+void send_me(const WebRooms& rooms, Turn& turn, const identity::SignedIn& signed_in,
+             ReplyFields& more);
+
+// A session that a link or a code began may enrol; any other needs a fresh proof for it. False: the
+// request was refused.
+[[nodiscard]] bool may_enrol(const WebRooms& rooms, Turn& turn, const Asked& asked);
+
 // What is left of a session when its person leaves: nothing in the browser.
 struct SignedOut {
   std::string cookie;

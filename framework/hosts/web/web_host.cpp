@@ -6,6 +6,8 @@
 #include "hosts/page.h"
 #include "hosts/web/consent.h"
 #include "hosts/web/page_turn.h"
+#include "hosts/web/password_pages.h"
+#include "hosts/web/password_routes.h"
 #include "hosts/web/pages.h"
 #include "identity/bearer.h"
 
@@ -23,7 +25,9 @@ WebHost::WebHost(const WebHostParts& parts, WebHostSettings settings)
 std::vector<BoundRoute> WebHost::rows() const {
   std::vector<BoundRoute> rows = bind_routes(page_routes(), rooms_);
   bind_routes(consent_routes(), rooms_, rows);
+  bind_routes(password_pages(), rooms_, rows);
   bind_routes(sign_in_routes(), rooms_, rows);
+  bind_routes(password_routes(), rooms_, rows);
   bind_routes(account::people_routes(), people_rooms_, rows);
   bind_routes(account::own_routes(), people_rooms_, rows);
   bind_routes(account::grant_routes(), people_rooms_, rows);
@@ -43,6 +47,10 @@ HostRules WebHost::rules() const {
           .is_page_token =
               [this](const identity::Principal& person, std::string_view token) {
                 return rooms_.people.parts().sessions.is_page_token(person.session_id, token);
+              },
+          .step_up_advice =
+              [this](const identity::Principal& person) {
+                return rooms_.people.step_up_advice(person.id);
               },
           .add_refusal_fields =
               [this](const base::Error& error, ReplyFields& fields) {

@@ -1,0 +1,68 @@
+#include "app/people_services.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <thread>
+#include <vector>
+
+#include "support/stores.h"
+
+namespace turnpike::app {
+namespace {
+
+using base::ErrorCode;
+
+// That hashing takes long must be felt by those who sign in alone: a loop hands it to the pool, and
+// of the pool it has two threads.
+TEST(PeopleServices, HashesHaveAShareOfThePoolThatIsBounded) {
+  const support::TestStore store(storage::Engine::sqlite);
+  const auto node = store.open();
+  runtime::BlockingPool pool(6, 300);
+  const auto people = PeopleServices::open(*node, Config(), "http://localhost:8404",
+                                           {.pool = pool,
+                                            .clock = store.clock,
+                                            .random = store.random,
+                                            .key_revoked = [](std::string_view) {}});
+  ASSERT_TRUE(people.ok()) << people.error();
+  const hosts::account::PooledPeople& asked = (*people)->of_hosts();
+
+  constexpr std::uint32_t running_max = 2;
+  constexpr std::uint32_t queued_max = 32;
+  std::latch gate(1);
+  std::atomic<std::uint32_t> running = 0;
+  std::atomic<std::uint32_t> most_running = 0;
+  std::atomic<std::uint32_t> done = 0;
+  std::vector<std::thread> signing_in;
+  for (std::uint32_t at = 0; at < running_max + queued_max; ++at) {
+    signing_in.emplace_back([&] {
+      const auto answer = asked.ask_hashing([&]() -> Result<Unit, base::Error> {
+        const std::uint32_t now = ++running;
+        for (std::uint32_t most = most_running;
+             most < now && !most_running.compare_exchange_weak(most, now);) {
+        }
+        gate.wait();
+        --running;
+        return Unit{};
+      });
+      if (answer.ok()) ++done;
+    });
+  }
+  while (running < running_max || pool.queued() < queued_max) std::this_thread::yield();
+
+  const auto one_more = asked.ask_hashing([]() -> Result<Unit, base::Error> { return Unit{}; });
+  EXPECT_FALSE(one_more.ok());
+  EXPECT_EQ(one_more.error().code, ErrorCode::auth_overloaded);
+  EXPECT_GT(one_more.error().retry_after_seconds, 0u);
+  // Everything else about people goes on meanwhile.
+  EXPECT_TRUE(asked.ask([&] { return node->people().list(); }).ok());
+
+  gate.count_down();
+  for (std::thread& each : signing_in) each.join();
+  EXPECT_EQ(done, running_max + queued_max);
+  EXPECT_EQ(most_running, running_max);
+}
+
+}  // namespace
+}  // namespace turnpike::app

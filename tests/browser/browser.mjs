@@ -1,0 +1,27 @@
+// What the walks through the pages share: Debian's Chromium, and axe-core's look at a page.
+import {readFileSync} from "node:fs";
+import {createRequire} from "node:module";
+import {chromium} from "playwright-core";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const CHROMIUM = process.env.TURNPIKE_CHROMIUM ?? "/usr/bin/chromium-headless-shell";
+
+export const launch = () => chromium.launch({
+  executablePath: CHROMIUM,
+  args: ["--no-sandbox", "--disable-gpu"],
+});
+
+// What a screen reader would stumble over. The page's policy forbids scripts of others, so axe is
+// run in the isolated world of the debugger. `person`: {page, client}.
+export async function problemsOf(person, name) {
+  await person.page.waitForLoadState("load");
+  const {frameTree} = await person.client.send("Page.getFrameTree");
+  const {executionContextId} = await person.client.send("Page.createIsolatedWorld",
+    {frameId: frameTree.frame.id, worldName: "axe"});
+  await person.client.send("Runtime.evaluate", {expression: axe, contextId: executionContextId});
+  const {result} = await person.client.send("Runtime.evaluate", {
+    expression: "axe.run().then((r) => JSON.stringify(r.violations.map((v) => " +
+      "v.id + ': ' + v.nodes.map((n) => n.html).join(' ; '))))",
+    contextId: executionContextId, awaitPromise: true, returnByValue: true});
+  return JSON.parse(result.value).map((problem) => `${name}: ${problem}`);
+}

@@ -1,0 +1,123 @@
+// Passwords and recovery codes on the pages: node passwords.mjs STEPS, where STEPS is JSON:
+// {origin, people: [{link, login, account, script}]}. Each person walks the same way, with or
+// without scripts; axe-core looks at the pages of those with. Prints "age" when the test that
+// started it is to let the proofs of who people are grow old, and goes on when a line comes; at the
+// end one JSON object of what each saw.
+import {once} from "node:events";
+import {createInterface} from "node:readline";
+import {launch, problemsOf} from "./browser.mjs";
+
+const FIRST = "rivers carry seven lamps";
+const SECOND = "seven lamps carry rivers";
+
+const steps = JSON.parse(process.argv[2]);
+const input = createInterface({input: process.stdin});
+const browser = await launch();
+
+async function walk({link, login, account, script}) {
+  const context = await browser.newContext({javaScriptEnabled: script});
+  const page = await context.newPage();
+  const client = await context.newCDPSession(page);
+  const seen = {axe: [], urls: []};
+  page.on("request", (request) => seen.urls.push(request.url()));
+  const open = (path) => page.goto(steps.origin + path);
+  const press = (name) => page.getByRole("button", {name, exact: true}).click();
+  const alert = () => page.locator("main .alert").first().textContent();
+  const path = () => new URL(page.url()).pathname;
+  async function look(name) {
+    if (script) seen.axe.push(...await problemsOf({page, client}, name));
+  }
+  async function signIn(password) {
+    await open("/login");
+    await page.locator("#login").fill(login);
+    await page.locator("#password").fill(password);
+    await press("Sign in with the password");
+  }
+  async function signOut() {
+    await press("Sign out");
+    await page.waitForURL("**/login");
+  }
+
+  // ---- a password instead of a passkey
+  await page.goto(link);
+  if (!script) await page.locator("#token").fill(link.split("#")[1]);
+  await press("Sign in");
+  await page.waitForURL("**/account");
+  await look("account-enrol");
+  await page.locator("#new-password").fill("passwordpassword1");
+  await press("Set a password");
+  seen.weak = await alert();
+  await look("rejected");
+  await open("/account");
+  await page.locator("#new-password").fill(FIRST);
+  await press("Set a password");
+  await page.waitForURL("**/account");
+  await look("account");
+  await signOut();
+  await look("login");
+
+  // ---- in with it
+  await signIn("not this one at all");
+  seen.wrong = [path(), await alert()];
+  await open("/accounts/" + account);
+  await page.locator("#login").fill(login);
+  await page.locator("#password").fill(FIRST);
+  await press("Sign in with the password");
+  seen.afterSignIn = path();
+
+  // ---- a key takes a fresh proof
+  console.log("age");
+  await once(input, "line");
+  await page.locator("#key-name").fill("research");
+  await press("Create an API key");
+  seen.stepUpAsked = await alert();
+  await look("step-up");
+  await page.locator("#step-up-password").fill(FIRST);
+  await press("Use the password");
+  seen.afterStepUp = path();
+  await page.locator("#key-name").fill("research");
+  await press("Create an API key");
+  seen.key = await page.locator("#secret").textContent();
+
+  // ---- recovery codes, one of which lets in to set another password
+  await open("/account");
+  await press("Make new recovery codes");
+  seen.codes = await page.locator(".secret code").allTextContents();
+  await look("codes");
+  await page.getByRole("link", {name: "Back"}).click();
+  await signOut();
+  await page.getByRole("link", {name: "Use a recovery code"}).click();
+  await look("recovery");
+  await page.locator("#login").fill(login);
+  await page.locator("#code").fill(seen.codes[3].toUpperCase().replaceAll("-", " "));
+  await press("Sign in");
+  await page.waitForURL("**/account");
+  seen.asksCurrentOfEnrolling = await page.locator("#current-password").count();
+  await page.locator("#new-password").fill(SECOND);
+  await press("Change the password");
+  await page.waitForURL("**/account");
+  seen.codesLeft = await page.getByText("You have 7 left").count();
+  await signOut();
+  await signIn(SECOND);
+  await page.waitForURL("**/account");
+
+  // ---- a change, and the last credential
+  await page.locator("#current-password").fill(SECOND);
+  await page.locator("#new-password").fill(FIRST + " again");
+  await press("Change the password");
+  await page.waitForURL("**/account");
+  await press("Remove the password");
+  seen.lastCredential = await alert();
+  await open("/account");
+  await signOut();
+  await signIn(FIRST + " again");
+  await page.waitForURL("**/account");
+  seen.cookies = (await context.cookies()).map((one) => [one.name, one.httpOnly, one.sameSite]);
+  return seen;
+}
+
+const all = [];
+for (const person of steps.people) all.push(await walk(person));
+await browser.close();
+input.close();
+console.log(JSON.stringify(all));
