@@ -55,6 +55,7 @@ class PeopleServices {
   identity::SignIn sign_in_;
   identity::ApiKeys keys_;
   identity::Accounts accounts_;
+  identity::ByMail by_mail_;
   const std::unique_ptr<oauth::Server> authorization_;
   hosts::account::PooledPeople of_hosts_;
 };

@@ -119,6 +119,48 @@ void add_passkeys(Html& html, const Frame& frame, const AccountView& view) {
   }
 }
 
+// What the person is told here, since no mail told them.
+void add_notices(Html& html, const Frame& frame, const AccountView& view) {
+  if (view.notices.empty()) return;
+  html << "<div class=\"alert\">\n<h2>News of your sign-in</h2>\n<ul>\n";
+  for (const identity::UnseenNotice& notice : view.notices) {
+    html << "<li>" << minute_of(notice.at_ms) << ": " << sentence_of(notice.notice);
+    if (!notice.detail.empty()) html << " (" << notice.detail << ")";
+    if (!notice.address.empty()) html << ", from " << notice.address;
+    html << ".</li>\n";
+  }
+  html << "</ul>\n<p>That was not you? Remove what is not yours, and end all other "
+          "sessions.</p>\n";
+  add_button_form(html, frame, "/account/notices/seen",
+                  {{"until", std::to_string(view.notices.back().at_ms)}}, "I have seen this");
+  html << "</div>\n";
+}
+
+void add_email(Html& html, const Frame& frame, const AccountView& view) {
+  const identity::Person& person = view.person;
+  if (!view.sends_mail && person.email.empty()) return;
+  html << "<h2>E-mail</h2>\n";
+  if (person.is_email_verified) {
+    html << "<p><strong>" << person.email << "</strong>, confirmed.</p>\n";
+    add_button_form(html, frame, "/account/email/remove", {}, "Remove the address");
+  } else {
+    html << "<p>You have confirmed no address. With one you are told when something of your "
+            "sign-in changes, and can come in again after you lost your passkey.</p>\n";
+  }
+  if (!view.sends_mail) return;
+  if (!person.new_email.empty()) {
+    html << "<p>A mail to <strong>" << person.new_email
+         << "</strong> waits for you to confirm that address.</p>\n";
+  }
+  html << "<form method=\"post\" action=\"/account/email\">";
+  add_page_token(html, frame);
+  html << "<label for=\"email\">"
+       << (person.is_email_verified ? "Another e-mail address" : "E-mail address")
+       << "</label>\n<input id=\"email\" name=\"email\" type=\"email\" required "
+          "maxlength=\"254\" autocomplete=\"email\">\n<button>Send a confirmation</button>"
+          "</form>\n";
+}
+
 void add_sessions(Html& html, const Frame& frame, const AccountView& view) {
   html << "<h2>Sessions</h2>\n<table>\n<tr><th>Browser or program</th><th>Address</th>"
           "<th>Last seen</th><th>Action</th></tr>\n";
@@ -198,6 +240,12 @@ void add_invitations(Html& html, const Frame& frame, const BillingAccountView& v
   add_page_token(html, frame);
   html << "<label for=\"invitation-role\">Role</label>\n";
   add_role_choice(html, "invitation-role", identity::Role::member);
+  if (view.sends_mail) {
+    html << "<label for=\"invitation-email\">E-mail address, to which the link goes, and which is "
+            "then needed to accept (empty: you give the link yourself)</label>\n<input "
+            "id=\"invitation-email\" name=\"email\" type=\"email\" maxlength=\"254\" "
+            "autocomplete=\"off\">\n";
+  }
   html << "<br><button>Invite somebody</button></form>\n";
 }
 
@@ -262,6 +310,10 @@ std::string login_page(const Frame& frame, const LoginView& view) {
   add_passkey_button(html, "signIn", view.return_to, "Sign in with a passkey");
   html << "<p>No passkey yet? Whoever runs this gateway, or a member of your account, gives you a "
           "link. <a href=\"/login/link\">Use a link</a></p>\n";
+  if (view.offers_recovery) {
+    html << "<p><a href=\"/login/recovery\">Lost your passkey?</a></p>\n";
+  }
+  if (view.offers_sign_up) html << "<p>New here? <a href=\"/sign-up\">Sign up</a></p>\n";
   return end(html);
 }
 
@@ -284,10 +336,34 @@ std::string link_page(const Frame& frame, const LinkView& view) {
   return end(html);
 }
 
+std::string ask_page(const Frame& frame, const AskView& view) {
+  Html html;
+  begin(html, frame);
+  html << "<p>" << view.explanation << "</p>\n<form method=\"post\" action=\"" << view.action
+       << "\">";
+  if (view.asks_name) {
+    html << "<label for=\"name\">Your name</label>\n<input id=\"name\" name=\"name\" required "
+            "maxlength=\"200\" autocomplete=\"name\">\n";
+  }
+  html << "<label for=\"login\">" << view.login_label
+       << "</label>\n<input id=\"login\" name=\"login\" required maxlength=\"100\" "
+          "autocomplete=\"username\" autocapitalize=\"none\">\n<br><button>"
+       << view.button << "</button></form>\n<p><a href=\"/login\">Back</a></p>\n";
+  return end(html);
+}
+
+std::string message_page(const Frame& frame, std::string_view text, std::string_view back) {
+  Html html;
+  begin(html, frame);
+  html << "<p>" << text << "</p>\n<p><a href=\"" << back << "\">Go on</a></p>\n";
+  return end(html);
+}
+
 std::string account_page(const Frame& frame, const AccountView& view) {
   Html html;
   begin(html, frame);
   html << "<p>Signed in as <strong>" << view.person.login << "</strong>.</p>\n";
+  add_notices(html, frame, view);
   html << "<h2>Billing accounts</h2>\n";
   if (!view.memberships.empty()) html << "<ul>\n";
   for (const identity::Membership& membership : view.memberships) {
@@ -303,6 +379,7 @@ std::string account_page(const Frame& frame, const AccountView& view) {
             "billing account</button></form>\n";
   }
   add_passkeys(html, frame, view);
+  add_email(html, frame, view);
   add_grants(html, frame, view);
   add_sessions(html, frame, view);
   return end(html);

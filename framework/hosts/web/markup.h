@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "identity/account.h"
+#include "identity/mail.h"
 #include "identity/members.h"
 #include "identity/person.h"
 #include "identity/session.h"
@@ -27,6 +28,8 @@ struct Frame {
 
 struct LoginView {
   std::string return_to;
+  bool offers_recovery = false;  // by mail
+  bool offers_sign_up = false;
 };
 std::string login_page(const Frame& frame, const LoginView& view);
 
@@ -39,6 +42,18 @@ struct LinkView {
 };
 std::string link_page(const Frame& frame, const LinkView& view);
 
+// Where a stranger asks for a mail. `action` is the path that takes it.
+struct AskView {
+  std::string_view action;
+  std::string_view explanation;
+  std::string_view login_label;
+  std::string_view button;
+  bool asks_name = false;
+};
+std::string ask_page(const Frame& frame, const AskView& view);
+// A sentence, and where to go on.
+std::string message_page(const Frame& frame, std::string_view text, std::string_view back);
+
 struct AccountView {
   const identity::Person& person;
   const identity::Session& session;
@@ -46,7 +61,9 @@ struct AccountView {
   const std::vector<identity::Session>& sessions;
   const std::vector<identity::Membership>& memberships;
   const std::vector<oauth::Grant>& grants;
-  bool may_enrol = false;  // without another proof
+  const std::vector<identity::UnseenNotice>& notices;
+  bool may_enrol = false;   // without another proof
+  bool sends_mail = false;  // the gateway does
 };
 std::string account_page(const Frame& frame, const AccountView& view);
 
@@ -56,6 +73,7 @@ struct BillingAccountView {
   const std::vector<identity::Member>& members;
   const std::vector<identity::Invitation>& invitations;  // of admins and owners; else empty
   std::string_view own_id;
+  bool sends_mail = false;  // the gateway does
 };
 std::string billing_account_page(const Frame& frame, const BillingAccountView& view);
 

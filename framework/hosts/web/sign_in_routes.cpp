@@ -66,12 +66,6 @@ void send_me(const WebRooms& rooms, Turn& turn, const identity::SignedIn& signed
   turn.reply({.body = *body}, more);
 }
 
-void send_signed_in(const WebRooms& rooms, Turn& turn,
-                    const Result<identity::SignedIn, Error>& signed_in) {
-  if (!signed_in.ok()) return (void)turn.refuse(signed_in.error());
-  send_me(rooms, turn, *signed_in);
-}
-
 void begin_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!has_no_members(turn, asked)) return;
   std::array<std::uint8_t, 16> bytes{};
@@ -300,6 +294,12 @@ constexpr Route<WebRooms> sign_in_rows[] = {
 }  // namespace
 
 std::span<const Route<WebRooms>> sign_in_routes() noexcept { return sign_in_rows; }
+
+void send_signed_in(const WebRooms& rooms, Turn& turn,
+                    const Result<identity::SignedIn, Error>& signed_in) {
+  if (!signed_in.ok()) return (void)turn.refuse(signed_in.error());
+  send_me(rooms, turn, *signed_in);
+}
 
 std::string session_cookie(const WebRooms& rooms, std::string_view token) {
   return rooms.cookies.session.set(token,
