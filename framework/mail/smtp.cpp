@@ -4,9 +4,10 @@
 #include <Poco/Environment.h>
 #include <Poco/Exception.h>
 #include <Poco/Net/Context.h>
-#include <Poco/Net/NetException.h>
-#include <Poco/Net/SMTPClientSession.h>
+#include <Poco/Net/DialogSocket.h>
+#include <Poco/Net/MailStream.h>
 #include <Poco/Net/SecureStreamSocket.h>
+#include <Poco/Net/SocketStream.h>
 #include <Poco/Net/StreamSocket.h>
 
 #include <mutex>
@@ -16,7 +17,7 @@
 namespace turnpike::mail {
 namespace {
 
-using Poco::Net::SMTPClientSession;
+using Poco::Net::DialogSocket;
 
 constexpr int milliseconds_to_microseconds = 1'000;
 
@@ -31,6 +32,14 @@ std::string as_base64(const std::string& text) {
 
 Poco::Timespan timespan(std::int64_t ms) { return {ms * milliseconds_to_microseconds}; }
 
+// What a server says may have lines, and anything in them.
+std::string in_one_line(std::string text) {
+  constexpr std::size_t bytes_max = 400;
+  if (text.size() > bytes_max) text.resize(bytes_max);
+  for (char& c : text) c = c < 0x20 || c > 0x7E ? ' ' : c;
+  return text;
+}
+
 // What a server answered that was not what the step needs.
 struct Refusal {
   std::string step;
@@ -38,13 +47,28 @@ struct Refusal {
   std::string reply;
 };
 
-// A step and its reply; throws Refusal.
-std::string ask(SMTPClientSession& session, const std::string& step, const std::string& command,
-                int status_class) {
+// The reply to a step; throws Refusal.
+std::string expect(DialogSocket& server, const std::string& step, int status_class) {
   std::string reply;
-  const int status = session.sendCommand(command, reply);
+  const int status = server.receiveStatusMessage(reply);
   if (status / 100 != status_class) throw Refusal{step, status, reply};
   return reply;
+}
+
+std::string ask(DialogSocket& server, const std::string& step, const std::string& command,
+                int status_class) {
+  server.sendMessage(command);
+  return expect(server, step, status_class);
+}
+
+// With the dots of RFC 5321 section 4.5.2, and the one that ends it.
+void write_message(DialogSocket& server, const std::string& message) {
+  Poco::Net::SocketOutputStream out(server);
+  Poco::Net::MailOutputStream mail(out);
+  mail << message;
+  mail.close();
+  out.flush();
+  if (!out.good()) throw Poco::IOException("the connection broke within the message");
 }
 
 class Smtp final : public Transport {
@@ -61,13 +85,8 @@ class Smtp final : public Transport {
     } catch (const Refusal& refusal) {
       forget();
       const std::string status = refusal.step + ": " + std::to_string(refusal.status);
-      return SendFailure{status + " " + refusal.reply, status,
+      return SendFailure{refusal.step + ": " + in_one_line(refusal.reply), status,
                          is_taking && refusal.status / 100 == 5};
-    } catch (const Poco::Net::SMTPException& error) {  // of the message itself
-      forget();
-      const std::string status = "message: " + std::to_string(error.code());
-      return SendFailure{status + " " + error.message(), status,
-                         is_taking && error.code() / 100 == 5};
     } catch (const Poco::Exception& error) {
       forget();
       return SendFailure{error.displayText(), error.displayText(), false};
@@ -90,25 +109,25 @@ class Smtp final : public Transport {
   void deliver(const Letter& letter, bool& is_taking) {
     Poco::Net::StreamSocket socket = connect();
     if (settings_.security == Security::implicit) socket = secured(socket);
-    auto session = std::make_unique<SMTPClientSession>(socket);
-    session->open();
+    auto server = std::make_unique<DialogSocket>(socket);
+    expect(*server, "greeting", 2);
     const std::string hello = "EHLO " + Poco::Environment::nodeName();
-    std::string offers = ask(*session, "hello", hello, 2);
+    std::string offers = ask(*server, "hello", hello, 2);
     if (settings_.security == Security::starttls) {
-      ask(*session, "starttls", "STARTTLS", 2);
-      // A session of its own: nothing that came before TLS is read as if it had come within.
-      session = std::make_unique<SMTPClientSession>(secured(socket));
-      offers = ask(*session, "hello", hello, 2);
+      ask(*server, "starttls", "STARTTLS", 2);
+      // Another buffer: nothing that came before TLS is read as if it had come within.
+      server = std::make_unique<DialogSocket>(secured(socket));
+      offers = ask(*server, "hello", hello, 2);
     }
-    log_in(*session, offers);
-    ask(*session, "sender", "MAIL FROM:<" + settings_.sender.address + ">", 2);
+    log_in(*server, offers);
+    ask(*server, "sender", "MAIL FROM:<" + settings_.sender.address + ">", 2);
     is_taking = true;
-    ask(*session, "recipient", "RCPT TO:<" + letter.to + ">", 2);
-    session->sendData();
-    std::istringstream message(as_message(letter, settings_.sender, clock_.now_ms()));
-    session->sendMessage(message);
+    ask(*server, "recipient", "RCPT TO:<" + letter.to + ">", 2);
+    ask(*server, "data", "DATA", 3);
+    write_message(*server, as_message(letter, settings_.sender, clock_.now_ms()));
+    expect(*server, "message", 2);
     try {
-      ask(*session, "end", "QUIT", 2);
+      ask(*server, "end", "QUIT", 2);
     } catch (...) {  // the server has the letter
     }
   }
@@ -138,17 +157,17 @@ class Smtp final : public Transport {
     return Poco::Net::SecureStreamSocket::attach(socket, settings_.host, context_);
   }
 
-  void log_in(SMTPClientSession& session, const std::string& offers) const {
+  void log_in(DialogSocket& server, const std::string& offers) const {
     if (settings_.user.empty()) return;
     if (offers.find("PLAIN") != std::string::npos || offers.find("LOGIN") == std::string::npos) {
       std::string both;
       both.append(1, '\0').append(settings_.user).append(1, '\0').append(settings_.password);
-      ask(session, "log-in", "AUTH PLAIN " + as_base64(both), 2);
+      ask(server, "log-in", "AUTH PLAIN " + as_base64(both), 2);
       return;
     }
-    ask(session, "log-in", "AUTH LOGIN", 3);
-    ask(session, "log-in", as_base64(settings_.user), 3);
-    ask(session, "log-in", as_base64(settings_.password), 2);
+    ask(server, "log-in", "AUTH LOGIN", 3);
+    ask(server, "log-in", as_base64(settings_.user), 3);
+    ask(server, "log-in", as_base64(settings_.password), 2);
   }
 
   void forget() noexcept {

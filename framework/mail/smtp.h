@@ -1,8 +1,8 @@
 // Smtp: letters to one mail server (RFC 5321), over TLS from the start or from STARTTLS on (RFC
 // 3207), with AUTH PLAIN or LOGIN (RFC 4954). Chosen library: Poco/Net for its sockets, its TLS,
-// and the commands, replies and dots of SMTP. Its own startTLS() is not used, and its constructor
-// that connects neither: the one keeps what came before TLS, the other waits without a limit.
-// Nothing of a message is made by it, since it lets CR LF in a subject or an address through.
+// the replies of a dialogue and the dots of a message. Its SMTP session is not used: it connects
+// without a limit of time, keeps what came before STARTTLS, and lets CR LF in a subject or an
+// address through.
 //
 // The server is verified: its chain against the authorities, its certificate's name against `host`.
 // Every step has a deadline. Exceptions of the library end here.

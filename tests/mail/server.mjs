@@ -31,7 +31,7 @@ function verdict(step) {
 
 const server = new SMTPServer({
   secure: words.tls === "implicit",
-  hideSTARTTLS: words.tls === "none",
+  disabledCommands: words.tls === "none" ? ["STARTTLS"] : [],
   ...(words.key ? {key: readFileSync(words.key), cert: readFileSync(words.cert)} : {}),
   authOptional: words.user === undefined,
   allowInsecureAuth: false,
