@@ -8,9 +8,10 @@ import subprocess
 import unittest
 
 from gateway import ROOT, Gateway, Postgres, new_directory
-from parts import Part
+from parts import Part, require_packages
 from people import Browser, Passkey
 
+BROWSER = ROOT / "tests" / "browser"
 SERVER = ROOT / "tests" / "mail" / "server.mjs"
 USER, PASSWORD = "gate", "a password = with + signs"
 
@@ -286,6 +287,48 @@ class ByMail(unittest.TestCase):
                          200)
         mail = self.receiver.mail()
         self.assertEqual(self.browser().submit(path_in(mail), token=token_in(mail)).status, 303)
+
+
+class InABrowser(unittest.TestCase):
+    def test_a_screen_reader_gets_along_with_the_pages(self):
+        require_packages(BROWSER)
+        directory = new_directory(self)
+        authority = new_authority(directory, "authority")
+        receiver = Receiver(self, tls="starttls", user=USER, password=PASSWORD,
+                            **new_certificate(directory, "authority", "localhost"))
+        gateway = Gateway(settings=["identity.registration=open",
+                                    *settings_for(receiver.port, authority)]).start()
+        self.addCleanup(gateway.close)
+        account = gateway.run_json("account", "create", "--name", "Acme")["id"]
+        person = gateway.run_json("user", "create", "--name", "Ann", "--login", "ann",
+                                  "--account", account, "--role", "owner")
+        browser = Browser(gateway)
+        browser.sign_in(person["link"])
+        for _ in range(2):  # of the second one the person is told
+            passkey = Passkey()
+            self.addCleanup(passkey.close)
+            browser.enrol(passkey)
+        browser.json("PUT", "/v1/me/email", {"email": "ann@example.org"})
+        self.assertEqual(self.look(browser, "", ["/login", "/login/recovery", "/sign-up",
+                                                 "/sign-up/confirm", "/account/email/verify"]),
+                         ["Sign in", "Lost your passkey?", "Sign up", "Confirm your sign-up",
+                          "Confirm your e-mail address"])
+        session = browser.cookies["turnpike_session"]
+        shown = browser.send("GET", "/account").body.decode()
+        self.assertIn("News of your sign-in", shown)
+        self.assertIn("waits for you to confirm", shown)
+        self.assertEqual(self.look(browser, session, ["/account", "/account/email/verify",
+                                                      f"/accounts/{account}"]),
+                         ["Your account", "Confirm your e-mail address", "Acme"])
+
+    def look(self, browser, session, paths):
+        steps = {"origin": browser.origin, "session": session, "paths": paths}
+        done = subprocess.run(["node", "pages.mjs", json.dumps(steps)], cwd=BROWSER, text=True,
+                              capture_output=True, check=True, timeout=300)
+        pages = json.loads(done.stdout)
+        for page in pages:
+            self.assertEqual(page["problems"], [], page["path"])
+        return [page["title"].removesuffix(" - Turnpike") for page in pages]
 
 
 class ByMailOnPostgres(ByMail):
