@@ -112,6 +112,15 @@ int run_invitation_create(const CommonOptions& options, const PeopleWords& words
 int run_invitation_list(const CommonOptions& options, const PeopleWords& words);
 int run_invitation_withdraw(const CommonOptions& options, const PeopleWords& words);
 int run_audit_list(const CommonOptions& options, const PeopleWords& words);
+struct MailWords {
+  std::string id;
+  std::string to;
+  bool all = false;
+};
+int run_mail_list(const CommonOptions& options, const MailWords& words);
+int run_mail_retry(const CommonOptions& options, const MailWords& words);
+// Sends one mail at once, past the outbox, and prints why the server does not take it.
+int run_mail_test(const CommonOptions& options, const MailWords& words);
 int run_oauth_client_list(const CommonOptions& options);
 int run_oauth_client_block(const CommonOptions& options, const PeopleWords& words, bool is_blocked);
 // Of a person, an account, both, or all.

@@ -13,6 +13,7 @@
 #include "app/paths.h"
 #include "base/http_field.h"
 #include "hosts/origins.h"
+#include "identity/email.h"
 #include "registry/settings_tree.h"
 #include "storage/database.h"
 #include "storage/redis_quota.h"
@@ -160,6 +161,7 @@ bool is_domain_of(std::string_view domain, std::string_view host) noexcept {
 }
 
 void read_identity(Section& top, Config& config) {
+  using identity::Registration;
   Section identity(top, "identity");
   PeopleConfig& people = config.people;
   {
@@ -182,6 +184,10 @@ void read_identity(Section& top, Config& config) {
     password.boolean("enabled", people.takes_passwords);
     password.integer("min_length", people.password_bytes_min, 8, 128);
   }
+  identity.choice("registration", people.registration,
+                  {{"closed", Registration::closed},
+                   {"invite", Registration::invite},
+                   {"open", Registration::open}});
   Section passkeys(identity, "passkeys");
   passkeys.text("rp_id", people.passkey_domain);
   std::optional<std::vector<std::string>> former;
@@ -199,6 +205,52 @@ void read_identity(Section& top, Config& config) {
 void read_audit(Section& top, Config& config) {
   Section audit(top, "audit");
   audit.integer("retention_days", config.people.audit_days, 0, 36'500);
+}
+
+// What a password and links to sign in with are sent over must be read by nobody in between.
+void check_security(Section& smtp, const Config& config) {
+  const MailConfig& mail = config.mail;
+  if (mail.security != mail::Security::none) return;
+  const bool is_local =
+      mail.host == "localhost" || mail.host == "127.0.0.1" || mail.host == "::1";
+  if (is_local || config.environment == identity::Environment::development) return;
+  smtp.report("tls",
+              "`none` is for development, and for a server on this machine: links to sign in with "
+              "would pass readable");
+}
+
+void read_mail(Section& top, Config& config) {
+  Section section(top, "mail");
+  Section smtp(section, "smtp");
+  MailConfig& mail = config.mail;
+  const bool is_there = !smtp.keys().empty();
+  smtp.text("host", mail.host);
+  smtp.integer("port", mail.port, 1, 65'535);
+  smtp.choice("tls", mail.security,
+              {{"starttls", mail::Security::starttls},
+               {"implicit", mail::Security::implicit},
+               {"none", mail::Security::none}});
+  smtp.text("user", mail.user);
+  smtp.text_or_secret("password", mail.password);
+  smtp.text("from", mail.from);
+  smtp.path("authorities", mail.authorities);
+  if (config.people.registration == identity::Registration::open && !mail.is_on()) {
+    section.report("smtp", "identity.registration is open: who signs up proves an address by mail");
+  }
+  if (!is_there) return;
+  if (mail.host.empty()) return smtp.report("host", "expected the name of a mail server");
+  constexpr std::uint32_t usual_ports[] = {587, 465, 25};
+  if (mail.port == 0) mail.port = usual_ports[static_cast<std::size_t>(mail.security)];
+  if (identity::fault_in_email(mail.from)) {
+    smtp.report("from", "expected the address that mail comes from, such as noreply@example.com");
+  }
+  if (mail.user.empty() != mail.password.empty()) {
+    smtp.report(mail.user.empty() ? "user" : "password", "user and password go together");
+  }
+  if (config.web.listen.empty()) {
+    section.report("smtp", "the links in mails lead to pages of hosts.web, which does not listen");
+  }
+  check_security(smtp, config);
 }
 
 void read_oauth(Section& top, Config& config) {
@@ -342,6 +394,7 @@ Config decode(const Settings& tree, Reading& reading) {
   Section(top, "registry").path("path", config.registry_path);
   read_hosts(top, config);
   read_identity(top, config);
+  read_mail(top, config);
   read_oauth(top, config);
   read_audit(top, config);
   read_runtime(top, config);

@@ -17,6 +17,8 @@
 #include "hosts/client_address.h"
 #include "hosts/mcp/tool_names.h"
 #include "identity/account.h"
+#include "identity/by_mail.h"
+#include "mail/smtp.h"
 #include "registry/compile.h"
 
 namespace turnpike::app {
@@ -36,6 +38,7 @@ struct HostConfig {
 };
 
 struct PeopleConfig {
+  identity::Registration registration = identity::Registration::invite;
   std::uint32_t idle_minutes = 720;
   std::uint32_t absolute_hours = 168;
   std::uint32_t step_up_minutes = 15;
@@ -45,6 +48,18 @@ struct PeopleConfig {
   // Whose passkeys the operator gave up: no browser offers them here any more.
   std::vector<std::string> former_passkey_domains;
   std::uint32_t audit_days = 0;  // how long audit events are kept; 0: for good
+};
+
+// The server that takes mail. Without a host no mail is sent.
+struct MailConfig {
+  std::string host;
+  std::uint32_t port = 0;  // 0: the usual one of its security
+  mail::Security security = mail::Security::starttls;
+  std::string user;
+  std::string password;
+  std::string from;
+  std::string authorities;  // a PEM file or a directory; empty: the system's
+  [[nodiscard]] bool is_on() const noexcept { return !host.empty(); }
 };
 
 struct OauthConfig {
@@ -94,6 +109,7 @@ struct Config {
   std::vector<hosts::AddressRange> trusted_proxies;  // whose X-Forwarded-For is believed
   PeopleConfig people;
   OauthConfig oauth;
+  MailConfig mail;
   std::vector<std::string> cors_origins = {"*"};
   std::string reference_directory;  // the bundle of the API reference UI; empty: not served
 

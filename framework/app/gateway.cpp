@@ -19,6 +19,7 @@
 #include "app/control.h"
 #include "app/gateway_backend.h"
 #include "app/last_resort.h"
+#include "app/mail_services.h"
 #include "app/mcp_tools.h"
 #include "app/paths.h"
 #include "app/people_services.h"
@@ -154,6 +155,7 @@ struct Gateway::Parts {
   std::unique_ptr<Prober> prober;
   std::unique_ptr<PluginRunner> plugin_runner;
   std::unique_ptr<Chores> chores;
+  std::unique_ptr<MailServices> mail;  // null: no mail is sent
   std::unique_ptr<GatewayBackend> backend;
   std::optional<hosts::mcp::Executions> executions;
   std::optional<hosts::AccountReads> account_reads;
@@ -219,6 +221,11 @@ Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
       parts_->node->usage(), identity::Accounts(parts_->node->accounts(), starter_grant(config_)),
       parts_->node->sessions(), parts_->node->grants(),
       Chores::AuditLog{parts_->node->audit(), config_.people.audit_days}, *parts_->log);
+  if (config_.mail.is_on()) {
+    parts_->mail = std::make_unique<MailServices>(
+        config_, parts_->node->mail(), parts_->web_url,
+        MailServices::Sources{parts_->clock, parts_->random, *parts_->log, *parts_->metrics});
+  }
   auto made = make_hosts();
   return made.ok() ? listen() : made;
 }
@@ -630,6 +637,8 @@ bool Gateway::stop() {
   if (parts.stores != nullptr) parts.stores->stop();
   parts.last_resort->now_waiting_for("chores");
   parts.chores.reset();
+  parts.last_resort->now_waiting_for("mail");
+  parts.mail.reset();
   if (parts.ledger != nullptr) {
     parts.last_resort->now_waiting_for("the ledger");
     parts.ledger->stop();

@@ -32,6 +32,7 @@ struct Words {  // what the subcommands take besides the common options
   turnpike::app::LedgerVerifyWords verify;
   turnpike::app::CorrectionWords correction;
   turnpike::app::PeopleWords people;
+  turnpike::app::MailWords mails;
 };
 
 // A subcommand with the options that all have.
@@ -342,6 +343,26 @@ void add_member_commands(CLI::App& app, CommonOptions& options, Words& words, in
   events->add_option("--limit", people.limit, "So many")->check(CLI::Range(1, 10'000));
 }
 
+void add_mail_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  MailWords& mails = words.mails;
+  CLI::App* mail = app.add_subcommand("mail", "Mail that waits to be sent");
+  mail->require_subcommand(1);
+  add(*mail, "list", "List what waits, and what was given up", options, code, [&] {
+    return run_mail_list(options, mails);
+  })->add_flag("--all", mails.all, "What was sent, too, of the last 30 days");
+  CLI::App* retry = add(*mail, "retry", "Try it again now", options, code,
+                        [&] { return run_mail_retry(options, mails); });
+  CLI::Option_group* which = retry->add_option_group("which");
+  which->add_option("--id", mails.id, "Of this mail");
+  which->add_flag("--all", mails.all, "All that wait or were given up");
+  which->require_option(1);
+  add(*mail, "test", "Send a mail now; prints what the server says", options, code, [&] {
+    return run_mail_test(options, mails);
+  })->add_option("--to", mails.to, "An e-mail address")
+      ->required();
+}
+
 void add_oauth_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
   using namespace turnpike::app;
   PeopleWords& people = words.people;
@@ -425,6 +446,7 @@ int main(int argc, char** argv) {
   add_operator_commands(app, options, words, code);
   add_user_commands(app, options, words, code);
   add_member_commands(app, options, words, code);
+  add_mail_commands(app, options, words, code);
   add_oauth_commands(app, options, words, code);
   add_correction_commands(app, options, words, code);
   add(app, "paths", "Print where the configuration puts things", options, code,

@@ -59,6 +59,7 @@ class PeopleServices {
   identity::RecoveryCodes recovery_codes_;
   identity::ApiKeys keys_;
   identity::Accounts accounts_;
+  identity::ByMail by_mail_;
   const std::unique_ptr<oauth::Server> authorization_;
   hosts::account::PooledPeople of_hosts_;
 };

@@ -10,6 +10,7 @@ storage::Settings storage_settings(const Config& config) {
   settings.sqlite_path = config.sqlite_path;
   settings.postgres_url = config.postgres_url;
   settings.is_durability_relaxed = config.is_durability_relaxed;
+  settings.sends_mail = config.mail.is_on();
   return settings;
 }
 

@@ -13,17 +13,17 @@ Result<Account, base::Error> Accounts::create(std::string_view name, std::string
   }
   const auto created = store_.create(name, owner);
   if (!created) return created.error();
-  return activated(*created);
+  return finish(*created);
 }
 
 Result<Account, base::Error> Accounts::create_for(std::string_view name, const Founder& founder) {
   if (auto fault = fault_in_name(name)) return *fault;
   const auto created = store_.create(name, "user:" + founder.person_id, founder);
   if (!created) return created.error();
-  return activated(*created);
+  return finish(*created);
 }
 
-Result<Account, base::Error> Accounts::activated(const Account& account) {
+Result<Account, base::Error> Accounts::finish(const Account& account) {
   auto active = store_.activate(account.id, grant_);
   if (active && active->status == AccountStatus::provisioning_failed) {
     return base::Error{base::ErrorCode::account_absent,

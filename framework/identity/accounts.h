@@ -34,6 +34,8 @@ class Accounts {
   // accounts.
   [[nodiscard]] Result<Account, base::Error> create_for(std::string_view name,
                                                         const Founder& founder);
+  // Books the starter grant of an account that was created elsewhere and returns it active.
+  [[nodiscard]] Result<Account, base::Error> finish(const Account& account);
   // Activates accounts that a crash left provisioning, here or on another node; returns how many.
   [[nodiscard]] Result<std::size_t, base::Error> resume();
 
@@ -44,8 +46,6 @@ class Accounts {
   [[nodiscard]] Result<Account, base::Error> close(std::string_view account_id);
 
  private:
-  [[nodiscard]] Result<Account, base::Error> activated(const Account& account);
-
   AccountStore& store_;
   StarterGrant grant_;
 };

@@ -81,7 +81,8 @@ class MemberStore {
                                                          std::string_view person_id,
                                                          const Actor& actor) = 0;
 
-  // auth.role_missing: an owner is invited by an owner alone. account.absent, account.closed.
+  // With an e-mail address, where mail is sent, a mail goes there; auth.throttled: too many did
+  // today. auth.role_missing: an owner is invited by an owner alone. account.absent, account.closed.
   [[nodiscard]] virtual Result<Invitation, base::Error> invite(const NewInvitation& invitation,
                                                                const Actor& actor) = 0;
   // Those that can still be accepted, newest first.
@@ -91,7 +92,8 @@ class MemberStore {
   [[nodiscard]] virtual Result<Unit, base::Error> withdraw(std::string_view account_id,
                                                            std::string_view invitation_id,
                                                            const Actor& actor) = 0;
-  // Uses it up. auth.link_ended; identity.already_member, which leaves it as it is.
+  // Uses it up. auth.link_ended; identity.already_member, and account.forbidden, where it is for an
+  // address that is not the person's: these leave it as it is.
   [[nodiscard]] virtual Result<Membership, base::Error> accept(const crypto::Sha256& digest,
                                                                std::string_view person_id,
                                                                const Actor& actor) = 0;

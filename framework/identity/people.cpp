@@ -3,6 +3,7 @@
 #include <array>
 
 #include "crypto/digest.h"
+#include "identity/email.h"
 #include "identity/name.h"
 #include "identity/token.h"
 
@@ -13,7 +14,6 @@ using base::Error;
 using base::ErrorCode;
 
 constexpr std::size_t handle_bytes = 32;
-constexpr std::size_t email_bytes_max = 254;  // RFC 5321 section 4.5.3.1.3, without the brackets
 
 struct Link {
   std::string token;
@@ -26,27 +26,19 @@ Link new_link(Environment environment, Random& random) {
   return link;
 }
 
-// Enough to tell a typing error; whether mail arrives shows when it does.
-bool is_email(std::string_view text) noexcept {
-  const std::size_t at = text.find('@');
-  if (at == text.npos || at == 0 || at + 1 == text.size()) return false;
-  if (text.size() > email_bytes_max || text.find('@', at + 1) != text.npos) return false;
-  for (const char c : text) {
-    if (c <= 0x20 || c >= 0x7F || c == '<' || c == '>' || c == ',' || c == '"') return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<NewPerson, Error> People::read(std::string_view name, std::string_view login) const {
   if (auto fault = fault_in_name(name)) return *fault;
   auto folded = read_login(login);
   if (!folded.ok()) return std::move(folded).error();
+  return NewPerson{std::string(name), *std::move(folded), new_handle()};
+}
+
+std::string People::new_handle() const {
   std::array<std::uint8_t, handle_bytes> handle{};
   random_.fill(handle);
-  return NewPerson{std::string(name), *std::move(folded),
-                   std::string(handle.begin(), handle.end())};
+  return {handle.begin(), handle.end()};
 }
 
 Result<InvitedPerson, Error> People::create(std::string_view name, std::string_view login,
@@ -84,9 +76,8 @@ Result<std::optional<Person>, Error> People::rename(std::string_view person_id,
 
 Result<CreatedInvitation, Error> People::invite(std::string_view account_id, std::string_view email,
                                                 Role role, const Actor& actor) {
-  if (!email.empty() && !is_email(email)) {
-    return Error{ErrorCode::request_malformed,
-                 "The e-mail address is not in its form, such as name@example.org."};
+  if (!email.empty()) {
+    if (auto fault = fault_in_email(email)) return *fault;
   }
   const Link link = new_link(environment_, random_);
   auto invitation = members_.invite(

@@ -39,6 +39,8 @@ class People {
   // A person to be, with a handle of their own. request.malformed for the name or the login.
   [[nodiscard]] Result<NewPerson, base::Error> read(std::string_view name,
                                                     std::string_view login) const;
+  // What authenticators know a new person by: 32 random bytes.
+  [[nodiscard]] std::string new_handle() const;
   // With a link that lets them in. request.malformed for the name or the login, and as the store.
   [[nodiscard]] Result<InvitedPerson, base::Error> create(
       std::string_view name, std::string_view login, const std::optional<NewMembership>& membership,

@@ -33,12 +33,14 @@ struct Person {
   bool is_disabled = false;
   std::int64_t created_at_ms = 0;
   std::optional<std::int64_t> last_sign_in_at_ms = {};
+  std::string new_email = {};  // that they have yet to prove; empty: none
 };
 
 struct NewPerson {
   std::string name;
   std::string login;
   std::string webauthn_handle;
+  std::string verified_email = {};  // that they have proved already
 };
 
 struct NewMembership {
@@ -76,7 +78,8 @@ class PeopleStore {
       const NewPerson& person, const std::optional<NewMembership>& membership, const NewLink& link,
       const Actor& actor) = 0;
   // Uses an invitation up, makes the person who has it a member, and begins their session.
-  // auth.link_ended, identity.login_taken, account.absent, account.closed.
+  // auth.link_ended, identity.login_taken, account.absent, account.closed; account.forbidden: it is
+  // for an address, and this is not the link that was mailed there.
   [[nodiscard]] virtual Result<BegunSession, base::Error> join(const crypto::Sha256& invitation,
                                                                const NewPerson& person,
                                                                const NewSession& session,
@@ -97,8 +100,8 @@ class PeopleStore {
   // Ends the links that the person has not used. Nothing: there is no such person.
   [[nodiscard]] virtual Result<std::optional<Person>, base::Error> add_link(
       std::string_view person_id, const NewLink& link, const Actor& actor) = 0;
-  // Uses the link up and begins the session. auth.link_ended: it was used, is too old, or is
-  // nobody's.
+  // Uses the link up and begins the session, whose method is "recovery" where the link came by
+  // such a mail. auth.link_ended: it was used, is too old, or is nobody's.
   [[nodiscard]] virtual Result<BegunSession, base::Error> sign_in_with_link(
       const crypto::Sha256& link, const NewSession& session, const Actor& actor) = 0;
 

@@ -117,7 +117,7 @@ class SessionStore {
   // empty. Returns how many.
   [[nodiscard]] virtual Result<std::int64_t, base::Error> end_others(
       std::string_view person_id, std::string_view kept_session_id, const Actor& actor) = 0;
-  // Deletes what has ended a while ago: sessions, links, ceremonies, tries.
+  // Deletes what has ended a while ago: sessions, links, mail, notices, ceremonies, tries.
   [[nodiscard]] virtual Result<Unit, base::Error> sweep() = 0;
 };
 

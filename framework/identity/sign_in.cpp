@@ -1,5 +1,6 @@
 #include "identity/sign_in.h"
 
+#include "identity/by_mail.h"
 #include "identity/name.h"
 #include "identity/token.h"
 
@@ -46,6 +47,7 @@ Result<SignedIn, Error> SignIn::with_link(std::string_view token, const Actor& a
 
 Result<SignedIn, Error> SignIn::join(std::string_view token, std::string_view name,
                                      std::string_view login, const Actor& actor) {
+  if (!parts_.takes_strangers) return registration_closed();
   if (auto judged = parts_.tries.judge(actor); !judged.ok()) return std::move(judged).error();
   auto person = parts_.newcomers.read(name, login);
   if (!person.ok()) return std::move(person).error();

@@ -50,6 +50,7 @@ class SignIn {
     const Ceremonies& ceremonies;
     RelyingParty site;
     std::string site_name;  // as authenticators show it
+    bool takes_strangers = true;  // whoever is invited becomes a person
   };
   explicit SignIn(Parts parts) : parts_(std::move(parts)) {}
 
@@ -57,7 +58,7 @@ class SignIn {
   // auth.ceremony_ended, auth.passkey_rejected, auth.link_ended, request.body_rejected.
   [[nodiscard]] Result<SignedIn, base::Error> with_link(std::string_view token, const Actor& actor);
   // A stranger takes an invitation, and becomes a person. request.malformed for name and login,
-  // identity.login_taken.
+  // identity.login_taken, auth.registration_closed, account.forbidden.
   [[nodiscard]] Result<SignedIn, base::Error> join(std::string_view token, std::string_view name,
                                                    std::string_view login, const Actor& actor);
   [[nodiscard]] BegunCeremony begin_passkey(std::string_view browser) const;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "storage/account_rows.h"
 #include "storage/audit_rows.h"
 #include "storage/member_rows.h"
 #include "storage/stores.h"
@@ -51,25 +52,10 @@ class SqlAccountStore final : public identity::AccountStore {
 
   Result<Account, base::Error> create(std::string_view name, std::string_view owner,
                                       const std::optional<identity::Founder>& founder) override {
-    using Answer = Result<Account, base::Error>;
-    return changed<Account>(
-        context_, ErrorCode::account_read_failed, "create account",
-        [&](Transaction& transaction) -> Answer {
-          Account account{context_.new_id("acc_"), std::string(name), AccountStatus::provisioning,
-                          context_.clock.now_ms(), std::string(owner)};
-          transaction.run(insert_account,
-                          {account.id, account.name, account.created_at_ms, account.owner});
-          if (!founder) return account;
-          write_audit(context_, transaction,
-                      {.actor = founder->actor,
-                       .account_id = account.id,
-                       .action = "account.create",
-                       .target = account.id});
-          const auto added = add_member(context_, transaction, {account.id, identity::Role::owner},
-                                        founder->person_id, founder->actor);
-          if (!added.ok()) return added.error();
-          return account;
-        });
+    return changed<Account>(context_, ErrorCode::account_read_failed, "create account",
+                            [&](Transaction& transaction) {
+                              return insert_account_as(context_, transaction, name, owner, founder);
+                            });
   }
 
   Result<Account, base::Error> activate(std::string_view account_id,
@@ -165,6 +151,24 @@ class SqlAccountStore final : public identity::AccountStore {
 };
 
 }  // namespace
+
+Result<Account, base::Error> insert_account_as(const Context& context, Transaction& transaction,
+                                               std::string_view name, std::string_view owner,
+                                               const std::optional<identity::Founder>& founder) {
+  Account account{context.new_id("acc_"), std::string(name), AccountStatus::provisioning,
+                  context.clock.now_ms(), std::string(owner)};
+  transaction.run(insert_account, {account.id, account.name, account.created_at_ms, account.owner});
+  if (!founder) return account;
+  write_audit(context, transaction,
+              {.actor = founder->actor,
+               .account_id = account.id,
+               .action = "account.create",
+               .target = account.id});
+  const auto added = add_member(context, transaction, {account.id, identity::Role::owner},
+                                founder->person_id, founder->actor);
+  if (!added.ok()) return added.error();
+  return account;
+}
 
 identity::Account account_at(const Rows& rows, std::size_t row) {
   return {rows.text(row, 0), rows.text(row, 1),

@@ -3,6 +3,8 @@
 // Private to storage/; used by the Thread that has the transaction.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "identity/members.h"
@@ -15,10 +17,18 @@ Result<Unit, base::Error> add_member(const Context& context, Transaction& transa
                                      const identity::NewMembership& membership,
                                      std::string_view person_id, const identity::Actor& actor);
 
+struct UsedInvitation {
+  identity::NewMembership membership;
+  std::string email;        // that it is for; empty: whoever has the link
+  bool is_of_mail = false;  // the link came by mail to that address, which proves it
+};
 // Uses the invitation up for that person. auth.link_ended, account.absent, account.closed.
-Result<identity::NewMembership, base::Error> use_invitation(const Context& context,
-                                                            Transaction& transaction,
-                                                            const crypto::Sha256& digest,
-                                                            std::string_view person_id);
+Result<UsedInvitation, base::Error> use_invitation(const Context& context, Transaction& transaction,
+                                                   const crypto::Sha256& digest,
+                                                   std::string_view person_id);
+
+// account.forbidden: where mail is sent, an invitation with an address is for who has proved that.
+std::optional<base::Error> why_for_another(const Context& context, const UsedInvitation& used,
+                                           bool is_verified);
 
 }  // namespace turnpike::storage

@@ -1,6 +1,7 @@
 #include "base/ids.h"
 #include "storage/audit_rows.h"
 #include "storage/grant_rows.h"
+#include "storage/mail_rows.h"
 #include "storage/member_rows.h"
 
 namespace turnpike::storage {
@@ -58,9 +59,17 @@ constexpr Query end_invitation{
     " AND expires_at > $1 RETURNING id",
     "t"};
 constexpr Query end_as_accepted{
-    "UPDATE invitation SET ended_at = $1, accepted_by = $2 WHERE digest = $3 AND ended_at = -1"
-    " AND expires_at > $1 RETURNING id, account_id, role",
-    "ttt"};
+    "UPDATE invitation SET ended_at = $1, accepted_by = $2 WHERE ended_at = -1"
+    " AND expires_at > $1 AND (digest = $3 OR id = (SELECT invitation_id FROM mailed_link"
+    " WHERE digest = $3 AND invitation_id <> '')) RETURNING id, account_id, role, email, digest",
+    "ttttt"};
+constexpr Query select_names{
+    "SELECT a.name, COALESCE((SELECT p.name FROM person p WHERE p.id = $1), '')"
+    " FROM account a WHERE a.id = $2",
+    "tt"};
+// Mail to strangers in the name of this gateway, so a member cannot send it to everybody.
+constexpr std::int64_t mailed_a_day_max = 100;
+constexpr std::int64_t a_day_ms = 24 * 3'600'000ll;
 
 identity::Role role_at(const Rows& rows, std::size_t row, std::size_t column) {
   if (const auto known = identity::role(rows.text(row, column))) return *known;
@@ -195,6 +204,7 @@ class SqlMemberStore final : public identity::MemberStore {
       transaction.run(insert_invitation,
                       {made.id, made.account_id, made.email, name_of(made.role),
                        base::hex(wanted.digest), made.created_by, now_ms, made.expires_at_ms});
+      if (auto refused = mail_invitation(transaction, made, actor)) return *std::move(refused);
       write_audit(context_, transaction,
                   {.actor = actor,
                    .account_id = made.account_id,
@@ -246,11 +256,14 @@ class SqlMemberStore final : public identity::MemberStore {
                                          const Actor& actor) override {
     using Answer = Result<Membership, base::Error>;
     return change<Membership>("accept invitation", [&](Transaction& transaction) -> Answer {
-      const auto membership = use_invitation(context_, transaction, digest, person_id);
-      if (!membership.ok()) return membership.error();
-      const auto added = add_member(context_, transaction, *membership, person_id, actor);
+      const auto used = use_invitation(context_, transaction, digest, person_id);
+      if (!used.ok()) return used.error();
+      const bool is_verified = has_verified_email(transaction, person_id, used->email);
+      if (auto why = why_for_another(context_, *used, is_verified)) return *std::move(why);
+      const auto added = add_member(context_, transaction, used->membership, person_id, actor);
       if (!added.ok()) return added.error();
-      const Rows rows = transaction.run(select_membership, {membership->account_id, person_id});
+      const Rows rows =
+          transaction.run(select_membership, {used->membership.account_id, person_id});
       return Membership{account_at(rows, 0), role_at(rows, 0, 5)};
     });
   }
@@ -259,6 +272,28 @@ class SqlMemberStore final : public identity::MemberStore {
   template <class T, class F>
   Result<T, base::Error> change(std::string_view what, F&& work) {
     return changed<T>(context_, ErrorCode::auth_unavailable, what, work);
+  }
+
+  std::optional<base::Error> mail_invitation(Transaction& transaction, const Invitation& made,
+                                             const Actor& actor) const {
+    if (made.email.empty() || !context_.database.settings().sends_mail) return std::nullopt;
+    if (!take_try(context_, transaction, "invitation_mail:" + made.account_id, a_day_ms,
+                  mailed_a_day_max)) {
+      return base::Error{ErrorCode::auth_throttled,
+                         "The billing account has invited enough people by mail for today: invite "
+                         "without an e-mail address, and give the link yourself.",
+                         static_cast<std::uint32_t>(a_day_ms / 1'000)};
+    }
+    const Rows names = transaction.run(select_names, {actor.person_id, made.account_id});
+    queue_mail(context_, transaction,
+               {.kind = identity::MailKind::invitation,
+                .recipient = made.email,
+                .object_id = made.id,
+                .name = names.text(0, 0),
+                .role = std::string(name_of(made.role)),
+                .detail = names.text(0, 1),
+                .expires_at_ms = made.expires_at_ms});
+    return std::nullopt;
   }
 
   // Locks the account. A person who is no member of it learns no more than that.
@@ -308,10 +343,9 @@ Result<Unit, base::Error> add_member(const Context& context, Transaction& transa
   return Unit{};
 }
 
-Result<identity::NewMembership, base::Error> use_invitation(const Context& context,
-                                                            Transaction& transaction,
-                                                            const crypto::Sha256& digest,
-                                                            std::string_view person_id) {
+Result<UsedInvitation, base::Error> use_invitation(const Context& context, Transaction& transaction,
+                                                   const crypto::Sha256& digest,
+                                                   std::string_view person_id) {
   const Rows used =
       transaction.run(end_as_accepted, {context.now_ms(transaction), person_id, base::hex(digest)});
   if (used.empty()) {
@@ -320,7 +354,19 @@ Result<identity::NewMembership, base::Error> use_invitation(const Context& conte
         "This invitation was accepted, withdrawn, or is too old: ask for a new one."};
   }
   if (auto why = why_not_given(transaction, used.text(0, 1))) return *std::move(why);
-  return identity::NewMembership{used.text(0, 1), role_at(used, 0, 2)};
+  return UsedInvitation{.membership = {used.text(0, 1), role_at(used, 0, 2)},
+                        .email = used.text(0, 3),
+                        .is_of_mail = used.text(0, 4) != base::hex(digest)};
+}
+
+std::optional<base::Error> why_for_another(const Context& context, const UsedInvitation& used,
+                                           bool is_verified) {
+  if (used.email.empty() || used.is_of_mail || is_verified) return std::nullopt;
+  if (!context.database.settings().sends_mail) return std::nullopt;
+  return base::Error{ErrorCode::account_forbidden,
+                     "This invitation is for an e-mail address that you have not proved to be "
+                     "yours: use the link in the mail that went there, or verify the address on "
+                     "your page first."};
 }
 
 std::unique_ptr<identity::MemberStore> make_member_store(const Context& context) {

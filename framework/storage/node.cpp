@@ -48,6 +48,7 @@ class OpenNode final : public Node {
         grants_(make_grant_store(context_)),
         sessions_(make_session_store(context_)),
         members_(make_member_store(context_)),
+        mail_(make_mail_store(context_)),
         audit_(make_audit_store(context_)),
         ledger_(make_ledger_store(context_, data_dir_ ? data_dir_->node_name() : "",
                                   settings.data_dir + "/unknown_calls")),
@@ -75,6 +76,7 @@ class OpenNode final : public Node {
   oauth::GrantStore& grants() noexcept override { return *grants_; }
   identity::SessionStore& sessions() noexcept override { return *sessions_; }
   identity::MemberStore& members() noexcept override { return *members_; }
+  identity::MailStore& mail() noexcept override { return *mail_; }
   identity::AuditStore& audit() noexcept override { return *audit_; }
   ledger::LedgerStore& ledger() noexcept override { return *ledger_; }
   ledger::CorrectionStore& corrections() noexcept override { return *corrections_; }
@@ -97,6 +99,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<oauth::GrantStore> grants_;
   const std::unique_ptr<identity::SessionStore> sessions_;
   const std::unique_ptr<identity::MemberStore> members_;
+  const std::unique_ptr<identity::MailStore> mail_;
   const std::unique_ptr<identity::AuditStore> audit_;
   const std::unique_ptr<ledger::LedgerStore> ledger_;
   const std::unique_ptr<ledger::CorrectionStore> corrections_;

@@ -21,6 +21,7 @@
 #include "identity/account_store.h"
 #include "identity/audit.h"
 #include "identity/key_store.h"
+#include "identity/mail.h"
 #include "identity/members.h"
 #include "identity/operators.h"
 #include "identity/password_store.h"
@@ -68,6 +69,7 @@ class Node {
   [[nodiscard]] virtual oauth::GrantStore& grants() noexcept = 0;
   [[nodiscard]] virtual identity::SessionStore& sessions() noexcept = 0;
   [[nodiscard]] virtual identity::MemberStore& members() noexcept = 0;
+  [[nodiscard]] virtual identity::MailStore& mail() noexcept = 0;
   [[nodiscard]] virtual identity::AuditStore& audit() noexcept = 0;
   [[nodiscard]] virtual ledger::LedgerStore& ledger() noexcept = 0;
   [[nodiscard]] virtual ledger::CorrectionStore& corrections() noexcept = 0;

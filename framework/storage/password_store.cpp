@@ -4,6 +4,7 @@
 
 #include "base/ids.h"
 #include "storage/audit_rows.h"
+#include "storage/mail_rows.h"
 #include "storage/person_rows.h"
 #include "storage/session_rows.h"
 
@@ -202,11 +203,15 @@ class SqlPasswordStore final : public identity::PasswordStore {
         return wrong_password();
       }
       if (!renew_session(context_, transaction, person_id, session)) return proved_nobody();
+      const bool is_first = credentials_of(transaction, person_id) == 0;  // which is no news
       transaction.run(upsert_password,
                       {person_id, password.hash, context_.now_ms(transaction)});
       keep_device(transaction, person_id, device);
       if (password.ends_other_sessions) {
         end_sessions(context_, transaction, person_id, session.session_id);
+      }
+      if (!is_first) {
+        tell_person(context_, transaction, person_id, identity::Notice::password_set, "", actor);
       }
       write_audit(context_, transaction,
                   {.actor = actor,
@@ -229,6 +234,8 @@ class SqlPasswordStore final : public identity::PasswordStore {
           transaction.run(delete_password, {person_id});
           transaction.run(forget_devices, {person_id});
           if (!renew_session(context_, transaction, person_id, session)) return proved_nobody();
+          tell_person(context_, transaction, person_id, identity::Notice::password_removed, "",
+                      actor);
           write_audit(
               context_, transaction,
               {.actor = actor, .action = "password.remove", .target = std::string(person_id)});

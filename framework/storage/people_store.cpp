@@ -4,6 +4,7 @@
 #include "base/ids.h"
 #include "storage/audit_rows.h"
 #include "storage/grant_rows.h"
+#include "storage/mail_rows.h"
 #include "storage/member_rows.h"
 #include "storage/person_rows.h"
 #include "storage/session_rows.h"
@@ -23,10 +24,6 @@ using identity::Person;
 using identity::RenewedSession;
 using identity::UsedCeremony;
 
-constexpr Query insert_person{
-    "INSERT INTO person (id, name, login, webauthn_handle, status, created_at)"
-    " VALUES ($1, $2, $3, $4, 'active', $5) ON CONFLICT (login) DO NOTHING RETURNING id",
-    "t"};
 constexpr Query select_person{"SELECT " PERSON_COLUMNS " FROM person WHERE id = $1", person_kinds};
 constexpr Query select_login{"SELECT " PERSON_COLUMNS " FROM person WHERE login = $1",
                              person_kinds};
@@ -45,11 +42,15 @@ constexpr Query insert_link{
     "INSERT INTO one_time_link (digest, person_id, created_by, expires_at)"
     " VALUES ($1, $2, $3, $4)"};
 constexpr Query end_links{
-    "UPDATE one_time_link SET used_at = $1 WHERE person_id = $2 AND used_at = -1"};
+    "UPDATE one_time_link SET used_at = $1 WHERE person_id = $2 AND used_at = -1"
+    " AND purpose <> 'verify_email'"};
 constexpr Query use_link{
     "UPDATE one_time_link SET used_at = $1 WHERE digest = $2 AND used_at = -1 AND expires_at > $1"
-    " RETURNING person_id",
-    "t"};
+    " AND purpose IN ('sign_in', 'recovery') RETURNING person_id, purpose",
+    "tt"};
+constexpr Query end_recoveries{
+    "UPDATE one_time_link SET used_at = $1 WHERE person_id = $2 AND used_at = -1"
+    " AND purpose = 'recovery'"};
 
 #define PASSKEY_COLUMNS                                                                \
   "k.id, k.person_id, k.credential_id, k.public_key, k.sign_count, k.backup_eligible," \
@@ -127,7 +128,8 @@ class SqlPeopleStore final : public identity::PeopleStore {
       }
       const std::string id = context_.new_id("usr_");
       const auto inserted =
-          insert_as(transaction, id, wanted, membership ? membership->account_id : "", actor);
+          insert_person(context_, transaction, id, wanted, membership ? membership->account_id : "",
+                        actor);
       if (!inserted.ok()) return inserted.error();
       if (membership) {
         const auto added = add_member(context_, transaction, *membership, id, actor);
@@ -144,13 +146,17 @@ class SqlPeopleStore final : public identity::PeopleStore {
     using Answer = Result<BegunSession, base::Error>;
     return changed<BegunSession>("join", [&](Transaction& transaction) -> Answer {
       const std::string id = context_.new_id("usr_");
-      const auto membership = use_invitation(context_, transaction, invitation, id);
-      if (!membership.ok()) return membership.error();
+      const auto used = use_invitation(context_, transaction, invitation, id);
+      if (!used.ok()) return used.error();
+      if (auto why = why_for_another(context_, *used, false)) return *std::move(why);
       Actor self = actor;
       self.principal = "user:" + id;
-      const auto added = insert_as(transaction, id, wanted, membership->account_id, self);
+      identity::NewPerson person = wanted;
+      if (used->is_of_mail) person.verified_email = used->email;
+      const auto added =
+          insert_person(context_, transaction, id, person, used->membership.account_id, self);
       if (!added.ok()) return added.error();
-      const auto joined = add_member(context_, transaction, *membership, id, self);
+      const auto joined = add_member(context_, transaction, used->membership, id, self);
       if (!joined.ok()) return joined.error();
       return begin_as(context_, transaction, id, session, self);
     });
@@ -231,7 +237,19 @@ class SqlPeopleStore final : public identity::PeopleStore {
       if (used.empty()) return no_link();
       const std::string& person_id = used.text(0, 0);
       if (!lock_active_person(transaction, person_id)) return no_link();
-      return begin_as(context_, transaction, person_id, session, actor);
+      NewSession wanted = session;
+      const bool is_recovery = used.text(0, 1) == "recovery";
+      if (is_recovery) {
+        wanted.method = "recovery";
+        transaction.run(end_recoveries, {context_.now_ms(transaction), person_id});
+      }
+      // To somebody who had nothing else to sign in with it is no news.
+      if (credentials_of(transaction, person_id) > 0) {
+        tell_person(context_, transaction, person_id,
+                    is_recovery ? identity::Notice::recovery_used : identity::Notice::link_used, "",
+                    actor);
+      }
+      return begin_as(context_, transaction, person_id, wanted, actor);
     });
   }
 
@@ -291,6 +309,10 @@ class SqlPeopleStore final : public identity::PeopleStore {
                            "This passkey is registered here already."};
       }
       if (!renew_session(context_, transaction, passkey.person_id, session)) return proved_nobody();
+      if (credentials_of(transaction, passkey.person_id) > 1) {  // the first one is no news
+        tell_person(context_, transaction, passkey.person_id, identity::Notice::passkey_added,
+                    passkey.name, actor);
+      }
       write_audit(context_, transaction,
                   {.actor = actor, .action = "passkey.create", .target = passkey.id});
       return passkey;
@@ -318,10 +340,13 @@ class SqlPeopleStore final : public identity::PeopleStore {
     using Answer = Result<bool, base::Error>;
     return changed<bool>("remove passkey", [&](Transaction& transaction) -> Answer {
       if (!lock_active_person(transaction, person_id)) return proved_nobody();
-      if (transaction.run(select_passkey, {passkey_id, person_id}).empty()) return false;
+      const Rows removed = transaction.run(select_passkey, {passkey_id, person_id});
+      if (removed.empty()) return false;
       if (auto stays = why_credential_stays(transaction, person_id)) return *std::move(stays);
       transaction.run(delete_passkey, {passkey_id, person_id});
       if (!renew_session(context_, transaction, person_id, session)) return proved_nobody();
+      tell_person(context_, transaction, person_id, identity::Notice::passkey_removed,
+                  passkey_at(removed, 0).name, actor);
       write_audit(context_, transaction,
                   {.actor = actor, .action = "passkey.remove", .target = std::string(passkey_id)});
       return true;
@@ -380,24 +405,6 @@ class SqlPeopleStore final : public identity::PeopleStore {
         return person_at(rows, 0);
       });
     });
-  }
-
-  Result<Unit, base::Error> insert_as(Transaction& transaction, std::string_view id,
-                                      const identity::NewPerson& wanted,
-                                      std::string_view account_id, const Actor& actor) const {
-    if (transaction
-            .run(insert_person,
-                 {id, wanted.name, wanted.login, base::base64url(wanted.webauthn_handle),
-                  context_.now_ms(transaction)})
-            .empty()) {
-      return base::Error{ErrorCode::identity_login_taken, "Somebody has this login already."};
-    }
-    write_audit(context_, transaction,
-                {.actor = actor,
-                 .account_id = std::string(account_id),
-                 .action = "person.create",
-                 .target = std::string(id)});
-    return Unit{};
   }
 
   void put_link(Transaction& transaction, std::string_view person_id, const NewLink& link,

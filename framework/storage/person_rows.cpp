@@ -1,6 +1,7 @@
 #include "storage/person_rows.h"
 
 #include "base/ids.h"
+#include "storage/audit_rows.h"
 #include "storage/session_rows.h"
 
 namespace turnpike::storage {
@@ -8,6 +9,11 @@ namespace {
 
 constexpr Query take_status{"UPDATE person SET name = name WHERE id = $1 RETURNING status", "t"};
 constexpr Query update_sign_in{"UPDATE person SET last_sign_in_at = $1 WHERE id = $2"};
+constexpr Query insert_person_row{
+    "INSERT INTO person (id, name, login, webauthn_handle, status, created_at, email,"
+    " email_verified_at) VALUES ($1, $2, $3, $4, 'active', $5, $6, $7)"
+    " ON CONFLICT (login) DO NOTHING RETURNING id",
+    "t"};
 constexpr Query count_credentials{
     "SELECT (SELECT COUNT(*) FROM passkey WHERE person_id = $1)"
     " + (SELECT COUNT(*) FROM password WHERE person_id = $1)"
@@ -29,6 +35,7 @@ identity::Person person_at(const Rows& rows, std::size_t row) {
   if (const std::int64_t at_ms = rows.number(row, 8); at_ms >= 0) {
     person.last_sign_in_at_ms = at_ms;
   }
+  person.new_email = rows.text(row, 9);
   return person;
 }
 
@@ -42,6 +49,26 @@ bool lock_active_person(Transaction& transaction, std::string_view person_id) {
   return !rows.empty() && rows.text(0, 0) == "active";
 }
 
+Result<Unit, base::Error> insert_person(const Context& context, Transaction& transaction,
+                                        std::string_view id, const identity::NewPerson& wanted,
+                                        std::string_view account_id, const identity::Actor& actor) {
+  const std::int64_t now_ms = context.now_ms(transaction);
+  const std::int64_t verified_at_ms = wanted.verified_email.empty() ? -1 : now_ms;
+  if (transaction
+          .run(insert_person_row,
+               {id, wanted.name, wanted.login, base::base64url(wanted.webauthn_handle), now_ms,
+                wanted.verified_email, verified_at_ms})
+          .empty()) {
+    return base::Error{base::ErrorCode::identity_login_taken, "Somebody has this login already."};
+  }
+  write_audit(context, transaction,
+              {.actor = actor,
+               .account_id = std::string(account_id),
+               .action = "person.create",
+               .target = std::string(id)});
+  return Unit{};
+}
+
 identity::BegunSession begin_as(const Context& context, Transaction& transaction,
                                 const std::string& person_id, const identity::NewSession& session,
                                 const identity::Actor& actor) {
@@ -49,9 +76,13 @@ identity::BegunSession begin_as(const Context& context, Transaction& transaction
   return {begin_session(context, transaction, person_id, session, actor), person_id};
 }
 
+std::int64_t credentials_of(Transaction& transaction, std::string_view person_id) {
+  return transaction.run(count_credentials, {person_id}).number(0, 0);
+}
+
 std::optional<base::Error> why_credential_stays(Transaction& transaction,
                                                 std::string_view person_id) {
-  if (transaction.run(count_credentials, {person_id}).number(0, 0) > 1) return std::nullopt;
+  if (credentials_of(transaction, person_id) > 1) return std::nullopt;
   return base::Error{base::ErrorCode::identity_last_credential,
                      "This is the last credential that lets you in: add another one first."};
 }

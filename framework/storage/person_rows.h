@@ -16,8 +16,8 @@ namespace turnpike::storage {
 
 #define PERSON_COLUMNS                                                               \
   "id, name, login, email, email_verified_at, webauthn_handle, status, created_at, " \
-  "last_sign_in_at"
-inline constexpr char person_kinds[] = "ttttittii";
+  "last_sign_in_at, new_email"
+inline constexpr char person_kinds[] = "ttttittiit";
 
 // A row of PERSON_COLUMNS.
 identity::Person person_at(const Rows& rows, std::size_t row);
@@ -28,10 +28,18 @@ std::string stored_bytes(const std::string& text);
 // False: there is no such person, or they are disabled.
 bool lock_active_person(Transaction& transaction, std::string_view person_id);
 
+// A person with that id, and the audit event of it. identity.login_taken.
+Result<Unit, base::Error> insert_person(const Context& context, Transaction& transaction,
+                                        std::string_view id, const identity::NewPerson& wanted,
+                                        std::string_view account_id, const identity::Actor& actor);
+
 // Begins the session of a person who proved who they are. REQUIRES: lock_active_person().
 identity::BegunSession begin_as(const Context& context, Transaction& transaction,
                                 const std::string& person_id, const identity::NewSession& session,
                                 const identity::Actor& actor);
+
+// How many credentials the person can sign in with.
+std::int64_t credentials_of(Transaction& transaction, std::string_view person_id);
 
 // Why none of the person's credentials may be removed: they would have nothing left to sign in
 // with. REQUIRES: lock_active_person().

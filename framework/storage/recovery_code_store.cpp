@@ -1,6 +1,7 @@
 #include "base/ids.h"
 #include "identity/recovery_codes.h"
 #include "storage/audit_rows.h"
+#include "storage/mail_rows.h"
 #include "storage/person_rows.h"
 #include "storage/session_rows.h"
 
@@ -32,6 +33,8 @@ class SqlRecoveryCodeStore final : public identity::RecoveryCodeStore {
       for (const crypto::Sha256& digest : digests) {
         transaction.run(insert_code, {base::hex(digest), person_id, now_ms});
       }
+      tell_person(context_, transaction, person_id, identity::Notice::recovery_codes_made, "",
+                  actor);
       write_audit(context_, transaction,
                   {.actor = actor, .action = "recovery_codes.create", .target = person_id});
       return Unit{};
@@ -50,6 +53,8 @@ class SqlRecoveryCodeStore final : public identity::RecoveryCodeStore {
           if (used.empty()) return no_code();
           const std::string& person_id = used.text(0, 0);
           if (!lock_active_person(transaction, person_id)) return no_code();
+          tell_person(context_, transaction, person_id, identity::Notice::recovery_code_used, "",
+                      actor);
           return begin_as(context_, transaction, person_id, session, actor);
         });
   }

@@ -75,6 +75,9 @@ constexpr Query insert_used{
 constexpr Query sweep_sessions{
     "DELETE FROM session WHERE expires_at < $1 OR (ended_at > -1 AND ended_at < $1)"};
 constexpr Query sweep_links{"DELETE FROM one_time_link WHERE expires_at < $1"};
+constexpr Query sweep_mailed_links{"DELETE FROM mailed_link WHERE expires_at < $1"};
+constexpr Query sweep_mail{"DELETE FROM mail_outbox WHERE ended_at > -1 AND ended_at < $1"};
+constexpr Query sweep_notices{"DELETE FROM person_notice WHERE seen_at > -1 AND seen_at < $1"};
 constexpr Query sweep_ceremonies{"DELETE FROM used_ceremony WHERE expires_at < $1"};
 constexpr Query sweep_tries{"DELETE FROM throttle WHERE ends_at < $1"};
 constexpr Query sweep_devices{"DELETE FROM known_device WHERE expires_at < $1"};
@@ -196,6 +199,9 @@ class SqlSessionStore final : public identity::SessionStore {
         const std::int64_t now_ms = context_.now_ms(transaction);
         transaction.run(sweep_sessions, {now_ms - kept_after_end_ms});
         transaction.run(sweep_links, {now_ms - kept_after_end_ms});
+        transaction.run(sweep_mailed_links, {now_ms - kept_after_end_ms});
+        transaction.run(sweep_mail, {now_ms - kept_after_end_ms});
+        transaction.run(sweep_notices, {now_ms - kept_after_end_ms});
         transaction.run(sweep_ceremonies, {now_ms});
         transaction.run(sweep_tries, {now_ms});
         transaction.run(sweep_devices, {now_ms});

@@ -18,6 +18,9 @@ struct Settings {
   // Commits are answered before the disk has them: what was charged in the last moments before a
   // machine or a PostgreSQL server dies may be lost, though its replies were seen.
   bool is_durability_relaxed = false;
+  // Whether mail is sent: without it none is written to the outbox, and people are told on their
+  // pages instead.
+  bool sends_mail = false;
   std::uint32_t sessions = 8;             // that calls share, all kept open
   std::uint32_t session_wait_ms = 2'000;  // for a free one
   std::uint32_t connect_timeout_s = 3;

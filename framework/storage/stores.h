@@ -103,6 +103,7 @@ std::unique_ptr<identity::RecoveryCodeStore> make_recovery_code_store(const Cont
 std::unique_ptr<oauth::GrantStore> make_grant_store(const Context& context);
 std::unique_ptr<identity::SessionStore> make_session_store(const Context& context);
 std::unique_ptr<identity::MemberStore> make_member_store(const Context& context);
+std::unique_ptr<identity::MailStore> make_mail_store(const Context& context);
 std::unique_ptr<identity::AuditStore> make_audit_store(const Context& context);
 std::unique_ptr<ledger::CorrectionStore> make_correction_store(const Context& context);
 // `node_name` and `notes_path` are of the gateway's data_dir; tools have no use for them.

@@ -114,7 +114,7 @@ Json me_json(const MeView& me) {
   return {{"id", person.id},
           {"name", person.name},
           {"login", person.login},
-          {"email", text_or_null(person.email)},
+          {"email", text_or_null(person.email.empty() ? person.new_email : person.email)},
           {"emailVerified", person.is_email_verified},
           {"createdAt", base::rfc3339(person.created_at_ms)},
           {"hasPassword", me.credentials.has_password},

@@ -18,6 +18,7 @@
 #include "hosts/turn.h"
 #include "identity/accounts.h"
 #include "identity/audit.h"
+#include "identity/by_mail.h"
 #include "identity/members.h"
 #include "identity/passwords.h"
 #include "identity/people.h"
@@ -48,6 +49,7 @@ class PooledPeople {
     identity::AuditStore& audit;
     identity::ApiKeys& keys;
     identity::Accounts& accounts;
+    identity::ByMail& by_mail;
     oauth::GrantStore& grants;
     oauth::Server* authorization;  // null: there is no authorization server
     runtime::BlockingPool& pool;

@@ -201,6 +201,48 @@ void add_recovery_codes(Html& html, const Frame& frame, const AccountView& view)
   add_button_form(html, frame, "/account/recovery-codes", {}, "Make new recovery codes");
 }
 
+// What the person is told here, since no mail told them.
+void add_notices(Html& html, const Frame& frame, const AccountView& view) {
+  if (view.notices.empty()) return;
+  html << "<div class=\"alert\">\n<h2>News of your sign-in</h2>\n<ul>\n";
+  for (const identity::UnseenNotice& notice : view.notices) {
+    html << "<li>" << minute_of(notice.at_ms) << ": " << sentence_of(notice.notice);
+    if (!notice.detail.empty()) html << " (" << notice.detail << ")";
+    if (!notice.address.empty()) html << ", from " << notice.address;
+    html << ".</li>\n";
+  }
+  html << "</ul>\n<p>That was not you? Remove what is not yours, and end all other "
+          "sessions.</p>\n";
+  add_button_form(html, frame, "/account/notices/seen",
+                  {{"until", std::to_string(view.notices.back().at_ms)}}, "I have seen this");
+  html << "</div>\n";
+}
+
+void add_email(Html& html, const Frame& frame, const AccountView& view) {
+  const identity::Person& person = view.person;
+  if (!view.sends_mail && person.email.empty()) return;
+  html << "<h2>E-mail</h2>\n";
+  if (person.is_email_verified) {
+    html << "<p><strong>" << person.email << "</strong>, confirmed.</p>\n";
+    add_button_form(html, frame, "/account/email/remove", {}, "Remove the address");
+  } else {
+    html << "<p>You have confirmed no address. With one you are told when something of your "
+            "sign-in changes, and can come in again after you lost your passkey.</p>\n";
+  }
+  if (!view.sends_mail) return;
+  if (!person.new_email.empty()) {
+    html << "<p>A mail to <strong>" << person.new_email
+         << "</strong> waits for you to confirm that address.</p>\n";
+  }
+  html << "<form method=\"post\" action=\"/account/email\">";
+  add_page_token(html, frame);
+  html << "<label for=\"email\">"
+       << (person.is_email_verified ? "Another e-mail address" : "E-mail address")
+       << "</label>\n<input id=\"email\" name=\"email\" type=\"email\" required "
+          "maxlength=\"254\" autocomplete=\"email\">\n<button>Send a confirmation</button>"
+          "</form>\n";
+}
+
 void add_sessions(Html& html, const Frame& frame, const AccountView& view) {
   html << "<h2>Sessions</h2>\n<table>\n<tr><th>Browser or program</th><th>Address</th>"
           "<th>Last seen</th><th>Action</th></tr>\n";
@@ -280,6 +322,12 @@ void add_invitations(Html& html, const Frame& frame, const BillingAccountView& v
   add_page_token(html, frame);
   html << "<label for=\"invitation-role\">Role</label>\n";
   add_role_choice(html, "invitation-role", identity::Role::member);
+  if (view.sends_mail) {
+    html << "<label for=\"invitation-email\">E-mail address, to which the link goes, and which is "
+            "then needed to accept (empty: you give the link yourself)</label>\n<input "
+            "id=\"invitation-email\" name=\"email\" type=\"email\" maxlength=\"254\" "
+            "autocomplete=\"off\">\n";
+  }
   html << "<br><button>Invite somebody</button></form>\n";
 }
 
@@ -356,13 +404,15 @@ std::string login_page(const Frame& frame, const LoginView& view) {
     add_password_field(html, "password", "Password", "current-password");
     html << "<br><button>Sign in with the password</button></form>\n";
   }
-  html << "<p>New here? Whoever runs this gateway, or a member of your account, gives you a "
-          "link. <a href=\"/login/link\">Use a link</a></p>\n<p>Lost what you sign in "
-          "with? <a href=\"/login/recovery\">Use a recovery code</a></p>\n";
+  html << "<p>New here? ";
+  if (view.offers_sign_up) html << "<a href=\"/sign-up\">Sign up</a>. ";
+  html << "Whoever runs this gateway, or a member of an account, gives you a link. "
+       << "<a href=\"/login/link\">Use a link</a></p>\n<p>Lost what you sign in with? "
+          "<a href=\"/login/recovery\">Recover</a></p>\n";
   return end(html);
 }
 
-std::string recovery_page(const Frame& frame) {
+std::string recovery_page(const Frame& frame, bool offers_mail) {
   Html html;
   begin(html, frame);
   html << "<p>Each recovery code lets you in once. Then you add a passkey or a password, with "
@@ -371,6 +421,9 @@ std::string recovery_page(const Frame& frame) {
   html << "<label for=\"code\">Recovery code</label>\n<input id=\"code\" name=\"code\" required "
           "maxlength=\"100\" autocomplete=\"off\" autocapitalize=\"none\" spellcheck=\"false\">\n"
           "<br><button>Sign in</button></form>\n";
+  if (offers_mail) {
+    html << "<p>No codes? <a href=\"/login/recovery/mail\">Have a link sent by mail</a></p>\n";
+  }
   return end(html);
 }
 
@@ -393,10 +446,34 @@ std::string link_page(const Frame& frame, const LinkView& view) {
   return end(html);
 }
 
+std::string ask_page(const Frame& frame, const AskView& view) {
+  Html html;
+  begin(html, frame);
+  html << "<p>" << view.explanation << "</p>\n<form method=\"post\" action=\"" << view.action
+       << "\">";
+  if (view.asks_name) {
+    html << "<label for=\"name\">Your name</label>\n<input id=\"name\" name=\"name\" required "
+            "maxlength=\"200\" autocomplete=\"name\">\n";
+  }
+  html << "<label for=\"login\">" << view.login_label
+       << "</label>\n<input id=\"login\" name=\"login\" required maxlength=\"100\" "
+          "autocomplete=\"username\" autocapitalize=\"none\">\n<br><button>"
+       << view.button << "</button></form>\n<p><a href=\"/login\">Back</a></p>\n";
+  return end(html);
+}
+
+std::string message_page(const Frame& frame, std::string_view text, std::string_view back) {
+  Html html;
+  begin(html, frame);
+  html << "<p>" << text << "</p>\n<p><a href=\"" << back << "\">Go on</a></p>\n";
+  return end(html);
+}
+
 std::string account_page(const Frame& frame, const AccountView& view) {
   Html html;
   begin(html, frame);
   html << "<p>Signed in as <strong>" << view.person.login << "</strong>.</p>\n";
+  add_notices(html, frame, view);
   html << "<h2>Billing accounts</h2>\n";
   if (!view.memberships.empty()) html << "<ul>\n";
   for (const identity::Membership& membership : view.memberships) {
@@ -414,6 +491,7 @@ std::string account_page(const Frame& frame, const AccountView& view) {
   add_passkeys(html, frame, view);
   add_password(html, frame, view);
   add_recovery_codes(html, frame, view);
+  add_email(html, frame, view);
   add_grants(html, frame, view);
   add_sessions(html, frame, view);
   return end(html);

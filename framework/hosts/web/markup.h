@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "identity/account.h"
+#include "identity/mail.h"
 #include "identity/members.h"
 #include "identity/password_store.h"
 #include "identity/person.h"
@@ -29,9 +30,10 @@ struct Frame {
 struct LoginView {
   std::string return_to;
   bool takes_passwords = false;
+  bool offers_sign_up = false;
 };
 std::string login_page(const Frame& frame, const LoginView& view);
-std::string recovery_page(const Frame& frame);
+std::string recovery_page(const Frame& frame, bool offers_mail);
 
 // Where a link's token is handed in. `action` is the path that takes it.
 struct LinkView {
@@ -42,6 +44,18 @@ struct LinkView {
 };
 std::string link_page(const Frame& frame, const LinkView& view);
 
+// Where a stranger asks for a mail. `action` is the path that takes it.
+struct AskView {
+  std::string_view action;
+  std::string_view explanation;
+  std::string_view login_label;
+  std::string_view button;
+  bool asks_name = false;
+};
+std::string ask_page(const Frame& frame, const AskView& view);
+// A sentence, and where to go on.
+std::string message_page(const Frame& frame, std::string_view text, std::string_view back);
+
 struct AccountView {
   const identity::Person& person;
   const identity::Session& session;
@@ -50,11 +64,13 @@ struct AccountView {
   const std::vector<identity::Session>& sessions;
   const std::vector<identity::Membership>& memberships;
   const std::vector<oauth::Grant>& grants;
+  const std::vector<identity::UnseenNotice>& notices;
   identity::Credentials credentials;
   bool takes_passwords = false;
   std::size_t password_bytes_min = 0;
   std::vector<std::string_view> step_up_methods;  // identity/passwords.h
   bool may_enrol = false;                         // without another proof
+  bool sends_mail = false;                        // the gateway does
 };
 std::string account_page(const Frame& frame, const AccountView& view);
 
@@ -64,6 +80,7 @@ struct BillingAccountView {
   const std::vector<identity::Member>& members;
   const std::vector<identity::Invitation>& invitations;  // of admins and owners; else empty
   std::string_view own_id;
+  bool sends_mail = false;  // the gateway does
 };
 std::string billing_account_page(const Frame& frame, const BillingAccountView& view);
 

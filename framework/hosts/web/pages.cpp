@@ -26,8 +26,11 @@ void show_login(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string back = known_path(asked.query.find("return_to").value_or(""));
   const auto caller = find_caller(rooms, {turn.request.headers(), {}, false});
   if (caller.ok()) return go_to(turn, back);
+  const account::PooledPeople::Parts& parts = rooms.people.parts();
   send_page(turn, login_page(frame_of(rooms, "Sign in"),
-                             {back, rooms.people.parts().passwords.are_enabled()}));
+                             {.return_to = back,
+                              .takes_passwords = parts.passwords.are_enabled(),
+                              .offers_sign_up = parts.by_mail.takes_sign_ups()}));
 }
 
 const LinkView link_view{
@@ -67,6 +70,7 @@ struct OwnPage {
   std::vector<identity::Session> sessions;
   std::vector<identity::Membership> memberships;
   std::vector<oauth::Grant> grants;
+  std::vector<identity::UnseenNotice> notices;
   identity::Credentials credentials;
 };
 
@@ -84,10 +88,12 @@ Result<OwnPage, Error> read_own_page(const account::PooledPeople::Parts& parts,
   if (!memberships.ok()) return std::move(memberships).error();
   auto grants = parts.grants.grants(id, {});
   if (!grants.ok()) return std::move(grants).error();
+  auto notices = parts.by_mail.store().notices(id);
+  if (!notices.ok()) return std::move(notices).error();
   const auto credentials = parts.passwords.credentials(id);
   if (!credentials.ok()) return credentials.error();
   return OwnPage{**std::move(person), *std::move(passkeys), *std::move(sessions),
-                 *std::move(memberships), *std::move(grants), *credentials};
+                 *std::move(memberships), *std::move(grants), *std::move(notices), *credentials};
 }
 
 void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
@@ -107,11 +113,13 @@ void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
                          .sessions = page->sessions,
                          .memberships = page->memberships,
                          .grants = page->grants,
+                         .notices = page->notices,
                          .credentials = page->credentials,
                          .takes_passwords = passwords.are_enabled(),
                          .password_bytes_min = passwords.bytes_min(),
                          .step_up_methods = step_up_methods(page->credentials, passwords),
-                         .may_enrol = caller->standing != Standing::signed_in};
+                         .may_enrol = caller->standing != Standing::signed_in,
+                         .sends_mail = rooms.people.parts().by_mail.sends_mail()};
   send_page(turn, account_page(frame_of(rooms, "Your account", page->person, caller), view));
 }
 
@@ -206,7 +214,8 @@ void show_billing_account(const WebRooms& rooms, Turn& turn, const Asked& asked)
                                 .keys = page->keys,
                                 .members = page->members,
                                 .invitations = page->invitations,
-                                .own_id = caller->id};
+                                .own_id = caller->id,
+                                .sends_mail = rooms.people.parts().by_mail.sends_mail()};
   const Frame frame = frame_of(rooms, page->membership.account.name, *person, caller);
   send_page(turn, billing_account_page(frame, view));
 }
@@ -264,8 +273,8 @@ void use_invite(const WebRooms& rooms, Turn& turn, const Asked& asked) {
          [&](const identity::Actor& actor) -> Result<std::string, Error> {
            const auto role = identity::role(asked.form.find("role").value_or(""));
            if (!role) return Error{ErrorCode::request_body_rejected, "Choose a role."};
-           const auto created =
-               rooms.people.parts().people.invite(asked.parameters[0], "", *role, actor);
+           const auto created = rooms.people.parts().people.invite(
+               asked.parameters[0], asked.form.find("email").value_or(""), *role, actor);
            if (!created.ok()) return created.error();
            return account::link_url(rooms.people, "/invitation", created->token);
          });

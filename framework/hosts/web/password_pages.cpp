@@ -105,7 +105,8 @@ void use_create_codes(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 
 void show_recovery(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
-  send_page(turn, recovery_page(frame_of(rooms, "Sign in with a recovery code")));
+  send_page(turn, recovery_page(frame_of(rooms, "Sign in with a recovery code"),
+                                rooms.people.parts().by_mail.sends_mail()));
 }
 
 void use_recovery(const WebRooms& rooms, Turn& turn, const Asked& asked) {

@@ -56,13 +56,6 @@ Result<Answer, Error> read_answer(std::string_view json, bool has_name) {
   return answer;
 }
 
-void send_signed_in(const WebRooms& rooms, Turn& turn,
-                    const Result<identity::SignedIn, Error>& signed_in) {
-  if (!signed_in.ok()) return (void)turn.refuse(signed_in.error());
-  ReplyFields more;
-  send_me(rooms, turn, *signed_in, more);
-}
-
 void begin_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!has_no_members(turn, asked)) return;
   std::array<std::uint8_t, 16> bytes{};
@@ -281,6 +274,13 @@ constexpr Route<WebRooms> sign_in_rows[] = {
 }  // namespace
 
 std::span<const Route<WebRooms>> sign_in_routes() noexcept { return sign_in_rows; }
+
+void send_signed_in(const WebRooms& rooms, Turn& turn,
+                    const Result<identity::SignedIn, Error>& signed_in) {
+  if (!signed_in.ok()) return (void)turn.refuse(signed_in.error());
+  ReplyFields more;
+  send_me(rooms, turn, *signed_in, more);
+}
 
 std::string session_cookie(const WebRooms& rooms, std::string_view token) {
   return rooms.cookies.session.set(token,

@@ -28,6 +28,10 @@ struct WebRooms {
 
 std::span<const Route<WebRooms>> sign_in_routes() noexcept;
 
+// Whose session it is now, with the cookie of its new token; or the refusal.
+void send_signed_in(const WebRooms& rooms, Turn& turn,
+                    const Result<identity::SignedIn, base::Error>& signed_in);
+
 // The value of Set-Cookie for a session with this token.
 std::string session_cookie(const WebRooms& rooms, std::string_view token);
 

@@ -5,6 +5,7 @@
 #include "hosts/account/grant_routes.h"
 #include "hosts/page.h"
 #include "hosts/web/consent.h"
+#include "hosts/web/mail_routes.h"
 #include "hosts/web/page_turn.h"
 #include "hosts/web/password_pages.h"
 #include "hosts/web/password_routes.h"
@@ -28,6 +29,7 @@ std::vector<BoundRoute> WebHost::rows() const {
   bind_routes(password_pages(), rooms_, rows);
   bind_routes(sign_in_routes(), rooms_, rows);
   bind_routes(password_routes(), rooms_, rows);
+  bind_routes(mail_routes(), rooms_, rows);
   bind_routes(account::people_routes(), people_rooms_, rows);
   bind_routes(account::own_routes(), people_rooms_, rows);
   bind_routes(account::grant_routes(), people_rooms_, rows);

@@ -1,0 +1,1 @@
+-- SQLite has nothing of its own here; common/0005_mail.sql is run before it.
