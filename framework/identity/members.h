@@ -82,7 +82,7 @@ class MemberStore {
                                                          const Actor& actor) = 0;
 
   // With an e-mail address, where mail is sent, a mail goes there; auth.throttled: too many did
-  // today. auth.role_missing: an owner is invited by an owner alone. account.absent, account.closed.
+  // today. auth.role_missing: owners are invited by owners alone. account.absent, account.closed.
   [[nodiscard]] virtual Result<Invitation, base::Error> invite(const NewInvitation& invitation,
                                                                const Actor& actor) = 0;
   // Those that can still be accepted, newest first.

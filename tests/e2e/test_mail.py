@@ -77,7 +77,7 @@ def wait_for(gateway, state, count=1):
     """The mails in that state, when there are so many; each look takes a process."""
     for _ in range(400):
         mails = [mail for mail in gateway.run_json("mail", "list", "--all")["items"]
-                 if mail["state"] == state and (state != "waiting" or mail["tries"] > 0)]
+                 if mail["state"] == state and (state != "waiting" or mail["problem"])]
         if len(mails) >= count:
             return mails
     raise AssertionError(f"no {state} mail: {gateway.run_json('mail', 'list', '--all')}")

@@ -1,15 +1,16 @@
 // A real SMTP server: node server.mjs --tls=starttls|implicit|none [--key=FILE --cert=FILE]
-// [--user=NAME --password=TEXT] [--port=PORT]. Prints {"port"} when it listens. Takes commands as JSON lines:
-// {"do": "mails", "count"} waits for so many and answers what came since it was asked last, parsed,
-// with the envelope; {"do": "refuse", "step": "sender"|"recipient"|"message", "code", "times"} makes it refuse so many
-// mails. Ends with its standard input.
+// [--user=NAME --password=TEXT] [--methods=PLAIN,LOGIN] [--port=PORT]. Prints {"port"} when it
+// listens. Takes commands as JSON lines. {"do": "mails", "count"} waits for so many and answers
+// what came since it was asked last, parsed, with the envelope. {"do": "refuse", "step", "code",
+// "times"} makes it refuse so many mails at the step "sender", "recipient" or "message". Ends with
+// its standard input.
 import {readFileSync} from "node:fs";
 import {createInterface} from "node:readline";
 import {simpleParser} from "mailparser";
 import {SMTPServer} from "smtp-server";
 
 const words = Object.fromEntries(process.argv.slice(2).map((word) => {
-  const [, name, value] = /^--([a-z]+)=(.*)$/.exec(word);
+  const [, name, value] = /^--([a-z]+)=(.*)$/s.exec(word);
   return [name, value];
 }));
 const mails = [];
