@@ -184,26 +184,6 @@ TEST_P(GrantStoreTest, ADocumentOfNobodyGoesOnceItIsOld) {  // O24, O25
   EXPECT_FALSE(grants.find_client(id)->has_value());
 }
 
-TEST_P(GrantStoreTest, OfTooManyUnusedClientsTheOldestGoes) {  // O24
-  granted("one");
-  GrantStore& grants = node_->grants();
-  ASSERT_TRUE(grants.keep_document("https://a.example/c", {"A", {"https://a/"}, ""}, 1).ok());
-  store_->clock.move_ms(1);
-  for (std::int64_t at = 0; at < GrantStore::clients_unused_max; ++at) {
-    ASSERT_TRUE(grants.add_client(client("cli_" + std::to_string(at))).ok());
-    if (at == 0) store_->clock.move_ms(1);
-    if (at == GrantStore::clients_unused_max - 2) {
-      EXPECT_TRUE(grants.find_client("https://a.example/c")->has_value()) << "as many as may be";
-    }
-  }
-  EXPECT_FALSE(grants.find_client("https://a.example/c")->has_value());
-  EXPECT_TRUE(grants.find_client("cli_0")->has_value());
-  EXPECT_TRUE(grants.find_client("cli_a")->has_value()) << "one with a grant never goes";
-  ASSERT_TRUE(grants.add_client(client("cli_last")).ok());
-  EXPECT_FALSE(grants.find_client("cli_0")->has_value());
-  EXPECT_TRUE(grants.find_client("cli_last")->has_value());
-}
-
 TEST_P(GrantStoreTest, ARequestIsDecidedOnce) {  // O13
   expect_one(race([&](storage::Node& node, int at) {
                return answer_of(approve("code" + std::to_string(at), person_, node, "request"));
