@@ -323,6 +323,7 @@ int run_oauth_client_list(const CommonOptions& options) {
         options, Result<std::vector<oauth::Client>, base::Error>(std::move(all)),
         [](const oauth::Client& client) -> Json {
           return {{"id", client.id},
+                  {"kind", name_of(client.kind)},
                   {"name", client.metadata.name},
                   {"redirectUris", client.metadata.redirect_uris},
                   {"blocked", client.is_blocked},

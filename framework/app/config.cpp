@@ -258,6 +258,7 @@ void read_oauth(Section& top, Config& config) {
   OauthConfig& oauth = config.oauth;
   section.boolean("enabled", oauth.is_enabled);
   section.boolean("registration", oauth.takes_registrations);
+  section.boolean("client_documents", oauth.takes_documents);
   section.integer("access_minutes", oauth.access_minutes, 1, 1'440);
   section.integer("refresh_idle_days", oauth.refresh_idle_days, 1, 3'650);
   section.integer("refresh_absolute_days", oauth.refresh_absolute_days, 1, 3'650);

@@ -65,6 +65,7 @@ struct MailConfig {
 struct OauthConfig {
   bool is_enabled = true;
   bool takes_registrations = true;
+  bool takes_documents = true;
   std::uint32_t access_minutes = 60;
   std::uint32_t refresh_idle_days = 30;
   std::uint32_t refresh_absolute_days = 180;

@@ -136,6 +136,8 @@ struct Gateway::Parts {
   std::unique_ptr<identity::CachedAuthenticator> authenticator;
   std::unique_ptr<PeopleServices> people;
   std::unique_ptr<wire::Client> client;
+  std::unique_ptr<wire::Client> document_client;  // null: no authorization server
+  std::optional<hosts::oauth_server::ClientDocuments> documents;
   std::optional<plugin::HostResources> resources;
   std::optional<PluginSet> plugins;
   std::atomic<const plugin::Catalog*> stalls{nullptr};  // for the watchdog's thread
@@ -454,10 +456,19 @@ Result<Unit, std::string> Gateway::make_program_parts() {
   return Unit{};
 }
 
-std::optional<hosts::oauth_server::OauthRooms> Gateway::oauth_rooms() const {
-  if (parts_->people->authorization() == nullptr) return std::nullopt;
-  return hosts::oauth_server::OauthRooms{*parts_->people->authorization(),
-                                         parts_->people->of_hosts()};
+std::optional<hosts::oauth_server::OauthRooms> Gateway::oauth_rooms() {
+  Parts& parts = *parts_;
+  oauth::Server* const server = parts.people->authorization();
+  if (server == nullptr) return std::nullopt;
+  // Connections of its own: a stranger's slow hosts take none of the upstreams'.
+  wire::ClientSettings settings;
+  settings.reply_bytes_max = oauth::document_bytes_max;
+  settings.origins_max = hosts::oauth_server::ClientDocuments::fetches_max;
+  settings.idle_connection_ms = 1'000;
+  parts.document_client = wire::make_client(*parts.runtime, settings);
+  parts.documents.emplace(hosts::oauth_server::ClientDocuments::Parts{
+      *server, parts.people->of_hosts(), *parts.document_client});
+  return hosts::oauth_server::OauthRooms{*server, parts.people->of_hosts(), *parts.documents};
 }
 
 // Where clients learn of the authorization server; empty: there is none.
@@ -666,6 +677,7 @@ bool Gateway::end_work(runtime::Deadline give_up) {
   parts.server.reset();
   parts.last_resort->now_waiting_for("upstream connections");
   if (parts.client != nullptr) parts.client->stop();
+  if (parts.document_client != nullptr) parts.document_client->stop();
   parts.last_resort->now_waiting_for("works on the pool");
   if (parts.runtime == nullptr) return true;
   const auto report = parts.runtime->stop(runtime::Deadline{0}, give_up);

@@ -57,7 +57,7 @@ class Gateway {
                                     std::string& address, std::string& url);
   [[nodiscard]] hosts::DiscoverySettings discovery_settings() const;
   [[nodiscard]] std::string resource_metadata() const;
-  [[nodiscard]] std::optional<hosts::oauth_server::OauthRooms> oauth_rooms() const;
+  [[nodiscard]] std::optional<hosts::oauth_server::OauthRooms> oauth_rooms();
   Result<Unit, std::string> make_hosts();
   Result<Unit, std::string> listen();
   std::string answer_control(const std::string& line);

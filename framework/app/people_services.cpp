@@ -51,6 +51,7 @@ std::unique_ptr<oauth::Server> make_authorization(storage::Node& node, const Con
   settings.lifetimes.refresh_idle_ms = oauth.refresh_idle_days * day_ms;
   settings.lifetimes.grant_ms = oauth.refresh_absolute_days * day_ms;
   settings.takes_registrations = oauth.takes_registrations;
+  settings.takes_documents = oauth.takes_documents;
   if (oauth.private_schemes) settings.redirects.private_schemes = *oauth.private_schemes;
   return std::make_unique<oauth::Server>(
       oauth::Server::Parts{node.grants(), node.audit(), sources.clock, sources.random},

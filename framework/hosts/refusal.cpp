@@ -35,7 +35,10 @@ RefusalHead head_of(const base::Error& error) noexcept {
   RefusalHead head;
   head.status = http_status(error.code);
   head.retry_after_seconds = error.retry_after_seconds;
-  if (head.status == 401) head.challenge = bearer_challenge;
+  // Clients are asked for no credential: a challenge would name one (RFC 6749 section 5.2), and
+  // some libraries read it instead of the body.
+  const bool is_of_client = error.code == base::ErrorCode::oauth_invalid_client;
+  if (head.status == 401 && !is_of_client) head.challenge = bearer_challenge;
   return head;
 }
 

@@ -101,6 +101,10 @@ Result<ClientMetadata, Error> read_client_metadata(std::string_view json,
   return ClientMetadata{*std::move(name), *std::move(uris), *std::move(uri)};
 }
 
+std::string_view name_of(ClientKind kind) noexcept {
+  return kind == ClientKind::document ? "document" : "registered";
+}
+
 std::string client_id_of(const ClientMetadata& metadata) {
   std::vector<std::string> uris = metadata.redirect_uris;
   std::sort(uris.begin(), uris.end());

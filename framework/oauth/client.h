@@ -28,12 +28,17 @@ struct ClientMetadata {
   std::string uri = {};  // of its home page, https; empty: it gave none
 };
 
+enum class ClientKind : std::uint8_t { registered, document };
+std::string_view name_of(ClientKind kind) noexcept;
+
 struct Client {
-  std::string id;  // "cli_..."
+  std::string id;  // "cli_...", or the URL of its document (client_document.h)
   ClientMetadata metadata;
   std::int64_t created_at_ms = 0;
   std::optional<std::int64_t> last_used_at_ms = {};  // when a person last decided about it
   bool is_blocked = false;
+  ClientKind kind = ClientKind::registered;
+  bool is_stale = false;  // a document that has to be fetched again before a person is asked
 };
 
 // Schemes of programs on the person's own machine, beside those with a dot in their name, which

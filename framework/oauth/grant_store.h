@@ -88,6 +88,10 @@ class GrantStore : public identity::GrantTokens {
   // One with this id that there is already stays as it is and is returned. Of the clients that no
   // person ever decided about the oldest goes when there are too many.
   [[nodiscard]] virtual Result<Client, base::Error> add_client(const Client& client) = 0;
+  // The same for one that a document describes: it says this now, and is believed for `kept_ms`.
+  [[nodiscard]] virtual Result<Unit, base::Error> keep_document(std::string_view client_id,
+                                                                const ClientMetadata& metadata,
+                                                                std::int64_t kept_ms) = 0;
   [[nodiscard]] virtual Result<std::optional<Client>, base::Error> find_client(
       std::string_view client_id) = 0;
   // Oldest first; at most 1,000 after `after_id`.

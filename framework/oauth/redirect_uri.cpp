@@ -124,6 +124,7 @@ std::optional<std::string> fault_in_redirect_uri(std::string_view uri, const Red
   }
   if (uri.find('#') != uri.npos) return "it has a fragment";
   if (!is_uri_text(uri)) return "it holds a character or an escape that no URI has";
+  if (uri.find('*') != uri.npos) return "it has a *, and is compared byte for byte";
   const Parts parts = parts_of(uri);
   if (parts.scheme.size() == uri.size() || !is_scheme(parts.scheme)) {
     return "it has no scheme in lower case";
@@ -137,6 +138,9 @@ std::optional<std::string> fault_in_redirect_uri(std::string_view uri, const Red
            "oauth.private_schemes)";
   }
   if (parts.rest.empty() && parts.host.empty()) return "it has nothing behind its scheme";
+  if (parts.host.find('@') != parts.host.npos || parts.port.find('@') != parts.port.npos) {
+    return "it names a user";
+  }
   return std::nullopt;
 }
 

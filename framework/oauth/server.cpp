@@ -120,36 +120,59 @@ Result<Client, Error> Server::add_client(std::string_view json, std::string_view
   auto known = parts_.grants.find_client(id);
   if (!known.ok()) return std::move(known).error();
   if (known->has_value()) return **std::move(known);
-  if (auto judged = judge_registrations(source); !judged.ok()) return std::move(judged).error();
+  auto counted = count(
+      {{"oauth.register:" + std::string(source), hour_ms, registrations_of_source_max},
+       {"oauth.register", minute_ms, registrations_max}},
+      "Too many new clients are registering: wait.");
+  if (!counted.ok()) return std::move(counted).error();
   Client client;
   client.id = id;
   client.metadata = *std::move(metadata);
   return parts_.grants.add_client(client);
 }
 
-Result<Unit, Error> Server::judge_registrations(std::string_view source) {
-  struct Bound {
-    std::string key;
-    std::int64_t window_ms;
-    std::int64_t tries_max;
-  };
-  const Bound bounds[] = {
-      {"oauth.register:" + std::string(source), hour_ms, registrations_of_source_max},
-      {"oauth.register", minute_ms, registrations_max}};
-  for (const Bound& bound : bounds) {
-    const auto wait_seconds = parts_.audit.throttled(bound.key, bound.window_ms, bound.tries_max);
+// Where one of them is reached, none is counted up.
+Result<Unit, Error> Server::count(std::initializer_list<Ceiling> ceilings,
+                                  std::string_view refusal) {
+  for (const Ceiling& one : ceilings) {
+    const auto wait_seconds = parts_.audit.throttled(one.key, one.window_ms, one.tries_max);
     if (!wait_seconds.ok()) return wait_seconds.error();
     if (*wait_seconds > 0) {
-      return Error{ErrorCode::auth_throttled, "Too many new clients are registering: wait.",
-                   *wait_seconds};
+      return Error{ErrorCode::auth_throttled, std::string(refusal), *wait_seconds};
     }
   }
-  for (const Bound& bound : bounds) {
-    if (auto counted = parts_.audit.count_try(bound.key, bound.window_ms); !counted.ok()) {
+  for (const Ceiling& one : ceilings) {
+    if (auto counted = parts_.audit.count_try(one.key, one.window_ms); !counted.ok()) {
       return std::move(counted).error();
     }
   }
   return Unit{};
+}
+
+Result<bool, Error> Server::wants_document(std::string_view client_id) {
+  if (!settings_.takes_documents || !is_document_id(client_id)) return false;
+  const bool takes_loopback = settings_.environment == identity::Environment::development;
+  if (const auto fault = fault_in_document_url(client_id, takes_loopback)) {
+    return Error{ErrorCode::oauth_invalid_request,
+                 "No document is fetched from this client_id: " + *fault + "."};
+  }
+  const auto known = parts_.grants.find_client(client_id);
+  if (!known.ok()) return known.error();
+  if (known->has_value() && (!(*known)->is_stale || (*known)->is_blocked)) return false;
+  auto counted = count(
+      {{"oauth.document:" + document_host(client_id), minute_ms, fetches_of_host_max},
+       {"oauth.document", minute_ms, fetches_max}},
+      "Too many documents of clients are being fetched: wait.");
+  if (!counted.ok()) return std::move(counted).error();
+  return true;
+}
+
+Result<Unit, Error> Server::keep_document(std::string_view client_id,
+                                          const FetchedDocument& document) {
+  const auto metadata = read_client_document(client_id, document.json, settings_.redirects);
+  if (!metadata.ok()) return metadata.error();
+  return parts_.grants.keep_document(client_id, *metadata,
+                                     document_kept_ms(document.cache_control));
 }
 
 Result<Client, Error> Server::find_client(std::string_view client_id) {
@@ -157,6 +180,17 @@ Result<Client, Error> Server::find_client(std::string_view client_id) {
   if (!client.ok()) return std::move(client).error();
   if (!client->has_value() || (*client)->is_blocked) return unknown_client();
   return **std::move(client);
+}
+
+// Nobody is redirected for a client that is not known, so the person is told what is wrong.
+Result<Client, Error> Server::find_asking_client(std::string_view client_id) {
+  auto client = find_client(client_id);
+  const bool is_taken = client.ok() && !client->is_stale &&
+                        (settings_.takes_documents || client->kind != ClientKind::document);
+  if (is_taken || (!client.ok() && client.error().code != ErrorCode::oauth_invalid_client)) {
+    return client;
+  }
+  return Error{ErrorCode::oauth_invalid_request, unknown_client().message};
 }
 
 bool Server::is_our_resource(std::string_view resource) const noexcept {
@@ -168,12 +202,16 @@ bool Server::is_our_resource(std::string_view resource) const noexcept {
 Result<std::string, Error> Server::authorize(const AuthorizeParameters& asked) {
   if (asked.client_id.empty()) return missing("client_id");
   if (asked.redirect_uri.empty()) return missing("redirect_uri");
-  const auto client = find_client(asked.client_id);
+  const auto client = find_asking_client(asked.client_id);
   if (!client.ok()) return client.error();
   const auto& registered = client->metadata.redirect_uris;
-  if (std::none_of(registered.begin(), registered.end(), [&](const std::string& uri) {
+  // The rules may have become narrower since it registered.
+  const bool is_registered =
+      !fault_in_redirect_uri(asked.redirect_uri, settings_.redirects) &&
+      std::any_of(registered.begin(), registered.end(), [&](const std::string& uri) {
         return matches_redirect_uri(uri, asked.redirect_uri);
-      })) {
+      });
+  if (!is_registered) {
     return Error{ErrorCode::oauth_invalid_redirect_uri,
                  "The client did not register the redirect_uri that it asks to be answered at."};
   }
@@ -340,6 +378,7 @@ std::string Server::metadata_json() const {
   body["revocation_endpoint_auth_methods_supported"] = {"none"};
   body["code_challenge_methods_supported"] = {"S256"};
   body["authorization_response_iss_parameter_supported"] = true;
+  if (settings_.takes_documents) body["client_id_metadata_document_supported"] = true;
   body["protected_resources"] = {issuer};
   return body.dump();
 }

@@ -1,15 +1,17 @@
 // Server: the authorization server of the MCP endpoint (OAuth 2.1, RFC 6749, 7009, 7591, 7636, 8707
-// and 9207; docs/protocols.md, "OAuth"). A client registers, sends a person's browser here, the
-// person decides on the consent page of the web host, and the client exchanges the code that it is
-// answered with for tokens. What is asked for travels in a signed text until the person decides, so
-// a stranger's flood of requests stores nothing. There are no scopes: a grant lets the client call
-// what its account may call, within its caps.
+// and 9207; docs/protocols.md, "OAuth"). A client registers, or is described by a document at the
+// URL that is its id, and sends a person's browser here; the person decides on the consent page of
+// the web host, and the client exchanges the code that it is answered with for tokens. What is
+// asked for travels in a signed text until the person decides, so a stranger's flood of requests
+// stores nothing. There are no scopes: a grant lets the client call what its account may call,
+// within its caps.
 //
 // Owned by app/; safe for concurrent use. What asks the store blocks: call it from the blocking
 // pool or a plain Thread.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -20,6 +22,7 @@
 #include "identity/account.h"
 #include "identity/audit.h"
 #include "oauth/client.h"
+#include "oauth/client_document.h"
 #include "oauth/grant_store.h"
 
 namespace turnpike::oauth {
@@ -86,11 +89,15 @@ class Server {
     RedirectRules redirects = {};
     Lifetimes lifetimes = {};
     bool takes_registrations = true;
+    bool takes_documents = true;  // clients whose id is the URL of a document
   };
   // New clients: of one source in an hour, and of all in a minute. Both are wide, since the clients
   // of one vendor come from few addresses.
   static constexpr std::int64_t registrations_of_source_max = 60;
   static constexpr std::int64_t registrations_max = 600;
+  // Documents fetched, of one host and of all, in a minute.
+  static constexpr std::int64_t fetches_of_host_max = 30;
+  static constexpr std::int64_t fetches_max = 600;
 
   Server(const Parts& parts, Settings settings) : parts_(parts), settings_(std::move(settings)) {}
 
@@ -100,6 +107,14 @@ class Server {
   // oauth.invalid_client_metadata, auth.throttled, auth.method_disabled.
   [[nodiscard]] Result<Client, base::Error> add_client(std::string_view json,
                                                        std::string_view source);
+
+  // Whether the document of this client must be fetched before authorize(): it is not known, or
+  // what is known of it is too old. It counts as fetched from here on. False also for what is no
+  // document's id. oauth.invalid_request: nothing is fetched from such a URL. auth.throttled.
+  [[nodiscard]] Result<bool, base::Error> wants_document(std::string_view client_id);
+  // What came from there. As read_client_document().
+  [[nodiscard]] Result<Unit, base::Error> keep_document(std::string_view client_id,
+                                                        const FetchedDocument& document);
 
   // The URL where the browser goes next: the consent page, or back to the client with why not.
   // Error: no client may be answered, so the person is told.
@@ -127,7 +142,15 @@ class Server {
 
  private:
   [[nodiscard]] Result<Client, base::Error> find_client(std::string_view client_id);
-  [[nodiscard]] Result<Unit, base::Error> judge_registrations(std::string_view source);
+  // Of one client to authorize(): one that a document describes is unknown once that is too old.
+  [[nodiscard]] Result<Client, base::Error> find_asking_client(std::string_view client_id);
+  struct Ceiling {
+    std::string key;
+    std::int64_t window_ms;
+    std::int64_t tries_max;
+  };
+  [[nodiscard]] Result<Unit, base::Error> count(std::initializer_list<Ceiling> ceilings,
+                                                std::string_view refusal);
   [[nodiscard]] bool is_our_resource(std::string_view resource) const noexcept;
   [[nodiscard]] std::string request_text(const AuthorizeParameters& asked);
   [[nodiscard]] std::string refusal_url(const AuthorizeParameters& asked, base::ErrorCode code,

@@ -20,11 +20,17 @@ using oauth::Grant;
 
 constexpr std::int64_t token_kept_ms = 3'600'000;
 
-#define CLIENT_COLUMNS "id, name, uri, redirect_uris, created_at, last_used_at, blocked_at"
-constexpr char client_kinds[] = "ttttiii";
+#define CLIENT_COLUMNS \
+  "id, name, uri, redirect_uris, created_at, last_used_at, blocked_at, kind, fetched_until"
+constexpr char client_kinds[] = "ttttiiiti";
 constexpr Query insert_client{
     "INSERT INTO oauth_client (id, name, uri, redirect_uris, created_at)"
     " VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING"};
+constexpr Query keep_document_client{
+    "INSERT INTO oauth_client (id, name, uri, redirect_uris, created_at, kind, fetched_until)"
+    " VALUES ($1, $2, $3, $4, $5, 'document', $6) ON CONFLICT (id) DO UPDATE SET"
+    " name = excluded.name, uri = excluded.uri, redirect_uris = excluded.redirect_uris,"
+    " fetched_until = excluded.fetched_until"};
 constexpr Query select_client{"SELECT " CLIENT_COLUMNS " FROM oauth_client WHERE id = $1",
                               client_kinds};
 constexpr Query select_clients{
@@ -121,13 +127,14 @@ constexpr Query sweep_tokens{
     "DELETE FROM oauth_token WHERE expires_at < $1 OR grant_id IN"
     " (SELECT id FROM oauth_grant WHERE ended_at > -1 AND ended_at < $1)"};
 constexpr Query sweep_clients{
-    "DELETE FROM oauth_client WHERE last_used_at = -1 AND blocked_at = -1 AND created_at < $1"};
+    "DELETE FROM oauth_client WHERE last_used_at = -1 AND blocked_at = -1 AND created_at < $1"
+    " AND fetched_until < $2"};
 
 std::optional<std::int64_t> none_below_zero(std::int64_t number) {
   return number < 0 ? std::nullopt : std::optional(number);
 }
 
-Client client_at(const Rows& rows, std::size_t row) {
+Client client_at(const Rows& rows, std::size_t row, std::int64_t now_ms) {
   Client client;
   client.id = rows.text(row, 0);
   client.metadata.name = rows.text(row, 1);
@@ -138,7 +145,15 @@ Client client_at(const Rows& rows, std::size_t row) {
   client.created_at_ms = rows.number(row, 4);
   client.last_used_at_ms = none_below_zero(rows.number(row, 5));
   client.is_blocked = rows.number(row, 6) >= 0;
+  if (rows.text(row, 7) == name_of(oauth::ClientKind::document)) {
+    client.kind = oauth::ClientKind::document;
+    client.is_stale = rows.number(row, 8) <= now_ms;
+  }
   return client;
+}
+
+std::string uris_text(const std::vector<std::string>& redirect_uris) {
+  return nlohmann::json(redirect_uris).dump();
 }
 
 Grant grant_at(const Rows& rows, std::size_t row) {
@@ -212,12 +227,25 @@ class SqlGrantStore final : public oauth::GrantStore {
 
   Result<Client, base::Error> add_client(const Client& client) override {
     return change<Client>("add client", [&](Transaction& transaction) -> Client {
+      const std::int64_t now_ms = context_.now_ms(transaction);
       transaction.run(insert_client, {client.id, client.metadata.name, client.metadata.uri,
-                                      nlohmann::json(client.metadata.redirect_uris).dump(),
-                                      context_.now_ms(transaction)});
+                                      uris_text(client.metadata.redirect_uris), now_ms});
       transaction.run(drop_oldest_unused, {clients_unused_max});
       const Rows rows = transaction.run(select_client, {client.id});
-      return rows.empty() ? client : client_at(rows, 0);
+      return rows.empty() ? client : client_at(rows, 0, now_ms);
+    });
+  }
+
+  Result<Unit, base::Error> keep_document(std::string_view client_id,
+                                          const oauth::ClientMetadata& metadata,
+                                          std::int64_t kept_ms) override {
+    return change<Unit>("keep client document", [&](Transaction& transaction) -> Unit {
+      const std::int64_t now_ms = context_.now_ms(transaction);
+      transaction.run(keep_document_client, {client_id, metadata.name, metadata.uri,
+                                             uris_text(metadata.redirect_uris), now_ms,
+                                             now_ms + kept_ms});
+      transaction.run(drop_oldest_unused, {clients_unused_max});
+      return Unit{};
     });
   }
 
@@ -227,7 +255,7 @@ class SqlGrantStore final : public oauth::GrantStore {
       return context_.database.with([&](Connection& connection) -> Answer {
         const Rows rows = connection.run(select_client, {client_id});
         if (rows.empty()) return std::nullopt;
-        return client_at(rows, 0);
+        return client_at(rows, 0, context_.now_ms(connection));
       });
     });
   }
@@ -237,8 +265,11 @@ class SqlGrantStore final : public oauth::GrantStore {
     return answered<Answer>(context_, ErrorCode::auth_unavailable, "list clients", [&] {
       return context_.database.with([&](Connection& connection) {
         const Rows rows = connection.run(select_clients, {after_id});
+        const std::int64_t now_ms = context_.now_ms(connection);
         Answer list;
-        for (std::size_t row = 0; row < rows.size(); ++row) list.push_back(client_at(rows, row));
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          list.push_back(client_at(rows, row, now_ms));
+        }
         return list;
       });
     });
@@ -315,7 +346,7 @@ class SqlGrantStore final : public oauth::GrantStore {
       const std::int64_t now_ms = context_.now_ms(transaction);
       transaction.run(end_idle_grants, {now_ms, now_ms - token_kept_ms});
       transaction.run(sweep_tokens, {now_ms - token_kept_ms});
-      transaction.run(sweep_clients, {now_ms - client_unused_ms});
+      transaction.run(sweep_clients, {now_ms - client_unused_ms, now_ms});
       return Unit{};
     });
   }

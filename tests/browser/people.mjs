@@ -1,5 +1,5 @@
 // A person on the web host: node people.mjs STEPS, where STEPS is JSON: {origin, link, account,
-// secondLink, consents, callback, screenshots?}. `consents` are the paths of three requests for
+// secondLink, consents, callback, screenshots?}. `consents` are the paths of four requests for
 // access, which are answered at the URL `callback`. Prints "age" when the test that started it is
 // to let the proofs of who people are grow old, and goes on when a line comes; at the end one JSON
 // object of what was seen.
@@ -96,6 +96,16 @@ await press(owner, "End the access of Test client");
 await owner.page.waitForURL("**/account");
 seen.grantsLeft = await owner.page.getByRole("heading", {name: "Programs with access"}).count();
 await open(owner, `/accounts/${steps.account}`);
+
+// ---- the same without any script
+const quiet = await browser.newContext({
+  javaScriptEnabled: false, storageState: await owner.context.storageState()});
+const quietPage = await quiet.newPage();
+await quietPage.goto(steps.origin + steps.consents[3]);
+await quietPage.getByRole("button", {name: "Give access", exact: true}).click();
+await quietPage.waitForURL(CALLBACK);
+seen.approvedWithoutScript = quietPage.url();
+await quiet.close();
 
 // ---- what spends or grants takes a fresh proof
 await letProofsAge();

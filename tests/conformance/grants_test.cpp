@@ -143,6 +143,47 @@ TEST_P(GrantStoreTest, ClientsThatNobodyGrantedAnythingGo) {  // O24
   EXPECT_TRUE(node_->grants().find_client("cli_a")->has_value()) << "one with a grant never goes";
 }
 
+TEST_P(GrantStoreTest, ADocumentIsBelievedForAWhile) {  // O25
+  const std::string id = "https://app.example/client.json";
+  GrantStore& grants = node_->grants();
+  const auto found = [&] { return **grants.find_client(id); };
+  ASSERT_TRUE(grants.keep_document(id, {"App", {"https://a.example/cb"}, ""}, 5 * minute_ms).ok());
+  EXPECT_EQ(found().kind, ClientKind::document);
+  EXPECT_EQ((*grants.find_client("cli_a"))->kind, ClientKind::registered);
+  store_->clock.move_ms(5 * minute_ms - 1);
+  EXPECT_FALSE(found().is_stale);
+  store_->clock.move_ms(1);
+  EXPECT_TRUE(found().is_stale);
+  EXPECT_FALSE((*grants.find_client("cli_a"))->is_stale);
+  const std::int64_t created_at_ms = found().created_at_ms;
+  ASSERT_TRUE(*grants.set_blocked(id, true, identity::operator_actor()));
+  ASSERT_TRUE(
+      grants.keep_document(id, {"New", {"https://b.example/cb"}, "https://b.example/"}, day_ms)
+          .ok());
+  EXPECT_FALSE(found().is_stale);
+  EXPECT_EQ(found().metadata.name, "New");
+  EXPECT_EQ(found().metadata.uri, "https://b.example/");
+  EXPECT_EQ(found().metadata.redirect_uris, std::vector<std::string>{"https://b.example/cb"});
+  EXPECT_EQ(found().created_at_ms, created_at_ms);
+  EXPECT_TRUE(found().is_blocked) << "what it says of itself does not unblock it";
+  EXPECT_EQ(grants.clients("")->size(), 2u);
+  EXPECT_TRUE((*grants.clients("cli_a"))[0].is_blocked);
+}
+
+TEST_P(GrantStoreTest, ADocumentOfNobodyGoesOnceItIsOld) {  // O24, O25
+  const std::string id = "https://app.example/client.json";
+  GrantStore& grants = node_->grants();
+  ASSERT_TRUE(grants.keep_document(id, {"App", {"https://a.example/cb"}, ""}, minute_ms).ok());
+  store_->clock.move_ms(GrantStore::client_unused_ms);
+  ASSERT_TRUE(grants.keep_document(id, {"App", {"https://a.example/cb"}, ""}, hour_ms).ok());
+  store_->clock.move_ms(hour_ms);
+  ASSERT_TRUE(grants.sweep().ok());
+  EXPECT_TRUE(grants.find_client(id)->has_value()) << "it was fetched an hour ago";
+  store_->clock.move_ms(1);
+  ASSERT_TRUE(grants.sweep().ok());
+  EXPECT_FALSE(grants.find_client(id)->has_value());
+}
+
 TEST_P(GrantStoreTest, ARequestIsDecidedOnce) {  // O13
   expect_one(race([&](storage::Node& node, int at) {
                return answer_of(approve("code" + std::to_string(at), person_, node, "request"));

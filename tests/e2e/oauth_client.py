@@ -86,3 +86,8 @@ class Client:
             "Content-Type": "application/json", "MCP-Protocol-Version": "2025-11-25",
             "Accept": "application/json, text/event-stream",
             **({"Authorization": "Bearer " + token} if token else {})})
+
+    def calls(self, token):
+        """Whether a call with it is served; what a tool refuses is 200, too."""
+        answer = self.mcp(token)
+        return answer.status == 200 and not answer.json["result"].get("isError")

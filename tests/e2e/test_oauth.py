@@ -80,7 +80,7 @@ class Oauth(unittest.TestCase):
 
     def ends_within_a_second(self, token):
         until = time.monotonic() + 1.5
-        while self.client.mcp(token).status == 200:
+        while self.client.calls(token):
             self.assertLess(time.monotonic(), until, "the token lives on")
 
     def test_the_documents_say_what_is_answered(self):  # O1
@@ -124,7 +124,7 @@ class Oauth(unittest.TestCase):
             self.assertEqual((reply.status, json.loads(reply.body)["error"]["code"]),
                              (401, "auth.credential_invalid"), path)
         at_payments = self.client.mcp(token, path="/x402")
-        self.assertNotIn('"credits_charged":2', at_payments.text)
+        self.assertEqual(at_payments.status, 403, at_payments.text)
         self.assertEqual(self.browser.send("GET", "/v1/me", headers={
             "Authorization": "Bearer " + token}).status, 403)
 
@@ -135,8 +135,9 @@ class Oauth(unittest.TestCase):
                         {"redirect_uri": "http://localhost:51234/callback"},
                         {"redirect_uri": None}, {"client_id": None}):
             answer = self.client.authorize(challenge, **changes)
-            self.assertIn(answer.status, (400, 401), changes)
+            self.assertEqual(answer.status, 400, changes)
             self.assertNotIn("Location", answer.headers)
+            self.assertNotIn("WWW-Authenticate", answer.headers)
             self.assertIn("text/html", answer.headers["Content-Type"])
 
     def test_a_request_that_the_client_can_mend_goes_back_to_it(self):  # O2, O6, O9, O11
@@ -159,14 +160,33 @@ class Oauth(unittest.TestCase):
         twice = self.client.send("GET", "/oauth/authorize?state=1&state=2")  # O15
         self.assertEqual(twice.status, 400)
 
+    def test_the_port_of_this_machine_is_the_clients_own(self):  # O3
+        _, challenge = pkce()
+        self.client.register(client_name=self.id() + "2", redirect_uris=[
+            REDIRECT, "http://[::1]/cb", "https://app.example/cb"])
+        for asked in (REDIRECT, "http://127.0.0.1:1/callback", "http://[::1]:65535/cb",
+                      "https://app.example/cb"):
+            answer = self.client.authorize(challenge, redirect_uri=asked)
+            self.assertEqual(answer.status, 303, asked)
+        for asked in ("http://127.0.0.1:65536/callback", "http://127.0.0.1:/callback",
+                      "http://127.0.0.1:80@evil.example/callback", "http://[::1]:1/callback",
+                      "https://app.example:443/cb", "https://app.example/cb?",
+                      "HTTP://127.0.0.1/callback", "https://app.example/cb/",
+                      "http://127.0.0.1:1/callback#x"):
+            self.assertEqual(self.client.authorize(challenge, redirect_uri=asked).status, 400,
+                             asked)
+
     def test_the_person_is_asked_every_time_and_may_say_no(self):  # O12, O13
         _, challenge = pkce()
         request = self.request_of(challenge)
         page = self.browser.send("GET", "/oauth/consent?request=" + request)
         text = page.body.decode()
         self.assertEqual(page.status, 200, text)
-        for shown in (self.id(), "this computer", "Acme (1000 Credits left)", "180 days"):
+        for shown in (self.id(), "this computer", "Acme (1000 Credits left)", "180 days",
+                      "30 days", "cap_per_day"):
             self.assertIn(shown, text)
+        self.assertEqual(page.headers["X-Frame-Options"], "DENY")
+        self.assertIsNone(page.headers["Access-Control-Allow-Origin"])  # O10
         policy = page.headers["Content-Security-Policy"]
         self.assertIn("frame-ancestors 'none'", policy)
         self.assertNotIn("form-action", policy)
@@ -195,6 +215,13 @@ class Oauth(unittest.TestCase):
             answer = self.client.send("OPTIONS", "/oauth/" + path, headers=asks)
             self.assertEqual(answer.headers["Access-Control-Allow-Origin"], allowed, path)
             self.assertNotIn("Access-Control-Allow-Credentials", answer.headers)
+        here = {"Origin": "https://app.example"}
+        for name in ("oauth-authorization-server", "oauth-protected-resource"):
+            answer = self.client.send("GET", "/.well-known/" + name, headers=here)
+            self.assertEqual(answer.headers["Access-Control-Allow-Origin"], "*", name)
+            self.assertNotIn("Access-Control-Allow-Credentials", answer.headers)
+        answer = self.client.send("GET", "/oauth/authorize?client_id=x", headers=here)
+        self.assertNotIn("Access-Control-Allow-Origin", answer.headers)
 
     def test_a_request_of_nobody_is_refused(self):
         request = self.request_of(pkce()[1])
@@ -320,6 +347,10 @@ class Oauth(unittest.TestCase):
         self.gateway.run("member", "set", "--account", self.account, "--person", second["id"],
                          "--role", "admin")
         tokens = grant_of_admin()
+        self.assertEqual(self.client.mcp(tokens["access_token"]).status, 200)
+        self.gateway.run("account", "suspend", "--id", self.account)
+        self.ends_within_a_second(tokens["access_token"])
+        self.gateway.run("account", "resume", "--id", self.account)
         self.gateway.run("user", "disable", "--person", second["id"])
         self.ends_within_a_second(tokens["access_token"])
         self.refused(self.client.refresh(tokens["refresh_token"]), "invalid_grant")
@@ -355,13 +386,45 @@ class Oauth(unittest.TestCase):
         self.refused(self.client.form("/oauth/token", grant_type="refresh_token",
                                       refresh_token="x", client_id="cli_gone"),
                      "invalid_client", 401)
+        gone = self.client.form("/oauth/revoke", token="x", client_id="cli_gone")
+        self.assertNotIn("WWW-Authenticate", gone.headers)
         twice = self.client.send("POST", "/oauth/token", "grant_type=a&grant_type=b",
                                  {"Content-Type": "application/x-www-form-urlencoded"})
         self.refused(twice, "invalid_request")
         as_json = self.client.send("POST", "/oauth/token", "{}",
                                    {"Content-Type": "application/json"})
         self.assertEqual(as_json.status, 415)
+        self.assertEqual(as_json.json["error"], "invalid_request")
         self.assertEqual(self.client.send("GET", "/oauth/token").status, 405)
+        for grant_type in ("client_credentials", "implicit",
+                           "urn:ietf:params:oauth:grant-type:device_code"):
+            self.refused(self.client.form("/oauth/token", grant_type=grant_type),
+                         "unsupported_grant_type")
+        # Nothing secret stands in a query, where proxies would log it.
+        self.refused(self.client.form("/oauth/token?code=x", grant_type="authorization_code"),
+                     "invalid_request")
+        odd = self.client.send("POST", "/oauth/token", "%22%5c%c3%a9=1&%22%5c%c3%a9=2",
+                               {"Content-Type": "application/x-www-form-urlencoded"})
+        self.refused(odd, "invalid_request")
+        allowed = set(range(0x20, 0x7F)) - {0x22, 0x5C}
+        self.assertLessEqual(set(map(ord, odd.json["error_description"])), allowed, odd.text)
+        for answer in (twice, as_json, odd):
+            self.assertEqual(answer.headers["Cache-Control"], "no-store")
+
+    def test_no_id_is_that_of_another_kind(self):  # O26
+        tokens = self.grant()
+        [grant] = self.browser.json("GET", "/v1/me/grants")[1]["items"]
+        begins = {"cli_": self.client.id, "ogr_": grant["id"], "usr_": self.person["id"],
+                  "acc_": self.account, "turnpike_at_v1_": tokens["access_token"],
+                  "turnpike_rt_v1_": tokens["refresh_token"]}
+        for begin, made in begins.items():
+            self.assertTrue(made.startswith(begin), made)
+        # None is good where another kind is wanted, though all are of one form.
+        self.refused(self.client.refresh(tokens["access_token"]), "invalid_grant")
+        self.refused(self.client.exchange(tokens["refresh_token"], pkce()[0]), "invalid_grant")
+        self.assertEqual(self.client.mcp(tokens["refresh_token"]).status, 401)
+        self.assertEqual(self.client.mcp(tokens["refresh_token"].replace("_rt_", "_at_")).status,
+                         401)  # O20
 
     def test_the_official_clients_complete_it_unattended(self):
         person = {"cookie": "; ".join("=".join(one) for one in self.browser.cookies.items()),
@@ -385,6 +448,29 @@ class Oauth(unittest.TestCase):
         for secret in (tokens["access_token"], tokens["refresh_token"]):
             self.assertNotIn(secret, text)
             self.assertNotIn(secret[24:], self.gateway.log_text())
+
+
+class Ceilings(unittest.TestCase):
+    """With a gateway of its own, since what others register would count."""
+
+    def test_a_source_registers_so_many_clients_in_an_hour(self):  # O24
+        gateway = Gateway().start({"mcp"})
+        self.addCleanup(gateway.close)
+        client = Client(gateway)
+        first = client.register(client_name="0").json["client_id"]
+        for at in range(1, 121):  # at most two windows
+            answer = client.register(client_name=str(at))
+            if answer.status != 201:
+                break
+        self.assertEqual(answer.status, 429, answer.text)
+        self.assertGreaterEqual(at, 60)
+        self.assertIn(int(answer.headers["Retry-After"]), range(1, 3601))
+        self.assertEqual(answer.json["error"], "temporarily_unavailable")
+        # Who is known is no new client.
+        self.assertEqual(client.register(client_name="0").json["client_id"], first)
+        too_long = client.register(client_name="x", padding="x" * 16_384)
+        self.assertEqual(too_long.status, 413)
+        self.assertEqual(too_long.json["error"], "invalid_request")
 
 
 class OauthOnPostgres(Oauth):

@@ -50,7 +50,7 @@ class InABrowser(unittest.TestCase):
                  "secondLink": link("--name", "Plain", "--login", "plain")}
         program = Client(gateway)
         program.register(client_name="Test client")
-        verifiers = [pkce() for _ in range(3)]
+        verifiers = [pkce() for _ in range(4)]
         steps["callback"] = self.listening_program()
         steps["consents"] = [
             program.authorize(challenge, redirect_uri=steps["callback"])
@@ -91,6 +91,7 @@ class InABrowser(unittest.TestCase):
         code = query_of(seen["approved"])["code"]
         self.assertEqual(program.exchange(code, verifiers[1][0]).status, 400)  # ended by then
         self.assertEqual(seen["grantsLeft"], 0)
+        self.assertIn("code", query_of(seen["approvedWithoutScript"]))  # O28
         self.assertIn("fresh proof", seen["consentNeedsProof"])
         self.assertEqual(seen["approveOffered"], 0)
 

@@ -19,7 +19,8 @@ TEST(RedirectUriTest, WhatClientsAreCalledBackAt) {  // O4, O5
         "https://claude.ai/api/mcp/auth_callback", "https://app.example.org:8443/cb?a=b",
         "http://localhost/callback", "http://127.0.0.1:33418/", "http://[::1]:1/cb",
         "cursor://anysphere.cursor/oauth/cb",
-        "vscode://vscode.github-authentication/did-authenticate", "com.example.app:/cb"}) {
+        "vscode://vscode.github-authentication/did-authenticate", "com.example.app:/cb",
+        "https://app.example.org/@me/cb", "com.example.app:/@me"}) {
     EXPECT_EQ(fault_in_redirect_uri(uri, rules), std::nullopt) << uri;
   }
 }
@@ -32,6 +33,7 @@ TEST(RedirectUriTest, WhereNoAnswerGoes) {  // O4
                                 "https://a/#f",
                                 "https://u@a/",
                                 "https://a*/",
+                                "https://a/*",
                                 "https://a:0/",
                                 "https://a:65536/",
                                 "https://a:/",
@@ -53,6 +55,9 @@ TEST(RedirectUriTest, WhereNoAnswerGoes) {  // O4
                                 "mailto:a@example.org",
                                 "cursor:",
                                 "cursor://",
+                                "cursor://u@x/cb",
+                                "com.example://x:u@y/cb",
+                                "vscode:*",
                                 "https://a\\b/",
                                 "https://\x80/",
                                 "https://a/\n"}) {
@@ -81,7 +86,8 @@ TEST(RedirectUriTest, ReadsAsASlowerReadingDoes) {
                                             "com.example", "ftp",  "Http"};
   const std::vector<std::string> hosts = {"localhost", "127.0.0.1",   "[::1]",
                                           "a.example", "localhost.a", "u@localhost",
-                                          "",          "[::1",        "[]"};
+                                          "",          "[::1",        "[]",
+                                          "u@",        "a@[::1]",     "[@]"};
   const std::vector<std::string> ports = {"", ":1", ":65535", ":65536", ":0", ":", ":8x"};
   const std::vector<std::string> rests = {"",     "/",   "/cb", "/cb?a=b", "?a",
                                           "/%20", "/%2", "#f",  "/*"};

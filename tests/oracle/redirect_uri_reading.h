@@ -2,6 +2,7 @@
 // and judged alone. The slow twin of oauth/redirect_uri.cpp, for its tests and its fuzzing.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -80,7 +81,7 @@ inline bool is_loopback_host(const std::string& host) {
 
 inline bool may_redirect_to(const std::string& uri, const oauth::RedirectRules& rules) {
   const RedirectReading reading = read_redirect(uri);
-  if (!reading.is_uri) return false;
+  if (!reading.is_uri || std::count(uri.begin(), uri.end(), '*') > 0) return false;
   if (reading.scheme == "http" || reading.scheme == "https") {
     return reading.has_slashes && is_web_host(reading.host) && is_web_port(reading.port) &&
            (reading.scheme == "https" || is_loopback_host(reading.host));
@@ -89,7 +90,8 @@ inline bool may_redirect_to(const std::string& uri, const oauth::RedirectRules& 
   if (listed.count(reading.scheme) == 0 && reading.scheme.find('.') == std::string::npos) {
     return false;
   }
-  return !(reading.host + reading.rest).empty();
+  const std::string authority = reading.host + reading.port;
+  return authority.find('@') == authority.npos && !(reading.host + reading.rest).empty();
 }
 
 // REQUIRES: `registered` may be redirected to.

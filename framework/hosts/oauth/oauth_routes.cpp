@@ -39,6 +39,8 @@ void authorize(const OauthRooms& rooms, Turn& turn, const Asked&) {
   const auto query = read_form(turn.request.query(), parameters_max);
   if (!query.ok()) return (void)turn.refuse(query.error());
   const auto value = [&](std::string_view name) { return query->find(name).value_or(""); };
+  const auto learned = rooms.documents.learn(std::string(value("client_id")));
+  if (!learned.ok()) return (void)turn.refuse(learned.error());
   const auto next = rooms.people.ask([&] {
     return rooms.server.authorize({.response_type = value("response_type"),
                                    .client_id = value("client_id"),

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "hosts/account/pooled_people.h"
+#include "hosts/oauth/client_documents.h"
 #include "hosts/route.h"
 #include "oauth/server.h"
 
@@ -15,6 +16,7 @@ namespace turnpike::hosts::oauth_server {
 struct OauthRooms {
   oauth::Server& server;
   const account::PooledPeople& people;
+  ClientDocuments& documents;
 };
 
 std::span<const Route<OauthRooms>> oauth_routes() noexcept;

@@ -45,6 +45,11 @@ Result<std::vector<identity::Membership>, Error> accounts_to_grant(
   return memberships;
 }
 
+// The one thing about a client that is known: who serves its document.
+std::string document_host_of(const oauth::Client& client) {
+  return client.kind == oauth::ClientKind::document ? oauth::redirect_target(client.id) : "";
+}
+
 struct ConsentPage {
   oauth::PendingRequest request;
   identity::Person person;
@@ -93,6 +98,7 @@ void show_consent(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto& lifetimes = rooms.people.parts().authorization->settings().lifetimes;
   const ConsentView view{.client_name = page->request.client.metadata.name,
                          .client_uri = page->request.client.metadata.uri,
+                         .document_host = document_host_of(page->request.client),
                          .target = oauth::redirect_target(page->request.redirect_uri),
                          .request = text,
                          .back = page_of_request(text),

@@ -519,7 +519,11 @@ std::string consent_page(const Frame& frame, const ConsentView& view) {
        << "</strong> asks to call this gateway for you and to spend Credits of a billing account. "
           "Nobody has verified that name";
   if (!view.client_uri.empty()) html << ", nor that it is of " << view.client_uri;
-  html << ".</p>\n<p>The answer goes to <strong>" << view.target
+  html << ".</p>\n";
+  if (!view.document_host.empty()) {
+    html << "<p>Its description is on <strong>" << view.document_host << "</strong>.</p>\n";
+  }
+  html << "<p>The answer goes to <strong>" << view.target
        << "</strong>. Say yes only if you began this there yourself.</p>\n"
           "<p>It can call all that the account can call. It cannot make keys, buy Credits, or see "
           "who else is a member. Access ends "

@@ -94,6 +94,7 @@ struct GrantableAccount {
 struct ConsentView {
   std::string_view client_name;  // as it calls itself; empty: it gave none
   std::string_view client_uri;   // empty: it gave none
+  std::string document_host;     // whose document describes it; empty: it registered
   std::string target;            // where the answer goes, for people
   std::string_view request;      // that the form hands in
   std::string back;              // this page

@@ -1,0 +1,1 @@
+-- SQLite has nothing of its own here; common/0006_client_documents.sql is run before it.
