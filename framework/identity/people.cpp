@@ -3,6 +3,7 @@
 #include <array>
 
 #include "crypto/digest.h"
+#include "identity/email.h"
 #include "identity/name.h"
 #include "identity/token.h"
 
@@ -13,7 +14,6 @@ using base::Error;
 using base::ErrorCode;
 
 constexpr std::size_t handle_bytes = 32;
-constexpr std::size_t email_bytes_max = 254;  // RFC 5321 section 4.5.3.1.3, without the brackets
 
 struct Link {
   std::string token;
@@ -24,17 +24,6 @@ Link new_link(Environment environment, Random& random) {
   Link link{make_token(environment, random, TokenKind::link), {}};
   link.digest = crypto::sha256(link.token);
   return link;
-}
-
-// Enough to tell a typing error; whether mail arrives shows when it does.
-bool is_email(std::string_view text) noexcept {
-  const std::size_t at = text.find('@');
-  if (at == text.npos || at == 0 || at + 1 == text.size()) return false;
-  if (text.size() > email_bytes_max || text.find('@', at + 1) != text.npos) return false;
-  for (const char c : text) {
-    if (c <= 0x20 || c >= 0x7F || c == '<' || c == '>' || c == ',' || c == '"') return false;
-  }
-  return true;
 }
 
 }  // namespace

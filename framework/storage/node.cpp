@@ -43,6 +43,7 @@ class OpenNode final : public Node {
         keys_(make_key_store(context_)),
         operators_(make_operator_store(context_)),
         people_(make_people_store(context_)),
+        external_identities_(make_external_identity_store(context_)),
         grants_(make_grant_store(context_)),
         sessions_(make_session_store(context_)),
         members_(make_member_store(context_)),
@@ -68,6 +69,9 @@ class OpenNode final : public Node {
   identity::KeyStore& keys() noexcept override { return *keys_; }
   identity::OperatorStore& operators() noexcept override { return *operators_; }
   identity::PeopleStore& people() noexcept override { return *people_; }
+  identity::ExternalIdentityStore& external_identities() noexcept override {
+    return *external_identities_;
+  }
   oauth::GrantStore& grants() noexcept override { return *grants_; }
   identity::SessionStore& sessions() noexcept override { return *sessions_; }
   identity::MemberStore& members() noexcept override { return *members_; }
@@ -88,6 +92,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<identity::KeyStore> keys_;
   const std::unique_ptr<identity::OperatorStore> operators_;
   const std::unique_ptr<identity::PeopleStore> people_;
+  const std::unique_ptr<identity::ExternalIdentityStore> external_identities_;
   const std::unique_ptr<oauth::GrantStore> grants_;
   const std::unique_ptr<identity::SessionStore> sessions_;
   const std::unique_ptr<identity::MemberStore> members_;

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "identity/account_store.h"
 #include "identity/audit.h"
+#include "identity/external_identity.h"
 #include "identity/key_store.h"
 #include "identity/members.h"
 #include "identity/operators.h"
@@ -61,6 +62,7 @@ class Node {
   [[nodiscard]] virtual identity::KeyStore& keys() noexcept = 0;
   [[nodiscard]] virtual identity::OperatorStore& operators() noexcept = 0;
   [[nodiscard]] virtual identity::PeopleStore& people() noexcept = 0;
+  [[nodiscard]] virtual identity::ExternalIdentityStore& external_identities() noexcept = 0;
   [[nodiscard]] virtual oauth::GrantStore& grants() noexcept = 0;
   [[nodiscard]] virtual identity::SessionStore& sessions() noexcept = 0;
   [[nodiscard]] virtual identity::MemberStore& members() noexcept = 0;

@@ -23,10 +23,6 @@ using identity::Person;
 using identity::RenewedSession;
 using identity::UsedCeremony;
 
-constexpr Query insert_person{
-    "INSERT INTO person (id, name, login, webauthn_handle, status, created_at)"
-    " VALUES ($1, $2, $3, $4, 'active', $5) ON CONFLICT (login) DO NOTHING RETURNING id",
-    "t"};
 constexpr Query select_person{"SELECT " PERSON_COLUMNS " FROM person WHERE id = $1", person_kinds};
 constexpr Query select_login{"SELECT " PERSON_COLUMNS " FROM person WHERE login = $1",
                              person_kinds};
@@ -126,7 +122,8 @@ class SqlPeopleStore final : public identity::PeopleStore {
       }
       const std::string id = context_.new_id("usr_");
       const auto inserted =
-          insert_as(transaction, id, wanted, membership ? membership->account_id : "", actor);
+          insert_person(context_, transaction, id, wanted,
+                        membership ? membership->account_id : std::string(), actor);
       if (!inserted.ok()) return inserted.error();
       if (membership) {
         const auto added = add_member(context_, transaction, *membership, id, actor);
@@ -147,7 +144,8 @@ class SqlPeopleStore final : public identity::PeopleStore {
       if (!membership.ok()) return membership.error();
       Actor self = actor;
       self.principal = "user:" + id;
-      const auto added = insert_as(transaction, id, wanted, membership->account_id, self);
+      const auto added =
+          insert_person(context_, transaction, id, wanted, membership->account_id, self);
       if (!added.ok()) return added.error();
       const auto joined = add_member(context_, transaction, *membership, id, self);
       if (!joined.ok()) return joined.error();
@@ -367,24 +365,6 @@ class SqlPeopleStore final : public identity::PeopleStore {
         return person_at(rows, 0);
       });
     });
-  }
-
-  Result<Unit, base::Error> insert_as(Transaction& transaction, std::string_view id,
-                                      const identity::NewPerson& wanted,
-                                      std::string_view account_id, const Actor& actor) const {
-    if (transaction
-            .run(insert_person,
-                 {id, wanted.name, wanted.login, base::base64url(wanted.webauthn_handle),
-                  context_.now_ms(transaction)})
-            .empty()) {
-      return base::Error{ErrorCode::identity_login_taken, "Somebody has this login already."};
-    }
-    write_audit(context_, transaction,
-                {.actor = actor,
-                 .account_id = std::string(account_id),
-                 .action = "person.create",
-                 .target = std::string(id)});
-    return Unit{};
   }
 
   void put_link(Transaction& transaction, std::string_view person_id, const NewLink& link,

@@ -1,11 +1,16 @@
 #include "storage/person_rows.h"
 
 #include "base/ids.h"
+#include "storage/audit_rows.h"
 #include "storage/session_rows.h"
 
 namespace turnpike::storage {
 namespace {
 
+constexpr Query insert_person_row{
+    "INSERT INTO person (id, name, login, webauthn_handle, status, created_at)"
+    " VALUES ($1, $2, $3, $4, 'active', $5) ON CONFLICT (login) DO NOTHING RETURNING id",
+    "t"};
 constexpr Query take_status{"UPDATE person SET name = name WHERE id = $1 RETURNING status", "t"};
 constexpr Query update_sign_in{"UPDATE person SET last_sign_in_at = $1 WHERE id = $2"};
 constexpr Query count_credentials{
@@ -35,6 +40,24 @@ identity::Person person_at(const Rows& rows, std::size_t row) {
 std::string stored_bytes(const std::string& text) {
   if (auto bytes = base::from_base64url(text)) return *std::move(bytes);
   throw StoreError(StoreError::Kind::fatal, "a credential that is not base64url");
+}
+
+Result<Unit, base::Error> insert_person(const Context& context, Transaction& transaction,
+                                        std::string_view id, const identity::NewPerson& wanted,
+                                        std::string_view account_id, const identity::Actor& actor) {
+  if (transaction
+          .run(insert_person_row,
+               {id, wanted.name, wanted.login, base::base64url(wanted.webauthn_handle),
+                context.now_ms(transaction)})
+          .empty()) {
+    return base::Error{base::ErrorCode::identity_login_taken, "Somebody has this login already."};
+  }
+  write_audit(context, transaction,
+              {.actor = actor,
+               .account_id = std::string(account_id),
+               .action = "person.create",
+               .target = std::string(id)});
+  return Unit{};
 }
 
 bool lock_active_person(Transaction& transaction, std::string_view person_id) {

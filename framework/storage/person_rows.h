@@ -24,6 +24,11 @@ identity::Person person_at(const Rows& rows, std::size_t row);
 // Bytes that a column has as base64url.
 std::string stored_bytes(const std::string& text);
 
+// identity.login_taken. `account_id`: with which they begin, for the audit event; may be empty.
+Result<Unit, base::Error> insert_person(const Context& context, Transaction& transaction,
+                                        std::string_view id, const identity::NewPerson& wanted,
+                                        std::string_view account_id, const identity::Actor& actor);
+
 // Takes the person's row until the transaction ends, so they cannot be disabled while they sign in.
 // False: there is no such person, or they are disabled.
 bool lock_active_person(Transaction& transaction, std::string_view person_id);

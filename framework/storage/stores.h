@@ -98,6 +98,8 @@ std::unique_ptr<identity::AccountStore> make_account_store(const Context& contex
 std::unique_ptr<identity::KeyStore> make_key_store(const Context& context);
 std::unique_ptr<identity::OperatorStore> make_operator_store(const Context& context);
 std::unique_ptr<identity::PeopleStore> make_people_store(const Context& context);
+std::unique_ptr<identity::ExternalIdentityStore> make_external_identity_store(
+    const Context& context);
 std::unique_ptr<oauth::GrantStore> make_grant_store(const Context& context);
 std::unique_ptr<identity::SessionStore> make_session_store(const Context& context);
 std::unique_ptr<identity::MemberStore> make_member_store(const Context& context);
