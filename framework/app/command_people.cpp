@@ -131,10 +131,14 @@ int run_user_show(const CommonOptions& options, const PeopleWords& words) {
   return with_person(options, words.person, [&](Tools& tools, const identity::Person& person) {
     const auto passkeys = tools.node.people().passkeys(person.id);
     if (!passkeys.ok()) return print_error(options, passkeys.error());
+    const auto identities = tools.node.external_identities().list(person.id);
+    if (!identities.ok()) return print_error(options, identities.error());
     Json shown = to_json(person);
     shown["passkeys"] = passkeys->size();
+    shown["externalIdentities"] = identities->size();
     return print_done(options, shown,
-                      line_of(person) + "\npasskeys: " + std::to_string(passkeys->size()));
+                      line_of(person) + "\npasskeys: " + std::to_string(passkeys->size()) +
+                          "\nexternal identities: " + std::to_string(identities->size()));
   });
 }
 

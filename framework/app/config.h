@@ -17,6 +17,7 @@
 #include "hosts/client_address.h"
 #include "hosts/mcp/tool_names.h"
 #include "identity/account.h"
+#include "identity/oidc_provider.h"
 #include "registry/compile.h"
 
 namespace turnpike::app {
@@ -40,6 +41,7 @@ struct PeopleConfig {
   std::uint32_t absolute_hours = 168;
   std::uint32_t step_up_minutes = 15;
   std::string passkey_domain;  // that passkeys are bound to; empty: the host name of the web host
+  std::vector<identity::ProviderSettings> providers;  // of identities that people have elsewhere
 };
 
 struct OauthConfig {

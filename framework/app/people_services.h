@@ -26,6 +26,7 @@ class PeopleServices {
     runtime::BlockingPool& pool;
     const Clock& clock;
     Random& random;
+    Http& http;  // to other providers of identities
     std::function<void(std::string_view key_id)> key_revoked;
     std::string mcp_url = {};  // base URL of the MCP host; empty: nothing listens there
   };
@@ -53,6 +54,7 @@ class PeopleServices {
   identity::People people_;
   identity::Tries tries_;
   identity::SignIn sign_in_;
+  identity::ExternalSignIn external_sign_in_;
   identity::ApiKeys keys_;
   identity::Accounts accounts_;
   const std::unique_ptr<oauth::Server> authorization_;

@@ -17,6 +17,7 @@
 #include "hosts/turn.h"
 #include "identity/accounts.h"
 #include "identity/audit.h"
+#include "identity/external_sign_in.h"
 #include "identity/members.h"
 #include "identity/people.h"
 #include "identity/person.h"
@@ -39,6 +40,8 @@ class PooledPeople {
     identity::SignIn& sign_in;
     identity::People& people;
     identity::PeopleStore& person_store;
+    identity::ExternalSignIn& external_sign_in;
+    identity::ExternalIdentityStore& external_identities;
     identity::MemberStore& members;
     identity::AuditStore& audit;
     identity::ApiKeys& keys;

@@ -93,6 +93,9 @@ void show_consent(const WebRooms& rooms, Turn& turn, const Asked& asked) {
                          .request = text,
                          .back = page_of_request(text),
                          .accounts = *accounts,
+                         .proofs = caller->standing == Standing::signed_in
+                                       ? proofs_of(rooms, caller)
+                                       : std::vector<ProviderChoice>(),
                          .standing = caller->standing,
                          .idle_days = lifetimes.refresh_idle_ms / 86'400'000,
                          .days_max = lifetimes.grant_ms / 86'400'000};
@@ -127,11 +130,8 @@ void use_consent(const WebRooms& rooms, Turn& turn, const Asked& asked) {
     const bool is_over = next.error().code == ErrorCode::oauth_request_ended;
     return refuse(rooms, turn, asked.caller, next.error(), is_over ? std::string(own_path) : back);
   }
-  // To the address that the client registered, whatever its scheme: Location would not take it.
-  ReplyFields fields;
-  fields.add("Location", *next);
-  fields.add("Cache-Control", "no-store");
-  turn.send(303, fields, {});
+  // To the address that the client registered, whatever its scheme.
+  send_elsewhere(turn, *next);
 }
 
 void use_revoke_grant(const WebRooms& rooms, Turn& turn, const Asked& asked) {

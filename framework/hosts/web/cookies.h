@@ -1,4 +1,5 @@
-// The cookies of the web host: the session, and the browser that a sign-in was begun in. Browsers
+// The cookies of the web host: the session, the browser that a sign-in was begun in, and the way of
+// a browser to another provider of identities and back. Browsers
 // keep no Secure cookie of a host without TLS (Safari not even of loopback), so on http they go
 // without it and without the prefix that promises it.
 //
@@ -17,10 +18,12 @@ struct Cookies {
   explicit Cookies(std::string_view origin)
       : session(facts("turnpike_session", origin)),
         browser(facts("turnpike_browser", origin)),
+        provider(facts("turnpike_provider", origin)),
         session_cleared(session.clear()) {}
 
   const Cookie session;
   const Cookie browser;
+  const Cookie provider;
   const std::string session_cleared;
 
  private:

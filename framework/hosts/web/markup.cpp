@@ -1,8 +1,10 @@
 #include "hosts/web/markup.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "base/ids.h"
+#include "base/uri.h"
 #include "hosts/page.h"
 #include "hosts/route_table.h"
 
@@ -61,6 +63,9 @@ void begin(Html& html, const Frame& frame) {
   if (!frame.page_token.empty()) {
     html << "<meta name=\"csrf\" content=\"" << frame.page_token << "\">\n";
   }
+  if (!frame.next_url.empty()) {
+    html << "<meta http-equiv=\"refresh\" content=\"0;url=" << frame.next_url << "\">\n";
+  }
   html << "<title>" << frame.title << " - " << frame.site_name
        << "</title>\n<link rel=\"stylesheet\" href=\"/assets/site.css\">\n"
           "<script src=\"/assets/passkeys.js\" "
@@ -91,9 +96,64 @@ void add_passkey_button(Html& html, std::string_view act, std::string_view next,
           "does.</p></noscript>\n";
 }
 
+// Forms that begin a fresh proof by a provider and lead back to `back`.
+void add_provider_proofs(Html& html, const Frame& frame, const std::vector<ProviderChoice>& proofs,
+                         std::string_view back) {
+  for (const ProviderChoice& provider : proofs) {
+    add_button_form(html, frame, "/account/step-up/oidc",
+                    {{"provider", provider.key}, {"return_to", back}},
+                    "Prove it with " + provider.name);
+    html << "\n";
+  }
+}
+
+std::string provider_name(const std::vector<ProviderChoice>& providers, const std::string& key) {
+  for (const ProviderChoice& provider : providers) {
+    if (provider.key == key) return provider.name;
+  }
+  return key;  // it is configured no more
+}
+
+void add_identities(Html& html, const Frame& frame, const AccountView& view) {
+  if (view.identities.empty() && view.providers.empty()) return;
+  html << "<h2>Other providers</h2>\n";
+  if (!view.identities.empty()) {
+    html << "<table>\n<tr><th>Provider</th><th>Known there as</th><th>Added</th><th>Last "
+            "used</th><th>Action</th></tr>\n";
+  }
+  for (const identity::ExternalIdentity& identity : view.identities) {
+    const std::string name = provider_name(view.providers, identity.provider);
+    html << "<tr><td>" << name << "</td><td>"
+         << (identity.email.empty() ? identity.subject : identity.email) << "</td><td>"
+         << day_of(identity.linked_at_ms) << "</td><td>"
+         << (identity.last_used_at_ms ? day_of(*identity.last_used_at_ms) : std::string("never"))
+         << "</td><td>";
+    add_button_form(html, frame, "/account/external-identities/unlink", {{"id", identity.id}},
+                    "Unlink " + name);
+    html << "</td></tr>\n";
+  }
+  if (!view.identities.empty()) html << "</table>\n";
+  if (!view.may_enrol) {
+    html << "<p>To link or unlink one, prove once more who you are.</p>\n";
+    std::vector<ProviderChoice> proofs = view.providers;
+    std::erase_if(proofs, [&](const ProviderChoice& provider) {
+      return std::none_of(view.identities.begin(), view.identities.end(),
+                          [&](const auto& one) { return one.provider == provider.key; });
+    });
+    return add_provider_proofs(html, frame, proofs, "/account");
+  }
+  for (const ProviderChoice& provider : view.providers) {
+    add_button_form(html, frame, "/account/external-identities/link",
+                    {{"provider", provider.key}}, "Link " + provider.name);
+    html << "\n";
+  }
+}
+
 void add_passkeys(Html& html, const Frame& frame, const AccountView& view) {
   html << "<h2>Passkeys</h2>\n";
-  if (view.passkeys.empty()) {
+  if (view.passkeys.empty() && !view.identities.empty()) {
+    html << "<p>You have no passkey.</p>\n";
+  } else if (view.passkeys.empty()) {
     html << "<p class=\"alert\">You have no passkey yet. Add one now: the link that let you in "
             "works only once.</p>\n";
   } else {
@@ -113,6 +173,8 @@ void add_passkeys(Html& html, const Frame& frame, const AccountView& view) {
     html << "<label for=\"passkey-name\">Name of the new passkey</label>\n"
             "<input id=\"passkey-name\" value=\"My passkey\" maxlength=\"100\">\n";
     add_passkey_button(html, "enrol", "/account", "Add a passkey", "passkey-name");
+  } else if (view.passkeys.empty()) {
+    html << "<p>To add one, prove once more who you are.</p>\n";
   } else {
     html << "<p>To add or remove one, prove once more who you are.</p>\n";
     add_passkey_button(html, "stepUp", "/account", "Use a passkey");
@@ -235,7 +297,7 @@ void add_grants(Html& html, const Frame& frame, const AccountView& view) {
 }
 
 // Why nothing can be granted now, with what mends it; false: it can.
-bool add_consent_hindrance(Html& html, const ConsentView& view) {
+bool add_consent_hindrance(Html& html, const Frame& frame, const ConsentView& view) {
   if (view.standing == identity::Standing::enrolling) {
     html << "<p class=\"alert\">You signed in with a link: <a href=\"/account\">add a passkey</a> "
             "first, then begin again in the program.</p>\n";
@@ -249,6 +311,7 @@ bool add_consent_hindrance(Html& html, const ConsentView& view) {
   if (view.standing == identity::Standing::signed_in) {
     html << "<p class=\"alert\">To give access takes a fresh proof of who you are.</p>\n";
     add_passkey_button(html, "stepUp", view.back, "Use a passkey");
+    add_provider_proofs(html, frame, view.proofs, view.back);
     return true;
   }
   return false;
@@ -260,6 +323,13 @@ std::string login_page(const Frame& frame, const LoginView& view) {
   Html html;
   begin(html, frame);
   add_passkey_button(html, "signIn", view.return_to, "Sign in with a passkey");
+  for (const ProviderChoice& provider : view.providers) {
+    // A link, not a form: the redirects behind it lead to other hosts (see HandoverView).
+    std::string path = "/login/oidc/" + provider.key + "?return_to=";
+    base::append_percent_encoded(path, view.return_to);
+    html << "<p><a class=\"button\" href=\"" << path << "\">Sign in with " << provider.name
+         << "</a></p>\n";
+  }
   html << "<p>No passkey yet? Whoever runs this gateway, or a member of your account, gives you a "
           "link. <a href=\"/login/link\">Use a link</a></p>\n";
   return end(html);
@@ -295,7 +365,7 @@ std::string account_page(const Frame& frame, const AccountView& view) {
          << "</a> <span class=\"quiet\">" << name_of(membership.role) << "</span></li>\n";
   }
   if (!view.memberships.empty()) html << "</ul>\n";
-  if (!view.passkeys.empty()) {
+  if (view.session.strength != identity::Strength::enrol) {
     html << "<form method=\"post\" action=\"/account/billing-accounts\">";
     add_page_token(html, frame);
     html << "<label for=\"account-name\">Name of a new billing account</label>\n<input "
@@ -303,6 +373,7 @@ std::string account_page(const Frame& frame, const AccountView& view) {
             "billing account</button></form>\n";
   }
   add_passkeys(html, frame, view);
+  add_identities(html, frame, view);
   add_grants(html, frame, view);
   add_sessions(html, frame, view);
   return end(html);
@@ -337,7 +408,7 @@ std::string consent_page(const Frame& frame, const ConsentView& view) {
        << std::to_string(view.idle_days) << " days after its last use, after "
        << std::to_string(view.days_max)
        << " days at most, or when you end it on <a href=\"/account\">your page</a>.</p>\n";
-  const bool is_hindered = add_consent_hindrance(html, view);
+  const bool is_hindered = add_consent_hindrance(html, frame, view);
   html << "<form method=\"post\" action=\"/oauth/consent\">";
   add_page_token(html, frame);
   html << "<input type=\"hidden\" name=\"request\" value=\"" << view.request << "\">\n";
@@ -358,6 +429,17 @@ std::string consent_page(const Frame& frame, const ConsentView& view) {
   return end(html);
 }
 
+std::string handover_page(const Frame& frame, const HandoverView& view) {
+  Html html;
+  Frame moving = frame;
+  moving.next_url = view.url;
+  begin(html, moving);
+  html << "<p>You prove who you are at " << view.provider_name
+       << ", and come back here.</p>\n<p><a class=\"button\" href=\"" << view.url
+       << "\">Go on to " << view.provider_name << "</a></p>\n";
+  return end(html);
+}
+
 std::string secret_page(const Frame& frame, const SecretView& view) {
   Html html;
   begin(html, frame);
@@ -371,9 +453,10 @@ std::string refusal_page(const Frame& frame, const RefusalView& view) {
   begin(html, frame);
   const bool needs_step_up = view.error.code == base::ErrorCode::auth_step_up_required;
   if (needs_step_up && !frame.person_name.empty()) {
-    html << "<p class=\"alert\">This needs a fresh proof of who you are. Use your passkey, then do "
-            "it again.</p>\n";
+    html << "<p class=\"alert\">This needs a fresh proof of who you are. Give it, then do it "
+            "again.</p>\n";
     add_passkey_button(html, "stepUp", view.back, "Use a passkey");
+    add_provider_proofs(html, frame, view.proofs, view.back);
   } else {
     html << "<p class=\"alert\">" << view.error.message << "</p>\n";
   }

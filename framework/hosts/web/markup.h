@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "identity/account.h"
+#include "identity/external_identity.h"
 #include "identity/members.h"
 #include "identity/person.h"
 #include "identity/session.h"
@@ -23,10 +24,18 @@ struct Frame {
   std::string title;
   std::string person_name = {};  // empty: nobody is signed in
   std::string page_token = {};   // of their session
+  std::string next_url = {};     // where the browser goes on to by itself; empty: nowhere
+};
+
+// Another provider of identities.
+struct ProviderChoice {
+  std::string key;
+  std::string name;
 };
 
 struct LoginView {
   std::string return_to;
+  std::vector<ProviderChoice> providers;
 };
 std::string login_page(const Frame& frame, const LoginView& view);
 
@@ -46,6 +55,8 @@ struct AccountView {
   const std::vector<identity::Session>& sessions;
   const std::vector<identity::Membership>& memberships;
   const std::vector<oauth::Grant>& grants;
+  const std::vector<identity::ExternalIdentity>& identities;
+  const std::vector<ProviderChoice>& providers;
   bool may_enrol = false;  // without another proof
 };
 std::string account_page(const Frame& frame, const AccountView& view);
@@ -73,11 +84,20 @@ struct ConsentView {
   std::string_view request;      // that the form hands in
   std::string back;              // this page
   const std::vector<GrantableAccount>& accounts;
+  std::vector<ProviderChoice> proofs;  // by which the person can prove again who they are
   identity::Standing standing;
   std::int64_t idle_days;
   std::int64_t days_max;
 };
 std::string consent_page(const Frame& frame, const ConsentView& view);
+
+// The way to a provider from a form: the redirect of a form is one that browsers hold to the page's
+// policy (form-action), at every host on the way, so the browser goes on from a page.
+struct HandoverView {
+  std::string provider_name;
+  std::string url;
+};
+std::string handover_page(const Frame& frame, const HandoverView& view);
 
 // Something that is shown once: a key, or the link of an invitation.
 struct SecretView {
@@ -90,7 +110,8 @@ std::string secret_page(const Frame& frame, const SecretView& view);
 struct RefusalView {
   const base::Error& error;
   std::string_view request_id;
-  std::string back;  // a path
+  std::string back;                         // a path
+  std::vector<ProviderChoice> proofs = {};  // by which the person can prove again who they are
 };
 // Offers the step-up where that is what is missing.
 std::string refusal_page(const Frame& frame, const RefusalView& view);

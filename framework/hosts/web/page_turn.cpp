@@ -33,6 +33,35 @@ void go_to(Turn& turn, std::string_view path, std::string_view cookie) {
   turn.redirect(Location::read(path).value(), more);
 }
 
+void send_elsewhere(Turn& turn, std::string_view url, std::string_view cookie) {
+  ReplyFields fields;
+  fields.add("Location", url);
+  fields.add("Cache-Control", "no-store");
+  if (!cookie.empty()) fields.add("Set-Cookie", cookie);
+  turn.send(303, fields, {});
+}
+
+std::vector<ProviderChoice> providers_of(const WebRooms& rooms) {
+  std::vector<ProviderChoice> choices;
+  for (const auto& provider : rooms.people.parts().external_sign_in.providers()) {
+    choices.push_back({provider->settings().key, provider->settings().name});
+  }
+  return choices;
+}
+
+std::vector<ProviderChoice> proofs_of(const WebRooms& rooms, const Caller& caller) {
+  auto choices = providers_of(rooms);
+  if (choices.empty()) return choices;
+  const auto own =
+      rooms.people.ask([&] { return rooms.people.parts().external_identities.list(caller->id); });
+  std::erase_if(choices, [&](const ProviderChoice& choice) {
+    return !own.ok() || std::none_of(own->begin(), own->end(), [&](const auto& identity) {
+      return identity.provider == choice.key;
+    });
+  });
+  return choices;
+}
+
 Result<identity::Person, Error> person_of(const WebRooms& rooms, const Caller& caller) {
   auto person =
       rooms.people.ask([&] { return rooms.people.parts().person_store.find(caller->id); });
@@ -52,7 +81,10 @@ void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const Error
   ReplyFields fields;
   add_refusal_fields(head, page_type, fields);
   turn.record.error = error.code;
-  turn.send(head.status, fields, refusal_page(frame, {error, turn.request_id(), back}));
+  RefusalView view{error, turn.request_id(), back};
+  const bool needs_proof = error.code == ErrorCode::auth_step_up_required;
+  if (needs_proof && caller != nullptr) view.proofs = proofs_of(rooms, caller);
+  turn.send(head.status, fields, refusal_page(frame, view));
 }
 
 std::string known_path(std::string_view text) {

@@ -4,10 +4,12 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <turnpike/result.h>
 
 #include "base/error.h"
+#include "hosts/account/account_routes.h"
 #include "hosts/page.h"
 #include "hosts/route.h"
 #include "hosts/web/markup.h"
@@ -25,8 +27,15 @@ Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Pe
                const Caller& caller);
 
 void send_page(Turn& turn, const std::string& page, int status = 200);
+// 303 to a URL of another host, which Location would not take.
+void send_elsewhere(Turn& turn, std::string_view url, std::string_view cookie = {});
 // 303 to a path of this host.
 void go_to(Turn& turn, std::string_view path, std::string_view cookie = {});
+
+// The providers that are configured.
+std::vector<ProviderChoice> providers_of(const WebRooms& rooms);
+// Those of them by which the person can prove again who they are; none where it cannot be told.
+std::vector<ProviderChoice> proofs_of(const WebRooms& rooms, const Caller& caller);
 
 // auth.session_ended.
 Result<identity::Person, base::Error> person_of(const WebRooms& rooms, const Caller& caller);

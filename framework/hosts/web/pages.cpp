@@ -26,7 +26,7 @@ void show_login(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string back = known_path(asked.query.find("return_to").value_or(""));
   const auto caller = find_caller(rooms, {turn.request.headers(), {}, false});
   if (caller.ok()) return go_to(turn, back);
-  send_page(turn, login_page(frame_of(rooms, "Sign in"), {back}));
+  send_page(turn, login_page(frame_of(rooms, "Sign in"), {back, providers_of(rooms)}));
 }
 
 const LinkView link_view{
@@ -66,6 +66,7 @@ struct OwnPage {
   std::vector<identity::Session> sessions;
   std::vector<identity::Membership> memberships;
   std::vector<oauth::Grant> grants;
+  std::vector<identity::ExternalIdentity> identities;
 };
 
 Result<OwnPage, Error> read_own_page(const account::PooledPeople::Parts& parts,
@@ -82,8 +83,10 @@ Result<OwnPage, Error> read_own_page(const account::PooledPeople::Parts& parts,
   if (!memberships.ok()) return std::move(memberships).error();
   auto grants = parts.grants.grants(id, {});
   if (!grants.ok()) return std::move(grants).error();
-  return OwnPage{**std::move(person), *std::move(passkeys), *std::move(sessions),
-                 *std::move(memberships), *std::move(grants)};
+  auto identities = parts.external_identities.list(id);
+  if (!identities.ok()) return std::move(identities).error();
+  return OwnPage{**std::move(person),      *std::move(passkeys), *std::move(sessions),
+                 *std::move(memberships), *std::move(grants),   *std::move(identities)};
 }
 
 void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
@@ -95,12 +98,15 @@ void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
   const auto session = std::find_if(page->sessions.begin(), page->sessions.end(),
                                     [&](const auto& one) { return one.id == caller->session_id; });
   if (session == page->sessions.end()) return go_to(turn, login_path);
+  const auto providers = providers_of(rooms);
   const AccountView view{.person = page->person,
                          .session = *session,
                          .passkeys = page->passkeys,
                          .sessions = page->sessions,
                          .memberships = page->memberships,
                          .grants = page->grants,
+                         .identities = page->identities,
+                         .providers = providers,
                          .may_enrol = caller->standing != Standing::signed_in};
   send_page(turn, account_page(frame_of(rooms, "Your account", page->person, caller), view));
 }

@@ -7,6 +7,7 @@
 #include "hosts/web/consent.h"
 #include "hosts/web/page_turn.h"
 #include "hosts/web/pages.h"
+#include "hosts/web/provider_routes.h"
 #include "identity/bearer.h"
 
 namespace turnpike::hosts::web {
@@ -24,6 +25,7 @@ std::vector<BoundRoute> WebHost::rows() const {
   std::vector<BoundRoute> rows = bind_routes(page_routes(), rooms_);
   bind_routes(consent_routes(), rooms_, rows);
   bind_routes(sign_in_routes(), rooms_, rows);
+  bind_routes(provider_routes(), rooms_, rows);
   bind_routes(account::people_routes(), people_rooms_, rows);
   bind_routes(account::own_routes(), people_rooms_, rows);
   bind_routes(account::grant_routes(), people_rooms_, rows);
