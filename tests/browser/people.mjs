@@ -4,12 +4,10 @@
 // to let the proofs of who people are grow old, and goes on when a line comes; at the end one JSON
 // object of what was seen.
 import {once} from "node:events";
-import {readFileSync} from "node:fs";
-import {createRequire} from "node:module";
 import {createInterface} from "node:readline";
 import {chromium} from "playwright-core";
+import {violationsOf} from "./axe.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const CHROMIUM = process.env.TURNPIKE_CHROMIUM ?? "/usr/bin/chromium-headless-shell";
 
 const steps = JSON.parse(process.argv[2]);
@@ -37,19 +35,10 @@ async function newPerson() {
   return {context, page, client, authenticatorId};
 }
 
-// What a screen reader would stumble over. The page's policy forbids scripts of others, so axe is
-// run in the isolated world of the debugger.
 async function look(person, name) {
-  await person.page.waitForLoadState("load");
-  const {frameTree} = await person.client.send("Page.getFrameTree");
-  const {executionContextId} = await person.client.send("Page.createIsolatedWorld",
-    {frameId: frameTree.frame.id, worldName: "axe"});
-  await person.client.send("Runtime.evaluate", {expression: axe, contextId: executionContextId});
-  const {result} = await person.client.send("Runtime.evaluate", {
-    expression: "axe.run().then((r) => JSON.stringify(r.violations.map((v) => " +
-      "v.id + ': ' + v.nodes.map((n) => n.html).join(' ; '))))",
-    contextId: executionContextId, awaitPromise: true, returnByValue: true});
-  for (const problem of JSON.parse(result.value)) seen.axe.push(`${name}: ${problem}`);
+  for (const problem of await violationsOf(person.page, person.client)) {
+    seen.axe.push(`${name}: ${problem}`);
+  }
   if (steps.screenshots) {
     await person.page.screenshot({path: `${steps.screenshots}/${name}.png`, fullPage: true});
   }
