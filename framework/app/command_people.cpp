@@ -133,13 +133,17 @@ int run_user_show(const CommonOptions& options, const PeopleWords& words) {
     if (!passkeys.ok()) return print_error(options, passkeys.error());
     const auto credentials = tools.node.passwords().credentials(person.id);
     if (!credentials.ok()) return print_error(options, credentials.error());
+    const auto identities = tools.node.external_identities().list(person.id);
+    if (!identities.ok()) return print_error(options, identities.error());
     Json shown = to_json(person);
     shown["passkeys"] = passkeys->size();
     shown["hasPassword"] = credentials->has_password;
+    shown["externalIdentities"] = identities->size();
     shown["recoveryCodesLeft"] = credentials->recovery_codes;
     return print_done(options, shown,
                       line_of(person) + "\npasskeys: " + std::to_string(passkeys->size()) +
                           "\npassword: " + (credentials->has_password ? "set" : "none") +
+                          "\nexternal identities: " + std::to_string(identities->size()) +
                           "\nrecovery codes left: " + std::to_string(credentials->recovery_codes));
   });
 }

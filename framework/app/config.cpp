@@ -14,6 +14,7 @@
 #include "base/http_field.h"
 #include "hosts/origins.h"
 #include "identity/email.h"
+#include "identity/name.h"
 #include "registry/settings_tree.h"
 #include "storage/database.h"
 #include "storage/redis_quota.h"
@@ -160,6 +161,90 @@ bool is_domain_of(std::string_view domain, std::string_view host) noexcept {
          (host.ends_with(domain) && host.substr(0, host.size() - domain.size()).ends_with('.'));
 }
 
+bool is_provider_key(std::string_view key) noexcept {
+  constexpr std::size_t key_bytes_max = 32;
+  return !key.empty() && key.size() <= key_bytes_max && key.front() != '-' &&
+         key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == key.npos;
+}
+
+bool is_domain(std::string_view text) noexcept {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '-' || c == '.';
+  };
+  return text.find('.') != text.npos && std::all_of(text.begin(), text.end(), fits);
+}
+
+void read_allowed_domains(Section& section, identity::ProviderSettings& provider) {
+  std::optional<std::vector<std::string>> domains;
+  if (!section.texts("allowed_domains", domains) || !domains) return;
+  for (const std::string& domain : *domains) {
+    if (is_domain(domain)) continue;
+    section.report("allowed_domains",
+                   "expected domains of e-mail addresses, such as example.org; found \"" + domain +
+                       "\"");
+  }
+  provider.allowed_domains = *std::move(domains);
+  if (!provider.creates_people) {
+    section.note("allowed_domains",
+                 "is of no use without create_people: it says of which domains new people may be");
+  }
+}
+
+void read_provider(Section& section, const Config& config, identity::ProviderSettings& provider) {
+  const bool is_development = config.environment == identity::Environment::development;
+  section.text("key", provider.key);
+  section.text("name", provider.name);
+  section.text("issuer", provider.issuer);
+  section.text("client_id", provider.client_id);
+  section.text_or_secret("client_secret", provider.client_secret);
+  section.boolean("create_people", provider.creates_people);
+  read_allowed_domains(section, provider);
+  section.boolean("counts_as_strong", provider.counts_as_strong);
+  provider.allows_private_addresses = is_development;
+  section.boolean("allow_private_addresses", provider.allows_private_addresses);
+  provider.allows_http = is_development;
+}
+
+void check_provider(Section& section, const identity::ProviderSettings& provider,
+                    const std::vector<identity::ProviderSettings>& before) {
+  if (!is_provider_key(provider.key)) {
+    section.report("key",
+                   "expected 1 to 32 of a-z, 0-9 and \"-\": it stands in the URL that the provider "
+                   "sends people back to");
+  }
+  const bool is_taken = std::any_of(before.begin(), before.end(), [&](const auto& other) {
+    return other.key == provider.key;
+  });
+  if (is_taken) section.report("key", "another provider has the key \"" + provider.key + "\"");
+  if (identity::fault_in_name(provider.name)) {
+    section.report("name", "expected a name for people, such as Acme");
+  }
+  if (provider.client_id.empty()) {
+    section.report("client_id", "expected the id that the provider knows this gateway by");
+  }
+  const auto fault = identity::fault_in_provider_url(provider.issuer, provider.allows_http);
+  if (fault) {
+    section.report("issuer", "expected the provider's issuer, an https URL; this " + *fault);
+  } else if (provider.issuer.find('?') != std::string::npos) {
+    section.report("issuer", "expected the provider's issuer, an https URL; this has a query");
+  }
+}
+
+void read_providers(Section& identity, Config& config) {
+  auto& providers = config.people.providers;
+  identity.each("providers", [&](Section& section, std::optional<std::size_t> place) {
+    identity::ProviderSettings provider;
+    read_provider(section, config, provider);
+    if (!place) return;
+    check_provider(section, provider, providers);
+    providers.push_back(std::move(provider));
+  });
+  if (!providers.empty() && config.web.listen.empty()) {
+    identity.report("providers", "people come back from them to hosts.web, which is not served");
+  }
+}
+
 void read_identity(Section& top, Config& config) {
   using identity::Registration;
   Section identity(top, "identity");
@@ -188,6 +273,13 @@ void read_identity(Section& top, Config& config) {
                   {{"closed", Registration::closed},
                    {"invite", Registration::invite},
                    {"open", Registration::open}});
+  read_providers(identity, config);
+  const bool makes_people = std::any_of(people.providers.begin(), people.providers.end(),
+                                        [](const auto& one) { return one.creates_people; });
+  if (makes_people && people.registration == Registration::closed) {
+    identity.report("registration",
+                    "is closed, and a provider has create_people: nobody new may come in by either");
+  }
   Section passkeys(identity, "passkeys");
   passkeys.text("rp_id", people.passkey_domain);
   std::optional<std::vector<std::string>> former;

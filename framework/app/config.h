@@ -18,6 +18,7 @@
 #include "hosts/mcp/tool_names.h"
 #include "identity/account.h"
 #include "identity/by_mail.h"
+#include "identity/oidc_provider.h"
 #include "mail/smtp.h"
 #include "registry/compile.h"
 
@@ -45,6 +46,7 @@ struct PeopleConfig {
   bool takes_passwords = true;  // outside of development no, unless the operator says so
   std::uint32_t password_bytes_min = 15;
   std::string passkey_domain;  // that passkeys are bound to; empty: the host name of the web host
+  std::vector<identity::ProviderSettings> providers;  // of identities that people have elsewhere
   // Whose passkeys the operator gave up: no browser offers them here any more.
   std::vector<std::string> former_passkey_domains;
   std::uint32_t audit_days = 0;  // how long audit events are kept; 0: for good

@@ -73,6 +73,17 @@ Section::Section(Section& parent, const std::string& key)
   node_ = nullptr;
 }
 
+Section::Section(Section& parent, const Settings* item, const std::string& name)
+    : reading_(parent.reading_),
+      path_(parent.join(name)),
+      node_(item),
+      place_(item == nullptr ? parent.place_ : *item) {
+  if (item == nullptr || item->kind == Settings::Kind::map) return;
+  reading_.problems.push_back(
+      {"configuration", item->file, item->line, item->column, path_, "expected a map"});
+  node_ = nullptr;
+}
+
 Section::~Section() {
   if (node_ == nullptr) return;
   for (const auto& [key, value] : node_->fields) {

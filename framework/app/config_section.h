@@ -29,6 +29,22 @@ class Section {
  public:
   Section(const Settings& tree, Reading& reading);
   Section(Section& parent, const std::string& key);
+  // The maps of the list under `key`, each to be read by `read(section, place)`, where `place` is
+  // its number from 0 on. Where there is none, it is called once with a section that is not there
+  // and nothing, so that what a list's maps may have is known.
+  template <class F>
+  void each(const std::string& key, F&& read) {
+    const Settings* list = child(key);
+    if (list == nullptr) {
+      Section none(*this, nullptr, key + "[]");
+      return read(none, std::optional<std::size_t>());
+    }
+    if (list->kind != Settings::Kind::list) return report(key, "expected a list, [] for none");
+    for (std::size_t at = 0; at < list->items.size(); ++at) {
+      Section item(*this, &list->items[at], key + "[" + std::to_string(at) + "]");
+      read(item, std::optional(at));
+    }
+  }
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;
   ~Section();
@@ -77,6 +93,9 @@ class Section {
   void note(const std::string& key, const std::string& message);
 
  private:
+  // A map in a list: its place, where it has one, is its own.
+  Section(Section& parent, const Settings* item, const std::string& name);
+
   [[nodiscard]] static std::string resolved(const Settings& written, std::string path);
   [[nodiscard]] registry::Problem problem(const std::string& key, const std::string& message) const;
   [[nodiscard]] std::string join(const std::string& key) const;

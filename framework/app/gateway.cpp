@@ -330,6 +330,7 @@ Result<Unit, std::string> Gateway::open_people() {
       {.pool = parts_->runtime->pool(),
        .clock = parts_->clock,
        .random = parts_->random,
+       .http = *parts_->client,
        .key_revoked = [this](std::string_view key_id) { parts_->authenticator->forget(key_id); },
        .mcp_url = parts_->urls.mcp});
   if (!people.ok()) return std::move(people).error();

@@ -270,7 +270,7 @@ void add_user_commands(CLI::App& app, CommonOptions& options, Words& words, int&
         ->add_option("--person", people.person, "Id, or login")
         ->required();
   };
-  add_change("show", "Show a person, and how many passkeys they have", run_user_show);
+  add_change("show", "Show a person, and how many credentials they have", run_user_show);
   add_change("link", "Print a new link, which lets the person in once, for an hour", run_user_link);
   add_change("disable", "Let the person in no more; their sessions end", run_user_disable);
   add_change("enable", "Let a disabled person in again", run_user_enable);

@@ -26,6 +26,7 @@ class PeopleServices {
     runtime::BlockingPool& pool;
     const Clock& clock;
     Random& random;
+    Http& http;  // to other providers of identities
     std::function<void(std::string_view key_id)> key_revoked;
     std::string mcp_url = {};  // base URL of the MCP host; empty: nothing listens there
     crypto::PasswordCost password_cost = {};
@@ -57,6 +58,7 @@ class PeopleServices {
   identity::SignIn sign_in_;
   identity::Passwords passwords_;
   identity::RecoveryCodes recovery_codes_;
+  identity::ExternalSignIn external_sign_in_;
   identity::ApiKeys keys_;
   identity::Accounts accounts_;
   identity::ByMail by_mail_;

@@ -1,7 +1,5 @@
 #include "base/json_text.h"
 
-#include <string>
-
 namespace turnpike::base {
 
 bool read_json(std::string_view text, nlohmann::json_sax<nlohmann::json>& reader) {
@@ -14,6 +12,12 @@ bool read_json(std::string_view text, nlohmann::json_sax<nlohmann::json>& reader
 nlohmann::json parse_json(std::string_view text) {
   if (text.find('\0') != text.npos) return nlohmann::json::value_t::discarded;
   return nlohmann::json::parse(text, nullptr, false);
+}
+
+std::optional<std::string> text_member(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
 }
 
 }  // namespace turnpike::base

@@ -5,6 +5,8 @@
 // Pure functions; safe on any Thread.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -17,5 +19,9 @@ namespace turnpike::base {
 
 // The value; is_discarded() when the text is no JSON.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text);
+
+// A member of an object that is text; nothing: it is something else, or not there.
+[[nodiscard]] std::optional<std::string> text_member(const nlohmann::json& object,
+                                                     const char* name);
 
 }  // namespace turnpike::base

@@ -2,7 +2,6 @@
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
-#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
@@ -14,6 +13,7 @@
 
 #include "base/ids.h"
 #include "crypto/openssl_bytes.h"
+#include "crypto/quiet_errors.h"
 
 namespace turnpike::crypto {
 namespace {
@@ -23,15 +23,6 @@ using KeyContext = std::unique_ptr<EVP_PKEY_CTX, decltype(&EVP_PKEY_CTX_free)>;
 using DigestContext = std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)>;
 using Number = std::unique_ptr<BIGNUM, decltype(&BN_free)>;
 using NumberContext = std::unique_ptr<BN_CTX, decltype(&BN_CTX_free)>;
-
-// Takes back the errors that OpenSSL notes while this object lives.
-class QuietErrors {
- public:
-  QuietErrors() noexcept { ERR_set_mark(); }
-  ~QuietErrors() { ERR_pop_to_mark(); }
-  QuietErrors(const QuietErrors&) = delete;
-  QuietErrors& operator=(const QuietErrors&) = delete;
-};
 
 struct Algorithm {
   PasskeyAlgorithm id;

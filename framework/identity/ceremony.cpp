@@ -37,9 +37,10 @@ std::optional<Facts> read_facts(std::string_view text) noexcept {
   return facts;
 }
 
+constexpr std::string_view kind_letters = "iueopl";
+
 std::string_view letter_of(CeremonyKind kind) noexcept {
-  constexpr std::string_view letters[] = {"i", "u", "e"};
-  return letters[static_cast<std::size_t>(kind)];
+  return kind_letters.substr(static_cast<std::size_t>(kind), 1);
 }
 
 }  // namespace
@@ -65,6 +66,16 @@ Result<Ceremony, base::Error> Ceremonies::read(std::string_view id, CeremonyKind
   if (!facts || facts->kind != letter_of(kind)) return ceremony_ended();
   if (facts->expires_at_ms <= clock_.now_ms()) return ceremony_ended();
   return made_of(std::string(id), facts->expires_at_ms);
+}
+
+std::optional<CeremonyKind> Ceremonies::kind_of(std::string_view id) noexcept {
+  const std::size_t at = id.empty() ? id.npos : kind_letters.find(id.front());
+  return at == id.npos ? std::nullopt : std::optional(static_cast<CeremonyKind>(at));
+}
+
+std::string Ceremonies::secret_of(const Ceremony& ceremony, std::string_view use) const {
+  const std::string text = "secret\n" + std::string(use) + "\n" + ceremony.id;
+  return std::string(text_of_digest(crypto::hmac_sha256(key_, text)));
 }
 
 std::string Ceremonies::signature_of(std::string_view facts, std::string_view holder) const {

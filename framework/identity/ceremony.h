@@ -1,8 +1,9 @@
-// Ceremonies: challenges that a browser has its authenticator sign. A ceremony carries in its id
-// what it is for, whose, and until when, under a signature, so giving one out stores nothing and
-// costs a stranger's flood nothing; that it is answered once is the store's to keep (UsedCeremony).
+// Ceremonies: challenges that a browser has its authenticator sign, or that it takes to another
+// provider of identities as the state of a request. A ceremony carries in its id what it is for,
+// whose, and until when, under a signature, so giving one out stores nothing and costs a stranger's
+// flood nothing; that it is answered once is the store's to keep (UsedCeremony).
 //
-// Owned by SignIn; pure but for time and chance, any Thread.
+// Owned by app/; pure but for time and chance, any Thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,15 @@
 
 namespace turnpike::identity {
 
-enum class CeremonyKind : std::uint8_t { sign_in, step_up, enrol };
+// Those of a provider are a browser's way there and back; the others a passkey's.
+enum class CeremonyKind : std::uint8_t {
+  sign_in,
+  step_up,
+  enrol,
+  provider_sign_in,
+  provider_step_up,
+  provider_link,
+};
 
 struct Ceremony {
   std::string id;
@@ -40,6 +49,11 @@ class Ceremonies {
   // auth.ceremony_ended: it is too old, or of another kind or holder.
   [[nodiscard]] Result<Ceremony, base::Error> read(std::string_view id, CeremonyKind kind,
                                                    std::string_view holder) const;
+  // By the id alone, which nobody has checked.
+  [[nodiscard]] static std::optional<CeremonyKind> kind_of(std::string_view id) noexcept;
+  // 32 more bytes of the ceremony, which nobody knows who was not told them; `use` keeps several
+  // apart.
+  [[nodiscard]] std::string secret_of(const Ceremony& ceremony, std::string_view use) const;
 
  private:
   [[nodiscard]] std::string signature_of(std::string_view facts, std::string_view holder) const;

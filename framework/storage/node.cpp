@@ -45,6 +45,7 @@ class OpenNode final : public Node {
         people_(make_people_store(context_)),
         passwords_(make_password_store(context_)),
         recovery_codes_(make_recovery_code_store(context_)),
+        external_identities_(make_external_identity_store(context_)),
         grants_(make_grant_store(context_)),
         sessions_(make_session_store(context_)),
         members_(make_member_store(context_)),
@@ -73,6 +74,9 @@ class OpenNode final : public Node {
   identity::PeopleStore& people() noexcept override { return *people_; }
   identity::PasswordStore& passwords() noexcept override { return *passwords_; }
   identity::RecoveryCodeStore& recovery_codes() noexcept override { return *recovery_codes_; }
+  identity::ExternalIdentityStore& external_identities() noexcept override {
+    return *external_identities_;
+  }
   oauth::GrantStore& grants() noexcept override { return *grants_; }
   identity::SessionStore& sessions() noexcept override { return *sessions_; }
   identity::MemberStore& members() noexcept override { return *members_; }
@@ -96,6 +100,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<identity::PeopleStore> people_;
   const std::unique_ptr<identity::PasswordStore> passwords_;
   const std::unique_ptr<identity::RecoveryCodeStore> recovery_codes_;
+  const std::unique_ptr<identity::ExternalIdentityStore> external_identities_;
   const std::unique_ptr<oauth::GrantStore> grants_;
   const std::unique_ptr<identity::SessionStore> sessions_;
   const std::unique_ptr<identity::MemberStore> members_;

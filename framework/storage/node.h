@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "identity/account_store.h"
 #include "identity/audit.h"
+#include "identity/external_identity.h"
 #include "identity/key_store.h"
 #include "identity/mail.h"
 #include "identity/members.h"
@@ -66,6 +67,7 @@ class Node {
   [[nodiscard]] virtual identity::PeopleStore& people() noexcept = 0;
   [[nodiscard]] virtual identity::PasswordStore& passwords() noexcept = 0;
   [[nodiscard]] virtual identity::RecoveryCodeStore& recovery_codes() noexcept = 0;
+  [[nodiscard]] virtual identity::ExternalIdentityStore& external_identities() noexcept = 0;
   [[nodiscard]] virtual oauth::GrantStore& grants() noexcept = 0;
   [[nodiscard]] virtual identity::SessionStore& sessions() noexcept = 0;
   [[nodiscard]] virtual identity::MemberStore& members() noexcept = 0;

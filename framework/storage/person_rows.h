@@ -28,7 +28,8 @@ std::string stored_bytes(const std::string& text);
 // False: there is no such person, or they are disabled.
 bool lock_active_person(Transaction& transaction, std::string_view person_id);
 
-// A person with that id, and the audit event of it. identity.login_taken.
+// A person with that id, and the audit event of it. `account_id`: with which they begin; may be
+// empty. identity.login_taken.
 Result<Unit, base::Error> insert_person(const Context& context, Transaction& transaction,
                                         std::string_view id, const identity::NewPerson& wanted,
                                         std::string_view account_id, const identity::Actor& actor);

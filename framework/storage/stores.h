@@ -100,6 +100,8 @@ std::unique_ptr<identity::OperatorStore> make_operator_store(const Context& cont
 std::unique_ptr<identity::PeopleStore> make_people_store(const Context& context);
 std::unique_ptr<identity::PasswordStore> make_password_store(const Context& context);
 std::unique_ptr<identity::RecoveryCodeStore> make_recovery_code_store(const Context& context);
+std::unique_ptr<identity::ExternalIdentityStore> make_external_identity_store(
+    const Context& context);
 std::unique_ptr<oauth::GrantStore> make_grant_store(const Context& context);
 std::unique_ptr<identity::SessionStore> make_session_store(const Context& context);
 std::unique_ptr<identity::MemberStore> make_member_store(const Context& context);

@@ -103,6 +103,17 @@ Json passkey_json(const identity::Passkey& passkey) {
           {"transports", passkey.facts.transports}};
 }
 
+Json external_identity_json(const identity::ExternalIdentity& identity,
+                            std::string_view provider_name) {
+  return {{"id", identity.id},
+          {"provider", identity.provider},
+          {"providerName", provider_name},
+          {"issuer", identity.issuer},
+          {"email", text_or_null(identity.email)},
+          {"linkedAt", base::rfc3339(identity.linked_at_ms)},
+          {"lastUsedAt", time_or_null(identity.last_used_at_ms)}};
+}
+
 Json me_json(const MeView& me) {
   Json list = Json::array();
   for (const identity::Membership& membership : me.memberships) {

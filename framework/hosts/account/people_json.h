@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "identity/audit.h"
+#include "identity/external_identity.h"
 #include "identity/key_store.h"
 #include "identity/members.h"
 #include "identity/password_store.h"
@@ -29,6 +30,9 @@ Json member_json(const identity::Member& member);
 Json invitation_json(const identity::Invitation& invitation);
 Json session_json(const identity::Session& session, std::string_view current_id);
 Json passkey_json(const identity::Passkey& passkey);
+// `provider_name`: for people.
+Json external_identity_json(const identity::ExternalIdentity& identity,
+                            std::string_view provider_name);
 Json grant_json(const oauth::Grant& grant);
 // What a person may know of their own session.
 struct MeView {

@@ -19,6 +19,7 @@
 #include "identity/accounts.h"
 #include "identity/audit.h"
 #include "identity/by_mail.h"
+#include "identity/external_sign_in.h"
 #include "identity/members.h"
 #include "identity/passwords.h"
 #include "identity/people.h"
@@ -45,6 +46,8 @@ class PooledPeople {
     identity::RecoveryCodes& recovery_codes;
     identity::People& people;
     identity::PeopleStore& person_store;
+    identity::ExternalSignIn& external_sign_in;
+    identity::ExternalIdentityStore& external_identities;
     identity::MemberStore& members;
     identity::AuditStore& audit;
     identity::ApiKeys& keys;

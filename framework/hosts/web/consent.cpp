@@ -54,7 +54,6 @@ struct ConsentPage {
   oauth::PendingRequest request;
   identity::Person person;
   std::vector<identity::Membership> accounts;
-  std::vector<std::string_view> step_up_methods;
 };
 
 Result<ConsentPage, Error> read_consent(const account::PooledPeople::Parts& parts,
@@ -67,10 +66,7 @@ Result<ConsentPage, Error> read_consent(const account::PooledPeople::Parts& part
   if (!person->has_value()) return Error{ErrorCode::auth_session_ended, "Sign in again."};
   auto accounts = accounts_to_grant(parts, person_id);
   if (!accounts.ok()) return std::move(accounts).error();
-  const auto credentials = parts.passwords.credentials(person_id);
-  if (!credentials.ok()) return credentials.error();
-  return ConsentPage{*std::move(request), **std::move(person), *std::move(accounts),
-                     identity::step_up_methods(*credentials, parts.passwords)};
+  return ConsentPage{*std::move(request), **std::move(person), *std::move(accounts)};
 }
 
 // With what is left on each; the ledger answers on the fiber itself.
@@ -104,7 +100,7 @@ void show_consent(const WebRooms& rooms, Turn& turn, const Asked& asked) {
                          .back = page_of_request(text),
                          .accounts = *accounts,
                          .standing = caller->standing,
-                         .step_up_methods = page->step_up_methods,
+                         .ways = ways_of(rooms, caller),
                          .idle_days = lifetimes.refresh_idle_ms / 86'400'000,
                          .days_max = lifetimes.grant_ms / 86'400'000};
   send_page(turn, consent_page(frame_of(rooms, "Give access", page->person, caller), view));
@@ -138,11 +134,8 @@ void use_consent(const WebRooms& rooms, Turn& turn, const Asked& asked) {
     const bool is_over = next.error().code == ErrorCode::oauth_request_ended;
     return refuse(rooms, turn, asked.caller, next.error(), is_over ? std::string(own_path) : back);
   }
-  // To the address that the client registered, whatever its scheme: Location would not take it.
-  ReplyFields fields;
-  fields.add("Location", *next);
-  fields.add("Cache-Control", "no-store");
-  turn.send(303, fields, {});
+  // To the address that the client registered, whatever its scheme.
+  send_elsewhere(turn, *next);
 }
 
 void use_revoke_grant(const WebRooms& rooms, Turn& turn, const Asked& asked) {

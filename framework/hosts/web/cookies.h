@@ -1,5 +1,6 @@
-// The cookies of the web host: the session, the browser that a sign-in was begun in, and the device
-// of people who signed in with a password, whose wrong passwords count apart. Browsers
+// The cookies of the web host: the session, the browser that a sign-in was begun in, the device of
+// people who signed in with a password, whose wrong passwords count apart, and the way of a browser
+// to another provider of identities and back. Browsers
 // keep no Secure cookie of a host without TLS (Safari not even of loopback), so on http they go
 // without it and without the prefix that promises it.
 //
@@ -19,11 +20,13 @@ struct Cookies {
       : session(facts("turnpike_session", origin)),
         browser(facts("turnpike_browser", origin)),
         device(facts("turnpike_device", origin)),
+        provider(facts("turnpike_provider", origin)),
         session_cleared(session.clear()) {}
 
   const Cookie session;
   const Cookie browser;
   const Cookie device;
+  const Cookie provider;
   const std::string session_cleared;
 
  private:

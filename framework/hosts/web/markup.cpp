@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "base/ids.h"
+#include "base/uri.h"
 #include "hosts/page.h"
 #include "hosts/route_table.h"
 
@@ -62,6 +63,9 @@ void begin(Html& html, const Frame& frame) {
   if (!frame.page_token.empty()) {
     html << "<meta name=\"csrf\" content=\"" << frame.page_token << "\">\n";
   }
+  if (!frame.next_url.empty()) {
+    html << "<meta http-equiv=\"refresh\" content=\"0;url=" << frame.next_url << "\">\n";
+  }
   html << "<title>" << frame.title << " - " << frame.site_name
        << "</title>\n<link rel=\"stylesheet\" href=\"/assets/site.css\">\n"
           "<script src=\"/assets/passkeys.js\" "
@@ -115,11 +119,25 @@ void add_password_field(Html& html, std::string_view id, std::string_view label,
        << autocomplete << "\">\n";
 }
 
+// Forms that begin a fresh proof by a provider and lead back to `back`.
+void add_provider_proofs(Html& html, const Frame& frame, const std::vector<ProviderChoice>& proofs,
+                         std::string_view back) {
+  for (const ProviderChoice& provider : proofs) {
+    add_button_form(html, frame, "/account/step-up/oidc",
+                    {{"provider", provider.key}, {"return_to", back}},
+                    "Prove it with " + provider.name);
+    html << "\n";
+  }
+}
+
 // What the person can prove anew who they are with, and where that leads. Once on a page.
-void add_step_up(Html& html, const Frame& frame, const std::vector<std::string_view>& methods,
+void add_step_up(Html& html, const Frame& frame, const StepUpWays& ways,
                  std::string_view next) {
-  if (has_method(methods, "passkey")) add_passkey_button(html, "stepUp", next, "Use a passkey");
-  if (!has_method(methods, "password")) return;
+  if (has_method(ways.methods, "passkey")) {
+    add_passkey_button(html, "stepUp", next, "Use a passkey");
+  }
+  add_provider_proofs(html, frame, ways.providers, next);
+  if (!has_method(ways.methods, "password")) return;
   html << "<form method=\"post\" action=\"/account/step-up\">";
   add_page_token(html, frame);
   html << "<input type=\"hidden\" name=\"next\" value=\"" << next << "\">\n";
@@ -127,14 +145,48 @@ void add_step_up(Html& html, const Frame& frame, const std::vector<std::string_v
   html << "<br><button>Use the password</button></form>\n";
 }
 
+std::string provider_name(const std::vector<ProviderChoice>& providers, const std::string& key) {
+  for (const ProviderChoice& provider : providers) {
+    if (provider.key == key) return provider.name;
+  }
+  return key;  // it is configured no more
+}
+
+void add_identities(Html& html, const Frame& frame, const AccountView& view) {
+  if (view.identities.empty() && view.providers.empty()) return;
+  html << "<h2>Other providers</h2>\n";
+  if (!view.identities.empty()) {
+    html << "<table>\n<tr><th>Provider</th><th>Known there as</th><th>Added</th><th>Last "
+            "used</th><th>Action</th></tr>\n";
+  }
+  for (const identity::ExternalIdentity& identity : view.identities) {
+    const std::string name = provider_name(view.providers, identity.provider);
+    html << "<tr><td>" << name << "</td><td>"
+         << (identity.email.empty() ? identity.subject : identity.email) << "</td><td>"
+         << day_of(identity.linked_at_ms) << "</td><td>"
+         << (identity.last_used_at_ms ? day_of(*identity.last_used_at_ms) : std::string("never"))
+         << "</td><td>";
+    add_button_form(html, frame, "/account/external-identities/unlink", {{"id", identity.id}},
+                    "Unlink " + name);
+    html << "</td></tr>\n";
+  }
+  if (!view.identities.empty()) html << "</table>\n";
+  if (!view.may_enrol) return;
+  for (const ProviderChoice& provider : view.providers) {
+    add_button_form(html, frame, "/account/external-identities/link",
+                    {{"provider", provider.key}}, "Link " + provider.name);
+    html << "\n";
+  }
+}
+
 void add_passkeys(Html& html, const Frame& frame, const AccountView& view) {
   add_passkeys_heading(html, view);
-  if (view.passkeys.empty() && !view.credentials.has_password) {
+  if (view.passkeys.empty() && !view.credentials.has_password && view.identities.empty()) {
     html << "<p class=\"alert\">You have no passkey yet. Add one now"
          << (view.takes_passwords ? ", or set a password" : "")
          << ": what let you in works only once.</p>\n";
   } else if (view.passkeys.empty()) {
-    html << "<p>You have no passkey. With one you sign in without a password.</p>\n";
+    html << "<p>You have no passkey. With one you sign in without anything to remember.</p>\n";
   } else {
     html << "<table>\n<tr><th>Name</th><th>Added</th><th>Last used</th><th>Action</th></tr>\n";
     for (const identity::Passkey& passkey : view.passkeys) {
@@ -152,9 +204,11 @@ void add_passkeys(Html& html, const Frame& frame, const AccountView& view) {
     html << "<label for=\"passkey-name\">Name of the new passkey</label>\n"
             "<input id=\"passkey-name\" value=\"My passkey\" maxlength=\"100\">\n";
     add_passkey_button(html, "enrol", "/account", "Add a passkey", "passkey-name");
+  } else if (view.passkeys.empty()) {
+    html << "<p>To add one, prove once more who you are.</p>\n";
   } else {
     html << "<p>To change what you sign in with, prove once more who you are.</p>\n";
-    add_step_up(html, frame, view.step_up_methods, "/account");
+    add_step_up(html, frame, view.ways, "/account");
   }
 }
 
@@ -384,7 +438,7 @@ bool add_consent_hindrance(Html& html, const Frame& frame, const ConsentView& vi
   }
   if (view.standing == identity::Standing::signed_in) {
     html << "<p class=\"alert\">To give access takes a fresh proof of who you are.</p>\n";
-    add_step_up(html, frame, view.step_up_methods, view.back);
+    add_step_up(html, frame, view.ways, view.back);
     return true;
   }
   return false;
@@ -403,6 +457,13 @@ std::string login_page(const Frame& frame, const LoginView& view) {
     add_login_field(html);
     add_password_field(html, "password", "Password", "current-password");
     html << "<br><button>Sign in with the password</button></form>\n";
+  }
+  for (const ProviderChoice& provider : view.providers) {
+    // A link, not a form: the redirects behind it lead to other hosts (see HandoverView).
+    std::string path = "/login/oidc/" + provider.key + "?return_to=";
+    base::append_percent_encoded(path, view.return_to);
+    html << "<p><a class=\"button\" href=\"" << path << "\">Sign in with " << provider.name
+         << "</a></p>\n";
   }
   html << "<p>New here? ";
   if (view.offers_sign_up) html << "<a href=\"/sign-up\">Sign up</a>. ";
@@ -490,6 +551,7 @@ std::string account_page(const Frame& frame, const AccountView& view) {
   }
   add_passkeys(html, frame, view);
   add_password(html, frame, view);
+  add_identities(html, frame, view);
   add_recovery_codes(html, frame, view);
   add_email(html, frame, view);
   add_grants(html, frame, view);
@@ -551,6 +613,17 @@ std::string consent_page(const Frame& frame, const ConsentView& view) {
   return end(html);
 }
 
+std::string handover_page(const Frame& frame, const HandoverView& view) {
+  Html html;
+  Frame moving = frame;
+  moving.next_url = view.url;
+  begin(html, moving);
+  html << "<p>You prove who you are at " << view.provider_name
+       << ", and come back here.</p>\n<p><a class=\"button\" href=\"" << view.url
+       << "\">Go on to " << view.provider_name << "</a></p>\n";
+  return end(html);
+}
+
 std::string secret_page(const Frame& frame, const SecretView& view) {
   Html html;
   begin(html, frame);
@@ -573,10 +646,10 @@ std::string codes_page(const Frame& frame, const std::vector<std::string>& codes
 std::string refusal_page(const Frame& frame, const RefusalView& view) {
   Html html;
   begin(html, frame);
-  if (!view.step_up_methods.empty()) {
+  if (!view.ways.are_none()) {
     html << "<p class=\"alert\">This needs a fresh proof of who you are. Give it here, then do it "
             "again.</p>\n";
-    add_step_up(html, frame, view.step_up_methods, view.back);
+    add_step_up(html, frame, view.ways, view.back);
   } else {
     html << "<p class=\"alert\">" << view.error.message << "</p>\n";
   }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "identity/account.h"
+#include "identity/external_identity.h"
 #include "identity/mail.h"
 #include "identity/members.h"
 #include "identity/password_store.h"
@@ -25,12 +26,27 @@ struct Frame {
   std::string title;
   std::string person_name = {};  // empty: nobody is signed in
   std::string page_token = {};   // of their session
+  std::string next_url = {};     // where the browser goes on to by itself; empty: nowhere
+};
+
+// Another provider of identities.
+struct ProviderChoice {
+  std::string key;
+  std::string name;
+};
+
+// What a person can prove anew who they are with.
+struct StepUpWays {
+  std::vector<std::string_view> methods = {};     // identity/passwords.h
+  std::vector<ProviderChoice> providers = {};
+  [[nodiscard]] bool are_none() const noexcept { return methods.empty() && providers.empty(); }
 };
 
 struct LoginView {
   std::string return_to;
   bool takes_passwords = false;
   bool offers_sign_up = false;
+  std::vector<ProviderChoice> providers;
 };
 std::string login_page(const Frame& frame, const LoginView& view);
 std::string recovery_page(const Frame& frame, bool offers_mail);
@@ -65,12 +81,14 @@ struct AccountView {
   const std::vector<identity::Membership>& memberships;
   const std::vector<oauth::Grant>& grants;
   const std::vector<identity::UnseenNotice>& notices;
+  const std::vector<identity::ExternalIdentity>& identities;
+  const std::vector<ProviderChoice>& providers;
   identity::Credentials credentials;
   bool takes_passwords = false;
   std::size_t password_bytes_min = 0;
-  std::vector<std::string_view> step_up_methods;  // identity/passwords.h
-  bool may_enrol = false;                         // without another proof
-  bool sends_mail = false;                        // the gateway does
+  StepUpWays ways;
+  bool may_enrol = false;   // without another proof
+  bool sends_mail = false;  // the gateway does
 };
 std::string account_page(const Frame& frame, const AccountView& view);
 
@@ -100,11 +118,19 @@ struct ConsentView {
   std::string back;              // this page
   const std::vector<GrantableAccount>& accounts;
   identity::Standing standing;
-  std::vector<std::string_view> step_up_methods;
+  StepUpWays ways;
   std::int64_t idle_days;
   std::int64_t days_max;
 };
 std::string consent_page(const Frame& frame, const ConsentView& view);
+
+// The way to a provider from a form: the redirect of a form is one that browsers hold to the page's
+// policy (form-action), at every host on the way, so the browser goes on from a page.
+struct HandoverView {
+  std::string provider_name;
+  std::string url;
+};
+std::string handover_page(const Frame& frame, const HandoverView& view);
 
 // Something that is shown once: a key, or the link of an invitation.
 struct SecretView {
@@ -121,8 +147,8 @@ std::string codes_page(const Frame& frame, const std::vector<std::string>& codes
 struct RefusalView {
   const base::Error& error;
   std::string_view request_id;
-  std::string back;                               // a path
-  std::vector<std::string_view> step_up_methods;  // where a step-up is what is missing
+  std::string back;      // a path
+  StepUpWays ways = {};  // where a step-up is what is missing
 };
 std::string refusal_page(const Frame& frame, const RefusalView& view);
 

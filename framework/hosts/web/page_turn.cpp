@@ -33,6 +33,36 @@ void go_to(Turn& turn, std::string_view path, std::string_view cookie) {
   turn.redirect(Location::read(path).value(), more);
 }
 
+void send_elsewhere(Turn& turn, std::string_view url, std::string_view cookie) {
+  ReplyFields fields;
+  fields.add("Location", url);
+  fields.add("Cache-Control", "no-store");
+  if (!cookie.empty()) fields.add("Set-Cookie", cookie);
+  turn.send(303, fields, {});
+}
+
+std::vector<ProviderChoice> providers_of(const WebRooms& rooms) {
+  std::vector<ProviderChoice> choices;
+  for (const auto& provider : rooms.people.parts().external_sign_in.providers()) {
+    choices.push_back({provider->settings().key, provider->settings().name});
+  }
+  return choices;
+}
+
+StepUpWays ways_of(const WebRooms& rooms, const Caller& caller) {
+  if (caller == nullptr || caller->standing != Standing::signed_in) return {};
+  StepUpWays ways{rooms.people.step_up_methods(caller->id), providers_of(rooms)};
+  if (ways.providers.empty()) return ways;
+  const auto own =
+      rooms.people.ask([&] { return rooms.people.parts().external_identities.list(caller->id); });
+  std::erase_if(ways.providers, [&](const ProviderChoice& choice) {
+    return !own.ok() || std::none_of(own->begin(), own->end(), [&](const auto& identity) {
+      return identity.provider == choice.key;
+    });
+  });
+  return ways;
+}
+
 Result<identity::Person, Error> person_of(const WebRooms& rooms, const Caller& caller) {
   auto person =
       rooms.people.ask([&] { return rooms.people.parts().person_store.find(caller->id); });
@@ -49,14 +79,12 @@ void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const Error
     if (person.ok()) frame = frame_of(rooms, frame.title, *person, caller);
   }
   const bool needs_step_up = error.code == ErrorCode::auth_step_up_required;
-  const bool may_step_up = caller != nullptr && caller->standing == Standing::signed_in;
-  std::vector<std::string_view> methods;
-  if (needs_step_up && may_step_up) methods = rooms.people.step_up_methods(caller->id);
+  const StepUpWays ways = needs_step_up ? ways_of(rooms, caller) : StepUpWays();
   const RefusalHead head = head_of(error);
   ReplyFields fields;
   add_refusal_fields(head, page_type, fields);
   turn.record.error = error.code;
-  turn.send(head.status, fields, refusal_page(frame, {error, turn.request_id(), back, methods}));
+  turn.send(head.status, fields, refusal_page(frame, {error, turn.request_id(), back, ways}));
 }
 
 std::string known_path(std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <turnpike/result.h>
 
@@ -26,8 +27,16 @@ Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Pe
                const Caller& caller);
 
 void send_page(Turn& turn, const std::string& page, int status = 200);
+// 303 to a URL of another host, which Location would not take.
+void send_elsewhere(Turn& turn, std::string_view url, std::string_view cookie = {});
 // 303 to a path of this host.
 void go_to(Turn& turn, std::string_view path, std::string_view cookie = {});
+
+// The providers that are configured.
+std::vector<ProviderChoice> providers_of(const WebRooms& rooms);
+// What the person can prove again with who they are; nothing where that cannot be told, or where
+// the session stands for it already, or for too little.
+StepUpWays ways_of(const WebRooms& rooms, const Caller& caller);
 
 // auth.session_ended.
 Result<identity::Person, base::Error> person_of(const WebRooms& rooms, const Caller& caller);

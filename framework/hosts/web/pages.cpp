@@ -29,6 +29,7 @@ void show_login(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const account::PooledPeople::Parts& parts = rooms.people.parts();
   send_page(turn, login_page(frame_of(rooms, "Sign in"),
                              {.return_to = back,
+                              .providers = providers_of(rooms),
                               .takes_passwords = parts.passwords.are_enabled(),
                               .offers_sign_up = parts.by_mail.takes_sign_ups()}));
 }
@@ -72,6 +73,7 @@ struct OwnPage {
   std::vector<oauth::Grant> grants;
   std::vector<identity::UnseenNotice> notices;
   identity::Credentials credentials;
+  std::vector<identity::ExternalIdentity> identities;
 };
 
 Result<OwnPage, Error> read_own_page(const account::PooledPeople::Parts& parts,
@@ -92,8 +94,11 @@ Result<OwnPage, Error> read_own_page(const account::PooledPeople::Parts& parts,
   if (!notices.ok()) return std::move(notices).error();
   const auto credentials = parts.passwords.credentials(id);
   if (!credentials.ok()) return credentials.error();
+  auto identities = parts.external_identities.list(id);
+  if (!identities.ok()) return std::move(identities).error();
   return OwnPage{**std::move(person), *std::move(passkeys), *std::move(sessions),
-                 *std::move(memberships), *std::move(grants), *std::move(notices), *credentials};
+                 *std::move(memberships), *std::move(grants), *std::move(notices), *credentials,
+                 *std::move(identities)};
 }
 
 void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
@@ -106,6 +111,7 @@ void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
                                     [&](const auto& one) { return one.id == caller->session_id; });
   if (session == page->sessions.end()) return go_to(turn, login_path);
   const identity::Passwords& passwords = rooms.people.parts().passwords;
+  const auto providers = providers_of(rooms);
   const AccountView view{.person = page->person,
                          .session = *session,
                          .passkeys = page->passkeys,
@@ -114,10 +120,12 @@ void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
                          .memberships = page->memberships,
                          .grants = page->grants,
                          .notices = page->notices,
+                         .identities = page->identities,
+                         .providers = providers,
                          .credentials = page->credentials,
                          .takes_passwords = passwords.are_enabled(),
                          .password_bytes_min = passwords.bytes_min(),
-                         .step_up_methods = step_up_methods(page->credentials, passwords),
+                         .ways = ways_of(rooms, caller),
                          .may_enrol = caller->standing != Standing::signed_in,
                          .sends_mail = rooms.people.parts().by_mail.sends_mail()};
   send_page(turn, account_page(frame_of(rooms, "Your account", page->person, caller), view));

@@ -10,6 +10,7 @@
 #include "hosts/web/password_pages.h"
 #include "hosts/web/password_routes.h"
 #include "hosts/web/pages.h"
+#include "hosts/web/provider_routes.h"
 #include "identity/bearer.h"
 
 namespace turnpike::hosts::web {
@@ -30,6 +31,7 @@ std::vector<BoundRoute> WebHost::rows() const {
   bind_routes(sign_in_routes(), rooms_, rows);
   bind_routes(password_routes(), rooms_, rows);
   bind_routes(mail_routes(), rooms_, rows);
+  bind_routes(provider_routes(), rooms_, rows);
   bind_routes(account::people_routes(), people_rooms_, rows);
   bind_routes(account::own_routes(), people_rooms_, rows);
   bind_routes(account::grant_routes(), people_rooms_, rows);

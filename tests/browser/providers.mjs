@@ -1,0 +1,51 @@
+// A person who has an identity at another provider: node providers.mjs STEPS, where STEPS is JSON:
+// {origin, provider, scripts, screenshots?}; `provider` is the name of one that makes people and
+// agrees to everything. Nothing here needs a script but axe. Prints one JSON object of what was
+// seen.
+import {launch, problemsOf} from "./browser.mjs";
+
+const steps = JSON.parse(process.argv[2]);
+const seen = {axe: []};
+const browser = await launch();
+const context = await browser.newContext({javaScriptEnabled: steps.scripts});
+const page = await context.newPage();
+const client = await context.newCDPSession(page);
+
+async function look(name) {
+  if (!steps.scripts) return;
+  seen.axe.push(...await problemsOf({page, client}, name));
+  if (steps.screenshots) {
+    await page.screenshot({path: `${steps.screenshots}/${name}.png`, fullPage: true});
+  }
+}
+const press = (name) => page.getByRole("button", {name, exact: true}).click();
+
+await page.goto(steps.origin + "/login");
+await look("login-providers");
+await page.getByRole("link", {name: `Sign in with ${steps.provider}`}).click();
+await page.waitForURL("**/account");
+await look("account-provider");
+
+// A refusal offers the fresh proof, which is a form whose way leads over other hosts.
+await page.getByLabel("Name of a new billing account").fill("Acme");
+await press("Create a billing account");
+await look("refusal-provider");
+await press(`Prove it with ${steps.provider}`);
+await page.waitForURL("**/account");
+await look("account-provider-fresh");
+await page.getByLabel("Name of a new billing account").fill("Acme");
+await press("Create a billing account");
+await page.waitForURL("**/accounts/*");
+seen.account = await page.locator("main").innerText();
+
+await page.goto(steps.origin + "/account");
+await press(`Link ${steps.provider}`);
+await page.waitForURL("**/callback?*");
+seen.linkedTwice = await page.locator("main").innerText();
+await look("linked-twice");
+await page.goto(steps.origin + "/account");
+await press(`Unlink ${steps.provider}`);
+seen.lastCredential = await page.locator("main").innerText();
+
+console.log(JSON.stringify(seen));
+await browser.close();
