@@ -31,7 +31,9 @@ SECONDS_EACH = int(os.environ.get("SECONDS_EACH", "5"))
 CONNECTIONS = 16
 CALLS_PER_SECOND = 800
 SIGN_INS_PER_SECOND = 100
-SENDERS = 50  # as many may wait for their hash at once, and some more
+WAITING = 34  # senders whose hash runs or is in line; the others keep to the rate
+SENDERS = 100
+INTERVAL_SECONDS = (SENDERS - WAITING) / SIGN_INS_PER_SECOND  # of one sender
 
 
 def timed_calls(url, key):
@@ -65,11 +67,11 @@ class SignIns:
     def send_some(self, number):
         connection = http.client.HTTPConnection(*self.address, timeout=60)
         origin = "http://localhost:%d" % self.address[1]
-        due = time.monotonic() + number / SIGN_INS_PER_SECOND
+        due = time.monotonic() + number * INTERVAL_SECONDS / SENDERS
         count = 0
         while not self.is_over:
             time.sleep(max(0, due - time.monotonic()))
-            due += SENDERS / SIGN_INS_PER_SECOND
+            due = max(due, time.monotonic() - INTERVAL_SECONDS) + INTERVAL_SECONDS
             count += 1
             source = f"10.{self.began}.{number}.{count % 250}"
             connection.request("POST", "/v1/sign-in/password", json.dumps(
