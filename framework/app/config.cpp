@@ -278,7 +278,7 @@ void read_identity(Section& top, Config& config) {
                                         [](const auto& one) { return one.creates_people; });
   if (makes_people && people.registration == Registration::closed) {
     identity.report("registration",
-                    "is closed, and a provider has create_people: nobody new may come in by either");
+                    "is closed, and a provider has create_people: one of the two cannot be meant");
   }
   Section passkeys(identity, "passkeys");
   passkeys.text("rp_id", people.passkey_domain);

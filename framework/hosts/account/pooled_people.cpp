@@ -1,5 +1,7 @@
 #include "hosts/account/pooled_people.h"
 
+#include <sys/resource.h>
+
 #include "hosts/origins.h"
 #include "identity/token.h"
 
@@ -32,7 +34,14 @@ bool is_session_token(std::string_view token) noexcept {
 PooledPeople::PooledPeople(Parts parts)
     : parts_(std::move(parts)),
       user_(parts_.pool.add_user("people", threads_max, queued_max)),
-      hashing_user_(parts_.pool.add_user("passwords", hashing_threads_max, hashing_queued_max)) {}
+      hashing_pool_(hashing_threads_max, hashing_queued_max),
+      hashing_user_(
+          hashing_pool_.add_user("passwords", hashing_threads_max, hashing_queued_max)) {}
+
+void PooledPeople::lower_own_priority() noexcept {
+  constexpr int low_priority = 10;
+  ::setpriority(PRIO_PROCESS, 0, low_priority);  // on Linux: of the calling thread alone
+}
 
 Result<Caller, base::Error> PooledPeople::authenticate(std::string_view token,
                                                        identity::SessionTransport transport,

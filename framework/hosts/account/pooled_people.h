@@ -68,14 +68,18 @@ class PooledPeople {
   // was not begun.
   template <class F>
   [[nodiscard]] auto ask(F&& work) const -> std::invoke_result_t<F> {
-    return run(user_, std::forward<F>(work));
+    return run(parts_.pool, user_, std::forward<F>(work));
   }
 
-  // The same for work that hashes a password: of it two run at once and 32 wait, whatever comes, so
-  // that neither the processors nor the pool are taken from calls.
+  // The same for work that hashes a password: of it two run at once and 32 wait, whatever comes, on
+  // threads of their own with a low priority, so that neither the processors nor the pool are taken
+  // from calls.
   template <class F>
   [[nodiscard]] auto ask_hashing(F&& work) const -> std::invoke_result_t<F> {
-    return run(hashing_user_, std::forward<F>(work));
+    return run(hashing_pool_, hashing_user_, [&] {
+      lower_own_priority();
+      return work();
+    });
   }
 
   [[nodiscard]] Result<Caller, base::Error> authenticate(std::string_view token,
@@ -93,18 +97,21 @@ class PooledPeople {
 
  private:
   template <class F>
-  [[nodiscard]] auto run(const runtime::PoolUser& user, F&& work) const
-      -> std::invoke_result_t<F> {
+  [[nodiscard]] auto run(runtime::BlockingPool& pool, const runtime::PoolUser& user,
+                         F&& work) const -> std::invoke_result_t<F> {
     std::optional<std::invoke_result_t<F>> answer;
-    if (!parts_.pool.run_to_end(user, [&]() noexcept { answer.emplace(work()); })) {
+    if (!pool.run_to_end(user, [&]() noexcept { answer.emplace(work()); })) {
       return overloaded();
     }
     return *std::move(answer);
   }
   [[nodiscard]] static base::Error overloaded();
+  // Of the calling Thread, which hashes and does nothing else; it cannot be raised again.
+  static void lower_own_priority() noexcept;
 
   const Parts parts_;
   const runtime::PoolUser user_;
+  mutable runtime::BlockingPool hashing_pool_;
   const runtime::PoolUser hashing_user_;
 };
 
