@@ -14,16 +14,25 @@ namespace {
 
 using base::ErrorCode;
 
+class NobodyThere final : public Http {
+ public:
+  Done call(const HttpRequest&, const HttpOptions&, HttpSink&, Call&) noexcept override {
+    return Failure{FailureKind::transport, "nobody is there", {}};
+  }
+};
+
 // That hashing takes long must be felt by those who sign in alone: a loop hands it to the pool, and
 // of the pool it has two threads.
 TEST(PeopleServices, HashesHaveAShareOfThePoolThatIsBounded) {
   const support::TestStore store(storage::Engine::sqlite);
   const auto node = store.open();
   runtime::BlockingPool pool(6, 300);
+  NobodyThere nobody;
   const auto people = PeopleServices::open(*node, Config(), "http://localhost:8404",
                                            {.pool = pool,
                                             .clock = store.clock,
                                             .random = store.random,
+                                            .http = nobody,
                                             .key_revoked = [](std::string_view) {}});
   ASSERT_TRUE(people.ok()) << people.error();
   const hosts::account::PooledPeople& asked = (*people)->of_hosts();

@@ -204,8 +204,6 @@ void add_passkeys(Html& html, const Frame& frame, const AccountView& view) {
     html << "<label for=\"passkey-name\">Name of the new passkey</label>\n"
             "<input id=\"passkey-name\" value=\"My passkey\" maxlength=\"100\">\n";
     add_passkey_button(html, "enrol", "/account", "Add a passkey", "passkey-name");
-  } else if (view.passkeys.empty()) {
-    html << "<p>To add one, prove once more who you are.</p>\n";
   } else {
     html << "<p>To change what you sign in with, prove once more who you are.</p>\n";
     add_step_up(html, frame, view.ways, "/account");
@@ -469,7 +467,7 @@ std::string login_page(const Frame& frame, const LoginView& view) {
   if (view.offers_sign_up) html << "<a href=\"/sign-up\">Sign up</a>. ";
   html << "Whoever runs this gateway, or a member of an account, gives you a link. "
        << "<a href=\"/login/link\">Use a link</a></p>\n<p>Lost what you sign in with? "
-          "<a href=\"/login/recovery\">Recover</a></p>\n";
+          "<a href=\"/login/recovery\">Use a recovery code</a></p>\n";
   return end(html);
 }
 

@@ -37,16 +37,16 @@ struct ProviderChoice {
 
 // What a person can prove anew who they are with.
 struct StepUpWays {
-  std::vector<std::string_view> methods = {};     // identity/passwords.h
+  std::vector<std::string_view> methods = {};  // identity/passwords.h
   std::vector<ProviderChoice> providers = {};
   [[nodiscard]] bool are_none() const noexcept { return methods.empty() && providers.empty(); }
 };
 
 struct LoginView {
   std::string return_to;
+  std::vector<ProviderChoice> providers;
   bool takes_passwords = false;
   bool offers_sign_up = false;
-  std::vector<ProviderChoice> providers;
 };
 std::string login_page(const Frame& frame, const LoginView& view);
 std::string recovery_page(const Frame& frame, bool offers_mail);

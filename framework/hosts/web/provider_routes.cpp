@@ -119,7 +119,7 @@ void hand_over(const WebRooms& rooms, Turn& turn, const Asked& asked, CeremonyKi
   turn.reply({.content_type = page_type, .body = page}, more);
 }
 
-void use_step_up(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+void use_provider_step_up(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string back = known_path(asked.form.find("return_to").value_or(""));
   if (!stands_for(Standing::signed_in, rooms, turn, asked, back)) return;
   hand_over(rooms, turn, asked, CeremonyKind::provider_step_up, back);
@@ -282,7 +282,8 @@ constexpr RouteFacts callback_facts = [] {
 constexpr Route<WebRooms> provider_rows[] = {
     {.facts = begin_facts, .answer = go_to_provider},
     {.facts = callback_facts, .answer = come_back},
-    {.facts = form("/account/step-up/oidc", "step_up", any_session), .answer = use_step_up},
+    {.facts = form("/account/step-up/oidc", "step_up", any_session),
+     .answer = use_provider_step_up},
     {.facts = form("/account/external-identities/link", "my_external_identities", any_session),
      .answer = use_link_identity},
     {.facts = form("/account/external-identities/unlink", "my_external_identity", any_session),
