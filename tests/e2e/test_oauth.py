@@ -2,7 +2,9 @@
 tokens, what they open and what ends them, on both engines. The ids in comments are those of the
 checklist in docs/protocols.md, "OAuth"."""
 
+import contextlib
 import json
+import sqlite3
 import threading
 import time
 import unittest
@@ -471,6 +473,22 @@ class Ceilings(unittest.TestCase):
         too_long = client.register(client_name="x", padding="x" * 16_384)
         self.assertEqual(too_long.status, 413)
         self.assertEqual(too_long.json["error"], "invalid_request")
+
+    def test_of_too_many_clients_that_nobody_decided_about_the_oldest_goes(self):  # O24
+        gateway = Gateway().start({"mcp"})
+        self.addCleanup(gateway.close)
+        now_ms = int(time.time() * 1000)
+        rows = [(f"cli_unused{at}", now_ms - 20_000 + at, -1) for at in range(10_000)]
+        rows.append(("cli_granted", 1, now_ms))
+        path = gateway.directory / "turnpike.db"
+        with contextlib.closing(sqlite3.connect(path, timeout=20)) as database, database:
+            database.executemany(
+                "INSERT INTO oauth_client (id, name, uri, redirect_uris, created_at, last_used_at)"
+                " VALUES (?, '', '', '[]', ?, ?)", rows)
+        new = Client(gateway).register(client_name="new").json["client_id"]
+        with contextlib.closing(sqlite3.connect(path, timeout=20)) as database:
+            left = {row[0] for row in database.execute("SELECT id FROM oauth_client")}
+        self.assertEqual(left, {row[0] for row in rows[1:]} | {new})
 
 
 class OauthOnPostgres(Oauth):
