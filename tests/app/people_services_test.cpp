@@ -21,9 +21,8 @@ class NobodyThere final : public Http {
   }
 };
 
-// That hashing takes long must be felt by those who sign in alone: a loop hands it to the pool, and
-// of the pool it has two threads.
-TEST(PeopleServices, HashesHaveAShareOfThePoolThatIsBounded) {
+// That hashing takes long must be felt by those who sign in alone: it has two threads of its own.
+TEST(PeopleServices, HashesHaveThreadsAndAQueueOfTheirOwn) {
   const support::TestStore store(storage::Engine::sqlite);
   const auto node = store.open();
   runtime::BlockingPool pool(6, 300);
@@ -58,7 +57,7 @@ TEST(PeopleServices, HashesHaveAShareOfThePoolThatIsBounded) {
       if (answer.ok()) ++done;
     });
   }
-  while (running < running_max || pool.queued() < queued_max) std::this_thread::yield();
+  while (running < running_max || asked.hashes().queued < queued_max) std::this_thread::yield();
 
   const auto one_more = asked.ask_hashing([]() -> Result<Unit, base::Error> { return Unit{}; });
   EXPECT_FALSE(one_more.ok());

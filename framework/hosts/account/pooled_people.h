@@ -82,6 +82,8 @@ class PooledPeople {
     });
   }
 
+  [[nodiscard]] runtime::PoolUser::Counts hashes() const { return hashing_user_.counts(); }
+
   [[nodiscard]] Result<Caller, base::Error> authenticate(std::string_view token,
                                                          identity::SessionTransport transport,
                                                          const Presented& presented) const;
