@@ -15,7 +15,8 @@ namespace turnpike::identity {
 // taken), 254 bytes at most. request.malformed with a sentence, or nothing.
 [[nodiscard]] std::optional<base::Error> fault_in_email(std::string_view text);
 
-// Whether two are taken for one: letters are compared without case.
+// Whether two addresses, or two domains of addresses, are taken for one: letters are compared
+// without case.
 [[nodiscard]] bool is_same_email(std::string_view left, std::string_view right) noexcept;
 
 }  // namespace turnpike::identity

@@ -81,13 +81,6 @@ bool is_subject(std::string_view text) noexcept {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
 }
 
-char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-bool is_same_text(std::string_view left, std::string_view right) noexcept {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](char one, char other) { return lower(one) == lower(other); });
-}
-
 }  // namespace
 
 Result<IdTokenClaims, std::string> judge_id_token(std::string_view claims_json,
@@ -122,7 +115,7 @@ bool is_of_domains(const IdTokenClaims& claims, const std::vector<std::string>& 
   const std::string_view domain =
       std::string_view(claims.email).substr(claims.email.find('@') + 1);
   return std::any_of(domains.begin(), domains.end(),
-                     [&](const std::string& one) { return is_same_text(domain, one); });
+                     [&](const std::string& one) { return is_same_email(domain, one); });
 }
 
 }  // namespace turnpike::identity
