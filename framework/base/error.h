@@ -132,6 +132,16 @@ using turnpike::name_of;
   X(catalog_capability_id_invalid, "catalog.capability_id_invalid", caller, after_change)        \
   X(catalog_capability_not_found, "catalog.capability_not_found", caller, after_change)          \
   X(catalog_inventory_incomplete, "catalog.inventory_incomplete", gateway, after_delay)          \
+  X(status_authority_unavailable, "status.authority_unavailable", gateway, after_delay)          \
+  X(status_not_in_catalog, "status.not_in_catalog", caller, never)                               \
+  X(status_query_invalid, "status.query_invalid", caller, after_change)                          \
+  X(status_unavailable, "status.unavailable", gateway, after_delay)                              \
+  X(status_incident_not_found, "status.incident_not_found", caller, never)                       \
+  X(status_maintenance_not_found, "status.maintenance_not_found", caller, never)                 \
+  X(status_sweep_not_found, "status.sweep_not_found", caller, never)                             \
+  X(status_sweep_principal, "status.sweep_principal", caller, never)                             \
+  X(status_sweep_incomplete, "status.sweep_incomplete", gateway, after_delay)                    \
+  X(status_generation_mismatch, "status.generation_mismatch", caller, after_change)              \
   X(mcp_host_not_allowed, "mcp.host_not_allowed", caller, never)                                 \
   X(mcp_origin_not_allowed, "mcp.origin_not_allowed", caller, never)
 

@@ -229,7 +229,10 @@ Passage::Refused Passage::choose() {
     } else if (const auto method = method_of(invocation_.method)) {
       operation_ = service.program().operation(route, *method);
     }
-    if (operation_ != nullptr) served_.operation_method = name_of(operation_->method);
+    if (operation_ != nullptr) {
+      served_.operation_method = name_of(operation_->method);
+      served_.operation = operation_->index;
+    }
     asked.target = operation_ == nullptr ? Target::method_not_allowed : Target::operation;
     asked.has_free_variant =
         route.free_policy.has_value() && service.lanes().find(LaneRole::free) != nullptr;

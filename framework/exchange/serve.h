@@ -64,6 +64,8 @@ struct Served {
   std::string_view provider;          // key
   std::string_view operation_method;  // "GET"; empty when the route has none of that name
   std::string_view operation_path;    // the route's pattern
+  static constexpr std::uint32_t no_operation = 0xFFFF'FFFF;
+  std::uint32_t operation = no_operation;  // in Program::operations() of the service that ran it
   std::string_view lane;              // empty when none was chosen
   std::shared_ptr<const identity::Principal> principal;  // null: no account is known
   std::uint64_t credits_charged = 0;

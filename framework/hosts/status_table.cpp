@@ -16,7 +16,7 @@ int http_status(base::ErrorCode code) noexcept {
     case identity_password_rejected: case oauth_invalid_request: case oauth_invalid_grant:
     case oauth_invalid_target: case oauth_invalid_redirect_uri: case oauth_invalid_client_metadata:
     case oauth_unsupported_grant_type: case oauth_unsupported_response_type:
-    case oauth_request_ended: return 400;
+    case oauth_request_ended: case status_query_invalid: return 400;
     case auth_credential_required: case auth_credential_invalid: case auth_wrong_environment:
     case auth_session_required: case auth_session_ended: case auth_sign_in_failed:
     case oauth_invalid_client: return 401;
@@ -25,16 +25,17 @@ int http_status(base::ErrorCode code) noexcept {
     case auth_authority_missing: case auth_human_required: case auth_origin_rejected:
     case auth_step_up_required: case auth_role_missing: case auth_method_disabled:
     case auth_registration_closed: case mcp_host_not_allowed: case mcp_origin_not_allowed:
-    case oauth_access_denied: return 403;
+    case oauth_access_denied: case status_sweep_principal: return 403;
     case request_not_found: case gateway_route_not_found: case catalog_capability_not_found:
-    case billing_message_not_found: return 404;
+    case billing_message_not_found: case status_not_in_catalog: case status_sweep_not_found:
+    case status_incident_not_found: case status_maintenance_not_found: return 404;
     case request_method_not_allowed: case gateway_method_not_allowed: return 405;
     case request_timeout: return 408;
     case catalog_cursor_stale: case billing_correction_exceeds_charge: case idempotency_conflict:
     case idempotency_in_progress: case idempotency_reply_not_stored:
     case idempotency_outcome_unknown: case identity_last_credential: case identity_last_owner:
     case identity_login_taken: case identity_already_linked: case identity_already_member:
-      return 409;
+    case status_generation_mismatch: return 409;
     case request_length_required: return 411;
     case request_body_too_large: return 413;
     case request_target_too_long: return 414;
@@ -53,7 +54,9 @@ int http_status(base::ErrorCode code) noexcept {
     case gateway_upstream_unavailable: case gateway_transfer_limit: case gateway_overloaded:
     case gateway_stopping: case gateway_free_unavailable: case plugin_unavailable:
     case billing_pricing_unavailable: case billing_ledger_unavailable: case billing_lease_lost:
-    case billing_settlement_unknown: case catalog_inventory_incomplete: return 503;
+    case billing_settlement_unknown: case catalog_inventory_incomplete:
+    case status_authority_unavailable: case status_unavailable: case status_sweep_incomplete:
+      return 503;
     case gateway_upstream_timeout: return 504;
     case request_version_unsupported: return 505;
   }

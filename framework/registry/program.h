@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -157,6 +158,52 @@ struct FreeBucket {
   std::uint32_t policy = 0;  // in Program::free_policies()
 };
 
+// ---- monitoring ---------------------------------------------------------------------------------
+
+// How the status of an operation is found out. It is never run for status unless the registry says
+// so.
+enum class MonitoringClass : std::uint8_t {
+  unreviewed,      // nothing is declared: only real calls tell
+  continuous,      // its sample is run again and again, within a daily budget
+  manual,          // its sample is run in release sweeps alone
+  not_applicable,  // it has no status of its own
+};
+
+// A request that costs nothing worth mentioning and stands for all of them.
+struct Sample {
+  std::string path;   // the route's, with its parameters filled in and percent-encoded
+  std::string query;  // encoded, without '?'
+  std::string body;
+  std::string content_type;                             // of the body; empty: there is none
+  std::vector<std::pair<std::string, std::string>> parameters;  // of the path, decoded
+};
+
+enum class JsonKind : std::uint8_t { null, boolean, number, string, array, object };
+
+// What the reply to a sample must be besides what the response policy of its operation says.
+struct Expectation {
+  std::vector<std::pair<std::string, JsonKind>> kinds;  // by JSON pointer (RFC 6901)
+  std::uint32_t fresh_within_seconds = 0;               // 0: nothing is asked
+  std::string fresh_at;  // pointer to the time that it tells; empty: its header Last-Modified
+  bool learns_shape = false;  // kinds that were the same for a while are expected from then on
+  std::string hash;           // "sha256:<hex>" of its canonical form; empty: nothing is expected
+};
+
+struct Monitoring {
+  MonitoringClass kind = MonitoringClass::unreviewed;
+  std::uint32_t interval_ms = 0;  // of continuous looks
+  std::uint32_t per_day_max = 0;
+  Sample sample;
+  Expectation expect;
+};
+
+// How often an upstream is asked whether it can be reached, and whether with its credential.
+struct ProbePolicy {
+  std::uint32_t interval_ms = 60'000;
+  std::uint32_t per_day_max = 1'440;
+  bool uses_credential = false;
+};
+
 // ---- the entries --------------------------------------------------------------------------------
 
 // Why an operation cannot run, or ready. `reason` is one public sentence.
@@ -177,6 +224,7 @@ struct Operation {          // one method on one route
   std::shared_ptr<const QueryPolicy> query;  // never null; equal policies are shared
   std::shared_ptr<const ResponsePolicy> response;  // never null
   std::uint32_t deadline_ms = 0;
+  std::shared_ptr<const Monitoring> monitoring;  // never null; no part of what a revision fixes
 };
 
 struct Route {
@@ -216,6 +264,7 @@ struct Upstream {
   Settings settings;              // secrets still as references; see resolve_secrets()
   std::string settings_digest;    // hex; changes when settings or the operations routed here change
   std::vector<std::uint32_t> operations;  // in Program::operations()
+  ProbePolicy probe;                      // no part of what a revision fixes
 };
 
 // Arguments of tools that are no parameters of the operation.

@@ -482,6 +482,7 @@ void take_operations(const Cursor& item, std::vector<MethodTerms> methods, const
     Operation& operation = entry.operations[at].operation;
     operation.method = from.method;
     operation.deadline_ms = deadline_of(from.terms, route, draft);
+    operation.monitoring = std::make_shared<const Monitoring>();
     if (from.is_own || permits_are_long) {
       permits_are_long = is_permit_long(from, draft, operation.deadline_ms);
     }

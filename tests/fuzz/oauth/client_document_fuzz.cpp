@@ -31,7 +31,7 @@ std::string line_of(std::string& text) {
 bool climbs(std::string path) {
   for (const char* const escape : {"%2e", "%2E"}) {
     for (std::size_t at = path.find(escape); at != path.npos; at = path.find(escape)) {
-      path.replace(at, 3, ".");
+      path = path.substr(0, at) + "." + path.substr(at + 3);
     }
   }
   path += '/';
