@@ -73,6 +73,7 @@ struct Incident {
   // "reachability", "contract", "sentinel", "traffic", "pricing", "lane".
   std::vector<std::string> signals;
   std::vector<std::string> affected;  // "<capability_id>:<METHOD>" of what failed, in order
+  std::string difference;             // of the first broken contract; empty: none was
   std::int64_t started_at_ms = 0;     // of the first failure
   std::int64_t opened_at_ms = 0;      // 0: it has not been
   std::int64_t recovering_at_ms = 0;

@@ -3,7 +3,8 @@
 //
 // The text form is canonical JSON (RFC 8785) of:
 //   {"seq", "kind", "target", "generation", "node", "due_at", "started_at", "latency_ms"?,
-//    "result", "reason"?, "status"?, "traffic"?, "expect_hash"?, "body_sha256"?, "sweep_id"?}
+//    "result", "reason"?, "difference"?, "status"?, "traffic"?, "expect_hash"?, "body_sha256"?,
+//    "sweep_id"?}
 // Times are RFC 3339 with milliseconds, members without a value are left out.
 //
 // Values and pure functions; any Thread.
@@ -83,6 +84,7 @@ struct Record {
   std::optional<std::uint32_t> latency_ms;
   LookResult result = LookResult::unknown;
   Reason reason = Reason::none;
+  std::string difference;          // of a broken contract: "/data/0/id was string, is number"
   std::uint32_t status = 0;        // of HTTP; 0: there was none
   std::optional<Traffic> traffic;  // of kind traffic alone
   std::string expect_hash;         // of a contract look with `expect`: which one

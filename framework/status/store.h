@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <turnpike/result.h>
@@ -230,6 +231,13 @@ class StatusStore {
                                                         std::string_view operator_id) = 0;
   // Not cancelled, and not over at `now_ms`, by their start.
   [[nodiscard]] virtual Answer<std::vector<Maintenance>> maintenance(std::int64_t now_ms) = 0;
+
+  // ---- learned shapes ----
+  // What an upstream's replies to a sample look like, as learned: JSON that the store does not read,
+  // by operation ("<capability_id>:<METHOD>"). The newest replaces the one before.
+  [[nodiscard]] virtual Answer<Unit> keep_shape(std::string_view operation,
+                                                std::string_view shape) = 0;
+  [[nodiscard]] virtual Answer<std::vector<std::pair<std::string, std::string>>> shapes() = 0;
 
   // ---- release sweeps ----
   // Stores `sweep`, unless one of the same release and generation is there: then that one. Another
