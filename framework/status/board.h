@@ -31,7 +31,7 @@ struct BoardInput {
   // is unverified then, until the first round of the installed one.
   const NewestRound* newest = nullptr;
   const Book* book = nullptr;                // after that round; null with it
-  std::span<const bool> offered = {};        // by operation: programmed, priced and callable now
+  const std::vector<bool>& offered;          // by operation: programmed, priced and callable now
   std::span<const ShownIncident> incidents;  // not resolved, and those of the last 24 hours
   std::span<const Segment> days;             // of all scopes, of the last 90 days
   std::span<const Maintenance> maintenance;  // announced and not over
