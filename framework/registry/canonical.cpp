@@ -244,6 +244,9 @@ void append_methods(Object& object, const Program& program, const Route& route, 
     if (operation.deadline_ms != first.deadline_ms) {
       entry.number("deadline_ms", operation.deadline_ms);
     }
+    if (whole && operation.monitoring != first.monitoring) {
+      entry.part("monitoring", *operation.monitoring);
+    }
     if (operation.own_no_charge_when != first.own_no_charge_when) {
       append_no_charge(entry.key("no_charge_when"), operation.own_no_charge_when);
     }
@@ -274,6 +277,9 @@ void append_route(std::string& out, const Program& program, const Route& route, 
   object.text("id", route.id);
   append_segments(object.key("matcher"), route.matcher);
   append_methods(object, program, route, whole);
+  if (whole && first.monitoring->kind != MonitoringClass::unreviewed) {
+    object.part("monitoring", *first.monitoring);
+  }
   if (!first.own_no_charge_when.empty()) {
     append_no_charge(object.key("no_charge_when"), first.own_no_charge_when);
   }
@@ -286,6 +292,42 @@ void append_route(std::string& out, const Program& program, const Route& route, 
   if (whole) object.text("summary", route.summary);
   object.text("upstream", program.upstreams()[route.upstream].id);
   if (route.upstream_settings) object.part("upstream_settings", *route.upstream_settings);
+  object.end();
+}
+
+void append_sample(std::string& out, const Sample& sample) {
+  Object object(out);
+  if (!sample.body.empty()) object.text("body", sample.body);
+  if (!sample.content_type.empty()) object.text("content_type", sample.content_type);
+  object.text("path", sample.path);
+  if (!sample.query.empty()) object.text("query", sample.query);
+  object.end();
+}
+
+// Only where the operator says anything, so that programs keep their hashes.
+void append_probe(Object& object, const ProbePolicy& probe) {
+  const ProbePolicy usual;
+  if (probe.interval_ms == usual.interval_ms && probe.per_day_max == usual.per_day_max &&
+      probe.uses_credential == usual.uses_credential) {
+    return;
+  }
+  Object entry(object.key("probe"));
+  entry.flag("credential", probe.uses_credential);
+  entry.number("interval_ms", probe.interval_ms);
+  entry.number("per_day_max", probe.per_day_max);
+  entry.end();
+}
+
+void append_upstream(std::string& out, const Program& program, const Upstream& upstream,
+                     bool whole) {
+  Object object(out);
+  object.number("deadline_ms", upstream.deadline_ms);
+  object.text("id", upstream.id);
+  object.text("plugin", upstream.plugin);
+  if (whole) append_probe(object, upstream.probe);
+  object.text("provider", program.providers()[upstream.provider].id);
+  object.number("revision", upstream.revision);
+  object.part("settings", upstream.settings);
   object.end();
 }
 
@@ -344,6 +386,36 @@ void append_canonical(std::string& out, const FreePolicy& policy) {
   object.end();
 }
 
+void append_canonical(std::string& out, const Expectation& expect) {
+  constexpr std::string_view kinds[] = {"null", "boolean", "number", "string", "array", "object"};
+  Object object(out);
+  if (!expect.fresh_at.empty()) object.text("fresh_at", expect.fresh_at);
+  if (expect.fresh_within_seconds > 0) {
+    object.number("fresh_within_seconds", expect.fresh_within_seconds);
+  }
+  if (!expect.kinds.empty()) {
+    append_list(object.key("json"), expect.kinds, [&](const auto& entry) {
+      Object item(out);
+      item.text("key", entry.first);
+      item.text("kind", kinds[static_cast<std::size_t>(entry.second)]);
+      item.end();
+    });
+  }
+  if (expect.learns_shape) object.flag("learn_shape", true);
+  object.end();
+}
+
+void append_canonical(std::string& out, const Monitoring& monitoring) {
+  constexpr std::string_view classes[] = {"unreviewed", "continuous", "manual", "not_applicable"};
+  Object object(out);
+  object.text("class", classes[static_cast<std::size_t>(monitoring.kind)]);
+  if (!monitoring.expect.hash.empty()) object.part("expect", monitoring.expect);
+  if (monitoring.interval_ms > 0) object.number("interval_ms", monitoring.interval_ms);
+  if (monitoring.per_day_max > 0) object.number("per_day_max", monitoring.per_day_max);
+  if (!monitoring.sample.path.empty()) append_sample(object.key("sample"), monitoring.sample);
+  object.end();
+}
+
 void append_canonical(std::string& out, const Provider& provider) {
   Object object(out);
   object.text("id", provider.id);
@@ -395,14 +467,7 @@ void append_canonical(std::string& out, const Settings& settings) {
 }
 
 void append_canonical(std::string& out, const Program& program, const Upstream& upstream) {
-  Object object(out);
-  object.number("deadline_ms", upstream.deadline_ms);
-  object.text("id", upstream.id);
-  object.text("plugin", upstream.plugin);
-  object.text("provider", program.providers()[upstream.provider].id);
-  object.number("revision", upstream.revision);
-  object.part("settings", upstream.settings);
-  object.end();
+  append_upstream(out, program, upstream, true);
 }
 
 void append_canonical(std::string& out, const Program& program, const Route& route) {
@@ -478,7 +543,7 @@ std::string definition_of(const Price& price) {
 
 std::string definition_of(const Program& program, const Upstream& upstream) {
   std::string out;
-  append_canonical(out, program, upstream);
+  append_upstream(out, program, upstream, false);
   return out;
 }
 
@@ -524,6 +589,7 @@ std::string settings_digest_of(const Program& program, const Upstream& upstream)
     base::append_canonical_string(form, crypto::sha256_hex(one));
   });
   object.text("plugin", upstream.plugin);
+  if (upstream.probe.uses_credential) object.flag("probe_credential", true);
   object.part("settings", upstream.settings);
   object.end();
   return crypto::sha256_hex(form);

@@ -1,7 +1,7 @@
 // Canonical: the RFC 8785 text of every part of a Program, written straight from the structures
 // (a tree of JSON values of 100,000 routes would take ten times the memory of the program).
 // Definitions are what an installed revision or version fixes for good: they leave out what
-// operators change without asking anybody, such as a route's readiness and summary.
+// operators change without asking anybody, such as a route's readiness, summary and monitoring.
 //
 // Pure functions; safe on any Thread.
 #pragma once
@@ -17,6 +17,8 @@ void append_canonical(std::string& out, const QueryPolicy& policy);
 void append_canonical(std::string& out, const BodyPolicy& policy);
 void append_canonical(std::string& out, const ResponsePolicy& policy);
 void append_canonical(std::string& out, const FreePolicy& policy);
+void append_canonical(std::string& out, const Expectation& expect);  // but for its hash
+void append_canonical(std::string& out, const Monitoring& monitoring);
 void append_canonical(std::string& out, const Provider& provider);
 void append_canonical(std::string& out, const Price& price);
 void append_canonical(std::string& out, const Settings& settings);

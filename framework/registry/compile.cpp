@@ -107,6 +107,13 @@ class Compiler {
     std::uint32_t index;
   };
 
+  // Where the sample of an operation stands.
+  struct SamplePlace {
+    std::uint32_t operation;
+    Place place;
+    std::string path;
+  };
+
   // Definitions before their uses, whatever files they are in.
   void read(Draft& draft) {
     if (input_.lane != nullptr) draft.lane.word = input_.lane->traits().name;
@@ -236,6 +243,7 @@ class Compiler {
       program->tools_.push_back(std::move(entry.tool));
     }
     program->index_ = std::make_unique<Index>(program->routes_);
+    check_samples(*program);
     for (Upstream& upstream : program->upstreams_) {
       upstream.settings_digest = settings_digest_of(*program, upstream);
     }
@@ -246,6 +254,18 @@ class Compiler {
     places_[static_cast<std::size_t>(FactKind::upstream)] = std::move(upstreams.places);
     places_[static_cast<std::size_t>(FactKind::price)] = std::move(prices.places);
     return program;
+  }
+
+  // A sample stands for the calls of its operation, so it must be one: its path is found, and no
+  // narrower route has it.
+  void check_samples(const Program& program) {
+    for (const auto& [index, place, path] : samples_) {
+      const Operation& operation = program.operations_[index];
+      const Route& route = program.routes_[operation.route];
+      const std::string& sample = operation.monitoring->sample.path;
+      if (program.match(sample).route == &route) continue;
+      problems_.add(Rule::sample_of_another, place, path, {sample, route.matcher.pattern});
+    }
   }
 
   // The limits of a bucket are the same whichever of its routes is called.
@@ -287,6 +307,10 @@ class Compiler {
         operation.route = at;
         operation.method = route.methods[method];
         operation.upstream_operation = static_cast<std::uint32_t>(routed.size());
+        if (!drafted.sample_path.empty()) {
+          samples_.push_back(
+              {operation.index, drafted.sample_place, std::move(drafted.sample_path)});
+        }
         if (drafted.price != no_node) {
           operation.price = price_ranks[drafted.price];
           operation.no_charge_when = joined(program.prices_[*operation.price].no_charge_when,
@@ -400,6 +424,7 @@ class Compiler {
   std::vector<std::uint32_t> route_ranks_;  // by place in the draft
   std::vector<std::vector<DraftOperation>> route_operations_;
   std::vector<RoutePlace> route_places_;
+  std::vector<SamplePlace> samples_;
   std::vector<Place> places_[4];                                 // by FactKind
   std::unordered_map<std::string_view, std::uint32_t> highest_;  // made when first asked for
 };

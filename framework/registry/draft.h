@@ -120,6 +120,8 @@ struct DraftProvider {
 struct DraftOperation {
   Operation operation;
   std::uint32_t price = no_node;  // no_node: pricing_unavailable
+  Place sample_place;             // of its monitoring, where that has a sample
+  std::string sample_path;        // in the YAML; empty: it has none
 };
 
 struct DraftRoute {
@@ -152,6 +154,8 @@ struct Draft {
   Shared<QueryPolicy> shared_query;
   Shared<BodyPolicy> shared_body;
   Shared<ResponsePolicy> shared_response;
+  Shared<Monitoring> shared_monitoring;
+  std::shared_ptr<const Monitoring> unmonitored = std::make_shared<const Monitoring>();
 };
 
 }  // namespace turnpike::registry

@@ -100,6 +100,10 @@ namespace turnpike::registry {
   X(ambiguous_route, "neither this route nor % is the narrower one: both match %")                \
   X(too_many_shapes,                                                                              \
     "more than % patterns differ in where their parameters stand, among paths of % segments")     \
+  X(sample_refused, "% of the sample for % % %: %")                                               \
+  X(sample_of_another, "the sample's path % is no call of %")                                     \
+  X(budget_too_small,                                                                             \
+    "a look each % ms is % a day, and `per_day_max` allows %: raise one of them")                 \
   X(installed_differs,                                                                            \
     "% is installed with another definition (sha256 %... then, %... now)%, and what is "          \
     "installed never changes: raise `%`, or take the change back")                                \

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "registry/pattern.h"
+#include "registry/read_monitoring.h"
 #include "registry/read_policies.h"
 
 namespace turnpike::registry {
@@ -137,6 +138,7 @@ struct Terms {
   NoCharges no_charge_when;
   std::uint32_t policy = 0;  // of the lane with terms
   std::optional<std::uint32_t> deadline_ms;
+  MonitoringDraft monitoring;
   std::vector<std::string> forwarded_headers;
   std::vector<std::string> allowed_response_headers;
 };
@@ -264,6 +266,7 @@ void read_own_terms(const Cursor& map, Draft& draft, Terms& terms) {
   if (map.find("deadline_ms")) {
     terms.deadline_ms = read_deadline(map, limits::upstream_deadline_ms);
   }
+  if (const auto value = map.find("monitoring")) read_monitoring(*value, terms.monitoring);
 }
 
 // The policy of the lane with terms that stands in `map`, or the one known before.
@@ -319,9 +322,9 @@ std::vector<MethodTerms> read_method_terms(const Cursor& item, const Cursor* sec
     if (!field || field->kind() == NodeKind::null) continue;
     const bool is_known = entry.method == Method::post
                               ? field->map_of({"summary", "price", "no_charge_when", "query",
-                                               "body", "response", "deadline_ms"})
+                                               "body", "response", "deadline_ms", "monitoring"})
                               : field->map_of({"summary", "price", "no_charge_when", "query",
-                                               "response", "deadline_ms"});
+                                               "response", "deadline_ms", "monitoring"});
     if (!is_known) continue;
     if (const auto price = field->find("price")) {
       entry.terms.prices[slot_of(entry.method)] = read_price_name(*price, draft);
@@ -469,11 +472,40 @@ std::optional<Matcher> read_path(const Cursor& item, const DraftProvider& provid
   return matcher;
 }
 
-void take_operations(const Cursor& item, std::vector<MethodTerms> methods, const Draft& draft,
-                     DraftRoute& entry) {
+// What the route says for all of its methods is wrong once. `matcher` is null where the path is
+// wrong, which leaves nothing to check a sample against.
+void take_monitoring(const Matcher* matcher, const std::vector<MethodTerms>& methods, Draft& draft,
+                     const Cursor& item, DraftRoute& entry) {
+  const MonitoringDraft* refused = nullptr;
+  for (std::size_t at = 0; at < methods.size(); ++at) {
+    const MethodTerms& from = methods[at];
+    DraftOperation& into = entry.operations[at];
+    into.operation.monitoring = draft.unmonitored;
+    const MonitoringDraft& stated = from.terms.monitoring;
+    if (matcher == nullptr || !stated.is_stated) continue;
+    const auto& body = methods.back().terms.body;
+    if (from.terms.query == nullptr || body == nullptr) continue;  // reported
+    if (refused != nullptr && refused->path == stated.path) continue;
+    auto monitoring = monitoring_of(stated, {from.method, *matcher, *from.terms.query, *body},
+                                    item.problems());
+    if (!monitoring) {
+      refused = &stated;
+      continue;
+    }
+    if (!monitoring->sample.path.empty()) {
+      into.sample_place = stated.place;
+      into.sample_path = stated.path;
+    }
+    into.operation.monitoring = draft.shared_monitoring.of(*std::move(monitoring));
+  }
+}
+
+void take_operations(const Cursor& item, std::vector<MethodTerms> methods, const Matcher* matcher,
+                     Draft& draft, DraftRoute& entry) {
   Route& route = entry.route;
   entry.operations.resize(methods.size());
   take_prices(item, methods, entry);
+  take_monitoring(matcher, methods, draft, item, entry);
   // What the route says for all of its methods is wrong once.
   bool permits_are_long = true;
   bool replies_are_kept = true;
@@ -482,7 +514,6 @@ void take_operations(const Cursor& item, std::vector<MethodTerms> methods, const
     Operation& operation = entry.operations[at].operation;
     operation.method = from.method;
     operation.deadline_ms = deadline_of(from.terms, route, draft);
-    operation.monitoring = std::make_shared<const Monitoring>();
     if (from.is_own || permits_are_long) {
       permits_are_long = is_permit_long(from, draft, operation.deadline_ms);
     }
@@ -516,6 +547,7 @@ void read_route(const Cursor& item, std::span<const Source> sources, const Terms
                     "readiness",
                     "no_charge_when",
                     "deadline_ms",
+                    "monitoring",
                     "forwarded_headers",
                     "allowed_response_headers",
                     "allow_slash",
@@ -545,7 +577,7 @@ void read_route(const Cursor& item, std::span<const Source> sources, const Terms
     }
   }
   route.body = terms.body;
-  take_operations(item, std::move(methods), draft, entry);
+  take_operations(item, std::move(methods), matcher ? &*matcher : nullptr, draft, entry);
   route.methods = std::move(terms.methods);
   route.policy = terms.policy;
   route.credential_required = terms.credential_required;
@@ -617,7 +649,7 @@ void read_upstreams(const Cursor& root, std::span<const Source> sources,
     upstream.deadline_ms = limits::upstream_deadline_ms;
     upstream.settings.kind = Settings::Kind::map;
     upstream.provider = *provider_index;
-    if (field.map_of({"revision", "plugin", "deadline_ms", "settings"})) {
+    if (field.map_of({"revision", "plugin", "deadline_ms", "probe", "settings"})) {
       upstream.revision = read_revision(field);
       upstream.deadline_ms = read_deadline(field, limits::upstream_deadline_ms);
       const auto plugin = field.need("plugin", "the name of a provider plugin");
@@ -627,6 +659,7 @@ void read_upstreams(const Cursor& root, std::span<const Source> sources,
         const std::vector<std::string_view> names(plugins.begin(), plugins.end());
         plugin->report(Rule::unknown_plugin, {upstream.plugin, suggestion(upstream.plugin, names)});
       }
+      if (const auto probe = field.find("probe")) upstream.probe = read_probe(*probe);
       if (const auto settings = field.find("settings")) {
         upstream.settings = read_settings(*settings, sources).value_or(Settings());
       }
@@ -652,7 +685,7 @@ void read_routes(const Cursor& root, std::span<const Source> sources, const Lane
   if (defaults &&
       defaults->map_of({"upstream", "methods", "price", "free", "query", "body", "response",
                         "credential_required", "enforcement", "no_charge_when", "deadline_ms",
-                        "forwarded_headers", "allowed_response_headers"},
+                        "monitoring", "forwarded_headers", "allowed_response_headers"},
                        draft.lane.word)) {
     const auto methods = defaults->find("methods");
     if (methods && methods->kind() == NodeKind::map) {

@@ -104,6 +104,7 @@ TEST(Program, KeepsItsHashFromReleaseToRelease) {
   const std::map<std::string, std::string> hashes = {
       {"empty", "0ee9849a2fb37f6b886041f813415c8affc2b8fa076af772db448a690770fe26"},
       {"methods", "573f5d9869c17d79b08a28995ec4bed1a7f10ec4960927e40eb7c37d1ab55ed7"},
+      {"monitoring", "21840a2c4f2d51f4b53012e629a5b84fdf564e6eb4bfa53bf9bea0bf4fcc8a96"},
       {"rich", "0d947f163f71f57c198ec4e47e9c6ad7cf7819e94b8564610ef8ed48a44dffa5"},
       {"two_providers", "85c80b5c99b9fe86e0272848dff4c3f79c21864c2a4d48acd06adc41c2210a1e"},
       {"types", "e464cd7b95ac29dd05b0e84449b22c3929a5c0d9b221f41a514b267f010dd465"},
