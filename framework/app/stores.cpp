@@ -11,6 +11,12 @@ storage::Settings storage_settings(const Config& config) {
   settings.postgres_url = config.postgres_url;
   settings.is_durability_relaxed = config.is_durability_relaxed;
   settings.sends_mail = config.mail.is_on();
+  settings.sign_in.takes_passwords = config.people.takes_passwords;
+  settings.sign_in.former_passkey_domains = config.people.former_passkey_domains;
+  settings.sign_in.issuers.emplace();
+  for (const auto& provider : config.people.providers) {
+    settings.sign_in.issuers->push_back(provider.issuer);
+  }
   return settings;
 }
 

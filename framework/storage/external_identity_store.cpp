@@ -146,8 +146,10 @@ class SqlExternalIdentityStore final : public identity::ExternalIdentityStore {
     return changed<bool>("unlink identity", [&](Transaction& transaction) -> Answer {
       if (!lock_active_person(transaction, person_id)) return proved_nobody();
       if (transaction.run(select_identity_of, {identity_id, person_id}).empty()) return false;
-      if (auto stays = why_credential_stays(transaction, person_id)) return *std::move(stays);
       transaction.run(delete_external_identity, {identity_id, person_id});
+      if (auto stays = why_credential_stays(context_, transaction, person_id)) {
+        return *std::move(stays);
+      }
       if (!renew_session(context_, transaction, person_id, session)) return proved_nobody();
       tell_person(context_, transaction, person_id, identity::Notice::identity_unlinked, "",
                   actor);

@@ -230,8 +230,10 @@ class SqlPasswordStore final : public identity::PasswordStore {
         [&](Transaction& transaction) -> Answer {
           if (!lock_active_person(transaction, person_id)) return proved_nobody();
           if (transaction.run(select_stored, {person_id}).empty()) return false;
-          if (auto stays = why_credential_stays(transaction, person_id)) return *std::move(stays);
           transaction.run(delete_password, {person_id});
+          if (auto stays = why_credential_stays(context_, transaction, person_id)) {
+            return *std::move(stays);
+          }
           transaction.run(forget_devices, {person_id});
           if (!renew_session(context_, transaction, person_id, session)) return proved_nobody();
           tell_person(context_, transaction, person_id, identity::Notice::password_removed, "",

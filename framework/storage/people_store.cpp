@@ -342,8 +342,10 @@ class SqlPeopleStore final : public identity::PeopleStore {
       if (!lock_active_person(transaction, person_id)) return proved_nobody();
       const Rows removed = transaction.run(select_passkey, {passkey_id, person_id});
       if (removed.empty()) return false;
-      if (auto stays = why_credential_stays(transaction, person_id)) return *std::move(stays);
       transaction.run(delete_passkey, {passkey_id, person_id});
+      if (auto stays = why_credential_stays(context_, transaction, person_id)) {
+        return *std::move(stays);
+      }
       if (!renew_session(context_, transaction, person_id, session)) return proved_nobody();
       tell_person(context_, transaction, person_id, identity::Notice::passkey_removed,
                   passkey_at(removed, 0).name, actor);

@@ -1,5 +1,7 @@
 #include "storage/person_rows.h"
 
+#include <algorithm>
+
 #include "base/ids.h"
 #include "storage/audit_rows.h"
 #include "storage/session_rows.h"
@@ -19,6 +21,10 @@ constexpr Query count_credentials{
     " + (SELECT COUNT(*) FROM password WHERE person_id = $1)"
     " + (SELECT COUNT(*) FROM external_identity WHERE person_id = $1)",
     "i"};
+
+constexpr Query select_passkey_domains{"SELECT rp_id FROM passkey WHERE person_id = $1", "t"};
+constexpr Query select_password_of{"SELECT person_id FROM password WHERE person_id = $1", "t"};
+constexpr Query select_issuers{"SELECT issuer FROM external_identity WHERE person_id = $1", "t"};
 
 }  // namespace
 
@@ -80,9 +86,34 @@ std::int64_t credentials_of(Transaction& transaction, std::string_view person_id
   return transaction.run(count_credentials, {person_id}).number(0, 0);
 }
 
-std::optional<base::Error> why_credential_stays(Transaction& transaction,
+namespace {
+
+// Whether a credential that the person has lets them in, as people sign in here now.
+bool has_working_credential(const SignInWays& ways, Transaction& transaction,
+                            std::string_view person_id) {
+  const auto is_in = [](const std::vector<std::string>& list, const std::string& text) {
+    return std::find(list.begin(), list.end(), text) != list.end();
+  };
+  const Rows domains = transaction.run(select_passkey_domains, {person_id});
+  for (std::size_t row = 0; row < domains.size(); ++row) {
+    if (!is_in(ways.former_passkey_domains, domains.text(row, 0))) return true;
+  }
+  if (ways.takes_passwords && !transaction.run(select_password_of, {person_id}).empty()) {
+    return true;
+  }
+  const Rows issuers = transaction.run(select_issuers, {person_id});
+  for (std::size_t row = 0; row < issuers.size(); ++row) {
+    if (!ways.issuers || is_in(*ways.issuers, issuers.text(row, 0))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<base::Error> why_credential_stays(const Context& context, Transaction& transaction,
                                                 std::string_view person_id) {
-  if (credentials_of(transaction, person_id) > 1) return std::nullopt;
+  const SignInWays& ways = context.database.settings().sign_in;
+  if (has_working_credential(ways, transaction, person_id)) return std::nullopt;
   return base::Error{base::ErrorCode::identity_last_credential,
                      "This is the last credential that lets you in: add another one first."};
 }

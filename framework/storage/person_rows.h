@@ -42,9 +42,9 @@ identity::BegunSession begin_as(const Context& context, Transaction& transaction
 // How many credentials the person can sign in with.
 std::int64_t credentials_of(Transaction& transaction, std::string_view person_id);
 
-// Why none of the person's credentials may be removed: they would have nothing left to sign in
-// with. REQUIRES: lock_active_person().
-std::optional<base::Error> why_credential_stays(Transaction& transaction,
+// Why the credential that was removed in this transaction may not go: the person would have nothing
+// left to sign in with. REQUIRES: lock_active_person().
+std::optional<base::Error> why_credential_stays(const Context& context, Transaction& transaction,
                                                 std::string_view person_id);
 
 // auth.sign_in_failed.

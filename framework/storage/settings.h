@@ -2,11 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace turnpike::storage {
 
 enum class Engine : std::uint8_t { sqlite, postgres };
+
+// The ways in which people sign in here now. A stored credential of another way lets nobody in.
+struct SignInWays {
+  bool takes_passwords = true;
+  std::vector<std::string> former_passkey_domains = {};  // where no browser offers a passkey
+  std::optional<std::vector<std::string>> issuers = {};  // of identities; nothing: any
+};
 
 struct Settings {
   Engine engine = Engine::sqlite;
@@ -21,6 +30,7 @@ struct Settings {
   // Whether mail is sent: without it none is written to the outbox, and people are told on their
   // pages instead.
   bool sends_mail = false;
+  SignInWays sign_in;
   std::uint32_t sessions = 8;             // that calls share, all kept open
   std::uint32_t session_wait_ms = 2'000;  // for a free one
   std::uint32_t connect_timeout_s = 3;

@@ -396,6 +396,33 @@ TEST_P(PasswordTest, TheLastCredentialStays) {
             sorted(done_code, ErrorCode::identity_last_credential));
 }
 
+// A credential of a way in which nobody signs in here keeps nobody in.
+TEST_P(PasswordTest, OnlyCredentialsThatLetInAreCounted) {
+  const std::string id = person_with_password("ann");
+  add_passkey(id);
+  const identity::Passkey passkey = node_->people().passkeys(id)->front();
+  const auto opened_with = [&](const storage::SignInWays& ways) {
+    storage::Settings settings = store_->settings();
+    settings.sign_in = ways;
+    return *storage::Node::open(settings, storage::Role::tool,
+                                {.clock = store_->clock, .random = store_->random});
+  };
+  const auto session_of = [](const Actor& actor) {
+    return RenewedSession{.session_id = actor.session_id,
+                          .digest = crypto::sha256(actor.session_id)};
+  };
+  const auto without_passwords = opened_with({.takes_passwords = false});
+  const Actor ann = enrolling(id);
+  EXPECT_EQ(code_of(without_passwords->people().remove_passkey(id, passkey.id, session_of(ann),
+                                                               ann)),
+            ErrorCode::identity_last_credential);
+  EXPECT_EQ(node_->people().passkeys(id)->size(), 1u);  // nothing of it was done
+  const auto elsewhere = opened_with({.former_passkey_domains = {passkey.rp_id}});
+  EXPECT_EQ(code_of(elsewhere->passwords().remove(id, session_of(ann), ann)),
+            ErrorCode::identity_last_credential);
+  EXPECT_EQ(code_of(without_passwords->passwords().remove(id, session_of(ann), ann)), done_code);
+}
+
 TEST_P(PasswordTest, WithoutOneThereIsNothingToRemove) {
   const std::string id = new_person("ann");
   EXPECT_EQ(code_of(rules_->passwords.remove(enrolling(id))), ErrorCode::request_not_found);
