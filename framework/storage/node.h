@@ -36,6 +36,7 @@
 #include "quota/counter_store.h"
 #include "records/table.h"
 #include "registry/generation.h"
+#include "status/store.h"
 #include "storage/settings.h"
 #include "storage/shared_secrets.h"
 
@@ -83,6 +84,7 @@ class Node {
   [[nodiscard]] virtual registry::ManifestStore& manifest() noexcept = 0;
   [[nodiscard]] virtual SharedSecrets& secrets() noexcept = 0;
   [[nodiscard]] virtual records::Table& records() noexcept = 0;
+  [[nodiscard]] virtual status::StatusStore& status() noexcept = 0;
 };
 
 struct MigrationStep {
