@@ -32,7 +32,12 @@ struct ScopeFigures {
   Evidence evidence = Evidence::missing_or_stale;
   Level active = Level::unknown;  // by our own looks
   bool has_active = false;        // it has targets of an active kind
-  std::optional<Level> traffic;   // by real calls; nothing: too few
+  // By the looks of one kind alone, the same rules: of a provider, and of the gateway for all.
+  std::optional<Level> reachability;  // nothing: no upstream
+  std::optional<Level> contract;      // nothing: no operation is looked at
+  std::optional<Level> traffic;       // by real calls; nothing: too few
+  // Whether its priced operations can be sold now; nothing: none is priced. No part of `level`,
+  // but in the scope "pricing": not selling is a fault of the pricing, not of the provider.
   std::optional<Level> pricing;
   std::int64_t observed_at_ms = 0;  // of its newest look; 0: none
   // Until when this may be believed without a further round: of each of its active targets the
@@ -154,13 +159,16 @@ class Book {
   // such scope.
   [[nodiscard]] const ScopeFigures* scope(std::string_view name) const noexcept;
   [[nodiscard]] const TargetFigures* target(std::string_view name) const noexcept;
-  // Not resolved, and those resolved in the last 24 hours, oldest first. Suspicions included.
+  // Not resolved, suspicions included, and those of the last 24 hours that were confirmed and are
+  // resolved (the newest 256), oldest first. Suspicions that did not come true are in Changes once.
   [[nodiscard]] const std::vector<Incident>& incidents() const noexcept;
-  // The segments that the newest round is in.
+  // The segments that are not closed: those that the newest round is in, and for a while the ones
+  // before them, since looks may come late.
   [[nodiscard]] std::vector<Segment> open_segments() const;
 
+  struct State;  // book_state.h
+
  private:
-  struct State;
   std::unique_ptr<State> state_;
 };
 

@@ -19,6 +19,8 @@
 
 namespace turnpike::status {
 
+class Fields;  // text_form.h
+
 enum class RecordKind : std::uint8_t { probe, contract, sentinel, traffic, pricing };
 std::string_view name_of(RecordKind kind) noexcept;
 
@@ -52,6 +54,7 @@ enum class Reason : std::uint8_t {
   stopping,            // the gateway stops
   budget,              // the looks of the day are spent
 };
+inline constexpr std::size_t reason_count = 19;
 std::string_view name_of(Reason reason) noexcept;
 
 // What real calls of the last five minutes saw. In parts per 10,000, which add up to 10,000, unless
@@ -93,6 +96,10 @@ struct Record {
 
   friend bool operator==(const Record&, const Record&) = default;
 };
+
+// The JSON object of `traffic`, and back.
+void append_traffic(std::string& out, const Traffic& traffic);
+Traffic read_traffic(Fields& fields);
 
 // The line, without its newline.
 std::string line_of(const Record& record);

@@ -57,11 +57,15 @@ struct Surroundings {
   std::vector<std::string> sentinels;  // checks that this deployment has: "healthz", "mcp_ping"
   std::vector<std::string> lanes;      // by name
   std::int64_t round_ms = 60'000;
+  std::int64_t evidence_lost_ms = 86'400'000;
 };
 
-// By name, ascending.
+// By name, ascending. What operators may set of the rules stands here, too, so that rounds commit
+// to it.
 struct TargetSet {
   std::int64_t round_ms = 60'000;
+  // An incident without evidence is given up after it.
+  std::int64_t evidence_lost_ms = 86'400'000;
   std::vector<Target> targets;
 
   [[nodiscard]] const Target* find(std::string_view name) const noexcept;
@@ -72,17 +76,24 @@ struct TargetSet {
   friend bool operator==(const TargetSet&, const TargetSet&) = default;
 };
 
+// Operations that are not applicable have no target at all. A route that is blocked as programmed
+// is never called, so its operations are unreviewed.
 TargetSet targets_of(const registry::Program& program, const Surroundings& surroundings);
 
-// The set that such a text states. The error is a sentence.
+// The set that such a text states: exactly what canonical() writes. The error is a sentence.
 Result<TargetSet, std::string> read_target_set(std::string_view json);
 
 // Looks of a target lie on a grid of the clock: at phase_ms + k * interval_ms since 1970, where the
 // phase follows from the name alone, so that targets are spread and anybody knows when a look was
 // due. Sentinels, traffic, pricing and lanes have phase 0: they belong to a round as a whole.
+// phase_ms: the first 8 bytes of SHA-256(name), as a number with the highest byte first, modulo the
+// interval.
 std::int64_t phase_ms(const Target& target) noexcept;
 // How many regular looks are due in [from_ms, to_ms), of one node.
 std::int64_t due_count(const Target& target, std::int64_t from_ms, std::int64_t to_ms) noexcept;
+// The same, for who asks often and has kept the phase.
+std::int64_t due_count(std::int64_t phase, std::int64_t interval_ms, std::int64_t from_ms,
+                       std::int64_t to_ms) noexcept;
 bool is_on_grid(const Target& target, std::int64_t due_at_ms) noexcept;
 
 }  // namespace turnpike::status
