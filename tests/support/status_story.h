@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "catalog/readiness.h"
 #include "registry/generation.h"
 #include "status/board.h"
 #include "status/rules.h"
@@ -39,7 +38,8 @@ class StatusStory {
     generation.manifest_sequence = 9;
     generation.payload_hash = program->payload_hash();
     for (const registry::Operation& operation : program->operations()) {
-      offered.push_back(catalog::is_offered(*program, operation));
+      const bool is_ready = program->routes()[operation.route].readiness.ready;
+      offered.push_back(is_ready && operation.price.has_value());
     }
     keys.push_back({status::key_id(key_),
                     base::base64url({reinterpret_cast<const char*>(key_.data()), key_.size()}), 1});
