@@ -24,7 +24,7 @@ install(FILES ${_turnpike_installed_headers}
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/turnpike COMPONENT sdk)
 # Compiled into the plugin that uses them: nothing of them crosses the boundary, so they are no part
 # of the fingerprint.
-foreach(_header mistakes own_call private_address refusal_codes test_host)
+foreach(_header mistakes own_call private_address probe refusal_codes test_host)
   install(FILES ${TURNPIKE_SDK_INCLUDE_DIR}/turnpike/helpers/${_header}.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/turnpike/helpers COMPONENT sdk)
 endforeach()

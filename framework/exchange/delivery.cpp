@@ -4,11 +4,11 @@
 #include <charconv>
 #include <utility>
 
-#include "base/http_field.h"
 #include "base/limits.h"
 #include "exchange/ascii.h"
 #include "exchange/connection_options.h"
 #include "exchange/microseconds.h"
+#include "registry/policy.h"
 
 namespace turnpike::exchange {
 namespace {
@@ -28,16 +28,6 @@ std::string too_large(std::uint64_t bytes_max) {
 
 bool is_passed_status(int status) noexcept {
   return status == 400 || status == 404 || status == 409 || status == 410 || status == 422;
-}
-
-// `content_type` is empty for a reply that names none.
-bool is_allowed_type(const std::vector<std::string>& allowed, std::string_view content_type) {
-  const std::string_view type = base::media_type_of(content_type);
-  const bool names_one = type.find('/') != type.npos;
-  if (!names_one && !type.empty()) return false;
-  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& other) {
-    return equals_ignoring_case(names_one ? type : registry::no_content_type, other);
-  });
 }
 
 const HeaderField* find_header(Headers headers, std::string_view lower_name) noexcept {
@@ -154,7 +144,7 @@ bool Delivery::take_headers(Headers headers) {
   const bool has_no_content = status_ == 204 && content_types == 0;
   if (!has_no_content &&
       (content_types > 1 ||
-       !is_allowed_type(allowed, content_type == nullptr ? "" : content_type->value))) {
+       !registry::is_allowed_type(allowed, content_type == nullptr ? "" : content_type->value))) {
     return stop(ErrorCode::gateway_upstream_failure,
                 "The provider's reply has a content type that this route does not allow; nothing "
                 "was charged.",

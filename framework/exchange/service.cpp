@@ -351,7 +351,9 @@ class Binder {
       return nullptr;
     }
     auto bound =
-        slot->provider->bind({upstream.id, settings, operations, input_.data_dir}, *slot->host);
+        slot->provider->bind({upstream.id, settings, operations, input_.data_dir,
+                              upstream.probe.uses_credential},
+                             *slot->host);
     if (!bound.ok()) {
       report_failure({settings, subject + ".settings", route_settings, operations}, bound.error());
       return nullptr;

@@ -361,7 +361,8 @@ class Compiler {
                             : places_[static_cast<std::size_t>(fact.kind)][fact.index];
     const auto [path, name, number] = named(program, fact);
     constexpr std::size_t digits_shown = 12;
-    const auto add = [&](Problems& problems) {
+    // Named anew, since clang 14 does not let a lambda capture what is bound by structure.
+    const auto add = [&, &path = path, &name = name, &number = number](Problems& problems) {
       std::string differing;
       if (input_.definition && !problems.full()) {
         differing = differing_fields(input_.definition(fact.key), fact.definition);

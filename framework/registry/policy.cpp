@@ -293,4 +293,13 @@ std::vector<FieldProblem> check_body(const BodyPolicy& policy, std::string_view 
   return problems;
 }
 
+bool is_allowed_type(const std::vector<std::string>& allowed, std::string_view content_type) {
+  const std::string_view type = base::media_type_of(content_type);
+  const bool names_one = type.find('/') != type.npos;
+  if (!names_one && !type.empty()) return false;
+  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& other) {
+    return equal_without_case(names_one ? type : no_content_type, other);
+  });
+}
+
 }  // namespace turnpike::registry

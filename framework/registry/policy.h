@@ -34,4 +34,7 @@ std::optional<base::FieldProblem> check_segment(const Segment& segment, std::str
 std::vector<base::FieldProblem> check_body(const BodyPolicy& policy, std::string_view content_type,
                                            std::size_t body_bytes);
 
+// Whether a reply may be of this type; `content_type` is empty for one that names none.
+bool is_allowed_type(const std::vector<std::string>& allowed, std::string_view content_type);
+
 }  // namespace turnpike::registry

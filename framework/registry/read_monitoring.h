@@ -1,6 +1,6 @@
-// `monitoring:` of a route, of its methods or of a file's defaults, and `probe:` of an upstream: how
-// the status of what callers can run is found out. What is said at a narrower place goes over what
-// is said at a wider one, key by key; a sample is checked against the declared policies of the
+// `monitoring:` of a route, of its methods or of a file's defaults, and `probe:` of an upstream:
+// how the status of what callers can run is found out. What is said at a narrower place goes over
+// what is said at a wider one, key by key; a sample is checked against the declared policies of the
 // operation that it is for, whether the route enforces them or not.
 //
 // Internal to registry/. Used by one Thread at a time.

@@ -35,8 +35,11 @@ class InFlight {
     InFlight* owner_ = nullptr;
   };
 
-  [[nodiscard]] Seat try_enter() noexcept {
-    if (count_.fetch_add(1, std::memory_order_relaxed) < cap_) return Seat(*this);
+  [[nodiscard]] Seat try_enter() noexcept { return try_enter_leaving(0); }
+  // The same for what is less urgent than others: only while so many places are left for them.
+  [[nodiscard]] Seat try_enter_leaving(std::uint32_t places) noexcept {
+    const std::uint64_t taken = count_.fetch_add(1, std::memory_order_relaxed);
+    if (taken + places < cap_) return Seat(*this);
     count_.fetch_sub(1, std::memory_order_relaxed);
     return {};
   }

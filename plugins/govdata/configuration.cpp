@@ -112,6 +112,7 @@ Result<Configuration> read_configuration(const Binding& binding) {
     read_embedded(binding, configuration, mistakes);
   } else {
     read_proxy(binding.settings, configuration.proxy, mistakes);
+    configuration.proxy.probe_sends_token = binding.probe_uses_credential;
   }
   for (std::size_t at = 0; at < binding.operations.size(); ++at) {
     const BoundOperation& bound = binding.operations[at];

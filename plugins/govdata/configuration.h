@@ -18,6 +18,7 @@ struct ProxySettings {
   std::string user_agent;
   bool allow_private_addresses = false;
   std::uint32_t connect_timeout_ms = 3000;
+  bool probe_sends_token = false;  // as the registry says, see Binding
 };
 
 struct Configuration {

@@ -1,4 +1,6 @@
 // Passes calls on to a real service that has the same paths below /v1.
+#include <turnpike/helpers/probe.h>
+
 #include "govdata/upstream.h"
 
 namespace turnpike::govdata {
@@ -41,7 +43,7 @@ class PassOn final : public HttpSink {
   int status_ = 0;
 };
 
-class StatusOnly final : public ReplySink {
+class StatusOnly final : public HttpSink {
  public:
   bool head(int got_status, Headers, std::optional<std::uint64_t>) override {
     status = got_status;
@@ -68,7 +70,17 @@ class Proxy final : public Upstream {
     if (settings_.api_token.empty()) {
       return Failure{FailureKind::credential, "the upstream token is not available", {}, false};
     }
-    return fetch(url, Token::sent, request.reply_bytes_max, sink, call);
+    PassOn pass(sink);
+    Done done = ask(url, Token::sent, request.reply_bytes_max, pass, call);
+    // The service answers a bad token with 402 and a payment offer of its own: never the caller's.
+    if (pass.is_credential()) {
+      return Failure{FailureKind::credential,
+                     "the upstream refused our token with " + std::to_string(pass.status()),
+                     {},
+                     true};
+    }
+    if (pass.is_redirect()) return redirected();
+    return done;
   }
 
   [[nodiscard]] State state(std::uint32_t) const noexcept override {
@@ -76,20 +88,28 @@ class Proxy final : public Upstream {
     return {Condition::credential_missing, "The credential of the upstream service is missing."};
   }
 
-  // Asked again and again on every node, so without the token: what it is spent on are calls.
+  // Asked again and again, so without the token unless the registry says so: what it is spent on
+  // are calls.
   Done probe(Call& call) override {
+    const bool sends_token = settings_.probe_sends_token;
+    if (sends_token && settings_.api_token.empty()) {
+      return Failure{FailureKind::credential, "the upstream token is not available", {}, false};
+    }
     StatusOnly sink;
-    const Done done = fetch(settings_.base_url + "/health", Token::withheld, 0, sink, call);
-    if (!done.ok() || (sink.status < 500 && sink.status != 429)) return done;
-    return Failure{FailureKind::contract,
-                   "the probe GET /health was answered with status " + std::to_string(sink.status),
-                   {},
-                   true};
+    const Done done = ask(settings_.base_url + "/health",
+                          sends_token ? Token::sent : Token::withheld, 0, sink, call);
+    if (!done.ok()) return done;
+    if (sink.status >= 300 && sink.status < 400) return redirected();
+    return judge_probe(sink.status, "GET /health", sends_token);
   }
 
  private:
-  Done fetch(const std::string& url, Token token, std::uint64_t reply_bytes_max, ReplySink& sink,
-             Call& call) {
+  static Failure redirected() {
+    return Failure{FailureKind::redirect, "the upstream redirects", {}, true};
+  }
+
+  Done ask(const std::string& url, Token token, std::uint64_t reply_bytes_max, HttpSink& sink,
+           Call& call) {
     const HeaderField headers[] = {{"Accept", "application/json"},
                                    {"User-Agent", settings_.user_agent},
                                    {"x-degov-api-token", settings_.api_token}};
@@ -100,19 +120,7 @@ class Proxy final : public Upstream {
     options.allow_private_addresses = settings_.allow_private_addresses;
     options.connect_timeout_ms = settings_.connect_timeout_ms;
     options.reply_bytes_max = reply_bytes_max;
-    PassOn pass(sink);
-    Done done = host_.http().call(request, options, pass, call);
-    // The service answers a bad token with 402 and a payment offer of its own: never the caller's.
-    if (pass.is_credential()) {
-      return Failure{FailureKind::credential,
-                     "the upstream refused our token with " + std::to_string(pass.status()),
-                     {},
-                     true};
-    }
-    if (pass.is_redirect()) {
-      return Failure{FailureKind::redirect, "the upstream redirects", {}, true};
-    }
-    return done;
+    return host_.http().call(request, options, sink, call);
   }
 
   const ProxySettings settings_;

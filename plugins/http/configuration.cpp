@@ -278,8 +278,11 @@ void read_breaker(const Settings& settings, Configuration& into, Mistakes& mista
 
 void read_probe(const Settings& settings, Configuration& into, Mistakes& mistakes) {
   mistakes.only(settings, {"path", "expected_status", "credential"});
+  if (settings.find("credential") != nullptr) {
+    mistakes.add("credential", "is the registry's to say: `probe: {credential: true}` of the "
+                               "upstream, beside its `settings`");
+  }
   mistakes.note(read_number(settings, "expected_status", into.probe_status, 200, 599));
-  into.probe_has_credential = mistakes.take(settings.boolean("credential", false));
   into.probe_path = mistakes.take(settings.string("path", "/"), std::string("/"));
   const auto checked = PathTemplate::parse(into.probe_path, {});
   if (!checked.ok()) mistakes.add(Settings::wrong("path", checked.error()));
@@ -401,6 +404,7 @@ Result<Configuration> read_configuration(const Binding& binding) {
   const Settings& settings = binding.settings;
   Configuration configuration;
   configuration.upstream_id = binding.upstream_id;
+  configuration.probe_has_credential = binding.probe_uses_credential;
   Mistakes mistakes;
   mistakes.only(settings, {"base_url", "prefix", "credential", "headers", "user_agent",
                            "connect_timeout_ms", "total_timeout_ms", "connections_max",

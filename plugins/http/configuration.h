@@ -57,8 +57,8 @@ struct Configuration {
   BreakerTerms breaker;
 
   std::string probe_path = "/";
-  int probe_status = 0;  // 0: any below 500 but 401, 403 and 429
-  bool probe_has_credential = false;
+  int probe_status = 0;  // 0: any below 500 but 401 to 403 and 429
+  bool probe_has_credential = false;  // as the registry says, see Binding
 
   enum class Retry : std::uint8_t {
     unsent,  // a GET that the upstream has not seen

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include <turnpike/helpers/probe.h>
+
 namespace turnpike::http {
 
 namespace {
@@ -385,7 +387,7 @@ Done HttpUpstream::probe(Call& call) {
   ShorterCall shorter(call, host_.clock(), configuration_.total_timeout_ms);
   Done done = host_.http().call({Method::get, url, headers, {}}, options, sink, shorter);
   if (!done.ok()) return scrubbed(std::move(done).error());
-  if (Done judged = judge_probe(sink.status_); !judged.ok()) return judged;
+  if (Done judged = probed(sink.status_); !judged.ok()) return judged;
   // It says that the upstream is there, and nothing of any operation.
   if (reaching_.breaker.close()) {
     tell(reaching_, configuration_.upstream_id + " (" + configuration_.base_url + ")",
@@ -394,20 +396,17 @@ Done HttpUpstream::probe(Call& call) {
   return Unit{};
 }
 
-Done HttpUpstream::judge_probe(int status) const {
+Done HttpUpstream::probed(int status) const {
   const int expected = configuration_.probe_status;
-  const bool refuses_us = status == 401 || status == 403;
-  const bool is_well = expected == 0 ? status < 500 && !refuses_us && status != 429  //
-                                     : status == expected;
-  if (is_well) return Unit{};
-  std::string message = "the probe GET " + configuration_.probe_path +
-                        " was answered with status " + std::to_string(status);
-  if (expected == 0 && refuses_us && !configuration_.probe_has_credential) {
-    message +=
-        "; it sends no credential: set probe.path or probe.expected_status, or probe.credential: "
-        "true";
+  if (expected == 0 ? is_probe_passed(status) : status == expected) return Unit{};
+  const bool has_credential = configuration_.probe_has_credential;
+  Failure refused = refused_probe(status, "GET " + configuration_.probe_path, has_credential);
+  if (expected == 0 && is_refusal_of_ours(status) && !has_credential) {
+    refused.message +=
+        "; it sends no credential: set probe.path or probe.expected_status in its settings, or "
+        "probe.credential: true beside them";
   }
-  return Failure{FailureKind::contract, std::move(message), {}, true};
+  return refused;
 }
 
 Failure HttpUpstream::scrubbed(Failure failure) const {

@@ -52,7 +52,7 @@ class HttpUpstream final : public Upstream {
   void report_to_breakers(std::uint32_t operation, const Passes& passes, const Done& done,
                           const class ReplyPassage& passage, bool was_slowed);
   void tell(Watch& watch, const std::string& what, Breaker::Change change, std::string_view why);
-  [[nodiscard]] Done judge_probe(int status) const;
+  [[nodiscard]] Done probed(int status) const;
   // `failure` without any secret in its text.
   [[nodiscard]] Failure scrubbed(Failure failure) const;
 

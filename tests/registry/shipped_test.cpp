@@ -167,6 +167,22 @@ TEST_F(Shipped, DeclaresSignalsAndEvents) {
   EXPECT_EQ(operation_at("/governance-events").query->parameters.size(), 8u);
 }
 
+TEST_F(Shipped, LooksAtEverythingThatIsReady) {
+  for (const std::string& path : paths) {
+    const Monitoring& monitoring = *operation_at(path).monitoring;
+    const bool is_ready = at(path).readiness.ready;
+    EXPECT_EQ(monitoring.kind,
+              is_ready ? MonitoringClass::continuous : MonitoringClass::unreviewed)
+        << path;
+    if (!is_ready) continue;
+    EXPECT_EQ(monitoring.interval_ms, 60'000u) << path;
+    EXPECT_EQ(program->match(monitoring.sample.path).route, &at(path));
+    EXPECT_FALSE(monitoring.expect.hash.empty()) << path;
+  }
+  EXPECT_EQ(operation_at("/system/freshness").monitoring->expect.fresh_at, "/data/dataAsOf");
+  EXPECT_FALSE(program->upstreams()[0].probe.uses_credential);
+}
+
 // Each block of YAML in the README is a file of one program.
 TEST(ShippedReadme, ShowsWhatCompiles) {
   std::ifstream file(support::source_path("registry/README.md"));

@@ -47,6 +47,9 @@ struct Binding {
   std::span<const BoundOperation> operations;
   // Where a plugin may keep files of its own; relative paths in its settings are meant below it.
   std::string_view data_dir = {};
+  // Whether probe() may send what execute() sends to authenticate, as the registry says of the
+  // upstream. Without it a probe spends no credential.
+  bool probe_uses_credential = false;
 };
 
 struct UpstreamRequest {
@@ -76,7 +79,9 @@ class Upstream : public BoundObject {
   virtual Done execute(const UpstreamRequest& request, ReplySink& sink, Call& call) = 0;
   // Asked before every execution and for every catalog page: must not wait, lock or allocate.
   [[nodiscard]] virtual State state(std::uint32_t operation) const noexcept = 0;
-  // Looks once whether the upstream answers. Called periodically, never on a caller's path.
+  // Looks once whether the upstream answers. Called periodically, never on a caller's path. An
+  // answer of 401 to 403, 429 or from 500 on is a failure (turnpike/helpers/probe.h), and a failure
+  // never counts as a sign of health inside the plugin, such as to close a circuit breaker.
   virtual Done probe(Call& call) = 0;
 };
 

@@ -102,7 +102,8 @@ constexpr std::string_view base = "/v1/gateway/govdata/global/v1";
 
 class ProviderTest : public StoreTest {
  protected:
-  Result<std::unique_ptr<Upstream>> bind(const Settings& settings, std::string_view data_dir = {}) {
+  Result<std::unique_ptr<Upstream>> bind(const Settings& settings, std::string_view data_dir = {},
+                                         bool probe_uses_credential = false) {
     paths_ = {std::string(base) + "/daos", std::string(base) + "/items/{kind}/{external_id}",
               std::string(base) + "/governance-events", std::string(base) + "/meta/pricing"};
     std::vector<BoundOperation> operations;
@@ -112,7 +113,8 @@ class ProviderTest : public StoreTest {
       operation.path = path;
       operations.push_back(operation);
     }
-    auto configuration = read_configuration({"up", settings, operations, data_dir});
+    auto configuration =
+        read_configuration({"up", settings, operations, data_dir, probe_uses_credential});
     if (!configuration.ok()) return std::move(configuration).error();
     return configuration->mode == Mode::embedded ? make_embedded(*configuration, host)
                                                  : make_proxy(*configuration, host);
@@ -212,10 +214,12 @@ TEST_F(ProviderTest, ExecuteGivesTheWholeReply) {
 
 class ProxyTest : public ProviderTest {
  protected:
-  std::unique_ptr<Upstream> proxy(const std::string& token = "tok-1") {
+  std::unique_ptr<Upstream> proxy(const std::string& token = "tok-1",
+                                  bool probe_uses_credential = false) {
     return *bind(map_of({{"mode", scalar("proxy")},
                          {"base_url", scalar("https://real.example/")},
-                         {"api_token", scalar(token, true)}}));
+                         {"api_token", scalar(token, true)}}),
+                 {}, probe_uses_credential);
   }
   Done execute(Upstream& upstream, Collected& reply) {
     UpstreamRequest request;
@@ -276,6 +280,17 @@ TEST_F(ProxyTest, AProbeCarriesNoTokenAndPassesOnHealthAlone) {
     host.answers.status = status;
     EXPECT_FALSE(upstream->probe(call).ok()) << status;
   }
+}
+
+TEST_F(ProxyTest, AProbeCarriesTheTokenWhereTheRegistrySaysSo) {
+  auto upstream = proxy("tok-1", true);
+  EXPECT_TRUE(upstream->probe(call).ok());
+  EXPECT_EQ(host.answers.headers.back(), "x-degov-api-token: tok-1");
+  host.answers.status = 401;
+  EXPECT_EQ(upstream->probe(call).error().kind, FailureKind::credential);
+  host.answers.url.clear();
+  EXPECT_EQ(proxy("", true)->probe(call).error().kind, FailureKind::credential);
+  EXPECT_EQ(host.answers.url, "") << "there is none to send";
 }
 
 TEST_F(ProxyTest, WithoutItsTokenNothingIsSent) {

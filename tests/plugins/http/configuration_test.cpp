@@ -193,8 +193,9 @@ TEST(Configuration, EveryWrongValueIsRefusedAtItsPlace) {
             "breaker.statuses[0]: expected a status from 500 to 599");
   EXPECT_EQ(problem({base}, {{"breaker_statuses", list({scalar("500"), scalar("600")})}}),
             "operations[0].breaker_statuses[1]: expected a status from 500 to 599");
-  EXPECT_EQ(problem({base, {"probe", map({{"credential", scalar("yes")}})}}),
-            "probe.credential: expected true or false");
+  EXPECT_EQ(problem({base, {"probe", map({{"credential", scalar("true")}})}}),
+            "probe.credential: is the registry's to say: `probe: {credential: true}` of the "
+            "upstream, beside its `settings`");
   EXPECT_EQ(problem({base, {"probe", map({{"path", scalar("health")}})}}),
             "probe.path: expected a path that begins with `/`");
   EXPECT_EQ(problem({base, {"probe", map({{"expected_status", scalar("99")}})}}),

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <turnpike/helpers/probe.h>
+
 #include "scripted_host.h"
 
 namespace turnpike::http {
@@ -24,7 +26,7 @@ const Failure maybe_sent{FailureKind::transport, "connection reset", {}, true};
 // One upstream with three operations: 0 GET, 1 POST, and 2 a POST marked `retry: safe`.
 class HttpUpstreamTest : public ::testing::Test {
  protected:
-  void bind(Fields fields) {
+  void bind(Fields fields, bool probe_uses_credential = false) {
     fields.emplace_back("base_url", scalar("https://api.example.com"));
     const Settings settings = map(std::move(fields));
     const Settings path = map({{"path", scalar("/items/{id}")}});
@@ -33,7 +35,8 @@ class HttpUpstreamTest : public ::testing::Test {
         {"route-1", Method::get, "/x/{id}", path_names, &path, 0, {}},
         {"route-2", Method::post, "/x/{id}", path_names, &path, 0, {}},
         {"route-3", Method::post, "/y/{id}", path_names, &safe, 0, {}}};
-    auto configuration = read_configuration({"acme", settings, operations});
+    auto configuration =
+        read_configuration({"acme", settings, operations, {}, probe_uses_credential});
     ASSERT_TRUE(configuration.ok()) << configuration.error().message;
     upstream_ = std::make_unique<HttpUpstream>(*std::move(configuration), host_);
   }
@@ -160,8 +163,7 @@ TEST_F(HttpUpstreamTest, AMissingCredentialIsAStateAndNoCall) {
   EXPECT_THAT(host_.seen, IsEmpty());
   host_.script = {{200, {}, "", {}}};
   EXPECT_TRUE(upstream_->probe(call_).ok()) << "it needs none";
-  bind({{"credential", map({{"header", scalar("X-Key")}, {"value", secret("")}})},
-        {"probe", map({{"credential", scalar("true")}})}});
+  bind({{"credential", map({{"header", scalar("X-Key")}, {"value", secret("")}})}}, true);
   EXPECT_FALSE(upstream_->probe(call_).ok());
   EXPECT_EQ(host_.seen.size(), 1u);
 }
@@ -398,11 +400,11 @@ TEST_F(HttpUpstreamTest, ProbesAsConfiguredAndClosesTheBreakerOfTheUpstreamAlone
 }
 
 // A probe is made 1,440 times a day on every node.
-TEST_F(HttpUpstreamTest, AProbeCarriesNoSecretUnlessToldTo) {
-  const auto bind_with = [this](const char* place, const char* sends) {
+TEST_F(HttpUpstreamTest, AProbeCarriesNoSecretUnlessTheRegistrySaysSo) {
+  const auto bind_with = [this](const char* place, bool sends) {
     bind({{"credential", map({{place, scalar("X-Key")}, {"value", secret("hush-4711")}})},
-          {"headers", map({{"X-Version", scalar("2")}, {"X-Other", secret("hush-4712")}})},
-          {"probe", map({{"credential", scalar(sends)}})}});
+          {"headers", map({{"X-Version", scalar("2")}, {"X-Other", secret("hush-4712")}})}},
+         sends);
   };
   const auto sent = [this] {
     std::string text = host_.seen.back().url;
@@ -411,12 +413,12 @@ TEST_F(HttpUpstreamTest, AProbeCarriesNoSecretUnlessToldTo) {
   };
   host_.script.assign(4, {200, {}, "", {}});
   for (const char* place : {"header", "query"}) {
-    bind_with(place, "false");
+    bind_with(place, false);
     EXPECT_TRUE(upstream_->probe(call_).ok());
     EXPECT_THAT(sent(), Not(HasSubstr("hush")));
     EXPECT_THAT(host_.seen.back().values_of("x-version"), ElementsAre("2"));
     EXPECT_THAT(host_.seen.back().values_of("user-agent"), ElementsAre("turnpike"));
-    bind_with(place, "true");
+    bind_with(place, true);
     EXPECT_TRUE(upstream_->probe(call_).ok());
     EXPECT_THAT(sent(), HasSubstr("hush-4711"));
     EXPECT_THAT(sent(), HasSubstr("hush-4712"));
@@ -424,7 +426,7 @@ TEST_F(HttpUpstreamTest, AProbeCarriesNoSecretUnlessToldTo) {
 }
 
 TEST_F(HttpUpstreamTest, AProbeThatIsRefusedIsNoSignOfHealth) {
-  for (const int status : {401, 403, 429, 500, 503}) {
+  for (const int status : {401, 402, 403, 429, 500, 503}) {
     bind({{"breaker", map({{"failures", scalar("1")}})},
           {"retry", map({{"attempts_max", scalar("1")}})}});
     host_.script = {{0, {}, {}, unsent}, {status, {}, "", {}}};
@@ -433,13 +435,26 @@ TEST_F(HttpUpstreamTest, AProbeThatIsRefusedIsNoSignOfHealth) {
     ASSERT_FALSE(probed.ok()) << status;
     EXPECT_THAT(probed.error().message, HasSubstr("status " + std::to_string(status)));
     EXPECT_EQ(probed.error().message.find("probe.expected_status") != std::string::npos,
-              status == 401 || status == 403);
+              status <= 403);
+    EXPECT_EQ(probed.error().kind, FailureKind::contract) << "no credential was refused";
+    EXPECT_EQ(refused_status(probed.error()), status);
     EXPECT_EQ(upstream_->state(0).condition, Condition::blocked) << status;
   }
   bind({{"probe", map({{"expected_status", scalar("401")}})}});
   host_.script = {{401, {}, "", {}}, {200, {}, "", {}}};
   EXPECT_TRUE(upstream_->probe(call_).ok()) << "what the operator expects";
   EXPECT_FALSE(upstream_->probe(call_).ok());
+}
+
+TEST_F(HttpUpstreamTest, AProbeWithTheCredentialTellsThatItIsRefused) {
+  bind({{"credential", map({{"header", scalar("X-Key")}, {"value", secret("hush-4711")}})}}, true);
+  host_.script = {{401, {}, "", {}}, {500, {}, "", {}}};
+  const Done refused = upstream_->probe(call_);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, FailureKind::credential);
+  EXPECT_EQ(refused.error().message, "the probe GET / was answered with status 401");
+  EXPECT_EQ(refused_status(refused.error()), 401);
+  EXPECT_EQ(upstream_->probe(call_).error().kind, FailureKind::contract);
 }
 
 TEST_F(HttpUpstreamTest, PrivateAddressesAreAskedForOnlyWhenAllowed) {
