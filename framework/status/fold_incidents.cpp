@@ -8,8 +8,8 @@
 // One cause has one incident. Each thing that fails in a round is blamed on one component:
 //   a sentinel          the gateway
 //   a reachability look the provider
-//   a contract look     the operation; the provider, when the upstream cannot be reached or at least
-//                       half of the upstream's continuous operations fail
+//   a contract look     the operation; the provider, when the upstream cannot be reached, or at
+//                       least half of the upstream's continuous operations fail
 //   traffic             the gateway, where its own faults are more than 5 % and those of the
 //                       provider are not; else the provider, else the operation, that it is of
 //   pricing, a lane     "pricing", "lane:<name>"
