@@ -282,7 +282,7 @@ void Fold::follow_edge(const IncidentRule& rule, Incident& incident, const Situa
   const IncidentState from = incident.state;
   if (!rule.to) incident.is_stale = now.is_missing;
   if (rule.to && !is_first) change_state(rule, incident);
-  if (incident.state == IncidentState::open) {
+  if (rule.to == IncidentState::open || rule.edge == "severity_changed") {
     incident.severity = std::max(incident.severity, now.level);
   }
   incident.last_round = head_.round;
