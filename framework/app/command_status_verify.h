@@ -1,5 +1,5 @@
-// `turnpike status verify`: its words and how it joins the group `turnpike status`. Used by main()'s
-// Thread.
+// `turnpike status verify`: its words and how it joins the group `turnpike status`. Used by
+// main()'s Thread.
 #pragma once
 
 #include <string>

@@ -94,9 +94,10 @@ void compare_traffic(Comparison& comparison, const std::string& place, const jso
   part("good_percentage", traffic.good);
   part("provider_fault_percentage", traffic.provider_fault);
   part("gateway_fault_percentage", traffic.gateway_fault);
-  const json requests = traffic.counts ? json(traffic.counts->good + traffic.counts->provider_fault +
-                                              traffic.counts->gateway_fault)
-                                       : json();
+  json requests;
+  if (const auto& counts = traffic.counts) {
+    requests = counts->good + counts->provider_fault + counts->gateway_fault;
+  }
   comparison.same(place + ".requests", member(published, "requests"), requests);
 }
 

@@ -20,8 +20,9 @@ namespace turnpike::status {
 std::optional<std::uint64_t> published_after(const nlohmann::json& document);
 
 // `book` is after the round of `head`, `days` are the segments of the gateway that it made. The
-// first figure that differs, in a sentence; nothing: all that can be recomputed is right. A document
-// that says "unknown" since its evidence is stale or unverified claims nothing, which is right.
+// first figure that differs, in a sentence; nothing: all that can be recomputed is right. A
+// document that says "unknown" since its evidence is stale or unverified claims nothing, which is
+// right.
 //
 // Compared are the status, of each provider its statuses, operations and traffic, sentinels,
 // automatic incidents, and the days of the history that the evidence holds; that the sums of the

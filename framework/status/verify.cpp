@@ -101,7 +101,8 @@ bool Verifier::end() {
   }
   is_over_ = true;
   if (!is_book_proven_) {
-    return fail("the book in line " + number(book_line_) + " is followed by no round that proves it");
+    return fail("the book in line " + number(book_line_) +
+                " is followed by no round that proves it");
   }
   return true;
 }
@@ -232,7 +233,8 @@ bool Verifier::take_pruned(std::string_view line) {
     return fail(at_line() + " is not what stands for the records of " + of_round());
   }
   if (!is_book_proven_) {
-    return fail("the book in line " + number(book_line_) + " is followed by no round that proves it");
+    return fail("the book in line " + number(book_line_) +
+                " is followed by no round that proves it");
   }
   if (newest_sequence_) *newest_sequence_ += open_->count;
   ++verified_.pruned;

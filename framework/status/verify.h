@@ -1,7 +1,7 @@
 // Verifier: whether evidence fits together. It reads the lines of GET /v1/status/evidence one after
-// the other (evidence.h), checks signatures, chain and numbers, folds the records into a book of its
-// own and compares that book with what each round signed. The first line that does not fit ends it,
-// with a sentence that names it.
+// the other (evidence.h), checks signatures, chain and numbers, folds the records into a book of
+// its own and compares that book with what each round signed. The first line that does not fit ends
+// it, with a sentence that names it.
 //
 // It is given bytes of people who may want it to fail or to use up the machine: lines, rounds and
 // sets are bounded, and at most one round is held. One Thread at a time.
@@ -38,7 +38,7 @@ struct Verified {
   std::uint64_t rounds = 0;
   std::uint64_t records = 0;
   std::uint64_t states = 0;  // rounds after which every status was recomputed
-  std::uint64_t pruned = 0;  // rounds whose records are no longer kept: only their heads are checked
+  std::uint64_t pruned = 0;  // rounds whose records are not kept: only their heads are checked
   std::int64_t started_at_ms = 0;
   std::int64_t ended_at_ms = 0;
   std::set<std::string> kids;  // of the keys that signed
@@ -52,8 +52,8 @@ class Verifier {
   // Rounds must be signed by one of `keys`.
   explicit Verifier(std::vector<crypto::Ed25519PublicKey> keys);
 
-  // A document of GET /v1/status/gateway that was published after one of the rounds to come; call it
-  // before them. False: it is none.
+  // A document of GET /v1/status/gateway that was published after one of the rounds to come; call
+  // it before them. False: it is none.
   bool expect(std::string_view published);
 
   // One line without its newline. False: it does not fit, see problem(), and nothing more is taken.

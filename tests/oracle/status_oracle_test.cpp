@@ -136,7 +136,8 @@ TEST(StatusOracle, SegmentsAreWhatAWalkThroughAllDueTimesCounts) {
   Stream stream(dozen());
   stream.nodes = {"n_1", "n_2"};
   std::map<Key, Sums> slow;
-  const auto add = [&](const Target& target, std::int64_t due, const std::optional<LookResult>& seen) {
+  const auto add = [&](const Target& target, std::int64_t due,
+                       const std::optional<LookResult>& seen) {
     for (const std::string& scope : scopes_of(target)) {
       for (const std::int64_t length : Segment::lengths_ms) {
         Sums& sums = slow[{scope, length, due - due % length}];

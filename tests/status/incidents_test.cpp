@@ -163,7 +163,8 @@ TEST_F(StatusIncidents, EvidenceMissingAndBack) {
   EXPECT_EQ(stream_.level(o1), Level::unknown);
   stream_.silent.clear();
   stream_.rounds(1);
-  EXPECT_EQ(stream_.edges(), "first_failure opened evidence_missing evidence_back severity_changed");
+  EXPECT_EQ(stream_.edges(),
+            "first_failure opened evidence_missing evidence_back severity_changed");
   EXPECT_FALSE(only().is_stale);
 }
 

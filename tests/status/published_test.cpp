@@ -172,7 +172,7 @@ TEST_F(StatusPublished, EachFigureThatIsPaintedIsNamed) {
       {"/incidents", json::array(), "is open and was not published"},
       {"/evidence/head", "sha256:00", "evidence.head was published as"},
       {"/health_history/segments/0/active_passed_targets", 1, "do not add up"},
-      {"/health_history/segments/0/status", "operational", ".status was published as"},
+      {"/health_history/segments/0/status", "degraded", ".status was published as"},
       {"/health_history/segments/1/rounds/0", 1, ".rounds was published as"},
       {"/health_history/segments/0/active_check_percentage", 99.999, ".active_check_percentage"},
       {"/health_history/active_coverage_percentage", 99.0, "health_history.active_coverage"},

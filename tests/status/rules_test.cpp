@@ -24,7 +24,7 @@ Level level(std::string_view text) {
   return level_of({&window, true, false});
 }
 
-std::string times(int count, char look) { return std::string(static_cast<std::size_t>(count), look); }
+std::string times(std::size_t count, char look) { return std::string(count, look); }
 
 TEST(StatusRules, FailuresInARow) {
   EXPECT_EQ(level("111110"), Level::operational);
@@ -167,12 +167,13 @@ TEST(StatusRules, TheDocumentIsCanonicalAndSaysWhatCannotBeRecomputed) {
   EXPECT_EQ(rules_hash().size(), 71u);
 }
 
-// ---- what the window costs and gives --------------------------------------------------------------
+// ---- what the window costs and gives ------------------------------------------------------------
 
 // The rule with any window, so that ours can be compared with others.
 class AnyRule {
  public:
-  AnyRule(std::size_t window, std::size_t judged_from) : window_(window), judged_from_(judged_from) {}
+  AnyRule(std::size_t window, std::size_t judged_from)
+      : window_(window), judged_from_(judged_from) {}
   void push(bool passed) {
     looks_.push_back(passed);
     if (looks_.size() > window_) looks_.pop_front();

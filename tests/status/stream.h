@@ -83,7 +83,8 @@ inline TargetSet set_of(std::vector<Target> targets) {
 inline TargetSet dozen() {
   return set_of({sentinel("healthz"), sentinel("mcp_ping"), upstream("a", "alpha"),
                  upstream("b", "beta"), operation("a1:GET", "alpha", "a"),
-                 operation("a2:GET", "alpha", "a", 5 * minute_ms), operation("b1:POST", "beta", "b"),
+                 operation("a2:GET", "alpha", "a", 5 * minute_ms),
+                 operation("b1:POST", "beta", "b"),
                  plain("traffic:gateway", TargetKind::traffic),
                  plain("traffic:provider:alpha", TargetKind::traffic, "alpha"),
                  plain("traffic:operation:a1:GET", TargetKind::traffic, "alpha", "a1:GET"),
