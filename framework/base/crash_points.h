@@ -1,7 +1,8 @@
 // Crash points: the places of a paid call at which the test build of the gateway can be made to
 // stop dead: before and after each durable write and each step over the network. tests/e2e goes
 // through this list, kills a real gateway at every point, and writes what remained to
-// framework/ledger/CRASHES.md, and for payments per call to plugins/x402/CRASHES.md.
+// framework/ledger/CRASHES.md, and for payments per call to plugins/x402/CRASHES.md. Those of a
+// round of the status, "round_...", no call comes by: tests/conformance kills a process there.
 //
 // In every other build pass() does nothing. The test build (tests/crash) compiles files that have
 // points a second time, with TURNPIKE_CRASH_POINTS. Any Thread.
@@ -38,7 +39,12 @@ namespace turnpike::base {
   X(post_before, "what was charged is about to be posted to its lease")    \
   X(post_after, "that posting is durable")                                 \
   X(record_before, "records of a plugin are about to be written")          \
-  X(record_after, "those records are durable")
+  X(record_after, "those records are durable")                             \
+  X(round_before, "a round of the status is about to be written")          \
+  X(round_row, "its row and lines are written, not committed")             \
+  X(round_book, "so are the book, the set of targets and the key")         \
+  X(round_changes, "so are segments and incidents")                        \
+  X(round_after, "the round is durable; nobody knows")
 
 enum class CrashPoint : std::uint8_t {
 #define X(id, meaning) id,

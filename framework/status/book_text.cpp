@@ -112,7 +112,9 @@ void append_early(std::string& out, const EarlyLook& look) {
 
 void append_track(std::string& out, const std::string& node, const Track& track) {
   ObjectText object(out);
-  object.text_unless_empty("difference", track.difference);
+  object.integer("day", track.day)
+      .integer("day_looks", track.day_looks)
+      .text_unless_empty("difference", track.difference);
   if (!track.early.empty()) {
     append_array(object.member("early"), track.early,
                  [&](const EarlyLook& look) { append_early(out, look); });
@@ -240,6 +242,8 @@ LastLook read_look(Fields& fields) {
 
 Track read_track(Fields& fields) {
   Track track;
+  track.day = fields.integer("day");
+  track.day_looks = static_cast<std::uint32_t>(fields.integer("day_looks", 0, 0xFFFF'FFFF));
   track.difference = fields.text_or_empty("difference");
   if (fields.has("early")) {
     for (const json& each : fields.array("early")) {

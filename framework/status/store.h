@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "crypto/signature.h"
+#include "identity/audit.h"
 #include "status/book.h"
 #include "status/record.h"
 #include "status/round.h"
@@ -85,11 +86,12 @@ struct SigningKey {
 // What operators say: words and announcements. Nothing of theirs moves a status.
 struct IncidentNote {
   std::int64_t at_ms = 0;
-  std::string operator_id;
+  std::string operator_id;  // the principal: "operator:opr_…", "operator:cli"
   std::string text;
 };
 
 enum class IncidentSource : std::uint8_t { automatic, operators };
+std::string_view name_of(IncidentSource source) noexcept;
 
 struct ShownIncident {
   Incident incident;
@@ -171,6 +173,8 @@ class StatusStore {
   [[nodiscard]] virtual Answer<std::optional<Lease>> lease() = 0;
 
   // ---- rounds ----
+  // When the answer of the store was lost (status.unavailable), the round may be written or not:
+  // newest() tells, and another try writes it no second time (not_next).
   [[nodiscard]] virtual Answer<Closing> close_round(const ClosedRound& round) = 0;
   // The number of the newest round; 0: there is none. Cheap: followers ask each second.
   [[nodiscard]] virtual Answer<std::uint64_t> newest_round(std::string_view stream) = 0;
@@ -180,10 +184,11 @@ class StatusStore {
                                                                std::uint32_t limit) = 0;
   // The set with this hash; empty: not known.
   [[nodiscard]] virtual Answer<std::string> target_set(std::string_view hash) = 0;
-  // The book after that round, where it was kept; empty: it was not.
+  // The book after that round, where it was kept or the round is the newest; empty: it was not.
   [[nodiscard]] virtual Answer<std::string> book_after(std::string_view stream,
                                                        std::uint64_t round) = 0;
-  // The oldest round from which a verifier can start: behind a kept book, or the first.
+  // The oldest round from which a verifier can start: the first, while its lines are kept; else the
+  // one behind the oldest book.
   [[nodiscard]] virtual Answer<std::uint64_t> first_verifiable(std::string_view stream) = 0;
   [[nodiscard]] virtual Answer<std::vector<SigningKey>> keys() = 0;
 
@@ -211,30 +216,32 @@ class StatusStore {
   [[nodiscard]] virtual Answer<std::uint64_t> prune(const Retention& retention) = 0;
 
   // ---- operators' words ----
+  // Each is written with its audit event; the actor's principal is the operator that is named.
   // False: there is no such incident.
-  [[nodiscard]] virtual Answer<bool> add_note(std::string_view incident_id,
-                                              std::string_view operator_id,
-                                              std::string_view text) = 0;
+  [[nodiscard]] virtual Answer<bool> add_note(std::string_view incident_id, std::string_view text,
+                                              const identity::Actor& actor) = 0;
   // An incident that only operators know of; it has the source `operators`, its first note is
   // `text`. Its id.
   [[nodiscard]] virtual Answer<std::string> open_incident(std::string_view scope, Level severity,
-                                                          std::string_view operator_id,
-                                                          std::string_view text) = 0;
+                                                          std::string_view text,
+                                                          const identity::Actor& actor) = 0;
   // Of the source `operators` alone; false: there is none that is open.
   [[nodiscard]] virtual Answer<bool> resolve_incident(std::string_view incident_id,
-                                                      std::string_view operator_id,
-                                                      std::string_view text) = 0;
-  // Its id.
-  [[nodiscard]] virtual Answer<std::string> announce(const Maintenance& maintenance) = 0;
+                                                      std::string_view text,
+                                                      const identity::Actor& actor) = 0;
+  // Its id. That of `maintenance`, its operator and cancelled_at_ms are not read.
+  [[nodiscard]] virtual Answer<std::string> announce(const Maintenance& maintenance,
+                                                     const identity::Actor& actor) = 0;
   // False: there is none that is announced and not over.
   [[nodiscard]] virtual Answer<bool> cancel_maintenance(std::string_view id,
-                                                        std::string_view operator_id) = 0;
+                                                        const identity::Actor& actor) = 0;
   // Not cancelled, and not over at `now_ms`, by their start.
   [[nodiscard]] virtual Answer<std::vector<Maintenance>> maintenance(std::int64_t now_ms) = 0;
 
   // ---- learned shapes ----
-  // What an upstream's replies to a sample look like, as learned: JSON that the store does not read,
-  // by operation ("<capability_id>:<METHOD>"). The newest replaces the one before.
+  // What an upstream's replies to a sample look like, as learned, by operation
+  // ("<capability_id>:<METHOD>"): JSON that the store does not read. The newest replaces the one
+  // before.
   [[nodiscard]] virtual Answer<Unit> keep_shape(std::string_view operation,
                                                 std::string_view shape) = 0;
   [[nodiscard]] virtual Answer<std::vector<std::pair<std::string, std::string>>> shapes() = 0;
@@ -245,7 +252,8 @@ class StatusStore {
   [[nodiscard]] virtual Answer<Sweep> begin_sweep(const Sweep& sweep) = 0;
   [[nodiscard]] virtual Answer<std::optional<Sweep>> sweep(std::string_view id) = 0;
   [[nodiscard]] virtual Answer<std::optional<Sweep>> running_sweep() = 0;
-  // Answers of its targets; those that have one already keep it.
+  // Answers of its targets; those that have one already keep it, and so do all of a sweep that has
+  // ended.
   [[nodiscard]] virtual Answer<Unit> answer_sweep(std::string_view id,
                                                   std::span<const SweepTarget> answers) = 0;
   // Only a running one ends; the sweep as it is then.

@@ -58,7 +58,8 @@ class OpenNode final : public Node {
         free_counts_(make_free_counts(context_)),
         manifest_(make_manifest_store(context_)),
         secrets_(make_shared_secrets(context_)),
-        records_(make_record_table(context_)) {
+        records_(make_record_table(context_)),
+        status_(make_status_store(context_)) {
     database_.with([&](Connection& connection) {
       const std::string fault = check_schema(connection, shipped_schema(settings.engine));
       if (!fault.empty()) throw StoreError(StoreError::Kind::fatal, fault);
@@ -67,6 +68,8 @@ class OpenNode final : public Node {
       checkpointer_ = std::make_unique<Checkpointer>(database_);
     }
   }
+
+  std::string name() const override { return data_dir_ ? data_dir_->node_name() : ""; }
 
   identity::AccountStore& accounts() noexcept override { return *accounts_; }
   identity::KeyStore& keys() noexcept override { return *keys_; }
@@ -89,6 +92,7 @@ class OpenNode final : public Node {
   registry::ManifestStore& manifest() noexcept override { return *manifest_; }
   SharedSecrets& secrets() noexcept override { return *secrets_; }
   records::Table& records() noexcept override { return *records_; }
+  status::StatusStore& status() noexcept override { return *status_; }
 
  private:
   const std::unique_ptr<DataDir> data_dir_;
@@ -113,6 +117,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<registry::ManifestStore> manifest_;
   const std::unique_ptr<SharedSecrets> secrets_;
   const std::unique_ptr<records::Table> records_;
+  const std::unique_ptr<status::StatusStore> status_;
   std::unique_ptr<Checkpointer> checkpointer_;
 };
 

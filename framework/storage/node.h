@@ -36,6 +36,7 @@
 #include "quota/counter_store.h"
 #include "records/table.h"
 #include "registry/generation.h"
+#include "status/store.h"
 #include "storage/settings.h"
 #include "storage/shared_secrets.h"
 
@@ -61,6 +62,9 @@ class Node {
   static Result<std::unique_ptr<Node>, std::string> open(const Settings& settings, Role role,
                                                          Sources sources);
 
+  // Random, made once for each data_dir; empty for tools.
+  [[nodiscard]] virtual std::string name() const = 0;
+
   [[nodiscard]] virtual identity::AccountStore& accounts() noexcept = 0;
   [[nodiscard]] virtual identity::KeyStore& keys() noexcept = 0;
   [[nodiscard]] virtual identity::OperatorStore& operators() noexcept = 0;
@@ -80,6 +84,7 @@ class Node {
   [[nodiscard]] virtual registry::ManifestStore& manifest() noexcept = 0;
   [[nodiscard]] virtual SharedSecrets& secrets() noexcept = 0;
   [[nodiscard]] virtual records::Table& records() noexcept = 0;
+  [[nodiscard]] virtual status::StatusStore& status() noexcept = 0;
 };
 
 struct MigrationStep {

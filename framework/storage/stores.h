@@ -61,11 +61,11 @@ Result<T, base::Error> answered(const Context& context, base::ErrorCode code, st
     context.report(what, error);
     if (error.kind() == StoreError::Kind::unknown) {
       return base::Error{code,
-                         "The account store did not confirm the change, which may have happened: "
+                         "The database did not confirm the change, which may have happened: "
                          "look before you repeat it.",
                          1};
     }
-    return base::Error{code, "The account store cannot be reached; nothing was changed.", 1};
+    return base::Error{code, "The database cannot be reached; nothing was changed.", 1};
   }
 }
 
@@ -118,5 +118,6 @@ std::unique_ptr<registry::ManifestStore> make_manifest_store(const Context& cont
 std::unique_ptr<quota::CounterStore> make_free_counts(const Context& context);
 std::unique_ptr<SharedSecrets> make_shared_secrets(const Context& context);
 std::unique_ptr<records::Table> make_record_table(const Context& context);
+std::unique_ptr<status::StatusStore> make_status_store(const Context& context);
 
 }  // namespace turnpike::storage

@@ -20,6 +20,8 @@ from upstream import Upstream
 TABLE = ROOT / "framework" / "ledger" / "CRASHES.md"
 POINTS = dict(re.findall(r'X\((\w+),\s+"([^"]+)"\)',
                          (ROOT / "framework" / "base" / "crash_points.h").read_text()))
+# Rounds of the status are closed whatever calls do; tests/conformance kills a process there.
+OF_ROUNDS = {point for point in POINTS if point.startswith("round_")}
 # Of the records of plugins, which calls for Credits write none of: test_x402_crash.py is theirs.
 OF_RECORDS = {"record_before", "record_after"}
 # Come after the reply: an uncharged call is recorded at leisure, and what was charged is posted to
@@ -153,7 +155,7 @@ class Crashes:
         self.restart()
         reply, passed = self.undisturbed(call, key)
         is_charged = reply.headers["turnpike-credits-charged"] != "0"
-        return ([point for point in passed if point not in AT_LEISURE] +
+        return ([point for point in passed if point not in {*AT_LEISURE, *OF_ROUNDS}] +
                 (CHARGED if is_charged else UNCHARGED))
 
     def crash(self, point, call):
@@ -221,7 +223,7 @@ class Crashes:
             text += "|---" * len(columns) + "|\n"
             for point in points:
                 text += "| " + " | ".join(self.crash(point, call)) + " |\n"
-        self.test.assertEqual(set(POINTS) - passed, OF_RECORDS, "points that no call comes by")
+        self.test.assertEqual(set(POINTS) - passed, OF_RECORDS | OF_ROUNDS, "points that no call comes by")
         return text
 
 
