@@ -1,6 +1,6 @@
 // Reads of the status against /healthz, over real sockets: one loop of the gateway's, and a client
-// Thread with 32 connections, which sends a request on each and takes all the replies. The board has
-// two providers and 90 days of history. The ratios are at the end, of the best of five runs each.
+// Thread with 32 connections, which sends a request on each and takes all the replies. The board
+// has two providers and 90 days of history. The ratios at the end are of the best of five runs.
 #include <benchmark/benchmark.h>
 
 #include <arpa/inet.h>
