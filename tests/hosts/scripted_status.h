@@ -86,18 +86,23 @@ class ScriptedStatusStore final : public status::StatusStore {
     return down();
   }
   Answer<std::uint64_t> prune(const status::Retention&) override { return down(); }
-  Answer<bool> add_note(std::string_view, std::string_view, std::string_view) override {
+  Answer<bool> add_note(std::string_view, std::string_view, const identity::Actor&) override {
     return down();
   }
   Answer<std::string> open_incident(std::string_view, status::Level, std::string_view,
-                                    std::string_view) override {
+                                    const identity::Actor&) override {
     return down();
   }
-  Answer<bool> resolve_incident(std::string_view, std::string_view, std::string_view) override {
+  Answer<bool> resolve_incident(std::string_view, std::string_view,
+                                const identity::Actor&) override {
     return down();
   }
-  Answer<std::string> announce(const status::Maintenance&) override { return down(); }
-  Answer<bool> cancel_maintenance(std::string_view, std::string_view) override { return down(); }
+  Answer<std::string> announce(const status::Maintenance&, const identity::Actor&) override {
+    return down();
+  }
+  Answer<bool> cancel_maintenance(std::string_view, const identity::Actor&) override {
+    return down();
+  }
   Answer<Unit> keep_shape(std::string_view, std::string_view) override { return down(); }
   Answer<std::vector<std::pair<std::string, std::string>>> shapes() override { return down(); }
   Answer<status::Sweep> begin_sweep(const status::Sweep&) override { return down(); }

@@ -236,6 +236,8 @@ TEST_F(StatusRoutesTest, AVerifierCanBeginBehindAKeptBook) {
   EXPECT_EQ(lines.front()["after_round"], 2);
   EXPECT_THAT(rounds_of(body), testing::ElementsAre(3u, 4u, 5u));
   EXPECT_EQ(lines.back()["type"], "pruned");
+  status_.store_.book_round = 5;
+  EXPECT_EQ(get("/v1/status/evidence?from_round=6").body, "");  // nothing stands on that book
 }
 
 TEST_F(StatusRoutesTest, BeforeTheFirstRoundThereIsNoEvidence) {

@@ -13,6 +13,7 @@
 #include "hosts/api/api_routes.h"
 #include "hosts/status_table.h"
 #include "registry/compile.h"
+#include "status/board_parts.h"
 #include "status/documents.h"
 #include "support/paths.h"
 #include "support/status_story.h"
@@ -86,10 +87,9 @@ class StatusDocuments {
       incidents.push_back(status::incident_record_json(shown));
     }
     write_one("StatusIncidentPage", "ill",
-              nlohmann::ordered_json{{"schema_version", "service.status.incidents.v1"},
-                                     {"incidents", incidents},
-                                     {"next_cursor", nullptr}}
-                  .dump());
+              status::board_text({{"schema_version", "service.status.incidents.v1"},
+                                  {"incidents", incidents},
+                                  {"next_cursor", nullptr}}));
     write_one("StatusRules", "any", status::rules_json());
   }
 

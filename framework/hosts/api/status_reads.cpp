@@ -122,17 +122,17 @@ StatusReads::Body StatusReads::evidence(const EvidenceAsked& asked) const {
     next = *first;
   }
   if (next == 0) return out;  // there is no round yet
-  if (next > 1) {
-    const auto book = store_.book_after(stream_, next - 1);
-    if (!book.ok()) return unreadable();
-    if (!book->empty()) status::append_book(out, next - 1, *book);
-  }
   std::set<std::string> told_sets;
   std::uint32_t left = asked.limit;
   while (left > 0) {
     const std::uint32_t wanted = std::min(left, rounds_at_once);
     const auto rounds = store_.rounds(stream_, next, wanted);
     if (!rounds.ok()) return unreadable();
+    if (out.empty() && !rounds->empty() && next > 1) {
+      const auto book = store_.book_after(stream_, next - 1);
+      if (!book.ok()) return unreadable();
+      if (!book->empty()) status::append_book(out, next - 1, *book);
+    }
     for (const status::StoredRound& round : *rounds) {
       const std::string& set_hash = round.round.head.expected_targets_hash;
       if (told_sets.insert(set_hash).second) {

@@ -1,6 +1,6 @@
-// Reads of the status against /healthz, over real sockets: one loop of the gateway's, 32 connections
-// of one client Thread, which sends a request on each and takes all the replies. The board has two
-// providers and 90 days of history. The ratios are at the end.
+// Reads of the status against /healthz, over real sockets: one loop of the gateway's, and a client
+// Thread with 32 connections, which sends a request on each and takes all the replies. The board
+// has two providers and 90 days of history. The ratios at the end are of the best of five runs.
 #include <benchmark/benchmark.h>
 
 #include <arpa/inet.h>
@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -96,8 +97,8 @@ class Host final : public wire::Handler {
     server_ = wire::make_server(runtime, {}, log_);
     auto started = server_->start({{.name = "api", .address = "127.0.0.1:0", .handler = this}});
     if (!started.ok()) std::abort();
-    port = static_cast<std::uint16_t>(
-        std::atoi(started->front().address.substr(started->front().address.rfind(':') + 1).c_str()));
+    const std::string& address = started->front().address;
+    port = static_cast<std::uint16_t>(std::atoi(address.c_str() + address.rfind(':') + 1));
   }
   ~Host() override {
     server_->drain(std::chrono::milliseconds(1'000));
@@ -213,10 +214,10 @@ void Read_status(benchmark::State& state) { read_path(state, "/v1/status"); }
 void Read_gateway(benchmark::State& state) { read_path(state, "/v1/status/gateway"); }
 void Read_badge(benchmark::State& state) { read_path(state, "/v1/status/badges/alpha.svg"); }
 
-BENCHMARK(Read_healthz)->UseRealTime()->MinTime(2);
-BENCHMARK(Read_status)->UseRealTime()->MinTime(2);
-BENCHMARK(Read_gateway)->UseRealTime()->MinTime(2);
-BENCHMARK(Read_badge)->UseRealTime()->MinTime(2);
+BENCHMARK(Read_healthz)->UseRealTime()->MinTime(0.5)->Repetitions(5);
+BENCHMARK(Read_status)->UseRealTime()->MinTime(0.5)->Repetitions(5);
+BENCHMARK(Read_gateway)->UseRealTime()->MinTime(0.5)->Repetitions(5);
+BENCHMARK(Read_badge)->UseRealTime()->MinTime(0.5)->Repetitions(5);
 
 // The usual lines, and at the end each one against the baseline.
 class Ratios final : public benchmark::ConsoleReporter {
@@ -226,9 +227,10 @@ class Ratios final : public benchmark::ConsoleReporter {
   void ReportRuns(const std::vector<Run>& runs) override {
     ConsoleReporter::ReportRuns(runs);
     for (const Run& run : runs) {
-      if (run.run_type == Run::RT_Iteration) {
-        ns_[run.run_name.function_name] = run.GetAdjustedRealTime();
-      }
+      if (run.run_type != Run::RT_Iteration) continue;
+      double& best = ns_.emplace(run.run_name.function_name, run.GetAdjustedRealTime())
+                         .first->second;
+      best = std::min(best, run.GetAdjustedRealTime());
     }
   }
   void Finalize() override {
