@@ -80,8 +80,16 @@ void Fold::take_round() {
 
 void Fold::doubt_everything() {
   // The next coherent round counts this time as not looked at. A clock that went back begins there.
-  if (now_ms_ < state_.covered_until_ms) state_.covered_until_ms = now_ms_;
-  for (auto& [name, target] : state_.targets) target.figures.level = Level::unknown;
+  const bool went_back = now_ms_ < state_.covered_until_ms;
+  if (went_back) state_.covered_until_ms = now_ms_;
+  for (auto& [name, target] : state_.targets) {
+    target.figures.level = Level::unknown;
+    if (!went_back) continue;
+    for (auto& [node, track] : target.tracks) {
+      track.newest_due_ms = std::min(track.newest_due_ms, now_ms_);
+      track.early.clear();
+    }
+  }
   for (auto& [name, figures] : state_.scopes) {
     figures.level = figures.active = Level::unknown;
     figures.evidence = Evidence::unverified;
@@ -107,7 +115,7 @@ void Fold::expect_looks(std::int64_t from_ms, std::int64_t to_ms) {
     if (!member.is_looked_at || member.target->interval_ms == 0) continue;
     const bool is_sentinel = member.target->kind == TargetKind::sentinel;
     const Grid grid{member.phase_ms, member.target->interval_ms,
-                    is_sentinel ? head_.nodes.size() : 1};
+                    is_sentinel ? head_.nodes.size() : 1, topology.members.size()};
     if (due_count(grid.phase_ms, grid.interval_ms, from_ms, to_ms) == 0) continue;
     for (const std::size_t scope : member.scopes) {
       ScopeParts& parts = topology.scopes[scope];

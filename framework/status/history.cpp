@@ -120,9 +120,9 @@ bool read_scope(const json& array, std::string_view name, History::Scope& scope)
 
 History::Scope& History::scope(const std::string& name) { return scopes_[name]; }
 
-std::int64_t History::reach_ms(std::size_t length, std::size_t scopes) noexcept {
+std::int64_t History::reach_ms(std::size_t length, std::size_t targets) noexcept {
   const std::int64_t count =
-      std::max<std::int64_t>(1, gap_segments_max / static_cast<std::int64_t>(scopes + 1));
+      std::max<std::int64_t>(1, gap_segments_max / static_cast<std::int64_t>(targets));
   return std::min(gap_kept_ms[length], count * Segment::lengths_ms[length]);
 }
 
@@ -147,7 +147,7 @@ void History::expect(Scope& scope, std::string_view name, const Grid& grid, std:
   for (std::size_t length = 0; length < lengths; ++length) {
     const std::int64_t length_ms = Segment::lengths_ms[length];
     const std::int64_t oldest = std::max<std::int64_t>(
-        from_ms, to_ms - std::min(to_ms, reach_ms(length, scopes_.size())));
+        from_ms, to_ms - std::min(to_ms, reach_ms(length, grid.targets)));
     for (std::int64_t begin = begin_of(oldest, length_ms); begin < to_ms; begin += length_ms) {
       const auto due = static_cast<std::uint64_t>(
           due_count(grid.phase_ms, grid.interval_ms, std::max(begin, from_ms),

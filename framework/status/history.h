@@ -24,6 +24,7 @@ struct Grid {
   std::int64_t phase_ms = 0;
   std::int64_t interval_ms = 0;
   std::uint64_t nodes = 1;
+  std::size_t targets = 1;  // in the whole set
 };
 
 class History {
@@ -44,8 +45,8 @@ class History {
     std::erase_if(scopes_, [&](const auto& scope) { return !is_kept(scope.first); });
   }
 
-  // How far back a stretch may reach for each length, with so many scopes.
-  static std::int64_t reach_ms(std::size_t length, std::size_t scopes) noexcept;
+  // How far back a stretch may reach for each length, with so many targets.
+  static std::int64_t reach_ms(std::size_t length, std::size_t targets) noexcept;
 
   // Expects the looks that are due in [from_ms, to_ms).
   void expect(Scope& scope, std::string_view name, const Grid& grid, std::int64_t from_ms,

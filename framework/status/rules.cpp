@@ -60,7 +60,7 @@ json incident_edges() {
   return edges;
 }
 
-// What the numbers mean, for people: the same sentences as docs/status.md, "Rules".
+// What the numbers mean, for people; docs/status.md, "Rules", says it at length.
 json sentences() {
   return {
       {"level",

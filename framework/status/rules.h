@@ -50,8 +50,8 @@ inline constexpr std::int64_t segment_grace_ms = 300'000;
 inline constexpr std::uint32_t segment_coverage_percent = 90;
 inline constexpr std::uint32_t segment_operational_percent = 99;
 inline constexpr std::uint32_t segment_degraded_percent = 50;
-// Of a stretch without rounds, each length is filled up so far back from the next round; of the
-// segments of one length at most so many are made, for all components together.
+// Of a stretch without rounds, each length is filled up so far back from the next round, and of one
+// component at most so many segments of one length, divided by the number of targets.
 inline constexpr std::array<std::int64_t, 3> gap_kept_ms = {14 * 86'400'000LL, 90 * 86'400'000LL,
                                                             3'660 * 86'400'000LL};
 inline constexpr std::int64_t gap_segments_max = 100'000;

@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 4> monitoring_classes = {"unreviewed", "c
 
 // A program has far fewer; more would only be there to use up a verifier.
 constexpr std::size_t targets_max = 100'000;
+constexpr std::size_t sentinels_max = 256;
 constexpr std::int64_t interval_ms_min = 10;
 constexpr std::int64_t interval_ms_max = 366LL * 86'400'000;
 
@@ -223,6 +224,11 @@ Result<TargetSet, std::string> read_target_set(std::string_view text) {
     if (count > 1 && !(set.targets[count - 2].name < set.targets[count - 1].name)) {
       return "the targets of the set are not in order at " + set.targets.back().name;
     }
+  }
+  const auto is_sentinel = [](const Target& each) { return each.kind == TargetKind::sentinel; };
+  if (std::count_if(set.targets.begin(), set.targets.end(), is_sentinel) >
+      static_cast<std::ptrdiff_t>(sentinels_max)) {
+    return std::string("the set has too many sentinels");
   }
   if (!fields.is_right()) return std::string("this is no set of targets");
   if (set.canonical() != text) {

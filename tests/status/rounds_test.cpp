@@ -113,6 +113,22 @@ TEST_F(StatusIncoherent, ItsTimeIsExpectedAndUnknownLater) {
   EXPECT_EQ(day().expected, day().passed + day().failed + day().unknown);
 }
 
+TEST_F(StatusIncoherent, AfterTheClockWentBackLooksCountAgain) {
+  stream_.now_ms += 3 * minute_ms;  // it was ahead for a round
+  stream_.round();
+  stream_.now_ms -= 3 * minute_ms;
+  stream_.round();
+  expect_unknown(stream_);
+  const auto hour = [&] {
+    return stream_.segments.at({"provider:beta", 3'600'000, test_begin_ms});
+  };
+  const std::uint64_t passed = hour().passed;
+  stream_.rounds(10);
+  EXPECT_EQ(stream_.level("provider:beta"), Level::operational);
+  EXPECT_GE(hour().passed, passed + 18);
+  EXPECT_EQ(hour().expected, hour().passed + hour().failed + hour().unknown);
+}
+
 TEST_F(StatusIncoherent, AnOpenIncidentStaysAndIsStale) {
   stream_.failing = {"operation:b1:POST", "upstream:b"};
   stream_.rounds(3);

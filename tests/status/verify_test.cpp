@@ -163,6 +163,20 @@ TEST(StatusVerify, BeginsAtAKeptBook) {
             "the book in line 1 is followed by no round that proves it");
 }
 
+// As it is served page by page: each begins with its set, and with a book where one was kept.
+TEST(StatusVerify, PagesMayRepeatSetsAndBooks) {
+  Stream stream = recorded(20);
+  std::string text = stream.evidence();
+  append_book(text, 20, stream.book.canonical());
+  for (int at = 0; at < 5; ++at) stream.round();
+  text += stream.evidence(20);
+  EXPECT_EQ(fault_in(lines_of(text), key_of(stream)), "");
+  text += stream.evidence(25 - 1).substr(0, text.find('\n') + 1);
+  append_book(text, 25, "{}");
+  EXPECT_THAT(fault_in(lines_of(text), key_of(stream)),
+              HasSubstr("is not the one that the round signed"));
+}
+
 TEST(StatusVerify, PrunedRoundsAreCheckedByTheirHeads) {
   Stream stream = recorded(40);
   std::string text;

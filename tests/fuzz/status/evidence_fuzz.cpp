@@ -1,6 +1,7 @@
 // Evidence from bytes nobody has looked at. Each reader takes only what it would write itself, a
 // book that was read goes on without harm, and a verifier ends every stream with a sentence or
-// without a fault.
+// without a fault. The same bytes are also taken as edits of evidence that fits: whatever they
+// change is found.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -44,23 +45,62 @@ void check_readers(std::string_view line) {
   }
 }
 
+// Signed by the seed of all streams of tests.
+const Stream& recorded() {
+  static const Stream stream = [] {
+    Stream made(dozen());
+    made.signs = true;
+    made.nodes = {"n_1", "n_2"};
+    made.rounds(2);
+    made.failing = {"upstream:b", "operation:b1:POST"};
+    made.rounds(2);
+    return made;
+  }();
+  return stream;
+}
+
+// False: some line does not fit.
+bool verify(std::string_view text) {
+  Verifier verifier({turnpike::crypto::ed25519_public_key(recorded().seed)});
+  bool fits = true;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    fits = fits && verifier.take(text.substr(at, end - at));
+    check(fits == verifier.problem().empty());
+    at = end + 1;
+  }
+  fits = verifier.end() && fits;
+  check(fits == verifier.problem().empty());
+  return fits;
+}
+
+// Each three bytes: where, and what is changed there.
+void check_edits(std::string_view edits) {
+  static const std::string evidence = recorded().evidence();
+  std::string text = evidence;
+  for (std::size_t at = 0; at + 2 < edits.size() && at < 30; at += 3) {
+    const auto byte = [&](std::size_t index) {
+      return static_cast<std::size_t>(static_cast<unsigned char>(edits[at + index]));
+    };
+    text[(byte(0) * 256 + byte(1)) * 7 % text.size()] ^= edits[at + 2];
+  }
+  // The newline behind the last line is no part of it.
+  const bool is_same = std::string_view(text).substr(0, text.size() - 1) ==
+                       std::string_view(evidence).substr(0, evidence.size() - 1);
+  check(verify(text) == (is_same && text.back() == '\n'));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  turnpike::crypto::Ed25519Seed seed{};
-  for (std::size_t at = 0; at < seed.size(); ++at) seed[at] = static_cast<std::uint8_t>(at + 1);
-  Verifier verifier({turnpike::crypto::ed25519_public_key(seed)});
-  bool fits = true;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
-    check_readers(line);
-    fits = fits && verifier.take(line);
-    check(fits == verifier.problem().empty());
+    check_readers(text.substr(at, end - at));
     at = end + 1;
   }
-  (void)verifier.end();
+  (void)verify(text);
+  check_edits(text);
   const auto document = nlohmann::json::parse(text, nullptr, false);
   if (!document.is_discarded()) {
     (void)published_after(document);
