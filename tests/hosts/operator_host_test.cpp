@@ -46,7 +46,7 @@ class OperatorHostTest : public testing::Test {
     operator_id_ = created->credential.id;
     runtime_ = std::make_unique<runtime::Runtime>(runtime::RuntimeOptions{.loops = 2});
     host_.emplace(hosts::operators::OperatorHostParts{
-        *runtime_, *metrics_, *operators_, *corrections_, clock_, random_, *log_, *access_log_});
+        *runtime_, *metrics_, *operators_, *corrections_, node_->status(), clock_, random_, *log_, *access_log_});
     server_ = wire::make_server(*runtime_, {}, *log_);
     const auto started =
         server_->start({{.name = "operator", .address = "127.0.0.1:0", .handler = &*host_}});
