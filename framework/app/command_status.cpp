@@ -93,7 +93,6 @@ int run_note(const CommonOptions& options, const StatusWords& words, Taking take
 }  // namespace
 
 int run_status_incidents(const CommonOptions& options, const StatusWords& words) {
-  using List = std::vector<ShownIncident>;
   return with_database(options, [&](Tools& tools) {
     status::StatusStore& store = tools.node.status();
     auto list = words.all ? store.incidents({.limit = std::min(words.limit, listed_max),

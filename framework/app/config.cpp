@@ -424,7 +424,26 @@ void read_runtime(Section& top, Config& config) {
   Section runtime(top, "runtime");
   runtime.integer("loops", config.loops, 0, 256);
   runtime.integer("pool_threads", config.pool_threads, 1, 1024);
-  runtime.integer("probe_interval_ms", config.probe_interval_ms, 100, 3'600'000);
+}
+
+void read_status(Section& top, StatusConfig& config) {
+  Section section(top, "status");
+  section.boolean("enabled", config.is_enabled);
+  section.integer("round_ms", config.round_ms, 200, 300'000);
+  section.integer("evidence_lost_ms", config.evidence_lost_ms, 1'000, 604'800'000);
+  {
+    Section traffic(section, "traffic");
+    using Publishing = status::TrafficPublishing;
+    traffic.choice("publish", config.publishing,
+                   {{"ratio", Publishing::ratio},
+                    {"counts", Publishing::counts},
+                    {"none", Publishing::none}});
+  }
+  Section sweep(section, "release_sweep");
+  sweep.text("principal", config.sweep_principal);
+  if (!config.sweep_principal.empty() && !config.sweep_principal.starts_with("key:")) {
+    sweep.report("principal", "is \"key:\" and the id of an API key, such as key:key_abc");
+  }
 }
 
 void read_limits(Section& top, Config& config) {
@@ -491,6 +510,7 @@ Config decode(const Settings& tree, Reading& reading) {
   read_oauth(top, config);
   read_audit(top, config);
   read_runtime(top, config);
+  read_status(top, config.status);
   read_limits(top, config);
   read_ledger(top, config);
   read_accounts(top, config);

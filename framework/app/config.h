@@ -21,6 +21,7 @@
 #include "identity/oidc_provider.h"
 #include "mail/smtp.h"
 #include "registry/compile.h"
+#include "status/traffic.h"
 
 namespace turnpike::app {
 
@@ -84,6 +85,14 @@ struct McpConfig : HostConfig {
   std::uint32_t progress_interval_ms = 5'000;  // between two notifications of a call that lasts
 };
 
+struct StatusConfig {
+  bool is_enabled = true;
+  std::uint32_t round_ms = 60'000;
+  std::uint32_t evidence_lost_ms = 86'400'000;
+  status::TrafficPublishing publishing = status::TrafficPublishing::ratio;
+  std::string sweep_principal;  // "key:<id>"; empty: nobody begins release sweeps
+};
+
 struct Config {
   identity::Environment environment = identity::Environment::development;
   std::string data_dir = "var";
@@ -113,12 +122,12 @@ struct Config {
   PeopleConfig people;
   OauthConfig oauth;
   MailConfig mail;
+  StatusConfig status;
   std::vector<std::string> cors_origins = {"*"};
   std::string reference_directory;  // the bundle of the API reference UI; empty: not served
 
   std::uint32_t loops = 0;  // 0: one for each core
   std::uint32_t pool_threads = 16;
-  std::uint32_t probe_interval_ms = 60'000;  // of upstreams
   // At a stop, how long /readyz is 503 before the listeners close. In development nobody asks it.
   std::uint32_t unready_before_stop_ms = 0;
   std::uint32_t drain_timeout_ms = 30'000;

@@ -24,8 +24,9 @@
 #include "app/paths.h"
 #include "app/people_services.h"
 #include "app/plugin_runner.h"
-#include "app/prober.h"
 #include "app/secrets.h"
+#include "app/signing_key.h"
+#include "app/status_services.h"
 #include "app/stores.h"
 #include "app/version.h"
 #include "app/warnings.h"
@@ -154,7 +155,8 @@ struct Gateway::Parts {
   std::unique_ptr<Serving> serving;
 
   std::string cursor_key;  // signs the cursors of all lists
-  std::unique_ptr<Prober> prober;
+  std::optional<Sentinels> sentinels;
+  std::unique_ptr<StatusServices> status;
   std::unique_ptr<PluginRunner> plugin_runner;
   std::unique_ptr<Chores> chores;
   std::unique_ptr<MailServices> mail;  // null: no mail is sent
@@ -176,7 +178,9 @@ struct Gateway::Parts {
   std::unique_ptr<wire::Server> server;
   hosts::PublicUrls urls;
   std::string web_url;
-  std::string mcp_address;  // that was bound
+  std::string api_address;  // that was bound, as the next two
+  std::string mcp_address;
+  std::string web_address;
   std::unique_ptr<ControlServer> control;
 };
 
@@ -215,8 +219,7 @@ Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
     return "the registry was refused: " + first.problems.front().text();
   }
   parts_->backend->refresh_loops();
-  parts_->prober = std::make_unique<Prober>(*parts_->runtime, *parts_->serving, *parts_->reports,
-                                            config_.probe_interval_ms);
+  if (auto watching = open_status(); !watching.ok()) return watching;
   parts_->plugin_runner =
       std::make_unique<PluginRunner>(*parts_->runtime, *parts_->serving, *parts_->log);
   parts_->chores = std::make_unique<Chores>(
@@ -311,16 +314,14 @@ Result<Unit, std::string> Gateway::bind_hosts() {
   limits.transfer_bytes_per_second_min = config_.transfer_bytes_per_second_min;
   parts_->server = wire::make_server(*parts_->runtime, limits, *parts_->log);
   parts_->urls = {.api = config_.api.base_url, .mcp = config_.mcp.base_url};
-  std::string api_address;
-  auto done = reserve("api", config_.api.listen, api_address, parts_->urls.api);
+  auto done = reserve("api", config_.api.listen, parts_->api_address, parts_->urls.api);
   if (!done.ok()) return done;
   done = reserve("mcp", config_.mcp.listen, parts_->mcp_address, parts_->urls.mcp);
   if (!done.ok()) return done;
-  std::string web_address;
   parts_->web_url = config_.web.base_url;
-  done = reserve("web", config_.web.listen, web_address, parts_->web_url);
+  done = reserve("web", config_.web.listen, parts_->web_address, parts_->web_url);
   if (!done.ok()) return done;
-  if (config_.web.base_url.empty()) parts_->web_url = local_web_url(web_address);
+  if (config_.web.base_url.empty()) parts_->web_url = local_web_url(parts_->web_address);
   return open_people();
 }
 
@@ -449,11 +450,40 @@ Result<Unit, std::string> Gateway::make_program_parts() {
       .tools = *parts_->mcp_tools,
       .serving = *parts_->serving,
       .calls_per_upstream_max = config_.calls_per_upstream_max,
+      .loops = parts_->runtime->loops().size(),
       .may_redefine = config_.environment == identity::Environment::development,
       .reports = *parts_->reports,
       .clock = parts_->clock,
       .log = *parts_->log,
       .metrics = *parts_->metrics});
+  return Unit{};
+}
+
+Result<Unit, std::string> Gateway::open_status() {
+  Parts& parts = *parts_;
+  auto seed = signing_key(config_.data_dir, parts.random);
+  if (!seed.ok()) return std::move(seed).error();
+  // Where callers are limited to names of its own, none of them may be this machine's address.
+  const bool asks_mcp = !config_.mcp.listen.empty() && !config_.mcp.allowed_hosts;
+  parts.sentinels.emplace(
+      Sentinels::Parts{.http = *parts.client,
+                       .ledger = *parts.ledger,
+                       .random = parts.random,
+                       .environment = config_.environment,
+                       .api_url = config_.api.listen.empty() ? "" : own_url(parts.api_address),
+                       .mcp_url = asks_mcp ? own_url(parts.mcp_address) : "",
+                       .web_url = config_.web.listen.empty() ? "" : own_url(parts.web_address)});
+  StatusSettings settings;
+  settings.is_enabled = config_.status.is_enabled;
+  settings.round_ms = config_.status.round_ms;
+  settings.evidence_lost_ms = config_.status.evidence_lost_ms;
+  settings.publishing = config_.status.publishing;
+  settings.sweep_principal = config_.status.sweep_principal;
+  parts.status = std::make_unique<StatusServices>(
+      settings, parts.node->name(), *seed,
+      StatusServices::Parts{*parts.runtime, *parts.serving, parts.node->status(), *parts.sentinels,
+                            *parts.ledger, parts.redis_counts.get(), *parts.reports, parts.clock,
+                            parts.random, *parts.log});
   return Unit{};
 }
 
@@ -509,11 +539,13 @@ Result<Unit, std::string> Gateway::make_hosts() {
           *parts_->backend, *parts_->backend, *parts_->authenticator, *parts_->ledger,
           *parts_->statements, *parts_->calls, *parts_->free_counts, *parts_->runtime,
           parts_->clock, parts_->random, *parts_->access_log, *parts_->discovery,
-          exchange::lane_with_terms(parts_->lanes), &parts_->people->of_hosts()},
+          exchange::lane_with_terms(parts_->lanes), &parts_->people->of_hosts(),
+          parts_->status.get()},
       hosts::api::ApiHostSettings{.cors_origins = config_.cors_origins,
                                   .build = build,
                                   .reference = std::move(reference),
                                   .cursor_key = parts_->cursor_key,
+                                  .base_url = parts_->urls.api,
                                   .bodies_bytes_max = config_.request_bodies_bytes_max});
   parts_->mcp = std::make_unique<hosts::mcp::McpHost>(
       hosts::mcp::McpHostParts{*parts_->backend, *parts_->discovery, *parts_->features,
@@ -571,6 +603,7 @@ Result<Unit, std::string> Gateway::listen() {
               << std::flush;  // whoever waits for the line must see it now
   }
   report_start(*bound);
+  parts_->status->start();
   return Unit{};
 }
 
@@ -634,7 +667,7 @@ bool Gateway::stop() {
   const Deadline plugins = Deadline::after_ms(drain_ms + config_.give_up_timeout_ms / 2);
   parts.last_resort->arm(Deadline::after_ms(drain_ms + config_.give_up_timeout_ms));
   parts.stalls.store(nullptr);
-  if (parts.prober != nullptr) parts.prober->cancel();
+  if (parts.status != nullptr) parts.status->cancel();
   if (parts.plugin_runner != nullptr) parts.plugin_runner->cancel();
   bool whole = true;
   if (parts.server != nullptr) {
@@ -667,16 +700,16 @@ bool Gateway::end_work(runtime::Deadline give_up) {
   Parts& parts = *parts_;
   parts.last_resort->now_waiting_for("a reload");
   if (parts.control != nullptr && !parts.control->stop(give_up)) return false;
-  parts.last_resort->now_waiting_for("a probe");
-  if (parts.prober != nullptr && !parts.prober->has_ended(give_up)) return false;
+  parts.last_resort->now_waiting_for("a look for the status");
+  if (parts.status != nullptr && !parts.status->has_ended(give_up)) return false;
   parts.last_resort->now_waiting_for("a plugin's own work");
   if (parts.plugin_runner != nullptr && !parts.plugin_runner->has_ended(give_up)) return false;
   parts.last_resort->now_waiting_for("calls");
   if (parts.server != nullptr && !parts.server->close(give_up)) return false;
   parts.control.reset();
-  parts.prober.reset();
   parts.plugin_runner.reset();
   parts.server.reset();
+  parts.status.reset();  // the hosts read its board until here
   parts.last_resort->now_waiting_for("upstream connections");
   if (parts.client != nullptr) parts.client->stop();
   if (parts.document_client != nullptr) parts.document_client->stop();

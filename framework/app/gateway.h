@@ -53,6 +53,7 @@ class Gateway {
   Result<Unit, std::string> make_program_parts();
   Result<Unit, std::string> bind_hosts();
   Result<Unit, std::string> open_people();
+  Result<Unit, std::string> open_status();
   Result<Unit, std::string> reserve(const std::string& host, const std::string& listen,
                                     std::string& address, std::string& url);
   [[nodiscard]] hosts::DiscoverySettings discovery_settings() const;

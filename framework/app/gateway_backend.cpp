@@ -38,13 +38,35 @@ exchange::Served GatewayBackend::serve(const exchange::Invocation& invocation,
                                        exchange::ReplyWriter& writer) {
   LoopSlot& slot = *slots_[runtime::Loop::current()->index()];
   const auto program = pin_for(slot, invocation);
-  return exchange::serve({.service = program ? program->service.get() : nullptr,
-                          .loop = slot.state,
-                          .authenticator = parts_.authenticator,
-                          .transfers = transfers_,
-                          .rules = rules_,
-                          .clock = parts_.clock},
-                         invocation, writer);
+  exchange::Served served =
+      exchange::serve({.service = program ? program->service.get() : nullptr,
+                       .loop = slot.state,
+                       .authenticator = parts_.authenticator,
+                       .transfers = transfers_,
+                       .rules = rules_,
+                       .clock = parts_.clock},
+                      invocation, writer);
+  if (served.operation != exchange::Served::no_operation) count(*program, served);
+  return served;
+}
+
+// What the call says of its provider and of us (status/traffic.h).
+void GatewayBackend::count(const InService& program, const exchange::Served& served) noexcept {
+  using status::TrafficClass;
+  TrafficClass what = TrafficClass::not_counted;
+  if (served.ending == exchange::Ending::caller_gone) return;
+  if (served.error) {
+    const registry::Program& registry = program.service->program();
+    const registry::Route& route = registry.routes()[registry.operations()[served.operation].route];
+    what = status::class_of(*served.error, !route.readiness.ready);
+  } else if (served.ending == exchange::Ending::replied &&
+             served.upstream_part == exchange::UpstreamPart::worked) {
+    what = TrafficClass::good;
+  }
+  const std::string_view account =
+      served.principal == nullptr ? std::string_view() : served.principal->account_id;
+  program.traffic->count(runtime::Loop::current()->index(), served.operation, what,
+                         served.credits_charged, account);
 }
 
 // What an operation was found in serves it, even when a newer program came in between.

@@ -71,6 +71,7 @@ class GatewayBackend final : public hosts::Backend, public hosts::PluginPaths {
     exchange::LoopState state;
   };
 
+  static void count(const InService& program, const exchange::Served& served) noexcept;
   [[nodiscard]] static Pin pin_for(LoopSlot& slot, const exchange::Invocation& invocation);
 
   const Parts parts_;

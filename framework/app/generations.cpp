@@ -1,5 +1,6 @@
 #include "app/generations.h"
 
+#include "app/status_services.h"
 #include "base/ids.h"
 
 namespace turnpike::app {
@@ -184,9 +185,10 @@ Reloaded Generations::put_in_service(const KeptProgram& what, const Record& reco
   catalog::ViewOptions options = parts_.view;
   const registry::LaneTerms* const terms = what.program->lane_terms();
   options.features.per_call = options.features.per_call && terms != nullptr && terms->is_enabled;
-  auto view = std::make_shared<const catalog::View>(
-      installed, std::make_shared<const LiveReadiness>(*service), std::move(options));
-  parts_.serving.serve({*service, std::move(view), parts_.tools.make(installed)});
+  auto readiness = std::make_shared<const LiveReadiness>(*service);
+  auto view = std::make_shared<const catalog::View>(installed, readiness, std::move(options));
+  parts_.serving.serve({*service, std::move(view), parts_.tools.make(installed), readiness,
+                        make_traffic_cells(*what.program, parts_.loops)});
   std::vector<std::string> notes;
   for (const registry::Problem& note : (*service)->notes()) notes.push_back(note.text());
   return {installed.generation, {}, (*service)->missing_secrets(), std::move(notes)};

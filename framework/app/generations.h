@@ -49,6 +49,7 @@ class Generations {
     const McpTools& tools;
     Serving& serving;
     std::uint32_t calls_per_upstream_max;
+    std::size_t loops;  // that count calls
     bool may_redefine;  // what an installed revision or version means: in development
     exchange::CallReports& reports;
     const Clock& clock;

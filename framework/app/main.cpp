@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/command_line.h"
+#include "app/command_status_verify.h"
 #include "registry/problems.h"
 
 namespace {
@@ -34,6 +35,7 @@ struct Words {  // what the subcommands take besides the common options
   turnpike::app::PeopleWords people;
   turnpike::app::MailWords mails;
   turnpike::app::StatusWords status;
+  turnpike::app::StatusVerifyWords status_verify;
 };
 
 // A subcommand with the options that all have.
@@ -392,8 +394,9 @@ void add_incident_commands(CLI::App& status, CommonOptions& options, Words& word
 void add_status_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
   using namespace turnpike::app;
   StatusWords& said = words.status;
-  CLI::App* status = app.add_subcommand("status", "How the gateway and its providers do");
+  CLI::App* status = app.add_subcommand("status", "What is known of how the gateway does");
   status->require_subcommand(1);
+  add_status_verify(*status, options, words.status_verify, code);
   add_incident_commands(*status, options, words, code);
   CLI::App* maintenance = status->add_subcommand("maintenance", "Announced maintenance");
   maintenance->require_subcommand(1);
@@ -493,11 +496,11 @@ int main(int argc, char** argv) {
   add_account_commands(app, options, words, code);
   add_key_commands(app, options, words, code);
   add_books_commands(app, options, words, code);
+  add_status_commands(app, options, words, code);
   add_operator_commands(app, options, words, code);
   add_user_commands(app, options, words, code);
   add_member_commands(app, options, words, code);
   add_mail_commands(app, options, words, code);
-  add_status_commands(app, options, words, code);
   add_oauth_commands(app, options, words, code);
   add_correction_commands(app, options, words, code);
   add(app, "paths", "Print where the configuration puts things", options, code,

@@ -17,6 +17,7 @@
 #include "exchange/service.h"
 #include "hosts/mcp/toolset.h"
 #include "runtime/wait.h"
+#include "status/traffic.h"
 
 namespace turnpike::app {
 
@@ -25,6 +26,8 @@ struct InService {
   std::shared_ptr<const exchange::Service> service;
   std::shared_ptr<const catalog::View> view;
   std::shared_ptr<const hosts::mcp::Toolset> toolset;
+  std::shared_ptr<const catalog::ReadinessSource> readiness;
+  std::shared_ptr<status::TrafficCells> traffic;  // counts of its calls
 };
 
 class Serving {

@@ -42,7 +42,7 @@ bool is_of_readers(std::string_view code) {
          is_one_of(code, {"auth.session_ended", "auth.step_up_required", "auth.overloaded"});
 }
 
-constexpr std::array<Group, 5> groups = {{
+constexpr std::array<Group, 7> groups = {{
     {"Service", [](std::string_view code) { return in_area(code, "request"); }},
     {"Catalog",
      [](std::string_view code) {
@@ -57,6 +57,19 @@ constexpr std::array<Group, 5> groups = {{
      [](std::string_view code) {
        return in_area(code, "request") || in_area(code, "auth") || in_area(code, "account") ||
               in_area(code, "identity");
+     }},
+    {"Status",
+     [](std::string_view code) {
+       return in_area(code, "request") || in_area(code, "registry") ||
+              is_one_of(code, {"status.authority_unavailable", "status.not_in_catalog",
+                               "status.query_invalid", "status.unavailable"});
+     }},
+    {"Sweep",
+     [](std::string_view code) {
+       return in_area(code, "request") || in_area(code, "registry") || is_of_keys(code) ||
+              is_one_of(code, {"status.sweep_not_found", "status.sweep_principal",
+                               "status.sweep_incomplete", "status.generation_mismatch",
+                               "status.unavailable"});
      }},
     {"Gateway",
      [](std::string_view code) {

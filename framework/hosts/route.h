@@ -126,8 +126,8 @@ struct RouteDescription {
 
 struct RouteFacts {
   std::string_view method;
-  // Its variable parts are segments, "{request_id}", of which the last may be "{path...}", the
-  // rest of the path, empty or not.
+  // Its variable parts are segments, "{request_id}" or "{key}.svg", of which the last may be
+  // "{path...}", the rest of the path, empty or not.
   std::string_view path;
   std::string_view endpoint;  // the name under which its requests are counted
   Callers callers = Callers::anyone();

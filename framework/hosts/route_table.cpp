@@ -163,8 +163,14 @@ bool matches_path(std::string_view route_path, std::string_view path,
       segments[count] = path;
       return true;
     }
-    segments[count] = path.substr(0, path.find('/'));
-    if (segments[count].empty()) return false;
+    // What the route writes behind the parameter, up to the end of the segment, is no part of it.
+    std::string_view behind = route_path.substr(close + 1);
+    behind = behind.substr(0, behind.find('/'));
+    std::string_view segment = path.substr(0, path.find('/'));
+    if (!segment.ends_with(behind)) return false;
+    segment.remove_suffix(behind.size());
+    if (segment.empty()) return false;
+    segments[count] = segment;
     path.remove_prefix(segments[count++].size());
     route_path.remove_prefix(close + 1);
   }

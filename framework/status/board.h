@@ -27,6 +27,7 @@ struct BoardInput {
   const registry::Program& program;
   const registry::Generation& generation;  // installed
   const TargetSet& targets;                // of the installed program
+  std::string_view stream;                 // whose rounds these are: "st_…"
   // Null: the stream has no round. Its generation may be another one than the installed: everything
   // is unverified then, until the first round of the installed one.
   const NewestRound* newest = nullptr;

@@ -60,6 +60,12 @@ struct TargetFigures {
   std::optional<LastLook> last;  // pass or fail, whichever is newer; a sentinel's: of any node
   std::map<std::string, LastLook> by_node;  // of sentinels
   std::optional<Traffic> traffic;
+  std::int64_t day = 0;       // UTC, since 1970, that the next is of
+  std::uint32_t day_looks = 0;  // that were made, so that a new leader knows what is left of a day
+
+  [[nodiscard]] std::uint32_t looks_on(std::int64_t wanted) const noexcept {
+    return wanted == day ? day_looks : 0;
+  }
 };
 
 enum class IncidentState : std::uint8_t { suspect, open, recovering, resolved };

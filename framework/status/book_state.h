@@ -30,6 +30,8 @@ struct Track {
   std::optional<LastLook> last;  // that passed or failed; of traffic: the newest
   std::int64_t failing_since_ms = 0;  // the first failure of those that are in a row; 0: it passed
   std::int64_t newest_due_ms = 0;     // of the regular looks
+  std::int64_t day = 0;               // of the newest look that was made
+  std::uint32_t day_looks = 0;        // that were made on it
   std::vector<EarlyLook> early;       // by due time
   std::string generation;             // of the last look; of manual operations alone
   std::string difference;             // of the last look

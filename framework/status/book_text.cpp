@@ -112,7 +112,9 @@ void append_early(std::string& out, const EarlyLook& look) {
 
 void append_track(std::string& out, const std::string& node, const Track& track) {
   ObjectText object(out);
-  object.text_unless_empty("difference", track.difference);
+  object.integer("day", track.day)
+      .integer("day_looks", track.day_looks)
+      .text_unless_empty("difference", track.difference);
   if (!track.early.empty()) {
     append_array(object.member("early"), track.early,
                  [&](const EarlyLook& look) { append_early(out, look); });
@@ -240,6 +242,8 @@ LastLook read_look(Fields& fields) {
 
 Track read_track(Fields& fields) {
   Track track;
+  track.day = fields.integer("day");
+  track.day_looks = static_cast<std::uint32_t>(fields.integer("day_looks", 0, 0xFFFF'FFFF));
   track.difference = fields.text_or_empty("difference");
   if (fields.has("early")) {
     for (const json& each : fields.array("early")) {
@@ -315,7 +319,9 @@ void read_state(Fields& fields, Book::State& state) {
   read_each(fields, "openings", [&](Fields& parts) {
     std::vector<std::int64_t>& times = state.openings[parts.text("scope")];
     for (const json& time : parts.array("times")) {
-      if (time.is_number_integer()) times.push_back(time.get<std::int64_t>());
+      const bool is_time = time.is_number_unsigned() &&
+                           time.get<std::uint64_t>() <= std::uint64_t{time_ms_max};
+      if (is_time) times.push_back(time.get<std::int64_t>());
     }
   });
   read_each(fields, "scopes",

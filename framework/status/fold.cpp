@@ -1,6 +1,7 @@
 #include "status/fold.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "status/text_form.h"
 #include "status/topology.h"
@@ -12,6 +13,8 @@ void show_last(TargetState& state) {
   figures.last.reset();
   figures.by_node.clear();
   for (const auto& [node, track] : state.tracks) {
+    figures.day = track.day;
+    figures.day_looks = track.day_looks;
     if (!track.last) continue;
     if (!node.empty()) figures.by_node[node] = *track.last;
     const bool tells =
@@ -149,6 +152,11 @@ void Fold::take(const Record& record) {
 }
 
 void Fold::take_look(const Member& member, Track& track, const Record& record) {
+  if (record.result != LookResult::skipped) {
+    const std::int64_t day = record.started_at_ms / Segment::lengths_ms[2];
+    if (std::exchange(track.day, day) != day) track.day_looks = 0;
+    ++track.day_looks;
+  }
   if (member.is_looked_at) take_regular(member, track, record);
   const bool passed = record.result == LookResult::pass;
   if (!passed && record.result != LookResult::fail) return;

@@ -239,8 +239,9 @@ class StatusStore {
   [[nodiscard]] virtual Answer<std::vector<Maintenance>> maintenance(std::int64_t now_ms) = 0;
 
   // ---- learned shapes ----
-  // What an upstream's replies to a sample look like, as learned: JSON that the store does not read,
-  // by operation ("<capability_id>:<METHOD>"). The newest replaces the one before.
+  // What an upstream's replies to a sample look like, as learned, by operation
+  // ("<capability_id>:<METHOD>"): JSON that the store does not read. The newest replaces the one
+  // before.
   [[nodiscard]] virtual Answer<Unit> keep_shape(std::string_view operation,
                                                 std::string_view shape) = 0;
   [[nodiscard]] virtual Answer<std::vector<std::pair<std::string, std::string>>> shapes() = 0;

@@ -69,6 +69,8 @@ class OpenNode final : public Node {
     }
   }
 
+  std::string name() const override { return data_dir_ ? data_dir_->node_name() : ""; }
+
   identity::AccountStore& accounts() noexcept override { return *accounts_; }
   identity::KeyStore& keys() noexcept override { return *keys_; }
   identity::OperatorStore& operators() noexcept override { return *operators_; }

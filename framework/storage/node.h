@@ -62,6 +62,9 @@ class Node {
   static Result<std::unique_ptr<Node>, std::string> open(const Settings& settings, Role role,
                                                          Sources sources);
 
+  // Random, made once for each data_dir; empty for tools.
+  [[nodiscard]] virtual std::string name() const = 0;
+
   [[nodiscard]] virtual identity::AccountStore& accounts() noexcept = 0;
   [[nodiscard]] virtual identity::KeyStore& keys() noexcept = 0;
   [[nodiscard]] virtual identity::OperatorStore& operators() noexcept = 0;

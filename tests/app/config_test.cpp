@@ -60,7 +60,7 @@ TEST_F(ConfigTest, DevelopmentFileShowsTheDefaults) {
   EXPECT_EQ(shipped->is_durability_relaxed, defaults->is_durability_relaxed);
   EXPECT_EQ(shipped->migrate_at_start, defaults->migrate_at_start);
   for (const auto number :
-       {&Config::loops, &Config::pool_threads, &Config::probe_interval_ms,
+       {&Config::loops, &Config::pool_threads,
         &Config::unready_before_stop_ms, &Config::drain_timeout_ms, &Config::give_up_timeout_ms,
         &Config::connections_max, &Config::calls_per_account_max, &Config::calls_per_upstream_max,
         &Config::request_bodies_bytes_max, &Config::mcp_reply_bytes_max,
@@ -70,6 +70,10 @@ TEST_F(ConfigTest, DevelopmentFileShowsTheDefaults) {
         &Config::lease_settle_margin_ms}) {
     EXPECT_EQ((*shipped).*number, (*defaults).*number);
   }
+  EXPECT_EQ(shipped->status.is_enabled, defaults->status.is_enabled);
+  EXPECT_EQ(shipped->status.round_ms, defaults->status.round_ms);
+  EXPECT_EQ(shipped->status.evidence_lost_ms, defaults->status.evidence_lost_ms);
+  EXPECT_EQ(shipped->status.publishing, defaults->status.publishing);
 }
 
 TEST_F(ConfigTest, DevelopmentFileDocumentsEveryKey) {

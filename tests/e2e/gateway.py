@@ -155,6 +155,7 @@ class Gateway:
             "hosts.web.listen=127.0.0.1:0",
             "hosts.operator.listen=127.0.0.1:0",
             "log.level=warning",
+            "status.enabled=false",  # no request that the test does not make
             *settings,
         ]
         if plugins:

@@ -34,7 +34,6 @@ routes:
 """
 
 CONFIGURATION = """
-runtime: {{probe_interval_ms: 3600000}}
 lanes:
   x402:
     facilitators:

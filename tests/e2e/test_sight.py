@@ -18,6 +18,7 @@ provider: {{key: test, name: Test provider, base_path: /v1/gateway/test}}
 upstreams:
   main:
     plugin: http
+    probe: {{interval_ms: 1000, per_day_max: 86400}}
     settings: {{base_url: "http://{address}/upstream", prefix: /v1/gateway/test,
                 {settings}}}
 prices: {{test.standard: {{version: 1, credit_cost: 1}}}}
@@ -68,7 +69,7 @@ def wait_for(gateway, event, count=1):
 class Sight(unittest.TestCase):
     def start(self, registry, settings=(), **options):
         gateway = Gateway(registry=new_registry(self, registry), settings=[
-            "log.level=info", "runtime.probe_interval_ms=3600000", *settings], **options)
+            "log.level=info", *settings], **options)
         self.addCleanup(gateway.close)
         self.account, self.key = gateway.new_key()
         return gateway.start()
@@ -89,7 +90,7 @@ class Sight(unittest.TestCase):
         address = "%s:%d" % held.getsockname()
         gateway = self.start(REGISTRY.format(
             address=address, settings="allow_private_addresses: true, breaker: {failures: 3}"),
-            settings=["runtime.probe_interval_ms=100"])
+            settings=["status.enabled=true", "status.round_ms=1000"])
         for _ in range(3):
             self.assertEqual(gateway.get("/v1/gateway/test/status/200?token=hush",
                                          key=self.key).status, 502)

@@ -20,7 +20,10 @@ provider: {{key: test, name: Test provider, base_path: /v1/gateway/test}}
 prices:
   test.standard: {{version: 1, credit_cost: 2}}
 upstreams:
-  main: {{plugin: {plugin}, settings: {{gate: {gate}, stuck_in: "{stuck_in}"}}}}
+  main:
+    plugin: {plugin}
+    probe: {{interval_ms: 1000, per_day_max: 86400}}
+    settings: {{gate: {gate}, stuck_in: "{stuck_in}"}}
 defaults: {{price: test.standard, upstream: main}}
 routes:
   - {{path: /stuck, upstream_settings: {{fault: stuck}}}}
@@ -50,7 +53,8 @@ class Stop(unittest.TestCase):
     def start(self, plugin, stuck_in=""):
         gateway = Gateway(
             registry=self.write_registry(plugin, stuck_in), plugins=PLUGINS,
-            settings=[f"limits.drain_timeout_ms={DRAIN_MS}", "runtime.probe_interval_ms=100",
+            settings=[f"limits.drain_timeout_ms={DRAIN_MS}", "status.round_ms=1000",
+                      f"status.enabled={str(stuck_in == 'probe').lower()}",
                       f"limits.give_up_timeout_ms={GIVE_UP_MS}", "runtime.loops=1"])
         self.addCleanup(gateway.close)
         _, self.key = gateway.new_key()
@@ -96,7 +100,7 @@ class Stop(unittest.TestCase):
         gateway = self.start("faulty")
         self.call_in_the_background(gateway)
         self.wait_for_plugin()
-        self.stops_in_time(gateway, "a probe")  # its fiber is on the same loop
+        self.stops_in_time(gateway, "a plugin's own work")  # its fiber is on the same loop
 
     def test_a_probe_that_never_returns_on_the_pool(self):
         gateway = self.start("faulty_blocking", "probe")
@@ -106,7 +110,7 @@ class Stop(unittest.TestCase):
     def test_a_probe_that_never_returns_on_its_loop(self):
         gateway = self.start("faulty", "probe")
         self.wait_for_plugin()
-        self.stops_in_time(gateway, "a probe", "faulty 1")
+        self.stops_in_time(gateway, "a look for the status", "faulty 1")
 
     def test_a_reload_that_never_returns(self):
         for by_signal in (False, True):

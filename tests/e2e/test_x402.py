@@ -60,7 +60,6 @@ FACILITATOR = """
 
 # Upstreams are asked for calls alone: their requests are counted.
 CONFIGURATION = """
-runtime: {{probe_interval_ms: 3600000}}
 lanes:
   x402:
     facilitators: {facilitators}

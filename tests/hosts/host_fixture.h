@@ -197,6 +197,8 @@ class HostFixture : public testing::Test {
   const hosts::Discovery discovery_{{.urls = {.mcp = "https://mcp.example.com"},
                                      .release = "0.1.0",
                                      .protocol_versions = {"2026-07-28"}}};
+  const Clock* host_clock_ = &clock_;             // what the host reads
+  hosts::StatusSource* status_source_ = nullptr;  // null: there are no status routes
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<hosts::api::ApiHost> host_;
   std::unique_ptr<wire::Server> server_;

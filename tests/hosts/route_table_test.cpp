@@ -14,6 +14,7 @@
 #include "hosts/account/grant_routes.h"
 #include "hosts/account/people_routes.h"
 #include "hosts/api/api_routes.h"
+#include "hosts/api/status_routes.h"
 #include "hosts/host_fixture.h"
 
 namespace turnpike::hosts {
@@ -38,10 +39,16 @@ TEST(RoutePathTest, VariablePartsAreSegmentsThatAreNotEmpty) {
   EXPECT_THAT(segments_of("/a", "/a"), ElementsAre());
   EXPECT_THAT(segments_of("/a/{b}", "/a/x%2Fy"), ElementsAre("x%2Fy"));
   EXPECT_THAT(segments_of("/a/{b}/c/{d}/e", "/a/1/c/2/e"), ElementsAre("1", "2"));
+  EXPECT_THAT(segments_of("/a/{b}.svg", "/a/x.svg"), ElementsAre("x"));
+  EXPECT_THAT(segments_of("/a/{b}.svg", "/a/x.svg.svg"), ElementsAre("x.svg"));
+  EXPECT_THAT(segments_of("/a/{b}.svg/c", "/a/x.svg/c"), ElementsAre("x"));
   EXPECT_THAT(segments_of("/a/{rest...}", "/a/1/2"), ElementsAre("1/2"));
   EXPECT_THAT(segments_of("/a/{rest...}", "/a/"), ElementsAre());
   for (const char* path : {"", "/", "/a/", "/a/1/2", "/b/1", "/a/1/", "/A/1", "//a/1", "a/1"}) {
     EXPECT_THAT(segments_of("/a/{b}", path), ElementsAre("no match")) << path;
+  }
+  for (const char* path : {"/a/.svg", "/a/x", "/a/x.png", "/a/x.svg/", "/a/x/y.svg"}) {
+    EXPECT_THAT(segments_of("/a/{b}.svg", path), ElementsAre("no match")) << path;
   }
   EXPECT_THAT(segments_of("/a/{b}/c", "/a//c"), ElementsAre("no match"));
   EXPECT_THAT(segments_of("/a/{b}/c", "/a/b/c/"), ElementsAre("no match"));
@@ -56,6 +63,7 @@ class ApiTableTest : public tests::HostFixture {
     described_ = facts_;
     for (const auto& route : account::people_routes()) described_.push_back(&route.facts);
     for (const auto& route : account::grant_routes()) described_.push_back(&route.facts);
+    for (const auto& route : api::status_routes()) described_.push_back(&route.facts);
   }
   // A path of the route, with something in its variable parts.
   static std::string example_of(const RouteFacts& facts) {

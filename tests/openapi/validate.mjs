@@ -51,6 +51,8 @@ for (const name of readdirSync(folder).filter((file) => file.startsWith("openapi
     if (file.startsWith("page")) check(file, schema("PublicCapabilityPage"), read(file));
     if (file.startsWith("detail")) check(file, schema("PublicCapabilityDetail"), read(file));
     if (file.startsWith("inventory")) check(file, schema("OperationPricingInventory"), read(file));
+    const named = file.match(/^([A-Z]\w+)\./)?.[1];
+    if (named) check(file, schema(named), read(file));
   }
 }
 console.log(`${checked} documents and examples checked, ${failures} failed`);

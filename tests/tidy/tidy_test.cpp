@@ -80,7 +80,7 @@ const std::map<std::string, std::set<std::string>>& arrows() {
        {"sdk", "base", "crypto", "runtime", "wire", "identity", "ledger", "status", "hosts"}},
       {"hosts",
        {"sdk", "base", "crypto", "runtime", "wire", "registry", "ledger", "identity", "quota",
-        "exchange", "catalog"}},
+        "status", "exchange", "catalog"}},
       {"hosts/account", {"sdk", "base", "runtime", "wire", "identity", "oauth", "hosts"}},
       {"hosts/oauth",
        {"sdk", "base", "crypto", "runtime", "wire", "identity", "oauth", "hosts",

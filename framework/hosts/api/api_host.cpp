@@ -26,7 +26,7 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
                      parts.clock, std::move(settings.build), std::move(settings.reference)),
       account_({parts.authenticator, parts.ledger, parts.statements, parts.calls, parts.free_counts,
                 parts.backend, parts.clock, parts.payments},
-               std::move(settings.cursor_key)),
+               settings.cursor_key),
       bodies_(settings.bodies_bytes_max, base::limits::request_body_bytes_max),
       calls_(parts.backend, parts.authenticator, bodies_),
       intake_(parts.plugin_paths, parts.authenticator, bodies_),
@@ -34,11 +34,23 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
       account_rooms_{account_},
       people_rooms_(parts.people == nullptr ? std::nullopt
                                             : std::optional(account::PeopleRooms{*parts.people})),
+      status_routes_(status_routes_of(parts, settings)),
+      status_rooms_(status_routes_ ? std::optional(StatusRooms{*status_routes_}) : std::nullopt),
       host_({parts.runtime, parts.clock, parts.random, parts.access_log}, rows(),
             rules(std::move(settings.cors_origins))) {}
 
+std::optional<StatusRoutes> ApiHost::status_routes_of(const ApiHostParts& parts,
+                                                      const ApiHostSettings& settings) {
+  if (parts.status == nullptr) return std::nullopt;
+  return std::optional<StatusRoutes>(std::in_place,
+                                     StatusRoutes::Parts{*parts.status, parts.runtime.pool(),
+                                                         parts.clock, settings.cursor_key,
+                                                         settings.base_url});
+}
+
 std::vector<BoundRoute> ApiHost::rows() const {
   std::vector<BoundRoute> rows = bind_routes(api_routes(), rooms_);
+  if (status_rooms_) bind_routes(status_routes(), *status_rooms_, rows);
   bind_routes(account::account_routes(), account_rooms_, rows);
   if (people_rooms_) {
     bind_routes(account::people_routes(), *people_rooms_, rows);

@@ -13,6 +13,7 @@
 #include "hosts/account/people_routes.h"
 #include "hosts/api/api_routes.h"
 #include "hosts/api/public_routes.h"
+#include "hosts/api/status_routes.h"
 #include "hosts/backend.h"
 #include "hosts/routed_host.h"
 #include "runtime/runtime.h"
@@ -36,6 +37,7 @@ struct ApiHostParts {
   const Discovery& discovery;
   const Lane* payments = nullptr;                 // as in AccountReads
   const account::PooledPeople* people = nullptr;  // null: no session is known, nor taken
+  StatusSource* status = nullptr;                 // null: there are no status routes
 };
 
 struct ApiHostSettings {
@@ -43,6 +45,7 @@ struct ApiHostSettings {
   BuildInfo build;
   ReferencePage reference;
   std::string cursor_key = {};  // the secret that signs cursors, shared by the nodes
+  std::string base_url = {};    // of this host, without a slash at the end; empty: not configured
   std::uint64_t bodies_bytes_max = base::limits::request_bodies_bytes_max;
 };
 
@@ -67,6 +70,8 @@ class ApiHost final : public wire::Handler {
  private:
   HostRules rules(std::vector<std::string> cors_origins) const;
   std::vector<BoundRoute> rows() const;
+  static std::optional<StatusRoutes> status_routes_of(const ApiHostParts& parts,
+                                                      const ApiHostSettings& settings);
   Result<Caller, base::Error> authenticate(const Presented& presented) const;
 
   const PublicRoutes public_routes_;
@@ -77,6 +82,8 @@ class ApiHost final : public wire::Handler {
   const ApiRooms rooms_;
   const account::AccountRooms account_rooms_;
   const std::optional<account::PeopleRooms> people_rooms_;
+  const std::optional<StatusRoutes> status_routes_;
+  const std::optional<StatusRooms> status_rooms_;
   RoutedHost host_;
 };
 

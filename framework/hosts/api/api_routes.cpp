@@ -7,6 +7,7 @@
 #include "hosts/account/grant_routes.h"
 #include "hosts/account/people_routes.h"
 #include "hosts/account_json.h"
+#include "hosts/api/status_routes.h"
 #include "hosts/openapi_frame.h"
 
 namespace turnpike::hosts::api {
@@ -353,6 +354,7 @@ std::string_view api_openapi_frame() {
   static const std::string frame = [] {
     std::vector<const RouteFacts*> facts;
     for (const auto& route : routes) facts.push_back(&route.facts);
+    for (const auto& route : status_routes()) facts.push_back(&route.facts);
     for (const auto& route : account::account_routes()) facts.push_back(&route.facts);
     for (const auto& route : account::people_routes()) facts.push_back(&route.facts);
     for (const auto& route : account::grant_routes()) facts.push_back(&route.facts);

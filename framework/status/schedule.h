@@ -1,0 +1,89 @@
+// Schedule: when the leader looks at what: upstreams, and operations whose monitoring is
+// continuous. Looks are due on the grid of their target (target.h) and begin a little later, by
+// chance, so that targets of one interval do not meet. After a first failure two extra looks follow
+// at a quarter of the interval, as far as the day's budget leaves them beside the regular ones.
+// Once the budget is spent, what is due is told as skipped.
+//
+// Pure but for the chance it is given; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/host.h>
+
+#include "status/target.h"
+
+namespace turnpike::status {
+
+struct DueLook {
+  Target target;
+  std::int64_t due_at_ms = 0;
+  bool is_over_budget = false;  // not to be made: the day's looks are spent
+};
+
+class Schedule {
+ public:
+  static constexpr std::uint32_t looks_at_once_max = 4;  // and one at each upstream
+  // A look begins at most so long after it was due, by chance: a tenth of its interval, and of a
+  // round, since the round that it belongs to is closed a sixth of a round after its end.
+  static constexpr std::int64_t delay_parts = 10;
+  // One that could not begin by then is left out: its record would come too late.
+  static constexpr std::int64_t lateness_parts = 6;
+
+  explicit Schedule(Random& random) : random_(random) {}
+
+  // Looks at the targets of this set from now on. What is known of targets that stay is kept.
+  // `looks_today(name)`: the looks of a new target in this UTC day so far, as the evidence tells.
+  template <class LooksToday>
+  void install(const TargetSet& targets, std::int64_t now_ms, LooksToday looks_today) {
+    std::map<std::string, Entry, std::less<>> entries;
+    for (const Target& target : targets.targets) {
+      if (!is_scheduled(target)) continue;
+      const auto known = entries_.find(target.name);
+      Entry entry = known != entries_.end() ? std::move(known->second)
+                                            : begun(target, now_ms, looks_today(target.name));
+      if (entry.target.interval_ms != target.interval_ms) plan(entry, target, now_ms);
+      entry.target = target;
+      entries.emplace(target.name, std::move(entry));
+    }
+    entries_ = std::move(entries);
+    round_ms_ = targets.round_ms;
+  }
+  void clear() { entries_.clear(); }
+
+  // The looks that begin now, by when they were to begin. Each counts as running until ended(), but
+  // for those over budget.
+  [[nodiscard]] std::vector<DueLook> take(std::int64_t now_ms);
+  // REQUIRES: take() gave it. One that says nothing (`has_answer` false) moves nothing.
+  void ended(std::string_view target, bool has_answer, bool has_passed, std::int64_t now_ms);
+
+  [[nodiscard]] static bool is_scheduled(const Target& target) noexcept;
+
+ private:
+  struct Entry {
+    Target target;
+    std::int64_t due_at_ms = 0;    // the next regular look
+    std::int64_t begin_at_ms = 0;  // of it
+    std::int64_t extras_at_ms[2] = {0, 0};  // 0: none
+    std::int64_t day = 0;
+    std::uint32_t looks = 0;  // of that day
+    bool is_running = false;
+    bool has_failed = false;  // the newest look did
+  };
+
+  Entry begun(const Target& target, std::int64_t now_ms, std::uint32_t looks_today);
+  void plan(Entry& entry, const Target& target, std::int64_t from_ms);
+  [[nodiscard]] bool has_extra(Entry& entry, std::int64_t now_ms) const;
+  void take_regular(Entry& entry, std::int64_t now_ms, std::vector<DueLook>& looks);
+  void take_extra(Entry& entry, std::int64_t now_ms, std::vector<DueLook>& looks);
+
+  Random& random_;
+  std::int64_t round_ms_ = 60'000;
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+}  // namespace turnpike::status
