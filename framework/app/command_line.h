@@ -149,6 +149,20 @@ struct CorrectionWords {
   std::string key;  // empty: made of the rest, so the same command again is the same correction
 };
 int run_correction_create(const CommonOptions& options, const CorrectionWords& words);
+// What the commands of the status take besides the common options.
+struct StatusWords {
+  std::string id, scope, severity, note, from, to;
+  bool all = false;
+  std::uint32_t limit = 50;
+};
+int run_status_incidents(const CommonOptions& options, const StatusWords& words);
+int run_status_incident_open(const CommonOptions& options, const StatusWords& words);
+int run_status_incident_note(const CommonOptions& options, const StatusWords& words);
+int run_status_incident_resolve(const CommonOptions& options, const StatusWords& words);
+int run_status_maintenance_announce(const CommonOptions& options, const StatusWords& words);
+int run_status_maintenance_cancel(const CommonOptions& options, const StatusWords& words);
+int run_status_maintenance_list(const CommonOptions& options);
+int run_status_lease(const CommonOptions& options);
 int run_paths(const CommonOptions& options);
 // The words of an export on the command line: names and times as texts.
 struct ExportWords {

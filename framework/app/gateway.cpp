@@ -567,7 +567,8 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->operator_host =
       std::make_unique<hosts::operators::OperatorHost>(hosts::operators::OperatorHostParts{
           *parts_->runtime, *parts_->metrics, *parts_->operators, parts_->node->corrections(),
-          parts_->clock, parts_->random, *parts_->log, *parts_->access_log});
+          parts_->node->status(), parts_->clock, parts_->random, *parts_->log,
+          *parts_->access_log});
   return Unit{};
 }
 

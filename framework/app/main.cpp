@@ -34,6 +34,7 @@ struct Words {  // what the subcommands take besides the common options
   turnpike::app::CorrectionWords correction;
   turnpike::app::PeopleWords people;
   turnpike::app::MailWords mails;
+  turnpike::app::StatusWords status;
   turnpike::app::StatusVerifyWords status_verify;
 };
 
@@ -233,12 +234,6 @@ void add_ledger_commands(CLI::App& app, CommonOptions& options, Words& words, in
       [&] { return run_ledger_restored(options); });
 }
 
-void add_status_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
-  CLI::App* status = app.add_subcommand("status", "What is known of how the gateway does");
-  status->require_subcommand(1);
-  turnpike::app::add_status_verify(*status, options, words.status_verify, code);
-}
-
 void add_operator_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
   using namespace turnpike::app;
   CLI::App* operators = app.add_subcommand("operator", "Credentials for the operator listener");
@@ -369,6 +364,56 @@ void add_mail_commands(CLI::App& app, CommonOptions& options, Words& words, int&
     return run_mail_test(options, mails);
   })->add_option("--to", mails.to, "An e-mail address")
       ->required();
+}
+
+void add_incident_commands(CLI::App& status, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  StatusWords& said = words.status;
+  CLI::App* incidents = add(status, "incidents", "List incidents, newest first", options, code,
+                            [&] { return run_status_incidents(options, said); });
+  incidents->add_flag("--all", said.all, "Of all times, with suspicions that did not come true");
+  incidents->add_option("--limit", said.limit, "So many")->check(CLI::Range(1, 10'000));
+  CLI::App* incident = status.add_subcommand("incident", "What operators say about incidents");
+  incident->require_subcommand(1);
+  CLI::App* open = add(*incident, "open", "Open an incident that no look can see", options, code,
+                       [&] { return run_status_incident_open(options, said); });
+  open->add_option("--scope", said.scope, "Of which component")->required();
+  open->add_option("--severity", said.severity, "degraded or major_outage")->required();
+  open->add_option("--note", said.note, "What callers should know")->required();
+  const auto add_word = [&](const char* name, const char* description, auto run) {
+    CLI::App* word = add(*incident, name, description, options, code,
+                         [&, run] { return run(options, said); });
+    word->add_option("id", said.id, "Incident id")->required();
+    word->add_option("--note", said.note, "What callers should know")->required();
+  };
+  add_word("note", "Say something about an incident", run_status_incident_note);
+  add_word("resolve", "Resolve an incident that operators opened", run_status_incident_resolve);
+}
+
+// Words move no state: what components do is known by evidence alone.
+void add_status_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  StatusWords& said = words.status;
+  CLI::App* status = app.add_subcommand("status", "What is known of how the gateway does");
+  status->require_subcommand(1);
+  add_status_verify(*status, options, words.status_verify, code);
+  add_incident_commands(*status, options, words, code);
+  CLI::App* maintenance = status->add_subcommand("maintenance", "Announced maintenance");
+  maintenance->require_subcommand(1);
+  CLI::App* announce = add(*maintenance, "announce", "Announce maintenance", options, code,
+                           [&] { return run_status_maintenance_announce(options, said); });
+  announce->add_option("--scope", said.scope, "Of which component")->required();
+  announce->add_option("--from", said.from, "A time of RFC 3339")->required();
+  announce->add_option("--to", said.to, "A time of RFC 3339")->required();
+  announce->add_option("--note", said.note, "What callers should know")->required();
+  add(*maintenance, "cancel", "Cancel what was announced", options, code, [&] {
+    return run_status_maintenance_cancel(options, said);
+  })->add_option("id", said.id, "Maintenance id")
+      ->required();
+  add(*maintenance, "list", "List what is announced and not over", options, code,
+      [&] { return run_status_maintenance_list(options); });
+  add(*status, "lease", "Tell which node leads", options, code,
+      [&] { return run_status_lease(options); });
 }
 
 void add_oauth_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {

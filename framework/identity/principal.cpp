@@ -10,6 +10,8 @@ std::string_view name_of(Authority authority) noexcept {
   switch (authority) {
     case Authority::usage_correct:
       return "usage.correct";
+    case Authority::status_annotate:
+      return "status.annotate";
   }
   return "";
 }

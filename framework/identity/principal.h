@@ -19,9 +19,11 @@ namespace turnpike::identity {
 
 // Something that not every principal may do. None implies another.
 enum class Authority : std::uint8_t {
-  usage_correct,  // to correct what a call was charged
+  usage_correct,    // to correct what a call was charged
+  status_annotate,  // to say words on the status
 };
-inline constexpr Authority all_authorities[] = {Authority::usage_correct};
+inline constexpr Authority all_authorities[] = {Authority::usage_correct,
+                                                Authority::status_annotate};
 std::string_view name_of(Authority authority) noexcept;  // "usage.correct"
 std::optional<Authority> authority(std::string_view name) noexcept;
 

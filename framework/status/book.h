@@ -103,7 +103,8 @@ struct IncidentEvent {
   IncidentState to = IncidentState::suspect;
   bool is_first = false;  // `from` means nothing: it begins
   std::uint64_t round = 0;
-  std::string note;  // the edge's name in the table of rules: "first_failure", "severity_changed"
+  // The edge's name in the table of rules: "first_failure", "severity_changed".
+  std::string note = {};
 
   friend bool operator==(const IncidentEvent&, const IncidentEvent&) = default;
 };

@@ -105,7 +105,7 @@ struct ShownIncident {
 struct IncidentQuery {
   // Those that began before it, newest first: the key of the last one of the page before.
   std::int64_t before_started_at_ms = 0;  // 0: from the newest
-  std::string before_id;
+  std::string before_id = {};
   std::uint32_t limit = 50;
   bool with_unconfirmed = false;  // suspicions that did not come true
 };
@@ -126,7 +126,7 @@ std::string_view name_of(SweepState state) noexcept;
 struct SweepTarget {
   std::string target;
   MonitoringClass monitoring = MonitoringClass::continuous;
-  std::optional<LookResult> result;  // nothing: it is open
+  std::optional<LookResult> result = {};  // nothing: it is open
   Reason reason = Reason::none;
   std::int64_t observed_at_ms = 0;
   std::uint64_t round = 0;  // that holds the record; 0: not yet

@@ -49,7 +49,8 @@ class Deployments(unittest.TestCase):
                       ["export", *which, "--collection", "usage"], ["ledger", "verify"],
                       ["ledger", "key"], ["ledger", "checkpoint"], ["ledger", "restored"],
                       ["operator", "create", "--name", "o", "--authority", "usage.correct"],
-                      ["operator", "list"], ["registry", "hash"], ["registry", "dump"],
+                      ["operator", "list"], ["status", "lease"], ["status", "incidents"],
+                      ["registry", "hash"], ["registry", "dump"],
                       ["account", "suspend", "--id", account["id"]], ["x402", "unknown"],
                       ["key", "revoke", "--id", key["id"]]):
             result = self.run_here(*words)
@@ -235,6 +236,50 @@ class Corrections(unittest.TestCase):
                  if "usage_corrected" in line and correction in line]
         self.gateway.start()
         self.assertEqual(len(lines), 1)
+
+    def test_operators_say_what_they_know_of_the_status(self):
+        status = ["status", "incident"]
+        opened = self.gateway.run_json(*status, "open", "--scope", "lane:credits", "--severity",
+                                       "degraded", "--note", "Grants are late.")
+        word = [opened["incident_id"], "--note", "They are not."]
+        self.assertEqual(opened["state"], "open")
+        self.assertEqual(len(self.gateway.run_json(*status, "note", *word)["notes"]), 2)
+        self.assertIn(word[0], self.gateway.run("status", "incidents").stdout)
+        resolved = self.gateway.run_json(*status, "resolve", *word)
+        self.assertEqual(resolved["state"], "resolved")
+        again = self.gateway.run(*status, "resolve", *word, check=False)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("no open incident of operators", again.stderr)
+        items = self.gateway.run_json("status", "incidents", "--all", "--limit", "1")["items"]
+        self.assertEqual([each["incident_id"] for each in items], word[:1])
+        actions = [each["action"] for each in self.gateway.run_json("audit", "list")["items"]]
+        self.assertEqual(actions[:3], ["incident.resolve", "incident.note", "incident.open"])
+
+    def test_maintenance_is_announced_listed_and_cancelled(self):
+        times = ["--from", "2099-01-31T18:00:00Z", "--to", "2099-01-31T19:00:00Z"]
+        maintenance = ["status", "maintenance"]
+        announced = self.gateway.run_json(*maintenance, "announce", "--scope", "gateway", *times,
+                                          "--note", "The database is moved.")
+        listed = self.gateway.run_json(*maintenance, "list")["items"]
+        self.assertEqual(listed, [announced])
+        self.gateway.run(*maintenance, "cancel", announced["maintenance_id"])
+        self.assertEqual(self.gateway.run_json(*maintenance, "list")["items"], [])
+        self.assertEqual(self.gateway.run(*maintenance, "cancel", "mnt_none",
+                                          check=False).returncode, 1)
+
+    def test_words_on_the_status_that_make_no_sense_are_told_by_their_options(self):
+        incident = ["status", "incident", "open", "--note", "n"]
+        maintenance = ["status", "maintenance", "announce", "--scope", "gateway", "--note", "n"]
+        for words, option in (
+                ([*incident, "--scope", "everything", "--severity", "degraded"], "--scope"),
+                ([*incident, "--scope", "gateway", "--severity", "fine"], "--severity"),
+                (["status", "incident", "note", "inc_1", "--note", "x" * 501], "--note"),
+                ([*maintenance, "--from", "soon", "--to", "2099-01-01T00:00:00Z"], "--from"),
+                ([*maintenance, "--from", "2099-01-01T00:00:00Z", "--to",
+                  "2099-01-01T00:00:00Z"], "--to")):
+            result = self.gateway.run(*words, check=False)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(option + ":", result.stderr)
 
     def test_an_export_adds_up_and_has_rows_alone(self):
         again = ("Idempotency-Key", "export-1")

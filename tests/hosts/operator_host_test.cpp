@@ -1,7 +1,7 @@
 // The operator host over real sockets and a real database: every status of the corrections route.
 #include "hosts/operator/operator_host.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/sources.h"
 #include "hosts/http_client.h"
+#include "hosts/operator/status_words.h"
 #include "identity/token.h"
 #include "storage/database.h"
 #include "support/stores.h"
@@ -46,7 +47,8 @@ class OperatorHostTest : public testing::Test {
     operator_id_ = created->credential.id;
     runtime_ = std::make_unique<runtime::Runtime>(runtime::RuntimeOptions{.loops = 2});
     host_.emplace(hosts::operators::OperatorHostParts{
-        *runtime_, *metrics_, *operators_, *corrections_, clock_, random_, *log_, *access_log_});
+        *runtime_, *metrics_, *operators_, *corrections_, node_->status(), clock_, random_, *log_,
+        *access_log_});
     server_ = wire::make_server(*runtime_, {}, *log_);
     const auto started =
         server_->start({{.name = "operator", .address = "127.0.0.1:0", .handler = &*host_}});
@@ -322,6 +324,126 @@ TEST_F(OperatorHostTest, ShowsMetricsFibersAndHealth) {
   EXPECT_EQ(call({"GET", "/healthz"}).body, R"({"status":"ok"})");
   EXPECT_EQ(call({"GET", "/metrics"}).status, 200);
   EXPECT_TRUE(json::parse(call({"GET", "/debug/fibers"}).body).contains("fibers"));
+}
+
+// ---- words on the status ------------------------------------------------------------------------
+
+class OperatorWords : public OperatorHostTest {
+ protected:
+  void SetUp() override {
+    OperatorHostTest::SetUp();
+    const auto created = operators_->create("Words", {identity::Authority::status_annotate});
+    word_secret_ = created->secret;
+    word_operator_ = "operator:" + created->credential.id;
+  }
+  HttpReply say(const std::string& path, const json& body) {
+    return call({"POST", "/internal/v1/status/" + path,
+                 {"Authorization: Bearer " + word_secret_, "Content-Type: application/json"},
+                 body.dump()});
+  }
+  static json incident() {
+    return {{"scope", "provider:weather"}, {"severity", "degraded"}, {"note", "Too old."}};
+  }
+  static json maintenance() {
+    return {{"scope", "gateway"},
+            {"starts_at", "2027-01-31T18:00:00Z"},
+            {"ends_at", "2027-01-31T19:00:00Z"},
+            {"note", "The database is moved."}};
+  }
+  std::string word_secret_;
+  std::string word_operator_;
+};
+
+TEST_F(OperatorWords, AnIncidentIsOpenedAnnotatedAndResolved) {
+  const HttpReply opened = say("incidents", incident());
+  ASSERT_EQ(opened.status, 200) << opened.body;
+  json shown = json::parse(opened.body);
+  const std::string id = shown.at("incident_id");
+  EXPECT_EQ(shown.at("source"), "operators");
+  EXPECT_EQ(shown.at("state"), "open");
+  EXPECT_EQ(shown.at("scope"), "provider:weather");
+  EXPECT_EQ(shown.at("resolution"), nullptr);
+  EXPECT_EQ(shown.at("notes").at(0).at("operator"), word_operator_);
+  const HttpReply noted = say("incidents/" + id + "/notes", {{"note", "They know."}});
+  ASSERT_EQ(noted.status, 200) << noted.body;
+  EXPECT_EQ(json::parse(noted.body).at("notes").at(1).at("note"), "They know.");
+  const HttpReply resolved = say("incidents/" + id + "/resolve", {{"note", "Fresh again."}});
+  ASSERT_EQ(resolved.status, 200) << resolved.body;
+  EXPECT_EQ(json::parse(resolved.body).at("state"), "resolved");
+  EXPECT_EQ(refusal(say("incidents/" + id + "/resolve", {{"note", "Again."}}), 404),
+            "status.incident_not_found");
+  EXPECT_EQ(refusal(say("incidents/inc_none/notes", {{"note", "Hm."}}), 404),
+            "status.incident_not_found");
+  const auto events = node_->audit().list({});
+  ASSERT_TRUE(events.ok());
+  ASSERT_EQ(events->size(), 3u) << "one for each word that was taken";
+  EXPECT_EQ(events->front().action, "incident.resolve");
+  EXPECT_EQ(events->front().actor.principal, word_operator_);
+  EXPECT_EQ(events->front().actor.address, "127.0.0.1");
+  EXPECT_EQ(events->front().actor.request_id, resolved.header("x-request-id"));
+}
+
+TEST_F(OperatorWords, MaintenanceIsAnnouncedAndCancelled) {
+  const HttpReply announced = say("maintenance", maintenance());
+  ASSERT_EQ(announced.status, 200) << announced.body;
+  const std::string id = json::parse(announced.body).at("maintenance_id");
+  EXPECT_EQ(json::parse(announced.body).at("starts_at"), "2027-01-31T18:00:00.000Z");
+  const auto listed = node_->status().maintenance(0);
+  ASSERT_TRUE(listed.ok());
+  ASSERT_EQ(listed->size(), 1u);
+  EXPECT_EQ(listed->front().id, id);
+  const HttpCall cancel = {"POST", "/internal/v1/status/maintenance/" + id + "/cancel",
+                           {"Authorization: Bearer " + word_secret_}};
+  EXPECT_EQ(call(cancel).status, 200);
+  EXPECT_EQ(refusal(call(cancel), 404), "status.maintenance_not_found");
+}
+
+TEST_F(OperatorWords, WhatIsWrongInABodyIsToldAtItsPlace) {
+  json body = incident();
+  body["scope"] = "provider:";
+  body["severity"] = "operational";
+  body["note"] = "";
+  HttpReply reply = say("incidents", body);
+  EXPECT_EQ(refusal(reply, 400), "request.body_rejected");
+  EXPECT_THAT(locations(reply), testing::UnorderedElementsAre("/scope", "/severity", "/note"));
+  body = maintenance();
+  body["starts_at"] = "tomorrow";
+  body["note"] = std::string(501, 'x');
+  reply = say("maintenance", body);
+  EXPECT_EQ(refusal(reply, 400), "request.body_rejected");
+  EXPECT_THAT(locations(reply), testing::UnorderedElementsAre("/starts_at", "/note"));
+  body = maintenance();
+  body["ends_at"] = body["starts_at"];
+  reply = say("maintenance", body);
+  EXPECT_THAT(locations(reply), testing::ElementsAre("/ends_at"));
+  body["ends_at"] = "2027-01-31T18:00:00.001Z";
+  EXPECT_EQ(say("maintenance", body).status, 200) << "a millisecond is enough";
+  body["note"] = std::string(500, 'x');
+  EXPECT_EQ(say("maintenance", body).status, 200);
+}
+
+TEST_F(OperatorWords, ScopesHaveTheFormOfComponents) {
+  for (const char* scope : {"gateway", "pricing", "lane:x402", "provider:weather",
+                            "operation:weather-now:GET"}) {
+    EXPECT_TRUE(hosts::operators::is_scope(scope)) << scope;
+  }
+  for (const char* scope : {"", "Gateway", "gateway:", "lane:", "provider:a b", "operation:a",
+                            "operation::GET", "operation:a:get", "operation:a:", "upstream:a"}) {
+    EXPECT_FALSE(hosts::operators::is_scope(scope)) << scope;
+  }
+}
+
+TEST_F(OperatorWords, NoOtherAuthorityWillDo) {
+  EXPECT_EQ(refusal(call({"POST", "/internal/v1/status/incidents", headers(), incident().dump()}),
+                    403),
+            "auth.authority_missing");
+  EXPECT_EQ(refusal(call({"POST", path(),
+                          {"Authorization: Bearer " + word_secret_, "Idempotency-Key: k",
+                           "Content-Type: application/json"},
+                          body().dump()}),
+                    403),
+            "auth.authority_missing");
+  EXPECT_TRUE(node_->audit().list({})->empty());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ constexpr std::int64_t a_day_ms = 24 * an_hour_ms;
 constexpr std::int64_t a_midnight_ms = 20'833 * a_day_ms;
 constexpr std::int64_t tick_ms = 200;
 
-Target upstream(std::string id, std::int64_t interval_ms, std::uint32_t per_day_max) {
+Target upstream_target(std::string id, std::int64_t interval_ms, std::uint32_t per_day_max) {
   Target target;
   target.name = "upstream:" + id;
   target.kind = TargetKind::reachability;
@@ -27,7 +27,7 @@ Target upstream(std::string id, std::int64_t interval_ms, std::uint32_t per_day_
   return target;
 }
 
-Target contract(std::string operation, std::string upstream, std::int64_t interval_ms) {
+Target contract_target(std::string operation, std::string upstream, std::int64_t interval_ms) {
   Target target;
   target.name = "operation:" + operation;
   target.kind = TargetKind::contract;
@@ -93,7 +93,7 @@ class ScheduleTest : public testing::Test {
 };
 
 TEST_F(ScheduleTest, LooksAreDueOnTheGridAndBeginALittleLater) {
-  install({upstream("a", a_minute_ms, 0), upstream("b", 5 * a_minute_ms, 0)});
+  install({upstream_target("a", a_minute_ms, 0), upstream_target("b", 5 * a_minute_ms, 0)});
   run_until(a_midnight_ms + a_day_ms);
   EXPECT_EQ(executed("upstream:a"), 1'440u);
   EXPECT_EQ(executed("upstream:b"), 288u);
@@ -115,8 +115,8 @@ TEST_F(ScheduleTest, TheBudgetOfADayHoldsAndIsKeptForRegularLooks) {
   fails_ = [](const std::string&, std::int64_t at_ms) {
     return at_ms / (7 * a_minute_ms) % 2 == 0;
   };
-  install({upstream("exact", a_minute_ms, 1'440), upstream("tight", a_minute_ms, 100),
-           upstream("ample", a_minute_ms, 2'000)});
+  install({upstream_target("exact", a_minute_ms, 1'440), upstream_target("tight", a_minute_ms, 100),
+           upstream_target("ample", a_minute_ms, 2'000)});
   run_until(a_midnight_ms + a_day_ms);
   // Nothing is left for extra looks beside the regular ones. The last may begin after midnight.
   EXPECT_GE(executed("upstream:exact"), 1'439u);
@@ -132,7 +132,7 @@ TEST_F(ScheduleTest, TheBudgetOfADayHoldsAndIsKeptForRegularLooks) {
 
 TEST_F(ScheduleTest, ANewLeaderKnowsWhatTheDayHasCost) {
   now_ms_ = a_midnight_ms + 12 * an_hour_ms;
-  install({upstream("a", a_minute_ms, 100)}, 90);
+  install({upstream_target("a", a_minute_ms, 100)}, 90);
   run_until(a_midnight_ms + a_day_ms);
   EXPECT_EQ(executed("upstream:a"), 10u);
 }
@@ -141,7 +141,7 @@ TEST_F(ScheduleTest, TwoExtraLooksFollowAFirstFailureAtAQuarterOfTheInterval) {
   fails_ = [](const std::string&, std::int64_t at_ms) {
     return at_ms > a_midnight_ms + an_hour_ms && at_ms < a_midnight_ms + 2 * an_hour_ms;
   };
-  install({upstream("a", 4 * a_minute_ms, 1'000)});
+  install({upstream_target("a", 4 * a_minute_ms, 1'000)});
   run_until(a_midnight_ms + 2 * an_hour_ms);
   std::vector<std::int64_t> extras;
   std::int64_t first_failure_ms = 0;
@@ -160,7 +160,7 @@ TEST_F(ScheduleTest, FourRunAtOnceAndOneAtEachUpstream) {
   look_ms_ = 2'000;
   std::vector<Target> targets;
   for (int at = 0; at < 40; ++at) {
-    targets.push_back(contract("route-" + std::to_string(at) + ":GET",
+    targets.push_back(contract_target("route-" + std::to_string(at) + ":GET",
                                "upstream-" + std::to_string(at % 8), a_minute_ms));
   }
   install(targets);
@@ -176,7 +176,7 @@ TEST_F(ScheduleTest, FourRunAtOnceAndOneAtEachUpstream) {
 }
 
 TEST_F(ScheduleTest, WhatWasMissedIsNotMadeUpFor) {
-  install({upstream("a", a_minute_ms, 0)});
+  install({upstream_target("a", a_minute_ms, 0)});
   run_until(a_midnight_ms + 10 * a_minute_ms);
   const std::size_t before = executed("upstream:a");
   now_ms_ += an_hour_ms;  // the machine slept
@@ -186,9 +186,9 @@ TEST_F(ScheduleTest, WhatWasMissedIsNotMadeUpFor) {
 }
 
 TEST_F(ScheduleTest, OnlyWhatIsContinuousIsLookedAt) {
-  Target manual = contract("route-1:GET", "a", a_minute_ms);
+  Target manual = contract_target("route-1:GET", "a", a_minute_ms);
   manual.monitoring = MonitoringClass::manual;
-  Target unreviewed = contract("route-2:GET", "a", 0);
+  Target unreviewed = contract_target("route-2:GET", "a", 0);
   unreviewed.monitoring = MonitoringClass::unreviewed;
   Target sentinel;
   sentinel.name = "gateway:healthz";
@@ -199,10 +199,10 @@ TEST_F(ScheduleTest, OnlyWhatIsContinuousIsLookedAt) {
 }
 
 TEST_F(ScheduleTest, AReloadKeepsWhatIsKnownOfTargetsThatStay) {
-  install({upstream("a", a_minute_ms, 60)});
+  install({upstream_target("a", a_minute_ms, 60)});
   run_until(a_midnight_ms + 30 * a_minute_ms);
   const std::size_t before = executed("upstream:a");
-  install({upstream("a", a_minute_ms, 60), upstream("b", a_minute_ms, 60)});
+  install({upstream_target("a", a_minute_ms, 60), upstream_target("b", a_minute_ms, 60)});
   run_until(a_midnight_ms + 3 * an_hour_ms);
   EXPECT_EQ(executed("upstream:a"), 60u) << before << " of them before the reload";
   EXPECT_EQ(executed("upstream:b"), 60u);

@@ -14,12 +14,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::int64_t minute_ms = 60'000;
+constexpr std::int64_t one_minute_ms = 60'000;
 
 class ShapeTest : public ::testing::Test {
  protected:
   // The difference that this look tells; the next one is `step_ms` later.
-  std::string look(const std::string& body, std::int64_t step_ms = 5 * minute_ms) {
+  std::string look(const std::string& body, std::int64_t step_ms = 5 * one_minute_ms) {
     std::string difference = shape_.look(body, now_ms_);
     now_ms_ += step_ms;
     return difference;
@@ -136,22 +136,22 @@ TEST_F(ShapeTest, KeepsWithinItsBounds) {
     body += "}";
   }
   for (std::uint32_t at = 0; at < Shape::looks_to_learn; ++at) {
-    ASSERT_EQ(wide.look(body + "}", now_ms_ + at * 5 * minute_ms), "");
+    ASSERT_EQ(wide.look(body + "}", now_ms_ + at * 5 * one_minute_ms), "");
   }
-  EXPECT_EQ(wide.learned(now_ms_ + 100 * minute_ms), Shape::pointers_max);
+  EXPECT_EQ(wide.learned(now_ms_ + 100 * one_minute_ms), Shape::pointers_max);
   EXPECT_EQ(wide.look(R"({"ot":{"it":1},"zz":{)" + body.substr(1) + "}}",
-                      now_ms_ + 100 * minute_ms),
+                      now_ms_ + 100 * one_minute_ms),
             "the reply is no JSON");
 
   Shape deep("1");
   std::string nested = "1";
   for (int level = 0; level < 50; ++level) nested = "{\"a\":" + nested + "}";
   for (std::uint32_t at = 0; at < Shape::looks_to_learn; ++at) {
-    ASSERT_EQ(deep.look(nested, now_ms_ + at * 5 * minute_ms), "");
+    ASSERT_EQ(deep.look(nested, now_ms_ + at * 5 * one_minute_ms), "");
   }
-  EXPECT_EQ(deep.learned(now_ms_ + 100 * minute_ms), Shape::depth_max + 1);
+  EXPECT_EQ(deep.learned(now_ms_ + 100 * one_minute_ms), Shape::depth_max + 1);
   const std::string hostile(200'000, '[');
-  EXPECT_EQ(deep.look(hostile + std::string(200'000, ']'), now_ms_ + 100 * minute_ms),
+  EXPECT_EQ(deep.look(hostile + std::string(200'000, ']'), now_ms_ + 100 * one_minute_ms),
             "the reply was object, is array");
 }
 

@@ -37,6 +37,29 @@ void correct(const OperatorRooms& rooms, Turn& turn, const Asked& asked) {
   }
 }
 
+// A row for a word on the status.
+using StatusAnswer = StatusRoute::Document (StatusRoute::*)(Turn&, const Asked&) const;
+template <StatusAnswer answer>
+void say(const OperatorRooms& rooms, Turn& turn, const Asked& asked) {
+  const auto document = (rooms.status.*answer)(turn, asked);
+  if (document.ok()) {
+    turn.reply({.body = *document});
+  } else {
+    turn.refuse(document.error());
+  }
+}
+
+constexpr RouteFacts word_facts(std::string_view path, std::string_view endpoint,
+                                BodyForm body = BodyForm::json) {
+  return {.method = "POST",
+          .path = path,
+          .endpoint = endpoint,
+          .callers = Callers::operators(identity::Authority::status_annotate),
+          .body = body,
+          .body_bytes_max =
+              body == BodyForm::none ? 0 : base::limits::operator_body_bytes_max};
+}
+
 constexpr Route<OperatorRooms> routes[] = {
     {.facts = {.method = "GET", .path = "/metrics", .endpoint = "metrics", .answers_head = true},
      .answer = send_metrics},
@@ -56,13 +79,24 @@ constexpr Route<OperatorRooms> routes[] = {
                .body = BodyForm::json,
                .body_bytes_max = base::limits::operator_body_bytes_max},
      .answer = correct},
+    {.facts = word_facts("/internal/v1/status/incidents", "status_incidents"),
+     .answer = say<&StatusRoute::open_incident>},
+    {.facts = word_facts("/internal/v1/status/incidents/{incident_id}/notes", "status_notes"),
+     .answer = say<&StatusRoute::add_note>},
+    {.facts = word_facts("/internal/v1/status/incidents/{incident_id}/resolve", "status_resolve"),
+     .answer = say<&StatusRoute::resolve_incident>},
+    {.facts = word_facts("/internal/v1/status/maintenance", "status_maintenance"),
+     .answer = say<&StatusRoute::announce>},
+    {.facts = word_facts("/internal/v1/status/maintenance/{maintenance_id}/cancel",
+                         "status_maintenance_cancel", BodyForm::none),
+     .answer = say<&StatusRoute::cancel_maintenance>},
 };
 
 HostRules rules(const CorrectionRoute& corrections) {
   return {.cors = Cors(Origins({}), {}),
           .nothing_here =
-              "The operator listener has /metrics, /debug/fibers, /healthz and the corrections "
-              "below /internal/v1.",
+              "The operator listener has /metrics, /debug/fibers, /healthz, and corrections and "
+              "words on the status below /internal/v1.",
           .authenticates = {PrincipalKind::operator_credential},
           .authenticate = [&corrections](const Presented& presented) {
             return corrections.authenticate(presented.headers);
@@ -73,7 +107,8 @@ HostRules rules(const CorrectionRoute& corrections) {
 
 OperatorHost::OperatorHost(const OperatorHostParts& parts)
     : corrections_({parts.operators, parts.corrections, parts.runtime.pool(), parts.log}),
-      rooms_{parts.runtime, parts.metrics, corrections_},
+      status_(parts.status, parts.runtime.pool()),
+      rooms_{parts.runtime, parts.metrics, corrections_, status_},
       host_({parts.runtime, parts.clock, parts.random, parts.access_log},
             bind_routes<OperatorRooms>(routes, rooms_), rules(corrections_)) {}
 

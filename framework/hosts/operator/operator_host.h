@@ -1,7 +1,7 @@
 // OperatorHost: what the people who run the gateway see and do, on a listener of its own that must
 // not be reachable from outside: `/metrics` (Prometheus text), `/debug/fibers` (what every request
-// waits for, and how long), `/healthz`, and the corrections of usage below `/internal/v1`, which
-// need an operator credential (correction_route.h).
+// waits for, and how long), `/healthz`, and below `/internal/v1`, for operator credentials, the
+// corrections of usage (correction_route.h) and words on the status (status_route.h).
 //
 // Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
 #pragma once
@@ -10,6 +10,7 @@
 
 #include "base/metrics.h"
 #include "hosts/operator/correction_route.h"
+#include "hosts/operator/status_route.h"
 #include "hosts/routed_host.h"
 #include "runtime/runtime.h"
 #include "wire/server.h"
@@ -22,6 +23,7 @@ struct OperatorHostParts {
   const base::Metrics& metrics;
   identity::Operators& operators;
   ledger::CorrectionStore& corrections;
+  status::StatusStore& status;
   const Clock& clock;
   Random& random;
   base::Log& log;
@@ -33,6 +35,7 @@ struct OperatorRooms {
   runtime::Runtime& runtime;
   const base::Metrics& metrics;
   const CorrectionRoute& corrections;
+  const StatusRoute& status;
 };
 
 class OperatorHost final : public wire::Handler {
@@ -49,6 +52,7 @@ class OperatorHost final : public wire::Handler {
 
  private:
   const CorrectionRoute corrections_;
+  const StatusRoute status_;
   const OperatorRooms rooms_;
   RoutedHost host_;
 };
