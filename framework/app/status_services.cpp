@@ -385,10 +385,12 @@ void StatusServices::render_board(std::int64_t now_ms) {
   auto lease = parts_.store.lease();
   auto keys = parts_.store.keys();
   if (!lease.ok() || !keys.ok()) return;
+  const std::string stream = keeper_.stream();
   published_.publish(std::make_shared<const status::Board>(status::BoardInput{
       .program = service.program(),
       .generation = service.generation(),
       .targets = targets_,
+      .stream = stream,
       .newest = standing == nullptr ? nullptr : &standing->newest,
       .book = standing == nullptr ? nullptr : &standing->book,
       .offered = offered,

@@ -483,9 +483,8 @@ TEST_F(StatusRoutesTest, TheBodyOfASweepIsStrict) {
     EXPECT_EQ(reply.status, 400) << body;
     EXPECT_EQ(code_of(reply), "request.body_rejected") << body;
     std::set<std::string> locations;
-    for (const json& field : json::parse(reply.body)["error"]["fields"]) {
-      locations.insert(field["location"]);
-    }
+    const json refusal = json::parse(reply.body)["error"];
+    for (const json& field : refusal["fields"]) locations.insert(field["location"]);
     EXPECT_TRUE(locations.contains(location)) << reply.body;
   };
   expect_problem("{", "");
