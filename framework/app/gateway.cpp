@@ -539,11 +539,13 @@ Result<Unit, std::string> Gateway::make_hosts() {
           *parts_->backend, *parts_->backend, *parts_->authenticator, *parts_->ledger,
           *parts_->statements, *parts_->calls, *parts_->free_counts, *parts_->runtime,
           parts_->clock, parts_->random, *parts_->access_log, *parts_->discovery,
-          exchange::lane_with_terms(parts_->lanes), &parts_->people->of_hosts()},
+          exchange::lane_with_terms(parts_->lanes), &parts_->people->of_hosts(),
+          parts_->status.get()},
       hosts::api::ApiHostSettings{.cors_origins = config_.cors_origins,
                                   .build = build,
                                   .reference = std::move(reference),
                                   .cursor_key = parts_->cursor_key,
+                                  .base_url = parts_->urls.api,
                                   .bodies_bytes_max = config_.request_bodies_bytes_max});
   parts_->mcp = std::make_unique<hosts::mcp::McpHost>(
       hosts::mcp::McpHostParts{*parts_->backend, *parts_->discovery, *parts_->features,

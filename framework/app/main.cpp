@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/command_line.h"
+#include "app/command_status_verify.h"
 #include "registry/problems.h"
 
 namespace {
@@ -33,6 +34,7 @@ struct Words {  // what the subcommands take besides the common options
   turnpike::app::CorrectionWords correction;
   turnpike::app::PeopleWords people;
   turnpike::app::MailWords mails;
+  turnpike::app::StatusVerifyWords status_verify;
 };
 
 // A subcommand with the options that all have.
@@ -229,6 +231,12 @@ void add_ledger_commands(CLI::App& app, CommonOptions& options, Words& words, in
   add(*ledger, "restored",
       "After restoring a backup, all gateways stopped: fence what came after it", options, code,
       [&] { return run_ledger_restored(options); });
+}
+
+void add_status_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  CLI::App* status = app.add_subcommand("status", "What is known of how the gateway does");
+  status->require_subcommand(1);
+  turnpike::app::add_status_verify(*status, options, words.status_verify, code);
 }
 
 void add_operator_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
@@ -443,6 +451,7 @@ int main(int argc, char** argv) {
   add_account_commands(app, options, words, code);
   add_key_commands(app, options, words, code);
   add_books_commands(app, options, words, code);
+  add_status_commands(app, options, words, code);
   add_operator_commands(app, options, words, code);
   add_user_commands(app, options, words, code);
   add_member_commands(app, options, words, code);

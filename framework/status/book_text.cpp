@@ -319,7 +319,9 @@ void read_state(Fields& fields, Book::State& state) {
   read_each(fields, "openings", [&](Fields& parts) {
     std::vector<std::int64_t>& times = state.openings[parts.text("scope")];
     for (const json& time : parts.array("times")) {
-      if (time.is_number_integer()) times.push_back(time.get<std::int64_t>());
+      const bool is_time = time.is_number_unsigned() &&
+                           time.get<std::uint64_t>() <= std::uint64_t{time_ms_max};
+      if (is_time) times.push_back(time.get<std::int64_t>());
     }
   });
   read_each(fields, "scopes",

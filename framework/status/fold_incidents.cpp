@@ -8,8 +8,8 @@
 // One cause has one incident. Each thing that fails in a round is blamed on one component:
 //   a sentinel          the gateway
 //   a reachability look the provider
-//   a contract look     the operation; the provider, when the upstream cannot be reached or at least
-//                       half of the upstream's continuous operations fail
+//   a contract look     the operation; the provider, when the upstream cannot be reached, or at
+//                       least half of the upstream's continuous operations fail
 //   traffic             the gateway, where its own faults are more than 5 % and those of the
 //                       provider are not; else the provider, else the operation, that it is of
 //   pricing, a lane     "pricing", "lane:<name>"
@@ -282,7 +282,7 @@ void Fold::follow_edge(const IncidentRule& rule, Incident& incident, const Situa
   const IncidentState from = incident.state;
   if (!rule.to) incident.is_stale = now.is_missing;
   if (rule.to && !is_first) change_state(rule, incident);
-  if (incident.state == IncidentState::open) {
+  if (rule.to == IncidentState::open || rule.edge == "severity_changed") {
     incident.severity = std::max(incident.severity, now.level);
   }
   incident.last_round = head_.round;

@@ -67,8 +67,8 @@ Record record_of(const Target& target, const Look& look, std::int64_t due_at_ms,
 
 base::Error not_the_principal() {
   return {ErrorCode::status_sweep_principal,
-          "Release sweeps are begun and completed by the one API key that the operator has bound to "
-          "them (status.release_sweep.principal)."};
+          "Release sweeps are begun and completed by the one API key that the operator has bound "
+          "to them (status.release_sweep.principal)."};
 }
 
 }  // namespace
@@ -118,6 +118,7 @@ std::string Keeper::stream() const {
 }
 
 void Keeper::turn(std::int64_t now_ms) {
+  now_ms_ = now_ms;
   if (watched() == nullptr && observed_ms_ == 0) return;
   take_delivered(now_ms);
   observe(now_ms);
@@ -139,10 +140,17 @@ void Keeper::turn(std::int64_t now_ms) {
 
 template <class T>
 bool Keeper::is_answered(const Result<T, base::Error>& answer, std::string_view what) {
-  if (answer.ok()) return true;
-  if (!is_store_away_) {
-    parts_.log.write(Severity::warning, "status_store_failed",
-                     {{"what", what}, {"error", answer.error().message}});
+  constexpr std::int64_t ns_per_ms = 1'000'000;
+  if (answer.ok()) {
+    if (const auto failures = outage_.worked(now_ms_ * ns_per_ms)) {
+      parts_.log.write(Severity::info, "status_store_works_again", {{"failures", failures}});
+    }
+    return true;
+  }
+  if (const auto failures = outage_.failed(now_ms_ * ns_per_ms)) {
+    parts_.log.write(
+        Severity::warning, "status_store_failed",
+        {{"what", what}, {"error", answer.error().message}, {"failures", failures}});
   }
   is_store_away_ = true;
   return false;

@@ -1,4 +1,4 @@
-// Keeper: one node's part in the status. Every node looks at its own sentinels and counts its calls,
+// Keeper: one node's part in the status. Every node looks at its own sentinels, counts its calls
 // and reports both once a round. The node that holds the lease is the leader: it looks at upstreams
 // and operations, closes each round, signs it and writes it. The others follow: they read what was
 // written. All of them have the same Standing then.
@@ -26,6 +26,7 @@
 #include <turnpike/host.h>
 
 #include "base/log.h"
+#include "base/outage.h"
 #include "base/published.h"
 #include "status/look.h"
 #include "status/node_report.h"
@@ -188,7 +189,9 @@ class Keeper {
   std::set<std::string, std::less<>> swept_;  // its targets that were ordered
   std::int64_t swept_at_ms_ = 0;
   std::int64_t pruned_at_ms_ = 0;
-  bool is_store_away_ = false;
+  std::int64_t now_ms_ = 0;
+  bool is_store_away_ = false;  // in this turn
+  base::Outage outage_{60'000'000'000, 5'000'000'000};
   base::Published<Standing> standing_;
 };
 

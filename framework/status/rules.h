@@ -103,8 +103,8 @@ struct Seen {
   bool is_single = false;  // one look is the verdict: of a release sweep
 };
 
-// Whether looks of `at_ms` still tell something at `now_ms`. An interval shorter than a round counts
-// as one: nothing is known of it before the round's end.
+// Until when a look of `at_ms` still tells something. An interval shorter than a round counts as
+// one: nothing is known of it before the round's end.
 constexpr std::int64_t fresh_until_ms(std::int64_t at_ms, std::int64_t interval_ms,
                                       std::int64_t round_ms) noexcept {
   return at_ms + stale_after_intervals * (interval_ms > round_ms ? interval_ms : round_ms);

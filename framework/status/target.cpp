@@ -174,9 +174,10 @@ std::string_view name_of(TargetKind kind) noexcept {
 }
 
 const Target* TargetSet::find(std::string_view name) const noexcept {
-  const auto found =
-      std::lower_bound(targets.begin(), targets.end(), name,
-                       [](const Target& target, std::string_view key) { return target.name < key; });
+  const auto is_before = [](const Target& target, std::string_view key) {
+    return target.name < key;
+  };
+  const auto found = std::lower_bound(targets.begin(), targets.end(), name, is_before);
   return found != targets.end() && found->name == name ? &*found : nullptr;
 }
 

@@ -11,10 +11,10 @@
 namespace turnpike::status {
 namespace {
 
-constexpr std::int64_t minute_ms = 60'000;
-constexpr std::int64_t hour_ms = 60 * minute_ms;
-constexpr std::int64_t day_ms = 24 * hour_ms;
-constexpr std::int64_t midnight_ms = 20'833 * day_ms;
+constexpr std::int64_t a_minute_ms = 60'000;
+constexpr std::int64_t an_hour_ms = 60 * a_minute_ms;
+constexpr std::int64_t a_day_ms = 24 * an_hour_ms;
+constexpr std::int64_t a_midnight_ms = 20'833 * a_day_ms;
 constexpr std::int64_t tick_ms = 200;
 
 Target upstream(std::string id, std::int64_t interval_ms, std::uint32_t per_day_max) {
@@ -83,7 +83,7 @@ class ScheduleTest : public testing::Test {
   TargetSet set_;
   support::SeededRandom random_{7};
   Schedule schedule_{random_};
-  std::int64_t now_ms_ = midnight_ms;
+  std::int64_t now_ms_ = a_midnight_ms;
   std::int64_t look_ms_ = 50;
   std::function<bool(const std::string&, std::int64_t)> fails_ =
       [](const std::string&, std::int64_t) { return false; };
@@ -93,8 +93,8 @@ class ScheduleTest : public testing::Test {
 };
 
 TEST_F(ScheduleTest, LooksAreDueOnTheGridAndBeginALittleLater) {
-  install({upstream("a", minute_ms, 0), upstream("b", 5 * minute_ms, 0)});
-  run_until(midnight_ms + day_ms);
+  install({upstream("a", a_minute_ms, 0), upstream("b", 5 * a_minute_ms, 0)});
+  run_until(a_midnight_ms + a_day_ms);
   EXPECT_EQ(executed("upstream:a"), 1'440u);
   EXPECT_EQ(executed("upstream:b"), 288u);
   std::set<std::int64_t> delays;
@@ -103,7 +103,7 @@ TEST_F(ScheduleTest, LooksAreDueOnTheGridAndBeginALittleLater) {
       EXPECT_TRUE(is_on_grid(one.due.target, one.due.due_at_ms)) << name;
       const std::int64_t delay_ms = one.begun_at_ms - one.due.due_at_ms;
       EXPECT_GE(delay_ms, 0);
-      EXPECT_LE(delay_ms, minute_ms / Schedule::delay_parts + tick_ms);
+      EXPECT_LE(delay_ms, a_minute_ms / Schedule::delay_parts + tick_ms);
       delays.insert(delay_ms);
     }
   }
@@ -112,11 +112,13 @@ TEST_F(ScheduleTest, LooksAreDueOnTheGridAndBeginALittleLater) {
 
 // 14: the budget of a UTC day holds, whatever fails.
 TEST_F(ScheduleTest, TheBudgetOfADayHoldsAndIsKeptForRegularLooks) {
-  fails_ = [](const std::string&, std::int64_t at_ms) { return at_ms / (7 * minute_ms) % 2 == 0; };
-  install({upstream("exact", minute_ms, 1'440), upstream("tight", minute_ms, 100),
-           upstream("ample", minute_ms, 2'000)});
-  run_until(midnight_ms + day_ms);
-  // Nothing is left for extra looks beside the regular ones. The last one may begin after midnight.
+  fails_ = [](const std::string&, std::int64_t at_ms) {
+    return at_ms / (7 * a_minute_ms) % 2 == 0;
+  };
+  install({upstream("exact", a_minute_ms, 1'440), upstream("tight", a_minute_ms, 100),
+           upstream("ample", a_minute_ms, 2'000)});
+  run_until(a_midnight_ms + a_day_ms);
+  // Nothing is left for extra looks beside the regular ones. The last may begin after midnight.
   EXPECT_GE(executed("upstream:exact"), 1'439u);
   EXPECT_LE(made_["upstream:exact"].size(), 1'440u);
   // What is due after the last one is told as skipped.
@@ -124,34 +126,34 @@ TEST_F(ScheduleTest, TheBudgetOfADayHoldsAndIsKeptForRegularLooks) {
   EXPECT_GE(made_["upstream:tight"].size(), 1'439u);
   EXPECT_GT(executed("upstream:ample"), 1'440u);
   EXPECT_LE(executed("upstream:ample"), 2'000u);
-  run_until(midnight_ms + 2 * day_ms);
+  run_until(a_midnight_ms + 2 * a_day_ms);
   EXPECT_EQ(executed("upstream:tight"), 200u);
 }
 
 TEST_F(ScheduleTest, ANewLeaderKnowsWhatTheDayHasCost) {
-  now_ms_ = midnight_ms + 12 * hour_ms;
-  install({upstream("a", minute_ms, 100)}, 90);
-  run_until(midnight_ms + day_ms);
+  now_ms_ = a_midnight_ms + 12 * an_hour_ms;
+  install({upstream("a", a_minute_ms, 100)}, 90);
+  run_until(a_midnight_ms + a_day_ms);
   EXPECT_EQ(executed("upstream:a"), 10u);
 }
 
 TEST_F(ScheduleTest, TwoExtraLooksFollowAFirstFailureAtAQuarterOfTheInterval) {
   fails_ = [](const std::string&, std::int64_t at_ms) {
-    return at_ms > midnight_ms + hour_ms && at_ms < midnight_ms + 2 * hour_ms;
+    return at_ms > a_midnight_ms + an_hour_ms && at_ms < a_midnight_ms + 2 * an_hour_ms;
   };
-  install({upstream("a", 4 * minute_ms, 1'000)});
-  run_until(midnight_ms + 2 * hour_ms);
+  install({upstream("a", 4 * a_minute_ms, 1'000)});
+  run_until(a_midnight_ms + 2 * an_hour_ms);
   std::vector<std::int64_t> extras;
   std::int64_t first_failure_ms = 0;
   for (const Made& one : made_["upstream:a"]) {
-    if (one.begun_at_ms > midnight_ms + hour_ms && first_failure_ms == 0) {
+    if (one.begun_at_ms > a_midnight_ms + an_hour_ms && first_failure_ms == 0) {
       first_failure_ms = one.begun_at_ms + look_ms_;
     }
     if (!is_on_grid(one.due.target, one.due.due_at_ms)) extras.push_back(one.begun_at_ms);
   }
   ASSERT_EQ(extras.size(), 2u);  // of the whole outage, not of each failure in it
-  EXPECT_NEAR(static_cast<double>(extras[0] - first_failure_ms), minute_ms, 2 * tick_ms);
-  EXPECT_NEAR(static_cast<double>(extras[1] - first_failure_ms), 2 * minute_ms, 2 * tick_ms);
+  EXPECT_NEAR(static_cast<double>(extras[0] - first_failure_ms), a_minute_ms, 2 * tick_ms);
+  EXPECT_NEAR(static_cast<double>(extras[1] - first_failure_ms), 2 * a_minute_ms, 2 * tick_ms);
 }
 
 TEST_F(ScheduleTest, FourRunAtOnceAndOneAtEachUpstream) {
@@ -159,7 +161,7 @@ TEST_F(ScheduleTest, FourRunAtOnceAndOneAtEachUpstream) {
   std::vector<Target> targets;
   for (int at = 0; at < 40; ++at) {
     targets.push_back(contract("route-" + std::to_string(at) + ":GET",
-                               "upstream-" + std::to_string(at % 8), minute_ms));
+                               "upstream-" + std::to_string(at % 8), a_minute_ms));
   }
   install(targets);
   std::size_t most_at_one = 0;
@@ -174,34 +176,34 @@ TEST_F(ScheduleTest, FourRunAtOnceAndOneAtEachUpstream) {
 }
 
 TEST_F(ScheduleTest, WhatWasMissedIsNotMadeUpFor) {
-  install({upstream("a", minute_ms, 0)});
-  run_until(midnight_ms + 10 * minute_ms);
+  install({upstream("a", a_minute_ms, 0)});
+  run_until(a_midnight_ms + 10 * a_minute_ms);
   const std::size_t before = executed("upstream:a");
-  now_ms_ += hour_ms;  // the machine slept
-  run_until(now_ms_ + minute_ms + minute_ms / 4);
+  now_ms_ += an_hour_ms;  // the machine slept
+  run_until(now_ms_ + a_minute_ms + a_minute_ms / 4);
   EXPECT_GE(executed("upstream:a"), before + 1);
   EXPECT_LE(executed("upstream:a"), before + 2);
 }
 
 TEST_F(ScheduleTest, OnlyWhatIsContinuousIsLookedAt) {
-  Target manual = contract("route-1:GET", "a", minute_ms);
+  Target manual = contract("route-1:GET", "a", a_minute_ms);
   manual.monitoring = MonitoringClass::manual;
   Target unreviewed = contract("route-2:GET", "a", 0);
   unreviewed.monitoring = MonitoringClass::unreviewed;
   Target sentinel;
   sentinel.name = "gateway:healthz";
-  sentinel.interval_ms = minute_ms;
+  sentinel.interval_ms = a_minute_ms;
   install({manual, unreviewed, sentinel});
-  run_until(midnight_ms + hour_ms);
+  run_until(a_midnight_ms + an_hour_ms);
   EXPECT_TRUE(made_.empty());
 }
 
 TEST_F(ScheduleTest, AReloadKeepsWhatIsKnownOfTargetsThatStay) {
-  install({upstream("a", minute_ms, 60)});
-  run_until(midnight_ms + 30 * minute_ms);
+  install({upstream("a", a_minute_ms, 60)});
+  run_until(a_midnight_ms + 30 * a_minute_ms);
   const std::size_t before = executed("upstream:a");
-  install({upstream("a", minute_ms, 60), upstream("b", minute_ms, 60)});
-  run_until(midnight_ms + 3 * hour_ms);
+  install({upstream("a", a_minute_ms, 60), upstream("b", a_minute_ms, 60)});
+  run_until(a_midnight_ms + 3 * an_hour_ms);
   EXPECT_EQ(executed("upstream:a"), 60u) << before << " of them before the reload";
   EXPECT_EQ(executed("upstream:b"), 60u);
 }
