@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/ids.h"
+#include "base/json_text.h"
 #include "status/board_documents.h"
 #include "status/board_parts.h"
 #include "status/rules.h"
@@ -68,7 +69,7 @@ BoardDocument authority_document(const BoardFacts& facts) {
                                {"set_hash", round.head.expected_targets_hash}};
   shown["interval_seconds"] = input.targets.round_ms / 1000;
   shown["stale_after_seconds"] = believed_ms / 1000;
-  shown["signed_round"] = BoardJson::parse(text_of(round));
+  shown["signed_round"] = BoardJson(base::parse_json(text_of(round)));
   shown["observed_at"] = base::rfc3339(round.head.ended_at_ms);
   return {board_text(shown), {}, round.head.ended_at_ms + believed_ms};
 }

@@ -59,7 +59,8 @@ std::string text_element(int x, int width, const std::string& shown) {
 
 std::string rect_element(int x, int width, std::string_view colour) {
   return "<rect x=\"" + std::to_string(x) + "\" width=\"" + std::to_string(width) +
-         "\" height=\"" + std::to_string(badge_height) + "\" fill=\"" + std::string(colour) + "\"/>";
+         "\" height=\"" + std::to_string(badge_height) + "\" fill=\"" + std::string(colour) +
+         "\"/>";
 }
 
 std::string badge_text(std::string_view provider_name, Level level) {

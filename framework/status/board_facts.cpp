@@ -47,7 +47,8 @@ Level levels_together(const std::vector<Level>& levels) noexcept {
 
 Evidence evidence_together(const std::vector<Evidence>& evidence) noexcept {
   const auto all_are = [&](Evidence one) {
-    return std::all_of(evidence.begin(), evidence.end(), [&](Evidence each) { return each == one; });
+    return std::all_of(evidence.begin(), evidence.end(),
+                       [&](Evidence each) { return each == one; });
   };
   if (evidence.empty()) return Evidence::missing_or_stale;
   if (all_are(Evidence::current)) return Evidence::current;

@@ -28,8 +28,8 @@ struct Standing {
   std::int64_t observed_at_ms = 0;  // 0: it never was
 };
 
-// Of components that are one for the reader, such as the methods of a capability: in outage when all
-// are, degraded when some are, unknown when one is. Without any: unknown.
+// Of components that are one for the reader, such as the methods of a capability: in outage when
+// all are, degraded when some are, unknown when one is. Without any: unknown.
 Level levels_together(const std::vector<Level>& levels) noexcept;
 Evidence evidence_together(const std::vector<Evidence>& evidence) noexcept;
 
@@ -59,8 +59,8 @@ class BoardFacts {
   // Whether a look at that target at that time is still believed.
   [[nodiscard]] bool is_fresh(const Target& target, std::int64_t at_ms) const noexcept;
 
-  // Until when the figures hold that are believed now, of everything, of a provider, of an operation
-  // by name.
+  // Until when the figures hold that are believed now: of everything, of a provider, of an
+  // operation by name.
   [[nodiscard]] std::int64_t valid_until_ms() const noexcept { return valid_until_ms_; }
   [[nodiscard]] std::int64_t valid_until_ms_of_provider(std::string_view key) const noexcept;
   [[nodiscard]] std::int64_t valid_until_ms_of_operation(std::string_view name) const noexcept;

@@ -16,7 +16,8 @@ BoardJson identity_json(const std::string& id, std::uint32_t revision) {
 }
 
 BoardJson percentage_json(std::uint64_t part, std::uint64_t whole) {
-  return BoardJson::parse(percentage_text(part, whole));
+  const auto hundredths = percent_hundredths(part, whole);
+  return hundredths ? BoardJson(*hundredths / 100.0) : BoardJson();
 }
 
 BoardJson last_check_json(const BoardFacts& facts, const std::string& name) {
@@ -37,7 +38,8 @@ BoardJson percentile_json(const std::vector<std::uint32_t>& counts, std::uint32_
 
 // Of the looks of today and yesterday.
 BoardJson latency_json(const BoardFacts& facts, const std::string& name) {
-  const std::int64_t from_ms = facts.as_of_ms() - facts.as_of_ms() % history_day_ms - history_day_ms;
+  const std::int64_t now_ms = facts.as_of_ms();
+  const std::int64_t from_ms = now_ms - now_ms % history_day_ms - history_day_ms;
   std::vector<std::uint32_t> counts;
   for (const Segment* const day : facts.days_of("operation:" + name)) {
     if (day->started_at_ms < from_ms) continue;
@@ -311,7 +313,8 @@ std::string history_text(const BoardFacts& facts, const std::vector<std::string>
   // A day of which nothing is known stands there as such: a gap is no good day.
   if (!days.empty()) {
     const std::int64_t last_ms = days.rbegin()->first;
-    for (std::int64_t at_ms = days.begin()->first; at_ms < last_ms; at_ms += history_day_ms) days[at_ms];
+    std::int64_t at_ms = days.begin()->first;
+    for (; at_ms < last_ms; at_ms += history_day_ms) days[at_ms];
   }
   std::string out = R"({"window_days":)" + std::to_string(history_days) +
                     R"(,"segment_duration_seconds":)" + std::to_string(history_day_ms / 1000) + ",";

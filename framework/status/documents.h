@@ -1,4 +1,4 @@
-// The public forms of incidents, maintenance and sweeps, as JSON. Values in, values out; any Thread.
+// The public forms of incidents, maintenance and sweeps, as JSON. Pure functions; any Thread.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -264,8 +264,8 @@ void HostFixture::start(hosts::api::ApiHostSettings settings) {
   runtime_ = std::make_unique<runtime::Runtime>(options);
   host_ = std::make_unique<hosts::api::ApiHost>(
       hosts::api::ApiHostParts{backend_, plugin_, authenticator_, ledger_, statements_, calls_,
-                               free_counts_, *runtime_, *host_clock_, random_, access_log_, discovery_,
-                               &support::x402_lane(), nullptr, status_source_},
+                               free_counts_, *runtime_, *host_clock_, random_, access_log_,
+                               discovery_, &support::x402_lane(), nullptr, status_source_},
       std::move(settings));
   server_ = wire::make_server(*runtime_, {}, *log_);
   const auto started =

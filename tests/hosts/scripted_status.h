@@ -1,6 +1,6 @@
 // The status behind the routes, played by a script: a board that tests set, a store that gives what
-// they put into it, and sweeps that are answered as they say. Called by the host's Threads while the
-// test Thread waits for their replies.
+// they put into it, and sweeps that are answered as they say. Called by the host's Threads while
+// the test Thread waits for their replies.
 #pragma once
 
 #include <atomic>

@@ -468,8 +468,8 @@ TEST_F(StatusRoutesTest, RefusalsOfSweepsHaveTheirStatuses) {
       {ErrorCode::status_unavailable, 503},         {ErrorCode::registry_unavailable, 503}};
   for (const auto& [code, status] : cases) {
     status_.refusal = base::Error{code, "As the script says.", status == 503 ? 7u : 0u};
-    for (const HttpReply& reply :
-         {post(std::string(sweeps), begin_body), post(std::string(sweeps) + "/swp_1/complete", "")}) {
+    const std::string path(sweeps);
+    for (const HttpReply& reply : {post(path, begin_body), post(path + "/swp_1/complete", "")}) {
       EXPECT_EQ(reply.status, status);
       EXPECT_EQ(code_of(reply), base::info_of(code).name);
       EXPECT_EQ(reply.header("retry-after"), status == 503 ? "7" : "");
@@ -483,9 +483,8 @@ TEST_F(StatusRoutesTest, TheBodyOfASweepIsStrict) {
     EXPECT_EQ(reply.status, 400) << body;
     EXPECT_EQ(code_of(reply), "request.body_rejected") << body;
     std::set<std::string> locations;
-    for (const json& field : json::parse(reply.body)["error"]["fields"]) {
-      locations.insert(field["location"]);
-    }
+    const json refusal = json::parse(reply.body)["error"];
+    for (const json& field : refusal["fields"]) locations.insert(field["location"]);
     EXPECT_TRUE(locations.contains(location)) << reply.body;
   };
   expect_problem("{", "");

@@ -1,6 +1,6 @@
 // Writes the public documents of the shipped registry into a folder, as the API host would serve
-// them: openapi-<features>.json, page-..., detail-<id>-..., inventory-..., and those of the status as
-// <schema>.<case>-... with everything in them that a status can have.
+// them: openapi-<features>.json, page-..., detail-<id>-..., inventory-..., and those of the status
+// as <schema>.<case>-... with everything in them that a status can have.
 // usage: openapi_documents FOLDER
 #include <fstream>
 #include <iostream>

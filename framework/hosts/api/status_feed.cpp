@@ -44,12 +44,17 @@ std::string listed_names(const std::vector<std::string>& names) {
 
 FeedEntry entry_of(const status::ShownIncident& shown, std::string_view stream) {
   const status::Incident& incident = shown.incident;
-  FeedEntry entry{urn_of(stream, incident.id), headline_of(incident), {}, incident.started_at_ms, 0};
+  FeedEntry entry;
+  entry.id = urn_of(stream, incident.id);
+  entry.title = headline_of(incident);
+  entry.published_at_ms = incident.started_at_ms;
   entry.updated_at_ms = std::max({incident.started_at_ms, incident.opened_at_ms,
                                   incident.recovering_at_ms, incident.resolved_at_ms});
   entry.text = "Began " + base::rfc3339(incident.started_at_ms) + ".";
   if (!incident.signals.empty()) entry.text += " Seen by: " + listed_names(incident.signals) + ".";
-  if (!incident.affected.empty()) entry.text += " Affected: " + listed_names(incident.affected) + ".";
+  if (!incident.affected.empty()) {
+    entry.text += " Affected: " + listed_names(incident.affected) + ".";
+  }
   if (incident.resolved_at_ms != 0) {
     entry.text += " Ended " + base::rfc3339(incident.resolved_at_ms) + ".";
   }
@@ -82,7 +87,7 @@ std::string feed_text(const FeedInput& input) {
   std::vector<FeedEntry> entries;
   for (const auto& one : input.maintenance) entries.push_back(entry_of(one, input.stream));
   for (const auto& one : input.incidents) entries.push_back(entry_of(one, input.stream));
-  std::stable_sort(entries.begin(), entries.end(), [](const FeedEntry& left, const FeedEntry& right) {
+  std::stable_sort(entries.begin(), entries.end(), [](const auto& left, const auto& right) {
     return left.updated_at_ms > right.updated_at_ms;
   });
   std::string out = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"

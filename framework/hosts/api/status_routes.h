@@ -2,8 +2,8 @@
 // with. A document of the board is kept as bytes: reading one takes a look at the clock and a send.
 // What reads the store runs on a small share of the blocking pool.
 //
-// Owned by the API host; called on the fibers of all loop Threads, and suspends them where the store
-// is asked.
+// Owned by the API host; called on the fibers of all loop Threads, and suspends them where the
+// store is asked.
 #pragma once
 
 #include <memory>
