@@ -261,6 +261,18 @@ TEST(Timer, CallsBackOnTheLoopUnlessDisarmed) {
   });
 }
 
+TEST(InFlight, LeavesPlacesToWhatIsMoreUrgent) {
+  InFlight calls(2);
+  const InFlight::Seat first = calls.try_enter_leaving(1);
+  EXPECT_TRUE(first);
+  EXPECT_FALSE(calls.try_enter_leaving(1)) << "the last place";
+  EXPECT_EQ(calls.count(), 1u);
+  EXPECT_TRUE(calls.try_enter());
+  InFlight one(1);
+  EXPECT_FALSE(one.try_enter_leaving(1));
+  EXPECT_TRUE(one.try_enter_leaving(0));
+}
+
 TEST(InFlight, TurnsAwayAtTheCap) {
   InFlight calls(2);
   InFlight::Seat first = calls.try_enter();
