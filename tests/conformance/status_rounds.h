@@ -12,7 +12,7 @@
 namespace turnpike::support {
 
 inline constexpr char status_stream[] = "st_test";
-inline constexpr std::int64_t round_ms = 60'000;
+inline constexpr std::int64_t round_length_ms = 60'000;
 
 inline crypto::Ed25519Seed status_seed(std::uint8_t which = 1) {
   crypto::Ed25519Seed seed{};
@@ -20,7 +20,7 @@ inline crypto::Ed25519Seed status_seed(std::uint8_t which = 1) {
   return seed;
 }
 
-// The round behind `newest`, of [started_at_ms, + round_ms), by whoever holds the lease.
+// The round behind `newest`, of [started_at_ms, + round_length_ms), by whoever holds the lease.
 inline status::ClosedRound round_after(const std::optional<status::NewestRound>& newest,
                                        const status::Lease& lease, std::int64_t started_at_ms) {
   status::ClosedRound closed;
@@ -39,7 +39,7 @@ inline status::ClosedRound round_after(const std::optional<status::NewestRound>&
   head.rules_hash = "sha256:rules";
   head.state_hash = "sha256:state" + number;
   head.started_at_ms = started_at_ms;
-  head.ended_at_ms = started_at_ms + round_ms;
+  head.ended_at_ms = started_at_ms + round_length_ms;
   head.epoch = lease.epoch;
   head.node = lease.holder;
   head.nodes = {"n_1", "n_2"};

@@ -15,7 +15,7 @@ namespace turnpike::status {
 namespace {
 
 using support::round_after;
-using support::round_ms;
+using support::round_length_ms;
 using support::status_incident;
 using support::status_segment;
 using support::status_stream;
@@ -382,7 +382,7 @@ TEST_P(StatusPort, HeadsAndDaysStayWhenTheRestIsPruned) {
   EXPECT_EQ(done(status_->book_after(status_stream, 1)), "");
   EXPECT_EQ(done(status_->book_after(status_stream, 4)), "{\"round\":4}") << "the newest";
   // Rounds 1 and 2 are older than 30 days then, and ended to the millisecond before it.
-  store_->clock.move_ms(kept_ms - 3 * day_ms + round_ms + 1);
+  store_->clock.move_ms(kept_ms - 3 * day_ms + round_length_ms + 1);
   const std::uint64_t pruned = done(status_->prune({}));
   EXPECT_EQ(pruned, 2u + 1u + 4u + 4u) << "lines, one book, reports, segments of five minutes";
   const auto rounds = chain();

@@ -223,7 +223,8 @@ class Crashes:
             text += "|---" * len(columns) + "|\n"
             for point in points:
                 text += "| " + " | ".join(self.crash(point, call)) + " |\n"
-        self.test.assertEqual(set(POINTS) - passed, OF_RECORDS | OF_ROUNDS, "points that no call comes by")
+        self.test.assertEqual(set(POINTS) - passed, OF_RECORDS | OF_ROUNDS,
+                              "points that no call comes by")
         return text
 
 
