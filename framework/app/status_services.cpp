@@ -161,7 +161,14 @@ void StatusServices::watch_program() {
   const exchange::Service& service = *program_->service;
   status::Surroundings around;
   around.sentinels = parts_.sentinels.checks(*program_);
-  for (const exchange::LaneRow& row : service.lanes().rows) around.lanes.emplace_back(row.name);
+  const auto& operations = service.program().operations();
+  const bool is_sold = std::any_of(operations.begin(), operations.end(), [&](const auto& one) {
+    return service.program().is_sold_per_call(one);
+  });
+  for (const exchange::LaneRow& row : service.lanes().rows) {
+    // A lane that sells nothing here has no status.
+    if (row.role != exchange::LaneRole::payment || is_sold) around.lanes.emplace_back(row.name);
+  }
   around.round_ms = settings_.round_ms;
   around.evidence_lost_ms = settings_.evidence_lost_ms;
   targets_ = status::targets_of(service.program(), around);

@@ -51,31 +51,12 @@ BoardJson latency_json(const BoardFacts& facts, const std::string& name) {
           {"p99", percentile_json(counts, 99)}};
 }
 
-// Whether anything tells how the operation does: its own looks, or enough calls.
-bool is_judged(const BoardFacts& facts, const registry::Operation& operation) {
-  if (operation.monitoring->kind == MonitoringClass::continuous) return true;
-  const ScopeFigures* const found =
-      facts.scope_figures("operation:" + facts.name_of_operation(operation.index));
-  return found != nullptr && found->level != Level::unknown;
-}
-
-Level family_level(const BoardFacts& facts, std::uint32_t provider, Reading reading) {
-  std::vector<Level> levels;
-  for (const std::uint32_t index : facts.operations_of(provider)) {
-    const registry::Operation& operation = facts.program().operations()[index];
-    if (!is_judged(facts, operation)) continue;
-    levels.push_back(facts.scope("operation:" + facts.name_of_operation(index), reading).level);
-  }
-  return levels_together(levels);
-}
-
-Level reachability_level(const BoardFacts& facts, const std::string& key, Reading reading) {
-  std::vector<Level> levels;
-  for (const Target& target : facts.input().targets.targets) {
-    if (target.kind != TargetKind::reachability || target.provider != key) continue;
-    levels.push_back(facts.target(target, reading).level);
-  }
-  return levels_together(levels);
+// By the looks of one kind at the provider's targets.
+Level level_by(const BoardFacts& facts, const std::string& key, Reading reading,
+               std::optional<Level> ScopeFigures::*kind) {
+  const ScopeFigures* const found = facts.scope_figures("provider:" + key);
+  if (found == nullptr || reading == Reading::stale) return Level::unknown;
+  return (found->*kind).value_or(Level::unknown);
 }
 
 BoardJson level_counts_json(const BoardFacts& facts, std::uint32_t provider, Reading reading) {
@@ -272,12 +253,15 @@ CapabilityShown capability_shown(const BoardFacts& facts, const registry::Route&
 BoardJson provider_json(const BoardFacts& facts, std::uint32_t provider, Reading reading) {
   const registry::Provider& shown = facts.program().providers()[provider];
   const Standing standing = facts.scope("provider:" + shown.key, reading);
+  const auto level_of = [&](std::optional<Level> ScopeFigures::*kind) {
+    return name_of(level_by(facts, shown.key, reading, kind));
+  };
   return {{"provider_key", shown.key},
           {"provider_name", shown.name},
           {"provider", identity_json(shown.id, shown.revision)},
           {"status", name_of(standing.level)},
-          {"reachability_status", name_of(reachability_level(facts, shown.key, reading))},
-          {"operation_family_status", name_of(family_level(facts, provider, reading))},
+          {"reachability_status", level_of(&ScopeFigures::reachability)},
+          {"operation_family_status", level_of(&ScopeFigures::contract)},
           {"health_status", nullptr},  // of itself it says nothing
           {"evidence_status", name_of(standing.evidence)},
           {"observed_at", time_or_null(standing.observed_at_ms)},

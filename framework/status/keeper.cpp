@@ -414,16 +414,50 @@ bool Keeper::close_round(std::int64_t started_at_ms, std::int64_t now_ms) {
   round.program = of_round == programs_.end() ? programs_.rbegin()->second : of_round->second;
   round.started_at_ms = started_at_ms;
   round.ended_at_ms = started_at_ms + round.program->targets.round_ms;
+  if (!take_reports(round)) return false;
+  add_looks(round);
+  add_known(round, now_ms);
+  add_traffic(round);
 
-  const std::int64_t window_ms = std::max(traffic_window_ms, 2 * round.program->targets.round_ms);
+  const auto known = standing_.current();
+  auto book = known == nullptr ? Result<Book, std::string>(Book())
+                               : Book::read(known->newest.book);
+  if (!book.ok()) {
+    must_reload_ = true;
+    return false;
+  }
+  const ClosedRound closing = sealed(round, known.get(), *book);
+  const auto outcome = parts_.store.close_round(closing);
+  if (!is_answered(outcome, "close a round")) {
+    must_reload_ = true;  // it may have been written all the same
+    return false;
+  }
+  switch (*outcome) {
+    case Closing::written:
+      closed(closing, *std::move(book), round);
+      return true;
+    case Closing::lease_lost:
+      lose_lead("the lease was lost");
+      return false;
+    case Closing::not_next:
+      must_reload_ = true;
+      return false;
+  }
+  return false;
+}
+
+// What nodes saw in this round, and of their calls in the window that ends with it.
+bool Keeper::take_reports(Round& round) {
+  const std::int64_t round_ms = round.program->targets.round_ms;
+  const std::int64_t window_ms = std::max(traffic_window_ms, 2 * round_ms);
   const auto reports = parts_.store.reports(round.ended_at_ms - window_ms);
   if (!is_answered(reports, "read the reports of nodes")) return false;
   for (const NodeReport& one : *reports) {
     auto content = read_node_content(one.body);
     if (!content.ok() || one.started_at_ms >= round.ended_at_ms) continue;
     for (const auto& [operation, sum] : content->traffic) round.traffic[operation].add(sum);
-    const std::int64_t since_ms = round.started_at_ms - round.program->targets.round_ms;
-    if (one.generation != round.program->generation_id || one.started_at_ms < since_ms) continue;
+    const bool is_alive = one.started_at_ms >= round.started_at_ms - round_ms;
+    if (!is_alive || one.generation != round.program->generation_id) continue;
     // Alive is who reported this round, or the one before: whoever died is missed once.
     round.nodes.push_back(one.node);
     if (one.started_at_ms == round.started_at_ms) {
@@ -432,24 +466,14 @@ bool Keeper::close_round(std::int64_t started_at_ms, std::int64_t now_ms) {
   }
   std::sort(round.nodes.begin(), round.nodes.end());
   round.nodes.erase(std::unique(round.nodes.begin(), round.nodes.end()), round.nodes.end());
-  add_looks(round);
-  add_known(round, now_ms);
-  add_traffic(round);
+  return true;
+}
 
-  const auto known = standing_.current();
-  Book book;
-  RoundHead head;
-  head.prev = first_prev;
-  if (known != nullptr) {
-    auto before = Book::read(known->newest.book);
-    if (!before.ok()) {
-      must_reload_ = true;
-      return false;
-    }
-    book = *std::move(before);
-    head.prev = known->newest.round.head.head;
-  }
+// The round, numbered, chained to the one before and signed; `book` takes it. `known`: what came
+// before; null: nothing did.
+ClosedRound Keeper::sealed(Round& round, const Standing* known, Book& book) const {
   ClosedRound closing;
+  RoundHead head;
   std::uint64_t sequence = book.records();
   for (Record& record : round.records) {
     record.sequence = ++sequence;
@@ -457,6 +481,7 @@ bool Keeper::close_round(std::int64_t started_at_ms, std::int64_t now_ms) {
   }
   head.stream = stream();
   head.round = (known == nullptr ? 0 : known->newest.round.head.round) + 1;
+  head.prev = known == nullptr ? std::string(first_prev) : known->newest.round.head.head;
   head.head = chained_head(head.prev, closing.lines);
   head.count = round.records.size();
   head.generation = round.program->generation_id;
@@ -478,22 +503,7 @@ bool Keeper::close_round(std::int64_t started_at_ms, std::int64_t now_ms) {
       known->newest.round.head.ended_at_ms / day_ms != round.ended_at_ms / day_ms;
   closing.key = key_;
   add_impacts(round, book, closing);
-
-  const auto outcome = parts_.store.close_round(closing);
-  if (!is_answered(outcome, "close a round")) {
-    must_reload_ = true;  // it may have been written all the same
-    return false;
-  }
-  if (*outcome == Closing::lease_lost) {
-    lose_lead("the lease was lost");
-    return false;
-  }
-  if (*outcome == Closing::not_next) {
-    must_reload_ = true;
-    return false;
-  }
-  closed(closing, std::move(book), round);
-  return true;
+  return closing;
 }
 
 void Keeper::closed(const ClosedRound& closing, Book book, const Round& round) {

@@ -147,6 +147,8 @@ class Keeper {
   void look_around(std::int64_t now_ms);
   void close_rounds(std::int64_t now_ms);
   [[nodiscard]] bool close_round(std::int64_t started_at_ms, std::int64_t now_ms);
+  [[nodiscard]] bool take_reports(Round& round);
+  [[nodiscard]] ClosedRound sealed(Round& round, const Standing* known, Book& book) const;
   void add_looks(Round& round) const;
   void add_known(Round& round, std::int64_t now_ms) const;
   void add_traffic(Round& round) const;
