@@ -375,10 +375,12 @@ void Keeper::look_around(std::int64_t now_ms) {
   const Program& program = programs_.rbegin()->second;
   if (std::exchange(is_schedule_stale_, false)) {
     const auto known = standing_.current();
-    schedule_.install(program->targets, now_ms, [&](const std::string& name) -> std::uint32_t {
+    const auto looks_today = [&](const std::string& name) -> std::optional<std::uint32_t> {
       const TargetFigures* const figures = known == nullptr ? nullptr : known->book.target(name);
-      return figures == nullptr ? 0 : figures->looks_on(now_ms / day_ms);
-    });
+      if (figures == nullptr || !figures->last) return std::nullopt;
+      return figures->looks_on(now_ms / day_ms);
+    };
+    schedule_.install(program->targets, now_ms, looks_today);
   }
   for (const DueLook& due : schedule_.take(now_ms)) {
     if (!due.is_over_budget) {

@@ -34,19 +34,24 @@ bool Schedule::is_scheduled(const Target& target) noexcept {
 }
 
 Schedule::Entry Schedule::begun(const Target& target, std::int64_t now_ms,
-                                std::uint32_t looks_today) {
+                                std::optional<std::uint32_t> looks_today) {
   Entry entry;
   entry.day = day_of(now_ms);
-  entry.looks = looks_today;
+  entry.looks = looks_today.value_or(0);
   plan(entry, target, now_ms);
+  if (!looks_today) entry.extras_at_ms[0] = now_ms + delay_ms(target);
   return entry;
+}
+
+// By chance, so that targets that are due at one time do not meet.
+std::int64_t Schedule::delay_ms(const Target& target) {
+  const std::int64_t most_ms = std::min(target.interval_ms, round_ms_) / delay_parts;
+  return chance_below(random_, static_cast<std::uint32_t>(most_ms) + 1);
 }
 
 void Schedule::plan(Entry& entry, const Target& target, std::int64_t from_ms) {
   entry.due_at_ms = next_due(target, from_ms);
-  const std::int64_t delay_ms = std::min(target.interval_ms, round_ms_) / delay_parts;
-  entry.begin_at_ms =
-      entry.due_at_ms + chance_below(random_, static_cast<std::uint32_t>(delay_ms) + 1);
+  entry.begin_at_ms = entry.due_at_ms + delay_ms(target);
 }
 
 // Whether an extra look is left beside the regular ones of the rest of the day.

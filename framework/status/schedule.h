@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,9 @@ class Schedule {
   explicit Schedule(Random& random) : random_(random) {}
 
   // Looks at the targets of this set from now on. What is known of targets that stay is kept.
-  // `looks_today(name)`: the looks of a new target in this UTC day so far, as the evidence tells.
+  // `looks_today(name)`: the looks of a new target in this UTC day so far, as the evidence tells;
+  // nothing: it was never looked at. Such a one has an extra look soon, so that nobody waits for
+  // its interval to know of it.
   template <class LooksToday>
   void install(const TargetSet& targets, std::int64_t now_ms, LooksToday looks_today) {
     std::map<std::string, Entry, std::less<>> entries;
@@ -75,7 +78,9 @@ class Schedule {
     bool has_failed = false;  // the newest look did
   };
 
-  Entry begun(const Target& target, std::int64_t now_ms, std::uint32_t looks_today);
+  Entry begun(const Target& target, std::int64_t now_ms,
+              std::optional<std::uint32_t> looks_today);
+  [[nodiscard]] std::int64_t delay_ms(const Target& target);
   void plan(Entry& entry, const Target& target, std::int64_t from_ms);
   [[nodiscard]] bool has_extra(Entry& entry, std::int64_t now_ms) const;
   void take_regular(Entry& entry, std::int64_t now_ms, std::vector<DueLook>& looks);

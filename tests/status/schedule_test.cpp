@@ -46,7 +46,7 @@ class ScheduleTest : public testing::Test {
     std::int64_t begun_at_ms = 0;
   };
 
-  void install(std::vector<Target> targets, std::uint32_t looks_today = 0) {
+  void install(std::vector<Target> targets, std::optional<std::uint32_t> looks_today = 0) {
     std::sort(targets.begin(), targets.end(), [](const Target& left, const Target& right) {
       return left.name < right.name;
     });
@@ -135,6 +135,17 @@ TEST_F(ScheduleTest, ANewLeaderKnowsWhatTheDayHasCost) {
   install({upstream_target("a", a_minute_ms, 100)}, 90);
   run_until(a_midnight_ms + a_day_ms);
   EXPECT_EQ(executed("upstream:a"), 10u);
+}
+
+TEST_F(ScheduleTest, WhatWasNeverLookedAtIsLookedAtSoon) {
+  now_ms_ = a_midnight_ms + an_hour_ms;
+  install({upstream_target("a", an_hour_ms, 24), upstream_target("b", an_hour_ms, 24)},
+          std::nullopt);
+  run_until(now_ms_ + a_minute_ms);
+  for (const char* name : {"upstream:a", "upstream:b"}) {
+    ASSERT_EQ(executed(name), 1u) << name;
+    EXPECT_FALSE(is_on_grid(made_[name][0].due.target, made_[name][0].due.due_at_ms));
+  }
 }
 
 TEST_F(ScheduleTest, TwoExtraLooksFollowAFirstFailureAtAQuarterOfTheInterval) {
