@@ -52,6 +52,7 @@ class Documents(unittest.TestCase):
                   "capability_id": [next(iter(self.capabilities)), "route-" + "0" * 32, "x"],
                   "kind": ["proposal"], "dao_id": ["sample-harbor-dao", "nope", "a%2Fb", "%zz"],
                   "external_id": ["x", "a" * 9000], "api_key_id": ["key_none"],
+                  "provider_key": ["govdata", "nope"], "sweep_id": ["swp_none"],
                   "user_id": ["usr_none"], "invitation_id": ["inv_none"]}
         found = [path]
         for name, choices in values.items():

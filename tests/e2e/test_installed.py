@@ -148,12 +148,16 @@ class Manual(unittest.TestCase):
 
     def test_the_page_names_every_command_and_no_option_that_is_none(self):
         options = set()
+
+        def read(*words):
+            text = self.help_of(*words)
+            options.update(re.findall(r"--[a-z-]+", text))
+            for inner in self.commands_in(text):
+                read(*words, inner)
+
         for command in self.commands_in(self.help_of()):
             self.assertRegex(self.page, rf"turnpike {command}\b")
-            text = self.help_of(command)
-            options |= set(re.findall(r"--[a-z-]+", text))
-            for inner in self.commands_in(text):
-                options |= set(re.findall(r"--[a-z-]+", self.help_of(command, inner)))
+            read(command)
         named = set(re.findall(r"(?<![a-z])--[a-z-]+", self.page))
         self.assertLessEqual(named - {"--version"}, options)
 

@@ -31,11 +31,11 @@ constexpr std::uint32_t sweep_queued_max = 4;
 
 void send_or_refuse_body(Turn& turn, const Result<std::string, Error>& body,
                          std::string_view content_type) {
-  if (body.ok()) {
-    turn.reply({.content_type = content_type, .body = *body});
-  } else {
-    turn.refuse(body.error());
-  }
+  if (!body.ok()) return (void)turn.refuse(body.error());
+  ReplyFields fields;
+  // A page without rounds is a page all the same; otherwise an empty body has no type.
+  if (body->empty()) fields.add("Content-Type", content_type);
+  turn.reply({.content_type = content_type, .body = *body}, fields);
 }
 
 void send_sweep(Turn& turn, const Result<status::Sweep, Error>& sweep) {
