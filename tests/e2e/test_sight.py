@@ -46,7 +46,7 @@ def lines(gateway, event):
     return [entry for entry in entries(gateway.log_text()) if entry["event"] == event]
 
 
-def wait_for(gateway, event, count=1):
+def wait_for(gateway, event, count=1, is_wanted=lambda entry: True):
     """The lines of an event, once there are so many: a thread of their own writes them."""
     text = ""
     deadline = time.monotonic() + WAIT_SECONDS
@@ -55,7 +55,8 @@ def wait_for(gateway, event, count=1):
         try:
             while True:
                 whole = text[:text.rfind("\n") + 1]
-                found = [entry for entry in entries(whole) if entry["event"] == event]
+                found = [entry for entry in entries(whole)
+                         if entry["event"] == event and is_wanted(entry)]
                 if len(found) >= count:
                     return found
                 left = max(0, deadline - time.monotonic())
@@ -111,8 +112,8 @@ class Sight(unittest.TestCase):
         self.assertIn("3 of 3 calls failed", opened[0]["text"])
         self.assertIn("Connection refused", opened[0]["text"])
         # The gateway asks its own listeners, too.
-        calls = [line for line in wait_for(gateway, "access", 4)
-                 if line["path"].startswith("/v1/gateway")]
+        calls = wait_for(gateway, "access", 4,
+                         lambda entry: entry["path"].startswith("/v1/gateway"))
         self.assertEqual(calls[0]["request_id"], fails[0]["request_id"])
         self.assertIn("Connection refused", calls[0]["reason"])
         self.assertNotIn("hush", gateway.log_text())
