@@ -391,7 +391,7 @@ constexpr Route<StatusRooms> rows[] = {
                                  "the installed one: 409.",
                              .body_schema = "NewReleaseSweep",
                              .replies = sweep_replies,
-                             .refusals = "Sweep400 Sweep401 Sweep403 Sweep409 Sweep503"}},
+                             .refusals = "Sweep400 Sweep401 Sweep403 Sweep409 413 415 Sweep503"}},
      .answer = [](const StatusRooms& rooms, Turn& turn,
                   const Asked& asked) { rooms.status.begin_sweep(turn, asked); }},
     {.facts = {.method = "POST",
