@@ -7,11 +7,12 @@
 
 #include "base/thread_name.h"
 #include "catalog/readiness.h"
-#include "exchange/live_call.h"
+#include "status/board_facts.h"
 
 namespace turnpike::app {
 namespace {
 
+using status::operation_name;
 using status::Look;
 using status::LookResult;
 using status::Reason;
@@ -59,11 +60,6 @@ status::Keeper::Settings keeper_settings(const StatusSettings& settings, const s
 }
 
 }  // namespace
-
-std::string operation_name(const registry::Program& program,
-                           const registry::Operation& operation) {
-  return program.routes()[operation.route].id + ":" + std::string(name_of(operation.method));
-}
 
 std::shared_ptr<status::TrafficCells> make_traffic_cells(const registry::Program& program,
                                                          std::size_t loops) {

@@ -139,9 +139,6 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
   std::thread thread_;
 };
 
-// "<capability_id>:<METHOD>".
-std::string operation_name(const registry::Program& program, const registry::Operation& operation);
-
 // The counts for the calls of a program.
 std::shared_ptr<status::TrafficCells> make_traffic_cells(const registry::Program& program,
                                                          std::size_t loops);

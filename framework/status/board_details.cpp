@@ -18,7 +18,7 @@ std::vector<std::string> scopes_of(const BoardFacts& facts, const registry::Rout
 
 // The members from capability_id to observed_at.
 void add_capability(BoardJson& shown, const BoardFacts& facts, const registry::Route& route,
-                    const Standing& together) {
+                    const ShownLevel& together) {
   shown["capability_id"] = route.id;
   shown["route"] = {{"id", route.id}, {"revision", route.revision}};
   shown["provider_key"] = facts.program().providers()[route.provider].key;

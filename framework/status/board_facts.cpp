@@ -103,7 +103,7 @@ const TargetFigures* BoardFacts::figures(std::string_view target) const noexcept
   return is_verified_ ? input_.book->target(target) : nullptr;
 }
 
-Standing BoardFacts::scope(std::string_view name, Reading reading) const {
+ShownLevel BoardFacts::scope(std::string_view name, Reading reading) const {
   if (!is_verified_) return {Level::unknown, Evidence::unverified, 0};
   const ScopeFigures* const found = scope_figures(name);
   if (reading == Reading::stale) {
@@ -113,7 +113,7 @@ Standing BoardFacts::scope(std::string_view name, Reading reading) const {
   return {found->level, found->evidence, found->observed_at_ms};
 }
 
-Standing BoardFacts::target(const Target& target, Reading reading) const {
+ShownLevel BoardFacts::target(const Target& target, Reading reading) const {
   if (!is_verified_) return {Level::unknown, Evidence::unverified, 0};
   const TargetFigures* const found = figures(target.name);
   const bool has_look = found != nullptr && found->last.has_value();

@@ -22,7 +22,7 @@ inline constexpr std::int64_t history_day_ms = 86'400'000;
 inline constexpr int history_days = 90;
 
 // What is shown of one component.
-struct Standing {
+struct ShownLevel {
   Level level = Level::unknown;
   Evidence evidence = Evidence::missing_or_stale;
   std::int64_t observed_at_ms = 0;  // 0: it never was
@@ -50,9 +50,9 @@ class BoardFacts {
   // When the newest round ended; without one that is verified, when the board was made.
   [[nodiscard]] std::int64_t as_of_ms() const noexcept;
 
-  [[nodiscard]] Standing scope(std::string_view name, Reading reading) const;
+  [[nodiscard]] ShownLevel scope(std::string_view name, Reading reading) const;
   // Of one that has looks of its own.
-  [[nodiscard]] Standing target(const Target& target, Reading reading) const;
+  [[nodiscard]] ShownLevel target(const Target& target, Reading reading) const;
   // Null: nothing is known of it in this generation.
   [[nodiscard]] const ScopeFigures* scope_figures(std::string_view name) const noexcept;
   [[nodiscard]] const TargetFigures* figures(std::string_view target) const noexcept;

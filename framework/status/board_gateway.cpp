@@ -14,7 +14,7 @@ namespace {
 
 struct ShownComponent {
   std::string id;
-  Standing standing;
+  ShownLevel standing;
 };
 
 // Components that one sentinel tells of; those whose sentinel this deployment lacks are left out.
@@ -43,7 +43,7 @@ std::vector<ShownComponent> components_of(const BoardFacts& facts, Reading readi
   return components;
 }
 
-std::string shown_time(const Standing& standing, const BoardFacts& facts) {
+std::string shown_time(const ShownLevel& standing, const BoardFacts& facts) {
   const bool was_observed = standing.observed_at_ms != 0;
   return base::rfc3339(was_observed ? standing.observed_at_ms : facts.as_of_ms());
 }
@@ -173,7 +173,7 @@ BoardJson sentinels_json(const BoardFacts& facts, Reading reading) {
 }
 
 BoardJson gateway_head(const BoardFacts& facts, const ShownOffer& offer, Reading reading) {
-  const Standing standing = facts.scope("gateway", reading);
+  const ShownLevel standing = facts.scope("gateway", reading);
   return {{"schema_version", "service.status.gateway.v1"},
           {"status", name_of(standing.level)},
           {"evidence_status", name_of(standing.evidence)},

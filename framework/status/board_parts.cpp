@@ -239,7 +239,7 @@ CapabilityShown capability_shown(const BoardFacts& facts, const registry::Route&
   std::vector<Level> levels;
   std::vector<Evidence> evidence;
   for (const std::uint32_t index : route.operations) {
-    const Standing one = facts.scope("operation:" + facts.name_of_operation(index), reading);
+    const ShownLevel one = facts.scope("operation:" + facts.name_of_operation(index), reading);
     levels.push_back(one.level);
     evidence.push_back(one.evidence);
     shown.together.observed_at_ms = std::max(shown.together.observed_at_ms, one.observed_at_ms);
@@ -252,7 +252,7 @@ CapabilityShown capability_shown(const BoardFacts& facts, const registry::Route&
 
 BoardJson provider_json(const BoardFacts& facts, std::uint32_t provider, Reading reading) {
   const registry::Provider& shown = facts.program().providers()[provider];
-  const Standing standing = facts.scope("provider:" + shown.key, reading);
+  const ShownLevel standing = facts.scope("provider:" + shown.key, reading);
   const auto level_of = [&](std::optional<Level> ScopeFigures::*kind) {
     return name_of(level_by(facts, shown.key, reading, kind));
   };

@@ -34,7 +34,7 @@ BoardJson method_json(const BoardFacts& facts, const registry::Operation& operat
                       Reading reading);
 // A capability without its history: how its methods do together, and each of them.
 struct CapabilityShown {
-  Standing together;
+  ShownLevel together;
   BoardJson methods;
 };
 CapabilityShown capability_shown(const BoardFacts& facts, const registry::Route& route,

@@ -296,21 +296,22 @@ TEST_P(StatusKeeperTest, TellsOfCallsWithoutTellingOfFew) {
   EXPECT_FALSE(traffic("traffic:gateway")->counts);
 }
 
-// 14: a virtual day; the upstream counts what it is asked.
+// 14: a virtual day, on PostgreSQL its first hours; the upstream counts what it is asked.
 TEST_P(StatusKeeperTest, ADayOfLooksKeepsTheBudget) {
-  if (GetParam() != storage::Engine::sqlite) GTEST_SKIP() << "the engine makes no difference";
+  const int hours = GetParam() == storage::Engine::sqlite ? 24 : 2;
   TestNode& node = add("node_a");
   const std::int64_t midnight_ms = (store_->clock.now_ms() / day_ms + 1) * day_ms;
   while (store_->clock.now_ms() < midnight_ms) store_->clock.move_ms(tick_ms);
   node.world = [&](const std::string& name) {
     return name.starts_with("gateway:") || store_->clock.now_ms() / (11 * round_ms) % 3 != 0;
   };
-  run_ms(day_ms, 5'000);
-  EXPECT_LE(node.looks["upstream:up"], 1'440);
-  EXPECT_GE(node.looks["upstream:up"], 1'430);
+  run_ms(day_ms / 24 * hours, 5'000);
+  const int minutes = 60 * hours;
+  EXPECT_LE(node.looks["upstream:up"], std::min(1'440, minutes + 10));
+  EXPECT_GE(node.looks["upstream:up"], minutes - 10);
   EXPECT_LE(node.looks["operation:route-1:GET"], 300);
-  EXPECT_GE(node.looks["operation:route-1:GET"], 287);
-  EXPECT_EQ(chain().size(), 1'439u);
+  EXPECT_GE(node.looks["operation:route-1:GET"], minutes / 5 - 1);
+  EXPECT_EQ(chain().size(), static_cast<std::size_t>(minutes - 1));
 }
 
 TEST_P(StatusKeeperTest, AReloadIsOfTheNextRound) {
