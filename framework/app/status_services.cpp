@@ -73,7 +73,6 @@ std::shared_ptr<status::TrafficCells> make_traffic_cells(const registry::Program
 StatusServices::StatusServices(const StatusSettings& settings, const std::string& node,
                                const crypto::Ed25519Seed& seed, const Parts& parts)
     : settings_(settings),
-      node_(node),
       parts_(parts),
       looks_(parts.reports, parts.clock),
       keeper_(keeper_settings(settings, node), seed,

@@ -100,7 +100,6 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
   bool read_days(const status::Standing& standing, std::int64_t now_ms);
 
   const StatusSettings settings_;
-  const std::string node_;
   const Parts parts_;
   const Looks looks_;
   LearnedShapes shapes_;  // of the looks' loop

@@ -1,6 +1,7 @@
 #include "status/keeper.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/ids.h"
@@ -626,7 +627,9 @@ void Keeper::run_sweep(std::int64_t now_ms) {
   const Sweep& sweep = **running;
   if (std::exchange(sweep_id_, sweep.id) != sweep.id) swept_.clear();
   const Program& program = programs_.rbegin()->second;
-  const bool is_of_program = sweep.generation_id == watched()->generation_id;
+  const Program installed = watched();
+  const bool is_of_program =
+      installed != nullptr && sweep.generation_id == installed->generation_id;
   if (!is_of_program || now_ms >= sweep.expires_at_ms) {
     (void)is_answered(parts_.store.end_sweep(sweep.id, SweepState::failed,
                                              is_of_program ? "expired" : "reloaded"),
