@@ -70,8 +70,8 @@ int run_mail_test(const CommonOptions& options, const MailWords& words) {
   const auto sent = mail_transport(*config, clock)
                         ->send({.id = id,
                                 .to = words.to,
-                                .subject = "A test of " + config->web_site_name,
-                                .text = "Mail of " + config->web_site_name +
+                                .subject = "A test of " + config->site.brand.name,
+                                .text = "Mail of " + config->site.brand.name +
                                         " arrives here.\nNobody reads answers to this mail.\n"});
   if (!sent.ok()) return print_failure(options, sent.error().reason);
   std::cout << (options.json ? nlohmann::json{{"ok", true}}.dump()

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "app/config_section.h"
+#include "app/config_site.h"
 #include "app/control.h"
 #include "app/paths.h"
 #include "base/http_field.h"
@@ -127,8 +128,6 @@ void read_web_host(Section& hosts, Config& config) {
   Section web(hosts, "web");
   web.listener("listen", config.web.listen);
   web.public_url("base_url", config.web.base_url);
-  web.text("site_name", config.web_site_name);
-  if (config.web_site_name.empty()) web.report("site_name", "expected a name for people");
   const std::string url =
       config.web.base_url.empty() ? "http://" + config.web.listen : config.web.base_url;
   if (!config.web.listen.empty() && !is_fit_for_sessions(url)) {
@@ -505,6 +504,7 @@ Config decode(const Settings& tree, Reading& reading) {
   read_lanes(top, config);
   Section(top, "registry").path("path", config.registry_path);
   read_hosts(top, config);
+  read_site(top, config.site);
   read_identity(top, config);
   read_mail(top, config);
   read_oauth(top, config);

@@ -21,6 +21,7 @@
 #include "identity/oidc_provider.h"
 #include "mail/smtp.h"
 #include "registry/compile.h"
+#include "site/site.h"
 #include "status/traffic.h"
 
 namespace turnpike::app {
@@ -117,7 +118,7 @@ struct Config {
   McpConfig mcp{{"127.0.0.1:8403", ""}};
   std::string operator_listen = "127.0.0.1:8405";
   HostConfig web{"127.0.0.1:8404", ""};
-  std::string web_site_name = "Turnpike";
+  site::SiteSettings site;  // an empty directory: see paths.h
   std::vector<hosts::AddressRange> trusted_proxies;  // whose X-Forwarded-For is believed
   PeopleConfig people;
   OauthConfig oauth;

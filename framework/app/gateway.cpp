@@ -40,6 +40,7 @@
 #include "hosts/mcp/service_prompts.h"
 #include "hosts/mcp/service_resources.h"
 #include "hosts/operator/operator_host.h"
+#include "hosts/pages.h"
 #include "hosts/status_table.h"
 #include "hosts/web/web_host.h"
 #include "identity/accounts.h"
@@ -172,6 +173,7 @@ struct Gateway::Parts {
   std::optional<hosts::Discovery> discovery;
   std::unique_ptr<hosts::api::ApiHost> api;
   std::unique_ptr<hosts::mcp::McpHost> mcp;
+  std::optional<hosts::Pages> pages;
   std::unique_ptr<hosts::web::WebHost> web;
   std::optional<identity::Operators> operators;
   std::unique_ptr<hosts::operators::OperatorHost> operator_host;
@@ -531,6 +533,11 @@ Result<Unit, std::string> Gateway::make_hosts() {
     if (!loaded.ok()) return std::move(loaded).error();
     reference = *std::move(loaded);
   }
+  auto site = site::Site::load(site_settings(config_));
+  if (!site.ok()) return "site: " + std::move(site).error();
+  parts_->pages.emplace(hosts::Pages::Parts{*parts_->backend, parts_->status.get(), parts_->clock,
+                                            parts_->urls},
+                        *std::move(site));
   parts_->access_log = hosts::make_access_log(*parts_->log, *parts_->metrics);
   parts_->discovery.emplace(discovery_settings());
   const hosts::BuildInfo build = build_info(config_);
@@ -559,9 +566,10 @@ Result<Unit, std::string> Gateway::make_hosts() {
                                   .messages_bytes_max = config_.mcp_messages_bytes_max,
                                   .progress_interval_ms = config_.mcp.progress_interval_ms});
   parts_->web = std::make_unique<hosts::web::WebHost>(
-      hosts::web::WebHostParts{parts_->people->of_hosts(), *parts_->account_reads, *parts_->runtime,
-                               parts_->clock, parts_->random, *parts_->access_log},
-      hosts::web::WebHostSettings{.base_url = parts_->web_url, .site_name = config_.web_site_name});
+      hosts::web::WebHostParts{parts_->people->of_hosts(), *parts_->account_reads, *parts_->pages,
+                               *parts_->runtime, parts_->clock, parts_->random,
+                               *parts_->access_log},
+      hosts::web::WebHostSettings{.base_url = parts_->web_url});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
                             parts_->random);
   parts_->operator_host =

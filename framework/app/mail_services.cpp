@@ -10,7 +10,7 @@ mail::SmtpSettings smtp_settings(const Config& config) {
           .security = mail.security,
           .user = mail.user,
           .password = mail.password,
-          .sender = {config.web_site_name, mail.from},
+          .sender = {config.site.brand.name, mail.from},
           .authorities = mail.authorities};
 }
 
@@ -26,7 +26,7 @@ MailServices::MailServices(const Config& config, identity::MailStore& store,
                 .log = sources.log,
                 .metrics = sources.metrics},
                {.environment = config.environment,
-                .site = {config.web_site_name, web_url},
+                .site = {config.site.brand.name, web_url},
                 // One more minute, for a name that is long to find.
                 .lease_ms = mail::letter_ms_max(smtp_settings(config)) + 60'000}),
       thread_(postman_, *transport_, sources.log) {}

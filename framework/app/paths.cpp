@@ -34,6 +34,15 @@ std::string reference_directory(const Config& config) {
   return fs::is_directory(installed) ? installed.string() : "";
 }
 
+site::SiteSettings site_settings(const Config& config) {
+  site::SiteSettings settings = config.site;
+  if (!settings.directory.empty()) return settings;
+  const fs::path installed = (binary_directory() / "../share/turnpike/site").lexically_normal();
+  const fs::path beside = binary_directory() / "site";
+  settings.directory = (fs::is_directory(installed) ? installed : beside).string();
+  return settings;
+}
+
 std::string control_socket(const Config& config) { return config.data_dir + "/control.sock"; }
 
 }  // namespace turnpike::app

@@ -15,6 +15,10 @@ std::vector<std::string> plugin_directories(const Config& config);
 
 plugin::CatalogOptions catalog_options(const Config& config);
 
+// The site: `site.directory`, or ../share/turnpike/site of the binary, or the one beside it, which
+// is that of the source tree; with the overlay and the brand.
+site::SiteSettings site_settings(const Config& config);
+
 // `reference_directory`, or ../share/turnpike/reference of the binary; empty when neither exists.
 std::string reference_directory(const Config& config);
 

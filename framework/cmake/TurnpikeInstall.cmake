@@ -52,6 +52,7 @@ install(FILES ${CMAKE_BINARY_DIR}/installed/turnpike.yaml
     ${PROJECT_SOURCE_DIR}/config/production.example.yaml
   DESTINATION share/turnpike/config)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/registry ${PROJECT_SOURCE_DIR}/examples
+    ${PROJECT_SOURCE_DIR}/site
   DESTINATION share/turnpike)
 
 # Pages keep their places, so that their links to each other hold.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/http_field.h"
 #include "hosts/origins.h"
 
 namespace turnpike::hosts {
@@ -14,13 +15,6 @@ namespace {
 constexpr std::size_t ipv4_offset = 12;  // of an IPv4 address mapped to IPv6
 constexpr std::size_t ipv4_prefix_bits = 8 * ipv4_offset;
 constexpr std::size_t address_text_max = 45;
-constexpr std::string_view blanks = " \t";
-
-std::string_view trimmed(std::string_view text) noexcept {
-  const std::size_t first = text.find_first_not_of(blanks);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 // Some proxies write ports, and brackets around IPv6.
 std::string_view without_port(std::string_view text) noexcept {
@@ -40,7 +34,7 @@ std::vector<std::string_view> forwarded_for(Headers headers) {
     std::string_view rest = field.value;
     for (bool more = true; more;) {
       const std::size_t comma = rest.find(',');
-      elements.push_back(without_port(trimmed(rest.substr(0, comma))));
+      elements.push_back(without_port(base::trimmed(rest.substr(0, comma))));
       more = comma != rest.npos;
       if (more) rest.remove_prefix(comma + 1);
     }

@@ -10,14 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "site/facts.h"
+
 namespace turnpike::hosts {
 
-// URLs without a slash at the end; empty: there is no such host.
-struct PublicUrls {
-  std::string api = {};
-  std::string mcp = {};
-  std::string web = {};
-};
+using PublicUrls = site::HostUrls;
 
 struct DiscoverySettings {
   PublicUrls urls;

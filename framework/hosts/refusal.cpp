@@ -51,13 +51,13 @@ void add_refusal_fields(const RefusalHead& head, std::string_view content_type,
   if (head.retry_after_seconds > 0) fields.add_number("Retry-After", head.retry_after_seconds);
 }
 
-RefusalBody as_envelope(const base::Error& error, std::string_view request_id) {
+RefusalBody as_envelope(const base::Error& error, const RefusalAsked& asked) {
   RefusalBody body{"application/json", {}};
-  base::append_envelope(body.text, error, request_id);
+  base::append_envelope(body.text, error, asked.request_id);
   return body;
 }
 
-RefusalBody as_oauth_error(const base::Error& error, std::string_view) {
+RefusalBody as_oauth_error(const base::Error& error, const RefusalAsked&) {
   std::string description = error.message;
   std::transform(description.begin(), description.end(), description.begin(), to_description);
   RefusalBody body{"application/json", R"({"error":")"};
@@ -67,13 +67,14 @@ RefusalBody as_oauth_error(const base::Error& error, std::string_view) {
   return body;
 }
 
-RefusalBody as_page(const base::Error& error, std::string_view request_id) {
+RefusalBody as_page(const base::Error& error, const RefusalAsked& asked) {
+  if (asked.pages != nullptr) return asked.pages->page(error, asked);
   RefusalBody body{page_type, "<!doctype html>\n<html lang=\"en\">\n<title>"};
   append_html(body.text, base::info_of(error.code).name);
   body.text += "</title>\n<main>\n<h1>This did not work</h1>\n<p>";
   append_html(body.text, error.message);
   body.text += "</p>\n<p>Request <code>";
-  append_html(body.text, request_id);
+  append_html(body.text, asked.request_id);
   body.text += "</code></p>\n</main>\n</html>\n";
   return body;
 }

@@ -28,13 +28,31 @@ struct RefusalBody {
   std::string_view content_type;
   std::string text;
 };
-using RefusalForm = RefusalBody (*)(const base::Error& error, std::string_view request_id);
+
+class RefusalPages;
+
+// What forms know of the request.
+struct RefusalAsked {
+  std::string_view request_id;
+  Headers headers = {};
+  const RefusalPages* pages = nullptr;  // null: the host has no site
+};
+
+// Refusals as pages of the host's site.
+class RefusalPages {
+ public:
+  virtual ~RefusalPages() = default;
+  [[nodiscard]] virtual RefusalBody page(const base::Error& error,
+                                         const RefusalAsked& asked) const = 0;
+};
+
+using RefusalForm = RefusalBody (*)(const base::Error& error, const RefusalAsked& asked);
 
 // The ErrorEnvelope, which is JSON.
-RefusalBody as_envelope(const base::Error& error, std::string_view request_id);
+RefusalBody as_envelope(const base::Error& error, const RefusalAsked& asked);
 // {"error", "error_description"} of an OAuth token endpoint (RFC 6749 section 5.2).
-RefusalBody as_oauth_error(const base::Error& error, std::string_view request_id);
-// A page for people.
-RefusalBody as_page(const base::Error& error, std::string_view request_id);
+RefusalBody as_oauth_error(const base::Error& error, const RefusalAsked& asked);
+// A page for people: of the host's site, or a plain one.
+RefusalBody as_page(const base::Error& error, const RefusalAsked& asked);
 
 }  // namespace turnpike::hosts

@@ -36,6 +36,7 @@ struct HostRules {
   std::string_view nothing_here = {};  // says where to look instead; a constant
   // How that is said to people; programs, whose paths begin with /v1/, get the envelope.
   RefusalForm nothing_form = as_envelope;
+  const RefusalPages* refusal_pages = nullptr;  // of the host's site; outlive the host
   std::string_view nothing_page_policy = {};  // as in RouteFacts
   std::string_view other_methods = "This route does not answer this method.";
   // The kinds of callers whose credentials the host knows, and whose credential a request bears.
@@ -73,6 +74,7 @@ class RouteTable {
   [[nodiscard]] Place find(std::string_view path) const noexcept;
   [[nodiscard]] const Cors& cors_of(const Place& place) const noexcept;
   [[nodiscard]] const Cors& cors() const noexcept { return rules_.cors; }
+  [[nodiscard]] const RefusalPages* refusal_pages() const noexcept { return rules_.refusal_pages; }
   // Whether browsers are to reach the host's own pages by https alone.
   [[nodiscard]] bool is_for_https() const noexcept {
     return rules_.own_origin.starts_with("https://");

@@ -38,6 +38,7 @@ class RoutedHost {
     const RouteTable::Place place = table_.find(request.path());
     Turn turn(request, responder, table_.cors_of(place), ids_.next(), clock_.monotonic_ns());
     if (table_.is_for_https()) turn.ask_for_https();
+    turn.refuse_on(table_.refusal_pages());
     if (auto* fiber = runtime::Fiber::current()) fiber->set_name(turn.request_id());
     run_turn(turn, clock_, access_log_, [&] {
       const auto row = table_.row_for(turn, place);
@@ -53,6 +54,7 @@ class RoutedHost {
               wire::Responder& responder) noexcept {
     Turn turn(request, responder, table_.cors(), ids_.next(), clock_.monotonic_ns());
     if (table_.is_for_https()) turn.ask_for_https();
+    turn.refuse_on(table_.refusal_pages());
     run_turn(turn, clock_, access_log_, [&] { turn.refuse(error); });
   }
 

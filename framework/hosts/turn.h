@@ -27,6 +27,7 @@
 namespace turnpike::hosts {
 
 struct RouteFacts;
+class RefusalPages;
 
 // The answer of a handler. How long caches may keep it, whether it has a validator, and the
 // header fields of a page are its row's to say.
@@ -65,6 +66,8 @@ class Turn {
   void ask_for_https() noexcept { asks_for_https_ = true; }
   // The row that the request is answered by from now on. It outlives the turn.
   void follow(const RouteFacts& row) noexcept { row_ = &row; }
+  // Where people read refusals. Outlive the turn.
+  void refuse_on(const RefusalPages* pages) noexcept { refusal_pages_ = pages; }
 
   // Adds what every reply has: X-Request-Id, the cross-origin fields, and those of a page.
   void add_common_fields(ReplyFields& fields) const;
@@ -108,6 +111,7 @@ class Turn {
 
   const Cors& cors_;
   const RouteFacts* row_ = nullptr;  // null: none was found yet
+  const RefusalPages* refusal_pages_ = nullptr;
   base::UuidText id_;
   std::int64_t started_ns_;
   std::string_view origin_;

@@ -17,6 +17,7 @@ const BoardDocument* find_document(const Documents& documents, std::string_view 
 
 Board::Board(const BoardInput& input) {
   const BoardFacts facts(input);
+  origin_ = origin_of(facts);
   status_ = status_document(facts);
   gateway_ = gateway_document(facts);
   authority_ = authority_document(facts);

@@ -52,12 +52,25 @@ struct BoardDocument {
   }
 };
 
+// Where a board's facts come from, for the foot of pages.
+struct BoardOrigin {
+  std::uint64_t round = 0;  // 0: the stream has none
+  std::string head = {};    // "sha256:…" of that round
+  Level level = Level::unknown;  // of the gateway as a whole, as long as it is believed
+  std::int64_t valid_until_ms = 0;
+
+  [[nodiscard]] Level level_at(std::int64_t now_ms) const noexcept {
+    return now_ms < valid_until_ms ? level : Level::unknown;
+  }
+};
+
 class Board {
  public:
   explicit Board(const BoardInput& input);
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
+  [[nodiscard]] const BoardOrigin& origin() const noexcept { return origin_; }
   [[nodiscard]] const BoardDocument& status() const noexcept { return status_; }
   [[nodiscard]] const BoardDocument& gateway() const noexcept { return gateway_; }
   // Once it is stale, or there is none: null.
@@ -68,6 +81,7 @@ class Board {
   [[nodiscard]] const BoardDocument* badge(std::string_view provider_key) const noexcept;  // SVG
 
  private:
+  BoardOrigin origin_;
   BoardDocument status_;
   BoardDocument gateway_;
   BoardDocument authority_;

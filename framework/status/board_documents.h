@@ -8,6 +8,7 @@
 
 namespace turnpike::status {
 
+BoardOrigin origin_of(const BoardFacts& facts);
 BoardDocument status_document(const BoardFacts& facts);
 BoardDocument gateway_document(const BoardFacts& facts);
 // It has no stale form: what is stale has no authority. Empty: there is no round that has it.

@@ -57,11 +57,18 @@ std::uint64_t count_open(const BoardFacts& facts) {
   return open;
 }
 
-std::string status_text(const BoardFacts& facts, Reading reading) {
+Level worst_of(const std::vector<ShownComponent>& components) noexcept {
   Level level = Level::operational;
-  BoardJson shown = BoardJson::array();
-  for (const ShownComponent& component : components_of(facts, reading)) {
+  for (const ShownComponent& component : components) {
     level = worse(level, component.standing.level);
+  }
+  return level;
+}
+
+std::string status_text(const BoardFacts& facts, Reading reading) {
+  const std::vector<ShownComponent> components = components_of(facts, reading);
+  BoardJson shown = BoardJson::array();
+  for (const ShownComponent& component : components) {
     shown.push_back({{"id", component.id},
                      {"status", name_of(component.standing.level)},
                      {"evidence_status", name_of(component.standing.evidence)},
@@ -72,7 +79,7 @@ std::string status_text(const BoardFacts& facts, Reading reading) {
     maintenance.push_back(maintenance_json(one));
   }
   return board_text({{"schema_version", "service.status.v1"},
-                     {"status", name_of(level)},
+                     {"status", name_of(worst_of(components))},
                      {"observed_at", shown_time(facts.scope("gateway", reading), facts)},
                      {"valid_until", base::rfc3339(facts.valid_until_ms())},
                      {"generation", generation_json(facts.input().generation)},
@@ -191,6 +198,17 @@ BoardJson gateway_head(const BoardFacts& facts, const ShownOffer& offer, Reading
 }
 
 }  // namespace
+
+BoardOrigin origin_of(const BoardFacts& facts) {
+  BoardOrigin origin;
+  origin.level = worst_of(components_of(facts, Reading::found));
+  origin.valid_until_ms = facts.valid_until_ms();
+  if (const NewestRound* const newest = facts.input().newest) {
+    origin.round = newest->round.head.round;
+    origin.head = newest->round.head.head;
+  }
+  return origin;
+}
 
 BoardDocument status_document(const BoardFacts& facts) {
   return facts.document(facts.valid_until_ms(),

@@ -96,7 +96,7 @@ class ByMail(unittest.TestCase):
                                 **new_certificate(directory, "authority", "localhost"))
         url = cls.postgres.new_database() if cls.postgres else None
         cls.gateway = Gateway(postgres_url=url, settings=[
-            "identity.registration=open", "hosts.web.site_name=Gät",
+            "identity.registration=open", "site.brand.name=Gät",
             *settings_for(cls.receiver.port, authority)]).start()
         cls.addClassCleanup(cls.gateway.close)
 

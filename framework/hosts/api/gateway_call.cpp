@@ -145,7 +145,7 @@ bool GatewayCall::refuse(const base::Error& error, const exchange::RefusalHead& 
   own.status = call_status(error.code);
   own.allow = head.allow;
   RefusalBody body{head.content_type, {}};
-  if (head.body.empty()) body = as_envelope(error, turn_.request_id());
+  if (head.body.empty()) body = as_envelope(error, {turn_.request_id()});
   ReplyFields fields;
   for (const OwnedHeader& field : head.lane_headers) fields.add(field.name, field.value);
   add_refusal_fields(own, body.content_type, fields);

@@ -129,7 +129,7 @@ constexpr std::string_view look_into_mail =
 
 void show_mailed_recovery(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
-  send_page(turn,
+  send_page(rooms, turn,
             ask_page(frame_of(rooms, "Lost your passkey?"),
                      {.action = mailed_recovery_path,
                       .explanation = "Have a link sent to the e-mail address that you confirmed. "
@@ -147,7 +147,7 @@ void use_mailed_recovery(const WebRooms& rooms, Turn& turn, const Asked& asked) 
   if (!done.ok()) {
     return refuse(rooms, turn, nullptr, done.error(), std::string(mailed_recovery_path));
   }
-  send_page(turn, message_page(frame_of(rooms, "Look into your mail"), look_into_mail, login_path));
+  send_page(rooms, turn, message_page(frame_of(rooms, "Look into your mail"), look_into_mail, login_path));
 }
 
 void show_sign_up(const WebRooms& rooms, Turn& turn, const Asked&) {
@@ -155,7 +155,7 @@ void show_sign_up(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (!by_mail_of(rooms).takes_sign_ups()) {
     return refuse(rooms, turn, nullptr, identity::registration_closed(), std::string(login_path));
   }
-  send_page(turn, ask_page(frame_of(rooms, "Sign up"),
+  send_page(rooms, turn, ask_page(frame_of(rooms, "Sign up"),
                            {.action = sign_up_path,
                             .explanation = "A link goes to your e-mail address, which will be "
                                            "your login. Behind it you get a billing account of "
@@ -172,12 +172,12 @@ void use_sign_up(const WebRooms& rooms, Turn& turn, const Asked& asked) {
                                          rooms.people.actor_of(turn, nullptr));
   });
   if (!done.ok()) return refuse(rooms, turn, nullptr, done.error(), std::string(sign_up_path));
-  send_page(turn, message_page(frame_of(rooms, "Look into your mail"), look_into_mail, login_path));
+  send_page(rooms, turn, message_page(frame_of(rooms, "Look into your mail"), look_into_mail, login_path));
 }
 
 void show_confirmation(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
-  send_page(turn, link_page(frame_of(rooms, "Confirm your sign-up"),
+  send_page(rooms, turn, link_page(frame_of(rooms, "Confirm your sign-up"),
                             {.action = "/sign-up/confirm",
                              .explanation = "This makes a login and a billing account for you. "
                                             "Then you add a passkey, with which you sign in from "
@@ -221,12 +221,12 @@ void show_verification(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
   const auto known = find_caller(rooms, {turn.request.headers(), {}, false});
   if (!known.ok()) {
-    return send_page(turn, message_page(frame_of(rooms, "Confirm your e-mail address"),
+    return send_page(rooms, turn, message_page(frame_of(rooms, "Confirm your e-mail address"),
                                         "Sign in first, then open the link again.", login_path));
   }
   const auto person = person_of(rooms, *known);
   if (!person.ok()) return refuse(rooms, turn, *known, person.error(), std::string(own_path));
-  send_page(turn, link_page(frame_of(rooms, "Confirm your e-mail address", *person, *known),
+  send_page(rooms, turn, link_page(frame_of(rooms, "Confirm your e-mail address", *person, *known),
                             {.action = "/account/email/verify",
                              .explanation = "From then on, mail about your sign-in goes there, and "
                                             "a recovery, too.",

@@ -57,32 +57,11 @@ void add_button_form(Html& html, const Frame& frame, const std::string& path,
   html << "<button>" << label << "</button></form>";
 }
 
-void begin(Html& html, const Frame& frame) {
-  html << "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-  if (!frame.page_token.empty()) {
-    html << "<meta name=\"csrf\" content=\"" << frame.page_token << "\">\n";
-  }
-  if (!frame.next_url.empty()) {
-    html << "<meta http-equiv=\"refresh\" content=\"0;url=" << frame.next_url << "\">\n";
-  }
-  html << "<title>" << frame.title << " - " << frame.site_name
-       << "</title>\n<link rel=\"stylesheet\" href=\"/assets/site.css\">\n"
-          "<script src=\"/assets/passkeys.js\" "
-          "type=\"module\"></script>\n</head>\n<body>\n<header>\n"
-          "<a href=\"/account\">"
-       << frame.site_name << "</a>\n";
-  if (!frame.person_name.empty()) {
-    html << "<span class=\"quiet\">" << frame.person_name << "</span>\n";
-    add_button_form(html, frame, "/sign-out", {}, "Sign out");
-    html << "\n";
-  }
-  html << "</header>\n<main>\n<h1>" << frame.title << "</h1>\n";
-}
+void begin(Html& html, const Frame& frame) { html << "<h1>" << frame.title << "</h1>\n"; }
 
-std::string end(Html& html) {
-  html << "<p id=\"passkey-message\" role=\"alert\"></p>\n</main>\n</body>\n</html>\n";
-  return html.take();
+SitePage end(Html& html, const Frame& frame) {
+  html << "<p id=\"passkey-message\" role=\"alert\"></p>\n";
+  return {frame, html.take()};
 }
 
 // Hidden until the script has shown that it runs.
@@ -444,7 +423,7 @@ bool add_consent_hindrance(Html& html, const Frame& frame, const ConsentView& vi
 
 }  // namespace
 
-std::string login_page(const Frame& frame, const LoginView& view) {
+SitePage login_page(const Frame& frame, const LoginView& view) {
   Html html;
   begin(html, frame);
   add_passkey_button(html, "signIn", view.return_to, "Sign in with a passkey");
@@ -468,10 +447,10 @@ std::string login_page(const Frame& frame, const LoginView& view) {
   html << "Whoever runs this gateway, or a member of an account, gives you a link. "
        << "<a href=\"/login/link\">Use a link</a></p>\n<p>Lost what you sign in with? "
           "<a href=\"/login/recovery\">Use a recovery code</a></p>\n";
-  return end(html);
+  return end(html, frame);
 }
 
-std::string recovery_page(const Frame& frame, bool offers_mail) {
+SitePage recovery_page(const Frame& frame, bool offers_mail) {
   Html html;
   begin(html, frame);
   html << "<p>Each recovery code lets you in once. Then you add a passkey or a password, with "
@@ -483,10 +462,10 @@ std::string recovery_page(const Frame& frame, bool offers_mail) {
   if (offers_mail) {
     html << "<p>No codes? <a href=\"/login/recovery/mail\">Have a link sent by mail</a></p>\n";
   }
-  return end(html);
+  return end(html, frame);
 }
 
-std::string link_page(const Frame& frame, const LinkView& view) {
+SitePage link_page(const Frame& frame, const LinkView& view) {
   Html html;
   begin(html, frame);
   html << "<p>" << view.explanation << "</p>\n<form method=\"post\" action=\"" << view.action
@@ -502,10 +481,10 @@ std::string link_page(const Frame& frame, const LinkView& view) {
             "maxlength=\"100\" autocomplete=\"username\" autocapitalize=\"none\">\n<br>";
   }
   html << "<button>" << view.button << "</button></form>\n";
-  return end(html);
+  return end(html, frame);
 }
 
-std::string ask_page(const Frame& frame, const AskView& view) {
+SitePage ask_page(const Frame& frame, const AskView& view) {
   Html html;
   begin(html, frame);
   html << "<p>" << view.explanation << "</p>\n<form method=\"post\" action=\"" << view.action
@@ -518,17 +497,17 @@ std::string ask_page(const Frame& frame, const AskView& view) {
        << "</label>\n<input id=\"login\" name=\"login\" required maxlength=\"100\" "
           "autocomplete=\"username\" autocapitalize=\"none\">\n<br><button>"
        << view.button << "</button></form>\n<p><a href=\"/login\">Back</a></p>\n";
-  return end(html);
+  return end(html, frame);
 }
 
-std::string message_page(const Frame& frame, std::string_view text, std::string_view back) {
+SitePage message_page(const Frame& frame, std::string_view text, std::string_view back) {
   Html html;
   begin(html, frame);
   html << "<p>" << text << "</p>\n<p><a href=\"" << back << "\">Go on</a></p>\n";
-  return end(html);
+  return end(html, frame);
 }
 
-std::string account_page(const Frame& frame, const AccountView& view) {
+SitePage account_page(const Frame& frame, const AccountView& view) {
   Html html;
   begin(html, frame);
   html << "<p>Signed in as <strong>" << view.person.login << "</strong>.</p>\n";
@@ -554,10 +533,10 @@ std::string account_page(const Frame& frame, const AccountView& view) {
   add_email(html, frame, view);
   add_grants(html, frame, view);
   add_sessions(html, frame, view);
-  return end(html);
+  return end(html, frame);
 }
 
-std::string billing_account_page(const Frame& frame, const BillingAccountView& view) {
+SitePage billing_account_page(const Frame& frame, const BillingAccountView& view) {
   Html html;
   begin(html, frame);
   html << "<p>Account <code>" << view.membership.account.id << "</code>, "
@@ -567,10 +546,10 @@ std::string billing_account_page(const Frame& frame, const BillingAccountView& v
   if (is_admin) add_keys(html, frame, view);
   add_members(html, frame, view);
   if (is_admin) add_invitations(html, frame, view);
-  return end(html);
+  return end(html, frame);
 }
 
-std::string consent_page(const Frame& frame, const ConsentView& view) {
+SitePage consent_page(const Frame& frame, const ConsentView& view) {
   Html html;
   begin(html, frame);
   html << "<p><strong>"
@@ -608,10 +587,10 @@ std::string consent_page(const Frame& frame, const ConsentView& view) {
            "<button name=\"decision\" value=\"approve\">Give access</button>\n";
   }
   html << "<button name=\"decision\" value=\"deny\">No</button></form>\n";
-  return end(html);
+  return end(html, frame);
 }
 
-std::string handover_page(const Frame& frame, const HandoverView& view) {
+SitePage handover_page(const Frame& frame, const HandoverView& view) {
   Html html;
   Frame moving = frame;
   moving.next_url = view.url;
@@ -619,18 +598,18 @@ std::string handover_page(const Frame& frame, const HandoverView& view) {
   html << "<p>You prove who you are at " << view.provider_name
        << ", and come back here.</p>\n<p><a class=\"button\" href=\"" << view.url
        << "\">Go on to " << view.provider_name << "</a></p>\n";
-  return end(html);
+  return end(html, moving);
 }
 
-std::string secret_page(const Frame& frame, const SecretView& view) {
+SitePage secret_page(const Frame& frame, const SecretView& view) {
   Html html;
   begin(html, frame);
   html << "<p>" << view.explanation << "</p>\n<p class=\"secret\"><code id=\"secret\">"
        << view.secret << "</code></p>\n<p><a href=\"" << view.back << "\">Back</a></p>\n";
-  return end(html);
+  return end(html, frame);
 }
 
-std::string codes_page(const Frame& frame, const std::vector<std::string>& codes,
+SitePage codes_page(const Frame& frame, const std::vector<std::string>& codes,
                        std::string_view back) {
   Html html;
   begin(html, frame);
@@ -638,10 +617,10 @@ std::string codes_page(const Frame& frame, const std::vector<std::string>& codes
           "here, and those before them have ended. Each works once.</p>\n<ul class=\"secret\">\n";
   for (const std::string& code : codes) html << "<li><code>" << code << "</code></li>\n";
   html << "</ul>\n<p><a href=\"" << back << "\">Back</a></p>\n";
-  return end(html);
+  return end(html, frame);
 }
 
-std::string refusal_page(const Frame& frame, const RefusalView& view) {
+SitePage refusal_page(const Frame& frame, const RefusalView& view) {
   Html html;
   begin(html, frame);
   if (!view.ways.are_none()) {
@@ -656,7 +635,7 @@ std::string refusal_page(const Frame& frame, const RefusalView& view) {
   }
   html << "<p class=\"quiet\">" << base::info_of(view.error.code).name << ", request <code>"
        << view.request_id << "</code></p>\n<p><a href=\"" << view.back << "\">Back</a></p>\n";
-  return end(html);
+  return end(html, frame);
 }
 
 }  // namespace turnpike::hosts::web

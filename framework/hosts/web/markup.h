@@ -17,16 +17,16 @@
 #include "identity/person.h"
 #include "identity/session.h"
 #include "oauth/grant_store.h"
+#include "site/frame.h"
 
 namespace turnpike::hosts::web {
 
-// What the frame of each page shows.
-struct Frame {
-  std::string site_name;
-  std::string title;
-  std::string person_name = {};  // empty: nobody is signed in
-  std::string page_token = {};   // of their session
-  std::string next_url = {};     // where the browser goes on to by itself; empty: nowhere
+using site::Frame;
+
+// A page without what stands around it.
+struct SitePage {
+  Frame frame;
+  std::string main_html;
 };
 
 // Another provider of identities.
@@ -48,8 +48,8 @@ struct LoginView {
   bool takes_passwords = false;
   bool offers_sign_up = false;
 };
-std::string login_page(const Frame& frame, const LoginView& view);
-std::string recovery_page(const Frame& frame, bool offers_mail);
+SitePage login_page(const Frame& frame, const LoginView& view);
+SitePage recovery_page(const Frame& frame, bool offers_mail);
 
 // Where a link's token is handed in. `action` is the path that takes it.
 struct LinkView {
@@ -58,7 +58,7 @@ struct LinkView {
   std::string button;
   bool asks_name = false;  // and login, of somebody who is nobody yet
 };
-std::string link_page(const Frame& frame, const LinkView& view);
+SitePage link_page(const Frame& frame, const LinkView& view);
 
 // Where a stranger asks for a mail. `action` is the path that takes it.
 struct AskView {
@@ -68,9 +68,9 @@ struct AskView {
   std::string_view button;
   bool asks_name = false;
 };
-std::string ask_page(const Frame& frame, const AskView& view);
+SitePage ask_page(const Frame& frame, const AskView& view);
 // A sentence, and where to go on.
-std::string message_page(const Frame& frame, std::string_view text, std::string_view back);
+SitePage message_page(const Frame& frame, std::string_view text, std::string_view back);
 
 struct AccountView {
   const identity::Person& person;
@@ -90,7 +90,7 @@ struct AccountView {
   bool may_enrol = false;   // without another proof
   bool sends_mail = false;  // the gateway does
 };
-std::string account_page(const Frame& frame, const AccountView& view);
+SitePage account_page(const Frame& frame, const AccountView& view);
 
 struct BillingAccountView {
   identity::Membership membership;
@@ -100,7 +100,7 @@ struct BillingAccountView {
   std::string_view own_id;
   bool sends_mail = false;  // the gateway does
 };
-std::string billing_account_page(const Frame& frame, const BillingAccountView& view);
+SitePage billing_account_page(const Frame& frame, const BillingAccountView& view);
 
 struct GrantableAccount {
   std::string id;
@@ -122,7 +122,7 @@ struct ConsentView {
   std::int64_t idle_days;
   std::int64_t days_max;
 };
-std::string consent_page(const Frame& frame, const ConsentView& view);
+SitePage consent_page(const Frame& frame, const ConsentView& view);
 
 // The way to a provider from a form: the redirect of a form is one that browsers hold to the page's
 // policy (form-action), at every host on the way, so the browser goes on from a page.
@@ -130,7 +130,7 @@ struct HandoverView {
   std::string provider_name;
   std::string url;
 };
-std::string handover_page(const Frame& frame, const HandoverView& view);
+SitePage handover_page(const Frame& frame, const HandoverView& view);
 
 // Something that is shown once: a key, or the link of an invitation.
 struct SecretView {
@@ -138,10 +138,10 @@ struct SecretView {
   std::string secret;
   std::string back;  // a path
 };
-std::string secret_page(const Frame& frame, const SecretView& view);
+SitePage secret_page(const Frame& frame, const SecretView& view);
 
 // Recovery codes, which are shown once.
-std::string codes_page(const Frame& frame, const std::vector<std::string>& codes,
+SitePage codes_page(const Frame& frame, const std::vector<std::string>& codes,
                        std::string_view back);
 
 struct RefusalView {
@@ -150,6 +150,6 @@ struct RefusalView {
   std::string back;      // a path
   StepUpWays ways = {};  // where a step-up is what is missing
 };
-std::string refusal_page(const Frame& frame, const RefusalView& view);
+SitePage refusal_page(const Frame& frame, const RefusalView& view);
 
 }  // namespace turnpike::hosts::web

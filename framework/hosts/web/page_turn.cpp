@@ -11,8 +11,8 @@ using base::Error;
 using base::ErrorCode;
 using identity::Standing;
 
-Frame frame_of(const WebRooms& rooms, std::string_view title) {
-  return {.site_name = rooms.site_name, .title = std::string(title)};
+Frame frame_of(const WebRooms&, std::string_view title) {
+  return {.title = std::string(title), .scripts = {"passkeys.js"}};
 }
 
 Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Person& person,
@@ -23,8 +23,14 @@ Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Pe
   return frame;
 }
 
-void send_page(Turn& turn, const std::string& page, int status) {
-  turn.reply({.status = status, .content_type = page_type, .body = page});
+std::string html_of(const WebRooms& rooms, const SitePage& page) {
+  return rooms.pages.page(page.frame, "plain.html", [&](site::Slots slots) {
+    slots.set("BODY_HTML", site::Markup{page.main_html});
+  });
+}
+
+void send_page(const WebRooms& rooms, Turn& turn, const SitePage& page, int status) {
+  turn.reply({.status = status, .content_type = page_type, .body = html_of(rooms, page)});
 }
 
 void go_to(Turn& turn, std::string_view path, std::string_view cookie) {
@@ -84,7 +90,7 @@ void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const Error
   ReplyFields fields;
   add_refusal_fields(head, page_type, fields);
   turn.record.error = error.code;
-  turn.send(head.status, fields, refusal_page(frame, {error, turn.request_id(), back, ways}));
+  turn.send(head.status, fields, html_of(rooms, refusal_page(frame, {error, turn.request_id(), back, ways})));
 }
 
 std::string known_path(std::string_view text) {
@@ -146,12 +152,15 @@ bool stands_for(Standing needed, const WebRooms& rooms, Turn& turn, const Asked&
   return false;
 }
 
-RefusalBody as_site_page(const Error& error, std::string_view request_id) {
-  const Frame frame{.site_name = "Turnpike", .title = "This did not work"};
+RefusalBody SiteRefusals::page(const Error& error, const RefusalAsked& asked) const {
+  const Frame frame{.title = "This did not work"};
   const bool is_out =
       error.code == ErrorCode::auth_session_required || error.code == ErrorCode::auth_session_ended;
   const std::string back(is_out ? login_path : own_path);
-  return {page_type, refusal_page(frame, {error, request_id, back, {}})};
+  const SitePage refusal = refusal_page(frame, {error, asked.request_id, back, {}});
+  return {page_type, pages_.page(refusal.frame, "plain.html", [&](site::Slots slots) {
+            slots.set("BODY_HTML", site::Markup{refusal.main_html});
+          })};
 }
 
 Result<Caller, Error> find_caller(const WebRooms& rooms, const Presented& presented) {

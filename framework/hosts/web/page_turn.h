@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "hosts/account/account_routes.h"
 #include "hosts/page.h"
+#include "hosts/pages.h"
 #include "hosts/route.h"
 #include "hosts/web/markup.h"
 #include "hosts/web/sign_in_routes.h"
@@ -26,7 +27,9 @@ Frame frame_of(const WebRooms& rooms, std::string_view title);
 Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Person& person,
                const Caller& caller);
 
-void send_page(Turn& turn, const std::string& page, int status = 200);
+// The page within its frame.
+std::string html_of(const WebRooms& rooms, const SitePage& page);
+void send_page(const WebRooms& rooms, Turn& turn, const SitePage& page, int status = 200);
 // 303 to a URL of another host, which Location would not take.
 void send_elsewhere(Turn& turn, std::string_view url, std::string_view cookie = {});
 // 303 to a path of this host.
@@ -44,8 +47,17 @@ Result<identity::Person, base::Error> person_of(const WebRooms& rooms, const Cal
 // A refusal on a page that offers what is missing. `back`: the page with the form.
 void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const base::Error& error,
             const std::string& back);
-// The form of refusals on pages.
-RefusalBody as_site_page(const base::Error& error, std::string_view request_id);
+
+// Refusals without a handler of their own.
+class SiteRefusals final : public RefusalPages {
+ public:
+  explicit SiteRefusals(const Pages& pages) noexcept : pages_(pages) {}
+  [[nodiscard]] RefusalBody page(const base::Error& error,
+                                 const RefusalAsked& asked) const override;
+
+ private:
+  const Pages& pages_;
+};
 
 // The paths to which a sign-in leads back: pages of this host alone.
 std::string known_path(std::string_view text);
@@ -73,7 +85,7 @@ constexpr RouteFacts page(std::string_view path, std::string_view endpoint) {
           .answers_head = true,
           .cache_control = account::kept_by_nobody,
           .page_policy = page_policy,
-          .refusal_form = as_site_page};
+          .refusal_form = as_page};
 }
 
 constexpr RouteFacts form(std::string_view path, std::string_view endpoint, Callers callers) {
@@ -85,7 +97,7 @@ constexpr RouteFacts form(std::string_view path, std::string_view endpoint, Call
           .body_bytes_max = 4'096,
           .cache_control = account::kept_by_nobody,
           .page_policy = page_policy,
-          .refusal_form = as_site_page};
+          .refusal_form = as_page};
 }
 
 }  // namespace turnpike::hosts::web

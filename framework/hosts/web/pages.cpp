@@ -4,8 +4,8 @@
 
 #include "hosts/account/account_routes.h"
 #include "hosts/account/people_routes.h"
+#include "hosts/asset_route.h"
 #include "hosts/page.h"
-#include "hosts/web/assets.h"
 #include "hosts/web/markup.h"
 #include "hosts/web/page_turn.h"
 
@@ -27,7 +27,7 @@ void show_login(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto caller = find_caller(rooms, {turn.request.headers(), {}, false});
   if (caller.ok()) return go_to(turn, back);
   const account::PooledPeople::Parts& parts = rooms.people.parts();
-  send_page(turn, login_page(frame_of(rooms, "Sign in"),
+  send_page(rooms, turn, login_page(frame_of(rooms, "Sign in"),
                              {.return_to = back,
                               .providers = providers_of(rooms),
                               .takes_passwords = parts.passwords.are_enabled(),
@@ -43,7 +43,7 @@ const LinkView link_view{
 
 void show_link(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
-  send_page(turn, link_page(frame_of(rooms, "Sign in with a link"), link_view));
+  send_page(rooms, turn, link_page(frame_of(rooms, "Sign in with a link"), link_view));
 }
 
 void use_link(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -128,7 +128,7 @@ void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
                          .ways = ways_of(rooms, caller),
                          .may_enrol = caller->standing != Standing::signed_in,
                          .sends_mail = rooms.people.parts().by_mail.sends_mail()};
-  send_page(turn, account_page(frame_of(rooms, "Your account", page->person, caller), view));
+  send_page(rooms, turn, account_page(frame_of(rooms, "Your account", page->person, caller), view));
 }
 
 void use_remove_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -225,7 +225,7 @@ void show_billing_account(const WebRooms& rooms, Turn& turn, const Asked& asked)
                                 .own_id = caller->id,
                                 .sends_mail = rooms.people.parts().by_mail.sends_mail()};
   const Frame frame = frame_of(rooms, page->membership.account.name, *person, caller);
-  send_page(turn, billing_account_page(frame, view));
+  send_page(rooms, turn, billing_account_page(frame, view));
 }
 
 // A form of an account's page: judged, done in the store, and back to the page. `work` takes the
@@ -253,7 +253,7 @@ void create(const WebRooms& rooms, Turn& turn, const Asked& asked, std::string_v
   const auto person = person_of(rooms, asked.caller);
   const Frame frame =
       person.ok() ? frame_of(rooms, title, *person, asked.caller) : frame_of(rooms, title);
-  send_page(turn, secret_page(frame, {std::string(explanation), *secret, back}), 201);
+  send_page(rooms, turn, secret_page(frame, {std::string(explanation), *secret, back}), 201);
 }
 
 void use_create_key(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -314,7 +314,7 @@ void show_invitation(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
   const auto known = find_caller(rooms, {turn.request.headers(), {}, false});
   if (!known.ok()) {
-    return send_page(turn, link_page(frame_of(rooms, "Accept an invitation"),
+    return send_page(rooms, turn, link_page(frame_of(rooms, "Accept an invitation"),
                                      {.action = "/invitation/join",
                                       .explanation = "You are invited to a billing account. If you "
                                                      "have signed in here before, sign in first, "
@@ -325,7 +325,7 @@ void show_invitation(const WebRooms& rooms, Turn& turn, const Asked&) {
   const Caller& caller = *known;
   const auto person = person_of(rooms, caller);
   if (!person.ok()) return refuse(rooms, turn, caller, person.error(), std::string(own_path));
-  send_page(turn, link_page(frame_of(rooms, "Accept an invitation", *person, caller),
+  send_page(rooms, turn, link_page(frame_of(rooms, "Accept an invitation", *person, caller),
                             {.action = "/invitation",
                              .explanation = "You become a member of the billing account that "
                                             "invited you.",
@@ -354,14 +354,8 @@ void use_join(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   go_to(turn, own_path, session_cookie(rooms, joined->token));
 }
 
-// ---- assets
-
-void send_site_css(const WebRooms&, Turn& turn, const Asked&) {
-  turn.reply({.content_type = "text/css; charset=utf-8", .body = site_css()});
-}
-
-void send_passkeys_js(const WebRooms&, Turn& turn, const Asked&) {
-  turn.reply({.content_type = "text/javascript; charset=utf-8", .body = passkeys_js()});
+void send_page_asset(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  send_asset(rooms.pages, turn, asked);
 }
 
 // ---- the table
@@ -375,15 +369,6 @@ constexpr RouteFacts login_facts = [] {
   facts.query = login_query;
   return facts;
 }();
-
-constexpr RouteFacts asset(std::string_view path) {
-  return {.method = "GET",
-          .path = path,
-          .endpoint = "asset",
-          .answers_head = true,
-          .cache_control = "public, no-cache",
-          .has_etag = true};
-}
 
 constexpr Callers admins = Callers::members(Role::admin, Standing::enrolling);
 
@@ -414,8 +399,7 @@ constexpr Route<WebRooms> page_rows[] = {
     {.facts = page("/invitation", "invitation_page"), .answer = show_invitation},
     {.facts = form("/invitation", "accept_invitation", any_session), .answer = use_invitation},
     {.facts = form("/invitation/join", "accept_invitation", Callers::anyone()), .answer = use_join},
-    {.facts = asset("/assets/site.css"), .answer = send_site_css},
-    {.facts = asset("/assets/passkeys.js"), .answer = send_passkeys_js},
+    {.facts = asset_facts, .answer = send_page_asset},
 };
 #undef BILLING_ACCOUNT
 

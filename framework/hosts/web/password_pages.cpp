@@ -96,7 +96,7 @@ void use_create_codes(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto person = person_of(rooms, asked.caller);
   const Frame frame =
       person.ok() ? frame_of(rooms, title, *person, asked.caller) : frame_of(rooms, title);
-  const std::string page = codes_page(frame, created->codes, back);
+  const std::string page = html_of(rooms, codes_page(frame, created->codes, back));
   ReplyFields more;
   const std::string cookie = session_cookie(rooms, created->token);
   more.add("Set-Cookie", cookie);
@@ -105,7 +105,7 @@ void use_create_codes(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 
 void show_recovery(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
-  send_page(turn, recovery_page(frame_of(rooms, "Sign in with a recovery code"),
+  send_page(rooms, turn, recovery_page(frame_of(rooms, "Sign in with a recovery code"),
                                 rooms.people.parts().by_mail.sends_mail()));
 }
 

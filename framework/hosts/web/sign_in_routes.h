@@ -11,6 +11,7 @@
 
 #include "hosts/account/pooled_people.h"
 #include "hosts/account_reads.h"
+#include "hosts/pages.h"
 #include "hosts/route.h"
 #include "hosts/web/cookies.h"
 
@@ -23,7 +24,7 @@ struct WebRooms {
   const Cookies& cookies;
   Random& random;
   std::string origin;  // of the pages, without a path
-  std::string site_name;
+  const Pages& pages;
 };
 
 std::span<const Route<WebRooms>> sign_in_routes() noexcept;

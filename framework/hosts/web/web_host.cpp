@@ -17,15 +17,17 @@ namespace turnpike::hosts::web {
 
 WebHost::WebHost(const WebHostParts& parts, WebHostSettings settings)
     : origin_(origin_of(settings.base_url)),
+      refusals_(parts.pages),
       cookies_(origin_),
       rooms_{parts.people, parts.account, cookies_,
-             parts.random, origin_,       std::move(settings.site_name)},
+             parts.random, origin_,       parts.pages},
       account_rooms_{parts.account},
       people_rooms_{parts.people},
-      host_({parts.runtime, parts.clock, parts.random, parts.access_log}, rows(), rules()) {}
+      host_({parts.runtime, parts.clock, parts.random, parts.access_log}, rows(std::move(settings.more_routes)), rules()) {}
 
-std::vector<BoundRoute> WebHost::rows() const {
+std::vector<BoundRoute> WebHost::rows(std::vector<BoundRoute> more) const {
   std::vector<BoundRoute> rows = bind_routes(page_routes(), rooms_);
+  rows.insert(rows.end(), more.begin(), more.end());
   bind_routes(consent_routes(), rooms_, rows);
   bind_routes(password_pages(), rooms_, rows);
   bind_routes(sign_in_routes(), rooms_, rows);
@@ -43,7 +45,8 @@ std::vector<BoundRoute> WebHost::rows() const {
 HostRules WebHost::rules() const {
   return {.cors = Cors(Origins({}), {}),
           .nothing_here = "There is nothing at this path; /account is where people begin.",
-          .nothing_form = as_site_page,
+          .nothing_form = as_page,
+          .refusal_pages = &refusals_,
           .nothing_page_policy = page_policy,
           .authenticates = {PrincipalKind::person},
           .authenticate = [this](const Presented& presented) { return authenticate(presented); },

@@ -13,6 +13,7 @@
 #include "hosts/account_reads.h"
 #include "hosts/routed_host.h"
 #include "hosts/web/cookies.h"
+#include "hosts/web/page_turn.h"
 #include "hosts/web/sign_in_routes.h"
 #include "wire/server.h"
 
@@ -22,6 +23,7 @@ namespace turnpike::hosts::web {
 struct WebHostParts {
   const account::PooledPeople& people;
   const AccountReads& account;
+  const Pages& pages;
   runtime::Runtime& runtime;
   const Clock& clock;
   Random& random;
@@ -30,7 +32,7 @@ struct WebHostParts {
 
 struct WebHostSettings {
   std::string base_url;
-  std::string site_name = "Turnpike";
+  std::vector<BoundRoute> more_routes = {};  // of other rooms: public pages, the dashboard
 };
 
 class WebHost final : public wire::Handler {
@@ -46,11 +48,12 @@ class WebHost final : public wire::Handler {
   }
 
  private:
-  std::vector<BoundRoute> rows() const;
+  std::vector<BoundRoute> rows(std::vector<BoundRoute> more) const;
   HostRules rules() const;
   Result<Caller, base::Error> authenticate(const Presented& presented) const;
 
   const std::string origin_;
+  const SiteRefusals refusals_;
   const Cookies cookies_;
   const WebRooms rooms_;
   const account::AccountRooms account_rooms_;

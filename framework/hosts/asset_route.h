@@ -1,0 +1,27 @@
+// The route of the files that pages load, for every host that has pages. Stateless; called on the
+// fibers of requests.
+#pragma once
+
+#include "hosts/pages.h"
+#include "hosts/route.h"
+
+namespace turnpike::hosts {
+
+inline constexpr Parameter asset_query[] = {
+    {.name = "v",
+     .description = "The version that a page was made with.",
+     .schema = R"({"type": "string"})"},
+};
+
+inline constexpr RouteFacts asset_facts{.method = "GET",
+                                        .path = "/assets/{name...}",
+                                        .endpoint = "asset",
+                                        .query = asset_query,
+                                        .answers_head = true,
+                                        .has_etag = true};
+
+// A page names the version that it wants, so browsers keep it for good; who names none is to ask
+// again soon.
+void send_asset(const Pages& pages, Turn& turn, const Asked& asked);
+
+}  // namespace turnpike::hosts

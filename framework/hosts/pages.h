@@ -1,0 +1,52 @@
+// Pages: the site in service and the facts that its pages show, for all hosts that have pages. A
+// reload puts another site in its place; who has begun a page ends it with the site it began with.
+//
+// Owned by app/, outlives the hosts; any Thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <turnpike/host.h>
+
+#include "hosts/backend.h"
+#include "hosts/status_source.h"
+#include "site/facts.h"
+#include "site/site.h"
+
+namespace turnpike::hosts {
+
+class Pages {
+ public:
+  struct Parts {
+    Backend& backend;
+    StatusSource* status;  // null: this gateway has none
+    const Clock& clock;
+    site::HostUrls urls;
+  };
+  Pages(Parts parts, std::shared_ptr<const site::Site> site)
+      : parts_(std::move(parts)), site_(std::move(site)) {}
+
+  [[nodiscard]] std::shared_ptr<const site::Site> site() const { return site_.load(); }
+  void install(std::shared_ptr<const site::Site> site) { site_.store(std::move(site)); }
+
+  [[nodiscard]] const site::HostUrls& urls() const noexcept { return parts_.urls; }
+  [[nodiscard]] const Clock& clock() const noexcept { return parts_.clock; }
+  [[nodiscard]] site::Facts facts() const;
+
+  // A page as it is sent, with the foot of this moment; `fill` gets the Slots of the layout.
+  template <class Fill>
+  [[nodiscard]] std::string page(site::Frame frame, std::string_view layout, Fill&& fill) const {
+    frame.foot = site::foot_of(facts());
+    return site()->page(frame, layout, std::forward<Fill>(fill));
+  }
+
+ private:
+  const Parts parts_;
+  std::atomic<std::shared_ptr<const site::Site>> site_;
+};
+
+}  // namespace turnpike::hosts

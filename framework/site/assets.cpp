@@ -1,0 +1,86 @@
+#include "site/assets.h"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include <brotli/encode.h>
+
+#include "catalog/rendering.h"
+
+namespace turnpike::site {
+
+namespace {
+
+constexpr std::pair<std::string_view, std::string_view> types[] = {
+    {".css", "text/css; charset=utf-8"},
+    {".js", "text/javascript; charset=utf-8"},
+    {".svg", "image/svg+xml"},
+    {".png", "image/png"},
+    {".webp", "image/webp"},
+    {".ico", "image/x-icon"},
+    {".woff2", "font/woff2"},
+    {".txt", "text/plain; charset=utf-8"},
+};
+
+std::optional<std::string_view> type_of(std::string_view name) noexcept {
+  for (const auto& [ending, type] : types) {
+    if (name.ends_with(ending)) return type;
+  }
+  return std::nullopt;
+}
+
+std::string compressed(std::string_view text, int quality) {
+  std::string out(BrotliEncoderMaxCompressedSize(text.size()), '\0');
+  std::size_t bytes = out.size();
+  const bool done = BrotliEncoderCompress(
+                        quality, BROTLI_DEFAULT_WINDOW, BROTLI_MODE_TEXT, text.size(),
+                        reinterpret_cast<const std::uint8_t*>(text.data()), &bytes,
+                        reinterpret_cast<std::uint8_t*>(out.data())) == BROTLI_TRUE;
+  if (!done || bytes >= text.size()) return {};
+  out.resize(bytes);
+  return out;
+}
+
+}  // namespace
+
+std::string brotli_of(std::string_view text) { return compressed(text, BROTLI_MAX_QUALITY); }
+std::string fast_brotli_of(std::string_view text) {
+  constexpr int quality = 5;
+  return compressed(text, quality);
+}
+
+Assets::Assets(const std::map<std::string, std::string>& files) {
+  for (const auto& [name, body] : files) {
+    const auto type = type_of(name);
+    if (!type) continue;
+    std::string etag = catalog::etag_of(body);
+    std::string version = etag.substr(1, 8);
+    std::string brotli_etag = "\"br-" + etag.substr(1);
+    assets_.emplace(name, Asset{*type, body, brotli_of(body), std::move(etag),
+                                std::move(brotli_etag), std::move(version)});
+  }
+}
+
+const Asset* Assets::find(std::string_view name) const noexcept {
+  const auto found = assets_.find(name);
+  return found == assets_.end() ? nullptr : &found->second;
+}
+
+std::string Assets::with_versions(std::string_view text) const {
+  constexpr std::string_view begin = "\"/assets/";
+  std::string out;
+  while (true) {
+    const std::size_t at = text.find(begin);
+    const std::size_t end = at == text.npos ? at : text.find('"', at + 1);
+    if (end == text.npos) break;
+    const std::string_view name = text.substr(at + begin.size(), end - at - begin.size());
+    out += text.substr(0, end);
+    if (const Asset* const asset = find(name)) out += "?v=" + asset->version;
+    out += '"';
+    text.remove_prefix(end + 1);
+  }
+  return out += text;
+}
+
+}  // namespace turnpike::site

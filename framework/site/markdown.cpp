@@ -1,0 +1,186 @@
+#include "site/markdown.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <cmark-gfm-core-extensions.h>
+#include <cmark-gfm.h>
+
+namespace turnpike::site {
+
+namespace {
+
+struct FreeNode {
+  void operator()(cmark_node* node) const noexcept { cmark_node_free(node); }
+};
+struct FreeParser {
+  void operator()(cmark_parser* parser) const noexcept { cmark_parser_free(parser); }
+};
+struct FreeIterator {
+  void operator()(cmark_iter* iterator) const noexcept { cmark_iter_free(iterator); }
+};
+using Tree = std::unique_ptr<cmark_node, FreeNode>;
+using Parser = std::unique_ptr<cmark_parser, FreeParser>;
+
+constexpr int options = CMARK_OPT_VALIDATE_UTF8;
+
+Parser make_parser() {
+  static std::once_flag registered;
+  std::call_once(registered, cmark_gfm_core_extensions_ensure_registered);
+  Parser parser(cmark_parser_new(options));
+  for (const char* const name : {"table", "autolink"}) {
+    cmark_parser_attach_syntax_extension(parser.get(), cmark_find_syntax_extension(name));
+  }
+  return parser;
+}
+
+Tree parse(cmark_parser* parser, std::string_view markdown) {
+  cmark_parser_feed(parser, markdown.data(), markdown.size());
+  return Tree(cmark_parser_finish(parser));
+}
+
+// Every node once, on the way down.
+void visit(cmark_node* root, const std::function<void(cmark_node*)>& see) {
+  const std::unique_ptr<cmark_iter, FreeIterator> iterator(cmark_iter_new(root));
+  while (true) {
+    const cmark_event_type event = cmark_iter_next(iterator.get());
+    if (event == CMARK_EVENT_DONE) return;
+    if (event == CMARK_EVENT_ENTER) see(cmark_iter_get_node(iterator.get()));
+  }
+}
+
+std::string text_in(cmark_node* root) {
+  std::string text;
+  visit(root, [&](cmark_node* node) {
+    const cmark_node_type type = cmark_node_get_type(node);
+    if (type == CMARK_NODE_SOFTBREAK || type == CMARK_NODE_LINEBREAK) text += ' ';
+    if (type != CMARK_NODE_TEXT && type != CMARK_NODE_CODE) return;
+    if (const char* const literal = cmark_node_get_literal(node)) text += literal;
+  });
+  return text;
+}
+
+// Lower case, blanks as dashes, and of ASCII only what an id may hold anywhere.
+std::string anchor_of(std::string_view heading) {
+  std::string anchor;
+  for (const char c : heading) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 && byte < 0x80) {
+      anchor += static_cast<char>(std::tolower(byte));
+    } else if (c == ' ' || c == '-') {
+      anchor += '-';
+    } else if (c == '_') {
+      anchor += c;
+    }
+  }
+  return anchor.empty() ? "section" : anchor;
+}
+
+// Anchors of one page: the second "limits" is "limits-1".
+class Anchors {
+ public:
+  std::string next(cmark_node* heading) {
+    std::string anchor = anchor_of(text_in(heading));
+    const int before = seen_[anchor]++;
+    return before == 0 ? anchor : anchor + "-" + std::to_string(before);
+  }
+
+ private:
+  std::map<std::string, int> seen_;
+};
+
+std::vector<cmark_node*> nodes_of(cmark_node* root,
+                                  const std::function<bool(cmark_node*)>& is_one) {
+  std::vector<cmark_node*> nodes;
+  visit(root, [&](cmark_node* node) {
+    if (is_one(node)) nodes.push_back(node);
+  });
+  return nodes;
+}
+
+bool is_heading(cmark_node* node) { return cmark_node_get_type(node) == CMARK_NODE_HEADING; }
+bool is_listing(cmark_node* node) { return cmark_node_get_type(node) == CMARK_NODE_CODE_BLOCK; }
+// The types of extensions have names alone.
+bool is_table(cmark_node* node) {
+  return std::string_view(cmark_node_get_type_string(node)) == "table";
+}
+
+void put_into_box(cmark_node* node, const char* opening) {
+  cmark_node* const box = cmark_node_new(CMARK_NODE_CUSTOM_BLOCK);
+  cmark_node_set_on_enter(box, opening);
+  cmark_node_set_on_exit(box, "</div>");
+  cmark_node_insert_before(node, box);
+  cmark_node_append_child(box, node);
+}
+
+}  // namespace
+
+Markup html_of(std::string_view markdown) {
+  const Parser parser = make_parser();
+  const Tree tree = parse(parser.get(), markdown);
+  Anchors anchors;
+  for (cmark_node* const heading : nodes_of(tree.get(), is_heading)) {
+    cmark_node* const mark = cmark_node_new(CMARK_NODE_CUSTOM_INLINE);
+    cmark_node_set_on_enter(mark, ("<span id=\"" + anchors.next(heading) + "\"></span>").c_str());
+    cmark_node_prepend_child(heading, mark);
+  }
+  for (cmark_node* const table : nodes_of(tree.get(), is_table)) {
+    put_into_box(table, "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">");
+  }
+  for (cmark_node* const listing : nodes_of(tree.get(), is_listing)) {
+    put_into_box(listing, "<div class=\"listing\" tabindex=\"0\" role=\"group\" "
+                          "aria-label=\"Listing\">");
+  }
+  char* const html =
+      cmark_render_html(tree.get(), options, cmark_parser_get_syntax_extensions(parser.get()));
+  Markup markup{html};
+  std::free(html);
+  return markup;
+}
+
+std::vector<MarkdownLink> links_of(std::string_view markdown) {
+  const Parser parser = make_parser();
+  const Tree tree = parse(parser.get(), markdown);
+  std::vector<MarkdownLink> links;
+  int line = 1;  // inline nodes know none
+  visit(tree.get(), [&](cmark_node* node) {
+    if (const int start = cmark_node_get_start_line(node); start > 0) line = start;
+    const cmark_node_type type = cmark_node_get_type(node);
+    if (type != CMARK_NODE_LINK && type != CMARK_NODE_IMAGE) return;
+    const char* const url = cmark_node_get_url(node);
+    links.push_back({url == nullptr ? "" : url, line});
+  });
+  return links;
+}
+
+std::vector<std::string> anchors_of(std::string_view markdown) {
+  const Parser parser = make_parser();
+  const Tree tree = parse(parser.get(), markdown);
+  Anchors anchors;
+  std::vector<std::string> all;
+  for (cmark_node* const heading : nodes_of(tree.get(), is_heading)) {
+    all.push_back(anchors.next(heading));
+  }
+  return all;
+}
+
+std::string escaped_markdown(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r' || c == '\t') {
+      out += ' ';
+      continue;
+    }
+    constexpr std::string_view meaningful = "\\`*_{}[]()<>#+-.!|~&:@";
+    if (meaningful.find(c) != meaningful.npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace turnpike::site

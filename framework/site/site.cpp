@@ -1,0 +1,139 @@
+#include "site/site.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace turnpike::site {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Adds the files below a folder; those that are there already are replaced.
+void read_files(const fs::path& folder, SiteFiles& files) {
+  if (!fs::is_directory(folder)) return;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream stream(entry.path(), std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    if (!stream) throw std::runtime_error(entry.path().string() + " cannot be read");
+    files[entry.path().lexically_relative(folder).generic_string()] = {text.str(),
+                                                                       entry.path().string()};
+  }
+}
+
+SiteFiles read_folder(const SiteSettings& settings, const char* name) {
+  SiteFiles files;
+  read_files(fs::path(settings.directory) / name, files);
+  if (!settings.overlay.empty()) read_files(fs::path(settings.overlay) / name, files);
+  return files;
+}
+
+std::map<std::string, std::string> texts_of(const SiteFiles& files) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [name, file] : files) texts.emplace(name, file.text);
+  return texts;
+}
+
+Assets read_assets(const SiteSettings& settings) {
+  auto files = texts_of(read_folder(settings, "assets"));
+  files["site.css"] += theme_css(settings.brand.colours);
+  if (!settings.brand.logo.empty()) {
+    std::ifstream stream(settings.brand.logo, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    if (!stream) throw std::runtime_error("brand.logo: " + settings.brand.logo + " cannot be read");
+    files["logo.svg"] = text.str();
+  }
+  // Style sheets name fonts with their versions, too.
+  const Assets unversioned(files);
+  for (auto& [name, text] : files) {
+    if (name.ends_with(".css")) text = unversioned.with_versions(text);
+  }
+  return Assets(files);
+}
+
+void add_links(Slots slots, std::string_view section, const std::vector<Link>& links) {
+  for (const Link& link : links) {
+    Slots row = slots.add(section);
+    row.set("LABEL", link.label);
+    row.set("PATH", link.path);
+    row.show_if(link.is_here, "IS_HERE");
+  }
+}
+
+void set_foot(Slots slots, const Foot& foot) {
+  slots.set_if("GENERATION", foot.generation);
+  slots.set_if("ROUND", foot.round);
+  slots.set_if("HEAD", foot.head);
+  slots.set_if("JUDGEMENT", foot.judgement);
+  slots.set_if("EVIDENCE_URL", foot.evidence_url);
+}
+
+}  // namespace
+
+Site::Site(Brand brand, Assets assets, Templates templates, SiteFiles pages, SiteFiles posts)
+    : brand_(std::move(brand)),
+      assets_(std::move(assets)),
+      templates_(std::move(templates)),
+      pages_(std::move(pages)),
+      posts_(std::move(posts)) {}
+
+Result<std::shared_ptr<const Site>, std::string> Site::load(const SiteSettings& settings) {
+  if (const auto problem = unreadable_colour(settings.brand.colours)) return "brand." + *problem;
+  try {
+    Assets assets = read_assets(settings);
+    auto layouts = texts_of(read_folder(settings, "layouts"));
+    if (!layouts.contains("frame.html")) {
+      return "the pages are not in \"" + settings.directory + "\": it has no layouts/frame.html";
+    }
+    for (auto& [name, text] : layouts) text = assets.with_versions(text);
+    auto templates = Templates::compile(layouts);
+    if (!templates.ok()) return std::move(templates).error();
+    return std::shared_ptr<const Site>(new Site(settings.brand, std::move(assets),
+                                                *std::move(templates),
+                                                read_folder(settings, "pages"),
+                                                read_folder(settings, "blog")));
+  } catch (const std::exception& error) {
+    return std::string(error.what());
+  }
+}
+
+Slots Site::in_frame(Sheet& sheet, const Frame& frame, std::string_view layout) const {
+  Slots slots = sheet.slots();
+  slots.set("TITLE", frame.title);
+  slots.set("SITE", brand_.name);
+  slots.set_if("LOGO", brand_.logo.empty() ? "" : "/assets/logo.svg?v=" +
+                                                      assets_.find("logo.svg")->version);
+  slots.set_if("DESCRIPTION", frame.description);
+  slots.show_if(frame.description.empty(), "IS_FOR_NO_INDEX");
+  slots.set_if("CANONICAL", frame.canonical);
+  slots.set_if("MARKDOWN", frame.markdown);
+  slots.set_if("NEXT_URL", frame.next_url);
+  slots.set_if("PERSON", frame.person_name);
+  slots.set_if("PAGE_TOKEN", frame.page_token);
+  slots.set("SIGN_OUT", frame.sign_out);
+  for (const std::string& script : frame.scripts) {
+    const Asset* const asset = assets_.find(script);
+    Slots row = slots.add("SCRIPT");
+    row.set("URL", "/assets/" + script + (asset == nullptr ? "" : "?v=" + asset->version));
+  }
+  add_links(slots, "MENU", frame.menu);
+  slots.show_if(!frame.side.empty(), "HAS_SIDE");
+  slots.show_if(frame.side.empty(), "HAS_NO_SIDE");
+  slots.set("SIDE_TITLE", frame.side_title);
+  add_links(slots, "SIDE", frame.side);
+  for (const BrandLink& link : brand_.links) {
+    Slots row = slots.add("FOOT_LINK");
+    row.set("LABEL", link.label);
+    row.set("PATH", link.url);
+  }
+  slots.show_if(brand_.powered_by, "POWERED_BY");
+  set_foot(slots, frame.foot);
+  return slots.include("MAIN", layout);
+}
+
+}  // namespace turnpike::site
