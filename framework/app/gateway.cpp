@@ -41,6 +41,7 @@
 #include "hosts/mcp/service_resources.h"
 #include "hosts/operator/operator_host.h"
 #include "hosts/pages.h"
+#include "hosts/site/site_routes.h"
 #include "hosts/status_table.h"
 #include "hosts/web/web_host.h"
 #include "identity/accounts.h"
@@ -56,6 +57,7 @@
 #include "records/durable_stores.h"
 #include "runtime/fault.h"
 #include "runtime/limits_check.h"
+#include "site/authored_pages.h"
 #include "storage/redis_quota.h"
 #include "wire/client.h"
 #include "wire/server.h"
@@ -174,6 +176,8 @@ struct Gateway::Parts {
   std::unique_ptr<hosts::api::ApiHost> api;
   std::unique_ptr<hosts::mcp::McpHost> mcp;
   std::optional<hosts::Pages> pages;
+  std::optional<site::AuthoredPages> authored_pages;
+  std::optional<hosts::public_site::SiteRooms> site_rooms;
   std::unique_ptr<hosts::web::WebHost> web;
   std::optional<identity::Operators> operators;
   std::unique_ptr<hosts::operators::OperatorHost> operator_host;
@@ -526,6 +530,18 @@ hosts::DiscoverySettings Gateway::discovery_settings() const {
   return settings;
 }
 
+void Gateway::open_public_pages() {
+  parts_->authored_pages.emplace(
+      site::LiveSettings{.http_status = hosts::call_status,
+                         .calls_per_account_max = config_.calls_per_account_max,
+                         .mcp_reply_bytes_max = config_.mcp_reply_bytes_max});
+  parts_->site_rooms.emplace(hosts::public_site::SiteRooms::Parts{
+      .pages = *parts_->pages,
+      .pool = parts_->runtime->pool(),
+      .sources = {&*parts_->authored_pages},
+      .docs_url = config_.docs_url});
+}
+
 Result<Unit, std::string> Gateway::make_hosts() {
   hosts::api::ReferencePage reference;
   if (const std::string directory = reference_directory(config_); !directory.empty()) {
@@ -535,9 +551,12 @@ Result<Unit, std::string> Gateway::make_hosts() {
   }
   auto site = site::Site::load(site_settings(config_));
   if (!site.ok()) return "site: " + std::move(site).error();
+  site::HostUrls urls = parts_->urls;
+  urls.web = parts_->web_url;
   parts_->pages.emplace(hosts::Pages::Parts{*parts_->backend, parts_->status.get(), parts_->clock,
-                                            parts_->urls},
+                                            std::move(urls)},
                         *std::move(site));
+  open_public_pages();
   parts_->access_log = hosts::make_access_log(*parts_->log, *parts_->metrics);
   parts_->discovery.emplace(discovery_settings());
   const hosts::BuildInfo build = build_info(config_);
@@ -569,7 +588,11 @@ Result<Unit, std::string> Gateway::make_hosts() {
       hosts::web::WebHostParts{parts_->people->of_hosts(), *parts_->account_reads, *parts_->pages,
                                *parts_->runtime, parts_->clock, parts_->random,
                                *parts_->access_log},
-      hosts::web::WebHostSettings{.base_url = parts_->web_url});
+      hosts::web::WebHostSettings{
+          .base_url = parts_->web_url,
+          .more_routes = hosts::bind_routes(hosts::public_site::site_routes(), *parts_->site_rooms),
+          .last_routes =
+              hosts::bind_routes(hosts::public_site::page_routes(), *parts_->site_rooms)});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
                             parts_->random);
   parts_->operator_host =
@@ -615,6 +638,20 @@ Result<Unit, std::string> Gateway::listen() {
   return Unit{};
 }
 
+// Registry and site together: a mistake in one keeps both as they are.
+Reloaded Gateway::reload() {
+  auto site = site::Site::read(site_settings(config_));
+  if (!site.ok()) {
+    for (const registry::Problem& problem : site.error()) {
+      parts_->log->write(Severity::error, "site_refused", {{"problem", problem.text()}});
+    }
+    return {std::nullopt, std::move(site).error(), {}, {}};
+  }
+  Reloaded reloaded = parts_->generations->reload();
+  if (reloaded.generation) parts_->pages->install(*std::move(site));
+  return reloaded;
+}
+
 std::string Gateway::answer_control(const std::string& line) {
   const auto ask = base::parse_json(line);
   const auto word = [&ask](const char* name) {
@@ -628,7 +665,7 @@ std::string Gateway::answer_control(const std::string& line) {
                       {"generation", program == nullptr ? "" : program->view->generation().id}});
   }
   std::optional<Reloaded> reloaded;
-  if (command == "reload") reloaded = parts_->generations->reload();
+  if (command == "reload") reloaded = reload();
   if (command == "rollback") {
     reloaded = parts_->generations->rollback(word("generation"));
   }

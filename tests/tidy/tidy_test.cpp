@@ -90,6 +90,8 @@ const std::map<std::string, std::set<std::string>>& arrows() {
       {"hosts/web",
        {"sdk", "base", "crypto", "runtime", "wire", "identity", "oauth", "site", "hosts",
         "hosts/account"}},
+      {"hosts/site",
+       {"sdk", "base", "runtime", "wire", "registry", "status", "catalog", "site", "hosts"}},
       {"hosts/api",
        {"sdk", "base", "crypto", "runtime", "wire", "registry", "ledger", "identity", "quota",
         "exchange", "catalog", "status", "hosts", "hosts/account"}},
