@@ -18,6 +18,9 @@ inline constexpr std::string_view page_policy =
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'";
 
+inline constexpr std::string_view policy_field = "Content-Security-Policy";
+
+// `policy` unless the reply has one of its own.
 void add_page_fields(std::string_view policy, ReplyFields& fields);
 
 // Appends text as HTML shows it, between tags or in a quoted attribute.
