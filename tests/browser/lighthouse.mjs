@@ -1,9 +1,11 @@
-// Lighthouse on public pages: node lighthouse.mjs STEPS, where STEPS is JSON: {urls: [...]}. Prints
-// one JSON array: of each URL the scores (0 to 100) by category, and the audits that failed.
+// Lighthouse on public pages: node lighthouse.mjs STEPS, where STEPS is JSON, or `-` and the JSON on
+// standard input: {urls: [...]}. Prints one JSON array: of each URL the scores (0 to 100) by
+// category, and the audits that failed.
+import {readFileSync} from "node:fs";
 import lighthouse from "lighthouse";
 import {launch} from "chrome-launcher";
 
-const steps = JSON.parse(process.argv[2]);
+const steps = JSON.parse(process.argv[2] === "-" ? readFileSync(0, "utf8") : process.argv[2]);
 const chrome = await launch({
   chromePath: process.env.TURNPIKE_CHROMIUM ?? "/usr/bin/chromium-headless-shell",
   chromeFlags: ["--no-sandbox", "--disable-gpu", "--headless"],

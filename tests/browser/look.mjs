@@ -1,37 +1,34 @@
-// Looks at pages as people get them: node look.mjs STEPS, where STEPS is JSON:
+// Looks at pages as people get them: node look.mjs STEPS, where STEPS is JSON, or `-` and the JSON
+// on standard input:
 //   {origin, cookies: {name: value}, pages: [{name, path, status?}], schemes: ["light", "dark"],
 //    widths: [1280, 390], axe: bool, scripts: bool, screenshots?: folder}
-// Prints one JSON array: of each page, scheme and width what is wrong with it, and what loading it
-// took.
-import {mkdirSync} from "node:fs";
+// A page is loaded once, then seen in each scheme and width. Prints one JSON array: of each page how
+// many requests it took, and what is wrong with it.
+import {mkdirSync, readFileSync} from "node:fs";
 import {launch, problemsOf} from "./browser.mjs";
 
-const steps = JSON.parse(process.argv[2]);
+const steps = JSON.parse(process.argv[2] === "-" ? readFileSync(0, "utf8") : process.argv[2]);
+if (steps.screenshots) mkdirSync(steps.screenshots, {recursive: true});
 const browser = await launch();
 const looks = [];
-if (steps.screenshots) mkdirSync(steps.screenshots, {recursive: true});
-
-for (const scheme of steps.schemes) {
-  for (const width of steps.widths) {
-    const context = await browser.newContext({
-      colorScheme: scheme,
-      viewport: {width, height: width > 600 ? 800 : 844},
-      javaScriptEnabled: steps.scripts ?? true,
-    });
-    await context.addCookies(Object.entries(steps.cookies ?? {}).map(
-      ([name, value]) => ({name, value, url: steps.origin})));
-    for (const {name, path, status = 200} of steps.pages) {
-      looks.push(await lookAt(context, {name, path, status, scheme, width}));
-    }
-    await context.close();
-  }
-}
+const pages = [...steps.pages];
+await Promise.all([lookAtAll(), lookAtAll()]);
 await browser.close();
 console.log(JSON.stringify(looks));
 
-async function lookAt(context, {name, path, status, scheme, width}) {
-  const page = await context.newPage();
-  const client = await context.newCDPSession(page);
+async function lookAtAll() {
+  for (let next = pages.shift(); next !== undefined; next = pages.shift()) {
+    // Each with an empty cache, as somebody who comes for the first time.
+    const context = await browser.newContext({javaScriptEnabled: steps.scripts ?? true});
+    await context.addCookies(Object.entries(steps.cookies ?? {}).map(
+      ([name, value]) => ({name, value, url: steps.origin})));
+    looks.push(await lookAt(await context.newPage(), next));
+    await context.close();
+  }
+}
+
+async function lookAt(page, {name, path, status = 200}) {
+  const client = await page.context().newCDPSession(page);
   const problems = [];
   let requests = 0;
   page.on("console", (message) => {
@@ -50,25 +47,38 @@ async function lookAt(context, {name, path, status, scheme, width}) {
     }
   });
   page.on("requestfailed", (request) => problems.push(`failed: ${request.url()}`));
+  await page.setViewportSize({width: steps.widths[0], height: 800});
+  await page.emulateMedia({colorScheme: steps.schemes[0]});
   const reply = await page.goto(steps.origin + path, {waitUntil: "load"});
   if (reply.status() !== status) problems.push(`status: ${reply.status()}, not ${status}`);
-  await page.evaluate(() => document.fonts.ready).catch(() => {});
-  const overflow = await client.send("Runtime.evaluate", {returnByValue: true, expression:
-    "document.documentElement.scrollWidth - document.documentElement.clientWidth"});
-  if (overflow.result.value > 0) {
-    const wide = await client.send("Runtime.evaluate", {returnByValue: true, expression:
-      "[...document.querySelectorAll('body *')].filter((e) => " +
-      "e.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5).slice(-3)" +
-      ".map((e) => e.outerHTML.slice(0, 120)).join(' ; ')"});
-    problems.push(`sideways: ${overflow.result.value} px: ${wide.result.value}`);
+  const loaded = requests;
+  for (const scheme of steps.schemes) {
+    for (const width of steps.widths) {
+      await page.emulateMedia({colorScheme: scheme});
+      await page.setViewportSize({width, height: width > 600 ? 800 : 844});
+      const found = await problemsAt(page, client);
+      problems.push(...found.map((problem) => `${scheme} ${width}: ${problem}`));
+      if (steps.screenshots) {
+        await page.screenshot({path: `${steps.screenshots}/${name}-${scheme}-${width}.png`,
+          fullPage: true});
+      }
+    }
   }
+  return {name, path, requests: loaded, problems};
+}
+
+async function problemsAt(page, client) {
+  const problems = [];
+  const asked = await client.send("Runtime.evaluate", {returnByValue: true, expression: `(() => {
+    const room = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= room) return "";
+    return [...document.querySelectorAll("body *")]
+      .filter((e) => e.getBoundingClientRect().right > room + 0.5).slice(0, 3)
+      .map((e) => e.outerHTML.slice(0, 120)).join(" ; ") || "something";
+  })()`});
+  if (asked.result.value) problems.push(`sideways: ${asked.result.value}`);
   if (steps.axe && steps.scripts !== false) {
     problems.push(...await problemsOf({page, client}, "axe"));
   }
-  if (steps.screenshots) {
-    await page.screenshot({path: `${steps.screenshots}/${name}-${scheme}-${width}.png`,
-      fullPage: true});
-  }
-  await page.close();
-  return {name, path, scheme, width, requests, problems};
+  return problems;
 }
