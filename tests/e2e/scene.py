@@ -4,7 +4,7 @@ colleague, keys, an operator. What tests of pages and the screenshots show."""
 import subprocess
 
 from gateway import GOVDATA_IMPORT, Gateway
-from people import Browser
+from people import Browser, Passkey
 
 BASE = "/v1/gateway/govdata/global/v1"
 
@@ -21,6 +21,7 @@ class Scene:
         self.gateway.run_json("user", "create", "--name", "Max Member", "--login", "max",
                               "--account", self.account, "--role", "member")
         self.owner_link = owner["link"]
+        self.passkey = Passkey()
         self.gateway.start(frozenset({"api", "mcp", "web", "operator"}))
         self.origin = "http://localhost:%d" % self.gateway.addresses["web"][1]
         self.operator_origin = "http://127.0.0.1:%d" % self.gateway.addresses["operator"][1]
@@ -37,8 +38,10 @@ class Scene:
         """A browser in which the owner is signed in."""
         browser = Browser(self.gateway)
         browser.sign_in(self.owner_link)
+        browser.enrol(self.passkey)
         return browser
 
     def close(self):
+        self.passkey.close()
         self.gateway.stop()
         self.gateway.close()

@@ -191,7 +191,7 @@ void fill_fields(site::Slots slots, const std::vector<FormField>& fields) {
     row.set("NAME", field.name);
     row.set("IN", field.in);
     row.set("VALUE", field.value);
-    row.set("HINT", field.hint);
+    row.set_if("HINT", field.hint);
     row.show_if(field.is_required, "IS_REQUIRED");
     row.show_if(field.choices.empty(), "IS_TEXT");
     if (field.choices.empty()) continue;
@@ -242,7 +242,9 @@ void fill_call(site::Slots slots, const ShownOperation& shown) {
   const bool is_free = has_free && shown.sent.find("free").has_value();
   const std::vector<FormField> fields = fields_of(program, shown.operation, shown.sent);
   const FilledCall call = filled_call(program, shown.operation, fields, is_free);
-  slots.set("TITLE_OF_CALL", title_of_operation(program, shown.operation));
+  const std::string& summary =
+      shown.operation.summary.empty() ? route.summary : shown.operation.summary;
+  slots.set("TITLE_OF_CALL", summary.empty() ? route.matcher.pattern : summary);
   slots.set("OPERATION_VALUE", operation_value(program, shown.operation));
   slots.set("API", shown.facts.urls.api);
   slots.set("PATH", route.matcher.pattern);
