@@ -6,7 +6,6 @@
 #include "hosts/account/people_routes.h"
 #include "hosts/asset_route.h"
 #include "hosts/page.h"
-#include "hosts/web/markup.h"
 #include "hosts/web/page_turn.h"
 
 namespace turnpike::hosts::web {
@@ -26,12 +25,7 @@ void show_login(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string back = known_path(asked.query.find("return_to").value_or(""));
   const auto caller = find_caller(rooms, {turn.request.headers(), {}, false});
   if (caller.ok()) return go_to(turn, back);
-  const account::PooledPeople::Parts& parts = rooms.people.parts();
-  send_page(rooms, turn, login_page(frame_of(rooms, "Sign in"),
-                             {.return_to = back,
-                              .providers = providers_of(rooms),
-                              .takes_passwords = parts.passwords.are_enabled(),
-                              .offers_sign_up = parts.by_mail.takes_sign_ups()}));
+  send_page(rooms, turn, frame_of(rooms, login_title), login_view(rooms, back));
 }
 
 const LinkView link_view{
@@ -41,9 +35,11 @@ const LinkView link_view{
         "from then on.",
     .button = "Sign in"};
 
+constexpr std::string_view link_title = "Sign in with a link";
+
 void show_link(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
-  send_page(rooms, turn, link_page(frame_of(rooms, "Sign in with a link"), link_view));
+  send_page(rooms, turn, frame_of(rooms, link_title), link_view);
 }
 
 void use_link(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -51,7 +47,9 @@ void use_link(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto signed_in = rooms.people.ask([&] {
     return rooms.people.parts().sign_in.with_link(token, rooms.people.actor_of(turn, nullptr));
   });
-  if (!signed_in.ok()) return refuse(rooms, turn, nullptr, signed_in.error(), "/login/link");
+  if (!signed_in.ok()) {
+    return refuse_with(rooms, turn, signed_in.error(), frame_of(rooms, link_title), link_view);
+  }
   go_to(turn, own_path, session_cookie(rooms, signed_in->token));
 }
 
@@ -128,7 +126,7 @@ void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
                          .ways = ways_of(rooms, caller),
                          .may_enrol = caller->standing != Standing::signed_in,
                          .sends_mail = rooms.people.parts().by_mail.sends_mail()};
-  send_page(rooms, turn, account_page(frame_of(rooms, "Your account", page->person, caller), view));
+  send_page(rooms, turn, frame_of(rooms, "Your account", page->person, caller), view);
 }
 
 void use_remove_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -218,14 +216,14 @@ void show_billing_account(const WebRooms& rooms, Turn& turn, const Asked& asked)
   if (!page.ok()) return refuse(rooms, turn, caller, page.error(), std::string(own_path));
   const auto person = person_of(rooms, caller);
   if (!person.ok()) return refuse(rooms, turn, caller, person.error(), std::string(own_path));
-  const BillingAccountView view{.membership = page->membership,
-                                .keys = page->keys,
-                                .members = page->members,
-                                .invitations = page->invitations,
-                                .own_id = caller->id,
-                                .sends_mail = rooms.people.parts().by_mail.sends_mail()};
   const Frame frame = frame_of(rooms, page->membership.account.name, *person, caller);
-  send_page(rooms, turn, billing_account_page(frame, view));
+  send_page(rooms, turn, frame,
+            BillingAccountView{.membership = page->membership,
+                               .keys = page->keys,
+                               .members = page->members,
+                               .invitations = page->invitations,
+                               .own_id = caller->id,
+                               .sends_mail = rooms.people.parts().by_mail.sends_mail()});
 }
 
 // A form of an account's page: judged, done in the store, and back to the page. `work` takes the
@@ -253,7 +251,7 @@ void create(const WebRooms& rooms, Turn& turn, const Asked& asked, std::string_v
   const auto person = person_of(rooms, asked.caller);
   const Frame frame =
       person.ok() ? frame_of(rooms, title, *person, asked.caller) : frame_of(rooms, title);
-  send_page(rooms, turn, secret_page(frame, {std::string(explanation), *secret, back}), 201);
+  send_page(rooms, turn, frame, SecretView{std::string(explanation), *secret, back}, 201);
 }
 
 void use_create_key(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -309,27 +307,31 @@ void use_remove_member(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 
 // ---- invitations
 
+constexpr std::string_view invitation_title = "Accept an invitation";
+
+const LinkView join_view{
+    .action = "/invitation/join",
+    .explanation =
+        "You are invited to a billing account. If you have signed in here before, sign in first, "
+        "then open the link again.",
+    .button = "Join",
+    .asks_name = true};
+
 // A stranger becomes a person by it; somebody who is signed in becomes a member.
 void show_invitation(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
   const auto known = find_caller(rooms, {turn.request.headers(), {}, false});
   if (!known.ok()) {
-    return send_page(rooms, turn, link_page(frame_of(rooms, "Accept an invitation"),
-                                     {.action = "/invitation/join",
-                                      .explanation = "You are invited to a billing account. If you "
-                                                     "have signed in here before, sign in first, "
-                                                     "then open the link again.",
-                                      .button = "Join",
-                                      .asks_name = true}));
+    return send_page(rooms, turn, frame_of(rooms, invitation_title), join_view);
   }
   const Caller& caller = *known;
   const auto person = person_of(rooms, caller);
   if (!person.ok()) return refuse(rooms, turn, caller, person.error(), std::string(own_path));
-  send_page(rooms, turn, link_page(frame_of(rooms, "Accept an invitation", *person, caller),
-                            {.action = "/invitation",
-                             .explanation = "You become a member of the billing account that "
-                                            "invited you.",
-                             .button = "Accept"}));
+  send_page(rooms, turn, frame_of(rooms, invitation_title, *person, caller),
+            LinkView{.action = "/invitation",
+                     .explanation = "You become a member of the billing account that invited you.",
+                     .button = "Accept",
+                     .has_page_token = true});
 }
 
 void use_invitation(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -350,7 +352,13 @@ void use_join(const WebRooms& rooms, Turn& turn, const Asked& asked) {
     return rooms.people.parts().sign_in.join(field("token"), field("name"), field("login"),
                                              rooms.people.actor_of(turn, nullptr));
   });
-  if (!joined.ok()) return refuse(rooms, turn, nullptr, joined.error(), "/invitation");
+  if (!joined.ok()) {
+    LinkView view = join_view;
+    view.token = field("token");
+    view.name = field("name");
+    view.login = field("login");
+    return refuse_with(rooms, turn, joined.error(), frame_of(rooms, invitation_title), view);
+  }
   go_to(turn, own_path, session_cookie(rooms, joined->token));
 }
 
