@@ -97,7 +97,8 @@ LoginView login_view(const WebRooms& rooms, const std::string& return_to) {
 }
 
 std::string known_path(std::string_view text) {
-  const bool is_known = text == own_path || text.starts_with("/accounts/") ||
+  const bool is_known = text == own_path || text == "/dashboard" ||
+                        text.starts_with("/dashboard/") || text.starts_with("/accounts/") ||
                         text.starts_with("/invitation") ||
                         text.starts_with(std::string(consent_path) + "?request=");
   if (is_known && Location::read(text)) return std::string(text);
