@@ -4,6 +4,7 @@
 
 #include "base/ids.h"
 #include "base/uri.h"
+#include "hosts/web/events.h"
 
 namespace turnpike::hosts::web {
 
@@ -193,7 +194,8 @@ std::string minute_of(std::int64_t at_ms) {
 }
 
 std::string count_of(std::size_t count, std::string_view one, std::string_view several) {
-  return (count == 0 ? "No" : std::to_string(count)) + " " + std::string(count == 1 ? one : several);
+  const std::string number = count == 0 ? "No" : std::to_string(count);
+  return number + " " + std::string(count == 1 ? one : several);
 }
 
 void fill_step_up(Slots slots, const StepUpWays& ways, std::string_view next) {
@@ -280,46 +282,7 @@ void AccountView::fill(Slots slots) const {
   fill_email(slots, *this);
   fill_grants(slots, *this);
   fill_sessions(slots, *this);
-}
-
-void BillingAccountView::fill(Slots slots) const {
-  slots.set("ACCOUNT_ID", membership.account.id);
-  slots.set("STATUS", name_of(membership.account.status));
-  slots.set("ROLE", name_of(membership.role));
-  slots.show_if(sends_mail, "MAIL");
-  const bool is_admin = membership.role >= identity::Role::admin;
-  slots.show_if(is_admin, "ADMIN");
-  for (const identity::ApiKey& key : keys) {
-    Slots row = slots.add("KEY");
-    row.set("ID", key.id);
-    row.set("NAME", key.name);
-    row.set("PREFIX", key.prefix);
-    row.set("ADDED", day_of(key.created_at_ms));
-    row.set("USED", day_or_never(key.last_used_at_ms));
-    row.show(key.revoked_at_ms ? "REVOKED" : "LIVE");
-  }
-  for (const identity::Member& member : members) {
-    const bool is_self = member.person_id == own_id;
-    Slots row = slots.add("MEMBER");
-    row.set("ID", member.person_id);
-    row.set("NAME", member.name);
-    row.set("ROLE", name_of(member.role));
-    row.set("ADDED", day_of(member.created_at_ms));
-    if (is_self || is_admin) row.set_if("BUTTON", is_self ? "Leave" : "Remove " + member.name);
-  }
-  for (const identity::Invitation& invitation : invitations) {
-    Slots row = slots.add("INVITATION");
-    row.set("ID", invitation.id);
-    row.set("EMAIL", invitation.email.empty() ? "whoever has the link" : invitation.email);
-    row.set("ROLE", name_of(invitation.role));
-    row.set("UNTIL", day_of(invitation.expires_at_ms));
-  }
-}
-
-void SecretView::fill(Slots slots) const {
-  slots.set("EXPLANATION", explanation);
-  slots.set("SECRET", secret);
-  slots.set("BACK", back);
+  fill_events(slots, events, {{person.id, "you"}});
 }
 
 void ConsentView::fill(Slots slots) const {

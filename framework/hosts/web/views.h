@@ -119,6 +119,7 @@ struct AccountView {
   const std::vector<oauth::Grant>& grants;
   const std::vector<identity::UnseenNotice>& notices;
   const std::vector<identity::ExternalIdentity>& identities;
+  const std::vector<identity::AuditEvent>& events;  // the person's last ones
   const std::vector<ProviderChoice>& providers;
   identity::Credentials credentials;
   bool takes_passwords = false;
@@ -126,26 +127,6 @@ struct AccountView {
   StepUpWays ways;
   bool may_enrol = false;   // without another proof
   bool sends_mail = false;  // the gateway does
-  void fill(site::Slots slots) const;
-};
-
-struct BillingAccountView {
-  static constexpr std::string_view layout = "people/billing_account.html";
-  identity::Membership membership;
-  const std::vector<identity::ApiKey>& keys;  // of admins and owners; else empty
-  const std::vector<identity::Member>& members;
-  const std::vector<identity::Invitation>& invitations;  // of admins and owners; else empty
-  std::string_view own_id;
-  bool sends_mail = false;  // the gateway does
-  void fill(site::Slots slots) const;
-};
-
-// Something that is shown once: a key, or the link of an invitation.
-struct SecretView {
-  static constexpr std::string_view layout = "people/secret.html";
-  std::string explanation;
-  std::string secret;
-  std::string back;  // a path
   void fill(site::Slots slots) const;
 };
 
