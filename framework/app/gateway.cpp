@@ -35,6 +35,7 @@
 #include "exchange/call_reports.h"
 #include "hosts/api/api_host.h"
 #include "hosts/dashboard/dashboard_routes.h"
+#include "hosts/dashboard/people_routes.h"
 #include "hosts/discovery.h"
 #include "hosts/mcp/envelope.h"
 #include "hosts/mcp/mcp_host.h"
@@ -532,6 +533,9 @@ hosts::DiscoverySettings Gateway::discovery_settings() const {
 std::vector<hosts::BoundRoute> Gateway::web_routes() const {
   std::vector<hosts::BoundRoute> rows;
   hosts::bind_routes(hosts::dashboard::dashboard_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::key_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::member_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::security_log_routes(), *parts_->web_rooms, rows);
   return rows;
 }
 

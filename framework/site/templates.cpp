@@ -48,6 +48,11 @@ void Slots::set(std::string_view name, const Markup& markup) {
   values_->SetValue(view_of(name), view_of(markup.text));
 }
 
+void Slots::set_everywhere(std::string_view name, std::string_view text) {
+  if (is_markup_name(name)) throw std::logic_error("a text is no markup: " + std::string(name));
+  values_->SetTemplateGlobalValue(view_of(name), view_of(text));
+}
+
 void Slots::set_if(std::string_view name, std::string_view text) {
   if (text.empty()) return;
   set(name, text);
