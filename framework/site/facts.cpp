@@ -4,6 +4,8 @@ namespace turnpike::site {
 
 namespace {
 
+constexpr std::size_t head_characters_shown = sizeof "sha256:" - 1 + 12;
+
 std::string_view sentence_of(status::Level level) noexcept {
   switch (level) {
     case status::Level::operational:
@@ -27,7 +29,7 @@ Foot foot_of(const Facts& facts) {
   const status::BoardOrigin& origin = facts.board->origin();
   if (origin.round != 0) {
     foot.round = std::to_string(origin.round);
-    foot.head = origin.head;
+    foot.head = origin.head.substr(0, head_characters_shown) + "…";
   }
   foot.judgement = sentence_of(origin.level_at(facts.now_ms));
   if (!facts.urls.api.empty()) foot.evidence_url = facts.urls.api + "/v1/status/evidence";
