@@ -25,6 +25,10 @@ class FailingCorrections final : public ledger::CorrectionStore {
  public:
   explicit FailingCorrections(ledger::CorrectionStore& real) : real_(real) {}
   std::atomic<bool> fails = false;
+  Result<std::vector<ledger::MadeCorrection>, base::Error> list(
+      const ledger::CorrectionQuery& query) override {
+    return real_.list(query);
+  }
   Result<ledger::Correction, base::Error> correct(
       const ledger::CorrectionRequest& request) override {
     if (!fails) return real_.correct(request);
