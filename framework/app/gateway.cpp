@@ -16,6 +16,7 @@
 
 #include "app/chores.h"
 #include "app/command_line.h"
+#include "app/console_feed.h"
 #include "app/control.h"
 #include "app/gateway_backend.h"
 #include "app/last_resort.h"
@@ -178,6 +179,9 @@ struct Gateway::Parts {
   std::optional<hosts::Pages> pages;
   std::optional<hosts::web::WebRooms> web_rooms;
   std::unique_ptr<hosts::web::WebHost> web;
+  std::vector<Warning> warnings;  // of this start
+  std::int64_t started_at_ms = 0;
+  std::optional<ConsoleFeed> console_feed;
   std::optional<identity::Operators> operators;
   std::unique_ptr<hosts::operators::OperatorHost> operator_host;
   std::unique_ptr<wire::Server> server;
@@ -207,7 +211,9 @@ Gateway::Gateway(Config config) : config_(std::move(config)), parts_(new Parts) 
 Gateway::~Gateway() = default;
 
 Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
-  for (const Warning& warning : warnings_of(config_)) {
+  parts_->started_at_ms = parts_->clock.now_ms();
+  parts_->warnings = warnings_of(config_);
+  for (const Warning& warning : parts_->warnings) {
     parts_->log->write(Severity::warning, warning.event, {{"problem", warning.text}});
   }
   for (const registry::Problem& note : config_.notes) {
@@ -587,12 +593,24 @@ Result<Unit, std::string> Gateway::make_hosts() {
       hosts::web::WebHostSettings{.more_routes = web_routes()});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
                             parts_->random);
+  make_operator_host();
+  return Unit{};
+}
+
+void Gateway::make_operator_host() {
+  storage::Node& node = *parts_->node;
+  parts_->console_feed.emplace(ConsoleFeed::Parts{
+      *parts_->serving, *parts_->generations, *parts_->ledger, *parts_->status, node.manifest(),
+      parts_->lanes, config_.registry_path, parts_->warnings, parts_->started_at_ms});
+  const hosts::operators::ConsoleParts console{
+      *parts_->pages, *parts_->backend, *parts_->console_feed, node.audit(),   node.accounts(),
+      node.keys(),    node.members(),   node.ledger(),         node.usage(),   node.reports(),
+      node.manifest()};
   parts_->operator_host =
       std::make_unique<hosts::operators::OperatorHost>(hosts::operators::OperatorHostParts{
-          *parts_->runtime, *parts_->metrics, *parts_->operators, parts_->node->corrections(),
-          parts_->node->status(), parts_->clock, parts_->random, *parts_->log,
+          *parts_->runtime, *parts_->metrics, *parts_->operators, node.corrections(),
+          node.status(), console, parts_->clock, parts_->random, *parts_->log,
           *parts_->access_log});
-  return Unit{};
 }
 
 Result<Unit, std::string> Gateway::listen() {

@@ -63,6 +63,7 @@ class Gateway {
   [[nodiscard]] std::optional<hosts::oauth_server::OauthRooms> oauth_rooms();
   [[nodiscard]] std::vector<hosts::BoundRoute> web_routes() const;
   Result<Unit, std::string> make_hosts();
+  void make_operator_host();
   Result<Unit, std::string> listen();
   std::string answer_control(const std::string& line);
   void report_start(const std::vector<wire::ListenerAddress>& listeners);

@@ -31,6 +31,7 @@ struct Frame {
   std::vector<Link> side = {};   // beside the page: of the dashboard or the console
   std::string side_title = {};   // whose: the account's name
   std::string person_name = {};  // empty: nobody is signed in
+  std::string person_path = "/account";  // where their name leads
   std::string page_token = {};   // of their session
   std::string sign_out = "/sign-out";  // where the form of that leads
   std::string next_url = {};     // where the browser goes on to by itself; empty: nowhere

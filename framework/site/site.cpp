@@ -114,6 +114,7 @@ Slots Site::in_frame(Sheet& sheet, const Frame& frame, std::string_view layout) 
   slots.set_if("MARKDOWN", frame.markdown);
   slots.set_if("NEXT_URL", frame.next_url);
   slots.set_if("PERSON", frame.person_name);
+  slots.set("PERSON_PATH", frame.person_path);
   slots.set_everywhere("PAGE_TOKEN", frame.page_token);
   slots.show_if(!frame.page_token.empty(), "PAGE_TOKEN_IS_SET");
   slots.set("SIGN_OUT", frame.sign_out);

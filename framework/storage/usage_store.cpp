@@ -227,6 +227,17 @@ constexpr Query select_next_hours{
 #undef SUM_COLUMNS
 #undef SUM_FILTER
 
+constexpr Query select_days{
+    "SELECT hour / 24 AS day, CAST(SUM(requests) AS BIGINT) AS a,"
+    " CAST(SUM(charged) AS BIGINT) AS b, CAST(SUM(released) AS BIGINT) AS c,"
+    " CAST(SUM(credits) AS BIGINT) AS d FROM usage_hour"
+    " WHERE hour >= $1 GROUP BY hour / 24 ORDER BY hour / 24",
+    "iiiii"};
+constexpr Query select_callers{
+    "SELECT route_id, COUNT(DISTINCT account_id) AS n FROM usage_hour WHERE hour >= $1"
+    " GROUP BY route_id ORDER BY route_id",
+    "ti"};
+
 // Where the account's facts of an hour are.
 constexpr Query select_span{
     "SELECT COALESCE(MIN(first_position), 0) AS a, COALESCE(MAX(last_position), -1) AS b"
@@ -373,6 +384,36 @@ class SqlUsageStore final : public ledger::UsageStore {
     return read_answered<Unit>(context_, "forget the index of usage", [&] {
       index_.forget();
       return Unit{};
+    });
+  }
+
+  Result<std::vector<ledger::DaySums>, base::Error> days(std::int64_t first_day) override {
+    using Answer = std::vector<ledger::DaySums>;
+    return read_answered<Answer>(context_, "sum days", [&] {
+      return index_.open().with([&](Connection& connection) {
+        const Rows rows = connection.run(select_days, {first_day * 24});
+        Answer days;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          days.push_back({rows.number(row, 0),
+                          {rows.number(row, 1), rows.number(row, 2), rows.number(row, 3),
+                           rows.number(row, 4)}});
+        }
+        return days;
+      });
+    });
+  }
+
+  Result<std::vector<ledger::RouteCallers>, base::Error> callers(std::int64_t first_day) override {
+    using Answer = std::vector<ledger::RouteCallers>;
+    return read_answered<Answer>(context_, "count callers", [&] {
+      return index_.open().with([&](Connection& connection) {
+        const Rows rows = connection.run(select_callers, {first_day * 24});
+        Answer callers;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          callers.push_back({rows.text(row, 0), rows.number(row, 1)});
+        }
+        return callers;
+      });
     });
   }
 
