@@ -34,6 +34,8 @@
 #include "base/sources.h"
 #include "exchange/call_reports.h"
 #include "hosts/api/api_host.h"
+#include "hosts/dashboard/dashboard_routes.h"
+#include "hosts/dashboard/people_routes.h"
 #include "hosts/discovery.h"
 #include "hosts/discovery_routes.h"
 #include "hosts/mcp/envelope.h"
@@ -180,6 +182,7 @@ struct Gateway::Parts {
   std::unique_ptr<hosts::api::ApiHost> api;
   std::unique_ptr<hosts::mcp::McpHost> mcp;
   std::optional<hosts::Pages> pages;
+  std::optional<hosts::web::WebRooms> web_rooms;
   std::unique_ptr<hosts::web::WebHost> web;
   std::optional<identity::Operators> operators;
   std::unique_ptr<hosts::operators::OperatorHost> operator_host;
@@ -541,6 +544,17 @@ hosts::DiscoverySettings Gateway::discovery_settings() const {
   return settings;
 }
 
+// What stands on the web host beside its own pages.
+std::vector<hosts::BoundRoute> Gateway::web_routes() const {
+  std::vector<hosts::BoundRoute> rows;
+  hosts::bind_routes(hosts::discovery_routes(), *parts_->discovery_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::dashboard_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::key_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::member_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::security_log_routes(), *parts_->web_rooms, rows);
+  return rows;
+}
+
 Result<Unit, std::string> Gateway::make_hosts() {
   hosts::api::ReferencePage reference;
   if (const std::string directory = reference_directory(config_); !directory.empty()) {
@@ -583,13 +597,13 @@ Result<Unit, std::string> Gateway::make_hosts() {
                                   .service = service_name(config_),
                                   .messages_bytes_max = config_.mcp_messages_bytes_max,
                                   .progress_interval_ms = config_.mcp.progress_interval_ms});
+  parts_->web_rooms.emplace(hosts::web::WebRooms{
+      parts_->people->of_hosts(), *parts_->account_reads, parts_->random, *parts_->pages,
+      hosts::origin_of(parts_->web_url)});
   parts_->web = std::make_unique<hosts::web::WebHost>(
-      hosts::web::WebHostParts{parts_->people->of_hosts(), *parts_->account_reads, *parts_->pages,
-                               *parts_->runtime, parts_->clock, parts_->random,
+      hosts::web::WebHostParts{*parts_->web_rooms, *parts_->runtime, parts_->clock,
                                *parts_->access_log},
-      hosts::web::WebHostSettings{
-          .base_url = parts_->web_url,
-          .more_routes = hosts::bind_routes(hosts::discovery_routes(), *parts_->discovery_rooms)});
+      hosts::web::WebHostSettings{.more_routes = web_routes()});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
                             parts_->random);
   parts_->operator_host =

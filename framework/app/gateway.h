@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <turnpike/result.h>
 
@@ -15,6 +16,7 @@
 #include "app/generations.h"
 #include "hosts/discovery.h"
 #include "hosts/oauth/oauth_routes.h"
+#include "hosts/route.h"
 #include "wire/server.h"
 
 namespace turnpike::app {
@@ -59,6 +61,7 @@ class Gateway {
   [[nodiscard]] hosts::DiscoverySettings discovery_settings() const;
   [[nodiscard]] std::string resource_metadata() const;
   [[nodiscard]] std::optional<hosts::oauth_server::OauthRooms> oauth_rooms();
+  [[nodiscard]] std::vector<hosts::BoundRoute> web_routes() const;
   Result<Unit, std::string> make_hosts();
   Result<Unit, std::string> listen();
   std::string answer_control(const std::string& line);

@@ -25,6 +25,7 @@
 
 #include "base/error.h"
 #include "ledger/books.h"
+#include "ledger/caps.h"
 #include "ledger/corrections.h"
 
 namespace turnpike::ledger {
@@ -147,6 +148,11 @@ class UsageStore {
       const PageQuery& query) = 0;
   [[nodiscard]] virtual Result<std::optional<Page<Allocation>>, base::Error> allocations(
       const PageQuery& query) = 0;
+
+  // What the capped keys of the account may still spend, by the windows that leases are granted
+  // from. Keys that are revoked have none.
+  [[nodiscard]] virtual Result<std::vector<CapsOfKey>, base::Error> key_caps(
+      std::string_view account_id) = 0;
 
   // The fact of one message, if that account made it; position or not.
   [[nodiscard]] virtual Result<std::optional<CallRecord>, base::Error> call(

@@ -18,7 +18,7 @@ struct Foot {
   std::string generation;        // "gen_…"
   std::string round;             // "48211"
   std::string head;              // "sha256:…" of the round
-  std::string judgement = {};    // of the gateway: "operational"
+  std::string judgement = {};    // of the gateway: "Everything works."
   std::string evidence_url = {}; // where the reader checks that
 };
 

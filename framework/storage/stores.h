@@ -33,6 +33,7 @@ struct Context {
 
 // Ledger time: never goes back, whatever the clock does.
 std::int64_t ledger_now_ms(const Context& context, Transaction& transaction);
+std::int64_t ledger_now_ms(const Context& context, Connection& connection);
 
 // Tells every node, with its next heartbeat, to forget what it knows of the account: of the key
 // with that digest, or of all its keys where it is empty.

@@ -5,6 +5,7 @@
 
 #include "ledger/corrections.h"
 #include "storage/allocation_rows.h"
+#include "storage/key_windows.h"
 #include "storage/row_text.h"
 #include "storage/stores.h"
 #include "storage/usage_index.h"
@@ -393,6 +394,15 @@ class SqlUsageStore final : public ledger::UsageStore {
           add_corrections(connection.run(dialect.select_corrections, {places}), page->items);
         }
         return page;
+      });
+    });
+  }
+
+  Result<std::vector<ledger::CapsOfKey>, base::Error> key_caps(
+      std::string_view account_id) override {
+    return read_answered<std::vector<ledger::CapsOfKey>>(context_, "read caps of keys", [&] {
+      return context_.database.with([&](Connection& connection) {
+        return KeyWindows::of_account(connection, account_id, ledger_now_ms(context_, connection));
       });
     });
   }
