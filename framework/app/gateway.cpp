@@ -38,6 +38,7 @@
 #include "hosts/dashboard/dashboard_routes.h"
 #include "hosts/dashboard/people_routes.h"
 #include "hosts/discovery.h"
+#include "hosts/discovery_routes.h"
 #include "hosts/mcp/envelope.h"
 #include "hosts/mcp/mcp_host.h"
 #include "hosts/mcp/service_prompts.h"
@@ -92,6 +93,10 @@ std::string answer_of(const Reloaded& reloaded) {
 hosts::BuildInfo build_info(const Config& config) {
   return {std::string(program_version), std::string(program_commit),
           std::string(name_of(config.environment))};
+}
+
+hosts::ServiceName service_name(const Config& config) {
+  return {config.site.brand.name, config.site.brand.tagline};
 }
 
 std::string without_redis(const Config& config) {
@@ -174,6 +179,7 @@ struct Gateway::Parts {
   std::unique_ptr<Generations> generations;
   std::unique_ptr<hosts::AccessLog> access_log;
   std::optional<hosts::Discovery> discovery;
+  std::optional<hosts::DiscoveryRooms> discovery_rooms;
   std::unique_ptr<hosts::api::ApiHost> api;
   std::unique_ptr<hosts::mcp::McpHost> mcp;
   std::optional<hosts::Pages> pages;
@@ -333,6 +339,8 @@ Result<Unit, std::string> Gateway::bind_hosts() {
   done = reserve("web", config_.web.listen, parts_->web_address, parts_->web_url);
   if (!done.ok()) return done;
   if (config_.web.base_url.empty()) parts_->web_url = local_web_url(parts_->web_address);
+  const bool has_web = !config_.web.listen.empty() || !config_.web.base_url.empty();
+  if (has_web) parts_->urls.web = parts_->web_url;
   return open_people();
 }
 
@@ -457,7 +465,10 @@ Result<Unit, std::string> Gateway::make_program_parts() {
                .features = {.free_lane = true,
                             .per_call = exchange::lane_with_terms(parts_->lanes) != nullptr},
                .http_status = hosts::call_status,
-               .openapi_frame = hosts::api::api_openapi_frame()},
+               .openapi_frame = hosts::api::api_openapi_frame(),
+               .service_name = config_.site.brand.name,
+               .mcp_url = parts_->urls.mcp,
+               .web_url = parts_->urls.web},
       .tools = *parts_->mcp_tools,
       .serving = *parts_->serving,
       .calls_per_upstream_max = config_.calls_per_upstream_max,
@@ -522,6 +533,7 @@ std::string Gateway::resource_metadata() const {
 hosts::DiscoverySettings Gateway::discovery_settings() const {
   hosts::DiscoverySettings settings;
   settings.urls = parts_->urls;
+  settings.service = service_name(config_);
   settings.release = program_version;
   settings.protocol_versions = {std::string(hosts::mcp::modern_version)};
   for (const auto version : hosts::mcp::legacy_versions) {
@@ -532,12 +544,16 @@ hosts::DiscoverySettings Gateway::discovery_settings() const {
     settings.authorization_server = server->metadata_json();
   }
   settings.openai_apps_challenge = config_.mcp.openai_apps_challenge;
+  settings.mcp_registry_auth = config_.mcp_registry_auth;
+  settings.has_reference = !reference_directory(config_).empty();
+  settings.has_logo = !config_.site.brand.logo.empty();
   return settings;
 }
 
 // What stands on the web host beside its own pages.
 std::vector<hosts::BoundRoute> Gateway::web_routes() const {
   std::vector<hosts::BoundRoute> rows;
+  hosts::bind_routes(hosts::discovery_routes(), *parts_->discovery_rooms, rows);
   hosts::bind_routes(hosts::dashboard::dashboard_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::key_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::member_routes(), *parts_->web_rooms, rows);
@@ -548,7 +564,8 @@ std::vector<hosts::BoundRoute> Gateway::web_routes() const {
 Result<Unit, std::string> Gateway::make_hosts() {
   hosts::api::ReferencePage reference;
   if (const std::string directory = reference_directory(config_); !directory.empty()) {
-    auto loaded = hosts::api::ReferencePage::load(directory, parts_->urls.api);
+    auto loaded = hosts::api::ReferencePage::load(directory, parts_->urls.api,
+                                                 config_.site.brand.name);
     if (!loaded.ok()) return std::move(loaded).error();
     reference = *std::move(loaded);
   }
@@ -559,6 +576,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
                         *std::move(site));
   parts_->access_log = hosts::make_access_log(*parts_->log, *parts_->metrics);
   parts_->discovery.emplace(discovery_settings());
+  parts_->discovery_rooms.emplace(*parts_->backend, *parts_->discovery, parts_->runtime->pool());
   const hosts::BuildInfo build = build_info(config_);
   parts_->api = std::make_unique<hosts::api::ApiHost>(
       hosts::api::ApiHostParts{
@@ -582,6 +600,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
                                              .hosts = config_.mcp.allowed_hosts,
                                              .origins = config_.mcp.allowed_origins},
                                   .build = build,
+                                  .service = service_name(config_),
                                   .messages_bytes_max = config_.mcp_messages_bytes_max,
                                   .progress_interval_ms = config_.mcp.progress_interval_ms});
   parts_->web_rooms.emplace(hosts::web::WebRooms{

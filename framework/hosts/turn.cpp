@@ -153,9 +153,14 @@ bool Turn::redirect(const Location& location, ReplyFields& more) {
   return reply({.status = 303}, more);
 }
 
-bool Turn::reply_to_everyone(const Reply& reply) {
+bool Turn::reply_to_everyone(const Reply& reply, ReplyFields& more) {
   is_for_everyone_ = true;
-  return this->reply(reply);
+  return this->reply(reply, more);
+}
+
+bool Turn::reply_to_everyone(const Reply& reply) {
+  ReplyFields fields;
+  return reply_to_everyone(reply, fields);
 }
 
 bool Turn::refuse(const base::Error& error, std::string_view allow) {
