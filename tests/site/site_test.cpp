@@ -26,6 +26,9 @@ class SiteTest : public testing::Test {
   [[nodiscard]] SiteSettings settings() const {
     return {.directory = directory_.path() + "/ours", .overlay = directory_.path() + "/theirs"};
   }
+  static std::string page_with(const std::string& heading) {
+    return "---\ntitle: T\ndescription: D.\n---\n# " + heading + "\n";
+  }
   static std::string page_of(const Site& site, const Frame& frame = {.title = "x"}) {
     return site.page(frame, "page.html", [](Slots slots) { slots.set("TEXT", "<i>"); });
   }
@@ -35,8 +38,8 @@ class SiteTest : public testing::Test {
     write("ours/layouts/page.html", "<p>{{TEXT}}</p>");
     write("ours/assets/site.css", "body { color: red }\n");
     write("ours/assets/notes.docx", "no kind that browsers are told of");
-    write("ours/pages/index.md", "ours");
-    write("ours/pages/about.md", "ours");
+    write("ours/pages/index.md", page_with("ours"));
+    write("ours/pages/about.md", page_with("ours"));
   }
 
   support::TemporaryDirectory directory_;
@@ -54,15 +57,16 @@ TEST_F(SiteTest, APageStandsInTheFrameWithVersionsOfItsAssets) {
 
 TEST_F(SiteTest, TheOverlayReplacesAndAdds) {
   write("theirs/layouts/page.html", "<b>{{TEXT}}</b>");
-  write("theirs/pages/about.md", "theirs");
-  write("theirs/pages/imprint.md", "theirs");
+  write("theirs/pages/about.md", page_with("theirs"));
+  write("theirs/pages/imprint.md", page_with("theirs"));
   const auto site = Site::load(settings());
   ASSERT_TRUE(site.ok()) << site.error();
   EXPECT_TRUE(has(page_of(**site), "<b>&lt;i&gt;</b>"));
-  EXPECT_EQ((*site)->pages().at("index.md").text, "ours");
-  EXPECT_EQ((*site)->pages().at("about.md").text, "theirs");
-  EXPECT_TRUE(has((*site)->pages().at("about.md").place, "/theirs/pages/about.md"));
-  EXPECT_EQ((*site)->pages().count("imprint.md"), 1u);
+  const Authored& pages = (*site)->authored();
+  EXPECT_EQ(pages.find("/")->markdown, "# ours\n");
+  EXPECT_EQ(pages.find("/about")->markdown, "# theirs\n");
+  EXPECT_TRUE(has(pages.find("/about")->place, "/theirs/pages/about.md"));
+  EXPECT_NE(pages.find("/imprint"), nullptr);
 }
 
 TEST_F(SiteTest, TheBrandIsOnEveryPageAndHostileNamesRunNothing) {
