@@ -92,7 +92,8 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.gateway.get(CALL, key=secret).status, 200)
         self.assertEqual(self.gateway.get(CALL, key=secret).status, 200)
         refused = self.gateway.get(CALL, key=secret)
-        self.assertEqual(refused.status, 402, refused.body)
+        self.assertEqual((refused.status, refused.error_code()),
+                         (429, "billing.key_cap_reached"))
         shown = self.page(owner, f"{self.base}/keys/{key_id}")
         self.assertRegex(html.unescape(re.sub("<[^>]+>", "", shown)), r"4\s+of\s+5 Credits are used")
         self.assertIn(f"/dashboard/{self.account}/calls?key={key_id}", shown)

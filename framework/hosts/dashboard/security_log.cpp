@@ -71,7 +71,7 @@ std::string headline_of(const LogPage& log, const identity::AuditQuery& query) {
   const bool is_whole = query.before == 0 && !log.events.next;
   if (log.events.events.empty()) return "No events";
   if (!is_whole) return "Who did what";
-  return web::count_of(log.events.events.size(), "event", "events") + ", no more";
+  return web::count_of(log.events.events.size(), "event", "events");
 }
 
 void show_security_log(const WebRooms& rooms, Turn& turn, const Asked& asked) {
