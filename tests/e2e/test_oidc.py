@@ -230,7 +230,7 @@ class ByACertifiedProvider(unittest.TestCase):
 
     def test_the_pages_show_what_can_be_done(self):
         login = Person(self.gateway).send("GET", "/login?return_to=/dashboard/acc_1").body.decode()
-        self.assertIn('href="/login/oidc/basic?return_to=%2Faccounts%2Facc_1"', login)
+        self.assertIn('href="/login/oidc/basic?return_to=%2Fdashboard%2Facc_1"', login)
         self.assertIn("Sign in with Basic", login)
         person = self.sign_in("public")[0]
         page = person.send("GET", "/account").body.decode()
