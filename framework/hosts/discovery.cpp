@@ -200,9 +200,10 @@ std::string ai_catalog(const DiscoverySettings& settings) {
 
 // Its identity is where it stands.
 std::string schema_of_this_host(const std::string& web_url) {
-  Json schema = Json::parse(agent_capabilities_schema());
-  schema["$id"] = web_url + std::string(agent_capabilities_schema_path);
-  return schema.dump(1);
+  constexpr std::string_view nowhere = "https://gateway.invalid";
+  std::string schema(agent_capabilities_schema());
+  schema.replace(schema.find(nowhere), nowhere.size(), web_url);
+  return schema;
 }
 
 }  // namespace

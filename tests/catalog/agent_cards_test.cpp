@@ -67,7 +67,8 @@ class AgentCardsTest : public testing::Test {
   }
   json cards() { return json::parse(view_->render_agent_cards()->body); }
   json card_of(const std::string& path) {
-    for (const json& card : cards()["capabilities"]) {
+    const json document = cards();
+    for (const json& card : document["capabilities"]) {
       if (card["path"] == "/v1/gateway/weather" + path) return card;
     }
     return nullptr;
