@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <turnpike/result.h>
 
@@ -15,6 +16,7 @@
 #include "app/generations.h"
 #include "hosts/discovery.h"
 #include "hosts/oauth/oauth_routes.h"
+#include "hosts/route.h"
 #include "wire/server.h"
 
 namespace turnpike::app {
@@ -60,7 +62,9 @@ class Gateway {
   [[nodiscard]] std::string resource_metadata() const;
   [[nodiscard]] std::optional<hosts::oauth_server::OauthRooms> oauth_rooms();
   void open_public_pages();
+  [[nodiscard]] std::vector<hosts::BoundRoute> web_routes() const;
   Result<Unit, std::string> make_hosts();
+  void make_operator_host();
   Result<Unit, std::string> listen();
   Reloaded reload();
   std::string answer_control(const std::string& line);

@@ -233,6 +233,7 @@ void Turn::fail(std::string_view why) noexcept {
     responder.cut();
     return;
   }
+  refusal_pages_ = nullptr;  // the site's page may be what failed
   try {
     refuse({base::ErrorCode::gateway_internal, "The gateway failed."});
   } catch (...) {

@@ -10,6 +10,7 @@
 
 #include "base/json_text.h"
 #include "site/markdown.h"
+#include "site/terms_text.h"
 
 namespace turnpike::site {
 
@@ -77,7 +78,7 @@ Result<Choice, WritersMistake> choice_of(const LiveOptions& options, const LiveC
     if (provider.key == asked->second) choice.provider = &provider;
   }
   if (choice.provider == nullptr) {
-    choice.problem = "There is no provider " + code_of(asked->second) + " here.";
+    choice.problem = "There is no provider " + code_text(asked->second) + " here.";
   }
   return choice;
 }
@@ -103,21 +104,14 @@ std::vector<const registry::Operation*> operations_of(const registry::Program& p
 
 std::string name_of_operation(const registry::Program& program,
                               const registry::Operation& operation) {
-  return code_of(std::string(name_of(operation.method)) + " " +
+  return code_text(std::string(name_of(operation.method)) + " " +
                  program.routes()[operation.route].matcher.pattern);
 }
 
-std::string window_text(const registry::Window& window) {
-  const std::string seconds = seconds_text(window.seconds);
-  constexpr std::string_view one = "1 ";
-  return std::to_string(window.limit) + " per " +
-         (seconds.starts_with(one) ? seconds.substr(one.size()) : seconds);
-}
-
-std::string free_text(const registry::Program& program, const registry::Route& route,
-                      const LiveContext& context) {
+std::string free_variant_text(const registry::Program& program, const registry::Route& route,
+                              const LiveContext& context) {
   if (!route.free_policy || !context.facts.view->features().free_lane) return "no";
-  return window_text(program.free_policies()[*route.free_policy].window);
+  return free_text(program.free_policies()[*route.free_policy]);
 }
 
 // ---- the parts
@@ -150,7 +144,7 @@ Made prices(std::string_view text, const LiveContext& context) {
       const std::string per_call = per_call_text(*operation, context);
       table += (per_call.empty() ? "no" : per_call) + " | ";
     }
-    table += free_text(*program, route, context) + " |\n";
+    table += free_variant_text(*program, route, context) + " |\n";
   }
   if (is_empty) return std::string("There is no such operation here.");
   return table;
@@ -168,7 +162,7 @@ Made routes(std::string_view text, const LiveContext& context) {
   for (const registry::Operation* const operation : operations_of(*program, *choice)) {
     table += "| " + name_of_operation(*program, *operation) + " | " +
              escaped_markdown(operation->summary) + " | " +
-             code_of(program->routes()[operation->route].id) + " |\n";
+             code_text(program->routes()[operation->route].id) + " |\n";
   }
   return table;
 }
@@ -188,10 +182,10 @@ Made request_limits(const LiveSettings& settings) {
          row("Reply", bytes_text(response_bytes_max) + ", a route may say less") +
          row("Reply within an MCP result", bytes_text(settings.mcp_reply_bytes_max)) +
          row("What the provider may take",
-             seconds_text(upstream_deadline_ms / 1000) + ", a route may say otherwise") +
+             duration_text(upstream_deadline_ms / 1000) + ", a route may say otherwise") +
          row("Calls of one account at a time", std::to_string(settings.calls_per_account_max)) +
          row("Idempotency key", std::to_string(idempotency_key_bytes_max) + " characters") +
-         row("How long a reply is kept under its key", seconds_text(replay_kept_ms / 1000));
+         row("How long a reply is kept under its key", duration_text(replay_kept_ms / 1000));
 }
 
 Made free_limits(const LiveContext& context) {
@@ -200,14 +194,9 @@ Made free_limits(const LiveContext& context) {
   if (!context.facts.view->features().free_lane || program->free_policies().empty()) {
     return std::string("No operation has a free variant.");
   }
-  std::string table =
-      "| Policy | Requests | At a time | Quota | In all |\n|---|---|---:|---|---:|\n";
+  std::string table = "| Policy | Limits of each account |\n|---|---|\n";
   for (const registry::FreePolicy& policy : program->free_policies()) {
-    table += "| " + code_of(policy.policy_key) + " | " + window_text(policy.window) + " | " +
-             std::to_string(policy.concurrency) + " | " +
-             (policy.quota ? window_text(*policy.quota) : "none") + " | " +
-             (policy.cumulative_limit ? std::to_string(*policy.cumulative_limit) : "no limit") +
-             " |\n";
+    table += "| " + code_text(policy.policy_key) + " | " + free_text(policy) + " |\n";
   }
   return table;
 }
@@ -267,13 +256,13 @@ Made errors(std::string_view text, const LiveContext& context) {
     const std::string_view of = info.name.substr(0, info.name.find('.'));
     if (area != options->end() && of != area->second) continue;
     is_empty = false;
-    table += "| " + code_of(info.name) + " | " +
+    table += "| " + code_text(info.name) + " | " +
              std::to_string(context.settings.http_status(info.code)) + " | " +
              std::string(fault_text(info.fault)) + " | " + std::string(advice_text(info.advice)) +
              " |\n";
   }
   // A lane brings codes of its own, which a check without its plugin does not know.
-  if (is_empty) return "No error code begins with " + code_of(area->second) + ".";
+  if (is_empty) return "No error code begins with " + code_text(area->second) + ".";
   return table;
 }
 
@@ -453,7 +442,7 @@ std::string incidents_text(const json& document) {
   if (incidents.empty()) return "No incident is open, and none ended in the last 24 hours.\n";
   std::string table = "| Incident | State | Began (UTC) |\n|---|---|---|\n";
   for (const json& incident : incidents) {
-    table += "| " + code_of(member_text(incident, "id")) + " | " +
+    table += "| " + code_text(member_text(incident, "id")) + " | " +
              level_text(member_text(incident, "state")) + " | " +
              minute_of(incident, "started_at") + " |\n";
   }
@@ -501,22 +490,6 @@ Result<std::string, WritersMistake> live_part(std::string_view word, std::string
   return WritersMistake{"there is no live part `" + std::string(word) + "`; there are " + words};
 }
 
-std::string code_of(std::string_view text) {
-  std::string shown;
-  std::size_t run = 0;
-  std::size_t longest = 0;
-  for (const char c : text) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-    if (c == '|') shown += '\\';  // within a table it is one all the same
-    shown += c == '\n' || c == '\r' ? ' ' : c;
-  }
-  const std::string ticks(longest + 1, '`');
-  const bool is_at_edge = text.starts_with('`') || text.ends_with('`');
-  const std::string blank = is_at_edge ? " " : "";
-  return text.empty() ? "" : ticks + blank + shown + blank + ticks;
-}
-
 std::string listing_of(std::string_view language, std::string_view text) {
   std::size_t run = 0;
   std::size_t longest = 2;
@@ -537,18 +510,6 @@ std::string bytes_text(std::uint64_t bytes) {
   return std::to_string(bytes) + " bytes";
 }
 
-std::string seconds_text(std::uint64_t seconds) {
-  constexpr std::pair<std::uint64_t, std::string_view> units[] = {
-      {86'400, "day"}, {3'600, "hour"}, {60, "minute"}, {1, "second"}};
-  for (const auto& [length, name] : units) {
-    // "24 hours" reads better than one day, "1 day" better than 86400 seconds.
-    if (seconds < length || seconds % length != 0) continue;
-    const std::uint64_t count = seconds / length;
-    return std::to_string(count) + " " + std::string(name) + (count == 1 ? "" : "s");
-  }
-  return "0 seconds";
-}
-
 std::string per_call_text(const registry::Operation& operation, const LiveContext& context) {
   const registry::Program& program = *program_of(context);
   if (!context.facts.view->features().per_call || !program.is_sold_per_call(operation)) return {};
@@ -563,7 +524,7 @@ std::string per_call_text(const registry::Operation& operation, const LiveContex
   if (terms.empty()) return "yes";
   const json& first = terms.front();
   return escaped_markdown(member_text(first, "atomic_amount")) + " of " +
-         code_of(member_text(first, "asset")) + " on " + code_of(member_text(first, "network"));
+         code_text(member_text(first, "asset")) + " on " + code_text(member_text(first, "network"));
 }
 
 }  // namespace turnpike::site

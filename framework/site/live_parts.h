@@ -49,14 +49,11 @@ std::string snippet(std::string_view in, const registry::Operation& operation,
 
 // ---- Markdown of texts that are not ours
 
-// As code within a line or a cell of a table, whatever it holds.
-std::string code_of(std::string_view text);
 std::string listing_of(std::string_view language, std::string_view text);
 
 // ---- words for figures
 
-std::string bytes_text(std::uint64_t bytes);      // "64 KiB"
-std::string seconds_text(std::uint64_t seconds);  // "24 hours"
+std::string bytes_text(std::uint64_t bytes);  // "64 KiB"
 // What a call costs without an account: "$0.001"; empty: it is not sold so.
 std::string per_call_text(const registry::Operation& operation, const LiveContext& context);
 

@@ -125,8 +125,8 @@ Result<std::shared_ptr<const Site>, std::string> Site::load(const SiteSettings& 
 
 Slots Site::in_frame(Sheet& sheet, const Frame& frame, std::string_view layout) const {
   Slots slots = sheet.slots();
-  slots.set("TITLE", frame.title);
-  slots.set("SITE", brand_.name);
+  slots.set_everywhere("TITLE", frame.title);
+  slots.set_everywhere("SITE", brand_.name);
   slots.set_if("LOGO", brand_.logo.empty() ? "" : "/assets/logo.svg?v=" +
                                                       assets_.find("logo.svg")->version);
   slots.set_if("DESCRIPTION", frame.description);
@@ -136,7 +136,9 @@ Slots Site::in_frame(Sheet& sheet, const Frame& frame, std::string_view layout) 
   slots.set_if("NEXT_URL", frame.next_url);
   slots.set_if("PERSON", frame.person_name);
   slots.set_if("SIGN_IN", frame.sign_in);
-  slots.set_if("PAGE_TOKEN", frame.page_token);
+  slots.set("PERSON_PATH", frame.person_path);
+  slots.set_everywhere("PAGE_TOKEN", frame.page_token);
+  slots.show_if(!frame.page_token.empty(), "PAGE_TOKEN_IS_SET");
   slots.set("SIGN_OUT", frame.sign_out);
   for (const std::string& script : frame.scripts) {
     const Asset* const asset = assets_.find(script);

@@ -44,7 +44,8 @@ class Site {
     return templates_.has(name);
   }
 
-  // A page as it is sent. `fill` gets the values of the layout, which stands within the frame.
+  // A page as it is sent. `fill` gets the values of the layout, which stands within the frame; it
+  // and what stands in it have TITLE, SITE (the brand's name) and PAGE_TOKEN of the frame.
   template <class Fill>
   [[nodiscard]] std::string page(const Frame& frame, std::string_view layout, Fill&& fill) const {
     Sheet sheet;

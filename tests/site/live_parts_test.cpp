@@ -23,14 +23,14 @@ class LivePartsTest : public tests::SiteFixture {
 TEST_F(LivePartsTest, PricesSayWhatEachOperationCosts) {
   const std::string table = part("prices", facts_);
   EXPECT_THAT(table, HasSubstr("| `GET /v1/gateway/alpha/v1/things` | List the things | 1 | $0.001 "
-                               "| 60 per minute |"));
-  EXPECT_THAT(table, HasSubstr("| `POST /v1/gateway/alpha/v1/reports` |  | 25 | no |"));
+                               "| 60 requests in 1 min, 4 at once; 1,000 in 1 day |"));
+  EXPECT_THAT(table, HasSubstr("| `POST /v1/gateway/alpha/v1/reports` |  | 25 | no | "));
   EXPECT_THAT(table, HasSubstr("| `GET /v1/gateway/alpha/v1/events` |  | no price | no | no |"));
   EXPECT_EQ(part("prices provider=beta", facts_), "There is no provider `beta` here.");
   EXPECT_EQ(part("prices", none_), "No operation is installed yet.");
   const Facts plain = facts_of(view_of(catalog::tests::varied_yaml, {}));
   EXPECT_THAT(part("prices", plain), Not(HasSubstr("Without an account")));
-  EXPECT_THAT(part("prices", plain), Not(HasSubstr("per minute")));
+  EXPECT_THAT(part("prices", plain), Not(HasSubstr("requests in")));
 }
 
 TEST_F(LivePartsTest, RoutesNameTheirCapabilities) {
@@ -55,7 +55,7 @@ TEST_F(LivePartsTest, LimitsAreThoseOfTheGateway) {
   EXPECT_THAT(table, HasSubstr("| Query of a request | 64 KiB, a route may say less |"));
   EXPECT_THAT(table, HasSubstr("| How long a reply is kept under its key | 1 day |"));
   EXPECT_THAT(part("limits of=free", facts_),
-              HasSubstr("| `alpha.free` | 60 per minute | 4 | 1000 per day | no limit |"));
+              HasSubstr("| `alpha.free` | 60 requests in 1 min, 4 at once; 1,000 in 1 day |"));
 }
 
 TEST_F(LivePartsTest, SnippetsAreOneWordOfTheirLanguage) {

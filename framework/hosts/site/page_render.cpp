@@ -13,6 +13,7 @@
 #include "catalog/rendering.h"
 #include "hosts/page.h"
 #include "site/markdown.h"
+#include "site/terms_text.h"
 
 namespace turnpike::hosts::public_site {
 
@@ -49,13 +50,6 @@ std::optional<std::uint64_t> number_of(const std::optional<std::string>& text) {
   return number;
 }
 
-// 1234567 as "1 234 567".
-std::string grouped(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, " ");
-  return text;
-}
-
 struct OfferedPrice {
   std::size_t operations = 0;
   std::string example;
@@ -74,7 +68,7 @@ std::map<std::uint32_t, OfferedPrice> offered_prices(const site::Facts& facts) {
 }
 
 std::string label_of(std::uint32_t credits, const OfferedPrice& price) {
-  std::string label = std::to_string(credits) + (credits == 1 ? " Credit, " : " Credits, ") +
+  std::string label = site::credits_text(std::uint64_t{credits}) + ", " +
                       std::to_string(price.operations) +
                       (price.operations == 1 ? " operation" : " operations");
   if (!price.example.empty()) label += ": " + price.example;
@@ -102,8 +96,8 @@ void fill_calculator(const PageContext& context, const NamedValues& asked, Slots
     return;
   }
   slots.show("RESULT");
-  slots.set("CALLS_TEXT", grouped(*calls));
-  slots.set("CREDITS_TEXT", grouped(*calls * *chosen));
+  slots.set("CALLS_TEXT", site::grouped(*calls));
+  slots.set("CREDITS_TEXT", site::credits_text(*calls * *chosen));
 }
 
 // ---- the bars of the status
@@ -181,6 +175,8 @@ site::Frame frame_of(const site::MarkdownPage& page, const PageContext& context)
 std::string link_of(const site::MarkdownPage& page, const PageContext& context) {
   std::string link =
       "<" + markdown_path(page.path) + ">; rel=\"alternate\"; type=\"text/markdown\"";
+  if (!page.previous.empty()) link += ", <" + page.previous + ">; rel=\"prev\"";
+  if (!page.next.empty()) link += ", <" + page.next + ">; rel=\"next\"";
   if (page.path != "/") return link;
   link += ", </.well-known/api-catalog>; rel=\"api-catalog\", </.well-known/ard.json>; "
           "rel=\"ard\", </.well-known/ai-catalog.json>; rel=\"ai-catalog\", </developers>; "

@@ -27,16 +27,6 @@ Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Pe
   return frame;
 }
 
-std::string html_of(const WebRooms& rooms, const SitePage& page) {
-  return rooms.pages.page(page.frame, "plain.html", [&](site::Slots slots) {
-    slots.set("BODY_HTML", site::Markup{page.main_html});
-  });
-}
-
-void send_page(const WebRooms& rooms, Turn& turn, const SitePage& page, int status) {
-  turn.reply({.status = status, .content_type = page_type, .body = html_of(rooms, page)});
-}
-
 void go_to(Turn& turn, std::string_view path, std::string_view cookie) {
   ReplyFields more;
   if (!cookie.empty()) more.add("Set-Cookie", cookie);
@@ -90,15 +80,29 @@ void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const Error
   }
   const bool needs_step_up = error.code == ErrorCode::auth_step_up_required;
   const StepUpWays ways = needs_step_up ? ways_of(rooms, caller) : StepUpWays();
+  send_refusal(turn, error,
+               html_of(rooms, frame, RefusalView{error, turn.request_id(), back, ways}));
+}
+
+void send_refusal(Turn& turn, const Error& error, const std::string& html) {
   const RefusalHead head = head_of(error);
   ReplyFields fields;
   add_refusal_fields(head, page_type, fields);
   turn.record.error = error.code;
-  turn.send(head.status, fields, html_of(rooms, refusal_page(frame, {error, turn.request_id(), back, ways})));
+  turn.send(head.status, fields, html);
+}
+
+LoginView login_view(const WebRooms& rooms, const std::string& return_to) {
+  const account::PooledPeople::Parts& parts = rooms.people.parts();
+  return {.return_to = return_to,
+          .providers = providers_of(rooms),
+          .takes_passwords = parts.passwords.are_enabled(),
+          .offers_sign_up = parts.by_mail.takes_sign_ups()};
 }
 
 std::string known_path(std::string_view text) {
-  const bool is_known = text == own_path || text.starts_with("/accounts/") ||
+  const bool is_known = text == own_path || text == "/dashboard" ||
+                        text.starts_with("/dashboard/") || text.starts_with("/accounts/") ||
                         text.starts_with("/invitation") ||
                         text.starts_with(std::string(consent_path) + "?request=");
   if (is_known && Location::read(text)) return std::string(text);
@@ -186,10 +190,10 @@ RefusalBody SiteRefusals::page(const Error& error, const RefusalAsked& asked) co
   const bool is_out =
       error.code == ErrorCode::auth_session_required || error.code == ErrorCode::auth_session_ended;
   const std::string back(is_out ? login_path : own_path);
-  const SitePage refusal = refusal_page(frame, {error, asked.request_id, back, {}});
-  return {page_type, pages_.page(refusal.frame, "plain.html", [&](site::Slots slots) {
-            slots.set("BODY_HTML", site::Markup{refusal.main_html});
-          }), vary};
+  const RefusalView view{error, asked.request_id, back};
+  return {page_type, pages_.page(frame, RefusalView::layout,
+                                 [&](site::Slots slots) { view.fill(slots); }),
+          vary};
 }
 
 Result<Caller, Error> find_caller(const WebRooms& rooms, const Presented& presented) {

@@ -17,14 +17,15 @@
 
 namespace turnpike::hosts::web {
 
-// The objects that the handlers of this host work with; all outlive it.
+// The objects that the handlers of this host work with, also those of other rooms on it. Owned by
+// app/, outlives the host, as the objects outlive it.
 struct WebRooms {
   const account::PooledPeople& people;
   const AccountReads& account;
-  const Cookies& cookies;
   Random& random;
-  std::string origin;  // of the pages, without a path
   const Pages& pages;
+  std::string origin;  // of the pages, without a path
+  Cookies cookies = Cookies(origin);
 };
 
 std::span<const Route<WebRooms>> sign_in_routes() noexcept;

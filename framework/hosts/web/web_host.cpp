@@ -14,15 +14,12 @@
 namespace turnpike::hosts::web {
 
 WebHost::WebHost(const WebHostParts& parts, const WebHostSettings& settings)
-    : origin_(origin_of(settings.base_url)),
-      refusals_(parts.pages),
-      cookies_(origin_),
-      rooms_{parts.people, parts.account, cookies_,
-             parts.random, origin_,       parts.pages},
-      account_rooms_{parts.account},
-      people_rooms_{parts.people},
-      host_({parts.runtime, parts.clock, parts.random, parts.access_log}, rows(settings),
-            rules()) {}
+    : rooms_(parts.rooms),
+      refusals_(rooms_.pages),
+      account_rooms_{rooms_.account},
+      people_rooms_{rooms_.people},
+      host_({parts.runtime, parts.clock, rooms_.random, parts.access_log},
+            rows(settings), rules()) {}
 
 std::vector<BoundRoute> WebHost::rows(const WebHostSettings& settings) const {
   std::vector<BoundRoute> rows = settings.more_routes;
@@ -50,7 +47,7 @@ HostRules WebHost::rules() const {
           .nothing_page_policy = page_policy,
           .authenticates = {PrincipalKind::person},
           .authenticate = [this](const Presented& presented) { return authenticate(presented); },
-          .own_origin = origin_,
+          .own_origin = rooms_.origin,
           .is_page_token =
               [this](const identity::Principal& person, std::string_view token) {
                 return rooms_.people.parts().sessions.is_page_token(person.session_id, token);
@@ -62,7 +59,7 @@ HostRules WebHost::rules() const {
           .add_refusal_fields =
               [this](const base::Error& error, ReplyFields& fields) {
                 if (error.code != base::ErrorCode::auth_session_ended) return;
-                fields.add("Set-Cookie", cookies_.session_cleared);
+                fields.add("Set-Cookie", rooms_.cookies.session_cleared);
               }};
 }
 

@@ -21,17 +21,13 @@ namespace turnpike::hosts::web {
 
 // The parts that the host uses; all of them outlive it.
 struct WebHostParts {
-  const account::PooledPeople& people;
-  const AccountReads& account;
-  const Pages& pages;
+  const WebRooms& rooms;
   runtime::Runtime& runtime;
   const Clock& clock;
-  Random& random;
   AccessLog& access_log;
 };
 
 struct WebHostSettings {
-  std::string base_url;
   std::vector<BoundRoute> more_routes = {};  // of other rooms: public pages, the dashboard
   std::vector<BoundRoute> last_routes = {};  // found where no other row has the path
 };
@@ -53,10 +49,8 @@ class WebHost final : public wire::Handler {
   HostRules rules() const;
   Result<Caller, base::Error> authenticate(const Presented& presented) const;
 
-  const std::string origin_;
+  const WebRooms& rooms_;
   const SiteRefusals refusals_;
-  const Cookies cookies_;
-  const WebRooms rooms_;
   const account::AccountRooms account_rooms_;
   const account::PeopleRooms people_rooms_;
   RoutedHost host_;

@@ -1,5 +1,6 @@
-// The HTML of the pages, made of what they show, with no knowledge of where that came from. Every
-// text is escaped here. Pure functions; any Thread.
+// The views of the pages: what each shows, with no knowledge of where that came from, and the
+// layout (site/layouts/people) that it fills. Layouts escape every value. Pure functions; any
+// Thread.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +18,15 @@
 #include "identity/person.h"
 #include "identity/session.h"
 #include "oauth/grant_store.h"
-#include "site/frame.h"
+#include "site/templates.h"
 
 namespace turnpike::hosts::web {
 
-using site::Frame;
-
-// A page without what stands around it.
-struct SitePage {
-  Frame frame;
-  std::string main_html;
-};
+// "2026-11-24", and "2026-11-24 14:05 UTC".
+std::string day_of(std::int64_t at_ms);
+std::string minute_of(std::int64_t at_ms);
+// "No passkeys", "1 passkey", "2 passkeys".
+std::string count_of(std::size_t count, std::string_view one, std::string_view several);
 
 // Another provider of identities.
 struct ProviderChoice {
@@ -41,38 +40,76 @@ struct StepUpWays {
   std::vector<ProviderChoice> providers = {};
   [[nodiscard]] bool are_none() const noexcept { return methods.empty() && providers.empty(); }
 };
+// Fills {{>STEP_UP}}, once on a page. `next`: the page that a proof leads to.
+void fill_step_up(site::Slots slots, const StepUpWays& ways, std::string_view next);
+
+// Why a form was refused, shown with it.
+struct Problem {
+  const base::Error* error = nullptr;  // null: it was not
+  std::string_view request_id = {};
+};
+// Fills {{>PROBLEM}}, and shows the section REFUSED.
+void fill_problem(site::Slots slots, const Problem& problem);
 
 struct LoginView {
+  static constexpr std::string_view layout = "people/login.html";
   std::string return_to;
   std::vector<ProviderChoice> providers;
   bool takes_passwords = false;
   bool offers_sign_up = false;
+  std::string login = {};  // as typed before
+  Problem problem = {};
+  void fill(site::Slots slots) const;
 };
-SitePage login_page(const Frame& frame, const LoginView& view);
-SitePage recovery_page(const Frame& frame, bool offers_mail);
+
+struct RecoveryView {
+  static constexpr std::string_view layout = "people/recovery.html";
+  bool takes_passwords = false;
+  bool offers_mail = false;
+  std::string login = {};
+  Problem problem = {};
+  void fill(site::Slots slots) const;
+};
 
 // Where a link's token is handed in. `action` is the path that takes it.
 struct LinkView {
+  static constexpr std::string_view layout = "people/link.html";
   std::string action;
   std::string explanation;
   std::string button;
   bool asks_name = false;  // and login, of somebody who is nobody yet
+  bool has_page_token = false;
+  std::string token = {};  // as sent before
+  std::string name = {};
+  std::string login = {};
+  Problem problem = {};
+  void fill(site::Slots slots) const;
 };
-SitePage link_page(const Frame& frame, const LinkView& view);
 
 // Where a stranger asks for a mail. `action` is the path that takes it.
 struct AskView {
+  static constexpr std::string_view layout = "people/ask.html";
   std::string_view action;
   std::string_view explanation;
   std::string_view login_label;
   std::string_view button;
   bool asks_name = false;
+  std::string name = {};
+  std::string login = {};
+  Problem problem = {};
+  void fill(site::Slots slots) const;
 };
-SitePage ask_page(const Frame& frame, const AskView& view);
+
 // A sentence, and where to go on.
-SitePage message_page(const Frame& frame, std::string_view text, std::string_view back);
+struct MessageView {
+  static constexpr std::string_view layout = "people/message.html";
+  std::string_view text;
+  std::string_view back;
+  void fill(site::Slots slots) const;
+};
 
 struct AccountView {
+  static constexpr std::string_view layout = "people/account.html";
   const identity::Person& person;
   const identity::Session& session;
   const std::vector<identity::Passkey>& passkeys;
@@ -82,6 +119,7 @@ struct AccountView {
   const std::vector<oauth::Grant>& grants;
   const std::vector<identity::UnseenNotice>& notices;
   const std::vector<identity::ExternalIdentity>& identities;
+  const std::vector<identity::AuditEvent>& events;  // the person's last ones
   const std::vector<ProviderChoice>& providers;
   identity::Credentials credentials;
   bool takes_passwords = false;
@@ -89,18 +127,8 @@ struct AccountView {
   StepUpWays ways;
   bool may_enrol = false;   // without another proof
   bool sends_mail = false;  // the gateway does
+  void fill(site::Slots slots) const;
 };
-SitePage account_page(const Frame& frame, const AccountView& view);
-
-struct BillingAccountView {
-  identity::Membership membership;
-  const std::vector<identity::ApiKey>& keys;  // of admins and owners; else empty
-  const std::vector<identity::Member>& members;
-  const std::vector<identity::Invitation>& invitations;  // of admins and owners; else empty
-  std::string_view own_id;
-  bool sends_mail = false;  // the gateway does
-};
-SitePage billing_account_page(const Frame& frame, const BillingAccountView& view);
 
 struct GrantableAccount {
   std::string id;
@@ -110,6 +138,7 @@ struct GrantableAccount {
 
 // What a client asks for.
 struct ConsentView {
+  static constexpr std::string_view layout = "people/consent.html";
   std::string_view client_name;  // as it calls itself; empty: it gave none
   std::string_view client_uri;   // empty: it gave none
   std::string document_host;     // whose document describes it; empty: it registered
@@ -121,35 +150,34 @@ struct ConsentView {
   StepUpWays ways;
   std::int64_t idle_days;
   std::int64_t days_max;
+  void fill(site::Slots slots) const;
 };
-SitePage consent_page(const Frame& frame, const ConsentView& view);
 
 // The way to a provider from a form: the redirect of a form is one that browsers hold to the page's
-// policy (form-action), at every host on the way, so the browser goes on from a page.
+// policy (form-action), at every host on the way, so the browser goes on from a page, of which the
+// Frame has the same `next_url`.
 struct HandoverView {
+  static constexpr std::string_view layout = "people/handover.html";
   std::string provider_name;
   std::string url;
+  void fill(site::Slots slots) const;
 };
-SitePage handover_page(const Frame& frame, const HandoverView& view);
-
-// Something that is shown once: a key, or the link of an invitation.
-struct SecretView {
-  std::string explanation;
-  std::string secret;
-  std::string back;  // a path
-};
-SitePage secret_page(const Frame& frame, const SecretView& view);
 
 // Recovery codes, which are shown once.
-SitePage codes_page(const Frame& frame, const std::vector<std::string>& codes,
-                       std::string_view back);
+struct CodesView {
+  static constexpr std::string_view layout = "people/codes.html";
+  const std::vector<std::string>& codes;
+  std::string_view back;
+  void fill(site::Slots slots) const;
+};
 
 struct RefusalView {
+  static constexpr std::string_view layout = "people/refusal.html";
   const base::Error& error;
   std::string_view request_id;
   std::string back;      // a path
   StepUpWays ways = {};  // where a step-up is what is missing
+  void fill(site::Slots slots) const;
 };
-SitePage refusal_page(const Frame& frame, const RefusalView& view);
 
 }  // namespace turnpike::hosts::web
