@@ -156,6 +156,13 @@ void read_web_host(Section& hosts, Config& config) {
     web.report("base_url",
                "people sign in here, so a host that other machines reach needs its https URL");
   }
+  web.text("docs_url", config.docs_url);
+  while (config.docs_url.ends_with('/')) config.docs_url.pop_back();
+  const bool is_plain = config.docs_url.find_first_of("?# \t\r\n") == std::string::npos;
+  if (!config.docs_url.empty() && (hosts::origin_of(config.docs_url).empty() || !is_plain)) {
+    web.report("docs_url", "expected an https URL without a query, such as "
+                           "https://docs.example.com; found \"" + config.docs_url + "\"");
+  }
 }
 
 void read_proxies(Section& section, Config& config) {

@@ -45,6 +45,7 @@
 #include "hosts/mcp/service_resources.h"
 #include "hosts/operator/operator_host.h"
 #include "hosts/pages.h"
+#include "hosts/site/site_routes.h"
 #include "hosts/status_table.h"
 #include "hosts/web/web_host.h"
 #include "identity/accounts.h"
@@ -60,6 +61,8 @@
 #include "records/durable_stores.h"
 #include "runtime/fault.h"
 #include "runtime/limits_check.h"
+#include "site/authored_pages.h"
+#include "site/directory.h"
 #include "storage/redis_quota.h"
 #include "wire/client.h"
 #include "wire/server.h"
@@ -183,6 +186,9 @@ struct Gateway::Parts {
   std::unique_ptr<hosts::api::ApiHost> api;
   std::unique_ptr<hosts::mcp::McpHost> mcp;
   std::optional<hosts::Pages> pages;
+  std::optional<site::AuthoredPages> authored_pages;
+  const site::Directory directory;
+  std::optional<hosts::public_site::SiteRooms> site_rooms;
   std::optional<hosts::web::WebRooms> web_rooms;
   std::unique_ptr<hosts::web::WebHost> web;
   std::vector<Warning> warnings;  // of this start
@@ -550,9 +556,22 @@ hosts::DiscoverySettings Gateway::discovery_settings() const {
   return settings;
 }
 
+void Gateway::open_public_pages() {
+  parts_->authored_pages.emplace(
+      site::LiveSettings{.http_status = hosts::call_status,
+                         .calls_per_account_max = config_.calls_per_account_max,
+                         .mcp_reply_bytes_max = config_.mcp_reply_bytes_max});
+  parts_->site_rooms.emplace(hosts::public_site::SiteRooms::Parts{
+      .pages = *parts_->pages,
+      .pool = parts_->runtime->pool(),
+      .sources = {&*parts_->authored_pages, &parts_->directory},
+      .docs_url = config_.docs_url});
+}
+
 // What stands on the web host beside its own pages.
 std::vector<hosts::BoundRoute> Gateway::web_routes() const {
-  std::vector<hosts::BoundRoute> rows;
+  std::vector<hosts::BoundRoute> rows =
+      hosts::bind_routes(hosts::public_site::site_routes(), *parts_->site_rooms);
   hosts::bind_routes(hosts::discovery_routes(), *parts_->discovery_rooms, rows);
   hosts::bind_routes(hosts::dashboard::dashboard_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::key_routes(), *parts_->web_rooms, rows);
@@ -574,6 +593,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->pages.emplace(hosts::Pages::Parts{*parts_->backend, parts_->status.get(), parts_->clock,
                                             parts_->urls},
                         *std::move(site));
+  open_public_pages();
   parts_->access_log = hosts::make_access_log(*parts_->log, *parts_->metrics);
   parts_->discovery.emplace(discovery_settings());
   parts_->discovery_rooms.emplace(*parts_->backend, *parts_->discovery, parts_->runtime->pool());
@@ -609,7 +629,10 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->web = std::make_unique<hosts::web::WebHost>(
       hosts::web::WebHostParts{*parts_->web_rooms, *parts_->runtime, parts_->clock,
                                *parts_->access_log},
-      hosts::web::WebHostSettings{.more_routes = web_routes()});
+      hosts::web::WebHostSettings{
+          .more_routes = web_routes(),
+          .last_routes =
+              hosts::bind_routes(hosts::public_site::page_routes(), *parts_->site_rooms)});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
                             parts_->random);
   make_operator_host();
@@ -667,6 +690,20 @@ Result<Unit, std::string> Gateway::listen() {
   return Unit{};
 }
 
+// Registry and site together: a mistake in one keeps both as they are.
+Reloaded Gateway::reload() {
+  auto site = site::Site::read(site_settings(config_));
+  if (!site.ok()) {
+    for (const registry::Problem& problem : site.error()) {
+      parts_->log->write(Severity::error, "site_refused", {{"problem", problem.text()}});
+    }
+    return {std::nullopt, std::move(site).error(), {}, {}};
+  }
+  Reloaded reloaded = parts_->generations->reload();
+  if (reloaded.generation) parts_->pages->install(*std::move(site));
+  return reloaded;
+}
+
 std::string Gateway::answer_control(const std::string& line) {
   const auto ask = base::parse_json(line);
   const auto word = [&ask](const char* name) {
@@ -680,7 +717,7 @@ std::string Gateway::answer_control(const std::string& line) {
                       {"generation", program == nullptr ? "" : program->view->generation().id}});
   }
   std::optional<Reloaded> reloaded;
-  if (command == "reload") reloaded = parts_->generations->reload();
+  if (command == "reload") reloaded = reload();
   if (command == "rollback") {
     reloaded = parts_->generations->rollback(word("generation"));
   }

@@ -80,6 +80,9 @@ class View {
   [[nodiscard]] bool has_many_operations() const noexcept;
 
   [[nodiscard]] const registry::Program& program() const noexcept { return *installed_.program; }
+  // What the documents show of it now.
+  [[nodiscard]] const ReadinessSource& readiness() const noexcept { return *readiness_; }
+  [[nodiscard]] const Features& features() const noexcept { return options_.features; }
   [[nodiscard]] const FreeQuotas& free_quotas() const noexcept { return free_quotas_; }
 
   [[nodiscard]] const registry::Generation& generation() const noexcept {

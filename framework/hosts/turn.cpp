@@ -176,9 +176,9 @@ bool Turn::refuse(const base::Error& error, ReplyFields& more, std::string_view 
     head.cache_control = row_->cache_control;
   }
   const RefusalForm form = row_ == nullptr ? as_envelope : row_->refusal_form;
-  const RefusalBody body =
-      form(error, {request_id(), request.headers(), refusal_pages_});
+  const RefusalBody body = form(error, {request_id(), request.headers(), refusal_pages_});
   add_refusal_fields(head, body.content_type, more);
+  if (!body.vary.empty()) more.add("Vary", body.vary);
   record.error = error.code;
   return send(head.status, more, body.text);
 }

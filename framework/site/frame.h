@@ -30,6 +30,7 @@ struct Frame {
   std::vector<Link> menu = {};   // at the top
   std::vector<Link> side = {};   // beside the page: of the dashboard or the console
   std::string side_title = {};   // whose: the account's name
+  std::string sign_in = {};      // where nobody is: the page that lets people in; empty: none
   std::string person_name = {};  // empty: nobody is signed in
   std::string person_path = "/account";  // where their name leads
   std::string page_token = {};   // of their session

@@ -91,6 +91,8 @@ const std::map<std::string, std::set<std::string>>& arrows() {
       {"hosts/web",
        {"sdk", "base", "crypto", "runtime", "wire", "identity", "oauth", "site", "hosts",
         "hosts/account"}},
+      {"hosts/site",
+       {"sdk", "base", "runtime", "wire", "registry", "status", "catalog", "site", "hosts"}},
       {"hosts/dashboard",
        {"sdk", "base", "runtime", "wire", "identity", "ledger", "status", "catalog", "site",
         "hosts", "hosts/account", "hosts/web"}},
