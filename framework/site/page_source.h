@@ -25,6 +25,9 @@ struct MarkdownPage {
   bool is_indexed = true;    // false: search engines and sitemap leave it out
   bool is_negotiated = false;  // whether Accept chooses its form (docs/decisions.md, "Pages")
   std::string section = {};    // of llms.txt: "Docs", "Directory"; empty: not listed there
+  // Paths of the pages before and after it in a list of several; empty: there is none.
+  std::string previous = {};
+  std::string next = {};
 };
 
 class PageSource {

@@ -114,6 +114,7 @@ std::unique_ptr<ledger::LedgerStore> make_ledger_store(const Context& context,
                                                        const std::string& node_name,
                                                        const std::string& notes_path);
 std::unique_ptr<ledger::UnknownNotes> open_notes(const std::string& path);
+std::unique_ptr<ledger::ReportStore> make_report_store(const Context& context);
 std::unique_ptr<ledger::UsageStore> make_usage_store(const Context& context);
 std::unique_ptr<registry::ManifestStore> make_manifest_store(const Context& context);
 std::unique_ptr<quota::CounterStore> make_free_counts(const Context& context);

@@ -97,7 +97,7 @@ class Pages(unittest.TestCase):
         shown = self.page(owner, f"{self.base}/keys/{key_id}")
         text = html.unescape(re.sub("<[^>]+>", "", shown))
         self.assertRegex(text, r"4\s+of\s+5 Credits are used")
-        self.assertIn(f"/dashboard/{self.account}/calls?key={key_id}", shown)
+        self.assertIn(f"/dashboard/{self.account}/calls?api_key_id={key_id}", shown)
         listed = self.page(owner, self.base + "/keys")
         self.assertIn("4 of 5 this day", listed)
         self.assertIn('<td class="number">4</td>', listed)

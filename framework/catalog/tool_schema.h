@@ -1,8 +1,8 @@
 // The JSON Schema of the arguments, and the description, of a tool that the registry binds.
-// Everything that tool_call.h accepts satisfies the schema, apart from habits of models that are
-// tolerated: null for an omitted argument, numbers and booleans as text, JSON bodies as text. The
-// schema is plain: an object at the root, no $ref, no combinators. Rules that it cannot express are
-// in the descriptions.
+// Everything that hosts/mcp/tool_call.h accepts satisfies the schema, apart from habits of models
+// that are tolerated: null for an omitted argument, numbers and booleans as text, JSON bodies as
+// text. The schema is plain: an object at the root, no $ref, no combinators. Rules that it cannot
+// express are in the descriptions.
 //
 // Pure functions; safe on any Thread.
 #pragma once
@@ -15,7 +15,7 @@
 
 #include "registry/program.h"
 
-namespace turnpike::hosts::mcp {
+namespace turnpike::catalog {
 
 nlohmann::ordered_json tool_input_schema(const registry::Program& program,
                                          const registry::Tool& tool);
@@ -26,7 +26,7 @@ std::string tool_description(const registry::Program& program, const registry::T
 // The schema of the argument under which a repeated call is run and charged once.
 nlohmann::ordered_json idempotency_key_schema();
 
-// ---- for tool_call.cpp, which must agree --------------------------------------------------------
+// ---- for hosts/mcp/tool_call.cpp, which must agree ----------------------------------------------
 
 // The media types that the tool's body may have; none: it takes no body.
 std::vector<std::string> body_types_of(const registry::Program& program,
@@ -36,4 +36,4 @@ const std::string& default_body_type(const std::vector<std::string>& types);
 // application/json, or a type with the suffix +json (RFC 6839).
 bool is_json_type(std::string_view media_type) noexcept;
 
-}  // namespace turnpike::hosts::mcp
+}  // namespace turnpike::catalog

@@ -1,4 +1,4 @@
-#include "hosts/mcp/tool_schema.h"
+#include "catalog/tool_schema.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "catalog/parameter_schema.h"
 
-namespace turnpike::hosts::mcp {
+namespace turnpike::catalog {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
@@ -41,7 +41,7 @@ std::string note_of(const registry::Constraint& constraint) {
 
 OrderedJson typed_schema(const registry::Constraint& constraint, const registry::Tool& tool,
                          const std::string& name) {
-  OrderedJson schema = catalog::value_schema(constraint);
+  OrderedJson schema = value_schema(constraint);
   schema.erase("format");  // OpenAPI's; readers of plain schemas may not know it
   describe(schema, tool, name, note_of(constraint));
   return schema;
@@ -120,7 +120,7 @@ std::string tool_description(const registry::Program& program, const registry::T
         one_of != nullptr &&
         std::any_of(one_of->parameters.begin(), one_of->parameters.end(),
                     [&](const std::string& name) { return tool.fixed.contains(name); });
-    if (!is_kept) text += ' ' + catalog::rule_text(rule);
+    if (!is_kept) text += ' ' + rule_text(rule);
   }
   const registry::Operation& operation = program.operations()[tool.operation];
   if (tool.is_free) return text += " Costs nothing, within the limits of the free variant.";
@@ -155,4 +155,4 @@ bool is_json_type(std::string_view media_type) noexcept {
   return media_type == "application/json" || media_type.ends_with("+json");
 }
 
-}  // namespace turnpike::hosts::mcp
+}  // namespace turnpike::catalog
