@@ -141,7 +141,8 @@ class ByACertifiedProvider(unittest.TestCase):
         self.assertEqual((shown["passkeys"], shown["externalIdentities"]), (0, 1))
 
     def test_a_sign_in_leads_to_known_pages_alone(self):  # S12
-        for asked, led in (("/dashboard/acc_1", "/dashboard/acc_1"), ("https://evil.example/", None),
+        for asked, led in (("/dashboard/acc_1", "/dashboard/acc_1"),
+                           ("https://evil.example/", None),
                            ("//evil.example", None), ("/v1/sign-out", None)):
             reply = self.sign_in("public", asked)[1]
             self.assertEqual(reply.headers["Location"], led or "/account")

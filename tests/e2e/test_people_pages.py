@@ -95,7 +95,8 @@ class Pages(unittest.TestCase):
         self.assertEqual((refused.status, refused.error_code()),
                          (429, "billing.key_cap_reached"))
         shown = self.page(owner, f"{self.base}/keys/{key_id}")
-        self.assertRegex(html.unescape(re.sub("<[^>]+>", "", shown)), r"4\s+of\s+5 Credits are used")
+        text = html.unescape(re.sub("<[^>]+>", "", shown))
+        self.assertRegex(text, r"4\s+of\s+5 Credits are used")
         self.assertIn(f"/dashboard/{self.account}/calls?api_key_id={key_id}", shown)
         listed = self.page(owner, self.base + "/keys")
         self.assertIn("4 of 5 this day", listed)
