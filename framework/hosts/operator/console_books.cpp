@@ -1,6 +1,7 @@
 // Revenue and ledger: what the books say as a whole. The sums of usage are those of the index, so
 // the last seconds may be missing.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 #include <vector>
@@ -99,6 +100,46 @@ void show_lanes(const ConsoleLook& look, site::Slots slots) {
   slots.show_if(lanes.empty(), "HAS_NO_LANE");
 }
 
+// What lanes with a currency of their own were paid, as their plugins count it (framework/sdk/
+// README.md): by currency, the calls and the smallest units.
+struct Paid {
+  std::int64_t calls = 0;
+  std::int64_t units = 0;
+};
+
+std::map<std::string, Paid> paid_in(std::string_view metrics) {
+  constexpr std::string_view calls = "turnpike_plugin_paid_calls_";
+  constexpr std::string_view units = "turnpike_plugin_paid_units_";
+  std::map<std::string, Paid> paid;
+  for (std::size_t at = 0; at < metrics.size();) {
+    const std::size_t end = std::min(metrics.find('\n', at), metrics.size());
+    const std::string_view line = metrics.substr(at, end - at);
+    at = end + 1;
+    const bool is_calls = line.starts_with(calls);
+    if (!is_calls && !line.starts_with(units)) continue;
+    const std::size_t name_end = line.find("_total{");
+    const std::size_t value = line.rfind(' ');
+    if (name_end == line.npos || value == line.npos) continue;
+    Paid& one = paid[std::string(line.substr(calls.size(), name_end - calls.size()))];
+    const auto number = static_cast<std::int64_t>(
+        std::strtod(std::string(line.substr(value + 1)).c_str(), nullptr));
+    (is_calls ? one.calls : one.units) += number;
+  }
+  return paid;
+}
+
+void show_paid(const ConsoleLook& look, site::Slots slots) {
+  const auto paid = paid_in(look.metrics.text());
+  for (const auto& [currency, sums] : paid) {
+    site::Slots row = slots.add("PAID");
+    row.set("CURRENCY", currency);
+    row.set("CALLS", count_text(sums.calls));
+    row.set("UNITS", count_text(sums.units));
+  }
+  slots.show_if(paid.empty(), "HAS_NO_PAID");
+  slots.show_if(!paid.empty(), "HAS_PAID");
+}
+
 void show_expiring(const std::vector<ledger::ExpiringUnits>& days, site::Slots slots) {
   for (const ledger::ExpiringUnits& day : days) {
     site::Slots row = slots.add("EXPIRING");
@@ -194,6 +235,7 @@ std::optional<Error> fill_revenue(const ConsoleLook& look, site::Slots slots) {
   for (const ledger::IssuedUnits& units : *issued) add(days[units.day], units);
   show_days(look, days, slots);
   show_lanes(look, slots);
+  show_paid(look, slots);
   show_expiring(*expiring, slots);
   slots.set("STARTED", time_text(look.parts.source.started_at_ms()));
   return std::nullopt;
