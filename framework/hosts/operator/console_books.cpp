@@ -78,6 +78,7 @@ void show_days(const ConsoleLook& look, const std::map<std::int64_t, RevenueDay>
   set_day(slots.add("TOTAL"), all);
   slots.set("BARS_SVG", bars(spent, "Credits spent on each of the last 30 days"));
   slots.show_if(days.empty(), "HAS_NO_DAY");
+  slots.show_if(!days.empty(), "HAS_DAY");
 }
 
 std::string label_of_lane(const base::Reading& reading, const char* name) {
@@ -98,6 +99,7 @@ void show_lanes(const ConsoleLook& look, site::Slots slots) {
     row.set("REFUSED", count_text(static_cast<std::int64_t>(counts.second)));
   }
   slots.show_if(lanes.empty(), "HAS_NO_LANE");
+  slots.show_if(!lanes.empty(), "HAS_LANE");
 }
 
 // What lanes with a currency of their own were paid, as their plugins count it (framework/sdk/
@@ -148,6 +150,7 @@ void show_expiring(const std::vector<ledger::ExpiringUnits>& days, site::Slots s
     row.set("ALLOCATIONS", count_text(day.allocations));
   }
   slots.show_if(days.empty(), "HAS_NO_EXPIRING");
+  slots.show_if(!days.empty(), "HAS_EXPIRING");
 }
 
 void show_check(const ConsoleLook& look, const BookCheck& check, site::Slots slots) {
