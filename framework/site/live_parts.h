@@ -1,6 +1,6 @@
 // Live parts: what the fenced parts of pages become: Markdown made of the facts of one moment, the
-// same for both forms of a page. Every text of a provider or an operator is escaped. Pure functions;
-// any Thread.
+// same for both forms of a page. Every text of a provider or an operator is escaped. Pure
+// functions; any Thread.
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,9 @@ std::string javascript(const Call& call, const Facts& facts) {
     text += "  method: \"POST\",\n  body: " + literal_of(call.body) + ",\n";
   }
   text += "  headers: {\n    Authorization: `Bearer ${process.env.API_KEY}`,\n";
-  if (call.method == "POST") text += "    \"Content-Type\": " + literal_of(call.content_type) + ",\n";
+  if (call.method == "POST") {
+    text += "    \"Content-Type\": " + literal_of(call.content_type) + ",\n";
+  }
   text += "  },\n});\n"
           "if (!reply.ok) throw new Error((await reply.json()).error.code);\n"
           "console.log(await reply.text());";

@@ -6,8 +6,8 @@ import sys
 from scene import Scene
 from test_pages import run_node
 
-PATHS = ("/", "/pricing", "/products", "/developers", "/developers/calling", "/status", "/discovery",
-         "/blog")
+PATHS = ("/", "/pricing", "/products", "/developers", "/developers/calling", "/status",
+         "/discovery", "/blog")
 
 
 def main():

@@ -84,7 +84,8 @@ def judged(documents):
     """The verdict on each (name, schema, text)."""
     for folder in (JUDGE.parent, ROOT / "tests" / "browser"):
         parts.require_packages(folder)
-    asked = [{"name": name, "schema": str(schema), "body": body} for name, schema, body in documents]
+    asked = [{"name": name, "schema": str(schema), "body": body}
+             for name, schema, body in documents]
     told = subprocess.run(["node", JUDGE], input=json.dumps(asked), text=True, check=True,
                           capture_output=True)
     return [json.loads(line) for line in told.stdout.splitlines()]

@@ -325,7 +325,8 @@ TEST_F(PublicPagesTest, TheCalculatorAnswersByItself) {
   EXPECT_THAT(empty, Not(HasSubstr("role=\"status\"")));
   const HttpReply result = get("/pricing?calls=40000&price=25");
   EXPECT_EQ(result.header("vary"), "Accept, Accept-Encoding");
-  EXPECT_THAT(result.body, HasSubstr("<b>40,000</b> calls that succeed cost <b>1,000,000 Credits</b>"));
+  EXPECT_THAT(result.body, HasSubstr("<b>40,000</b> calls that succeed cost "
+                                     "<b>1,000,000 Credits</b>"));
   EXPECT_THAT(result.body, HasSubstr("<option value=\"25\" selected>"));
   for (const char* const query : {"calls=-1&price=25", "calls=x&price=25", "calls=5&price=7",
                                   "calls=99999999999999999999&price=25", "calls=5"}) {

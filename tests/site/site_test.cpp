@@ -16,6 +16,8 @@ namespace {
 
 using support::has;
 
+const std::string front = "---\ntitle: x\ndescription: y.\n---\n# x\n\n";
+
 class SiteTest : public testing::Test {
  protected:
   void write(const std::string& name, const std::string& text) {
@@ -35,8 +37,8 @@ class SiteTest : public testing::Test {
     write("ours/layouts/page.html", "<p>{{TEXT}}</p>");
     write("ours/assets/site.css", "body { color: red }\n");
     write("ours/assets/notes.docx", "no kind that browsers are told of");
-    write("ours/pages/index.md", "ours");
-    write("ours/pages/about.md", "ours");
+    write("ours/pages/index.md", front + "ours");
+    write("ours/pages/about.md", front + "ours");
   }
 
   support::TemporaryDirectory directory_;
@@ -54,15 +56,15 @@ TEST_F(SiteTest, APageStandsInTheFrameWithVersionsOfItsAssets) {
 
 TEST_F(SiteTest, TheOverlayReplacesAndAdds) {
   write("theirs/layouts/page.html", "<b>{{TEXT}}</b>");
-  write("theirs/pages/about.md", "theirs");
-  write("theirs/pages/imprint.md", "theirs");
+  write("theirs/pages/about.md", front + "theirs");
+  write("theirs/pages/imprint.md", front + "theirs");
   const auto site = Site::load(settings());
   ASSERT_TRUE(site.ok()) << site.error();
   EXPECT_TRUE(has(page_of(**site), "<b>&lt;i&gt;</b>"));
-  EXPECT_EQ((*site)->pages().at("index.md").text, "ours");
-  EXPECT_EQ((*site)->pages().at("about.md").text, "theirs");
-  EXPECT_TRUE(has((*site)->pages().at("about.md").place, "/theirs/pages/about.md"));
-  EXPECT_EQ((*site)->pages().count("imprint.md"), 1u);
+  const Authored& authored = (*site)->authored();
+  EXPECT_TRUE(has(authored.find("/")->markdown, "ours"));
+  EXPECT_TRUE(has(authored.find("/about")->markdown, "theirs"));
+  EXPECT_NE(authored.find("/imprint"), nullptr);
 }
 
 TEST_F(SiteTest, TheBrandIsOnEveryPageAndHostileNamesRunNothing) {
