@@ -159,7 +159,7 @@ class Pages(unittest.TestCase):
         leads = {}
         for path, found in known.items():
             links = found.leads if isinstance(found, Links) else re.findall(
-                r"\]\(([^)\s]+)\)", found.decode())
+                r"\]\(<?([^)>\s]+)>?\)", found.decode())
             for link in links:
                 to = urllib.parse.urlsplit(urllib.parse.urljoin(self.scene.origin + path, link))
                 if f"{to.scheme}://{to.netloc}" == self.scene.origin:

@@ -314,7 +314,6 @@ TEST_F(PublicPagesTest, TextFilesAreMadeOfTheListOfPages) {
   EXPECT_THAT(sitemap.body, Not(HasSubstr("hidden")));
   const std::string robots = get("/robots.txt").body;
   EXPECT_THAT(robots, HasSubstr("Sitemap: https://example.com/sitemap.xml\n"));
-  EXPECT_THAT(robots, HasSubstr("Agentmap: https://example.com/.well-known/ard.json\n"));
 }
 
 TEST_F(PublicPagesTest, TheCalculatorAnswersByItself) {
