@@ -39,9 +39,12 @@ class PageFiller final : public PieceFiller {
   std::string fill(const Piece& piece) override {
     if (!piece.is_part) return value(piece);
     auto made = live_part(piece.name, piece.options, context_);
-    if (made.ok()) return *std::move(made);
-    fault(piece.line, std::move(made).error().text);
-    return {};
+    if (!made.ok()) {
+      fault(piece.line, std::move(made).error().text);
+      return {};
+    }
+    while (made->ends_with('\n')) made->pop_back();
+    return *std::move(made);
   }
 
   void fault(int line, std::string message) override { note(problems_, line, std::move(message)); }

@@ -91,12 +91,10 @@ class Scan {
   void begin_part(std::string_view text) {
     part_line_ = line_;
     const std::size_t end = std::min(text.find(' '), text.size());
-    std::string made = filler_.fill({.name = text.substr(0, end),
-                                     .options = trimmed_text(text.substr(end)),
-                                     .is_part = true,
-                                     .line = line_});
-    while (made.ends_with('\n')) made.pop_back();
-    out_ += made;
+    out_ += filler_.fill({.name = text.substr(0, end),
+                          .options = trimmed_text(text.substr(end)),
+                          .is_part = true,
+                          .line = line_});
   }
 
   // Code within a line, between as many backticks on both sides, may go on in the next line of the

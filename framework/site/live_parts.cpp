@@ -518,7 +518,7 @@ std::string per_call_text(const registry::Operation& operation, const LiveContex
   const json info = described.value("x-payment-info", json::object());
   const json amount = info.value("price", json::object());
   if (member_text(amount, "currency") == "USD") {
-    return "$" + escaped_markdown(member_text(amount, "amount"));
+    return escaped_markdown("$" + member_text(amount, "amount"));
   }
   const json terms = base::parse_json(price.terms->billing).value("terms", json::array());
   if (terms.empty()) return "yes";

@@ -89,6 +89,7 @@ routes:
     body: {max_bytes: 1024, media_types: [text/plain], required: true}
     monitoring:
       class: continuous
+      per_day_max: 10
       sample: {body: "'; rm -rf /; '\n```\n<script>x</script>", content_type: text/plain}
 )yaml";
   const Facts facts = facts_of(view_of(yaml));
