@@ -25,7 +25,7 @@ constexpr std::int64_t chunk = 32'768;  // facts that one transaction indexes
 constexpr std::int64_t part_runs = 64;  // that one statement sums
 constexpr std::int64_t hour_ms = 3'600'000;
 constexpr std::int64_t looked_at_once = 1'024;  // facts that one statement of a search filters
-constexpr std::size_t looked_at_max = 4'096;    // that one search does
+constexpr std::size_t looked_at_max = 2'048;    // that one search does
 constexpr std::int64_t movements_max = 1'000;
 
 // ---- the index ----------------------------------------------------------------------------------
