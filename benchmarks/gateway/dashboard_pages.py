@@ -3,8 +3,8 @@
 
 The facts are put into the database directly, 10 operations and 5 keys, every twentieth failed, each
 named by its caller; a gateway indexes them and serves the pages on one connection. Printed are the
-median, the fastest and the slowest tenth in ms of ROUNDS (30) loads of each page, and their ratio to the sign-in
-page, which asks no store, in the same run.
+median, the fastest and the slowest tenth in ms of ROUNDS (30) loads of each page, and their ratio
+to the sign-in page, which asks no store, in the same run.
 """
 
 import http.client
