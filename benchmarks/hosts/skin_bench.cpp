@@ -90,6 +90,7 @@ class NoMetrics final : public base::Metrics {
     return histogram_;
   }
   [[nodiscard]] std::string text() const override { return {}; }
+  [[nodiscard]] std::vector<base::Reading> read(std::string_view) const override { return {}; }
 
  private:
   struct NoCounter final : base::Counter {

@@ -67,6 +67,20 @@ int print_verified(const CommonOptions& options, const Verification& verified) {
   return verified.problems.empty() ? exit_done : exit_failed;
 }
 
+// For the console. The audit itself was done, so a note says it where this cannot be written.
+void remember(Tools& tools, ledger::BookCheckKind kind, const Verification& verified) {
+  const auto recorded = tools.node.reports().record(
+      {.kind = kind,
+       .at_ms = verified.books.at_ms,
+       .facts = facts_of(verified.books),
+       .accounts = static_cast<std::int64_t>(verified.accounts.size()),
+       .problems = static_cast<std::int64_t>(verified.problems.size()),
+       .first_problem = verified.problems.empty() ? "" : verified.problems.front()});
+  if (!recorded.ok()) {
+    std::cerr << "note: the console will not show this: " << recorded.error().message << '\n';
+  }
+}
+
 using Trusted = Result<crypto::Ed25519PublicKey, std::string>;
 
 // The key a checkpoint must be signed with: the one that is named, or else the service's own.
@@ -124,6 +138,7 @@ int run_ledger_verify(const CommonOptions& options, const LedgerVerifyWords& wor
     }
     const auto verified = tools.node.ledger().verify(earlier ? &*earlier : nullptr);
     if (!verified.ok()) return print_failure(options, verified.error().text);
+    remember(tools, ledger::BookCheckKind::verified, *verified);
     return print_verified(options, *verified);
   });
 }
@@ -133,17 +148,20 @@ int run_ledger_checkpoint(const CommonOptions& options, const std::string& out) 
   return with_database(options, [&](Tools& tools) {
     const auto verified = tools.node.ledger().verify();
     if (!verified.ok()) return print_failure(options, verified.error().text);
+    remember(tools, ledger::BookCheckKind::verified, *verified);
     if (!verified->problems.empty()) return print_verified(options, *verified);
     const auto seed = signing_key(tools.config.data_dir, tools.random);
     if (!seed.ok()) return print_failure(options, seed.error());
     const std::string text = ledger::write_checkpoint(verified->books, *seed);
     if (out.empty()) {
       std::cout << text;
+      remember(tools, ledger::BookCheckKind::checkpoint, *verified);
       return exit_done;
     }
     std::ofstream file = open_private(out);
     file << text << std::flush;
     if (!file) return print_failure(options, out + " cannot be written");
+    remember(tools, ledger::BookCheckKind::checkpoint, *verified);
     if (options.json) {
       std::cout << json{{"ok", true}, {"file", out}} << '\n';
     } else {

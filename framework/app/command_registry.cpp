@@ -18,6 +18,7 @@
 #include "plugin/catalog.h"
 #include "registry/diff.h"
 #include "registry/notes.h"
+#include "site/authored_pages.h"
 
 namespace turnpike::app {
 namespace {
@@ -123,10 +124,7 @@ void append(std::vector<Problem>& all, const std::vector<Problem>& some) {
   all.insert(all.end(), some.begin(), some.end());
 }
 
-Findings check(const Config& config) {
-  Findings findings;
-  for (const Warning& warning : warnings_of(config)) findings.notes.push_back(warning.text);
-  for (const Problem& note : config.notes) findings.notes.push_back(note.text());
+void check_plugins_and_registry(const Config& config, Findings& findings) {
   const auto names = check_plugins(config, findings);
   std::optional<CheckedPlugins> plugins;
   if (findings.problems.empty()) {
@@ -142,7 +140,7 @@ Findings check(const Config& config) {
     // A program that differs from what is installed may be wrong in itself, too.
     unused.clear();
     compiled = compile_alone(config, loaded, unused);
-    if (!compiled.ok()) return findings;
+    if (!compiled.ok()) return;
   }
   if (can_bind) {
     const BindingFindings bound = plugins->bind(*compiled);
@@ -155,6 +153,22 @@ Findings check(const Config& config) {
   findings.payload_hash = (*compiled)->payload_hash();
   findings.routes = (*compiled)->routes().size();
   findings.tools = (*compiled)->tools().size();
+}
+
+// The pages of the web host, as a reload would take them.
+void check_site(const Config& config, Findings& findings) {
+  const auto site = site::Site::read(site_settings(config));
+  if (!site.ok()) return append(findings.problems, site.error());
+  if (config.environment != identity::Environment::production) return;
+  for (const Problem& mark : site::unfilled_marks(**site)) findings.notes.push_back(mark.text());
+}
+
+Findings check(const Config& config) {
+  Findings findings;
+  for (const Warning& warning : warnings_of(config)) findings.notes.push_back(warning.text);
+  for (const Problem& note : config.notes) findings.notes.push_back(note.text());
+  check_plugins_and_registry(config, findings);
+  check_site(config, findings);
   return findings;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <sstream>
+#include <tuple>
 
 #include "app/config_section.h"
 #include "app/config_site.h"
@@ -124,15 +125,43 @@ bool is_fit_for_sessions(std::string_view url) noexcept {
          host == "[::1]";
 }
 
+// "v=MCPv1; k=ed25519; p=" and 32 bytes in base64, or k=ecdsap384 and a point of 49.
+bool is_registry_key(std::string_view line) noexcept {
+  for (const auto& [begin, letters, padding] :
+       {std::tuple<std::string_view, std::size_t, std::string_view>{
+            "v=MCPv1; k=ed25519; p=", 43, "="},
+        {"v=MCPv1; k=ecdsap384; p=", 66, "=="}}) {
+    if (!line.starts_with(begin)) continue;
+    const std::string_view key = line.substr(begin.size());
+    return key.size() == letters + padding.size() && key.ends_with(padding) &&
+           key.substr(0, letters).find_first_not_of(
+               "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") == key.npos;
+  }
+  return false;
+}
+
 void read_web_host(Section& hosts, Config& config) {
   Section web(hosts, "web");
   web.listener("listen", config.web.listen);
   web.public_url("base_url", config.web.base_url);
+  web.text("mcp_registry_auth", config.mcp_registry_auth);
+  if (!config.mcp_registry_auth.empty() && !is_registry_key(config.mcp_registry_auth)) {
+    web.report("mcp_registry_auth",
+               "expected the public key as the MCP Registry reads it: \"v=MCPv1; k=ed25519; p=\" "
+               "and 44 characters of base64, or k=ecdsap384 and 68");
+  }
   const std::string url =
       config.web.base_url.empty() ? "http://" + config.web.listen : config.web.base_url;
   if (!config.web.listen.empty() && !is_fit_for_sessions(url)) {
     web.report("base_url",
                "people sign in here, so a host that other machines reach needs its https URL");
+  }
+  web.text("docs_url", config.docs_url);
+  while (config.docs_url.ends_with('/')) config.docs_url.pop_back();
+  const bool is_plain = config.docs_url.find_first_of("?# \t\r\n") == std::string::npos;
+  if (!config.docs_url.empty() && (hosts::origin_of(config.docs_url).empty() || !is_plain)) {
+    web.report("docs_url", "expected an https URL without a query, such as "
+                           "https://docs.example.com; found \"" + config.docs_url + "\"");
   }
 }
 

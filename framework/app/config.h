@@ -118,6 +118,8 @@ struct Config {
   McpConfig mcp{{"127.0.0.1:8403", ""}};
   std::string operator_listen = "127.0.0.1:8405";
   HostConfig web{"127.0.0.1:8404", ""};
+  std::string docs_url;  // where /docs of the web host leads, without a slash; empty: nowhere
+  std::string mcp_registry_auth;  // the line that the MCP Registry looks for; empty: none
   site::SiteSettings site;  // an empty directory: see paths.h
   std::vector<hosts::AddressRange> trusted_proxies;  // whose X-Forwarded-For is believed
   PeopleConfig people;

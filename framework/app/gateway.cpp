@@ -16,6 +16,7 @@
 
 #include "app/chores.h"
 #include "app/command_line.h"
+#include "app/console_feed.h"
 #include "app/control.h"
 #include "app/gateway_backend.h"
 #include "app/last_resort.h"
@@ -35,13 +36,16 @@
 #include "exchange/call_reports.h"
 #include "hosts/api/api_host.h"
 #include "hosts/dashboard/dashboard_routes.h"
+#include "hosts/dashboard/people_routes.h"
 #include "hosts/discovery.h"
+#include "hosts/discovery_routes.h"
 #include "hosts/mcp/envelope.h"
 #include "hosts/mcp/mcp_host.h"
 #include "hosts/mcp/service_prompts.h"
 #include "hosts/mcp/service_resources.h"
 #include "hosts/operator/operator_host.h"
 #include "hosts/pages.h"
+#include "hosts/site/site_routes.h"
 #include "hosts/status_table.h"
 #include "hosts/web/web_host.h"
 #include "identity/accounts.h"
@@ -57,6 +61,8 @@
 #include "records/durable_stores.h"
 #include "runtime/fault.h"
 #include "runtime/limits_check.h"
+#include "site/authored_pages.h"
+#include "site/directory.h"
 #include "storage/redis_quota.h"
 #include "wire/client.h"
 #include "wire/server.h"
@@ -90,6 +96,10 @@ std::string answer_of(const Reloaded& reloaded) {
 hosts::BuildInfo build_info(const Config& config) {
   return {std::string(program_version), std::string(program_commit),
           std::string(name_of(config.environment))};
+}
+
+hosts::ServiceName service_name(const Config& config) {
+  return {config.site.brand.name, config.site.brand.tagline};
 }
 
 std::string without_redis(const Config& config) {
@@ -172,11 +182,18 @@ struct Gateway::Parts {
   std::unique_ptr<Generations> generations;
   std::unique_ptr<hosts::AccessLog> access_log;
   std::optional<hosts::Discovery> discovery;
+  std::optional<hosts::DiscoveryRooms> discovery_rooms;
   std::unique_ptr<hosts::api::ApiHost> api;
   std::unique_ptr<hosts::mcp::McpHost> mcp;
   std::optional<hosts::Pages> pages;
+  std::optional<site::AuthoredPages> authored_pages;
+  const site::Directory directory;
+  std::optional<hosts::public_site::SiteRooms> site_rooms;
   std::optional<hosts::web::WebRooms> web_rooms;
   std::unique_ptr<hosts::web::WebHost> web;
+  std::vector<Warning> warnings;  // of this start
+  std::int64_t started_at_ms = 0;
+  std::optional<ConsoleFeed> console_feed;
   std::optional<identity::Operators> operators;
   std::unique_ptr<hosts::operators::OperatorHost> operator_host;
   std::unique_ptr<wire::Server> server;
@@ -206,7 +223,9 @@ Gateway::Gateway(Config config) : config_(std::move(config)), parts_(new Parts) 
 Gateway::~Gateway() = default;
 
 Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
-  for (const Warning& warning : warnings_of(config_)) {
+  parts_->started_at_ms = parts_->clock.now_ms();
+  parts_->warnings = warnings_of(config_);
+  for (const Warning& warning : parts_->warnings) {
     parts_->log->write(Severity::warning, warning.event, {{"problem", warning.text}});
   }
   for (const registry::Problem& note : config_.notes) {
@@ -326,6 +345,8 @@ Result<Unit, std::string> Gateway::bind_hosts() {
   done = reserve("web", config_.web.listen, parts_->web_address, parts_->web_url);
   if (!done.ok()) return done;
   if (config_.web.base_url.empty()) parts_->web_url = local_web_url(parts_->web_address);
+  const bool has_web = !config_.web.listen.empty() || !config_.web.base_url.empty();
+  if (has_web) parts_->urls.web = parts_->web_url;
   return open_people();
 }
 
@@ -450,7 +471,10 @@ Result<Unit, std::string> Gateway::make_program_parts() {
                .features = {.free_lane = true,
                             .per_call = exchange::lane_with_terms(parts_->lanes) != nullptr},
                .http_status = hosts::call_status,
-               .openapi_frame = hosts::api::api_openapi_frame()},
+               .openapi_frame = hosts::api::api_openapi_frame(),
+               .service_name = config_.site.brand.name,
+               .mcp_url = parts_->urls.mcp,
+               .web_url = parts_->urls.web},
       .tools = *parts_->mcp_tools,
       .serving = *parts_->serving,
       .calls_per_upstream_max = config_.calls_per_upstream_max,
@@ -515,6 +539,7 @@ std::string Gateway::resource_metadata() const {
 hosts::DiscoverySettings Gateway::discovery_settings() const {
   hosts::DiscoverySettings settings;
   settings.urls = parts_->urls;
+  settings.service = service_name(config_);
   settings.release = program_version;
   settings.protocol_versions = {std::string(hosts::mcp::modern_version)};
   for (const auto version : hosts::mcp::legacy_versions) {
@@ -525,20 +550,41 @@ hosts::DiscoverySettings Gateway::discovery_settings() const {
     settings.authorization_server = server->metadata_json();
   }
   settings.openai_apps_challenge = config_.mcp.openai_apps_challenge;
+  settings.mcp_registry_auth = config_.mcp_registry_auth;
+  settings.has_reference = !reference_directory(config_).empty();
+  settings.has_logo = !config_.site.brand.logo.empty();
   return settings;
+}
+
+void Gateway::open_public_pages() {
+  parts_->authored_pages.emplace(
+      site::LiveSettings{.http_status = hosts::call_status,
+                         .calls_per_account_max = config_.calls_per_account_max,
+                         .mcp_reply_bytes_max = config_.mcp_reply_bytes_max});
+  parts_->site_rooms.emplace(hosts::public_site::SiteRooms::Parts{
+      .pages = *parts_->pages,
+      .pool = parts_->runtime->pool(),
+      .sources = {&*parts_->authored_pages, &parts_->directory},
+      .docs_url = config_.docs_url});
 }
 
 // What stands on the web host beside its own pages.
 std::vector<hosts::BoundRoute> Gateway::web_routes() const {
-  std::vector<hosts::BoundRoute> rows;
+  std::vector<hosts::BoundRoute> rows =
+      hosts::bind_routes(hosts::public_site::site_routes(), *parts_->site_rooms);
+  hosts::bind_routes(hosts::discovery_routes(), *parts_->discovery_rooms, rows);
   hosts::bind_routes(hosts::dashboard::dashboard_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::key_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::member_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::security_log_routes(), *parts_->web_rooms, rows);
   return rows;
 }
 
 Result<Unit, std::string> Gateway::make_hosts() {
   hosts::api::ReferencePage reference;
   if (const std::string directory = reference_directory(config_); !directory.empty()) {
-    auto loaded = hosts::api::ReferencePage::load(directory, parts_->urls.api);
+    auto loaded = hosts::api::ReferencePage::load(directory, parts_->urls.api,
+                                                 config_.site.brand.name);
     if (!loaded.ok()) return std::move(loaded).error();
     reference = *std::move(loaded);
   }
@@ -547,8 +593,10 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->pages.emplace(hosts::Pages::Parts{*parts_->backend, parts_->status.get(), parts_->clock,
                                             parts_->urls},
                         *std::move(site));
+  open_public_pages();
   parts_->access_log = hosts::make_access_log(*parts_->log, *parts_->metrics);
   parts_->discovery.emplace(discovery_settings());
+  parts_->discovery_rooms.emplace(*parts_->backend, *parts_->discovery, parts_->runtime->pool());
   const hosts::BuildInfo build = build_info(config_);
   parts_->api = std::make_unique<hosts::api::ApiHost>(
       hosts::api::ApiHostParts{
@@ -572,6 +620,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
                                              .hosts = config_.mcp.allowed_hosts,
                                              .origins = config_.mcp.allowed_origins},
                                   .build = build,
+                                  .service = service_name(config_),
                                   .messages_bytes_max = config_.mcp_messages_bytes_max,
                                   .progress_interval_ms = config_.mcp.progress_interval_ms});
   parts_->web_rooms.emplace(hosts::web::WebRooms{
@@ -580,15 +629,30 @@ Result<Unit, std::string> Gateway::make_hosts() {
   parts_->web = std::make_unique<hosts::web::WebHost>(
       hosts::web::WebHostParts{*parts_->web_rooms, *parts_->runtime, parts_->clock,
                                *parts_->access_log},
-      hosts::web::WebHostSettings{.more_routes = web_routes()});
+      hosts::web::WebHostSettings{
+          .more_routes = web_routes(),
+          .last_routes =
+              hosts::bind_routes(hosts::public_site::page_routes(), *parts_->site_rooms)});
   parts_->operators.emplace(parts_->node->operators(), config_.environment, parts_->clock,
                             parts_->random);
+  make_operator_host();
+  return Unit{};
+}
+
+void Gateway::make_operator_host() {
+  storage::Node& node = *parts_->node;
+  parts_->console_feed.emplace(ConsoleFeed::Parts{
+      *parts_->serving, *parts_->generations, *parts_->ledger, *parts_->status, node.manifest(),
+      parts_->lanes, config_.registry_path, parts_->warnings, parts_->started_at_ms});
+  const hosts::operators::ConsoleParts console{
+      *parts_->pages, *parts_->backend, *parts_->console_feed, node.audit(),   node.accounts(),
+      node.keys(),    node.members(),   node.ledger(),         node.usage(),   node.reports(),
+      node.manifest()};
   parts_->operator_host =
       std::make_unique<hosts::operators::OperatorHost>(hosts::operators::OperatorHostParts{
-          *parts_->runtime, *parts_->metrics, *parts_->operators, parts_->node->corrections(),
-          parts_->node->status(), parts_->clock, parts_->random, *parts_->log,
+          *parts_->runtime, *parts_->metrics, *parts_->operators, node.corrections(),
+          node.status(), console, parts_->clock, parts_->random, *parts_->log,
           *parts_->access_log});
-  return Unit{};
 }
 
 Result<Unit, std::string> Gateway::listen() {
@@ -626,6 +690,20 @@ Result<Unit, std::string> Gateway::listen() {
   return Unit{};
 }
 
+// Registry and site together: a mistake in one keeps both as they are.
+Reloaded Gateway::reload() {
+  auto site = site::Site::read(site_settings(config_));
+  if (!site.ok()) {
+    for (const registry::Problem& problem : site.error()) {
+      parts_->log->write(Severity::error, "site_refused", {{"problem", problem.text()}});
+    }
+    return {std::nullopt, std::move(site).error(), {}, {}};
+  }
+  Reloaded reloaded = parts_->generations->reload();
+  if (reloaded.generation) parts_->pages->install(*std::move(site));
+  return reloaded;
+}
+
 std::string Gateway::answer_control(const std::string& line) {
   const auto ask = base::parse_json(line);
   const auto word = [&ask](const char* name) {
@@ -639,7 +717,7 @@ std::string Gateway::answer_control(const std::string& line) {
                       {"generation", program == nullptr ? "" : program->view->generation().id}});
   }
   std::optional<Reloaded> reloaded;
-  if (command == "reload") reloaded = parts_->generations->reload();
+  if (command == "reload") reloaded = reload();
   if (command == "rollback") {
     reloaded = parts_->generations->rollback(word("generation"));
   }

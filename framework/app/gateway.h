@@ -61,9 +61,12 @@ class Gateway {
   [[nodiscard]] hosts::DiscoverySettings discovery_settings() const;
   [[nodiscard]] std::string resource_metadata() const;
   [[nodiscard]] std::optional<hosts::oauth_server::OauthRooms> oauth_rooms();
+  void open_public_pages();
   [[nodiscard]] std::vector<hosts::BoundRoute> web_routes() const;
   Result<Unit, std::string> make_hosts();
+  void make_operator_host();
   Result<Unit, std::string> listen();
+  Reloaded reload();
   std::string answer_control(const std::string& line);
   void report_start(const std::vector<wire::ListenerAddress>& listeners);
   bool end_work(runtime::Deadline give_up);

@@ -75,6 +75,7 @@ Reloaded Generations::serve_last_installed(std::vector<registry::Problem> proble
                     {"problem", standing + "; mend the files and run `turnpike reload`"}});
   report(fallback, standing);
   fallback.problems = std::move(problems);
+  keep_last(fallback);
   return fallback;
 }
 
@@ -194,7 +195,18 @@ Reloaded Generations::put_in_service(const KeptProgram& what, const Record& reco
   return {installed.generation, {}, (*service)->missing_secrets(), std::move(notes)};
 }
 
+LastReload Generations::last() const {
+  const std::scoped_lock lock(last_mutex_);
+  return last_;
+}
+
+void Generations::keep_last(const Reloaded& reloaded) {
+  const std::scoped_lock lock(last_mutex_);
+  last_ = {parts_.clock.now_ms(), reloaded};
+}
+
 void Generations::report(const Reloaded& reloaded, std::string standing) {
+  keep_last(reloaded);
   if (reloaded.generation) {
     parts_.log.write(Severity::info, "registry_installed",
                      {{"generation", reloaded.generation->id},

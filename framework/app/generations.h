@@ -33,6 +33,12 @@ struct Reloaded {
   std::vector<std::string> notes;                  // what else the operator should know of it
 };
 
+// What the last start, reload or rollback came to, and when.
+struct LastReload {
+  std::int64_t at_ms = 0;
+  Reloaded reloaded = {};
+};
+
 // The choice of what is served when a start finds files that are refused.
 enum class RefusedStart : std::uint8_t { serve_last_installed, serve_nothing };
 
@@ -66,6 +72,8 @@ class Generations {
   Reloaded reload();
   // A generation that was installed before.
   Reloaded rollback(const std::string& generation_id);
+  // Any Thread, also meanwhile.
+  [[nodiscard]] LastReload last() const;
 
  private:
   // Gives what is about to be served its place in the manifest.
@@ -81,11 +89,14 @@ class Generations {
   }
   Kept rollback_that_holds(const KeptProgram& files);
   void report(const Reloaded& reloaded, std::string standing);
+  void keep_last(const Reloaded& reloaded);
 
   const Parts parts_;
   std::vector<exchange::ProviderSlot> providers_;  // those of the files that were read last
   std::vector<std::string> plugin_names_;          // parallel to them
   std::mutex reload_mutex_;
+  mutable std::mutex last_mutex_;
+  LastReload last_;
 };
 
 }  // namespace turnpike::app

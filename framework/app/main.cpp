@@ -49,10 +49,10 @@ CLI::App* add(CLI::App& parent, const std::string& name, const std::string& desc
 
 void add_registry_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
   using namespace turnpike::app;
-  add(app, "check", "Check configuration, registry and plugins; print every problem", options, code,
-      [&] { return run_check(options); });
-  add(app, "reload", "Make the running gateway take the registry as it is now", options, code,
-      [&] { return run_reload(options); });
+  add(app, "check", "Check configuration, registry, plugins, pages; print every problem", options,
+      code, [&] { return run_check(options); });
+  add(app, "reload", "Make the running gateway take registry and pages as they are now", options,
+      code, [&] { return run_reload(options); });
   CLI::App* registry = app.add_subcommand("registry", "The compiled registry");
   registry->require_subcommand(1);
   add(*registry, "dump", "Print the compiled program", options, code,

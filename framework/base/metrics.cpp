@@ -3,6 +3,7 @@
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
@@ -41,6 +42,21 @@ class PrometheusHistogram final : public Histogram {
   prometheus::Histogram& histogram_;
 };
 
+Reading reading_of(prometheus::MetricType type, const prometheus::ClientMetric& metric) {
+  Reading reading;
+  for (const auto& label : metric.label) reading.labels.emplace(label.name, label.value);
+  if (type == prometheus::MetricType::Counter) reading.value = metric.counter.value;
+  if (type == prometheus::MetricType::Gauge) reading.value = metric.gauge.value;
+  if (type == prometheus::MetricType::Histogram) {
+    reading.value = static_cast<double>(metric.histogram.sample_count);
+    for (const auto& bucket : metric.histogram.bucket) {
+      reading.buckets.emplace_back(bucket.upper_bound,
+                                   static_cast<double>(bucket.cumulative_count));
+    }
+  }
+  return reading;
+}
+
 class PrometheusMetrics final : public Metrics {
  public:
   Counter& counter(const std::string& name, const std::string& help,
@@ -69,6 +85,17 @@ class PrometheusMetrics final : public Metrics {
 
   [[nodiscard]] std::string text() const override {
     return prometheus::TextSerializer().Serialize(registry_.Collect());
+  }
+
+  [[nodiscard]] std::vector<Reading> read(std::string_view name) const override {
+    std::vector<Reading> readings;
+    for (const prometheus::MetricFamily& family : registry_.Collect()) {
+      if (family.name != name) continue;
+      for (const prometheus::ClientMetric& metric : family.metric) {
+        readings.push_back(reading_of(family.type, metric));
+      }
+    }
+    return readings;
   }
 
  private:

@@ -10,6 +10,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace turnpike::base {
@@ -35,6 +37,14 @@ class Histogram {
   virtual void observe(double value) noexcept = 0;
 };
 
+// What one metric stands at.
+struct Reading {
+  Labels labels;
+  double value = 0;  // of counters and gauges; of a histogram, how often it was observed
+  // Of a histogram: its upper bounds, and how many were observed up to each.
+  std::vector<std::pair<double, double>> buckets;
+};
+
 class Metrics {
  public:
   virtual ~Metrics() = default;
@@ -47,6 +57,8 @@ class Metrics {
                                const Labels& labels, const std::vector<double>& bounds) = 0;
   // Prometheus text format 0.0.4.
   [[nodiscard]] virtual std::string text() const = 0;
+  // All metrics of this name, with whatever labels.
+  [[nodiscard]] virtual std::vector<Reading> read(std::string_view name) const = 0;
 };
 
 std::unique_ptr<Metrics> make_metrics();

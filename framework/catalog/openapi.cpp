@@ -538,6 +538,9 @@ Json default_response() {
 
 std::string openapi_text(const OpenApiInput& input) {
   Json document = base::parse_json(input.frame);
+  if (!input.service_name.empty()) {
+    document["info"]["title"] = std::string(input.service_name) + " API";
+  }
   document["info"]["description"] =
       "Operations of third-party data providers, called one by one and paid with prepaid Credits. "
       "This document lists the operations that can be called, in registry generation `" +

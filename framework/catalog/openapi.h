@@ -18,7 +18,8 @@ struct OpenApiInput {
   const registry::Generation& generation;
   const ReadinessSource& readiness;
   std::string_view frame;     // what no program changes: fixed routes and schemas, as JSON
-  std::string_view base_url;  // without a slash at the end
+  std::string_view service_name;  // whose API it is; empty: the frame's title stays
+  std::string_view base_url;      // without a slash at the end
   Features features;
   int (*http_status)(base::ErrorCode) noexcept;  // the table of the host it describes
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "catalog/agent_cards.h"
 #include "catalog/capability_json.h"
 #include "catalog/cursor.h"
 #include "catalog/openapi.h"
@@ -86,7 +87,8 @@ View::View(registry::Installed installed, std::shared_ptr<const ReadinessSource>
       free_quotas_(*installed_.program),
       inventory_(inventory_text(installed_, options_.features)),
       kept_(kept_renderings),
-      kept_openapi_(1) {
+      kept_openapi_(1),
+      kept_agent_cards_(1) {
   const registry::Program& program = *installed_.program;
   const Json head = {{"generation", generation_json(installed_.generation)},
                      {"manifest", manifest_json(installed_.generation)}};
@@ -256,7 +258,7 @@ Result<Document, base::Error> View::inventory(std::int64_t now_ms) const {
   return made;
 }
 
-std::string View::openapi_signature() const {
+std::string View::callable_signature() const {
   std::string signature;
   signature.reserve(installed_.program->operations().size());
   for (const registry::Route& route : installed_.program->routes()) {
@@ -268,15 +270,36 @@ std::string View::openapi_signature() const {
   return signature;
 }
 
-Document View::kept_openapi() const { return kept_openapi_.find({}, openapi_signature(), 0); }
+Document View::kept_openapi() const { return kept_openapi_.find({}, callable_signature(), 0); }
 
 Document View::render_openapi() const {
-  std::string signature = openapi_signature();
+  std::string signature = callable_signature();
   Document made = make_rendering(
       openapi_text({*installed_.program, installed_.generation, *readiness_, options_.openapi_frame,
-                    options_.base_url, options_.features, options_.http_status}),
+                    options_.service_name, options_.base_url, options_.features,
+                    options_.http_status}),
       std::move(signature), std::nullopt);
   kept_openapi_.store({}, made);
+  return made;
+}
+
+Document View::kept_agent_cards() const {
+  return kept_agent_cards_.find({}, callable_signature(), 0);
+}
+
+Document View::render_agent_cards() const {
+  std::string signature = callable_signature();
+  Document made =
+      make_rendering(agent_cards_text({.program = *installed_.program,
+                                       .generation = installed_.generation,
+                                       .readiness = *readiness_,
+                                       .features = options_.features,
+                                       .service_name = options_.service_name,
+                                       .api_url = options_.base_url,
+                                       .mcp_url = options_.mcp_url,
+                                       .web_url = options_.web_url}),
+                     std::move(signature), std::nullopt);
+  kept_agent_cards_.store({}, made);
   return made;
 }
 

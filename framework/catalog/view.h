@@ -1,6 +1,7 @@
 // View: the public documents of one generation: the capability list and details, the operation
-// pricing inventory, the OpenAPI document. What only the program decides is rendered once, when the
-// View is made; what shows live readiness is kept for as long as the readiness it shows holds.
+// pricing inventory, the OpenAPI document, the agent cards. What only the program decides is
+// rendered once, when the View is made; what shows live readiness is kept for as long as the
+// readiness it shows holds.
 //
 // Made by app/ at every installation, away from the loops, and published beside the program; all
 // members may be called from any Thread and neither wait nor do I/O.
@@ -34,6 +35,11 @@ struct ViewOptions {
   // changes, as JSON.
   int (*http_status)(base::ErrorCode) noexcept = nullptr;
   std::string_view openapi_frame = {};  // as long-lived as the View
+  // For the agent cards and titles: whose gateway it is, and URLs of the other hosts without a
+  // slash at the end; empty: there is no such host.
+  std::string service_name = {};
+  std::string mcp_url = {};
+  std::string web_url = {};
 };
 
 using Document = std::shared_ptr<const Rendering>;
@@ -68,9 +74,15 @@ class View {
   // operations: run it on the blocking pool when has_many_operations().
   [[nodiscard]] Document kept_openapi() const;
   [[nodiscard]] Document render_openapi() const;
+  // The same of the agent cards, agent_cards.h.
+  [[nodiscard]] Document kept_agent_cards() const;
+  [[nodiscard]] Document render_agent_cards() const;
   [[nodiscard]] bool has_many_operations() const noexcept;
 
   [[nodiscard]] const registry::Program& program() const noexcept { return *installed_.program; }
+  // What the documents show of it now.
+  [[nodiscard]] const ReadinessSource& readiness() const noexcept { return *readiness_; }
+  [[nodiscard]] const Features& features() const noexcept { return options_.features; }
   [[nodiscard]] const FreeQuotas& free_quotas() const noexcept { return free_quotas_; }
 
   [[nodiscard]] const registry::Generation& generation() const noexcept {
@@ -80,7 +92,7 @@ class View {
  private:
   struct Selection;
   [[nodiscard]] Result<Selection, base::Error> select(const PageRequest& request) const;
-  [[nodiscard]] std::string openapi_signature() const;
+  [[nodiscard]] std::string callable_signature() const;
   // One text for each route, one after the other.
   struct Texts {
     std::string text;
@@ -109,6 +121,7 @@ class View {
   Result<InventoryText, base::Error> inventory_;
   mutable RenderingCache kept_;
   mutable RenderingCache kept_openapi_;  // of one slot
+  mutable RenderingCache kept_agent_cards_;  // of one slot
 };
 
 }  // namespace turnpike::catalog

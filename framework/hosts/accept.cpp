@@ -1,5 +1,8 @@
 #include "hosts/accept.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/http_field.h"
@@ -14,6 +17,98 @@ bool is_zero_weight(std::string_view parameters) noexcept {
   if (at == parameters.npos) return false;
   const std::string_view weight = base::trimmed(parameters.substr(at + 2));
   return weight.starts_with('0') && weight.find_first_not_of("0.") == weight.npos;
+}
+
+// ---- Accept
+
+// In thousandths. Of the ranges that are equally specific, the one that takes most counts:
+// parameters of media types select nothing here, since each form has one.
+using Weight = std::optional<std::uint32_t>;
+
+struct Ranges {
+  Weight html;
+  Weight markdown;
+  Weight text;
+  Weight all;
+  bool are_there = false;  // of whatever type
+};
+
+// The part of a field before `mark` that is not within quotes (RFC 9110 section 5.6.4); `rest`
+// begins behind it.
+std::string_view take_until(char mark, std::string_view& rest) noexcept {
+  bool is_quoted = false;
+  std::size_t at = 0;
+  for (; at < rest.size(); ++at) {
+    const char c = rest[at];
+    if (is_quoted && c == '\\') {
+      ++at;
+    } else if (c == '"') {
+      is_quoted = !is_quoted;
+    } else if (c == mark && !is_quoted) {
+      break;
+    }
+  }
+  at = std::min(at, rest.size());
+  const std::string_view part = rest.substr(0, at);
+  rest = rest.substr(std::min(at + 1, rest.size()));
+  return part;
+}
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+// "0.5", and leniently ".5" and digits beyond the third; nothing: it is no weight.
+Weight weight_of(std::string_view text) noexcept {
+  if (text.empty()) return std::nullopt;
+  std::uint32_t weight = 0;
+  if (text.front() == '0' || text.front() == '1') {
+    weight = text.front() == '1' ? 1'000 : 0;
+    text.remove_prefix(1);
+    if (text.empty()) return weight;
+  }
+  if (text.front() != '.') return std::nullopt;
+  text.remove_prefix(1);
+  std::uint32_t worth = 100;
+  for (const char c : text) {
+    if (!is_digit(c)) return std::nullopt;
+    weight += static_cast<std::uint32_t>(c - '0') * worth;
+    worth /= 10;
+  }
+  return weight <= 1'000 ? Weight(weight) : std::nullopt;
+}
+
+// The weight among the parameters of a range; nothing: it is malformed. What stands behind it is
+// no parameter of the range.
+Weight weight_among(std::string_view parameters) noexcept {
+  while (!parameters.empty()) {
+    const std::string_view one = base::trimmed(take_until(';', parameters));
+    const std::size_t equals = one.find('=');
+    if (equals == one.npos) continue;
+    if (same_header_name(one.substr(0, equals), "q")) return weight_of(one.substr(equals + 1));
+  }
+  return 1'000;
+}
+
+void keep_most(Weight& known, Weight found) noexcept {
+  known = std::max(known.value_or(0), *found);
+}
+
+void read_range(std::string_view element, Ranges& ranges) noexcept {
+  const std::string_view type = base::trimmed(take_until(';', element));
+  const Weight weight = weight_among(element);
+  const std::size_t slash = type.find('/');
+  if (!weight || slash == type.npos || !base::is_field_name(type.substr(0, slash)) ||
+      !base::is_field_name(type.substr(slash + 1))) {
+    return;
+  }
+  ranges.are_there = true;
+  if (same_header_name(type, "text/html")) keep_most(ranges.html, weight);
+  if (same_header_name(type, "text/markdown")) keep_most(ranges.markdown, weight);
+  if (same_header_name(type, "text/*")) keep_most(ranges.text, weight);
+  if (type == "*/*") keep_most(ranges.all, weight);
+}
+
+void read_ranges(std::string_view field, Ranges& ranges) noexcept {
+  while (!field.empty()) read_range(take_until(',', field), ranges);
 }
 
 }  // namespace
@@ -32,6 +127,21 @@ bool takes_brotli(Headers headers) noexcept {
     }
   }
   return false;
+}
+
+PageForm page_form(Headers headers) noexcept {
+  Ranges ranges;
+  for (const HeaderField& field : headers) {
+    if (same_header_name(field.name, "Accept")) read_ranges(field.value, ranges);
+  }
+  if (!ranges.are_there) return PageForm::html;
+  const std::uint32_t by_wildcard = ranges.text.value_or(ranges.all.value_or(0));
+  const std::uint32_t html = ranges.html.value_or(by_wildcard);
+  const std::uint32_t markdown = ranges.markdown.value_or(by_wildcard);
+  const bool names_markdown = ranges.markdown.has_value() && markdown > 0;
+  if (names_markdown && markdown >= html) return PageForm::markdown;
+  if (html > 0) return PageForm::html;
+  return markdown > 0 ? PageForm::markdown : PageForm::neither;
 }
 
 }  // namespace turnpike::hosts

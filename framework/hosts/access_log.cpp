@@ -1,6 +1,7 @@
 #include "hosts/access_log.h"
 
 #include <array>
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -69,6 +70,13 @@ class LoggedAccess final : public AccessLog {
   }
 
  private:
+  struct LaneCounts {
+    std::string name;
+    base::Counter* answered;
+    base::Counter* refused;
+  };
+  static constexpr std::size_t lanes_max = 8;
+
   void count(const AccessRecord& record) noexcept {
     const auto status = static_cast<std::size_t>(record.status) / 100;
     const Endpoint& endpoint = record.endpoint == nullptr ? none_ : *record.endpoint;
@@ -77,6 +85,38 @@ class LoggedAccess final : public AccessLog {
     if (!record.is_call) return;
     call_seconds_->observe(record.total_us / 1e6);
     if (record.credits_charged != 0) credits_->add(record.credits_charged);
+    if (const LaneCounts* const lane = lane_of(record.lane)) {
+      (record.error ? lane->refused : lane->answered)->add();
+    }
+  }
+
+  // Null: none was chosen, there are too many, or memory is exhausted.
+  const LaneCounts* lane_of(std::string_view name) noexcept {
+    if (name.empty()) return nullptr;
+    for (std::atomic<const LaneCounts*>& slot : lanes_) {
+      const LaneCounts* lane = slot.load(std::memory_order_acquire);
+      if (lane == nullptr) lane = make_lane(slot, name);
+      if (lane == nullptr || lane->name == name) return lane;
+    }
+    return nullptr;
+  }
+  // What another loop has made in this slot meanwhile may be of another lane.
+  [[gnu::noinline]] const LaneCounts* make_lane(std::atomic<const LaneCounts*>& slot,
+                                                std::string_view name) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (const LaneCounts* const made = slot.load()) return made;
+    try {
+      const auto counter = [&](const char* outcome) {
+        return &metrics_.counter("turnpike_lane_calls_total",
+                                 "Calls that chose a lane, by whether they were answered.",
+                                 {{"lane", std::string(name)}, {"outcome", outcome}});
+      };
+      slot.store(&lane_counts_.emplace_back(
+                     LaneCounts{std::string(name), counter("answered"), counter("refused")}),
+                 std::memory_order_release);
+    } catch (...) {  // a count is not worth more than the call
+    }
+    return slot.load();
   }
 
   base::Log& log_;
@@ -87,6 +127,8 @@ class LoggedAccess final : public AccessLog {
   std::array<base::Counter*, base::error_codes_max> errors_{};
   base::Histogram* call_seconds_ = nullptr;
   base::Counter* credits_ = nullptr;
+  std::deque<LaneCounts> lane_counts_;  // never moved
+  std::array<std::atomic<const LaneCounts*>, lanes_max> lanes_{};  // made when first counted
 };
 
 }  // namespace

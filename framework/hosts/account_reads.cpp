@@ -137,6 +137,11 @@ AccountReads::Body AccountReads::billing(const std::string& account_id,
   return empty_billing_body(*query, parts_.clock.now_ms());
 }
 
+Result<std::vector<ledger::CapsOfKey>, base::Error> AccountReads::key_caps(
+    const std::string& account_id) const {
+  return parts_.statements.key_caps(account_id, runtime::Deadline::after_ms(read_timeout_ms));
+}
+
 AccountReads::Body AccountReads::usage(const std::string& account_id,
                                        const NamedValues& fields) const {
   const auto query = read_usage_query(fields, account_id, parts_.clock.now_ms());

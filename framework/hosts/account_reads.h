@@ -58,6 +58,9 @@ class AccountReads {
   [[nodiscard]] Body credit_balance(const std::string& account_id) const;
   [[nodiscard]] Body billing(const std::string& account_id, const NamedValues& query) const;
   [[nodiscard]] Body usage(const std::string& account_id, const NamedValues& query) const;
+  // What capped keys may still spend; values, for pages.
+  [[nodiscard]] Result<std::vector<ledger::CapsOfKey>, base::Error> key_caps(
+      const std::string& account_id) const;
   [[nodiscard]] Body free_quotas(const std::string& account_id) const;
   // The outcome of a call; `own_id` is that of the request that asks. Another account's is 404.
   [[nodiscard]] Body call(const std::string& account_id, std::string_view asked_id,

@@ -16,8 +16,17 @@ namespace turnpike::hosts {
 
 using PublicUrls = site::HostUrls;
 
+// Whose gateway it is, as documents and models are told: the operator's brand.
+struct ServiceName {
+  std::string name = "Turnpike";
+  std::string tagline = "Pay-per-call access to third-party data.";
+  // For places that take no blanks: "Acme Data" is "acme-data".
+  [[nodiscard]] std::string slug() const;
+};
+
 struct DiscoverySettings {
   PublicUrls urls;
+  ServiceName service = {};
   std::string release;  // "0.1.0"
   // The versions that MCP endpoints answer, the newest first; empty: no document speaks of them.
   std::vector<std::string> protocol_versions = {};
@@ -25,15 +34,24 @@ struct DiscoverySettings {
   // The authorization server, whose issuer is the URL of the MCP host: RFC 8414. Empty: none.
   std::string authorization_server = {};
   std::string openai_apps_challenge = {};  // a token; empty: none
+  std::string mcp_registry_auth = {};      // the line that the MCP Registry looks for; empty: none
+  bool has_reference = false;              // the API host has its page /reference
+  bool has_logo = false;                   // the web host has /assets/logo.svg
 };
 
 struct PublicDocument {
   std::string content_type;
   std::string body;
   std::string etag;  // with its quotes
+  std::string link = {};  // header field Link; empty: none
 };
 
-enum class PublicHost : std::uint8_t { api, mcp };
+enum class PublicHost : std::uint8_t { api, mcp, web };
+
+inline constexpr std::string_view api_catalog_path = "/.well-known/api-catalog";
+inline constexpr std::string_view agent_capabilities_path = "/discovery/agent-capabilities.json";
+inline constexpr std::string_view agent_capabilities_schema_path =
+    "/discovery/agent-capabilities.schema.json";
 
 class Discovery {
  public:
@@ -49,7 +67,8 @@ class Discovery {
     PublicDocument document;
   };
   void publish(PublicHost host, std::string_view path, std::string_view content_type,
-               std::string body);
+               std::string body, std::string link = {});
+  void publish_for_web(const DiscoverySettings& settings);
 
   std::vector<Published> published_;
 };

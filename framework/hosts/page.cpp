@@ -3,7 +3,7 @@
 namespace turnpike::hosts {
 
 void add_page_fields(std::string_view policy, ReplyFields& fields) {
-  fields.add("Content-Security-Policy", policy);
+  if (!fields.has(policy_field)) fields.add(policy_field, policy);
   fields.add("X-Content-Type-Options", "nosniff");
   fields.add("X-Frame-Options", "DENY");
   // With `no-referrer`, a page's own form would be sent with `Origin: null` (Fetch standard,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,12 @@ namespace turnpike::hosts {
 
 class Pages {
  public:
+  // What a page may have to be made anew for; taken without allocating.
+  struct Moment {
+    std::shared_ptr<const catalog::View> view;   // as in Facts
+    std::shared_ptr<const status::Board> board;
+    std::int64_t now_ms = 0;
+  };
   struct Parts {
     Backend& backend;
     StatusSource* status;  // null: this gateway has none
@@ -35,6 +42,8 @@ class Pages {
 
   [[nodiscard]] const site::HostUrls& urls() const noexcept { return parts_.urls; }
   [[nodiscard]] const Clock& clock() const noexcept { return parts_.clock; }
+  // Both on the fiber of a request.
+  [[nodiscard]] Moment moment() const;
   [[nodiscard]] site::Facts facts() const;
 
   // A page as it is sent, with the foot of this moment; `fill` gets the Slots of the layout.

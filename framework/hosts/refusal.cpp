@@ -52,7 +52,7 @@ void add_refusal_fields(const RefusalHead& head, std::string_view content_type,
 }
 
 RefusalBody as_envelope(const base::Error& error, const RefusalAsked& asked) {
-  RefusalBody body{"application/json", {}};
+  RefusalBody body{.content_type = "application/json", .text = {}};
   base::append_envelope(body.text, error, asked.request_id);
   return body;
 }
@@ -60,7 +60,7 @@ RefusalBody as_envelope(const base::Error& error, const RefusalAsked& asked) {
 RefusalBody as_oauth_error(const base::Error& error, const RefusalAsked&) {
   std::string description = error.message;
   std::transform(description.begin(), description.end(), description.begin(), to_description);
-  RefusalBody body{"application/json", R"({"error":")"};
+  RefusalBody body{.content_type = "application/json", .text = R"({"error":")"};
   body.text.append(oauth_code(error)).append(R"(","error_description":)");
   base::append_canonical_string(body.text, description);
   body.text += '}';
@@ -69,7 +69,8 @@ RefusalBody as_oauth_error(const base::Error& error, const RefusalAsked&) {
 
 RefusalBody as_page(const base::Error& error, const RefusalAsked& asked) {
   if (asked.pages != nullptr) return asked.pages->page(error, asked);
-  RefusalBody body{page_type, "<!doctype html>\n<html lang=\"en\">\n<title>"};
+  RefusalBody body{.content_type = page_type,
+                   .text = "<!doctype html>\n<html lang=\"en\">\n<title>"};
   append_html(body.text, base::info_of(error.code).name);
   body.text += "</title>\n<main>\n<h1>This did not work</h1>\n<p>";
   append_html(body.text, error.message);

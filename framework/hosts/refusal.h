@@ -27,6 +27,7 @@ void add_refusal_fields(const RefusalHead& head, std::string_view content_type,
 struct RefusalBody {
   std::string_view content_type;
   std::string text;
+  std::string_view vary = {};  // the header fields of requests that it depends on
 };
 
 class RefusalPages;

@@ -153,9 +153,14 @@ bool Turn::redirect(const Location& location, ReplyFields& more) {
   return reply({.status = 303}, more);
 }
 
-bool Turn::reply_to_everyone(const Reply& reply) {
+bool Turn::reply_to_everyone(const Reply& reply, ReplyFields& more) {
   is_for_everyone_ = true;
-  return this->reply(reply);
+  return this->reply(reply, more);
+}
+
+bool Turn::reply_to_everyone(const Reply& reply) {
+  ReplyFields fields;
+  return reply_to_everyone(reply, fields);
 }
 
 bool Turn::refuse(const base::Error& error, std::string_view allow) {
@@ -171,9 +176,9 @@ bool Turn::refuse(const base::Error& error, ReplyFields& more, std::string_view 
     head.cache_control = row_->cache_control;
   }
   const RefusalForm form = row_ == nullptr ? as_envelope : row_->refusal_form;
-  const RefusalBody body =
-      form(error, {request_id(), request.headers(), refusal_pages_});
+  const RefusalBody body = form(error, {request_id(), request.headers(), refusal_pages_});
   add_refusal_fields(head, body.content_type, more);
+  if (!body.vary.empty()) more.add("Vary", body.vary);
   record.error = error.code;
   return send(head.status, more, body.text);
 }
@@ -228,6 +233,7 @@ void Turn::fail(std::string_view why) noexcept {
     responder.cut();
     return;
   }
+  refusal_pages_ = nullptr;  // the site's page may be what failed
   try {
     refuse({base::ErrorCode::gateway_internal, "The gateway failed."});
   } catch (...) {

@@ -80,6 +80,7 @@ class Turn {
   // 303: the client goes on with GET.
   bool redirect(const Location& location, ReplyFields& more);
   // A document for everyone: pages of any origin may read it, whichever the host allows otherwise.
+  bool reply_to_everyone(const Reply& reply, ReplyFields& more);
   bool reply_to_everyone(const Reply& reply);
   // Refuses in the form that the row names for refusals; `allow` comes with 405. `more`: further
   // fields.

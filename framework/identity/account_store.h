@@ -37,6 +37,16 @@ struct Founder {
   Actor actor;
 };
 
+struct AccountQuery {
+  // In the name, or the whole id or owner, or the prefix of one of its keys; empty: all.
+  std::string text = {};
+  std::optional<AccountStatus> status = {};
+  // Those created before it: the last one of the page before.
+  std::int64_t before_created_at_ms = 0;  // 0: from the newest
+  std::string before_id = {};
+  std::uint32_t limit = 25;
+};
+
 class AccountStore {
  public:
   virtual ~AccountStore() = default;
@@ -57,6 +67,9 @@ class AccountStore {
   // Oldest first; only those in `status` where given.
   [[nodiscard]] virtual Result<std::vector<Account>, base::Error> list(
       std::optional<AccountStatus> status) = 0;
+  // Newest first. Upper and lower case of ASCII are alike in names.
+  [[nodiscard]] virtual Result<std::vector<Account>, base::Error> search(
+      const AccountQuery& query) = 0;
 };
 
 }  // namespace turnpike::identity

@@ -6,6 +6,16 @@
 
 namespace turnpike::identity {
 
+namespace {
+
+std::optional<base::Error> fault_in_caps(const SpendCaps& caps) {
+  if (caps.per_day.value_or(0) >= 0 && caps.per_month.value_or(0) >= 0) return std::nullopt;
+  return base::Error{base::ErrorCode::request_malformed,
+                     "A cap is a whole number of Credits, 0 or more."};
+}
+
+}  // namespace
+
 Result<Account, base::Error> Accounts::create(std::string_view name, std::string_view owner) {
   if (auto fault = fault_in_name(name)) return *fault;
   if (!owner.empty()) {
@@ -57,13 +67,15 @@ Result<Account, base::Error> Accounts::close(std::string_view account_id) {
 }
 
 Result<CreatedKey, base::Error> ApiKeys::create(std::string_view account_id, std::string_view name,
-                                                const KeyEditor& editor) {
+                                                const KeyEditor& editor, const KeyBounds& bounds) {
   if (auto fault = fault_in_name(name)) return *fault;
+  if (auto fault = fault_in_caps(bounds.caps)) return *fault;
   CreatedKey created;
   created.secret = make_token(environment_, random_);
   auto added =
       store_.add({std::string(account_id), std::string(name), environment_,
-                  created.secret.substr(0, token_prefix_bytes), crypto::sha256(created.secret)},
+                  created.secret.substr(0, token_prefix_bytes), crypto::sha256(created.secret),
+                  bounds.caps, bounds.expires_at_ms},
                  editor);
   if (!added) return std::move(added).error();
   created.key = *std::move(added);
@@ -80,11 +92,7 @@ Result<std::optional<ApiKey>, base::Error> ApiKeys::change(std::string_view key_
   if (edit.name) {
     if (auto fault = fault_in_name(*edit.name)) return *fault;
   }
-  const SpendCaps caps = edit.caps.value_or(SpendCaps());
-  if (caps.per_day.value_or(0) < 0 || caps.per_month.value_or(0) < 0) {
-    return base::Error{base::ErrorCode::request_malformed,
-                       "A cap is a whole number of Credits, 0 or more."};
-  }
+  if (auto fault = fault_in_caps(edit.caps.value_or(SpendCaps()))) return *fault;
   return store_.change(key_id, edit, editor);
 }
 

@@ -50,6 +50,12 @@ class Accounts {
   StarterGrant grant_;
 };
 
+// What bounds a new key, if anything does.
+struct KeyBounds {
+  SpendCaps caps = {};
+  std::optional<std::int64_t> expires_at_ms = {};
+};
+
 struct CreatedKey {
   ApiKey key;
   std::string secret;  // the token; never stored, never shown again
@@ -64,7 +70,8 @@ class ApiKeys {
 
   [[nodiscard]] Result<CreatedKey, base::Error> create(std::string_view account_id,
                                                        std::string_view name,
-                                                       const KeyEditor& editor = {});
+                                                       const KeyEditor& editor = {},
+                                                       const KeyBounds& bounds = {});
   [[nodiscard]] Result<std::vector<ApiKey>, base::Error> list(std::string_view account_id);
   // As the store. request.malformed besides: the name, or a negative cap.
   [[nodiscard]] Result<std::optional<ApiKey>, base::Error> change(std::string_view key_id,

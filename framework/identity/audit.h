@@ -48,6 +48,9 @@ struct AuditEvent {
 
 struct AuditQuery {
   std::string account_id = {};  // empty: events of all accounts, and of none
+  std::string person_id = {};   // what they did, and what was done to them; then of no one account
+  std::string actor = {};       // of an account: a principal, "user:usr_..."; empty: all
+  std::string action = {};      // of an account: "key.create"; empty: all
   std::int64_t before = 0;      // sequence; 0: from the newest on
   std::int64_t limit = 50;
 };

@@ -28,6 +28,8 @@ struct NewKey {
   Environment environment = Environment::development;
   std::string prefix;
   crypto::Sha256 digest{};
+  SpendCaps caps = {};
+  std::optional<std::int64_t> expires_at_ms = {};
 };
 
 // The key that a token's digest stands for, and the state of its account.
@@ -65,8 +67,9 @@ struct KeyEdit {
 class KeyStore {
  public:
   virtual ~KeyStore() = default;
-  // account.absent when there is no such account, account.closed. As with every change by a person:
-  // account.forbidden, auth.role_missing.
+  // account.absent when there is no such account, account.closed; request.malformed for an expiry
+  // that is not in the future. As with every change by a person: account.forbidden,
+  // auth.role_missing.
   [[nodiscard]] virtual Result<ApiKey, base::Error> add(const NewKey& key,
                                                         const KeyEditor& editor = {}) = 0;
   [[nodiscard]] virtual Result<std::optional<KeyRecord>, base::Error> find(

@@ -39,19 +39,24 @@ Result<std::shared_ptr<const Principal>, base::Error> Operators::authenticate(
     return base::Error{base::ErrorCode::auth_wrong_environment,
                        "The operator credential belongs to another environment."};
   }
-  auto found = store_.find(crypto::sha256(token));
+  const auto known = find(crypto::sha256(token));
+  if (!known.ok()) return known.error();
+  return make_principal({.kind = PrincipalKind::operator_credential,
+                         .authorities = known->authorities,
+                         .id = known->id});
+}
+
+Result<Operator, base::Error> Operators::find(const crypto::Sha256& digest) {
+  auto found = store_.find(digest);
   if (!found) return std::move(found).error();
   if (!found->has_value() || (*found)->revoked_at_ms || (*found)->environment != environment_) {
     return invalid_operator();
   }
-  const Operator& known = **found;
   const std::int64_t now_ms = clock_.now_ms();
-  if (known.last_used_at_ms.value_or(0) + use_step_ms <= now_ms) {
-    (void)store_.record_use(known.id, now_ms);
+  if ((*found)->last_used_at_ms.value_or(0) + use_step_ms <= now_ms) {
+    (void)store_.record_use((*found)->id, now_ms);
   }
-  return make_principal({.kind = PrincipalKind::operator_credential,
-                         .authorities = known.authorities,
-                         .id = known.id});
+  return **std::move(found);
 }
 
 }  // namespace turnpike::identity

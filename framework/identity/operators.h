@@ -76,6 +76,9 @@ class Operators {
   // written at most once a minute, and a failure to write it is nobody's problem.
   [[nodiscard]] Result<std::shared_ptr<const Principal>, base::Error> authenticate(
       std::string_view token);
+  // The same for who was known before: of the token, the digest alone needs to be kept.
+  // auth.credential_invalid: it was revoked since. auth.unavailable.
+  [[nodiscard]] Result<Operator, base::Error> find(const crypto::Sha256& digest);
 
  private:
   OperatorStore& store_;

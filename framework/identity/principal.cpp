@@ -12,6 +12,8 @@ std::string_view name_of(Authority authority) noexcept {
       return "usage.correct";
     case Authority::status_annotate:
       return "status.annotate";
+    case Authority::console_read:
+      return "console.read";
   }
   return "";
 }

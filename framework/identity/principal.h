@@ -21,9 +21,10 @@ namespace turnpike::identity {
 enum class Authority : std::uint8_t {
   usage_correct,    // to correct what a call was charged
   status_annotate,  // to say words on the status
+  console_read,     // to read the pages of the operator console
 };
-inline constexpr Authority all_authorities[] = {Authority::usage_correct,
-                                                Authority::status_annotate};
+inline constexpr Authority all_authorities[] = {
+    Authority::usage_correct, Authority::status_annotate, Authority::console_read};
 std::string_view name_of(Authority authority) noexcept;  // "usage.correct"
 std::optional<Authority> authority(std::string_view name) noexcept;
 

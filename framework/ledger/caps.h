@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "ledger/books.h"
 
@@ -31,6 +33,12 @@ struct CapRoom {
   Credits left = 0;  // not spent; held and leased units count as left
   std::int64_t resets_at_ms = 0;
   std::int64_t resets_in_ms = 0;
+  Credits free = 0;  // that a node can still lease: neither spent nor leased
+};
+
+struct CapsOfKey {
+  std::string key_id;
+  std::vector<CapRoom> caps;
 };
 
 }  // namespace turnpike::ledger

@@ -50,6 +50,9 @@ class Committer final : private runtime::GroupWriter<SettlementJob> {
   [[nodiscard]] bool is_settling(std::string_view account_id, std::string_view message_id) const {
     return unknown_calls_.is_open(account_id, message_id);
   }
+  [[nodiscard]] std::vector<OpenCall> unknown_calls(std::size_t most) const {
+    return unknown_calls_.list(most);
+  }
   // The last transaction came to a definite end.
   [[nodiscard]] bool available() const noexcept { return is_writing_.load(); }
 

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <turnpike/result.h>
 
@@ -66,9 +67,26 @@ constexpr std::int64_t correction_expiry_ms(std::int64_t original_expires_at_ms,
   return std::max(original_expires_at_ms, now_ms + correction_valid_ms_min);
 }
 
+// A correction as operators look at it.
+struct MadeCorrection {
+  Correction made;
+  std::string account_id;
+  std::string operator_name;  // empty: it is not known by a name
+};
+
+struct CorrectionQuery {
+  // Those made before it: the last one of the page before.
+  std::int64_t before_recorded_at_ms = 0;  // 0: from the newest
+  std::string before_id = {};
+  std::uint32_t limit = 25;
+};
+
 class CorrectionStore {
  public:
   virtual ~CorrectionStore() = default;
+  // Of all accounts, newest first. billing.ledger_unavailable, account.read_failed.
+  [[nodiscard]] virtual Result<std::vector<MadeCorrection>, base::Error> list(
+      const CorrectionQuery& query) = 0;
   // Durable when it returns. Errors: billing.message_not_found (no such fact of this account),
   // billing.correction_exceeds_charge, idempotency.conflict, request.malformed (units),
   // billing.ledger_unavailable (nothing was recorded, or it is not known: repeat it).

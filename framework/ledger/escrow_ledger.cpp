@@ -86,6 +86,10 @@ bool EscrowLedger::is_settling(std::string_view account_id,
   return machine_->committer.is_settling(account_id, message_id);
 }
 
+std::vector<OpenCall> EscrowLedger::unknown_calls(std::size_t most) const {
+  return machine_->committer.unknown_calls(most);
+}
+
 Result<ClaimAnswer, base::Error> EscrowLedger::claim(const Claim& claim) {
   if (!health().available) return ledger_unavailable();  // at once, as every priced call
   auto answer = machine_->replay<ClaimAnswer>([&](ReplayStore& store) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "base/limits.h"
 #include "base/log.h"
@@ -19,6 +20,7 @@
 #include "ledger/calls.h"
 #include "ledger/ledger.h"
 #include "ledger/store.h"
+#include "ledger/unknown_calls.h"
 #include "runtime/pool.h"
 
 namespace turnpike::ledger {
@@ -85,6 +87,8 @@ class EscrowLedger final : public Ledger, public Replays, public Unsettled {
 
   bool is_settling(std::string_view account_id,
                    std::string_view message_id) const noexcept override;
+  // The settlements of this node that were told as unknown and still are, oldest first.
+  [[nodiscard]] std::vector<OpenCall> unknown_calls(std::size_t most) const;
 
  private:
   struct Machine;

@@ -66,6 +66,13 @@ Result<Page<Allocation>, base::Error> PooledStatements::allocations(const PageQu
       [&store = store_, query] { return page_or_refusal(store.allocations(query)); }, deadline);
 }
 
+Result<std::vector<CapsOfKey>, base::Error> PooledStatements::key_caps(std::string_view account_id,
+                                                                       runtime::Deadline deadline) {
+  return read<std::vector<CapsOfKey>>(
+      [&store = store_, account = std::string(account_id)] { return store.key_caps(account); },
+      deadline);
+}
+
 Result<UsageSummary, base::Error> PooledStatements::summary(const SummaryQuery& query,
                                                             runtime::Deadline deadline) {
   return read<UsageSummary>(

@@ -26,6 +26,9 @@ class Statements {
                                                                   runtime::Deadline deadline) = 0;
   [[nodiscard]] virtual Result<Page<Allocation>, base::Error> allocations(
       const PageQuery& query, runtime::Deadline deadline) = 0;
+  // As UsageStore::key_caps().
+  [[nodiscard]] virtual Result<std::vector<CapsOfKey>, base::Error> key_caps(
+      std::string_view account_id, runtime::Deadline deadline) = 0;
   // REQUIRES: as summarize().
   [[nodiscard]] virtual Result<UsageSummary, base::Error> summary(const SummaryQuery& query,
                                                                   runtime::Deadline deadline) = 0;
@@ -53,6 +56,8 @@ class PooledStatements final : public Statements {
                                             runtime::Deadline deadline) override;
   Result<Page<Allocation>, base::Error> allocations(const PageQuery& query,
                                                     runtime::Deadline deadline) override;
+  Result<std::vector<CapsOfKey>, base::Error> key_caps(std::string_view account_id,
+                                                       runtime::Deadline deadline) override;
   Result<UsageSummary, base::Error> summary(const SummaryQuery& query,
                                             runtime::Deadline deadline) override;
   Result<Page<UsageRow>, base::Error> search(const PageQuery& query, const CallFilter& filter,

@@ -1,5 +1,6 @@
 #include "ledger/unknown_calls.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -24,7 +25,12 @@ struct UnknownCalls::Page {
 struct UnknownCalls::Book {
   std::unique_ptr<UnknownNotes> notes;  // used by one work at a time
   std::mutex mutex;
-  std::unordered_map<std::string, std::string> accounts;  // of open calls, by message
+  struct Open {
+    std::string account_id;
+    Credits units = 0;
+    std::int64_t since_ns = 0;
+  };
+  std::unordered_map<std::string, Open> calls;  // that are open, by message
   std::shared_ptr<Page> next_page;                        // null: nobody waits for a note
   bool has_notes = false;                                 // written, or to be
 };
@@ -42,7 +48,7 @@ class UnknownCalls::Writing final : public runtime::PoolWork {
     {
       const std::lock_guard lock(book_->mutex);
       page = std::exchange(book_->next_page, nullptr);
-      is_needed = !book_->accounts.empty();
+      is_needed = !book_->calls.empty();
       is_dropped = !is_needed && std::exchange(book_->has_notes, false);
     }
     if (is_dropped) book_->notes->drop();
@@ -74,7 +80,8 @@ Stored<std::vector<UnknownCall>> UnknownCalls::start(std::unique_ptr<UnknownNote
 
 void UnknownCalls::open(const UnknownCall& call) {
   const std::lock_guard lock(book_->mutex);
-  book_->accounts.emplace(call.message_id, call.account_id);
+  book_->calls.try_emplace(call.message_id,
+                           Book::Open{call.account_id, call.units, runtime::now_ns()});
 }
 
 void UnknownCalls::note(const UnknownCall& call) {
@@ -101,16 +108,34 @@ void UnknownCalls::note(const UnknownCall& call) {
 void UnknownCalls::close(std::string_view message_id) {
   {
     const std::lock_guard lock(book_->mutex);
-    book_->accounts.erase(std::string(message_id));
-    if (!book_->accounts.empty() || !book_->has_notes) return;
+    book_->calls.erase(std::string(message_id));
+    if (!book_->calls.empty() || !book_->has_notes) return;
   }
   write_or_drop();
 }
 
 bool UnknownCalls::is_open(std::string_view account_id, std::string_view message_id) const {
   const std::lock_guard lock(book_->mutex);
-  const auto found = book_->accounts.find(std::string(message_id));
-  return found != book_->accounts.end() && found->second == account_id;
+  const auto found = book_->calls.find(std::string(message_id));
+  return found != book_->calls.end() && found->second.account_id == account_id;
+}
+
+std::vector<OpenCall> UnknownCalls::list(std::size_t most) const {
+  const std::int64_t now_ns = runtime::now_ns();
+  std::vector<OpenCall> open;
+  {
+    const std::lock_guard lock(book_->mutex);
+    open.reserve(book_->calls.size());
+    for (const auto& [message, call] : book_->calls) {
+      open.push_back({{call.account_id, message, call.units},
+                      (now_ns - call.since_ns) / 1'000'000});
+    }
+  }
+  std::sort(open.begin(), open.end(), [](const OpenCall& left, const OpenCall& right) {
+    return left.age_ms > right.age_ms;
+  });
+  if (open.size() > most) open.resize(most);
+  return open;
 }
 
 // Owed, so that no note is lost because the pool is full. A pool that has stopped has nothing

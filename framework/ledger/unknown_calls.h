@@ -21,6 +21,12 @@
 
 namespace turnpike::ledger {
 
+// An open call, and for how long it has been one; of those that the dead noted, since the start.
+struct OpenCall {
+  UnknownCall call;
+  std::int64_t age_ms = 0;
+};
+
 class UnknownCalls {
  public:
   UnknownCalls(runtime::BlockingPool& pool, base::Log& log);
@@ -34,6 +40,8 @@ class UnknownCalls {
   void note(const UnknownCall& call);
   void close(std::string_view message_id);  // no effect on one that is not open
   [[nodiscard]] bool is_open(std::string_view account_id, std::string_view message_id) const;
+  // Those that are open, oldest first, at most `most`.
+  [[nodiscard]] std::vector<OpenCall> list(std::size_t most) const;
 
  private:
   struct Page;  // of notes, written together

@@ -26,6 +26,7 @@
 
 #include "base/error.h"
 #include "ledger/books.h"
+#include "ledger/caps.h"
 #include "ledger/corrections.h"
 
 namespace turnpike::ledger {
@@ -152,6 +153,18 @@ struct HourSums {
   UsageSums sums;
 };
 
+// The sums of a UTC day over all accounts.
+struct DaySums {
+  std::int64_t day = 0;  // since 1970 UTC
+  UsageSums sums;
+};
+
+// How many accounts called an operation.
+struct RouteCallers {
+  std::string route_id;
+  std::int64_t accounts = 0;
+};
+
 struct PartOfHour {
   std::vector<HourSums> sums;
   std::optional<std::int64_t> next;  // where to go on; nothing: that was all
@@ -193,6 +206,11 @@ class UsageStore {
   [[nodiscard]] virtual Result<std::optional<Allocation>, base::Error> expiring_next(
       std::string_view account_id) = 0;
 
+  // What the capped keys of the account may still spend, by the windows that leases are granted
+  // from. Keys that are revoked have none.
+  [[nodiscard]] virtual Result<std::vector<CapsOfKey>, base::Error> key_caps(
+      std::string_view account_id) = 0;
+
   // The fact of one message, if that account made it; position or not.
   [[nodiscard]] virtual Result<std::optional<CallRecord>, base::Error> call(
       std::string_view account_id, std::string_view message_id) = 0;
@@ -209,6 +227,12 @@ class UsageStore {
                                                                      std::int64_t from_ms,
                                                                      std::int64_t to_ms,
                                                                      std::int64_t after) = 0;
+
+  // For operators: sums over all accounts of the days from `first_day` on, in order, and the
+  // callers of each route since then, by id. Both read the sums of every account.
+  [[nodiscard]] virtual Result<std::vector<DaySums>, base::Error> days(std::int64_t first_day) = 0;
+  [[nodiscard]] virtual Result<std::vector<RouteCallers>, base::Error> callers(
+      std::int64_t first_day) = 0;
 };
 
 }  // namespace turnpike::ledger

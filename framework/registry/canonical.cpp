@@ -318,6 +318,32 @@ void append_probe(Object& object, const ProbePolicy& probe) {
   entry.end();
 }
 
+void append_listing(std::string& out, const Listing& listing) {
+  Object object(out);
+  object.text("category", listing.category);
+  append_texts(object.key("chains"), listing.chains);
+  object.text("description", listing.description);
+  Object source(object.key("source"));
+  source.text("licence", listing.source.licence);
+  source.text("name", listing.source.name);
+  source.text("updated", listing.source.updated);
+  source.text("url", listing.source.url);
+  source.end();
+  append_texts(object.key("topics"), listing.topics);
+  object.end();
+}
+
+void append_provider(std::string& out, const Provider& provider, bool whole) {
+  Object object(out);
+  object.text("id", provider.id);
+  object.text("key", provider.key);
+  // Programs without it keep their hashes.
+  if (whole && provider.listing) append_listing(object.key("listing"), *provider.listing);
+  object.text("name", provider.name);
+  object.number("revision", provider.revision);
+  object.end();
+}
+
 void append_upstream(std::string& out, const Program& program, const Upstream& upstream,
                      bool whole) {
   Object object(out);
@@ -417,12 +443,7 @@ void append_canonical(std::string& out, const Monitoring& monitoring) {
 }
 
 void append_canonical(std::string& out, const Provider& provider) {
-  Object object(out);
-  object.text("id", provider.id);
-  object.text("key", provider.key);
-  object.text("name", provider.name);
-  object.number("revision", provider.revision);
-  object.end();
+  append_provider(out, provider, true);
 }
 
 void append_canonical(std::string& out, const Price& price) { append_price(out, price, true); }
@@ -531,7 +552,7 @@ void append_canonical(std::string& out, const Program& program) {
 
 std::string definition_of(const Provider& provider) {
   std::string out;
-  append_canonical(out, provider);
+  append_provider(out, provider, false);
   return out;
 }
 

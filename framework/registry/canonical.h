@@ -1,7 +1,8 @@
 // Canonical: the RFC 8785 text of every part of a Program, written straight from the structures
 // (a tree of JSON values of 100,000 routes would take ten times the memory of the program).
 // Definitions are what an installed revision or version fixes for good: they leave out what
-// operators change without asking anybody, such as a route's readiness, summary and monitoring.
+// operators change without asking anybody, such as a route's readiness, summary and monitoring or a
+// provider's listing.
 //
 // Pure functions; safe on any Thread.
 #pragma once

@@ -105,7 +105,8 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
 
 std::string Problem::text() const {
   std::string out = file;
-  if (line > 0) out += ":" + std::to_string(line) + ":" + std::to_string(column);
+  if (line > 0) out += ":" + std::to_string(line);
+  if (line > 0 && column > 0) out += ":" + std::to_string(column);
   if (!out.empty()) out += ": ";
   if (!path.empty()) out += path + ": ";
   return out + message;

@@ -248,11 +248,30 @@ struct Route {
   std::shared_ptr<const Settings> upstream_settings;  // null: none; see settings_tree.h for secrets
 };
 
+// Who a provider has its data from.
+struct ListingSource {
+  std::string name;     // empty: nothing is said of the source
+  std::string url;      // https; may be empty, as the next two
+  std::string licence;  // of the data
+  std::string updated;  // "2026-11-24": when somebody last looked whether all of it is still true
+};
+
+// What the directory of sources says of a provider. The words of addresses, such as "governance",
+// are lower-case letters, digits and dashes.
+struct Listing {
+  std::string category;             // providers of one are compared with each other
+  std::vector<std::string> chains;  // sorted
+  std::vector<std::string> topics;  // sorted
+  ListingSource source;
+  std::string description;
+};
+
 struct Provider {
   std::string id;
   std::uint32_t revision = 0;
   std::string key;   // the path segment and filter value
   std::string name;  // for people
+  std::shared_ptr<const Listing> listing = {};  // null: none; no part of what a revision fixes
 };
 
 struct Upstream {

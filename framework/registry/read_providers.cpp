@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "registry/pattern.h"
+#include "registry/read_listing.h"
 #include "registry/read_monitoring.h"
 #include "registry/read_policies.h"
 
@@ -608,7 +609,7 @@ Terms initial_terms(Draft& draft) {
 void read_provider(const Cursor& root, Draft& draft) {
   const auto section = root.find("provider");
   if (!section || section->kind() != NodeKind::map) return;  // a name is resolved later
-  if (!section->map_of({"key", "id", "name", "revision", "base_path"})) return;
+  if (!section->map_of({"key", "id", "name", "revision", "base_path", "listing"})) return;
   DraftProvider entry;
   const auto key_field = section->need("key", "the name that callers filter by");
   const auto name_field = section->need("name", "the name for people");
@@ -616,6 +617,8 @@ void read_provider(const Cursor& root, Draft& draft) {
   constexpr std::size_t name_bytes_max = 100;
   if (name_field) entry.provider.name = name_field->text(1, name_bytes_max).value_or("");
   entry.provider.revision = read_revision(*section);
+  const auto listing = section->find("listing");
+  if (listing) entry.provider.listing = read_listing(*listing);
   if (!key) return;
   entry.provider.key = *key;
   entry.provider.id = *key;

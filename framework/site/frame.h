@@ -17,8 +17,8 @@ struct Link {
 struct Foot {
   std::string generation;        // "gen_…"
   std::string round;             // "48211"
-  std::string head;              // "sha256:…" of the round
-  std::string judgement = {};    // of the gateway: "operational"
+  std::string head;              // "sha256:0123456789ab…" of the round
+  std::string judgement = {};    // of the gateway: "Everything works."
   std::string evidence_url = {}; // where the reader checks that
 };
 
@@ -30,7 +30,9 @@ struct Frame {
   std::vector<Link> menu = {};   // at the top
   std::vector<Link> side = {};   // beside the page: of the dashboard or the console
   std::string side_title = {};   // whose: the account's name
+  std::string sign_in = {};      // where nobody is: the page that lets people in; empty: none
   std::string person_name = {};  // empty: nobody is signed in
+  std::string person_path = "/account";  // where their name leads
   std::string page_token = {};   // of their session
   std::string sign_out = "/sign-out";  // where the form of that leads
   std::string next_url = {};     // where the browser goes on to by itself; empty: nowhere

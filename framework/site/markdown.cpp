@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>
@@ -158,26 +159,54 @@ std::vector<MarkdownLink> links_of(std::string_view markdown) {
   return links;
 }
 
-std::vector<std::string> anchors_of(std::string_view markdown) {
+std::vector<Heading> headings_of(std::string_view markdown) {
   const Parser parser = make_parser();
   const Tree tree = parse(parser.get(), markdown);
   Anchors anchors;
-  std::vector<std::string> all;
+  std::vector<Heading> all;
   for (cmark_node* const heading : nodes_of(tree.get(), is_heading)) {
-    all.push_back(anchors.next(heading));
+    all.push_back({cmark_node_get_heading_level(heading), text_in(heading),
+                   anchors.next(heading)});
   }
   return all;
 }
 
+std::vector<std::string> anchors_of(std::string_view markdown) {
+  std::vector<std::string> anchors;
+  for (Heading& heading : headings_of(markdown)) anchors.push_back(std::move(heading.anchor));
+  return anchors;
+}
+
+namespace {
+
+// Whether the character would mean something there: everywhere, at the beginning of a line, or in
+// what GitHub makes a link of.
+bool means_something(std::string_view text, std::size_t at) {
+  constexpr std::string_view anywhere = "\\`*_{}[]()<>#|~&@";
+  const char c = text[at];
+  if (anywhere.find(c) != anywhere.npos) return true;
+  if (c == ':') return text.substr(at + 1).starts_with("//");
+  if (c == '+' || c == '-' || c == '=') return text.find_first_not_of(" \t\r\n") == at;
+  if (c != '.') return false;
+  const std::string_view before = text.substr(0, at);
+  const auto is_digit = [](char one) { return one >= '0' && one <= '9'; };
+  const bool is_number = std::all_of(before.begin(), before.end(), [&](char one) {
+    return is_digit(one) || one == ' ' || one == '\n' || one == '\r' || one == '\t';
+  });
+  return is_number || before.ends_with('w') || before.ends_with('W');
+}
+
+}  // namespace
+
 std::string escaped_markdown(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
     if (c == '\n' || c == '\r' || c == '\t') {
       out += ' ';
       continue;
     }
-    constexpr std::string_view meaningful = "\\`*_{}[]()<>#+-.!|~&:@";
-    if (meaningful.find(c) != meaningful.npos) out += '\\';
+    if (means_something(text, at)) out += '\\';
     out += c;
   }
   return out;

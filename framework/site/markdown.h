@@ -21,6 +21,12 @@ struct MarkdownLink {
 };
 std::vector<MarkdownLink> links_of(std::string_view markdown);
 
+struct Heading {
+  int level = 0;
+  std::string text;
+  std::string anchor;  // its id
+};
+std::vector<Heading> headings_of(std::string_view markdown);
 // The ids of the headings.
 std::vector<std::string> anchors_of(std::string_view markdown);
 

@@ -5,6 +5,8 @@
 #include <sstream>
 #include <utility>
 
+#include "site/authored_pages.h"
+
 namespace turnpike::site {
 
 namespace {
@@ -75,37 +77,56 @@ void set_foot(Slots slots, const Foot& foot) {
 
 }  // namespace
 
-Site::Site(Brand brand, Assets assets, Templates templates, SiteFiles pages, SiteFiles posts)
+Site::Site(Brand brand, Assets assets, Templates templates, Authored authored)
     : brand_(std::move(brand)),
       assets_(std::move(assets)),
       templates_(std::move(templates)),
-      pages_(std::move(pages)),
-      posts_(std::move(posts)) {}
+      authored_(std::move(authored)) {}
 
-Result<std::shared_ptr<const Site>, std::string> Site::load(const SiteSettings& settings) {
-  if (const auto problem = unreadable_colour(settings.brand.colours)) return "brand." + *problem;
+Result<std::shared_ptr<const Site>, Problems> Site::read(const SiteSettings& settings) {
+  const auto one = [](std::string file, std::string message) {
+    return Problems{{"site", std::move(file), 0, 0, {}, std::move(message)}};
+  };
+  if (const auto problem = unreadable_colour(settings.brand.colours)) {
+    return one({}, "brand." + *problem);
+  }
   try {
     Assets assets = read_assets(settings);
     auto layouts = texts_of(read_folder(settings, "layouts"));
     if (!layouts.contains("frame.html")) {
-      return "the pages are not in \"" + settings.directory + "\": it has no layouts/frame.html";
+      return one(settings.directory,
+                 "the pages are not in this directory: it has no layouts/frame.html");
     }
     for (auto& [name, text] : layouts) text = assets.with_versions(text);
     auto templates = Templates::compile(layouts);
-    if (!templates.ok()) return std::move(templates).error();
-    return std::shared_ptr<const Site>(new Site(settings.brand, std::move(assets),
-                                                *std::move(templates),
-                                                read_folder(settings, "pages"),
-                                                read_folder(settings, "blog")));
+    if (!templates.ok()) return one({}, std::move(templates).error());
+    Problems problems;
+    Authored authored(read_folder(settings, "pages"), read_folder(settings, "blog"), problems);
+    const std::shared_ptr<const Site> site(new Site(
+        settings.brand, std::move(assets), *std::move(templates), std::move(authored)));
+    Problems more = problems_of(*site);
+    problems.insert(problems.end(), more.begin(), more.end());
+    if (!problems.empty()) return problems;
+    return site;
   } catch (const std::exception& error) {
-    return std::string(error.what());
+    return one({}, error.what());
   }
+}
+
+Result<std::shared_ptr<const Site>, std::string> Site::load(const SiteSettings& settings) {
+  auto site = read(settings);
+  if (site.ok()) return *std::move(site);
+  std::string lines;
+  for (const registry::Problem& problem : site.error()) {
+    lines += (lines.empty() ? "" : "\n") + problem.text();
+  }
+  return lines;
 }
 
 Slots Site::in_frame(Sheet& sheet, const Frame& frame, std::string_view layout) const {
   Slots slots = sheet.slots();
-  slots.set("TITLE", frame.title);
-  slots.set("SITE", brand_.name);
+  slots.set_everywhere("TITLE", frame.title);
+  slots.set_everywhere("SITE", brand_.name);
   slots.set_if("LOGO", brand_.logo.empty() ? "" : "/assets/logo.svg?v=" +
                                                       assets_.find("logo.svg")->version);
   slots.set_if("DESCRIPTION", frame.description);
@@ -114,7 +135,10 @@ Slots Site::in_frame(Sheet& sheet, const Frame& frame, std::string_view layout) 
   slots.set_if("MARKDOWN", frame.markdown);
   slots.set_if("NEXT_URL", frame.next_url);
   slots.set_if("PERSON", frame.person_name);
-  slots.set_if("PAGE_TOKEN", frame.page_token);
+  slots.set_if("SIGN_IN", frame.sign_in);
+  slots.set("PERSON_PATH", frame.person_path);
+  slots.set_everywhere("PAGE_TOKEN", frame.page_token);
+  slots.show_if(!frame.page_token.empty(), "PAGE_TOKEN_IS_SET");
   slots.set("SIGN_OUT", frame.sign_out);
   for (const std::string& script : frame.scripts) {
     const Asset* const asset = assets_.find(script);

@@ -1,11 +1,10 @@
-// Site: all files of the pages, read and checked at once: layouts, assets, pages and posts, those of
-// the operator's overlay in place of ours under the same name. A site with a mistake in it is
+// Site: all files of the pages, read and checked at once: layouts, assets, pages and posts, those
+// of the operator's overlay in place of ours under the same name. A site with a mistake in it is
 // refused as a whole, so the one in service stays.
 //
 // Made at start or reload, away from the loops; immutable; any Thread.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include <turnpike/result.h>
 
 #include "site/assets.h"
+#include "site/authored.h"
 #include "site/brand.h"
 #include "site/frame.h"
 #include "site/templates.h"
@@ -26,28 +26,26 @@ struct SiteSettings {
   Brand brand = {};
 };
 
-// Files by their names below a folder, with where each was found, for messages.
-struct SiteFile {
-  std::string text;
-  std::string place;
-};
-using SiteFiles = std::map<std::string, SiteFile>;
-
 class Site {
  public:
-  // The error says which file, and what is wrong with it.
+  // The error says which files, at which lines, and what is wrong with them.
+  static Result<std::shared_ptr<const Site>, Problems> read(const SiteSettings& settings);
+  // The same with the problems as lines of one text.
   static Result<std::shared_ptr<const Site>, std::string> load(const SiteSettings& settings);
 
   [[nodiscard]] const Brand& brand() const noexcept { return brand_; }
   [[nodiscard]] const Assets& assets() const noexcept { return assets_; }
-  // Markdown with its front matter, by names below pages/ ("pricing.md") and blog/.
-  [[nodiscard]] const SiteFiles& pages() const noexcept { return pages_; }
-  [[nodiscard]] const SiteFiles& posts() const noexcept { return posts_; }
+  [[nodiscard]] const Authored& authored() const noexcept { return authored_; }
+  // For the frame of every page of the web host. `path`: of the page that is shown.
+  [[nodiscard]] std::vector<Link> menu(std::string_view path) const {
+    return authored_.menu(path);
+  }
   [[nodiscard]] bool has_layout(std::string_view name) const noexcept {
     return templates_.has(name);
   }
 
-  // A page as it is sent. `fill` gets the values of the layout, which stands within the frame.
+  // A page as it is sent. `fill` gets the values of the layout, which stands within the frame; it
+  // and what stands in it have TITLE, SITE (the brand's name) and PAGE_TOKEN of the frame.
   template <class Fill>
   [[nodiscard]] std::string page(const Frame& frame, std::string_view layout, Fill&& fill) const {
     Sheet sheet;
@@ -56,14 +54,13 @@ class Site {
   }
 
  private:
-  Site(Brand brand, Assets assets, Templates templates, SiteFiles pages, SiteFiles posts);
+  Site(Brand brand, Assets assets, Templates templates, Authored authored);
   Slots in_frame(Sheet& sheet, const Frame& frame, std::string_view layout) const;
 
   Brand brand_;
   Assets assets_;
   Templates templates_;
-  SiteFiles pages_;
-  SiteFiles posts_;
+  Authored authored_;
 };
 
 }  // namespace turnpike::site

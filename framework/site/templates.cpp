@@ -48,6 +48,11 @@ void Slots::set(std::string_view name, const Markup& markup) {
   values_->SetValue(view_of(name), view_of(markup.text));
 }
 
+void Slots::set_everywhere(std::string_view name, std::string_view text) {
+  if (is_markup_name(name)) throw std::logic_error("a text is no markup: " + std::string(name));
+  values_->SetTemplateGlobalValue(view_of(name), view_of(text));
+}
+
 void Slots::set_if(std::string_view name, std::string_view text) {
   if (text.empty()) return;
   set(name, text);
@@ -79,8 +84,9 @@ Result<Templates, std::string> Templates::compile(
   Templates templates;
   for (const auto& [name, text] : layouts) {
     if (const std::string value = unescaped_value(text); !value.empty()) {
-      return "layouts/" + name + ": {{" + value + ":none}} would show a text without escaping it; " +
-             "only values of which the name ends in _HTML or _SVG may stand so";
+      return "layouts/" + name + ": {{" + value +
+             ":none}} would show a text without escaping it; only values of which the name ends in "
+             "_HTML or _SVG may stand so";
     }
     const std::string escaping = "{{%AUTOESCAPE context=\"HTML\"}}" + text;
     // The library writes what is wrong, with its line, to standard error.

@@ -40,6 +40,8 @@ class Slots {
   void set(std::string_view name, std::int64_t number);
   // `name` ends in _HTML or _SVG.
   void set(std::string_view name, const Markup& markup);
+  // For all templates of the page, those within others, too.
+  void set_everywhere(std::string_view name, std::string_view text);
   // Sets the value and shows the section NAME_IS_SET (unless the text is empty).
   void set_if(std::string_view name, std::string_view text);
 

@@ -252,6 +252,8 @@ class StatusStore {
   [[nodiscard]] virtual Answer<Sweep> begin_sweep(const Sweep& sweep) = 0;
   [[nodiscard]] virtual Answer<std::optional<Sweep>> sweep(std::string_view id) = 0;
   [[nodiscard]] virtual Answer<std::optional<Sweep>> running_sweep() = 0;
+  // The newest ones, newest first, with their targets.
+  [[nodiscard]] virtual Answer<std::vector<Sweep>> sweeps(std::uint32_t limit) = 0;
   // Answers of its targets; those that have one already keep it, and so do all of a sweep that has
   // ended.
   [[nodiscard]] virtual Answer<Unit> answer_sweep(std::string_view id,

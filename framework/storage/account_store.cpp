@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "storage/account_rows.h"
 #include "storage/audit_rows.h"
@@ -23,6 +24,13 @@ constexpr Query select_accounts_in{
     "SELECT id, name, status, created_at, owner FROM account WHERE status = $1 ORDER BY "
     "created_at, id",
     "tttit"};
+constexpr Query search_accounts{
+    "SELECT id, name, status, created_at, owner FROM account"
+    " WHERE (created_at, id) < ($1, $2) AND ($3 = '' OR status = $3)"
+    " AND ($4 = '' OR id = $4 OR owner = $4 OR LOWER(name) LIKE $5 ESCAPE '!'"
+    "   OR id IN (SELECT account_id FROM api_key WHERE prefix = $4))"
+    " ORDER BY created_at DESC, id DESC LIMIT $6",
+    "tttit"};
 // The first statement of activate(): it takes the row, so two nodes come one after the other.
 constexpr Query touch_account{
     "UPDATE account SET name = name WHERE id = $1 RETURNING id, name, status, created_at, owner",
@@ -44,6 +52,16 @@ void set_status_in(Transaction& transaction, Account& account, AccountStatus sta
   const Rows rows = transaction.run(update_status, {identity::name_of(status), account.id});
   account = account_at(rows, 0);
   record_identity_change(transaction, account.id, "");
+}
+
+// For LIKE: what holds the text, whatever stands around it.
+std::string pattern_of(std::string_view text) {
+  std::string pattern = "%";
+  for (const char c : text) {
+    if (c == '%' || c == '_' || c == '!') pattern += '!';
+    pattern += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return pattern + "%";
 }
 
 class SqlAccountStore final : public identity::AccountStore {
@@ -116,6 +134,25 @@ class SqlAccountStore final : public identity::AccountStore {
       return context_.database.with([&](Connection& connection) {
         const Rows rows = status ? connection.run(select_accounts_in, {identity::name_of(*status)})
                                  : connection.run(select_accounts);
+        Answer accounts;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          accounts.push_back(account_at(rows, row));
+        }
+        return accounts;
+      });
+    });
+  }
+
+  Result<std::vector<Account>, base::Error> search(const identity::AccountQuery& query) override {
+    using Answer = std::vector<Account>;
+    return answered<Answer>(context_, ErrorCode::account_read_failed, "search accounts", [&] {
+      return context_.database.with([&](Connection& connection) {
+        const bool is_first = query.before_created_at_ms == 0;
+        const Rows rows = connection.run(
+            search_accounts,
+            {is_first ? std::numeric_limits<std::int64_t>::max() : query.before_created_at_ms,
+             query.before_id, query.status ? identity::name_of(*query.status) : "", query.text,
+             pattern_of(query.text), std::int64_t{query.limit}});
         Answer accounts;
         for (std::size_t row = 0; row < rows.size(); ++row) {
           accounts.push_back(account_at(rows, row));

@@ -26,7 +26,17 @@ constexpr Query select_events{
     event_kinds};
 constexpr Query select_events_of{
     "SELECT " EVENT_COLUMNS
-    " FROM audit_event WHERE account_id = $1 AND sequence < $2 ORDER BY sequence DESC LIMIT $3",
+    " FROM audit_event WHERE account_id = $1 AND sequence < $2"
+    " AND ('' = $3 OR actor = $3) AND ('' = $4 OR action = $4) ORDER BY sequence DESC LIMIT $5",
+    event_kinds};
+// Each side reads as much of its index as one page takes.
+constexpr Query select_events_about{
+    "SELECT " EVENT_COLUMNS
+    " FROM audit_event WHERE sequence IN"
+    " (SELECT sequence FROM (SELECT sequence FROM audit_event WHERE actor = $1 AND sequence < $2"
+    " ORDER BY sequence DESC LIMIT $3) AS done UNION"
+    " SELECT sequence FROM (SELECT sequence FROM audit_event WHERE target = $4 AND sequence < $2"
+    " ORDER BY sequence DESC LIMIT $3) AS suffered) ORDER BY sequence DESC LIMIT $3",
     event_kinds};
 #undef EVENT_COLUMNS
 
@@ -63,6 +73,16 @@ AuditEvent event_at(const Rows& rows, std::size_t row) {
   return event;
 }
 
+Rows rows_of(Connection& connection, const identity::AuditQuery& query, std::int64_t before) {
+  if (!query.person_id.empty()) {
+    return connection.run(select_events_about, {"user:" + query.person_id, before, query.limit,
+                                                query.person_id});
+  }
+  if (query.account_id.empty()) return connection.run(select_events, {before, query.limit});
+  return connection.run(select_events_of,
+                        {query.account_id, before, query.actor, query.action, query.limit});
+}
+
 class SqlAuditStore final : public identity::AuditStore {
  public:
   explicit SqlAuditStore(const Context& context) : context_(context) {}
@@ -81,10 +101,7 @@ class SqlAuditStore final : public identity::AuditStore {
     return answered<Answer>(context_, ErrorCode::auth_unavailable, "list audit events", [&] {
       return context_.database.with([&](Connection& connection) {
         const std::int64_t before = query.before == 0 ? no_sequence : query.before;
-        const Rows rows =
-            query.account_id.empty()
-                ? connection.run(select_events, {before, query.limit})
-                : connection.run(select_events_of, {query.account_id, before, query.limit});
+        const Rows rows = rows_of(connection, query, before);
         Answer events;
         for (std::size_t row = 0; row < rows.size(); ++row) events.push_back(event_at(rows, row));
         return events;

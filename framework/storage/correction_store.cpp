@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "storage/stores.h"
 
 namespace turnpike::storage {
@@ -38,23 +40,49 @@ constexpr Query insert_correction{
     " ON CONFLICT (account_id, idempotency_key) DO NOTHING RETURNING id",
     "t"};
 
+constexpr Query select_corrections_before{
+    "SELECT c.id, c.message_id, c.kind, c.units, c.reason, c.reference, c.allocation_id,"
+    " c.operator_id, c.recorded_at, c.account_id, COALESCE(o.name, '') AS name FROM correction c"
+    " LEFT JOIN operator_credential o ON o.id = c.operator_id"
+    " WHERE (c.recorded_at, c.id) < ($1, $2) ORDER BY c.recorded_at DESC, c.id DESC LIMIT $3",
+    "tttittttitt"};
+
 using Answer = Result<Correction, base::Error>;
 
-Correction correction_at(const Rows& rows) {
-  return {rows.text(0, 0),
-          rows.text(0, 1),
-          ledger::correction_kind(rows.text(0, 2)).value_or(ledger::CorrectionKind::refund),
-          rows.number(0, 3),
-          rows.text(0, 4),
-          rows.text(0, 5),
-          rows.text(0, 6),
-          rows.text(0, 7),
-          rows.number(0, 8)};
+Correction correction_at(const Rows& rows, std::size_t row = 0) {
+  return {rows.text(row, 0),
+          rows.text(row, 1),
+          ledger::correction_kind(rows.text(row, 2)).value_or(ledger::CorrectionKind::refund),
+          rows.number(row, 3),
+          rows.text(row, 4),
+          rows.text(row, 5),
+          rows.text(row, 6),
+          rows.text(row, 7),
+          rows.number(row, 8)};
 }
 
 class SqlCorrectionStore final : public ledger::CorrectionStore {
  public:
   explicit SqlCorrectionStore(const Context& context) : context_(context) {}
+
+  Result<std::vector<ledger::MadeCorrection>, base::Error> list(
+      const ledger::CorrectionQuery& query) override {
+    using List = std::vector<ledger::MadeCorrection>;
+    return read_answered<List>(context_, "list corrections", [&] {
+      return context_.database.with([&](Connection& connection) {
+        const bool is_first = query.before_recorded_at_ms == 0;
+        const Rows rows = connection.run(
+            select_corrections_before,
+            {is_first ? std::numeric_limits<std::int64_t>::max() : query.before_recorded_at_ms,
+             query.before_id, std::int64_t{query.limit}});
+        List list;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          list.push_back({correction_at(rows, row), rows.text(row, 9), rows.text(row, 10)});
+        }
+        return list;
+      });
+    });
+  }
 
   Answer correct(const CorrectionRequest& request) override {
     if (request.units <= 0) {

@@ -25,8 +25,8 @@ using identity::KeyRecord;
 constexpr char key_kinds[] = "tttttiiiiii";
 
 constexpr Query insert_key{
-    "INSERT INTO api_key (id, account_id, name, environment, prefix, digest, created_at)"
-    " VALUES ($1, $2, $3, $4, $5, $6, $7)"};
+    "INSERT INTO api_key (id, account_id, name, environment, prefix, digest, created_at,"
+    " cap_per_day, cap_per_month, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"};
 constexpr Query select_key_by_digest{
     "SELECT k.id, k.account_id, k.name, k.environment, k.prefix, k.created_at, k.last_used_at,"
     " k.revoked_at, k.cap_per_day, k.cap_per_month, k.expires_at, a.status FROM api_key k"
@@ -111,6 +111,7 @@ class SqlKeyStore final : public identity::KeyStore {
               why_not_allowed(transaction, key.account_id, editor.actor, identity::Role::admin)) {
         return *std::move(why);
       }
+      if (auto why = why_no_expiry(transaction, key.expires_at_ms)) return *std::move(why);
       record_identity_change(transaction, key.account_id, digest);
       ApiKey made{context_.new_id("key_"),
                   key.account_id,
@@ -120,11 +121,12 @@ class SqlKeyStore final : public identity::KeyStore {
                   context_.clock.now_ms(),
                   std::nullopt,
                   std::nullopt,
-                  {},
-                  std::nullopt};
+                  key.caps,
+                  key.expires_at_ms};
       transaction.run(insert_key,
                       {made.id, made.account_id, made.name, identity::name_of(made.environment),
-                       made.prefix, digest, made.created_at_ms});
+                       made.prefix, digest, made.created_at_ms, made.caps.per_day.value_or(-1),
+                       made.caps.per_month.value_or(-1), made.expires_at_ms.value_or(-1)});
       audit(transaction, editor, "key.create", made);
       return made;
     });
@@ -243,12 +245,14 @@ class SqlKeyStore final : public identity::KeyStore {
                          "The key is revoked, which is final: neither caps nor an expiry make a "
                          "difference."};
     }
-    const auto expires_at_ms = edit.expires_at_ms.value_or(std::nullopt);
-    if (expires_at_ms && *expires_at_ms <= context_.now_ms(transaction)) {
-      return base::Error{ErrorCode::request_malformed,
-                         "The expiry is not in the future: revoke the key to end it now."};
-    }
-    return std::nullopt;
+    return why_no_expiry(transaction, edit.expires_at_ms.value_or(std::nullopt));
+  }
+
+  std::optional<base::Error> why_no_expiry(Transaction& transaction,
+                                           std::optional<std::int64_t> expires_at_ms) const {
+    if (!expires_at_ms || *expires_at_ms > context_.now_ms(transaction)) return std::nullopt;
+    return base::Error{ErrorCode::request_malformed,
+                       "The expiry is not in the future: revoke the key to end it now."};
   }
 
   Rows read_changes(const Query& query, std::initializer_list<Value> values = {}) {

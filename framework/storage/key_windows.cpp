@@ -26,6 +26,15 @@ constexpr Query select_spent{
     " WHERE key_id = $1 AND day >= $2 AND day < $3",
     "i"};
 
+constexpr Query select_capped{
+    "SELECT k.id, k.cap_per_day, k.cap_per_month, COALESCE(d.taken, 0), COALESCE(m.taken, 0)"
+    " FROM api_key k"
+    " LEFT JOIN key_window d ON d.key_id = k.id AND d.span = 'day' AND d.starts_at = $1"
+    " LEFT JOIN key_window m ON m.key_id = k.id AND m.span = 'month' AND m.starts_at = $2"
+    " WHERE k.account_id = $3 AND k.revoked_at = -1"
+    " AND (k.cap_per_day >= 0 OR k.cap_per_month >= 0) ORDER BY k.id",
+    "tiiii"};
+
 constexpr std::string_view day_span = "day";
 constexpr std::string_view month_span = "month";
 
@@ -71,21 +80,43 @@ void KeyWindows::take(const std::string& key_id, Credits units) {
   transaction_.run(add_taken, {units, key_id, month_span, month_.starts_at_ms});
 }
 
+template <class Reads>
+void KeyWindows::add_room(Reads& reads, const std::string& key_id, std::string_view span,
+                          const Window& window, const ledger::SpendWindow& time,
+                          std::int64_t now_ms, std::vector<ledger::CapRoom>& rooms) {
+  if (window.cap < 0) return;
+  const Credits spent =
+      reads.run(select_spent, {key_id, time.starts_at_ms, time.ends_at_ms}).number(0, 0);
+  rooms.push_back({span, window.cap, window.cap - spent, time.ends_at_ms, time.ends_at_ms - now_ms,
+                   window.room()});
+}
+
 std::vector<ledger::CapRoom> KeyWindows::caps(const std::string& key_id) const {
   std::vector<ledger::CapRoom> rooms;
   if (key_id.empty()) return rooms;
   const Key& key = keys_.at(key_id);
-  const auto add = [&](std::string_view span, const Window& window,
-                       const ledger::SpendWindow& time) {
-    if (window.cap < 0) return;
-    const Credits spent =
-        transaction_.run(select_spent, {key_id, time.starts_at_ms, time.ends_at_ms}).number(0, 0);
-    rooms.push_back(
-        {span, window.cap, window.cap - spent, time.ends_at_ms, time.ends_at_ms - now_ms_});
-  };
-  add(day_span, key.day, day_);
-  add(month_span, key.month, month_);
+  add_room(transaction_, key_id, day_span, key.day, day_, now_ms_, rooms);
+  add_room(transaction_, key_id, month_span, key.month, month_, now_ms_, rooms);
   return rooms;
+}
+
+std::vector<ledger::CapsOfKey> KeyWindows::of_account(Connection& connection,
+                                                      std::string_view account_id,
+                                                      std::int64_t now_ms) {
+  const ledger::SpendWindow day = ledger::utc_day(now_ms);
+  const ledger::SpendWindow month = ledger::utc_month(now_ms);
+  const Rows rows =
+      connection.run(select_capped, {day.starts_at_ms, month.starts_at_ms, account_id});
+  std::vector<ledger::CapsOfKey> keys;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    ledger::CapsOfKey key{rows.text(row, 0), {}};
+    add_room(connection, key.key_id, day_span, {rows.number(row, 1), rows.number(row, 3)}, day,
+             now_ms, key.caps);
+    add_room(connection, key.key_id, month_span, {rows.number(row, 2), rows.number(row, 4)}, month,
+             now_ms, key.caps);
+    keys.push_back(std::move(key));
+  }
+  return keys;
 }
 
 void KeyWindows::give_back(Transaction& transaction, const Returned& units) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,11 @@ class KeyWindows {
     return key_id.empty() ? 0 : day_.starts_at_ms;
   }
 
+  // The same for every capped key of an account that is not revoked, read without a lock.
+  [[nodiscard]] static std::vector<ledger::CapsOfKey> of_account(Connection& connection,
+                                                                 std::string_view account_id,
+                                                                 std::int64_t now_ms);
+
   // Units of a lease that counts in that day go back.
   using Returned = std::map<std::pair<std::string, std::int64_t>, ledger::Credits>;
   static void give_back(Transaction& transaction, const Returned& units);
@@ -43,6 +49,11 @@ class KeyWindows {
     ledger::Credits taken = 0;
     [[nodiscard]] ledger::Credits room() const;
   };
+  // Adds the room under one cap, if there is one. `reads`: a Transaction or a Connection.
+  template <class Reads>
+  static void add_room(Reads& reads, const std::string& key_id, std::string_view span,
+                       const Window& window, const ledger::SpendWindow& time, std::int64_t now_ms,
+                       std::vector<ledger::CapRoom>& rooms);
   struct Key {
     Window day;
     Window month;

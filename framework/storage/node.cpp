@@ -55,6 +55,7 @@ class OpenNode final : public Node {
                                   settings.data_dir + "/unknown_calls")),
         corrections_(make_correction_store(context_)),
         usage_(make_usage_store(context_)),
+        reports_(make_report_store(context_)),
         free_counts_(make_free_counts(context_)),
         manifest_(make_manifest_store(context_)),
         secrets_(make_shared_secrets(context_)),
@@ -88,6 +89,7 @@ class OpenNode final : public Node {
   ledger::LedgerStore& ledger() noexcept override { return *ledger_; }
   ledger::CorrectionStore& corrections() noexcept override { return *corrections_; }
   ledger::UsageStore& usage() noexcept override { return *usage_; }
+  ledger::ReportStore& reports() noexcept override { return *reports_; }
   quota::CounterStore& free_counts() noexcept override { return *free_counts_; }
   registry::ManifestStore& manifest() noexcept override { return *manifest_; }
   SharedSecrets& secrets() noexcept override { return *secrets_; }
@@ -113,6 +115,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<ledger::LedgerStore> ledger_;
   const std::unique_ptr<ledger::CorrectionStore> corrections_;
   const std::unique_ptr<ledger::UsageStore> usage_;
+  const std::unique_ptr<ledger::ReportStore> reports_;
   const std::unique_ptr<quota::CounterStore> free_counts_;
   const std::unique_ptr<registry::ManifestStore> manifest_;
   const std::unique_ptr<SharedSecrets> secrets_;

@@ -30,6 +30,7 @@
 #include "identity/recovery_codes.h"
 #include "identity/session.h"
 #include "ledger/corrections.h"
+#include "ledger/reports.h"
 #include "ledger/store.h"
 #include "ledger/usage.h"
 #include "oauth/grant_store.h"
@@ -80,6 +81,7 @@ class Node {
   [[nodiscard]] virtual ledger::LedgerStore& ledger() noexcept = 0;
   [[nodiscard]] virtual ledger::CorrectionStore& corrections() noexcept = 0;
   [[nodiscard]] virtual ledger::UsageStore& usage() noexcept = 0;
+  [[nodiscard]] virtual ledger::ReportStore& reports() noexcept = 0;
   [[nodiscard]] virtual quota::CounterStore& free_counts() noexcept = 0;
   [[nodiscard]] virtual registry::ManifestStore& manifest() noexcept = 0;
   [[nodiscard]] virtual SharedSecrets& secrets() noexcept = 0;

@@ -68,6 +68,7 @@ class SqlStatusStore final : public status::StatusStore {
   Answer<status::Sweep> begin_sweep(const status::Sweep& sweep) override;
   Answer<std::optional<status::Sweep>> sweep(std::string_view id) override;
   Answer<std::optional<status::Sweep>> running_sweep() override;
+  Answer<std::vector<status::Sweep>> sweeps(std::uint32_t limit) override;
   Answer<Unit> answer_sweep(std::string_view id,
                             std::span<const status::SweepTarget> answers) override;
   Answer<std::optional<status::Sweep>> end_sweep(std::string_view id, status::SweepState state,
@@ -98,6 +99,7 @@ class SqlStatusStore final : public status::StatusStore {
   // With their notes and events.
   std::vector<status::ShownIncident> shown(Transaction& transaction, const Rows& rows);
   static std::optional<status::Sweep> sweep_in(Transaction& transaction, const Rows& rows);
+  static status::Sweep sweep_at(Transaction& transaction, const Rows& rows, std::size_t row);
 
   const Context& context_;
   const Engine engine_;

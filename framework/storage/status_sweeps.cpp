@@ -20,6 +20,8 @@ constexpr char sweep_kinds[] = "tttttttiii";
 constexpr Query select_sweep_of{SWEEP "release = $1 AND generation_id = $2", sweep_kinds};
 constexpr Query select_sweep{SWEEP "id = $1", sweep_kinds};
 constexpr Query select_running_sweep{SWEEP "state = 'running'", sweep_kinds};
+constexpr Query select_sweeps{SWEEP "id <> '' ORDER BY started_at DESC, id DESC LIMIT $1",
+                              sweep_kinds};
 #undef SWEEP
 constexpr Query supersede_sweeps{
     "UPDATE status_sweep SET state = 'failed', reason = 'superseded', completed_at = $1"
@@ -87,10 +89,14 @@ RowBatch target_rows(Engine engine, std::string_view sweep_id,
 
 std::optional<Sweep> SqlStatusStore::sweep_in(Transaction& transaction, const Rows& rows) {
   if (rows.empty()) return std::nullopt;
-  Sweep sweep{rows.text(0, 0),   rows.text(0, 1), rows.text(0, 2),
-              rows.text(0, 3),   rows.text(0, 4), stored_enum(rows.text(0, 5), SweepState::failed),
-              rows.text(0, 6),   rows.number(0, 7),
-              rows.number(0, 8), rows.number(0, 9), {}};
+  return sweep_at(transaction, rows, 0);
+}
+
+Sweep SqlStatusStore::sweep_at(Transaction& transaction, const Rows& rows, std::size_t at) {
+  const SweepState state = stored_enum(rows.text(at, 5), SweepState::failed);
+  Sweep sweep{rows.text(at, 0),   rows.text(at, 1),   rows.text(at, 2),   rows.text(at, 3),
+              rows.text(at, 4),   state,              rows.text(at, 6),   rows.number(at, 7),
+              rows.number(at, 8), rows.number(at, 9), {}};
   const Rows targets = transaction.run(select_sweep_targets, {sweep.id});
   for (std::size_t row = 0; row < targets.size(); ++row) {
     sweep.targets.push_back(target_at(targets, row));
@@ -128,6 +134,17 @@ SqlStatusStore::Answer<std::optional<Sweep>> SqlStatusStore::sweep(std::string_v
 SqlStatusStore::Answer<std::optional<Sweep>> SqlStatusStore::running_sweep() {
   return read_at_once<std::optional<Sweep>>("read running sweep", [&](Transaction& snapshot) {
     return sweep_in(snapshot, snapshot.run(select_running_sweep));
+  });
+}
+
+SqlStatusStore::Answer<std::vector<Sweep>> SqlStatusStore::sweeps(std::uint32_t limit) {
+  return read_at_once<std::vector<Sweep>>("read sweeps", [&](Transaction& snapshot) {
+    const Rows rows = snapshot.run(select_sweeps, {std::int64_t{limit}});
+    std::vector<Sweep> sweeps;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      sweeps.push_back(sweep_at(snapshot, rows, row));
+    }
+    return sweeps;
   });
 }
 

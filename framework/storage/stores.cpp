@@ -51,6 +51,10 @@ std::int64_t ledger_now_ms(const Context& context, Transaction& transaction) {
   return std::max(transaction.run(stored_time).number(0, 0), context.now_ms(transaction));
 }
 
+std::int64_t ledger_now_ms(const Context& context, Connection& connection) {
+  return std::max(connection.run(stored_time).number(0, 0), context.now_ms(connection));
+}
+
 void record_identity_change(Transaction& transaction, std::string_view account_id,
                             std::string_view digest) {
   const std::int64_t sequence = transaction.run(next_change).number(0, 0);

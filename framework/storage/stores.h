@@ -33,6 +33,7 @@ struct Context {
 
 // Ledger time: never goes back, whatever the clock does.
 std::int64_t ledger_now_ms(const Context& context, Transaction& transaction);
+std::int64_t ledger_now_ms(const Context& context, Connection& connection);
 
 // Tells every node, with its next heartbeat, to forget what it knows of the account: of the key
 // with that digest, or of all its keys where it is empty.
@@ -113,6 +114,7 @@ std::unique_ptr<ledger::LedgerStore> make_ledger_store(const Context& context,
                                                        const std::string& node_name,
                                                        const std::string& notes_path);
 std::unique_ptr<ledger::UnknownNotes> open_notes(const std::string& path);
+std::unique_ptr<ledger::ReportStore> make_report_store(const Context& context);
 std::unique_ptr<ledger::UsageStore> make_usage_store(const Context& context);
 std::unique_ptr<registry::ManifestStore> make_manifest_store(const Context& context);
 std::unique_ptr<quota::CounterStore> make_free_counts(const Context& context);

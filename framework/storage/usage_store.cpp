@@ -5,6 +5,7 @@
 
 #include "ledger/corrections.h"
 #include "storage/allocation_rows.h"
+#include "storage/key_windows.h"
 #include "storage/row_text.h"
 #include "storage/stores.h"
 #include "storage/usage_index.h"
@@ -254,6 +255,16 @@ constexpr Query select_next_hours{
 #undef SUM_COLUMNS
 #undef SUM_FILTER
 
+constexpr Query select_days{
+    "SELECT hour / 24 AS day, CAST(SUM(requests) AS BIGINT) AS a,"
+    " CAST(SUM(charged) AS BIGINT) AS b, CAST(SUM(released) AS BIGINT) AS c,"
+    " CAST(SUM(credits) AS BIGINT) AS d FROM usage_hour"
+    " WHERE hour >= $1 GROUP BY hour / 24 ORDER BY hour / 24",
+    "iiiii"};
+constexpr Query select_callers{
+    "SELECT route_id, COUNT(DISTINCT account_id) AS n FROM usage_hour WHERE hour >= $1"
+    " GROUP BY route_id ORDER BY route_id",
+    "ti"};
 // The highest position below $4 at which what a filter wants may stand: the sums of the hours tell.
 constexpr Query select_top{
     "SELECT COALESCE(MAX(last_position), 0) AS n FROM usage_hour WHERE account_id = $1"
@@ -443,6 +454,36 @@ class SqlUsageStore final : public ledger::UsageStore {
     });
   }
 
+  Result<std::vector<ledger::DaySums>, base::Error> days(std::int64_t first_day) override {
+    using Answer = std::vector<ledger::DaySums>;
+    return read_answered<Answer>(context_, "sum days", [&] {
+      return index_.open().with([&](Connection& connection) {
+        const Rows rows = connection.run(select_days, {first_day * 24});
+        Answer days;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          days.push_back({rows.number(row, 0),
+                          {rows.number(row, 1), rows.number(row, 2), rows.number(row, 3),
+                           rows.number(row, 4)}});
+        }
+        return days;
+      });
+    });
+  }
+
+  Result<std::vector<ledger::RouteCallers>, base::Error> callers(std::int64_t first_day) override {
+    using Answer = std::vector<ledger::RouteCallers>;
+    return read_answered<Answer>(context_, "count callers", [&] {
+      return index_.open().with([&](Connection& connection) {
+        const Rows rows = connection.run(select_callers, {first_day * 24});
+        Answer callers;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          callers.push_back({rows.text(row, 0), rows.number(row, 1)});
+        }
+        return callers;
+      });
+    });
+  }
+
   Result<std::optional<Page<UsageRow>>, base::Error> usage(const PageQuery& query) override {
     using Answer = std::optional<Page<UsageRow>>;
     return read_answered<Answer>(context_, "read usage", [&] {
@@ -459,6 +500,15 @@ class SqlUsageStore final : public ledger::UsageStore {
           add_corrections(connection.run(dialect.select_corrections, {places}), page->items);
         }
         return page;
+      });
+    });
+  }
+
+  Result<std::vector<ledger::CapsOfKey>, base::Error> key_caps(
+      std::string_view account_id) override {
+    return read_answered<std::vector<ledger::CapsOfKey>>(context_, "read caps of keys", [&] {
+      return context_.database.with([&](Connection& connection) {
+        return KeyWindows::of_account(connection, account_id, ledger_now_ms(context_, connection));
       });
     });
   }

@@ -25,3 +25,18 @@ export async function problemsOf(person, name) {
     contextId: executionContextId, awaitPromise: true, returnByValue: true});
   return JSON.parse(result.value).map((problem) => `${name}: ${problem}`);
 }
+
+// Pictures of a page for people to look at: light and dark, wide and narrow.
+export async function shots(page, folder, name) {
+  const before = page.viewportSize();
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({width, height: 800});
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({colorScheme});
+      const path = `${folder}/${name}-${width}-${colorScheme}.png`;
+      await page.screenshot({path, fullPage: true});
+    }
+  }
+  await page.emulateMedia({colorScheme: "light"});
+  await page.setViewportSize(before);
+}

@@ -59,7 +59,7 @@ async function walk({link, login, account, script}) {
   // ---- in with it
   await signIn("not this one at all");
   seen.wrong = [path(), await alert()];
-  await open("/accounts/" + account);
+  await open("/dashboard/" + account + "/keys");
   await page.locator("#login").fill(login);
   await page.locator("#password").fill(FIRST);
   await press("Sign in with the password");

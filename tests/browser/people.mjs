@@ -6,7 +6,7 @@
 import {generateKeyPairSync} from "node:crypto";
 import {once} from "node:events";
 import {createInterface} from "node:readline";
-import {launch, problemsOf} from "./browser.mjs";
+import {launch, problemsOf, shots} from "./browser.mjs";
 
 const steps = JSON.parse(process.argv[2]);
 const input = createInterface({input: process.stdin});
@@ -14,7 +14,7 @@ async function letProofsAge() {
   console.log("age");
   await once(input, "line");
 }
-const seen = {axe: [], statuses: {}};
+const seen = {axe: [], sideways: []};
 const browser = await launch();
 
 async function newPerson() {
@@ -32,9 +32,15 @@ async function newPerson() {
 
 async function look(person, name) {
   seen.axe.push(...await problemsOf(person, name));
-  if (steps.screenshots) {
-    await person.page.screenshot({path: `${steps.screenshots}/${name}.png`, fullPage: true});
+  await person.page.emulateMedia({colorScheme: "dark"});
+  seen.axe.push(...await problemsOf(person, name + ", dark"));
+  await person.page.emulateMedia({colorScheme: "light"});
+  await person.page.setViewportSize({width: 320, height: 800});
+  if (await person.page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) {
+    seen.sideways.push(name);
   }
+  await person.page.setViewportSize({width: 1280, height: 720});
+  if (steps.screenshots) await shots(person.page, steps.screenshots, name);
 }
 
 const open = (person, path) => person.page.goto(steps.origin + path);
@@ -67,8 +73,9 @@ await owner.page.goBack();
 seen.afterBack = pathOf(owner);
 await open(owner, `/accounts/${steps.account}`);
 await press(owner, "Sign in with a passkey");
-await owner.page.getByRole("heading", {name: "API keys"}).waitFor();
-await look(owner, "billing-account");
+await owner.page.getByRole("heading", {name: "No API key can call"}).waitFor();
+seen.oldPathLedTo = pathOf(owner);
+await look(owner, "keys-none");
 
 // ---- a key
 await owner.page.locator("#key-name").fill("research");
@@ -77,6 +84,30 @@ seen.key = await secret(owner);
 await look(owner, "new-key");
 await owner.page.getByRole("link", {name: "Back"}).click();
 seen.keyShownAgain = (await owner.page.content()).includes(seen.key);
+await owner.page.getByRole("heading", {name: "1 API key can call"}).waitFor();
+await look(owner, "keys");
+
+// ---- it is renamed and bounded
+await owner.page.getByRole("link", {name: "research", exact: true}).click();
+await look(owner, "key");
+await owner.page.locator("#name").fill("<b>research</b>");
+await press(owner, "Rename the key");
+await owner.page.getByRole("heading", {name: "<b>research</b>"}).waitFor();
+await owner.page.locator("#cap-per-day").fill("5");
+await owner.page.locator("#last-day").fill("2020-01-01");
+await press(owner, "Set the bounds");
+seen.pastDay = await owner.page.locator("#problem").textContent();
+seen.capKept = await owner.page.locator("#cap-per-day").inputValue();
+await look(owner, "key-refused");
+await owner.page.locator("#last-day").fill("2999-12-31");
+await press(owner, "Set the bounds");
+await owner.page.getByText("0 of 5 Credits are used").waitFor();
+seen.ends = await owner.page.locator("dd", {hasText: "3000-01-01 00:00 UTC"}).count();
+await open(owner, `/dashboard/${steps.account}/security-log?action=key.cap`);
+seen.logged = await owner.page.getByRole("row").allTextContents();
+await look(owner, "security-log");
+await open(owner, "/account/events");
+await look(owner, "events");
 
 // ---- a program asks for access
 const CALLBACK = `${steps.callback}?**`;
@@ -92,10 +123,10 @@ await owner.page.waitForURL(CALLBACK);
 seen.approved = owner.page.url();
 await open(owner, "/account");
 await look(owner, "account-grants");
+seen.grantsBefore = await owner.page.getByRole("heading", {name: "1 program with access"}).count();
 await press(owner, "End the access of Test client");
 await owner.page.waitForURL("**/account");
-seen.grantsLeft = await owner.page.getByRole("heading", {name: "Programs with access"}).count();
-await open(owner, `/accounts/${steps.account}`);
+seen.grantsLeft = await owner.page.getByRole("heading", {name: "with access"}).count();
 
 // ---- the same without any script
 const quiet = await browser.newContext({
@@ -113,12 +144,12 @@ await open(owner, steps.consents[2]);
 seen.consentNeedsProof = await owner.page.locator("main .alert").textContent();
 await look(owner, "consent-step-up");
 seen.approveOffered = await owner.page.getByRole("button", {name: "Give access"}).count();
-await open(owner, `/accounts/${steps.account}`);
+await open(owner, `/dashboard/${steps.account}/members`);
 await press(owner, "Invite somebody");
 seen.stepUpAsked = await owner.page.locator("main .alert").textContent();
 await look(owner, "step-up");
 await press(owner, "Use a passkey");
-await owner.page.getByRole("heading", {name: "API keys"}).waitFor();
+await owner.page.getByRole("heading", {name: "1 member of demo"}).waitFor();
 
 // ---- a colleague joins by invitation
 await owner.page.locator("#invitation-role").selectOption("admin");
@@ -155,20 +186,33 @@ seen.forgotten = (await forgotten)[0].credentialId;
 await colleague.client.send("WebAuthn.removeVirtualAuthenticator", {authenticatorId: stick});
 
 await colleague.page.getByRole("link", {name: "demo"}).click();
-await colleague.page.getByRole("heading", {name: "API keys"}).waitFor();
+await colleague.page.waitForURL("**/dashboard/*");
+await open(colleague, `/dashboard/${steps.account}/members`);
 
-// ---- the colleague may not remove the owner; the last owner may not leave
-await press(colleague, "Remove Owner");
-seen.removeOwner = await colleague.page.locator("main .alert").textContent();
-await open(owner, `/accounts/${steps.account}`);
+// ---- the colleague may not remove the owner; the last owner may neither leave nor be less
+seen.removeOwnerOffered = await colleague.page.getByRole("button", {name: /Owner/}).count();
+await open(owner, `/dashboard/${steps.account}/members`);
 await press(owner, "Leave");
-seen.lastOwner = await owner.page.locator("main .alert").textContent();
-await look(owner, "refusal");
+seen.lastOwner = await owner.page.locator("#problem").textContent();
+await look(owner, "members-refused");
+await owner.page.getByLabel("Role of Owner").selectOption("member");
+await press(owner, "Change the role of Owner");
+seen.lastOwnerRole = await owner.page.locator("#problem").textContent();
+await owner.page.getByLabel("Role of Colleague").selectOption("owner");
+await press(owner, "Change the role of Colleague");
+await owner.page.getByRole("cell", {name: "owner", exact: true}).nth(1).waitFor();
+await look(owner, "members");
 
 // ---- the key is revoked, and the last passkey stays
-await open(owner, `/accounts/${steps.account}`);
-await press(owner, "Revoke research");
-await owner.page.getByRole("cell", {name: "revoked", exact: true}).waitFor();
+await open(owner, `/dashboard/${steps.account}/keys`);
+await owner.page.getByRole("link", {name: "<b>research</b>", exact: true}).click();
+await owner.page.locator("#confirm").fill("research");
+await press(owner, "Revoke the key");
+seen.wrongName = await owner.page.locator("#problem").textContent();
+await owner.page.locator("#confirm").fill("<b>research</b>");
+await press(owner, "Revoke the key");
+await owner.page.getByText("revoked", {exact: true}).waitFor();
+seen.formsOfRevoked = await owner.page.locator("main form").count();
 await open(owner, "/account");
 await press(owner, "Remove Laptop");
 seen.lastCredential = await owner.page.locator("main .alert").textContent();
@@ -186,8 +230,10 @@ seen.unverified = await owner.page.locator("#passkey-message").textContent();
 await open(colleague, "/account");
 await colleague.page.locator("#account-name").fill("Side project");
 await press(colleague, "Create a billing account");
-await colleague.page.getByRole("heading", {name: "Side project"}).waitFor();
-seen.ownAccount = await colleague.page.locator("main p").first().textContent();
+await colleague.page.waitForURL("**/dashboard/*");
+await open(colleague, pathOf(colleague) + "/members");
+await colleague.page.getByRole("heading", {name: "1 member of Side project"}).waitFor();
+seen.ownAccount = await colleague.page.locator("main .lead").textContent();
 
 // ---- without any script
 const plain = await browser.newContext({javaScriptEnabled: false});

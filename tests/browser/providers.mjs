@@ -35,7 +35,8 @@ await page.waitForURL("**/account");
 await look("account-provider-fresh");
 await page.getByLabel("Name of a new billing account").fill("Acme");
 await press("Create a billing account");
-await page.waitForURL("**/accounts/*");
+await page.waitForURL("**/dashboard/*");
+await page.goto(page.url() + "/members");
 seen.account = await page.locator("main").innerText();
 
 await page.goto(steps.origin + "/account");

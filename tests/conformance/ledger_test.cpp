@@ -819,6 +819,55 @@ TEST_P(KeyCaps, UnitsThatComeBackMakeRoomInTheWindowTheyWereTakenIn) {
   sums(account_);
 }
 
+TEST_P(KeyCaps, WhatIsReadIsWhatLeasesAreGrantedFrom) {
+  const auto read = [&] { return *node_->usage().key_caps(account_); };
+  EXPECT_TRUE(read().empty());  // no key has a cap
+  cap(10, 15);
+  ASSERT_EQ(read().size(), 1u);
+  EXPECT_EQ(read()[0].key_id, key_);
+  ASSERT_EQ(read()[0].caps.size(), 2u);
+  EXPECT_EQ(read()[0].caps[0].free, 10);
+  const LeaseGrant lease = draw(*leases_, 7).grants.at(0);
+  EXPECT_EQ(read()[0].caps[0].left, 10);
+  EXPECT_EQ(read()[0].caps[0].free, 3);
+  charge(lease, 7);
+  const LeaseAnswer refused = draw(*leases_, 4);
+  for (const std::size_t at : {0u, 1u}) {
+    const CapRoom room = read()[0].caps[at];
+    const CapRoom& told = refused.shortage->caps.at(at);
+    EXPECT_EQ(room.span, told.span);
+    EXPECT_EQ(room.cap, told.cap);
+    EXPECT_EQ(room.left, told.left);
+    EXPECT_EQ(room.free, told.free);
+    EXPECT_EQ(room.resets_at_ms, told.resets_at_ms);
+  }
+  EXPECT_EQ(draw(*leases_, read()[0].caps[0].free).grants.at(0).units, 3);
+  EXPECT_TRUE(node_->usage().key_caps("acc_none")->empty());
+  const std::int64_t midnight = utc_day(store_->clock.now_ms()).ends_at_ms;
+  store_->clock.move_ms(midnight - store_->clock.now_ms());
+  EXPECT_EQ(read()[0].caps[0].left, 10);  // of the new day
+  ASSERT_TRUE(keys().revoke(key_)->has_value());
+  EXPECT_TRUE(read().empty());
+}
+
+TEST_P(KeyCaps, AKeyIsMadeWithItsCapsOrNotAtAll) {
+  const auto bounded = keys().create(account_, "bounded", {}, {.caps = {5, std::nullopt}});
+  ASSERT_TRUE(bounded.ok());
+  EXPECT_EQ(bounded->key.caps.per_day, 5);
+  LeaseRequest capped = request(account_, 6);
+  capped.key_id = bounded->key.id;
+  const LeaseRequest requests[] = {capped};
+  EXPECT_TRUE((*leases_->acquire(requests))[0].grants.empty());
+  const std::size_t before = keys().list(account_)->size();
+  const identity::KeyBounds refused[] = {{.caps = {-1, std::nullopt}},
+                                         {.expires_at_ms = store_->clock.now_ms()}};
+  for (const identity::KeyBounds& bounds : refused) {
+    EXPECT_EQ(keys().create(account_, "never", {}, bounds).error().code,
+              base::ErrorCode::request_malformed);
+  }
+  EXPECT_EQ(keys().list(account_)->size(), before);
+}
+
 TEST_P(KeyCaps, LoweredCapRecallsWhatWasReserved) {
   cap(100, std::nullopt);
   draw(*leases_, 60);

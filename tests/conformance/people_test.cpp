@@ -388,6 +388,40 @@ TEST_P(PeopleStoreTest, AuditEventsAreKeptAsLongAsTheOperatorSays) {
   EXPECT_EQ(audit.list({})->front().action, "new");
 }
 
+TEST_P(PeopleStoreTest, EventsAreFoundByWhoAndWhatAndByThePersonTheyAreAbout) {
+  AuditStore& audit = node_->audit();
+  const auto record = [&](const char* actor, const char* account, const char* action,
+                          const char* target) {
+    ASSERT_TRUE(audit
+                    .record({.actor = {.principal = actor},
+                             .account_id = account,
+                             .action = action,
+                             .target = target})
+                    .ok());
+  };
+  record("user:usr_a", "acc_1", "key.create", "key_1");
+  record("user:usr_b", "acc_1", "key.create", "key_2");
+  record("user:usr_b", "acc_1", "member.role", "usr_a");
+  record("user:usr_a", "acc_2", "key.create", "key_3");
+  record("", "", "session.begin", "usr_a");
+  const auto targets = [&](const identity::AuditQuery& query) {
+    std::vector<std::string> found;
+    const auto events = audit.list(query);
+    for (const AuditEvent& event : *events) found.push_back(event.target);
+    return found;
+  };
+  using Targets = std::vector<std::string>;
+  EXPECT_EQ(targets({.account_id = "acc_1", .actor = "user:usr_b"}), (Targets{"usr_a", "key_2"}));
+  EXPECT_EQ(targets({.account_id = "acc_1", .action = "key.create"}), (Targets{"key_2", "key_1"}));
+  EXPECT_EQ(targets({.account_id = "acc_1", .actor = "user:usr_a", .action = "member.role"}),
+            Targets());
+  EXPECT_EQ(targets({.person_id = "usr_a"}), (Targets{"usr_a", "key_3", "usr_a", "key_1"}));
+  const auto newest = audit.list({.person_id = "usr_a", .limit = 2});
+  EXPECT_EQ(targets({.person_id = "usr_a", .before = newest->back().sequence, .limit = 2}),
+            (Targets{"usr_a", "key_1"}));
+  EXPECT_EQ(targets({.person_id = "usr_none"}), Targets());
+}
+
 TEST_P(PeopleStoreTest, WhatEndedLongAgoIsSwept) {
   const std::string id = new_person("ann");
   ASSERT_TRUE(node_->sessions().add(id, session_with("t"), person(id)).ok());

@@ -318,8 +318,12 @@ class InABrowser(unittest.TestCase):
         self.assertIn("News of your sign-in", shown)
         self.assertIn("waits for you to confirm", shown)
         self.assertEqual(self.look(browser, session, ["/account", "/account/email/verify",
-                                                      f"/accounts/{account}"]),
-                         ["Your account", "Confirm your e-mail address", "Acme"])
+                                                      "/account/events",
+                                                      f"/dashboard/{account}/keys",
+                                                      f"/dashboard/{account}/members",
+                                                      f"/dashboard/{account}/security-log"]),
+                         ["Your account", "Confirm your e-mail address", "What happened",
+                          "API keys", "Members", "Security log"])
 
     def look(self, browser, session, paths):
         steps = {"origin": browser.origin, "session": session, "paths": paths}

@@ -176,7 +176,7 @@ class Passwords(unittest.TestCase):
                 self.assertIn("easy to guess", seen["weak"])
                 self.assertEqual(seen["wrong"], [
                     "/login/password", "Login and password do not belong together."])
-                page = "/accounts/" + person["account"]
+                page = "/dashboard/" + person["account"] + "/keys"
                 self.assertEqual((seen["afterSignIn"], seen["afterStepUp"]), (page, page))
                 self.assertIn("fresh proof", seen["stepUpAsked"])
                 self.assertEqual(self.gateway.get("/v1/auth/context", key=seen["key"]).status, 200)

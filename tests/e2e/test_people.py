@@ -414,8 +414,8 @@ class People(unittest.TestCase):
         self.assertEqual((reply.status, reply.headers["Location"]),
                          (303, "/login?return_to=%2Faccount"))
         for asked, next_page in (("/account", "/account"), ("https://evil.example", "/account"),
-                                 ("//evil.example", "/account"), ("/accounts/a", "/accounts/a"),
-                                 ("/accounts/..%5cevil", "/account")):
+                                 ("//evil.example", "/account"), ("/dashboard/a", "/dashboard/a"),
+                                 ("/dashboard/..%5cevil", "/account")):
             page = browser.send("GET", "/login?return_to=" + asked).body.decode()
             self.assertIn(f'data-next="{next_page}"', page)  # S12
         reply = browser.send("GET", "/account", headers={"Host": "127.0.0.1:1"})

@@ -72,6 +72,7 @@ class InABrowser(unittest.TestCase):
         seen = json.loads(out)
 
         self.assertEqual(seen["axe"], [])
+        self.assertEqual(seen["sideways"], [])  # at 320 px
         self.assertEqual(seen["stranger"], "/login")
         self.assertFalse(seen["fragmentKept"])  # not in the history
         self.assertTrue(seen["tokenFilled"])
@@ -80,8 +81,16 @@ class InABrowser(unittest.TestCase):
         self.assertEqual(base64.b64decode(seen["forgotten"] + "=="), b"removed")
         self.assertIn("fresh proof", seen["stepUpAsked"])  # S7
         self.assertFalse(seen["keyShownAgain"])
-        self.assertIn("owner", seen["removeOwner"])
+        self.assertEqual(seen["oldPathLedTo"], f"/dashboard/{account}/keys")
+        self.assertEqual(seen["removeOwnerOffered"], 0)
         self.assertIn("only owner", seen["lastOwner"])
+        self.assertIn("only owner", seen["lastOwnerRole"])
+        self.assertIn("not in the future", seen["pastDay"])
+        self.assertEqual((seen["capKept"], seen["ends"]), ("5", 1))
+        self.assertEqual(len(seen["logged"]), 2)  # with the head
+        self.assertIn("Ownerchanged the caps of the key <b>research</b>", seen["logged"][1])
+        self.assertIn("not the key's name", seen["wrongName"])
+        self.assertEqual(seen["formsOfRevoked"], 1)  # its name
         self.assertIn("last credential", seen["lastCredential"])
         self.assertNotEqual(seen["unverified"], "")
         self.assertIn("You are its owner", seen["ownAccount"])
@@ -90,7 +99,7 @@ class InABrowser(unittest.TestCase):
         self.assertEqual(query_of(seen["denied"])["error"], "access_denied")
         code = query_of(seen["approved"])["code"]
         self.assertEqual(program.exchange(code, verifiers[1][0]).status, 400)  # ended by then
-        self.assertEqual(seen["grantsLeft"], 0)
+        self.assertEqual((seen["grantsBefore"], seen["grantsLeft"]), (1, 0))
         self.assertIn("code", query_of(seen["approvedWithoutScript"]))  # O28
         self.assertIn("fresh proof", seen["consentNeedsProof"])
         self.assertEqual(seen["approveOffered"], 0)
@@ -102,6 +111,28 @@ class InABrowser(unittest.TestCase):
         self.assertLessEqual({"person.create", "session.begin", "passkey.create", "key.create",
                               "key.revoke", "invitation.create", "member.add"}, actions)
         self.assertNotIn("turnpike_", json.dumps(events))
+
+    def test_by_keyboard_alone_with_script_and_without(self):
+        gateway = Gateway().start()
+        self.addCleanup(gateway.close)
+        origin = "http://localhost:%d" % gateway.addresses["web"][1]
+        people = []
+        for name, script in (("Scripted", True), ("Plain", False)):
+            account = gateway.run_json("account", "create", "--name", name + " account")
+            link = gateway.run_json("user", "create", "--name", name, "--login", name.lower(),
+                                    "--account", account["id"], "--role", "owner")["link"]
+            people.append({"link": origin + "/login/link#" + link.partition("#")[2],
+                           "account": account["name"], "script": script})
+        done = subprocess.run(["node", "keyboard.mjs",
+                               json.dumps({"origin": origin, "people": people})], cwd=BROWSER,
+                              text=True, capture_output=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for seen in json.loads(done.stdout):
+            self.assertEqual(seen["unseenFocus"], [])
+            self.assertEqual(gateway.get("/v1/auth/context", key=seen["key"]).status, 200)
+            self.assertTrue(seen["invitation"].startswith(origin + "/invitation#turnpike_ln_"))
+            self.assertEqual(seen["invited"], 1)
+            self.assertEqual([url for url in seen["urls"] if not url.startswith(origin + "/")], [])
 
 
 if __name__ == "__main__":

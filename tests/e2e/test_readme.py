@@ -27,7 +27,8 @@ class Readme(unittest.TestCase):
         return result.stdout
 
     def test_the_providers_in_yaml_are_whole_programs(self):
-        for name in ("docs/providers.md", "registry/README.md"):
+        for name in ("docs/providers.md", "registry/README.md",
+                     "site/pages/developers/operators/registry.md"):
             programs = [block for block in blocks(name, "yaml")
                         if "upstreams:" in block and "routes:" in block]
             self.assertEqual(len(programs), 1, name)
@@ -42,8 +43,9 @@ class Readme(unittest.TestCase):
 
     def test_the_plugin_that_is_shown_is_the_example_that_is_built(self):
         folder = ROOT / "examples" / "greeter"
-        self.assertIn((folder / "greeter.cpp").read_text(), blocks("docs/providers.md", "cpp"))
-        self.assertIn((folder / "CMakeLists.txt").read_text(), blocks("docs/providers.md", "cmake"))
+        for name in ("docs/providers.md", "site/pages/developers/plugins/provider.md"):
+            self.assertIn((folder / "greeter.cpp").read_text(), blocks(name, "cpp"))
+            self.assertIn((folder / "CMakeLists.txt").read_text(), blocks(name, "cmake"))
 
     def test_configurations_that_are_shown_are_valid(self):
         gateway = Gateway()

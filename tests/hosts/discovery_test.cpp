@@ -16,7 +16,9 @@ DiscoverySettings everything() {
           .protocol_versions = {"2026-07-28", "2025-11-25", "2025-06-18"},
           .takes_payments = true,
           .authorization_server = R"({"issuer": "https://mcp.example.com"})",
-          .openai_apps_challenge = "token-1"};
+          .openai_apps_challenge = "token-1",
+          .mcp_registry_auth = "v=MCPv1; k=ed25519; p=AAAA",
+          .has_reference = true};
 }
 
 json body_at(const Discovery& discovery, PublicHost host, std::string_view path) {
@@ -32,7 +34,7 @@ TEST(DiscoveryTest, TheManifestNamesUrlsVersionsAndEndpoints) {
   EXPECT_EQ(json::parse(document->body), json::parse(R"({
     "version": "1.0",
     "serverInfo": {"name": "turnpike", "title": "Turnpike", "version": "1.4.0"},
-    "description": "Pay-per-call access to third-party data: find a route, see its price, run it.",
+    "description": "Pay-per-call access to third-party data.",
     "protocolVersion": "2026-07-28",
     "protocolVersions": ["2026-07-28", "2025-11-25", "2025-06-18"],
     "transport": {"type": "streamable-http", "endpoint": "https://mcp.example.com"},
@@ -155,6 +157,138 @@ TEST(DiscoveryTest, NothingIsSaidOfEndpointsThatAreNotThere) {
     EXPECT_EQ(discovery.find(PublicHost::mcp, "/.well-known/mcp.json"), nullptr);
     EXPECT_EQ(discovery.find(PublicHost::mcp, "/server-card"), nullptr);
   }
+}
+
+TEST(DiscoveryTest, TheWebHostHasTheDocumentsOfTheMcpHost) {
+  const Discovery discovery(everything());
+  for (const char* const path : {"/.well-known/mcp.json", "/.well-known/mcp/server-card.json"}) {
+    const PublicDocument* const of_web = discovery.find(PublicHost::web, path);
+    ASSERT_NE(of_web, nullptr) << path;
+    EXPECT_EQ(of_web->body, discovery.find(PublicHost::mcp, path)->body);
+    EXPECT_EQ(of_web->content_type, discovery.find(PublicHost::mcp, path)->content_type);
+  }
+  const PublicDocument* const key =
+      discovery.find(PublicHost::web, "/.well-known/mcp-registry-auth");
+  EXPECT_EQ(key->body, "v=MCPv1; k=ed25519; p=AAAA");
+  EXPECT_EQ(key->content_type, "text/plain");
+}
+
+TEST(DiscoveryTest, TheApiCatalogIsALinksetOfEachApi) {
+  const Discovery discovery(everything());
+  const PublicDocument* const found = discovery.find(PublicHost::web, api_catalog_path);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->content_type,
+            "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"");
+  EXPECT_EQ(found->link, "<https://example.com/.well-known/api-catalog>; rel=\"api-catalog\"; "
+                         "type=\"application/linkset+json\"");
+  EXPECT_EQ(json::parse(found->body), json::parse(R"({"linkset": [
+    {"anchor": "https://example.com/.well-known/api-catalog",
+     "item": [{"href": "https://api.example.com/v1/capabilities", "type": "application/json"},
+              {"href": "https://mcp.example.com", "type": "application/json"}]},
+    {"anchor": "https://api.example.com/v1/capabilities",
+     "service-desc": [{"href": "https://api.example.com/openapi.json",
+                       "type": "application/openapi+json"}],
+     "service-doc": [{"href": "https://example.com/developers", "type": "text/html"},
+                     {"href": "https://api.example.com/reference", "type": "text/html"}],
+     "service-meta": [{"href": "https://example.com/discovery/agent-capabilities.json",
+                       "type": "application/json"}],
+     "status": [{"href": "https://api.example.com/v1/status", "type": "application/json"}],
+     "terms-of-service": [{"href": "https://example.com/terms-of-service",
+                           "type": "text/html"}]},
+    {"anchor": "https://mcp.example.com",
+     "service-desc": [{"href": "https://mcp.example.com/server-card",
+                       "type": "application/mcp-server-card+json"}],
+     "service-meta": [{"href": "https://mcp.example.com/.well-known/mcp.json",
+                       "type": "application/json"}],
+     "status": [{"href": "https://mcp.example.com/healthz", "type": "application/json"}]}]})"));
+}
+
+TEST(DiscoveryTest, TwoCatalogsOfAgentsAreOneBody) {
+  const Discovery discovery(everything());
+  const PublicDocument* const ard = discovery.find(PublicHost::web, "/.well-known/ard.json");
+  const PublicDocument* const ai = discovery.find(PublicHost::web, "/.well-known/ai-catalog.json");
+  ASSERT_NE(ard, nullptr);
+  ASSERT_NE(ai, nullptr);
+  EXPECT_EQ(ard->body, ai->body);
+  EXPECT_EQ(ard->content_type, "application/json");
+  EXPECT_EQ(ai->content_type, "application/ai-catalog+json");
+  const json body = json::parse(ard->body);
+  EXPECT_EQ(body["specVersion"], "1.0");
+  EXPECT_EQ(body["host"]["displayName"], "Turnpike");
+  ASSERT_EQ(body["entries"].size(), 1u);
+  EXPECT_EQ(body["entries"][0]["identifier"], "urn:air:example.com:mcp:turnpike");
+  EXPECT_EQ(body["entries"][0]["url"], "https://mcp.example.com/server-card");
+  EXPECT_EQ(body["entries"][0]["representativeQueries"].size(), 3u);
+}
+
+TEST(DiscoveryTest, TheWebHostIsSilentOfHostsThatAreNotThere) {
+  DiscoverySettings settings = everything();
+  settings.urls.mcp = "";
+  settings.mcp_registry_auth = "";
+  const Discovery without_mcp(settings);
+  EXPECT_EQ(body_at(without_mcp, PublicHost::web, api_catalog_path)["linkset"].size(), 2u);
+  for (const char* const path : {"/.well-known/ard.json", "/.well-known/mcp.json",
+                                 "/.well-known/mcp/server-card.json",
+                                 "/.well-known/mcp-registry-auth"}) {
+    EXPECT_EQ(without_mcp.find(PublicHost::web, path), nullptr) << path;
+  }
+  settings.urls.api = "";
+  const Discovery alone(settings);
+  EXPECT_EQ(alone.find(PublicHost::web, api_catalog_path), nullptr);
+  EXPECT_EQ(alone.find(PublicHost::web, "/.well-known/ard.json"), nullptr);
+  EXPECT_NE(alone.find(PublicHost::web, agent_capabilities_schema_path), nullptr);
+  settings = everything();
+  settings.urls.web = "";
+  const Discovery no_web(settings);
+  for (const auto path : {api_catalog_path, agent_capabilities_schema_path,
+                          std::string_view("/.well-known/ard.json")}) {
+    EXPECT_EQ(no_web.find(PublicHost::web, path), nullptr) << path;
+  }
+}
+
+TEST(DiscoveryTest, SpeaksForTheBrandAlone) {
+  DiscoverySettings settings = everything();
+  settings.service = {"Ácme Data & Co.", std::string(150, 'x')};
+  settings.has_logo = true;
+  const Discovery discovery(settings);
+  const json card = body_at(discovery, PublicHost::web, "/.well-known/mcp/server-card.json");
+  EXPECT_EQ(card["name"], "com.example.mcp/cme-data-co");
+  EXPECT_EQ(card["title"], "Ácme Data & Co.");
+  EXPECT_EQ(card["description"], std::string(100, 'x')) << "as much as a card may hold";
+  EXPECT_EQ(body_at(discovery, PublicHost::web, "/.well-known/ard.json")["host"]["logoUrl"],
+            "https://example.com/assets/logo.svg");
+  for (const PublicHost host : {PublicHost::api, PublicHost::mcp, PublicHost::web}) {
+    for (const char* const path :
+         {"/.well-known/mcp.json", "/.well-known/mcp/server-card.json", "/server-card",
+          "/.well-known/ard.json", "/.well-known/api-catalog",
+          "/.well-known/oauth-protected-resource", "/discovery/agent-capabilities.schema.json"}) {
+      const PublicDocument* const found = discovery.find(host, path);
+      if (found == nullptr) continue;
+      EXPECT_EQ(found->body.find("urnpike"), std::string::npos) << path << found->body;
+    }
+  }
+}
+
+TEST(DiscoveryTest, ASlugIsMadeOfLettersAndDigits) {
+  const std::pair<const char*, const char*> slugs[] = {{"Turnpike", "turnpike"},
+                                                       {"  Acme  Data! ", "acme-data"},
+                                                       {"数据", "gateway"},
+                                                       {"", "gateway"},
+                                                       {"A1", "a1"}};
+  for (const auto& [name, slug] : slugs) EXPECT_EQ((ServiceName{name, ""}).slug(), slug) << name;
+  EXPECT_EQ((ServiceName{std::string(100, 'a'), ""}).slug().size(), 64u);
+}
+
+TEST(DiscoveryTest, ACutDescriptionEndsWithAWholeCharacter) {
+  DiscoverySettings settings = everything();
+  std::string tagline;
+  for (int at = 0; at < 120; ++at) tagline += "é";
+  settings.service.tagline = tagline;
+  EXPECT_EQ(body_at(Discovery(settings), PublicHost::mcp, "/server-card")["description"],
+            tagline.substr(0, 200));
+  settings.service.tagline = "";
+  EXPECT_EQ(body_at(Discovery(settings), PublicHost::mcp, "/server-card")["description"],
+            "Turnpike");
 }
 
 TEST(DiscoveryTest, OtherPathsHaveNoDocument) {

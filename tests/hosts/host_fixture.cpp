@@ -224,6 +224,12 @@ Result<ledger::Page<ledger::Allocation>, base::Error> ScriptedStatements::alloca
   return allocation_page;
 }
 
+Result<std::vector<ledger::CapsOfKey>, base::Error> ScriptedStatements::key_caps(
+    std::string_view, runtime::Deadline) {
+  if (error >= 0) return make_error(static_cast<ErrorCode>(error.load()));
+  return std::vector<ledger::CapsOfKey>();
+}
+
 Result<ledger::UsageSummary, base::Error> ScriptedStatements::summary(
     const ledger::SummaryQuery& query, runtime::Deadline) {
   if (error >= 0) return make_error(static_cast<ErrorCode>(error.load()));

@@ -116,6 +116,8 @@ class ScriptedStatements final : public ledger::Statements {
                                                             runtime::Deadline deadline) override;
   Result<ledger::Page<ledger::Allocation>, base::Error> allocations(
       const ledger::PageQuery& query, runtime::Deadline deadline) override;
+  Result<std::vector<ledger::CapsOfKey>, base::Error> key_caps(std::string_view account_id,
+                                                               runtime::Deadline deadline) override;
   Result<ledger::UsageSummary, base::Error> summary(const ledger::SummaryQuery& query,
                                                     runtime::Deadline deadline) override;
   Result<ledger::Page<ledger::UsageRow>, base::Error> search(const ledger::PageQuery& query,

@@ -8,10 +8,12 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/sources.h"
+#include "hosts/host_fixture.h"
 #include "hosts/http_client.h"
 #include "hosts/operator/status_words.h"
 #include "identity/token.h"
 #include "storage/database.h"
+#include "support/paths.h"
 #include "support/stores.h"
 
 namespace turnpike::tests {
@@ -25,6 +27,10 @@ class FailingCorrections final : public ledger::CorrectionStore {
  public:
   explicit FailingCorrections(ledger::CorrectionStore& real) : real_(real) {}
   std::atomic<bool> fails = false;
+  Result<std::vector<ledger::MadeCorrection>, base::Error> list(
+      const ledger::CorrectionQuery& query) override {
+    return real_.list(query);
+  }
   Result<ledger::Correction, base::Error> correct(
       const ledger::CorrectionRequest& request) override {
     if (!fails) return real_.correct(request);
@@ -33,6 +39,23 @@ class FailingCorrections final : public ledger::CorrectionStore {
 
  private:
   ledger::CorrectionStore& real_;
+};
+
+// What this process would say of itself.
+class ScriptedConsole final : public hosts::operators::ConsoleSource {
+ public:
+  std::int64_t started_at_ms() const override { return 1; }
+  std::vector<std::string> warnings() const override { return {"a <b>warning</b>"}; }
+  std::vector<ledger::OpenCall> unknown_calls(std::size_t) const override {
+    return {{{"acc_1", "m<1>", 7}, 125'000}};
+  }
+  hosts::operators::RegistryNews news() const override { return {}; }
+  std::string stream() const override { return "st_1"; }
+  std::vector<hosts::operators::UpstreamNow> upstreams() const override { return {}; }
+  Result<hosts::operators::ProgramChanges, base::Error> changes(std::string_view,
+                                                                std::string_view) const override {
+    return base::Error{ErrorCode::request_not_found, "There is none."};
+  }
 };
 
 class OperatorHostTest : public testing::Test {
@@ -46,9 +69,14 @@ class OperatorHostTest : public testing::Test {
     secret_ = created->secret;
     operator_id_ = created->credential.id;
     runtime_ = std::make_unique<runtime::Runtime>(runtime::RuntimeOptions{.loops = 2});
+    auto site = site::Site::load({.directory = support::source_path("site")});
+    ASSERT_TRUE(site.ok()) << site.error();
+    pages_.emplace(hosts::Pages::Parts{backend_, nullptr, clock_, {}}, *std::move(site));
     host_.emplace(hosts::operators::OperatorHostParts{
-        *runtime_, *metrics_, *operators_, *corrections_, node_->status(), clock_, random_, *log_,
-        *access_log_});
+        *runtime_, *metrics_, *operators_, *corrections_, node_->status(),
+        {*pages_, backend_, console_, node_->audit(), node_->accounts(), node_->keys(),
+         node_->members(), node_->ledger(), node_->usage(), node_->reports(), node_->manifest()},
+        clock_, random_, *log_, *access_log_});
     server_ = wire::make_server(*runtime_, {}, *log_);
     const auto started =
         server_->start({{.name = "operator", .address = "127.0.0.1:0", .handler = &*host_}});
@@ -123,6 +151,9 @@ class OperatorHostTest : public testing::Test {
   std::unique_ptr<hosts::AccessLog> access_log_ = hosts::make_access_log(*log_, *metrics_);
   std::unique_ptr<storage::Node> node_;
   std::optional<FailingCorrections> corrections_;
+  ScriptedBackend backend_;
+  ScriptedConsole console_;
+  std::optional<hosts::Pages> pages_;
   std::optional<identity::Operators> operators_;
   std::unique_ptr<runtime::Runtime> runtime_;
   std::optional<hosts::operators::OperatorHost> host_;
@@ -324,6 +355,220 @@ TEST_F(OperatorHostTest, ShowsMetricsFibersAndHealth) {
   EXPECT_EQ(call({"GET", "/healthz"}).body, R"({"status":"ok"})");
   EXPECT_EQ(call({"GET", "/metrics"}).status, 200);
   EXPECT_TRUE(json::parse(call({"GET", "/debug/fibers"}).body).contains("fibers"));
+}
+
+// ---- the console --------------------------------------------------------------------------------
+
+class OperatorConsole : public OperatorHostTest {
+ protected:
+  void SetUp() override {
+    OperatorHostTest::SetUp();
+    const auto created = operators_->create(
+        "Ann <script>", {identity::Authority::console_read, identity::Authority::status_annotate});
+    reader_secret_ = created->secret;
+    reader_id_ = created->credential.id;
+  }
+  HttpReply post(const std::string& target, const std::string& form,
+                 std::vector<std::string> headers = {}) {
+    headers.push_back("Content-Type: application/x-www-form-urlencoded");
+    headers.push_back("Sec-Fetch-Site: same-origin");
+    return call({"POST", target, headers, form});
+  }
+  // The Cookie field of a new session.
+  std::string sign_in() {
+    const HttpReply reply = post("/console/login", "credential=" + reader_secret_);
+    EXPECT_EQ(reply.status, 303) << reply.body;
+    const std::string set = reply.header("set-cookie");
+    EXPECT_NE(set.find("; HttpOnly"), set.npos);
+    EXPECT_NE(set.find("; SameSite=Strict"), set.npos);
+    EXPECT_NE(set.find("; Path=/console"), set.npos);
+    return "Cookie: " + set.substr(0, set.find(';'));
+  }
+  HttpReply page(const std::string& cookie, const std::string& target = "/console") {
+    return call({"GET", target, {cookie}});
+  }
+  static std::string page_token(const HttpReply& reply) {
+    const std::string mark = "name=\"csrf\" content=\"";
+    const std::size_t at = reply.body.find(mark) + mark.size();
+    return reply.body.substr(at, reply.body.find('"', at) - at);
+  }
+  std::string reader_secret_;
+  std::string reader_id_;
+};
+
+TEST_F(OperatorConsole, StrangersAreSentToSignInAndBack) {
+  EXPECT_EQ(call({"GET", "/"}).header("location"), "/console");
+  const HttpReply reply = call({"GET", "/console/ledger?account=a"});
+  EXPECT_EQ(reply.status, 303);
+  EXPECT_EQ(reply.header("location"),
+            "/console/login?return_to=%2Fconsole%2Fledger%3Faccount%3Da");
+  EXPECT_EQ(reply.header("cache-control"), "no-store");
+  const HttpReply login = call({"GET", reply.header("location")});
+  EXPECT_EQ(login.status, 200);
+  EXPECT_NE(login.body.find("value=\"/console/ledger?account=a\""), login.body.npos);
+  EXPECT_NE(login.header("content-security-policy").find("default-src 'none'"),
+            std::string::npos);
+  for (const char* elsewhere : {"https%3A%2F%2Fevil.example", "%2F%2Fevil.example", "%2Fmetrics",
+                                "%2Fconsole%2Flogin", "%2Fconsole.evil"}) {
+    EXPECT_NE(call({"GET", "/console/login?return_to=" + std::string(elsewhere)})
+                  .body.find("name=\"return_to\" value=\"/console\""),
+              std::string::npos)
+        << elsewhere;
+  }
+}
+
+TEST_F(OperatorConsole, ASessionReadsPagesAndItsSignOutEndsIt) {
+  const std::string cookie = sign_in();
+  const HttpReply overview = page(cookie);
+  ASSERT_EQ(overview.status, 200) << overview.body;
+  EXPECT_NE(overview.body.find("2 min"), overview.body.npos);
+  EXPECT_NE(overview.body.find("a &lt;b&gt;warning&lt;/b&gt;"), overview.body.npos);
+  EXPECT_EQ(overview.body.find("<script>"), overview.body.npos);
+  EXPECT_EQ(overview.body.find(reader_secret_), overview.body.npos);
+  for (const char* path : {"/console/providers", "/console/revenue", "/console/errors",
+                           "/console/ledger", "/console/generations", "/console/sweeps",
+                           "/console/accounts"}) {
+    const HttpReply reply = page(cookie, path);
+    EXPECT_EQ(reply.status, 200) << path << reply.body;
+    EXPECT_EQ(reply.header("cache-control"), "no-store") << path;
+  }
+  EXPECT_EQ(page(cookie, "/console/accounts/" + account_).status, 200);
+  EXPECT_EQ(page(cookie, "/console/accounts/acc_none").status, 404);
+  EXPECT_EQ(page(cookie, "/console/none").status, 404);
+  EXPECT_EQ(post("/console/sign-out", "csrf=wrong", {cookie}).status, 403);
+  EXPECT_EQ(page(cookie).status, 200);
+  const HttpReply out = post("/console/sign-out", "csrf=" + page_token(overview), {cookie});
+  EXPECT_EQ(out.header("location"), "/console/login");
+  EXPECT_EQ(page(cookie).status, 303);
+  const auto events = node_->audit().list({});
+  ASSERT_EQ(events->size(), 2u);
+  EXPECT_EQ(events->front().action, "session.end");
+  EXPECT_EQ(events->back().action, "session.begin");
+  EXPECT_EQ(events->back().actor.principal, "operator:" + reader_id_);
+}
+
+TEST_F(OperatorConsole, ARevokedCredentialEndsItsSessionsAtOnce) {
+  const std::string cookie = sign_in();
+  EXPECT_EQ(page(cookie).status, 200);
+  ASSERT_TRUE(node_->operators().revoke(reader_id_).ok());
+  const HttpReply reply = page(cookie);
+  EXPECT_EQ(reply.status, 303);
+  EXPECT_NE(reply.header("set-cookie").find("Max-Age=0"), std::string::npos);
+  EXPECT_EQ(post("/console/login", "credential=" + reader_secret_).status, 401);
+}
+
+TEST_F(OperatorConsole, WrongCredentialsAreSlowedAndCountedAndNobodyIsLockedOut) {
+  const std::string cookie = sign_in();
+  for (int wrong = 0; wrong < 10; ++wrong) {
+    EXPECT_EQ(post("/console/login", "credential=turnpike_op_v1_dev_wrong").status, 401);
+  }
+  EXPECT_EQ(post("/console/login", "credential=" + reader_secret_).status, 429);
+  EXPECT_EQ(page(cookie).status, 200) << "who is in stays";
+  store_.clock.move_ms(60'000);
+  EXPECT_EQ(post("/console/login", "credential=" + reader_secret_).status, 303);
+  bool is_told = false;
+  const auto events = node_->audit().list({});
+  for (const auto& event : *events) {
+    is_told |= event.outcome == identity::AuditOutcome::refused &&
+               event.method == "operator_credential";
+    EXPECT_EQ(event.detail.find("turnpike_op"), std::string::npos);
+  }
+  EXPECT_TRUE(is_told);
+}
+
+TEST_F(OperatorConsole, OtherAuthoritiesOpenNoSession) {
+  EXPECT_EQ(post("/console/login", "credential=" + secret_).status, 403);
+  EXPECT_EQ(call({"GET", "/console", {"Authorization: Bearer " + reader_secret_}}).status, 303)
+      << "a credential is no session";
+}
+
+TEST_F(OperatorConsole, PagesOfOthersChangeNothing) {
+  const std::string cookie = sign_in();
+  const std::string token = page_token(page(cookie));
+  const std::string form = "scope=gateway&severity=degraded&note=Slow&csrf=" + token;
+  const auto sent = [&](const std::string& field) {
+    return call({"POST", "/console/incidents",
+                 {cookie, "Content-Type: application/x-www-form-urlencoded", field}, form})
+        .status;
+  };
+  EXPECT_EQ(sent("Origin: http://127.0.0.1:1"), 403);
+  EXPECT_EQ(sent("Origin: null"), 403);
+  EXPECT_EQ(sent("Sec-Fetch-Site: same-site"), 403);
+  EXPECT_EQ(sent("X-None: 1"), 403);
+  EXPECT_TRUE(node_->status().recent_incidents(0)->empty());
+  EXPECT_EQ(sent("Origin: http://" + address_), 303);
+  EXPECT_EQ(node_->status().recent_incidents(0)->size(), 1u);
+  // Nor does a sign-in come from elsewhere.
+  EXPECT_EQ(call({"POST", "/console/login",
+                  {"Content-Type: application/x-www-form-urlencoded",
+                   "Origin: http://evil.example"},
+                  "credential=" + reader_secret_})
+                .status,
+            403);
+}
+
+TEST_F(OperatorConsole, AFormNeedsTheAuthorityOfItsRoute) {
+  const std::string cookie = sign_in();
+  const HttpReply ledger = page(cookie, "/console/ledger");
+  EXPECT_EQ(ledger.body.find("action=\"/console/corrections\""), ledger.body.npos);
+  const std::string form = "account=" + account_ +
+                           "&message=m1&kind=refund&credits=1&reason=slow&form_key=k&csrf=" +
+                           page_token(ledger);
+  EXPECT_EQ(post("/console/corrections", form, {cookie}).status, 403);
+  EXPECT_EQ(node_->ledger().balance(account_)->credits, 95);
+}
+
+TEST_F(OperatorConsole, ACorrectionIsMadeOnceHoweverOftenTheFormIsSent) {
+  const auto both = operators_->create(
+      "Both", {identity::Authority::console_read, identity::Authority::usage_correct});
+  reader_secret_ = both->secret;
+  const std::string cookie = sign_in();
+  const std::string form = "account=" + account_ +
+                           "&message=m1&kind=refund&credits=2&reason=too+slow&form_key=k1&csrf=" +
+                           page_token(page(cookie));
+  for (int sent = 0; sent < 2; ++sent) {
+    EXPECT_EQ(post("/console/corrections", form, {cookie}).status, 303);
+  }
+  EXPECT_EQ(node_->ledger().balance(account_)->credits, 97);
+  EXPECT_NE(page(cookie, "/console/ledger").body.find("too slow"), std::string::npos);
+}
+
+TEST_F(OperatorConsole, WordsAreSaidByTheSameRulesAndShown) {
+  const std::string cookie = sign_in();
+  const std::string token = page_token(page(cookie));
+  const HttpReply refused =
+      post("/console/incidents", "scope=nothing&severity=degraded&note=x&csrf=" + token, {cookie});
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_NE(refused.body.find("it names no component"), refused.body.npos);
+  ASSERT_EQ(post("/console/incidents",
+                 "scope=gateway&severity=major_outage&note=%3Cscript%3Ealert(1)%3C%2Fscript%3E"
+                 "&csrf=" + token,
+                 {cookie})
+                .status,
+            303);
+  ASSERT_EQ(post("/console/maintenance",
+                 "scope=gateway&starts_at=2027-01-31T18%3A00&ends_at=2099-01-31T19%3A00&note=Move"
+                 "&csrf=" + token,
+                 {cookie})
+                .status,
+            303);
+  const std::string id = node_->status().recent_incidents(0)->front().incident.id;
+  EXPECT_EQ(post("/console/incidents/" + id + "/notes", "note=More&csrf=" + token, {cookie}).status,
+            303);
+  const HttpReply shown = page(cookie, "/console/providers");
+  EXPECT_NE(shown.body.find("&lt;script&gt;alert(1)"), shown.body.npos);
+  EXPECT_EQ(shown.body.find("<script>alert"), shown.body.npos);
+  EXPECT_NE(shown.body.find("2027-01-31 18:00 UTC"), shown.body.npos);
+  EXPECT_EQ(
+      post("/console/incidents/" + id + "/resolve", "note=Over&csrf=" + token, {cookie}).status,
+      303);
+  EXPECT_EQ(node_->status().incident(id)->value().incident.state,
+            status::IncidentState::resolved);
+  const std::string maintenance = node_->status().maintenance(0)->front().id;
+  EXPECT_EQ(post("/console/maintenance/" + maintenance + "/cancel", "csrf=" + token, {cookie})
+                .status,
+            303);
+  EXPECT_TRUE(node_->status().maintenance(0)->empty());
 }
 
 // ---- words on the status ------------------------------------------------------------------------

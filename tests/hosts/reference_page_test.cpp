@@ -17,7 +17,8 @@ using testing::Not;
 const std::string packages = support::source_path("framework/hosts/api/reference/node_modules");
 
 TEST(ReferencePageTest, AMissingBundleIsToldByItsPath) {
-  const auto page = hosts::api::ReferencePage::load("/nowhere", "https://api.example.test");
+  const auto page =
+      hosts::api::ReferencePage::load("/nowhere", "https://api.example.test", "Acme <Data>");
   ASSERT_FALSE(page.ok());
   EXPECT_THAT(page.error(), HasSubstr("/nowhere/swagger-ui-dist/swagger-ui.css"));
 }
@@ -28,7 +29,8 @@ class ServedReferenceTest : public HostFixture {
     if (!std::filesystem::exists(packages + "/swagger-ui-dist")) {
       GTEST_SKIP() << "the npm packages of the API reference are not installed; run ./dev deps";
     }
-    auto page = hosts::api::ReferencePage::load(packages, "https://api.example.test");
+    auto page =
+        hosts::api::ReferencePage::load(packages, "https://api.example.test", "Acme <Data>");
     ASSERT_TRUE(page.ok()) << page.error();
     start({.cors_origins = {}, .build = {}, .reference = *std::move(page)});
   }

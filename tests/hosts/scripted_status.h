@@ -108,6 +108,7 @@ class ScriptedStatusStore final : public status::StatusStore {
   Answer<status::Sweep> begin_sweep(const status::Sweep&) override { return down(); }
   Answer<std::optional<status::Sweep>> sweep(std::string_view) override { return down(); }
   Answer<std::optional<status::Sweep>> running_sweep() override { return down(); }
+  Answer<std::vector<status::Sweep>> sweeps(std::uint32_t) override { return down(); }
   Answer<Unit> answer_sweep(std::string_view, std::span<const status::SweepTarget>) override {
     return down();
   }

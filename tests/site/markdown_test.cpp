@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "support/text.h"
+
 namespace turnpike::site {
 namespace {
 
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
+using support::has;
 
 TEST(Markdown, RawHtmlAndLinksThatRunSomethingAreDropped) {
   const std::string html =

@@ -131,7 +131,9 @@ std::vector<Citation> citations_of_page(const std::vector<std::string>& lines) {
       const std::size_t close = line.find(')', open);
       std::string target = line.substr(open + 2, close == line.npos ? close : close - open - 2);
       target.erase(std::min(target.find('#'), target.size()));
-      const bool is_elsewhere = target.find(':') != target.npos;
+      // Pages of the site link from its root and to hosts by value: `turnpike check` follows those.
+      const bool is_of_site = target.starts_with('/') || target.starts_with("{{");
+      const bool is_elsewhere = is_of_site || target.find(':') != target.npos;
       if (!target.empty() && !is_elsewhere) citations.push_back({number, target, {}, true});
     }
   }

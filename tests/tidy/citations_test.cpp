@@ -58,6 +58,7 @@ TEST(CitationsOf, ReadsTheHeadingOfAPageOverTheEndOfALine) {
 TEST(CitationsOf, ReadsLinksAndNamesOfPagesButNoExamples) {
   EXPECT_EQ(cited_by("docs/a.md",
                      "[x](b.md#part), [y](https://c.example/d.md), [z](#here) and `wire/e`, f.h\n"
+                     "[s](/developers/errors#all-codes), [h]({{api}}/v1/status)\n"
                      "```sh\ncat g.md\n```\n    cat h.md\n"),
             (Cited{"1 wire/e", "1 b.md linked"}));
 }

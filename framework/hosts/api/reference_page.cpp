@@ -6,17 +6,20 @@
 #include <utility>
 
 #include "crypto/digest.h"
+#include "hosts/page.h"
 
 namespace turnpike::hosts::api {
 
 namespace {
 
-constexpr std::string_view page = R"html(<!doctype html>
+// Before and after the title.
+constexpr std::string_view page_begin = R"html(<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Turnpike API reference</title>
+<title>)html";
+constexpr std::string_view page_end = R"html( API reference</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/reference/swagger-ui.css">
 </head>
@@ -63,14 +66,18 @@ ReferenceFile make_file(std::string name, std::string_view content_type, std::st
 }  // namespace
 
 Result<ReferencePage, std::string> ReferencePage::load(const std::string& directory,
-                                                       std::string_view base_url) {
+                                                       std::string_view base_url,
+                                                       std::string_view service_name) {
   ReferencePage loaded;
   // Swagger UI sets styles on elements; its icons are data URLs.
   loaded.policy_ =
       "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
       "img-src 'self' data:; connect-src 'self' " +
       std::string(base_url) + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-  loaded.files_.push_back(make_file("", "text/html; charset=utf-8", std::string(page)));
+  std::string page(page_begin);
+  append_html(page, service_name);
+  page.append(page_end);
+  loaded.files_.push_back(make_file("", page_type, std::move(page)));
   loaded.files_.push_back(
       make_file("start.js", "text/javascript; charset=utf-8", std::string(start_script)));
   for (const auto& [name, type] :

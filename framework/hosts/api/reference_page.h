@@ -24,9 +24,11 @@ class ReferencePage {
   // An empty page: nothing is served.
   ReferencePage() = default;
   // `directory` holds the installed npm packages (node_modules). `base_url` is the origin that the
-  // page may call. The error is one sentence for the operator.
+  // page may call, `service_name` whose API it describes. The error is one sentence for the
+  // operator.
   static Result<ReferencePage, std::string> load(const std::string& directory,
-                                                 std::string_view base_url);
+                                                 std::string_view base_url,
+                                                 std::string_view service_name);
 
   [[nodiscard]] const ReferenceFile* find(std::string_view name) const noexcept;
   [[nodiscard]] bool empty() const noexcept { return files_.empty(); }

@@ -1,6 +1,7 @@
 #include "hosts/dashboard/dashboard_routes.h"
 
 #include "hosts/dashboard/pages.h"
+#include "hosts/dashboard/playground.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -37,9 +38,16 @@ constexpr Parameter status_query[] = {
 
 #define ACCOUNT "/dashboard/{billing_account_id}"
 
+constexpr RouteFacts playground_facts = [] {
+  RouteFacts facts = web::page(ACCOUNT "/playground", "dashboard_playground");
+  facts.takes_any_query = true;
+  return facts;
+}();
+
 constexpr Route<WebRooms> rows[] = {
     {.facts = web::page("/dashboard", "dashboard_accounts"), .answer = show_accounts},
     {.facts = web::page(ACCOUNT, "dashboard_overview"), .answer = show_overview},
+    {.facts = playground_facts, .answer = show_playground},
     {.facts = page_with(ACCOUNT "/calls", "dashboard_calls", calls_query), .answer = show_calls},
     {.facts = page_with(ACCOUNT "/calls.csv", "dashboard_calls", calls_query),
      .answer = send_calls_csv},

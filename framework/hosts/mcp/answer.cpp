@@ -60,9 +60,11 @@ Accepted read_accept(Headers headers) noexcept {
 
 }  // namespace
 
-std::string server_info_object(std::string_view version) {
-  std::string object = R"({"name":"turnpike","title":"Turnpike","version":)";
-  base::append_canonical_string(object, version);
+std::string server_info_object(const ServiceName& service, std::string_view version) {
+  std::string object = R"({"name":)";
+  base::append_canonical_string(object, service.slug());
+  base::append_canonical_string(object.append(R"(,"title":)"), service.name);
+  base::append_canonical_string(object.append(R"(,"version":)"), version);
   return object += '}';
 }
 

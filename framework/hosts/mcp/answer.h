@@ -14,6 +14,7 @@
 #include <turnpike/message.h>
 #include <turnpike/result.h>
 
+#include "hosts/discovery.h"
 #include "hosts/mcp/envelope.h"
 #include "hosts/mcp/json_rpc.h"
 
@@ -32,7 +33,7 @@ struct RpcResult {
 using Answer = Result<RpcResult, RpcError>;
 
 // {"name", "title", "version"} of the server: of the handshake, and of every modern result.
-std::string server_info_object(std::string_view version);
+std::string server_info_object(const ServiceName& service, std::string_view version);
 
 // The whole JSON-RPC answer to `id`.
 std::string result_text(std::string_view id, Era era, const RpcResult& result,

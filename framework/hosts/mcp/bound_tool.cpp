@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "catalog/readiness.h"
+#include "catalog/tool_schema.h"
 #include "hosts/mcp/service_tools.h"
 #include "hosts/mcp/tool_call.h"
-#include "hosts/mcp/tool_schema.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -38,8 +38,8 @@ class BoundTool final : public Tool {
 nlohmann::ordered_json BoundTool::card(Door) const {
   nlohmann::ordered_json card = {{"name", tool_.name}};
   if (!tool_.title.empty()) card["title"] = tool_.title;
-  card["description"] = tool_description(*program_, tool_);
-  card["inputSchema"] = tool_input_schema(*program_, tool_);
+  card["description"] = catalog::tool_description(*program_, tool_);
+  card["inputSchema"] = catalog::tool_input_schema(*program_, tool_);
   card["outputSchema"] = execution_output_schema();
   // As of the tool that runs any route: what is not known to be harmless is taken for the worst.
   card["annotations"] = {{"readOnlyHint", tool_.is_read_only},

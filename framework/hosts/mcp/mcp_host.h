@@ -36,6 +36,7 @@ struct McpHostParts {
 struct McpHostSettings {
   AccessSettings access;
   BuildInfo build;
+  ServiceName service = {};
   std::uint64_t messages_bytes_max = base::limits::mcp_messages_bytes_max;
   std::uint32_t progress_interval_ms = 5'000;
 };

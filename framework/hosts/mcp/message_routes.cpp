@@ -21,7 +21,7 @@ namespace limits = base::limits;
 constexpr std::uint32_t discovery_ttl_ms = 3'600'000;
 
 constexpr std::string_view instructions_for_all =
-    "Turnpike runs operations of third-party data providers and charges each call. Find one "
+    " runs operations of third-party data providers and charges each call. Find one "
     "with service.capabilities.list, read its price and parameters with "
     "service.capabilities.get, run it with service.route.execute. ";
 
@@ -37,11 +37,13 @@ constexpr std::string_view instructions_for_payers =
     "to pay; send the same call again with the signed payment in _meta[\"x402/payment\"]. It is "
     "charged once, however often it is sent.";
 
-std::string instructions(Door door, ToolNames names) {
-  return with_listed_names(
-      std::string(instructions_for_all)
-          .append(door == Door::account ? instructions_for_accounts : instructions_for_payers),
-      names);
+std::string instructions(const ServiceName& service, Door door, ToolNames names) {
+  return service.name +
+         with_listed_names(
+             std::string(instructions_for_all)
+                 .append(door == Door::account ? instructions_for_accounts
+                                               : instructions_for_payers),
+             names);
 }
 
 // "application/json", with or without parameters.
@@ -107,7 +109,7 @@ std::string_view named_in(const Message& message) noexcept {
 
 MessageRoutes::MessageRoutes(const Parts& parts)
     : parts_(parts),
-      server_info_(server_info_object(parts.release)),
+      server_info_(server_info_object(parts.service, parts.release)),
       budget_(parts.messages_bytes_max, limits::mcp_message_bytes_max) {}
 
 void MessageRoutes::answer(Turn& turn, Door door) {
@@ -255,7 +257,8 @@ Answer MessageRoutes::initialize(const RpcRequest& request) const {
   result.members.append(R"(,"serverInfo":)").append(server_info_);
   result.members += R"(,"instructions":)";
   base::append_canonical_string(
-      result.members, instructions(request.door, parts_.features.toolsets.toolset()->names()));
+      result.members, instructions(parts_.service, request.door,
+                                   parts_.features.toolsets.toolset()->names()));
   return result;
 }
 
@@ -265,7 +268,8 @@ Answer MessageRoutes::discover(const RpcRequest& request) const {
   result.members.append(modern_version).append(R"("],"capabilities":)");
   result.members.append(parts_.features.capabilities).append(R"(,"instructions":)");
   base::append_canonical_string(
-      result.members, instructions(request.door, parts_.features.toolsets.toolset()->names()));
+      result.members, instructions(parts_.service, request.door,
+                                   parts_.features.toolsets.toolset()->names()));
   result.ttl_ms = discovery_ttl_ms;
   return result;
 }

@@ -25,6 +25,7 @@ class MessageRoutes {
     const Features& features;
     const Executions& executions;
     const std::atomic<bool>& is_stopping;
+    ServiceName service;
     std::string release;  // "0.1.0"
     std::uint64_t messages_bytes_max;
     std::uint32_t progress_interval_ms;

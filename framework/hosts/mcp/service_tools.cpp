@@ -7,8 +7,8 @@
 #include "base/limits.h"
 #include "base/uri.h"
 #include "catalog/page_request.h"
+#include "catalog/tool_schema.h"
 #include "hosts/mcp/arguments.h"
-#include "hosts/mcp/tool_schema.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -188,7 +188,7 @@ Card RouteTool::properties(Door door) const {
     all["body_base64"] = text_schema("Request body as base64, for bytes that are no text.");
     all["content_type"] = text_schema("Of the body; application/json without it.");
   }
-  all["idempotency_key"] = idempotency_key_schema();
+  all["idempotency_key"] = catalog::idempotency_key_schema();
   if (door == Door::account) {
     all["free"] = {{"type", "boolean"},
                    {"description", "Run the free variant of the route, within its limits."}};
@@ -243,7 +243,7 @@ void RouteTool::read_body(Arguments& arguments, std::string_view body_text, Rout
                                     [](char c) { return c >= ' ' && c < 0x7F; });
   if (!is_field) {
     arguments.report("content_type", "it is no header value", "Send one like application/json.");
-  } else if (is_json && !is_json_type(ask.content_type)) {
+  } else if (is_json && !catalog::is_json_type(ask.content_type)) {
     arguments.report("body", "it is JSON, and content_type says that the body is none",
                      "Send the text of the body as a string.");
   }

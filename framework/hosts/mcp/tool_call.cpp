@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "base/strict_object.h"
 #include "base/uri.h"
-#include "hosts/mcp/tool_schema.h"
+#include "catalog/tool_schema.h"
 #include "registry/policy.h"
 #include "registry/reader.h"
 
@@ -96,7 +96,7 @@ class ToolCallReader {
         tool_(tool),
         route_(program.routes()[program.operations()[tool.operation].route]),
         query_(*program.operations()[tool.operation].query),
-        body_types_(body_types_of(program, tool)),
+        body_types_(catalog::body_types_of(program, tool)),
         arguments_(arguments),
         body_text_(body_text) {}
 
@@ -302,7 +302,9 @@ void ToolCallReader::check_query(const std::vector<std::string_view>& mistyped) 
 
 const std::string* ToolCallReader::read_body_type() {
   if (body_types_.size() < 2) return &body_types_.front();
-  if (given(registry::content_type_argument) == nullptr) return &default_body_type(body_types_);
+  if (given(registry::content_type_argument) == nullptr) {
+    return &catalog::default_body_type(body_types_);
+  }
   const std::string* const wanted = given_text(registry::content_type_argument);
   if (wanted == nullptr) return nullptr;
   const auto found = std::find(body_types_.begin(), body_types_.end(), *wanted);
@@ -325,7 +327,7 @@ void ToolCallReader::read_body() {
   }
   const auto* const text = value->get_ptr<const std::string*>();
   std::string body = text != nullptr ? *text : std::string();
-  if (!is_json_type(*type)) {
+  if (!catalog::is_json_type(*type)) {
     if (text == nullptr) {
       return report_argument(registry::body_argument,
                              wrong_type(*value, "give the text of the body as a string"));

@@ -1,7 +1,7 @@
 // Turns the arguments of a tool into a request: the raw path, the query and the body. The reverse
-// of tool_schema.h. An accepted request satisfies the declared policy of the route and reaches the
-// tool's own operation and no other. All problems are reported at once, each with the JSON pointer
-// of its argument and the way to mend it.
+// of catalog/tool_schema.h. An accepted request satisfies the declared policy of the route and
+// reaches the tool's own operation and no other. All problems are reported at once, each with the
+// JSON pointer of its argument and the way to mend it.
 //
 // Pure functions; safe on any Thread.
 #pragma once

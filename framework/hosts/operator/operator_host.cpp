@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
+#include "hosts/asset_route.h"
 #include "hosts/service_documents.h"
 
 namespace turnpike::hosts::operators {
@@ -92,11 +93,14 @@ constexpr Route<OperatorRooms> routes[] = {
      .answer = say<&StatusRoute::cancel_maintenance>},
 };
 
-HostRules rules(const CorrectionRoute& corrections) {
+constexpr Route<Pages> asset_routes[] = {{.facts = asset_facts, .answer = send_asset}};
+
+HostRules rules(const CorrectionRoute& corrections, const ConsoleRefusals& refusals) {
   return {.cors = Cors(Origins({}), {}),
           .nothing_here =
-              "The operator listener has /metrics, /debug/fibers, /healthz, and corrections and "
-              "words on the status below /internal/v1.",
+              "The operator listener has /console, /metrics, /debug/fibers, /healthz, and "
+              "corrections and words on the status below /internal/v1.",
+          .refusal_pages = &refusals,
           .authenticates = {PrincipalKind::operator_credential},
           .authenticate = [&corrections](const Presented& presented) {
             return corrections.authenticate(presented.headers);
@@ -109,7 +113,19 @@ OperatorHost::OperatorHost(const OperatorHostParts& parts)
     : corrections_({parts.operators, parts.corrections, parts.runtime.pool(), parts.log}),
       status_(parts.status, parts.runtime.pool()),
       rooms_{parts.runtime, parts.metrics, corrections_, status_},
-      host_({parts.runtime, parts.clock, parts.random, parts.access_log},
-            bind_routes<OperatorRooms>(routes, rooms_), rules(corrections_)) {}
+      console_(parts.console, {parts.operators, parts.corrections, parts.status, corrections_,
+                               status_, parts.metrics, parts.runtime.pool(), parts.clock,
+                               parts.random}),
+      refusals_(parts.console.pages),
+      pages_(parts.console.pages),
+      host_({parts.runtime, parts.clock, parts.random, parts.access_log}, rows(),
+            rules(corrections_, refusals_)) {}
+
+std::vector<BoundRoute> OperatorHost::rows() const {
+  std::vector<BoundRoute> rows = bind_routes<OperatorRooms>(routes, rooms_);
+  bind_routes<Pages>(asset_routes, pages_, rows);
+  bind_routes(console_routes(), console_, rows);
+  return rows;
+}
 
 }  // namespace turnpike::hosts::operators

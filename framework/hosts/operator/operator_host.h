@@ -1,7 +1,8 @@
 // OperatorHost: what the people who run the gateway see and do, on a listener of its own that must
 // not be reachable from outside: `/metrics` (Prometheus text), `/debug/fibers` (what every request
 // waits for, and how long), `/healthz`, and below `/internal/v1`, for operator credentials, the
-// corrections of usage (correction_route.h) and words on the status (status_route.h).
+// corrections of usage (correction_route.h) and words on the status (status_route.h); below
+// `/console`, pages for operators (console.h).
 //
 // Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
 #pragma once
@@ -9,6 +10,7 @@
 #include <turnpike/host.h>
 
 #include "base/metrics.h"
+#include "hosts/operator/console.h"
 #include "hosts/operator/correction_route.h"
 #include "hosts/operator/status_route.h"
 #include "hosts/routed_host.h"
@@ -24,6 +26,7 @@ struct OperatorHostParts {
   identity::Operators& operators;
   ledger::CorrectionStore& corrections;
   status::StatusStore& status;
+  ConsoleParts console;
   const Clock& clock;
   Random& random;
   base::Log& log;
@@ -51,9 +54,14 @@ class OperatorHost final : public wire::Handler {
   }
 
  private:
+  [[nodiscard]] std::vector<BoundRoute> rows() const;
+
   const CorrectionRoute corrections_;
   const StatusRoute status_;
   const OperatorRooms rooms_;
+  const Console console_;
+  const ConsoleRefusals refusals_;
+  const Pages& pages_;
   RoutedHost host_;
 };
 

@@ -103,7 +103,7 @@ void show_consent(const WebRooms& rooms, Turn& turn, const Asked& asked) {
                          .ways = ways_of(rooms, caller),
                          .idle_days = lifetimes.refresh_idle_ms / 86'400'000,
                          .days_max = lifetimes.grant_ms / 86'400'000};
-  send_page(rooms, turn, consent_page(frame_of(rooms, "Give access", page->person, caller), view));
+  send_page(rooms, turn, frame_of(rooms, "Give access", page->person, caller), view);
 }
 
 Result<std::string, Error> decide(const WebRooms& rooms, const Asked& asked,

@@ -7,7 +7,6 @@
 #include "hosts/account/account_routes.h"
 #include "hosts/account/people_json.h"
 #include "hosts/account/people_routes.h"
-#include "hosts/web/markup.h"
 #include "hosts/web/page_turn.h"
 
 namespace turnpike::hosts::web {
@@ -127,16 +126,33 @@ constexpr std::string_view look_into_mail =
     "minutes. Nothing came? Look among what your mail program takes for unwanted, and at what you "
     "typed.";
 
+constexpr std::string_view mailed_recovery_title = "Lost your passkey?";
+const AskView mailed_recovery_view{
+    .action = mailed_recovery_path,
+    .explanation =
+        "Have a link sent to the e-mail address that you confirmed. It lets you in once, so that "
+        "you can add a passkey. Without such an address, ask whoever runs this gateway for a link.",
+    .login_label = "Your login",
+    .button = "Send me a link"};
+
+constexpr std::string_view sign_up_title = "Sign up";
+const AskView sign_up_view{
+    .action = sign_up_path,
+    .explanation =
+        "A link goes to your e-mail address, which will be your login. Behind it you get a billing "
+        "account of your own.",
+    .login_label = "Your e-mail address",
+    .button = "Send me a link",
+    .asks_name = true};
+
+void show_look_into_mail(const WebRooms& rooms, Turn& turn) {
+  send_page(rooms, turn, frame_of(rooms, "Look into your mail"),
+            MessageView{look_into_mail, login_path});
+}
+
 void show_mailed_recovery(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
-  send_page(rooms, turn,
-            ask_page(frame_of(rooms, "Lost your passkey?"),
-                     {.action = mailed_recovery_path,
-                      .explanation = "Have a link sent to the e-mail address that you confirmed. "
-                                     "It lets you in once, so that you can add a passkey. Without "
-                                     "such an address, ask whoever runs this gateway for a link.",
-                      .login_label = "Your login",
-                      .button = "Send me a link"}));
+  send_page(rooms, turn, frame_of(rooms, mailed_recovery_title), mailed_recovery_view);
 }
 
 void use_mailed_recovery(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -145,9 +161,11 @@ void use_mailed_recovery(const WebRooms& rooms, Turn& turn, const Asked& asked) 
     return by_mail_of(rooms).ask_recovery(login, rooms.people.actor_of(turn, nullptr));
   });
   if (!done.ok()) {
-    return refuse(rooms, turn, nullptr, done.error(), std::string(mailed_recovery_path));
+    AskView view = mailed_recovery_view;
+    view.login = login;
+    return refuse_with(rooms, turn, done.error(), frame_of(rooms, mailed_recovery_title), view);
   }
-  send_page(rooms, turn, message_page(frame_of(rooms, "Look into your mail"), look_into_mail, login_path));
+  show_look_into_mail(rooms, turn);
 }
 
 void show_sign_up(const WebRooms& rooms, Turn& turn, const Asked&) {
@@ -155,14 +173,7 @@ void show_sign_up(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (!by_mail_of(rooms).takes_sign_ups()) {
     return refuse(rooms, turn, nullptr, identity::registration_closed(), std::string(login_path));
   }
-  send_page(rooms, turn, ask_page(frame_of(rooms, "Sign up"),
-                           {.action = sign_up_path,
-                            .explanation = "A link goes to your e-mail address, which will be "
-                                           "your login. Behind it you get a billing account of "
-                                           "your own.",
-                            .login_label = "Your e-mail address",
-                            .button = "Send me a link",
-                            .asks_name = true}));
+  send_page(rooms, turn, frame_of(rooms, sign_up_title), sign_up_view);
 }
 
 void use_sign_up(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -171,18 +182,22 @@ void use_sign_up(const WebRooms& rooms, Turn& turn, const Asked& asked) {
     return by_mail_of(rooms).ask_sign_up(field("login"), field("name"),
                                          rooms.people.actor_of(turn, nullptr));
   });
-  if (!done.ok()) return refuse(rooms, turn, nullptr, done.error(), std::string(sign_up_path));
-  send_page(rooms, turn, message_page(frame_of(rooms, "Look into your mail"), look_into_mail, login_path));
+  if (!done.ok()) {
+    AskView view = sign_up_view;
+    view.login = field("login");
+    view.name = field("name");
+    return refuse_with(rooms, turn, done.error(), frame_of(rooms, sign_up_title), view);
+  }
+  show_look_into_mail(rooms, turn);
 }
 
 void show_confirmation(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
-  send_page(rooms, turn, link_page(frame_of(rooms, "Confirm your sign-up"),
-                            {.action = "/sign-up/confirm",
-                             .explanation = "This makes a login and a billing account for you. "
-                                            "Then you add a passkey, with which you sign in from "
-                                            "then on.",
-                             .button = "Sign up"}));
+  send_page(rooms, turn, frame_of(rooms, "Confirm your sign-up"),
+            LinkView{.action = "/sign-up/confirm",
+                     .explanation = "This makes a login and a billing account for you. Then you "
+                                    "add a passkey, with which you sign in from then on.",
+                     .button = "Sign up"});
 }
 
 void use_confirmation(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -221,16 +236,17 @@ void show_verification(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
   const auto known = find_caller(rooms, {turn.request.headers(), {}, false});
   if (!known.ok()) {
-    return send_page(rooms, turn, message_page(frame_of(rooms, "Confirm your e-mail address"),
-                                        "Sign in first, then open the link again.", login_path));
+    return send_page(rooms, turn, frame_of(rooms, "Confirm your e-mail address"),
+                     MessageView{"Sign in first, then open the link again.", login_path});
   }
   const auto person = person_of(rooms, *known);
   if (!person.ok()) return refuse(rooms, turn, *known, person.error(), std::string(own_path));
-  send_page(rooms, turn, link_page(frame_of(rooms, "Confirm your e-mail address", *person, *known),
-                            {.action = "/account/email/verify",
-                             .explanation = "From then on, mail about your sign-in goes there, and "
-                                            "a recovery, too.",
-                             .button = "Confirm"}));
+  send_page(rooms, turn, frame_of(rooms, "Confirm your e-mail address", *person, *known),
+            LinkView{.action = "/account/email/verify",
+                     .explanation =
+                         "From then on, mail about your sign-in goes there, and a recovery, too.",
+                     .button = "Confirm",
+                     .has_page_token = true});
 }
 
 void use_verification(const WebRooms& rooms, Turn& turn, const Asked& asked) {

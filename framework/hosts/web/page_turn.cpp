@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "hosts/accept.h"
 #include "hosts/origins.h"
 #include "oauth/redirect_uri.h"
+#include "site/markdown.h"
 
 namespace turnpike::hosts::web {
 
@@ -11,8 +13,10 @@ using base::Error;
 using base::ErrorCode;
 using identity::Standing;
 
-Frame frame_of(const WebRooms&, std::string_view title) {
-  return {.title = std::string(title), .scripts = {"passkeys.js"}};
+Frame frame_of(const WebRooms& rooms, std::string_view title) {
+  return {.title = std::string(title),
+          .menu = rooms.pages.site()->menu({}),
+          .scripts = {"passkeys.js"}};
 }
 
 Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Person& person,
@@ -21,16 +25,6 @@ Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Pe
   frame.person_name = person.name;
   frame.page_token = rooms.people.parts().sessions.page_token(caller->session_id);
   return frame;
-}
-
-std::string html_of(const WebRooms& rooms, const SitePage& page) {
-  return rooms.pages.page(page.frame, "plain.html", [&](site::Slots slots) {
-    slots.set("BODY_HTML", site::Markup{page.main_html});
-  });
-}
-
-void send_page(const WebRooms& rooms, Turn& turn, const SitePage& page, int status) {
-  turn.reply({.status = status, .content_type = page_type, .body = html_of(rooms, page)});
 }
 
 void go_to(Turn& turn, std::string_view path, std::string_view cookie) {
@@ -86,11 +80,24 @@ void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const Error
   }
   const bool needs_step_up = error.code == ErrorCode::auth_step_up_required;
   const StepUpWays ways = needs_step_up ? ways_of(rooms, caller) : StepUpWays();
+  send_refusal(turn, error,
+               html_of(rooms, frame, RefusalView{error, turn.request_id(), back, ways}));
+}
+
+void send_refusal(Turn& turn, const Error& error, const std::string& html) {
   const RefusalHead head = head_of(error);
   ReplyFields fields;
   add_refusal_fields(head, page_type, fields);
   turn.record.error = error.code;
-  turn.send(head.status, fields, html_of(rooms, refusal_page(frame, {error, turn.request_id(), back, ways})));
+  turn.send(head.status, fields, html);
+}
+
+LoginView login_view(const WebRooms& rooms, const std::string& return_to) {
+  const account::PooledPeople::Parts& parts = rooms.people.parts();
+  return {.return_to = return_to,
+          .providers = providers_of(rooms),
+          .takes_passwords = parts.passwords.are_enabled(),
+          .offers_sign_up = parts.by_mail.takes_sign_ups()};
 }
 
 std::string known_path(std::string_view text) {
@@ -153,15 +160,40 @@ bool stands_for(Standing needed, const WebRooms& rooms, Turn& turn, const Asked&
   return false;
 }
 
+namespace {
+
+// For who reads Markdown: programs of people, which come by links.
+std::string refusal_markdown(std::string_view title, const Error& error,
+                             std::string_view request_id) {
+  return "# " + std::string(title) + "\n\n" + site::escaped_markdown(error.message) +
+         "\n\nRequest `" + std::string(request_id) + "`. [The first page](/)\n";
+}
+
+}  // namespace
+
 RefusalBody SiteRefusals::page(const Error& error, const RefusalAsked& asked) const {
-  const Frame frame{.title = "This did not work"};
+  const bool is_nothing = error.code == ErrorCode::request_not_found;
+  const std::string title = is_nothing ? "There is nothing here" : "This did not work";
+  const std::string_view vary = "Accept";
+  if (page_form(asked.headers) == PageForm::markdown) {
+    return {"text/markdown; charset=utf-8", refusal_markdown(title, error, asked.request_id), vary};
+  }
+  const auto site = pages_.site();
+  const Frame frame{.title = title, .menu = site->menu({})};
+  if (is_nothing) {
+    return {page_type, pages_.page(frame, "not_found.html", [&](site::Slots slots) {
+              slots.set("TITLE", title);
+              slots.set("MESSAGE", error.message);
+              slots.set("REQUEST_ID", asked.request_id);
+            }), vary};
+  }
   const bool is_out =
       error.code == ErrorCode::auth_session_required || error.code == ErrorCode::auth_session_ended;
   const std::string back(is_out ? login_path : own_path);
-  const SitePage refusal = refusal_page(frame, {error, asked.request_id, back, {}});
-  return {page_type, pages_.page(refusal.frame, "plain.html", [&](site::Slots slots) {
-            slots.set("BODY_HTML", site::Markup{refusal.main_html});
-          })};
+  const RefusalView view{error, asked.request_id, back};
+  return {page_type, pages_.page(frame, RefusalView::layout,
+                                 [&](site::Slots slots) { view.fill(slots); }),
+          vary};
 }
 
 Result<Caller, Error> find_caller(const WebRooms& rooms, const Presented& presented) {

@@ -13,8 +13,9 @@
 #include "hosts/page.h"
 #include "hosts/pages.h"
 #include "hosts/route.h"
-#include "hosts/web/markup.h"
 #include "hosts/web/sign_in_routes.h"
+#include "hosts/web/views.h"
+#include "site/frame.h"
 
 namespace turnpike::hosts::web {
 
@@ -22,14 +23,23 @@ inline constexpr std::string_view login_path = "/login";
 inline constexpr std::string_view own_path = "/account";
 inline constexpr std::string_view consent_path = "/oauth/consent";
 
+using site::Frame;
+
 // The second has the name of the caller, who may sign out on each page.
 Frame frame_of(const WebRooms& rooms, std::string_view title);
 Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Person& person,
                const Caller& caller);
 
-// The page within its frame.
-std::string html_of(const WebRooms& rooms, const SitePage& page);
-void send_page(const WebRooms& rooms, Turn& turn, const SitePage& page, int status = 200);
+// A view (views.h) as a page within the frame.
+template <class View>
+std::string html_of(const WebRooms& rooms, const Frame& frame, const View& view) {
+  return rooms.pages.page(frame, View::layout, [&](site::Slots slots) { view.fill(slots); });
+}
+template <class View>
+void send_page(const WebRooms& rooms, Turn& turn, const Frame& frame, const View& view,
+               int status = 200) {
+  turn.reply({.status = status, .content_type = page_type, .body = html_of(rooms, frame, view)});
+}
 // 303 to a URL of another host, which Location would not take.
 void send_elsewhere(Turn& turn, std::string_view url, std::string_view cookie = {});
 // 303 to a path of this host.
@@ -47,6 +57,15 @@ Result<identity::Person, base::Error> person_of(const WebRooms& rooms, const Cal
 // A refusal on a page that offers what is missing. `back`: the page with the form.
 void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const base::Error& error,
             const std::string& back);
+// A refusal on any page: with the status and header fields of the error.
+void send_refusal(Turn& turn, const base::Error& error, const std::string& html);
+// A refusal on the page of its form, of which the view says why.
+template <class View>
+void refuse_with(const WebRooms& rooms, Turn& turn, const base::Error& error, const Frame& frame,
+               View view) {
+  view.problem = {&error, turn.request_id()};
+  send_refusal(turn, error, html_of(rooms, frame, view));
+}
 
 // Refusals without a handler of their own.
 class SiteRefusals final : public RefusalPages {
@@ -58,6 +77,10 @@ class SiteRefusals final : public RefusalPages {
  private:
   const Pages& pages_;
 };
+
+// The page on which people sign in. `return_to`: where that leads.
+inline constexpr std::string_view login_title = "Sign in";
+LoginView login_view(const WebRooms& rooms, const std::string& return_to);
 
 // The paths to which a sign-in leads back: pages of this host alone.
 std::string known_path(std::string_view text);

@@ -6,7 +6,7 @@
 #include "hosts/account/people_routes.h"
 #include "hosts/asset_route.h"
 #include "hosts/page.h"
-#include "hosts/web/markup.h"
+#include "hosts/web/events.h"
 #include "hosts/web/page_turn.h"
 
 namespace turnpike::hosts::web {
@@ -16,7 +16,6 @@ namespace {
 using account::kept_by_nobody;
 using base::Error;
 using base::ErrorCode;
-using identity::Role;
 using identity::Standing;
 
 // ---- signing in
@@ -26,12 +25,7 @@ void show_login(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string back = known_path(asked.query.find("return_to").value_or(""));
   const auto caller = find_caller(rooms, {turn.request.headers(), {}, false});
   if (caller.ok()) return go_to(turn, back);
-  const account::PooledPeople::Parts& parts = rooms.people.parts();
-  send_page(rooms, turn, login_page(frame_of(rooms, "Sign in"),
-                             {.return_to = back,
-                              .providers = providers_of(rooms),
-                              .takes_passwords = parts.passwords.are_enabled(),
-                              .offers_sign_up = parts.by_mail.takes_sign_ups()}));
+  send_page(rooms, turn, frame_of(rooms, login_title), login_view(rooms, back));
 }
 
 const LinkView link_view{
@@ -41,9 +35,11 @@ const LinkView link_view{
         "from then on.",
     .button = "Sign in"};
 
+constexpr std::string_view link_title = "Sign in with a link";
+
 void show_link(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
-  send_page(rooms, turn, link_page(frame_of(rooms, "Sign in with a link"), link_view));
+  send_page(rooms, turn, frame_of(rooms, link_title), link_view);
 }
 
 void use_link(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -51,7 +47,9 @@ void use_link(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto signed_in = rooms.people.ask([&] {
     return rooms.people.parts().sign_in.with_link(token, rooms.people.actor_of(turn, nullptr));
   });
-  if (!signed_in.ok()) return refuse(rooms, turn, nullptr, signed_in.error(), "/login/link");
+  if (!signed_in.ok()) {
+    return refuse_with(rooms, turn, signed_in.error(), frame_of(rooms, link_title), link_view);
+  }
   go_to(turn, own_path, session_cookie(rooms, signed_in->token));
 }
 
@@ -65,6 +63,9 @@ void use_sign_out(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 
 // ---- the person
 
+// Of a billing account.
+std::string page_of(std::string_view account_id) { return "/dashboard/" + std::string(account_id); }
+
 struct OwnPage {
   identity::Person person;
   std::vector<identity::Passkey> passkeys;
@@ -74,6 +75,7 @@ struct OwnPage {
   std::vector<identity::UnseenNotice> notices;
   identity::Credentials credentials;
   std::vector<identity::ExternalIdentity> identities;
+  std::vector<identity::AuditEvent> events;
 };
 
 Result<OwnPage, Error> read_own_page(const account::PooledPeople::Parts& parts,
@@ -96,9 +98,12 @@ Result<OwnPage, Error> read_own_page(const account::PooledPeople::Parts& parts,
   if (!credentials.ok()) return credentials.error();
   auto identities = parts.external_identities.list(id);
   if (!identities.ok()) return std::move(identities).error();
+  constexpr std::int64_t events_shown = 10;
+  auto events = parts.audit.list({.person_id = std::string(id), .limit = events_shown});
+  if (!events.ok()) return std::move(events).error();
   return OwnPage{**std::move(person), *std::move(passkeys), *std::move(sessions),
                  *std::move(memberships), *std::move(grants), *std::move(notices), *credentials,
-                 *std::move(identities)};
+                 *std::move(identities), *std::move(events)};
 }
 
 void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
@@ -121,6 +126,7 @@ void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
                          .grants = page->grants,
                          .notices = page->notices,
                          .identities = page->identities,
+                         .events = page->events,
                          .providers = providers,
                          .credentials = page->credentials,
                          .takes_passwords = passwords.are_enabled(),
@@ -128,7 +134,7 @@ void show_account(const WebRooms& rooms, Turn& turn, const Asked&) {
                          .ways = ways_of(rooms, caller),
                          .may_enrol = caller->standing != Standing::signed_in,
                          .sends_mail = rooms.people.parts().by_mail.sends_mail()};
-  send_page(rooms, turn, account_page(frame_of(rooms, "Your account", page->person, caller), view));
+  send_page(rooms, turn, frame_of(rooms, "Your account", page->person, caller), view);
 }
 
 void use_remove_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -170,166 +176,65 @@ void use_create_account(const WebRooms& rooms, Turn& turn, const Asked& asked) {
       account::create_account_for(rooms.people, asked.form.find("name").value_or(""),
                                   rooms.people.actor_of(turn, asked.caller));
   if (!created.ok()) return refuse(rooms, turn, asked.caller, created.error(), back);
-  go_to(turn, "/accounts/" + created->id);
+  go_to(turn, page_of(created->id));
+}
+
+// ---- what the person did
+
+void show_own_events(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  const Caller caller = caller_of_page(rooms, turn);
+  if (caller == nullptr) return;
+  const std::string back(own_path);
+  if (caller->standing == Standing::enrolling) return go_to(turn, back);
+  const auto after = read_after(asked);
+  if (!after.ok()) return refuse(rooms, turn, caller, after.error(), back);
+  const auto person = person_of(rooms, caller);
+  if (!person.ok()) return refuse(rooms, turn, caller, person.error(), back);
+  const auto events = rooms.people.ask([&] {
+    return read_events(rooms.people.parts().audit, {.person_id = person->id, .before = *after});
+  });
+  if (!events.ok()) return refuse(rooms, turn, caller, events.error(), back);
+  const NamesById names{{person->id, "you"}};
+  send_page(rooms, turn, frame_of(rooms, "What happened", *person, caller),
+            EventsView{events->events, names,
+                       events->next ? "/account/events?after=" + std::to_string(*events->next)
+                                    : std::string()});
 }
 
 // ---- a billing account
 
-std::string page_of(std::string_view account_id) { return "/accounts/" + std::string(account_id); }
-
-struct BillingAccountPage {
-  identity::Membership membership;
-  std::vector<identity::ApiKey> keys;
-  std::vector<identity::Member> members;
-  std::vector<identity::Invitation> invitations;
-};
-
-Result<BillingAccountPage, Error> read_billing_account(const account::PooledPeople::Parts& parts,
-                                                       const identity::Principal& caller) {
-  BillingAccountPage page;
-  const auto memberships = parts.members.memberships(caller.id);
-  if (!memberships.ok()) return memberships.error();
-  const auto own = std::find_if(memberships->begin(), memberships->end(), [&](const auto& one) {
-    return one.account.id == caller.account_id;
-  });
-  if (own == memberships->end()) {
-    return *identity::role_refusal(std::nullopt, Role::member);
-  }
-  page.membership = *own;
-  auto members = parts.members.members(caller.account_id);
-  if (!members.ok()) return std::move(members).error();
-  page.members = *std::move(members);
-  if (own->role < Role::admin) return page;
-  auto keys = parts.keys.list(caller.account_id);
-  if (!keys.ok()) return std::move(keys).error();
-  page.keys = *std::move(keys);
-  auto invitations = parts.members.invitations(caller.account_id);
-  if (!invitations.ok()) return std::move(invitations).error();
-  page.invitations = *std::move(invitations);
-  return page;
-}
-
-void show_billing_account(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  const Caller caller = caller_of_page(rooms, turn, asked.parameters[0]);
-  if (caller == nullptr) return;
-  if (caller->standing == Standing::enrolling) return go_to(turn, own_path);
-  const auto page =
-      rooms.people.ask([&] { return read_billing_account(rooms.people.parts(), *caller); });
-  if (!page.ok()) return refuse(rooms, turn, caller, page.error(), std::string(own_path));
-  const auto person = person_of(rooms, caller);
-  if (!person.ok()) return refuse(rooms, turn, caller, person.error(), std::string(own_path));
-  const BillingAccountView view{.membership = page->membership,
-                                .keys = page->keys,
-                                .members = page->members,
-                                .invitations = page->invitations,
-                                .own_id = caller->id,
-                                .sends_mail = rooms.people.parts().by_mail.sends_mail()};
-  const Frame frame = frame_of(rooms, page->membership.account.name, *person, caller);
-  send_page(rooms, turn, billing_account_page(frame, view));
-}
-
-// A form of an account's page: judged, done in the store, and back to the page. `work` takes the
-// actor and returns a Result.
-template <class F>
-void change(const WebRooms& rooms, Turn& turn, const Asked& asked, F&& work) {
-  const std::string back = page_of(asked.parameters[0]);
-  if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
-  const identity::Actor actor = rooms.people.actor_of(turn, asked.caller);
-  const auto done = rooms.people.ask([&] { return work(actor); });
-  if (!done.ok()) return refuse(rooms, turn, asked.caller, done.error(), back);
-  go_to(turn, back);
-}
-
-// The same for what is shown once.
-template <class F>
-void create(const WebRooms& rooms, Turn& turn, const Asked& asked, std::string_view title,
-            std::string_view explanation, F&& work) {
-  const std::string back = page_of(asked.parameters[0]);
-  if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
-  const identity::Actor actor = rooms.people.actor_of(turn, asked.caller);
-  const Result<std::string, Error> secret =
-      rooms.people.ask([&]() -> Result<std::string, Error> { return work(actor); });
-  if (!secret.ok()) return refuse(rooms, turn, asked.caller, secret.error(), back);
-  const auto person = person_of(rooms, asked.caller);
-  const Frame frame =
-      person.ok() ? frame_of(rooms, title, *person, asked.caller) : frame_of(rooms, title);
-  send_page(rooms, turn, secret_page(frame, {std::string(explanation), *secret, back}), 201);
-}
-
-void use_create_key(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  create(rooms, turn, asked, "Your new API key",
-         "Keep it now: it is shown only here. Programs send it as Authorization: Bearer.",
-         [&](const identity::Actor& actor) -> Result<std::string, Error> {
-           const auto created = rooms.people.parts().keys.create(
-               asked.parameters[0], asked.form.find("name").value_or(""),
-               {actor, asked.parameters[0]});
-           if (!created.ok()) return created.error();
-           return created->secret;
-         });
-}
-
-void use_revoke_key(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  change(rooms, turn, asked, [&](const identity::Actor& actor) {
-    return rooms.people.parts().keys.revoke(asked.form.find("id").value_or(""),
-                                            {actor, asked.parameters[0]});
-  });
-}
-
-void use_invite(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  create(rooms, turn, asked, "Your invitation",
-         "Give this link to the person: it works once, for 7 days, and is shown only here.",
-         [&](const identity::Actor& actor) -> Result<std::string, Error> {
-           const auto role = identity::role(asked.form.find("role").value_or(""));
-           if (!role) return Error{ErrorCode::request_body_rejected, "Choose a role."};
-           const auto created = rooms.people.parts().people.invite(
-               asked.parameters[0], asked.form.find("email").value_or(""), *role, actor);
-           if (!created.ok()) return created.error();
-           return account::link_url(rooms.people, "/invitation", created->token);
-         });
-}
-
-void use_withdraw(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  change(rooms, turn, asked, [&](const identity::Actor& actor) {
-    return rooms.people.parts().members.withdraw(asked.parameters[0],
-                                                 asked.form.find("id").value_or(""), actor);
-  });
-}
-
-void use_remove_member(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  const std::string id = asked.form.find("id").value_or("");
-  const std::string back(id == asked.caller->id ? own_path : page_of(asked.parameters[0]));
-  if (!stands_for(Standing::stepped_up, rooms, turn, asked, back)) return;
-  const auto removed = rooms.people.ask([&] {
-    return rooms.people.parts().members.remove(asked.parameters[0], id,
-                                               rooms.people.actor_of(turn, asked.caller));
-  });
-  if (!removed.ok()) return refuse(rooms, turn, asked.caller, removed.error(), back);
-  go_to(turn, back);
+// The dashboard is where its pages are now.
+void show_billing_account(const WebRooms&, Turn& turn, const Asked& asked) {
+  go_to(turn, page_of(asked.parameters[0]) + "/keys");
 }
 
 // ---- invitations
+
+constexpr std::string_view invitation_title = "Accept an invitation";
+
+const LinkView join_view{
+    .action = "/invitation/join",
+    .explanation =
+        "You are invited to a billing account. If you have signed in here before, sign in first, "
+        "then open the link again.",
+    .button = "Join",
+    .asks_name = true};
 
 // A stranger becomes a person by it; somebody who is signed in becomes a member.
 void show_invitation(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
   const auto known = find_caller(rooms, {turn.request.headers(), {}, false});
   if (!known.ok()) {
-    return send_page(rooms, turn, link_page(frame_of(rooms, "Accept an invitation"),
-                                     {.action = "/invitation/join",
-                                      .explanation = "You are invited to a billing account. If you "
-                                                     "have signed in here before, sign in first, "
-                                                     "then open the link again.",
-                                      .button = "Join",
-                                      .asks_name = true}));
+    return send_page(rooms, turn, frame_of(rooms, invitation_title), join_view);
   }
   const Caller& caller = *known;
   const auto person = person_of(rooms, caller);
   if (!person.ok()) return refuse(rooms, turn, caller, person.error(), std::string(own_path));
-  send_page(rooms, turn, link_page(frame_of(rooms, "Accept an invitation", *person, caller),
-                            {.action = "/invitation",
-                             .explanation = "You become a member of the billing account that "
-                                            "invited you.",
-                             .button = "Accept"}));
+  send_page(rooms, turn, frame_of(rooms, invitation_title, *person, caller),
+            LinkView{.action = "/invitation",
+                     .explanation = "You become a member of the billing account that invited you.",
+                     .button = "Accept",
+                     .has_page_token = true});
 }
 
 void use_invitation(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -350,7 +255,13 @@ void use_join(const WebRooms& rooms, Turn& turn, const Asked& asked) {
     return rooms.people.parts().sign_in.join(field("token"), field("name"), field("login"),
                                              rooms.people.actor_of(turn, nullptr));
   });
-  if (!joined.ok()) return refuse(rooms, turn, nullptr, joined.error(), "/invitation");
+  if (!joined.ok()) {
+    LinkView view = join_view;
+    view.token = field("token");
+    view.name = field("name");
+    view.login = field("login");
+    return refuse_with(rooms, turn, joined.error(), frame_of(rooms, invitation_title), view);
+  }
   go_to(turn, own_path, session_cookie(rooms, joined->token));
 }
 
@@ -370,9 +281,13 @@ constexpr RouteFacts login_facts = [] {
   return facts;
 }();
 
-constexpr Callers admins = Callers::members(Role::admin, Standing::enrolling);
+constexpr Parameter events_query[] = {after_parameter};
 
-#define BILLING_ACCOUNT "/accounts/{billing_account_id}"
+constexpr RouteFacts events_facts = [] {
+  RouteFacts facts = page("/account/events", "my_events_page");
+  facts.query = events_query;
+  return facts;
+}();
 
 constexpr Route<WebRooms> page_rows[] = {
     {.facts = login_facts, .answer = show_login},
@@ -386,22 +301,14 @@ constexpr Route<WebRooms> page_rows[] = {
      .answer = use_end_sessions},
     {.facts = form("/account/billing-accounts", "billing_accounts", any_session),
      .answer = use_create_account},
-    {.facts = page(BILLING_ACCOUNT, "billing_account_page"), .answer = show_billing_account},
-    {.facts = form(BILLING_ACCOUNT "/api-keys", "api_keys", admins), .answer = use_create_key},
-    {.facts = form(BILLING_ACCOUNT "/api-keys/revoke", "api_key", admins),
-     .answer = use_revoke_key},
-    {.facts = form(BILLING_ACCOUNT "/invitations", "invitations", admins), .answer = use_invite},
-    {.facts = form(BILLING_ACCOUNT "/invitations/withdraw", "invitation", admins),
-     .answer = use_withdraw},
-    {.facts = form(BILLING_ACCOUNT "/members/remove", "member",
-                   Callers::members(Role::member, Standing::enrolling)),
-     .answer = use_remove_member},
+    {.facts = page("/accounts/{billing_account_id}", "billing_account_page"),
+     .answer = show_billing_account},
+    {.facts = events_facts, .answer = show_own_events},
     {.facts = page("/invitation", "invitation_page"), .answer = show_invitation},
     {.facts = form("/invitation", "accept_invitation", any_session), .answer = use_invitation},
     {.facts = form("/invitation/join", "accept_invitation", Callers::anyone()), .answer = use_join},
     {.facts = asset_facts, .answer = send_page_asset},
 };
-#undef BILLING_ACCOUNT
 
 }  // namespace
 

@@ -2,7 +2,6 @@
 
 #include "hosts/web/page_turn.h"
 #include "hosts/web/password_routes.h"
-#include "oauth/redirect_uri.h"
 
 namespace turnpike::hosts::web {
 
@@ -35,8 +34,9 @@ void use_password(const WebRooms& rooms, Turn& turn, const Asked& asked) {
     return rooms.people.parts().passwords.sign_in(login, password, device, actor);
   });
   if (session.ok()) return go_on(rooms, turn, *session, next);
-  const std::string back = oauth::RedirectAnswer(login_path).add("return_to", next).text();
-  refuse(rooms, turn, nullptr, session.error(), back);
+  LoginView view = login_view(rooms, next);
+  view.login = login;
+  refuse_with(rooms, turn, session.error(), frame_of(rooms, login_title), view);
 }
 
 void use_step_up(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -96,17 +96,24 @@ void use_create_codes(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto person = person_of(rooms, asked.caller);
   const Frame frame =
       person.ok() ? frame_of(rooms, title, *person, asked.caller) : frame_of(rooms, title);
-  const std::string page = html_of(rooms, codes_page(frame, created->codes, back));
+  const std::string page = html_of(rooms, frame, CodesView{created->codes, back});
   ReplyFields more;
   const std::string cookie = session_cookie(rooms, created->token);
   more.add("Set-Cookie", cookie);
   turn.reply({.status = 201, .content_type = page_type, .body = page}, more);
 }
 
+constexpr std::string_view recovery_title = "Sign in with a recovery code";
+
+RecoveryView recovery_view(const WebRooms& rooms) {
+  const account::PooledPeople::Parts& parts = rooms.people.parts();
+  return {.takes_passwords = parts.passwords.are_enabled(),
+          .offers_mail = parts.by_mail.sends_mail()};
+}
+
 void show_recovery(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
-  send_page(rooms, turn, recovery_page(frame_of(rooms, "Sign in with a recovery code"),
-                                rooms.people.parts().by_mail.sends_mail()));
+  send_page(rooms, turn, frame_of(rooms, recovery_title), recovery_view(rooms));
 }
 
 void use_recovery(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -117,7 +124,9 @@ void use_recovery(const WebRooms& rooms, Turn& turn, const Asked& asked) {
                                                        rooms.people.actor_of(turn, nullptr));
   });
   if (!signed_in.ok()) {
-    return refuse(rooms, turn, nullptr, signed_in.error(), std::string(recovery_path));
+    RecoveryView view = recovery_view(rooms);
+    view.login = login;
+    return refuse_with(rooms, turn, signed_in.error(), frame_of(rooms, recovery_title), view);
   }
   go_to(turn, own_path, session_cookie(rooms, signed_in->token));
 }

@@ -115,7 +115,9 @@ void hand_over(const WebRooms& rooms, Turn& turn, const Asked& asked, CeremonyKi
   const std::string cookie = rooms.cookies.provider.set(journey.text, journey_seconds);
   more.add("Set-Cookie", cookie);
   const std::string& name = provider->settings().name;
-  const std::string page = html_of(rooms, handover_page(frame_of(rooms, "To " + name), {name, *url}));
+  Frame frame = frame_of(rooms, "To " + name);
+  frame.next_url = *url;
+  const std::string page = html_of(rooms, frame, HandoverView{name, *url});
   turn.reply({.content_type = page_type, .body = page}, more);
 }
 

@@ -1,7 +1,5 @@
 #include "hosts/web/web_host.h"
 
-#include <utility>
-
 #include "hosts/account/grant_routes.h"
 #include "hosts/page.h"
 #include "hosts/web/consent.h"
@@ -15,17 +13,17 @@
 
 namespace turnpike::hosts::web {
 
-WebHost::WebHost(const WebHostParts& parts, WebHostSettings settings)
+WebHost::WebHost(const WebHostParts& parts, const WebHostSettings& settings)
     : rooms_(parts.rooms),
       refusals_(rooms_.pages),
       account_rooms_{rooms_.account},
       people_rooms_{rooms_.people},
       host_({parts.runtime, parts.clock, rooms_.random, parts.access_log},
-            rows(std::move(settings.more_routes)), rules()) {}
+            rows(settings), rules()) {}
 
-std::vector<BoundRoute> WebHost::rows(std::vector<BoundRoute> more) const {
-  std::vector<BoundRoute> rows = bind_routes(page_routes(), rooms_);
-  rows.insert(rows.end(), more.begin(), more.end());
+std::vector<BoundRoute> WebHost::rows(const WebHostSettings& settings) const {
+  std::vector<BoundRoute> rows = settings.more_routes;
+  bind_routes(page_routes(), rooms_, rows);
   bind_routes(consent_routes(), rooms_, rows);
   bind_routes(password_pages(), rooms_, rows);
   bind_routes(sign_in_routes(), rooms_, rows);
@@ -37,6 +35,7 @@ std::vector<BoundRoute> WebHost::rows(std::vector<BoundRoute> more) const {
   bind_routes(account::grant_routes(), people_rooms_, rows);
   bind_routes(account::own_grant_routes(), people_rooms_, rows);
   bind_routes(account::account_routes(), account_rooms_, rows);
+  rows.insert(rows.end(), settings.last_routes.begin(), settings.last_routes.end());
   return rows;
 }
 

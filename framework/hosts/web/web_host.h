@@ -29,11 +29,12 @@ struct WebHostParts {
 
 struct WebHostSettings {
   std::vector<BoundRoute> more_routes = {};  // of other rooms: public pages, the dashboard
+  std::vector<BoundRoute> last_routes = {};  // found where no other row has the path
 };
 
 class WebHost final : public wire::Handler {
  public:
-  WebHost(const WebHostParts& parts, WebHostSettings settings);
+  WebHost(const WebHostParts& parts, const WebHostSettings& settings);
 
   void handle(wire::Request& request, wire::Responder& responder) noexcept override {
     host_.handle(request, responder);
@@ -44,7 +45,7 @@ class WebHost final : public wire::Handler {
   }
 
  private:
-  std::vector<BoundRoute> rows(std::vector<BoundRoute> more) const;
+  std::vector<BoundRoute> rows(const WebHostSettings& settings) const;
   HostRules rules() const;
   Result<Caller, base::Error> authenticate(const Presented& presented) const;
 

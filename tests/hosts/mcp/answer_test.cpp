@@ -9,7 +9,7 @@
 namespace turnpike::hosts::mcp {
 namespace {
 
-const std::string server = server_info_object("1.2.3");
+const std::string server = server_info_object({}, "1.2.3");
 
 TEST(AnswerTest, AModernResultSaysThatItIsCompleteAndWhoseItIs) {
   RpcResult result;

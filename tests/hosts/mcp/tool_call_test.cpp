@@ -11,8 +11,8 @@
 
 #include "base/limits.h"
 #include "base/uri.h"
+#include "catalog/tool_schema.h"
 #include "hosts/mcp/tool_fixture.h"
-#include "hosts/mcp/tool_schema.h"
 #include "registry/policy.h"
 
 namespace turnpike::hosts::mcp {
@@ -301,7 +301,7 @@ TEST_F(ToolCallTest, ABodyCanBeRequired) {
     body: {media_types: [application/json], required: true}
 )",
                          "POST /v1/gateway/t/orders");
-  const auto schema = tool_input_schema(*program, program->tools()[0]);
+  const auto schema = catalog::tool_input_schema(*program, program->tools()[0]);
   EXPECT_EQ(schema["required"], json::array({"body"}));
   EXPECT_EQ(problems(json::object()), "/body is missing; it is required\n");
   EXPECT_EQ(problems({{"body", nullptr}}), "/body is missing; it is required\n");
@@ -476,7 +476,7 @@ TEST(ToolCallProperty, WhatIsAcceptedKeepsPolicyAndSchemaAndWhatIsNotSaysWhy) {
     const auto program = random_program(chance);
     const registry::Tool& tool = program->tools()[0];
     const registry::QueryPolicy& query = *program->operations()[tool.operation].query;
-    const auto schema = tool_input_schema(*program, tool);
+    const auto schema = catalog::tool_input_schema(*program, tool);
     for (int round = 0; round < 100; ++round) {
       json arguments = {{"p", chance.text()}, {"q", chance.text()}};
       for (const auto& parameter : query.parameters) {
@@ -511,7 +511,7 @@ TEST(ToolCallProperty, ArgumentsThatKeepEveryDeclarationAreAccepted) {
     const auto program = random_program(chance);
     const registry::Tool& tool = program->tools()[0];
     const registry::QueryPolicy& query = *program->operations()[tool.operation].query;
-    const auto schema = tool_input_schema(*program, tool);
+    const auto schema = catalog::tool_input_schema(*program, tool);
     for (int round = 0; round < 30; ++round) {
       json arguments = {{"p", "p&ü:free"}, {"q", "..."}};
       for (const auto& parameter : query.parameters) {

@@ -1,6 +1,6 @@
 // The schema of a tool's arguments: what it shows of each kind of declaration, and what it never
 // holds, since clients drop tools for it (docs/protocols.md, "Tools").
-#include "hosts/mcp/tool_schema.h"
+#include "catalog/tool_schema.h"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ const std::string listing_operation = "GET /v1/gateway/t/daos/{dao_id}/files/{fi
 OrderedJson schema_of(const std::string& route, const std::string& operation,
                       const std::string& more = {}) {
   const auto program = tool_program(route, operation, more);
-  return tool_input_schema(*program, program->tools()[0]);
+  return catalog::tool_input_schema(*program, program->tools()[0]);
 }
 
 TEST(ToolSchema, ShowsEveryDeclaredParameterWithItsConstraint) {
@@ -72,7 +72,7 @@ TEST(ToolSchema, ShowsEveryDeclaredParameterWithItsConstraint) {
           {"maxLength", 512},
           {"description", "In it. 3 to 512 bytes of UTF-8."}}},
         {"to", {{"type", "integer"}, {"minimum", 0}, {"maximum", 9}}},
-        {"idempotency_key", idempotency_key_schema()}}},
+        {"idempotency_key", catalog::idempotency_key_schema()}}},
       {"required", {"dao_id", "file", "any"}},
       {"additionalProperties", false}};
   EXPECT_EQ(schema.dump(1), expected.dump(1));
@@ -81,7 +81,8 @@ TEST(ToolSchema, ShowsEveryDeclaredParameterWithItsConstraint) {
 TEST(ToolSchema, HasNoQueryMembersWhereNoQueryIsDeclared) {
   const OrderedJson schema = schema_of("  - path: /daos\n", "GET /v1/gateway/t/daos");
   EXPECT_EQ(schema, (OrderedJson{{"type", "object"},
-                                 {"properties", {{"idempotency_key", idempotency_key_schema()}}},
+                                 {"properties",
+                                  {{"idempotency_key", catalog::idempotency_key_schema()}}},
                                  {"additionalProperties", false}}));
 }
 
@@ -93,7 +94,7 @@ TEST(ToolSchema, HidesWhatHasAFixedValue) {
   }
   EXPECT_EQ(schema["required"], (OrderedJson{"dao_id", "file"}));
   const auto program = tool_program(listing, listing_operation, more);
-  EXPECT_EQ(tool_description(*program, program->tools()[0]),
+  EXPECT_EQ(catalog::tool_description(*program, program->tools()[0]),
             "Does it. `from` is less than `to`. A success costs 1 Credit.")
       << "the rule that a fixed value keeps is of no interest";
 }
@@ -117,7 +118,7 @@ TEST(ToolSchema, FollowsTypesOfThePathAndTheOwnQueryOfItsMethod) {
 TEST(ToolSchema, SaysRulesOverSeveralArgumentsInTheDescription) {
   const auto program = tool_program(listing, listing_operation);
   EXPECT_EQ(
-      tool_description(*program, program->tools()[0]),
+      catalog::tool_description(*program, program->tools()[0]),
       "Does it. At least one of `order`, `title` is given. `from` is less than `to`. A success "
       "costs 1 Credit.");
 }

@@ -1,0 +1,39 @@
+// The JSON Schema of the arguments, and the description, of a tool that the registry binds.
+// Everything that hosts/mcp/tool_call.h accepts satisfies the schema, apart from habits of models
+// that are tolerated: null for an omitted argument, numbers and booleans as text, JSON bodies as
+// text. The schema is plain: an object at the root, no $ref, no combinators. Rules that it cannot
+// express are in the descriptions.
+//
+// Pure functions; safe on any Thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "registry/program.h"
+
+namespace turnpike::catalog {
+
+nlohmann::ordered_json tool_input_schema(const registry::Program& program,
+                                         const registry::Tool& tool);
+
+// The operator's words, the rules over several arguments, and what a call costs.
+std::string tool_description(const registry::Program& program, const registry::Tool& tool);
+
+// The schema of the argument under which a repeated call is run and charged once.
+nlohmann::ordered_json idempotency_key_schema();
+
+// ---- for hosts/mcp/tool_call.cpp, which must agree ----------------------------------------------
+
+// The media types that the tool's body may have; none: it takes no body.
+std::vector<std::string> body_types_of(const registry::Program& program,
+                                       const registry::Tool& tool);
+// The one that is meant when none is said. REQUIRES: there is one.
+const std::string& default_body_type(const std::vector<std::string>& types);
+// application/json, or a type with the suffix +json (RFC 6839).
+bool is_json_type(std::string_view media_type) noexcept;
+
+}  // namespace turnpike::catalog

@@ -1,0 +1,11 @@
+// The JSON Schema of the agent cards, docs/schemas/agent-capabilities.schema.json, as the build has
+// compiled it in. A constant; any Thread.
+#pragma once
+
+#include <string_view>
+
+namespace turnpike::hosts {
+
+std::string_view agent_capabilities_schema() noexcept;
+
+}  // namespace turnpike::hosts

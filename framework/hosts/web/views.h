@@ -1,0 +1,183 @@
+// The views of the pages: what each shows, with no knowledge of where that came from, and the
+// layout (site/layouts/people) that it fills. Layouts escape every value. Pure functions; any
+// Thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "identity/account.h"
+#include "identity/external_identity.h"
+#include "identity/mail.h"
+#include "identity/members.h"
+#include "identity/password_store.h"
+#include "identity/person.h"
+#include "identity/session.h"
+#include "oauth/grant_store.h"
+#include "site/templates.h"
+
+namespace turnpike::hosts::web {
+
+// "2026-11-24", and "2026-11-24 14:05 UTC".
+std::string day_of(std::int64_t at_ms);
+std::string minute_of(std::int64_t at_ms);
+// "No passkeys", "1 passkey", "2 passkeys".
+std::string count_of(std::size_t count, std::string_view one, std::string_view several);
+
+// Another provider of identities.
+struct ProviderChoice {
+  std::string key;
+  std::string name;
+};
+
+// What a person can prove anew who they are with.
+struct StepUpWays {
+  std::vector<std::string_view> methods = {};  // identity/passwords.h
+  std::vector<ProviderChoice> providers = {};
+  [[nodiscard]] bool are_none() const noexcept { return methods.empty() && providers.empty(); }
+};
+// Fills {{>STEP_UP}}, once on a page. `next`: the page that a proof leads to.
+void fill_step_up(site::Slots slots, const StepUpWays& ways, std::string_view next);
+
+// Why a form was refused, shown with it.
+struct Problem {
+  const base::Error* error = nullptr;  // null: it was not
+  std::string_view request_id = {};
+};
+// Fills {{>PROBLEM}}, and shows the section REFUSED.
+void fill_problem(site::Slots slots, const Problem& problem);
+
+struct LoginView {
+  static constexpr std::string_view layout = "people/login.html";
+  std::string return_to;
+  std::vector<ProviderChoice> providers;
+  bool takes_passwords = false;
+  bool offers_sign_up = false;
+  std::string login = {};  // as typed before
+  Problem problem = {};
+  void fill(site::Slots slots) const;
+};
+
+struct RecoveryView {
+  static constexpr std::string_view layout = "people/recovery.html";
+  bool takes_passwords = false;
+  bool offers_mail = false;
+  std::string login = {};
+  Problem problem = {};
+  void fill(site::Slots slots) const;
+};
+
+// Where a link's token is handed in. `action` is the path that takes it.
+struct LinkView {
+  static constexpr std::string_view layout = "people/link.html";
+  std::string action;
+  std::string explanation;
+  std::string button;
+  bool asks_name = false;  // and login, of somebody who is nobody yet
+  bool has_page_token = false;
+  std::string token = {};  // as sent before
+  std::string name = {};
+  std::string login = {};
+  Problem problem = {};
+  void fill(site::Slots slots) const;
+};
+
+// Where a stranger asks for a mail. `action` is the path that takes it.
+struct AskView {
+  static constexpr std::string_view layout = "people/ask.html";
+  std::string_view action;
+  std::string_view explanation;
+  std::string_view login_label;
+  std::string_view button;
+  bool asks_name = false;
+  std::string name = {};
+  std::string login = {};
+  Problem problem = {};
+  void fill(site::Slots slots) const;
+};
+
+// A sentence, and where to go on.
+struct MessageView {
+  static constexpr std::string_view layout = "people/message.html";
+  std::string_view text;
+  std::string_view back;
+  void fill(site::Slots slots) const;
+};
+
+struct AccountView {
+  static constexpr std::string_view layout = "people/account.html";
+  const identity::Person& person;
+  const identity::Session& session;
+  const std::vector<identity::Passkey>& passkeys;
+  std::string passkey_domain;  // that they are bound to where they are good
+  const std::vector<identity::Session>& sessions;
+  const std::vector<identity::Membership>& memberships;
+  const std::vector<oauth::Grant>& grants;
+  const std::vector<identity::UnseenNotice>& notices;
+  const std::vector<identity::ExternalIdentity>& identities;
+  const std::vector<identity::AuditEvent>& events;  // the person's last ones
+  const std::vector<ProviderChoice>& providers;
+  identity::Credentials credentials;
+  bool takes_passwords = false;
+  std::size_t password_bytes_min = 0;
+  StepUpWays ways;
+  bool may_enrol = false;   // without another proof
+  bool sends_mail = false;  // the gateway does
+  void fill(site::Slots slots) const;
+};
+
+struct GrantableAccount {
+  std::string id;
+  std::string name;
+  std::string credits;  // that are left
+};
+
+// What a client asks for.
+struct ConsentView {
+  static constexpr std::string_view layout = "people/consent.html";
+  std::string_view client_name;  // as it calls itself; empty: it gave none
+  std::string_view client_uri;   // empty: it gave none
+  std::string document_host;     // whose document describes it; empty: it registered
+  std::string target;            // where the answer goes, for people
+  std::string_view request;      // that the form hands in
+  std::string back;              // this page
+  const std::vector<GrantableAccount>& accounts;
+  identity::Standing standing;
+  StepUpWays ways;
+  std::int64_t idle_days;
+  std::int64_t days_max;
+  void fill(site::Slots slots) const;
+};
+
+// The way to a provider from a form: the redirect of a form is one that browsers hold to the page's
+// policy (form-action), at every host on the way, so the browser goes on from a page, of which the
+// Frame has the same `next_url`.
+struct HandoverView {
+  static constexpr std::string_view layout = "people/handover.html";
+  std::string provider_name;
+  std::string url;
+  void fill(site::Slots slots) const;
+};
+
+// Recovery codes, which are shown once.
+struct CodesView {
+  static constexpr std::string_view layout = "people/codes.html";
+  const std::vector<std::string>& codes;
+  std::string_view back;
+  void fill(site::Slots slots) const;
+};
+
+struct RefusalView {
+  static constexpr std::string_view layout = "people/refusal.html";
+  const base::Error& error;
+  std::string_view request_id;
+  std::string back;      // a path
+  StepUpWays ways = {};  // where a step-up is what is missing
+  void fill(site::Slots slots) const;
+};
+
+}  // namespace turnpike::hosts::web

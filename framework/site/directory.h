@@ -1,0 +1,49 @@
+// Directory: the pages below /discovery: every provider of the registry as a source of data, by
+// category, chain and topic, and two of one category beside each other. Made of the program in
+// service and the board of the newest round whenever somebody asks, since there are as many
+// comparisons as pairs; an index of each is kept as long as it is the one in service.
+//
+// No page grows with the registry: what does not fit is on further pages, or counted with a link.
+// All texts of providers are escaped.
+//
+// Owned by app/, outlives the hosts; any Thread (a short lock, never held while rendering).
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "site/page_source.h"
+
+namespace turnpike::site {
+
+struct DirectoryIndex;
+struct BoardFigures;
+
+class Directory final : public PageSource {
+ public:
+  Directory();
+  ~Directory() override;
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+
+  [[nodiscard]] std::optional<MarkdownPage> find(const Site& site, const Facts& facts,
+                                                 std::string_view path) const override;
+  // First pages of lists, and comparisons in the other order.
+  [[nodiscard]] std::string moved_to(const Facts& facts, std::string_view path) const override;
+  // Of the comparisons the first 1,000.
+  [[nodiscard]] std::vector<MarkdownPage> list(const Site& site,
+                                               const Facts& facts) const override;
+
+ private:
+  [[nodiscard]] std::shared_ptr<const DirectoryIndex> index(const Facts& facts) const;
+  [[nodiscard]] std::shared_ptr<const BoardFigures> figures(const Facts& facts) const;
+
+  mutable std::mutex mutex_;
+  mutable std::weak_ptr<const catalog::View> indexed_;
+  mutable std::shared_ptr<const DirectoryIndex> index_;
+  mutable std::weak_ptr<const status::Board> read_;
+  mutable bool is_read_stale_ = false;
+  mutable std::shared_ptr<const BoardFigures> figures_;
+};
+
+}  // namespace turnpike::site

@@ -1,0 +1,1 @@
+-- PostgreSQL has nothing of its own here; common/0009_security_log.sql is run before it.

@@ -1,0 +1,27 @@
+// What the HTML standard says of pages: node valid.mjs STEPS, or `-` and the JSON on standard
+// input: {pages: {path: html}}. Prints a JSON array of findings.
+import {readFileSync} from "node:fs";
+import {HtmlValidate} from "html-validate";
+
+const steps = JSON.parse(process.argv[2] === "-" ? readFileSync(0, "utf8") : process.argv[2]);
+const validator = new HtmlValidate({
+  extends: ["html-validate:standard"],
+  rules: {
+    // Of style alone.
+    "no-trailing-whitespace": "off",
+    "long-title": "off",
+    "void-style": "off",
+    "doctype-style": "off",
+    "no-inline-style": "error",
+  },
+});
+const found = [];
+for (const [path, text] of Object.entries(steps.pages)) {
+  const report = await validator.validateString(text, path);
+  for (const result of report.results) {
+    for (const message of result.messages) {
+      found.push(`${path}:${message.line}: ${message.ruleId}: ${message.message}`);
+    }
+  }
+}
+console.log(JSON.stringify(found));

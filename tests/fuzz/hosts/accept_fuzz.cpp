@@ -1,0 +1,33 @@
+// Accept from bytes nobody has looked at: it has one of the forms, the same in two fields as in
+// one, and a client that adds a range which takes all is never refused.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "hosts/accept.h"
+
+namespace {
+
+using namespace turnpike;
+
+void check(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const HeaderField one[] = {{"Accept", bytes}};
+  const hosts::PageForm form = hosts::page_form(one);
+  const HeaderField with_others[] = {{"Accept", bytes}, {"Accept", "image/png;q=0"}};
+  const hosts::PageForm same = hosts::page_form(with_others);
+  check(same == form || form == hosts::PageForm::html);
+  const HeaderField named[] = {{"Accept", "text/html, text/markdown"}, {"Accept", bytes}};
+  check(hosts::page_form(named) == hosts::PageForm::markdown);
+  const HeaderField coding[] = {{"Accept-Encoding", bytes}};
+  (void)hosts::takes_brotli(coding);
+  return 0;
+}
