@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "app/kept_programs.h"
 
@@ -145,7 +146,10 @@ std::vector<UpstreamNow> ConsoleFeed::upstreams() const {
   const Program& program = service.program();
   for (std::uint32_t at = 0; at < program.upstreams().size(); ++at) {
     const registry::Upstream& known = program.upstreams()[at];
-    UpstreamNow now{known.id, program.providers()[known.provider].key, known.plugin};
+    UpstreamNow now;
+    now.id = known.id;
+    now.provider = program.providers()[known.provider].key;
+    now.plugin = known.plugin;
     now.calls = service.upstream(at).in_flight.count();
     std::set<std::string> reasons;
     for (const std::uint32_t index : known.operations) {

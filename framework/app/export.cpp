@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hosts/account_json.h"
+#include "hosts/row_lines.h"
 #include "ledger/statements.h"
 
 namespace turnpike::app {
@@ -17,14 +18,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint32_t page_rows = 1'000;
 constexpr std::int64_t catch_up_timeout_ms = 600'000;
 
-constexpr const char* usage_columns[] = {"billingAccountId", "messageId",      "requestId",
-                                         "clientRequestId",  "occurredAt",     "routeId",
-                                         "routeRevision",    "method",         "lane",
-                                         "creditCost",       "creditsCharged", "priceVersion",
-                                         "generation",       "outcome",        "outcomeReason",
-                                         "upstreamStatus",   "upstreamMs",     "apiKeyId",
-                                         "correctionId",     "correctionKind", "creditsRestored",
-                                         "correctedAt"};
 constexpr const char* allocation_columns[] = {"billingAccountId", "id",        "origin",
                                               "credits",          "remaining", "effectiveAt",
                                               "expiresAt",        "status"};
@@ -34,27 +27,11 @@ std::string text_of(const Json& value) {
 }
 
 // One object for a row, in both formats.
-Json row_of(const ledger::UsageRow& usage) {
-  Json row = {{"billingAccountId", usage.account_id}};
-  row.update(hosts::row_json(usage));
-  return row;
-}
+Json row_of(const ledger::UsageRow& usage) { return hosts::line_json(usage); }
 
 Json row_of(const ledger::Allocation& allocation) {
   Json row = {{"billingAccountId", allocation.account_id}};
   row.update(hosts::row_json(allocation));
-  return row;
-}
-
-// CSV has no objects: a correction becomes columns.
-Json flat(Json row) {
-  if (const auto found = row.find("correction"); found != row.end() && found->is_object()) {
-    const Json correction = *found;
-    row["correctionId"] = correction["correctionId"];
-    row["correctionKind"] = correction["kind"];
-    row["creditsRestored"] = correction["creditsRestored"];
-    row["correctedAt"] = correction["recordedAt"];
-  }
   return row;
 }
 
@@ -103,31 +80,16 @@ struct AllocationTotals {
 class Lines {
  public:
   Lines(ExportFormat format, std::span<const char* const> columns, std::ostream& out)
-      : format_(format), columns_(columns), out_(out) {
-    if (format_ == ExportFormat::ndjson) return;
-    Json header = Json::object();
-    for (const char* column : columns_) header[column] = column;
-    write_csv(header);
+      : form_(format == ExportFormat::csv ? hosts::LineForm::csv : hosts::LineForm::ndjson),
+        columns_(columns),
+        out_(out) {
+    out_ << hosts::head_line(form_, columns_);
   }
 
-  void row(const Json& row) {
-    if (format_ == ExportFormat::csv) return write_csv(flat(row));
-    out_ << text_of(row) << '\n';
-  }
+  void row(const Json& row) { out_ << hosts::line_of(form_, columns_, row); }
 
  private:
-  void write_csv(const Json& row) {
-    for (const char* column : columns_) {
-      if (column != columns_.front()) out_ << ',';
-      const auto found = row.find(column);
-      if (found == row.end() || found->is_null()) continue;
-      out_ << csv_field(found->is_string() ? found->get_ref<const std::string&>()
-                                           : text_of(*found));
-    }
-    out_ << "\r\n";
-  }
-
-  const ExportFormat format_;
+  const hosts::LineForm form_;
   const std::span<const char* const> columns_;
   std::ostream& out_;
 };
@@ -173,13 +135,6 @@ Result<std::vector<std::string>, std::string> accounts_of(storage::Node& node,
 
 }  // namespace
 
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
-
 Exported write_export(storage::Node& node, const ExportRequest& request, std::ostream& out) {
   const auto accounts = accounts_of(node, request);
   if (!accounts.ok()) return accounts.error();
@@ -192,7 +147,7 @@ Exported write_export(storage::Node& node, const ExportRequest& request, std::os
       ledger::catch_up_whole(node.usage(), runtime::Deadline::after_ms(catch_up_timeout_ms));
   if (!indexed.ok()) return indexed.error().message;
   return write_rows<UsageTotals>(
-      *accounts, request, Lines(request.format, usage_columns, out), out,
+      *accounts, request, Lines(request.format, hosts::usage_columns, out), out,
       [&](const ledger::PageQuery& query) { return node.usage().usage(query); });
 }
 

@@ -42,7 +42,4 @@ struct ExportTotals {
 using Exported = Result<ExportTotals, std::string>;
 Exported write_export(storage::Node& node, const ExportRequest& request, std::ostream& out);
 
-// A field of a CSV row, in quotes where RFC 4180 section 2 wants them.
-std::string csv_field(std::string_view text);
-
 }  // namespace turnpike::app

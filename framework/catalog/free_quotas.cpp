@@ -13,11 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Seen {
-  const quota::Limits* limits = nullptr;
-  quota::Standing standing;
-};
-
 Json count_json(std::uint64_t limit, std::uint64_t used) {
   return {
       {"limit", limit}, {"used", std::min(limit, used)}, {"remaining", quota::left(limit, used)}};
@@ -30,11 +25,11 @@ Json window_json(const quota::Window& window, std::uint32_t used, std::int64_t s
   return json;
 }
 
-Json entry_json(const std::string& provider_key, const std::string& scope, const Seen& seen) {
-  const quota::Limits& limits = *seen.limits;
+Json entry_json(const FreeQuotas::Left& seen) {
+  const quota::Limits& limits = seen.limits;
   const quota::Counts& counts = seen.standing.counts;
-  Json json = {{"providerKey", provider_key},
-               {"bucketScope", scope},
+  Json json = {{"providerKey", seen.provider_key},
+               {"bucketScope", seen.scope},
                {"primaryQuota", window_json(limits.window, counts.window, counts.window_start_s)},
                {"quota", nullptr},
                {"concurrency",
@@ -48,8 +43,8 @@ Json entry_json(const std::string& provider_key, const std::string& scope, const
   return json;
 }
 
-std::uint64_t left_in_window(const Seen& seen) {
-  return quota::left(seen.limits->window.limit, seen.standing.counts.window);
+std::uint64_t left_in_window(const FreeQuotas::Left& seen) {
+  return quota::left(seen.limits.window.limit, seen.standing.counts.window);
 }
 
 }  // namespace
@@ -71,21 +66,30 @@ FreeQuotas::FreeQuotas(const registry::Program& program) {
   }
 }
 
-Result<std::string, base::Error> FreeQuotas::body(std::string_view account_id,
-                                                  quota::QuotaStore& store, std::int64_t now_ms,
-                                                  runtime::Deadline deadline) const {
-  Json providers = Json::array();
+Result<std::vector<FreeQuotas::Left>, base::Error> FreeQuotas::left(
+    std::string_view account_id, quota::QuotaStore& store, runtime::Deadline deadline) const {
+  std::vector<Left> all;
   for (const Entry& entry : entries_) {
-    std::optional<Seen> least;
+    std::optional<Left> least;
     for (const Bucket& bucket : entry.buckets) {
       const auto standing =
           store.read(account_id, store.bucket(bucket.key), bucket.limits, deadline);
       if (!standing.ok()) return standing.error();
-      const Seen seen{&bucket.limits, *standing};
-      if (!least || left_in_window(seen) < left_in_window(*least)) least = seen;
+      Left seen{entry.provider_key, entry.scope, bucket.limits, *standing};
+      if (!least || left_in_window(seen) < left_in_window(*least)) least = std::move(seen);
     }
-    providers.push_back(entry_json(entry.provider_key, entry.scope, *least));
+    all.push_back(*std::move(least));
   }
+  return all;
+}
+
+Result<std::string, base::Error> FreeQuotas::body(std::string_view account_id,
+                                                  quota::QuotaStore& store, std::int64_t now_ms,
+                                                  runtime::Deadline deadline) const {
+  const auto entries = left(account_id, store, deadline);
+  if (!entries.ok()) return entries.error();
+  Json providers = Json::array();
+  for (const Left& entry : *entries) providers.push_back(entry_json(entry));
   const Json body = {{"billingAccountId", account_id},
                      {"observedAt", base::rfc3339(now_ms)},
                      {"providers", std::move(providers)}};

@@ -138,6 +138,40 @@ Result<BillingQuery, base::Error> read_billing_query(const NamedValues& fields,
   return read;
 }
 
+Result<CallsQuery, base::Error> read_calls_query(const NamedValues& fields,
+                                                 std::string_view account_id,
+                                                 std::string_view cursor_key) {
+  CallsQuery read;
+  read.page.account_id = account_id;
+  if (const auto cursor = fields.find("after")) {
+    auto place = read_cursor(*cursor, account_id, Collection::usage, cursor_key);
+    if (!place.ok()) return std::move(place).error();
+    read.page.after = *std::move(place);
+  }
+  auto route = read_filter(fields, "route_id", "routeId of a usage row");
+  if (!route.ok()) return std::move(route).error();
+  auto key = read_filter(fields, "api_key_id", "apiKeyId of a usage row");
+  if (!key.ok()) return std::move(key).error();
+  const std::string outcome = fields.find("outcome").value_or("");
+  if (!outcome.empty() && outcome != "charged" && outcome != "released" && outcome != "replayed") {
+    return value_rejected("outcome", "it is none of charged, released and replayed",
+                          "Pass outcome=charged, or leave it out for all.");
+  }
+  const auto from = read_time(fields, "from");
+  if (!from.ok()) return from.error();
+  const auto to = read_time(fields, "to");
+  if (!to.ok()) return to.error();
+  read.filter.route_id = *std::move(route);
+  read.filter.api_key_id = *std::move(key);
+  read.filter.outcome = outcome;
+  if (*from) read.filter.from_ms = **from;
+  if (*to) read.filter.to_ms = **to;
+  if (read.filter.from_ms >= read.filter.to_ms) {
+    return value_rejected("from", "it is not before to", "Pass from earlier than to.");
+  }
+  return read;
+}
+
 Result<ledger::SummaryQuery, base::Error> read_usage_query(const NamedValues& fields,
                                                            std::string_view account_id,
                                                            std::int64_t now_ms) {

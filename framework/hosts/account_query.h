@@ -31,6 +31,16 @@ Result<BillingQuery, base::Error> read_billing_query(const NamedValues& fields,
                                                      std::string_view account_id,
                                                      std::string_view cursor_key);
 
+// Which of an account's calls a page lists: api_key_id, route_id, outcome, from, to, and after as
+// of the collection `usage`.
+struct CallsQuery {
+  ledger::PageQuery page;
+  ledger::CallFilter filter;
+};
+Result<CallsQuery, base::Error> read_calls_query(const NamedValues& fields,
+                                                 std::string_view account_id,
+                                                 std::string_view cursor_key);
+
 // Without `from` and `to` it asks for the last 30 days in UTC, today included.
 Result<ledger::SummaryQuery, base::Error> read_usage_query(const NamedValues& fields,
                                                            std::string_view account_id,

@@ -36,6 +36,10 @@ std::string_view credential_message(base::ErrorCode code) {
   }
 }
 
+base::Error no_registry() {
+  return {base::ErrorCode::registry_unavailable, "No registry is installed.", 1};
+}
+
 // A call is on record once it has ended, so one that may still run is not told as absent for good.
 base::Error no_such_call(std::string_view asked_id, std::string_view own_id) {
   base::Error error = refuse(base::ErrorCode::billing_message_not_found,
@@ -148,23 +152,38 @@ AccountReads::Body AccountReads::usage(const std::string& account_id,
   return usage_summary_body(*query, *summary);
 }
 
-AccountReads::Body AccountReads::call(const std::string& account_id, std::string_view asked_id,
-                                      std::string_view own_id) const {
+Result<ledger::CallState, base::Error> AccountReads::call_state(const std::string& account_id,
+                                                                std::string_view asked_id,
+                                                                std::string_view own_id) const {
   std::string request_id(asked_id);  // read in either case, as RFC 9562 (section 4) says
   std::transform(request_id.begin(), request_id.end(), request_id.begin(), exchange::to_lower);
   if (!base::is_uuid(request_id)) return no_such_call(request_id, own_id);
-  const auto state =
+  auto state =
       parts_.calls.call(account_id, request_id, runtime::Deadline::after_ms(read_timeout_ms));
+  if (state.ok() && !state->is_pending && !state->record) return no_such_call(request_id, own_id);
+  return state;
+}
+
+AccountReads::Body AccountReads::call(const std::string& account_id, std::string_view asked_id,
+                                      std::string_view own_id) const {
+  const auto state = call_state(account_id, asked_id, own_id);
   if (!state.ok()) return state.error();
-  if (!state->is_pending && !state->record) return no_such_call(request_id, own_id);
+  std::string request_id(asked_id);
+  std::transform(request_id.begin(), request_id.end(), request_id.begin(), exchange::to_lower);
   return call_body(request_id, *state);
+}
+
+Result<std::vector<catalog::FreeQuotas::Left>, base::Error> AccountReads::free_quotas_left(
+    const std::string& account_id) const {
+  const auto view = parts_.backend.view();
+  if (view == nullptr) return no_registry();
+  return view->free_quotas().left(account_id, parts_.free_counts,
+                                  runtime::Deadline::after_ms(read_timeout_ms));
 }
 
 AccountReads::Body AccountReads::free_quotas(const std::string& account_id) const {
   const auto view = parts_.backend.view();
-  if (view == nullptr) {
-    return base::Error{base::ErrorCode::registry_unavailable, "No registry is installed.", 1};
-  }
+  if (view == nullptr) return no_registry();
   return view->free_quotas().body(account_id, parts_.free_counts, parts_.clock.now_ms(),
                                   runtime::Deadline::after_ms(read_timeout_ms));
 }

@@ -15,6 +15,7 @@
 #include <turnpike/host.h>
 #include <turnpike/result.h>
 
+#include "catalog/free_quotas.h"
 #include "exchange/choose_lane.h"
 #include "hosts/backend.h"
 #include "hosts/query.h"
@@ -64,6 +65,15 @@ class AccountReads {
   // The outcome of a call; `own_id` is that of the request that asks. Another account's is 404.
   [[nodiscard]] Body call(const std::string& account_id, std::string_view asked_id,
                           std::string_view own_id) const;
+
+  // What the bodies are made of, for hosts that show it otherwise.
+  [[nodiscard]] Result<ledger::CallState, base::Error> call_state(const std::string& account_id,
+                                                                  std::string_view asked_id,
+                                                                  std::string_view own_id) const;
+  [[nodiscard]] Result<std::vector<catalog::FreeQuotas::Left>, base::Error> free_quotas_left(
+      const std::string& account_id) const;
+  [[nodiscard]] const Parts& parts() const noexcept { return parts_; }
+  [[nodiscard]] const std::string& cursor_key() const noexcept { return cursor_key_; }
 
  private:
   const Parts parts_;

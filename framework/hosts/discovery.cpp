@@ -170,26 +170,17 @@ std::string ai_catalog(const DiscoverySettings& settings) {
   std::erase_if(host, [](char c) { return c == '[' || c == ']'; });
   std::replace(host.begin(), host.end(), ':', '-');  // an IPv6 address
   const std::string& name = settings.service.name;
-  const auto entry = [&](const char* kind, std::string_view type, std::string title,
-                         std::string url) {
-    return Json{{"identifier", "urn:air:" + host + ":" + kind + ":" + settings.service.slug()},
-                {"displayName", std::move(title)},
-                {"type", type},
-                {"url", std::move(url)},
-                {"description", description_of(settings)},
-                {"representativeQueries",
-                 {"Which data can be called here, and what does a call cost?",
-                  "Run an operation of a data provider and pay for that call alone.",
-                  "Is a source of data fresh, and does it work now?"}}};
-  };
-  Json entries = Json::array();
-  if (!urls.mcp.empty() && !settings.protocol_versions.empty()) {
-    entries.push_back(entry("mcp", card_type, name + " (MCP)", urls.mcp + "/server-card"));
-  }
-  if (!urls.api.empty()) {
-    entries.push_back(entry("api", "application/openapi+json", name + " (HTTP)",
-                            urls.api + "/openapi.json"));
-  }
+  // The HTTP API stands in the catalog of RFC 9727: no type of its document is one of these drafts'.
+  Json entries = Json::array(
+      {{{"identifier", "urn:air:" + host + ":mcp:" + settings.service.slug()},
+        {"displayName", name + " (MCP)"},
+        {"type", card_type},
+        {"url", urls.mcp + "/server-card"},
+        {"description", description_of(settings)},
+        {"representativeQueries",
+         {"Which data can be called here, and what does a call cost?",
+          "Run an operation of a data provider and pay for that call alone.",
+          "Is a source of data fresh, and does it work now?"}}}});
   Json body = {
       {"specVersion", "1.0"},
       {"host", {{"displayName", name}, {"documentationUrl", urls.web + "/developers"}}},
@@ -200,9 +191,10 @@ std::string ai_catalog(const DiscoverySettings& settings) {
 
 // Its identity is where it stands.
 std::string schema_of_this_host(const std::string& web_url) {
-  Json schema = Json::parse(agent_capabilities_schema());
-  schema["$id"] = web_url + std::string(agent_capabilities_schema_path);
-  return schema.dump(1);
+  constexpr std::string_view nowhere = "https://gateway.invalid";
+  std::string schema(agent_capabilities_schema());
+  schema.replace(schema.find(nowhere), nowhere.size(), web_url);
+  return schema;
 }
 
 }  // namespace
@@ -267,7 +259,7 @@ void Discovery::publish_for_web(const DiscoverySettings& settings) {
                              ">; rel=\"api-catalog\"; type=\"application/linkset+json\"";
     publish(PublicHost::web, api_catalog_path, linkset_type, api_catalog(settings), link);
   }
-  if (urls.api.empty() && (urls.mcp.empty() || settings.protocol_versions.empty())) return;
+  if (urls.mcp.empty() || settings.protocol_versions.empty()) return;
   publish(PublicHost::web, "/.well-known/ard.json", json_type, ai_catalog(settings));
   publish(PublicHost::web, "/.well-known/ai-catalog.json", "application/ai-catalog+json",
           ai_catalog(settings));

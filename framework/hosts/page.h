@@ -15,8 +15,8 @@ inline constexpr std::string_view page_type = "text/html; charset=utf-8";
 // Scripts, styles and images of the page's own origin, in files; nothing in the page itself.
 inline constexpr std::string_view page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'";
+    "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'";
 
 inline constexpr std::string_view policy_field = "Content-Security-Policy";
 

@@ -83,4 +83,50 @@ Result<UsageSummary, base::Error> PooledStatements::summary(const SummaryQuery& 
       deadline);
 }
 
+Result<Page<UsageRow>, base::Error> PooledStatements::search(const PageQuery& query,
+                                                             const CallFilter& filter,
+                                                             runtime::Deadline deadline) {
+  return read<Page<UsageRow>>(
+      [&store = store_, query, filter, deadline]() -> Result<Page<UsageRow>, base::Error> {
+        if (!query.after) {
+          if (auto done = catch_up_whole(store, deadline); !done) return std::move(done).error();
+        }
+        return page_or_refusal(store.search(query, filter));
+      },
+      deadline);
+}
+
+Result<std::vector<UsageRow>, base::Error> PooledStatements::calls_named(
+    std::string_view account_id, std::string_view client_request_id, std::uint32_t limit,
+    runtime::Deadline deadline) {
+  using Rows = std::vector<UsageRow>;
+  return read<Rows>(
+      [&store = store_, account = std::string(account_id), name = std::string(client_request_id),
+       limit, deadline]() -> Result<Rows, base::Error> {
+        if (auto done = catch_up_whole(store, deadline); !done) return std::move(done).error();
+        return store.calls_named(account, name, limit);
+      },
+      deadline);
+}
+
+Result<AccountStatement, base::Error> PooledStatements::statement(std::string_view account_id,
+                                                                  std::int64_t from_ms,
+                                                                  std::int64_t to_ms,
+                                                                  runtime::Deadline deadline) {
+  return read<AccountStatement>(
+      [&store = store_, account = std::string(account_id), from_ms, to_ms,
+       deadline]() -> Result<AccountStatement, base::Error> {
+        if (auto done = catch_up_whole(store, deadline); !done) return std::move(done).error();
+        return store.statement(account, from_ms, to_ms);
+      },
+      deadline);
+}
+
+Result<std::optional<Allocation>, base::Error> PooledStatements::expiring_next(
+    std::string_view account_id, runtime::Deadline deadline) {
+  return read<std::optional<Allocation>>(
+      [&store = store_, account = std::string(account_id)] { return store.expiring_next(account); },
+      deadline);
+}
+
 }  // namespace turnpike::ledger

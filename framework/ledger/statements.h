@@ -8,6 +8,10 @@
 // of this account's request.query_rejected (400).
 #pragma once
 
+#include <optional>
+#include <string_view>
+#include <vector>
+
 #include "ledger/usage.h"
 #include "ledger/usage_summary.h"
 #include "runtime/deadline.h"
@@ -28,6 +32,18 @@ class Statements {
   // REQUIRES: as summarize().
   [[nodiscard]] virtual Result<UsageSummary, base::Error> summary(const SummaryQuery& query,
                                                                   runtime::Deadline deadline) = 0;
+  // As UsageStore has them.
+  [[nodiscard]] virtual Result<Page<UsageRow>, base::Error> search(const PageQuery& query,
+                                                                   const CallFilter& filter,
+                                                                   runtime::Deadline deadline) = 0;
+  [[nodiscard]] virtual Result<std::vector<UsageRow>, base::Error> calls_named(
+      std::string_view account_id, std::string_view client_request_id, std::uint32_t limit,
+      runtime::Deadline deadline) = 0;
+  [[nodiscard]] virtual Result<AccountStatement, base::Error> statement(
+      std::string_view account_id, std::int64_t from_ms, std::int64_t to_ms,
+      runtime::Deadline deadline) = 0;
+  [[nodiscard]] virtual Result<std::optional<Allocation>, base::Error> expiring_next(
+      std::string_view account_id, runtime::Deadline deadline) = 0;
 };
 
 // The Statements over a store.
@@ -44,6 +60,17 @@ class PooledStatements final : public Statements {
                                                        runtime::Deadline deadline) override;
   Result<UsageSummary, base::Error> summary(const SummaryQuery& query,
                                             runtime::Deadline deadline) override;
+  Result<Page<UsageRow>, base::Error> search(const PageQuery& query, const CallFilter& filter,
+                                             runtime::Deadline deadline) override;
+  Result<std::vector<UsageRow>, base::Error> calls_named(std::string_view account_id,
+                                                         std::string_view client_request_id,
+                                                         std::uint32_t limit,
+                                                         runtime::Deadline deadline) override;
+  Result<AccountStatement, base::Error> statement(std::string_view account_id, std::int64_t from_ms,
+                                                  std::int64_t to_ms,
+                                                  runtime::Deadline deadline) override;
+  Result<std::optional<Allocation>, base::Error> expiring_next(std::string_view account_id,
+                                                               runtime::Deadline deadline) override;
 
  private:
   template <class T, class F>

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,6 +67,7 @@ struct CallRecord {
   std::int64_t stream = 0;
   std::int64_t seq = 0;
   UsageRow usage;
+  std::string hash = {};  // in lower-case hex (chain.h)
 };
 
 // "charged", "released" or "replayed", as the reason tells.
@@ -90,6 +92,34 @@ struct PageQuery {
   std::string account_id;
   std::optional<Place> after;
   std::uint32_t limit = 50;
+};
+
+// Which calls of an account are wanted; an empty text stands for any.
+struct CallFilter {
+  std::string route_id = {};
+  std::string api_key_id = {};
+  std::string outcome = {};  // as outcome_of()
+  std::int64_t from_ms = 0;
+  std::int64_t to_ms = std::numeric_limits<std::int64_t>::max();  // exclusive
+
+  friend bool operator==(const CallFilter&, const CallFilter&) = default;
+};
+
+// What an account's units did beside being charged: the lines of its statement.
+struct Movement {
+  enum class Kind : std::uint8_t { granted, expired, voided };
+  std::int64_t at_ms = 0;
+  Kind kind = Kind::granted;
+  std::string allocation_id;
+  Origin origin = Origin::operator_grant;
+  Credits units = 0;
+};
+
+// Of a span of time that begins with a whole hour.
+struct AccountStatement {
+  Credits opening = 0;  // the balance when it began
+  std::vector<Movement> movements;  // oldest first
+  bool is_whole = true;  // false: there are more of them than one statement lists
 };
 
 struct UsageSums {
@@ -160,6 +190,21 @@ class UsageStore {
       const PageQuery& query) = 0;
   [[nodiscard]] virtual Result<std::optional<Page<Allocation>>, base::Error> allocations(
       const PageQuery& query) = 0;
+  // The calls of a page that the filter wants. It looks at a bounded number of calls, so a page may
+  // have fewer items than its limit, even none, and a `next` where the search goes on.
+  [[nodiscard]] virtual Result<std::optional<Page<UsageRow>>, base::Error> search(
+      const PageQuery& query, const CallFilter& filter) = 0;
+  // The calls that their caller gave this name, up to `limit`, newest first.
+  [[nodiscard]] virtual Result<std::vector<UsageRow>, base::Error> calls_named(
+      std::string_view account_id, std::string_view client_request_id, std::uint32_t limit) = 0;
+  // Of what was credited and lost from `from_ms` to before `to_ms`; what was charged is in hours().
+  // REQUIRES: `from_ms` begins an hour.
+  [[nodiscard]] virtual Result<AccountStatement, base::Error> statement(std::string_view account_id,
+                                                                        std::int64_t from_ms,
+                                                                        std::int64_t to_ms) = 0;
+  // The active allocation that expires first; nothing: there is none.
+  [[nodiscard]] virtual Result<std::optional<Allocation>, base::Error> expiring_next(
+      std::string_view account_id) = 0;
 
   // What the capped keys of the account may still spend, by the windows that leases are granted
   // from. Keys that are revoked have none.

@@ -139,7 +139,7 @@ std::optional<AuthoredPage> read_page(const SiteFile& file, AuthoredPage page, P
   return page;
 }
 
-// "developers/index.md" is "/developers".
+// "`developers/index`" is "/developers".
 std::string path_of(std::string_view name) {
   std::string path = "/" + std::string(name.substr(0, name.size() - 3));
   if (path == "/index") return "/";

@@ -1,6 +1,6 @@
-// Authored: the pages and posts of site/ and the overlay, read: their front matter, and the Markdown
-// behind it with its live parts still as they were written (site/README.md has the syntax). What is
-// wrong is told with file and line.
+// Authored: the pages and posts of site/ and the overlay, read: their front matter, and the
+// Markdown behind it with its live parts still as they were written (site/README.md has the
+// syntax). What is wrong is told with file and line.
 //
 // Made at start or reload with its Site; immutable; any Thread.
 #pragma once

@@ -1,6 +1,6 @@
 // Live parts: what the fenced parts of pages become: Markdown made of the facts of one moment, the
-// same for both forms of a page. Every text of a provider or an operator is escaped. Pure functions;
-// any Thread.
+// same for both forms of a page. Every text of a provider or an operator is escaped. Pure
+// functions; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,17 @@ struct WritersMistake {
 Result<std::string, WritersMistake> live_part(std::string_view word, std::string_view options,
                                            const LiveContext& context);
 
-// How an operation is called, as listings.
+struct SnippetCall {
+  std::string method;
+  std::string path;   // encoded
+  std::string query;  // encoded, without '?'
+  std::string body = {};
+  std::string content_type = {};  // of the body
+};
+// How that call of the operation is made, as Markdown. `in`: curl, javascript, python, mcp, x402.
+std::string snippet(std::string_view in, const SnippetCall& call,
+                    const registry::Operation& operation, const LiveContext& context);
+// The same of its sample.
 std::string snippet(std::string_view in, const registry::Operation& operation,
                     const LiveContext& context);
 

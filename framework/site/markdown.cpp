@@ -111,6 +111,12 @@ bool is_table(cmark_node* node) {
   return std::string_view(cmark_node_get_type_string(node)) == "table";
 }
 
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+}
+
 void put_into_box(cmark_node* node, const char* opening) {
   cmark_node* const box = cmark_node_new(CMARK_NODE_CUSTOM_BLOCK);
   cmark_node_set_on_enter(box, opening);
@@ -141,6 +147,10 @@ Markup html_of(std::string_view markdown) {
       cmark_render_html(tree.get(), options, cmark_parser_get_syntax_extensions(parser.get()));
   Markup markup{html};
   std::free(html);
+  // The library aligns cells by an attribute that HTML gave up; texts hold no quotes by now.
+  replace_all(markup.text, " align=\"right\"", " class=\"number\"");
+  replace_all(markup.text, " align=\"left\"", "");
+  replace_all(markup.text, " align=\"center\"", " class=\"centre\"");
   return markup;
 }
 

@@ -1,6 +1,6 @@
 // PageSource: pages that are Markdown with their live parts filled in. The bytes of a page are what
-// its path with ".md" answers, and the HTML form is made of the same bytes, so the two cannot differ.
-// The files of site/ are one source, the directory of the registry's providers another.
+// its path with ".md" answers, and the HTML form is made of the same bytes, so the two cannot
+// differ. The files of site/ are one source, the directory of the registry's providers another.
 //
 // Owned by app/, outlives the hosts; any Thread. Rendering takes time: it is done on the pool.
 #pragma once

@@ -12,17 +12,9 @@ namespace turnpike::site {
 namespace {
 
 // One call, as its monitoring declares it, or with its parameters still to be filled in.
-struct Call {
-  std::string_view method;
-  std::string path;
-  std::string query;
-  std::string body;
-  std::string content_type;
-};
-
-Call call_of(const registry::Program& program, const registry::Operation& operation) {
+SnippetCall call_of(const registry::Program& program, const registry::Operation& operation) {
   const registry::Sample& sample = operation.monitoring->sample;
-  Call call{name_of(operation.method), sample.path, sample.query, sample.body, sample.content_type};
+  SnippetCall call{std::string(name_of(operation.method)), sample.path, sample.query, sample.body, sample.content_type};
   if (call.path.empty()) call.path = program.routes()[operation.route].matcher.pattern;
   if (operation.method == Method::post && call.content_type.empty()) {
     call.content_type = "application/json";
@@ -31,7 +23,7 @@ Call call_of(const registry::Program& program, const registry::Operation& operat
   return call;
 }
 
-std::string url_of(const Call& call, const Facts& facts) {
+std::string url_of(const SnippetCall& call, const Facts& facts) {
   return facts.urls.api + call.path + (call.query.empty() ? "" : "?" + call.query);
 }
 
@@ -54,7 +46,7 @@ std::string literal_of(std::string_view text) {
       .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-std::string curl(const Call& call, const Facts& facts) {
+std::string curl(const SnippetCall& call, const Facts& facts) {
   std::string text = "curl " + shell_word(url_of(call, facts)) +
                      " \\\n  -H \"Authorization: Bearer $API_KEY\"";
   if (call.method == "POST") {
@@ -64,20 +56,22 @@ std::string curl(const Call& call, const Facts& facts) {
   return listing_of("sh", text);
 }
 
-std::string javascript(const Call& call, const Facts& facts) {
+std::string javascript(const SnippetCall& call, const Facts& facts) {
   std::string text = "const reply = await fetch(" + literal_of(url_of(call, facts)) + ", {\n";
   if (call.method == "POST") {
     text += "  method: \"POST\",\n  body: " + literal_of(call.body) + ",\n";
   }
   text += "  headers: {\n    Authorization: `Bearer ${process.env.API_KEY}`,\n";
-  if (call.method == "POST") text += "    \"Content-Type\": " + literal_of(call.content_type) + ",\n";
+  if (call.method == "POST") {
+    text += "    \"Content-Type\": " + literal_of(call.content_type) + ",\n";
+  }
   text += "  },\n});\n"
           "if (!reply.ok) throw new Error((await reply.json()).error.code);\n"
           "console.log(await reply.text());";
   return listing_of("js", text);
 }
 
-std::string python(const Call& call, const Facts& facts) {
+std::string python(const SnippetCall& call, const Facts& facts) {
   std::string text = "import os\nimport urllib.request\n\nrequest = urllib.request.Request(\n    " +
                      literal_of(url_of(call, facts)) + ",\n";
   if (call.method == "POST") text += "    data=" + literal_of(call.body) + ".encode(),\n";
@@ -89,7 +83,7 @@ std::string python(const Call& call, const Facts& facts) {
   return listing_of("python", text);
 }
 
-std::string mcp(const Call& call, const Facts& facts) {
+std::string mcp(const SnippetCall& call, const Facts& facts) {
   if (facts.urls.mcp.empty()) return "This gateway has no MCP host.\n";
   nlohmann::ordered_json arguments = {{"method", call.method}, {"path", call.path}};
   if (!call.query.empty()) arguments["query"] = call.query;
@@ -108,7 +102,7 @@ std::string mcp(const Call& call, const Facts& facts) {
                                          nlohmann::json::error_handler_t::replace));
 }
 
-std::string x402(const Call& call, const registry::Operation& operation,
+std::string x402(const SnippetCall& call, const registry::Operation& operation,
                  const LiveContext& context) {
   if (per_call_text(operation, context).empty()) {
     return "This operation is not sold without an account.\n";
@@ -133,14 +127,18 @@ std::string x402(const Call& call, const registry::Operation& operation,
 
 }  // namespace
 
-std::string snippet(std::string_view in, const registry::Operation& operation,
-                    const LiveContext& context) {
-  const Call call = call_of(context.facts.view->program(), operation);
+std::string snippet(std::string_view in, const SnippetCall& call,
+                    const registry::Operation& operation, const LiveContext& context) {
   if (in == "curl") return curl(call, context.facts);
   if (in == "javascript") return javascript(call, context.facts);
   if (in == "python") return python(call, context.facts);
   if (in == "mcp") return mcp(call, context.facts);
   return x402(call, operation, context);
+}
+
+std::string snippet(std::string_view in, const registry::Operation& operation,
+                    const LiveContext& context) {
+  return snippet(in, call_of(context.facts.view->program(), operation), operation, context);
 }
 
 }  // namespace turnpike::site

@@ -85,7 +85,8 @@ Result<Templates, std::string> Templates::compile(
   for (const auto& [name, text] : layouts) {
     if (const std::string value = unescaped_value(text); !value.empty()) {
       return "layouts/" + name + ": {{" + value +
-             ":none}} would show a text without escaping it; only values of which the name ends in _HTML or _SVG may stand so";
+             ":none}} would show a text without escaping it; only values of which the name ends in "
+             "_HTML or _SVG may stand so";
     }
     const std::string escaping = "{{%AUTOESCAPE context=\"HTML\"}}" + text;
     // The library writes what is wrong, with its line, to standard error.

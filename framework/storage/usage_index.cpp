@@ -8,9 +8,10 @@ namespace turnpike::storage {
 namespace {
 
 constexpr std::uint32_t index_sessions = 4;
-constexpr std::int64_t index_version = 2;  // another one: the file is emptied and made again
+constexpr std::int64_t index_version = 3;  // another one: the file is emptied and made again
 
-// As in migrations/postgres/0001_schema.sql, which has them beside the books.
+// As in migrations/postgres, 0001_schema.sql and 0008_dashboard.sql, which have them beside the
+// books.
 constexpr const char* index_tables[] = {
     "CREATE TABLE IF NOT EXISTS usage_head (position BIGINT NOT NULL)",
     "INSERT INTO usage_head (position) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM usage_head)",
@@ -25,6 +26,9 @@ constexpr const char* index_tables[] = {
     " requests BIGINT NOT NULL, charged BIGINT NOT NULL, released BIGINT NOT NULL,"
     " credits BIGINT NOT NULL, first_position BIGINT NOT NULL, last_position BIGINT NOT NULL,"
     " PRIMARY KEY (account_id, hour, route_id, method, api_key_id)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS usage_client (account_id TEXT NOT NULL, client_request_id TEXT NOT"
+    " NULL, stream BIGINT NOT NULL, seq BIGINT NOT NULL,"
+    " PRIMARY KEY (account_id, client_request_id, stream, seq)) WITHOUT ROWID",
 };
 
 // What was indexed last of each stream is still what the books have there.
@@ -53,7 +57,7 @@ void empty(Database& database) {
   database.write([&](Transaction& transaction) {
     transaction.run(lock_head);
     const bool truncates = database.engine() == Engine::postgres;  // DELETE would take too long
-    for (const char* table : {"usage_mark", "usage_run", "usage_hour"}) {
+    for (const char* table : {"usage_mark", "usage_run", "usage_hour", "usage_client"}) {
       transaction.run_once((truncates ? "TRUNCATE " : "DELETE FROM ") + std::string(table));
     }
     return Unit{};

@@ -25,6 +25,9 @@ using ledger::UsageRow;
 constexpr std::int64_t chunk = 32'768;  // facts that one transaction indexes
 constexpr std::int64_t part_runs = 64;  // that one statement sums
 constexpr std::int64_t hour_ms = 3'600'000;
+constexpr std::int64_t looked_at_once = 1'024;  // facts that one statement of a search filters
+constexpr std::size_t looked_at_max = 2'048;    // that one search does
+constexpr std::int64_t movements_max = 1'000;
 
 // ---- the index ----------------------------------------------------------------------------------
 
@@ -98,6 +101,12 @@ constexpr Query move_head{"UPDATE usage_head SET position = $1"};
   " released = usage_hour.released + excluded.released,"                                       \
   " credits = usage_hour.credits + excluded.credits, last_position = excluded.last_position"
 
+#define INSERT_CLIENTS(facts)                                                  \
+  "INSERT INTO usage_client (account_id, client_request_id, stream, seq)"      \
+  " SELECT f.account_id, f.client_request_id, f.stream, f.seq FROM " facts     \
+  " WHERE f.client_request_id <> ''"
+#define CLIENT_COLUMNS "f.account_id, f.client_request_id, f.stream, f.seq"
+
 // ---- reading ------------------------------------------------------------------------------------
 
 // The newest runs that hold $3 facts up to position $2. Their places are read when it is known
@@ -140,6 +149,13 @@ constexpr Query move_head{"UPDATE usage_head SET position = $1"};
   " WHERE f.occurred_at >= $2 AND f.occurred_at < $3 AND ($4 = '' OR f.route_id = $4)" \
   " AND ($5 = '' OR f.api_key_id = $5) GROUP BY f.route_id, f.method, f.api_key_id"
 
+// The given facts that a filter wants.
+#define WANTED(columns, given)                                                               \
+  "SELECT " columns given                                                                    \
+  " WHERE f.occurred_at >= $2 AND f.occurred_at < $3 AND ($4 = '' OR f.route_id = $4)"       \
+  " AND ($5 = '' OR f.api_key_id = $5) AND ($6 = '' OR $6 = CASE f.outcome_reason"           \
+  " WHEN 'success' THEN 'charged' WHEN 'replayed' THEN 'replayed' ELSE 'released' END)"
+
 // What differs between the engines: how facts are found by a list of places, and how a run
 // packs its own. PostgreSQL: 16 bytes each, as many as stay inside a row. SQLite: 32
 // hexadecimal digits, and longer runs, since it copies all that an account has in the chunk for
@@ -147,17 +163,20 @@ constexpr Query move_head{"UPDATE usage_head SET position = $1"};
 struct Dialect {
   Query insert_runs;
   Query insert_hours;
+  Query insert_clients;
   Query newest_runs;
   Query runs_of_part;
   Query select_facts;
   Query select_corrections;
   Query sum_part;
+  Query select_wanted;
 };
 constexpr Dialect in_sqlite{
     {INSERT_RUNS("CAST(GROUP_CONCAT(PRINTF('%016x%016x', f.stream, f.seq), '') AS BLOB)", "512",
                  "16384",
                  FACTS_IN_SQLITE(PLACE_COLUMNS) " ORDER BY f.occurred_at, f.stream, f.seq) AS f")},
     {INSERT_HOURS(FACTS_IN_SQLITE(HOUR_COLUMNS) ") AS f")},
+    {INSERT_CLIENTS(FACTS_IN_SQLITE(CLIENT_COLUMNS) ") AS f")},
     {NEWEST_RUNS("CAST(r.places AS TEXT)"), "iit"},
     {RUNS_OF_PART("CAST(r.places AS TEXT)"), "iit"},
     {"SELECT j.value ->> 'p'," USAGE_COLUMNS GIVEN_IN_SQLITE " ORDER BY j.value ->> 'p' DESC",
@@ -165,28 +184,35 @@ constexpr Dialect in_sqlite{
     {"SELECT" CORRECTION_COLUMNS GIVEN_IN_SQLITE
      " JOIN correction c ON c.message_id = f.message_id ORDER BY c.recorded_at, c.id",
      "tttii"},
-    {SUM_PART(GIVEN_IN_SQLITE), "tttiiii"}};
+    {SUM_PART(GIVEN_IN_SQLITE), "tttiiii"},
+    {WANTED("j.value ->> 'p'," USAGE_COLUMNS, GIVEN_IN_SQLITE)
+     " ORDER BY j.value ->> 'p' DESC LIMIT $7",
+     "i" USAGE_KINDS}};
 constexpr Dialect in_postgres{
     {INSERT_RUNS("STRING_AGG(INT8SEND(f.stream) || INT8SEND(f.seq), ''"
                  " ORDER BY f.occurred_at, f.stream, f.seq)",
                  "100", "1600", FACTS_IN_POSTGRES(C_PLACE_COLUMNS) ") AS f")},
     {INSERT_HOURS(FACTS_IN_POSTGRES(HOUR_COLUMNS) ") AS f")},
+    {INSERT_CLIENTS(FACTS_IN_POSTGRES(CLIENT_COLUMNS) ") AS f")},
     {NEWEST_RUNS("ENCODE(r.places, 'hex')"), "iit"},
     {RUNS_OF_PART("ENCODE(r.places, 'hex')"), "iit"},
     {"SELECT j.p," USAGE_COLUMNS GIVEN_IN_POSTGRES " ORDER BY j.p DESC", "i" USAGE_KINDS},
     {"SELECT" CORRECTION_COLUMNS GIVEN_IN_POSTGRES
      " JOIN correction c ON c.message_id = f.message_id ORDER BY c.recorded_at, c.id",
      "tttii"},
-    {SUM_PART(GIVEN_IN_POSTGRES), "tttiiii"}};
+    {SUM_PART(GIVEN_IN_POSTGRES), "tttiiii"},
+    {WANTED("j.p," USAGE_COLUMNS, GIVEN_IN_POSTGRES) " ORDER BY j.p DESC LIMIT $7",
+     "i" USAGE_KINDS}};
 
 // One call is one message under the call's own id, so no index on request_id is needed.
-constexpr Query select_call{"SELECT f.stream, f.seq," USAGE_COLUMNS
+constexpr Query select_call{"SELECT f.stream, f.seq, f.hash," USAGE_COLUMNS
                             " FROM fact f WHERE f.message_id = $1 AND f.account_id = $2",
-                            "ii" USAGE_KINDS};
+                            "iit" USAGE_KINDS};
 constexpr Query select_call_corrections{
     "SELECT" CORRECTION_COLUMNS
     " FROM correction c WHERE c.message_id = $1 ORDER BY c.recorded_at, c.id",
     "tttii"};
+#undef WANTED
 #undef SUM_PART
 #undef CORRECTION_COLUMNS
 #undef USAGE_COLUMNS
@@ -195,6 +221,8 @@ constexpr Query select_call_corrections{
 #undef GIVEN_IN_SQLITE
 #undef RUNS_OF_PART
 #undef NEWEST_RUNS
+#undef CLIENT_COLUMNS
+#undef INSERT_CLIENTS
 #undef INSERT_HOURS
 #undef INSERT_RUNS
 #undef HOUR_COLUMNS
@@ -237,6 +265,45 @@ constexpr Query select_callers{
     "SELECT route_id, COUNT(DISTINCT account_id) AS n FROM usage_hour WHERE hour >= $1"
     " GROUP BY route_id ORDER BY route_id",
     "ti"};
+// The highest position below $4 at which what a filter wants may stand: the sums of the hours tell.
+constexpr Query select_top{
+    "SELECT COALESCE(MAX(last_position), 0) AS n FROM usage_hour WHERE account_id = $1"
+    " AND hour >= $2 AND hour < $3 AND first_position < $4 AND ($5 = '' OR route_id = $5)"
+    " AND ($6 = '' OR api_key_id = $6) AND ($7 = '' OR ($7 = 'charged' AND charged > 0)"
+    " OR ($7 = 'released' AND released > 0)"
+    " OR ($7 = 'replayed' AND requests > charged + released))",
+    "i"};
+constexpr Query select_named{
+    "SELECT stream, seq FROM usage_client WHERE account_id = $1 AND client_request_id = $2"
+    " ORDER BY stream DESC, seq DESC LIMIT $3",
+    "ii"};
+
+// Units that came to an account and that it lost, but for charges. Each half has an index of its
+// own.
+constexpr Query sum_before{
+    "SELECT CAST(COALESCE((SELECT SUM(units) FROM posting WHERE account_id = $1"
+    " AND from_book = 'issued' AND at < $2), 0) AS BIGINT)"
+    " - CAST(COALESCE((SELECT SUM(units) FROM posting WHERE account_id = $1"
+    " AND to_book IN ('expired', 'voided') AND at < $2), 0) AS BIGINT)"
+    " - CAST(COALESCE((SELECT SUM(credits) FROM usage_hour WHERE account_id = $1"
+    " AND hour < $3), 0) AS BIGINT) AS n",
+    "i"};
+#define MOVED(which)                                                                       \
+  "SELECT p.at AS at, p.id AS id, p.from_book, p.to_book, p.allocation_id, a.origin,"      \
+  " p.units FROM posting p JOIN allocation a ON a.id = p.allocation_id"                    \
+  " WHERE p.account_id = $1 AND " which " AND p.at >= $2 AND p.at < $3"
+constexpr Query select_moved{MOVED("p.from_book = 'issued'") " UNION ALL " MOVED(
+                                 "p.to_book IN ('expired', 'voided')") " ORDER BY 1, 2 LIMIT $4",
+                             "iitttti"};
+#undef MOVED
+
+// Soonest expiry first, without those that have nothing left.
+constexpr Query select_expiring{
+    "SELECT " ALLOCATION_COLUMNS
+    " FROM allocation a WHERE a.account_id = $1 AND a.expires_at > $2 AND a.state = 'open'"
+    " AND (a.remaining > 0 OR EXISTS (SELECT 1 FROM lease l WHERE l.allocation_id = a.id"
+    " AND l.state = 'open')) ORDER BY a.expires_at LIMIT 8",
+    allocation_kinds};
 
 // Where the account's facts of an hour are.
 constexpr Query select_span{
@@ -423,12 +490,10 @@ class SqlUsageStore final : public ledger::UsageStore {
       Database& database = index_.open();
       return database.with([&](Connection& connection) {
         const Dialect& dialect = dialect_of(database);
-        const std::vector<Spot> spots = newest_spots(connection, dialect, query);
+        const std::vector<Spot> spots = newest_spots(
+            connection, dialect, query.account_id, first_number(query), rows_wanted(query));
         const std::string places = text_of(spots);
-        const Rows rows = connection.run(dialect.select_facts, {places});
-        if (rows.size() < spots.size()) {
-          throw StoreError(StoreError::Kind::fatal, "a fact that was indexed is gone");
-        }
+        const Rows rows = facts_at(connection, dialect, spots, places);
         Answer page = page_of<UsageRow>(query, rows, context_.clock.now_ms(),
                                         [&](std::size_t row) { return usage_at(rows, row, 1); });
         if (page && !page->items.empty()) {
@@ -454,7 +519,8 @@ class SqlUsageStore final : public ledger::UsageStore {
       return context_.database.with([&](Connection& connection) -> std::optional<CallRecord> {
         const Rows rows = connection.run(select_call, {message_id, account_id});
         if (rows.empty()) return std::nullopt;
-        CallRecord call{rows.number(0, 0), rows.number(0, 1), usage_at(rows, 0, 2)};
+        CallRecord call{rows.number(0, 0), rows.number(0, 1), usage_at(rows, 0, 3),
+                        rows.text(0, 2)};
         add_corrections(connection.run(select_call_corrections, {message_id}), {&call.usage, 1});
         return call;
       });
@@ -472,6 +538,95 @@ class SqlUsageStore final : public ledger::UsageStore {
         return page_of<Allocation>(query, rows, now_ms, [&](std::size_t row) {
           return allocation_at(rows, row, 1, now_ms);
         });
+      });
+    });
+  }
+
+  Result<std::optional<Page<UsageRow>>, base::Error> search(
+      const PageQuery& query, const ledger::CallFilter& filter) override {
+    using Answer = std::optional<Page<UsageRow>>;
+    return read_answered<Answer>(context_, "search usage", [&] {
+      Database& database = index_.open();
+      return database.with([&](Connection& connection) -> Answer {
+        const Dialect& dialect = dialect_of(database);
+        if (query.after && !is_there(connection, dialect, query)) return std::nullopt;
+        Page<UsageRow> page = search_in(connection, dialect, query, filter);
+        page.generated_at_ms = context_.clock.now_ms();
+        return page;
+      });
+    });
+  }
+
+  Result<std::vector<UsageRow>, base::Error> calls_named(std::string_view account_id,
+                                                         std::string_view client_request_id,
+                                                         std::uint32_t limit) override {
+    return read_answered<std::vector<UsageRow>>(context_, "read calls by name", [&] {
+      Database& database = index_.open();
+      return database.with([&](Connection& connection) {
+        const Rows named = connection.run(
+            select_named, {account_id, client_request_id, std::int64_t{limit}});
+        std::vector<Spot> spots;
+        for (std::size_t row = 0; row < named.size(); ++row) {
+          spots.push_back({static_cast<std::int64_t>(named.size() - row), named.number(row, 0),
+                           named.number(row, 1)});
+        }
+        std::vector<UsageRow> calls;
+        if (spots.empty()) return calls;
+        const Dialect& dialect = dialect_of(database);
+        const std::string places = text_of(spots);
+        const Rows rows = facts_at(connection, dialect, spots, places);
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          calls.push_back(usage_at(rows, row, 1));
+        }
+        add_corrections(connection.run(dialect.select_corrections, {places}), calls);
+        return calls;
+      });
+    });
+  }
+
+  Result<ledger::AccountStatement, base::Error> statement(std::string_view account_id,
+                                                          std::int64_t from_ms,
+                                                          std::int64_t to_ms) override {
+    using ledger::Movement;
+    return read_answered<ledger::AccountStatement>(context_, "read a statement", [&] {
+      return index_.open().with([&](Connection& connection) {
+        ledger::AccountStatement statement;
+        statement.opening =
+            connection.run(sum_before, {account_id, from_ms, from_ms / hour_ms}).number(0, 0);
+        const Rows rows =
+            connection.run(select_moved, {account_id, from_ms, to_ms, movements_max + 1});
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          if (row == movements_max) {
+            statement.is_whole = false;
+            break;
+          }
+          const auto origin = ledger::origin(rows.text(row, 5));
+          if (!origin) throw StoreError(StoreError::Kind::fatal, "an allocation of unknown origin");
+          Movement movement{rows.number(row, 0), Movement::Kind::granted, rows.text(row, 4),
+                            *origin, rows.number(row, 6)};
+          if (rows.text(row, 2) != "issued") {
+            movement.kind = rows.text(row, 3) == "expired" ? Movement::Kind::expired
+                                                           : Movement::Kind::voided;
+          }
+          statement.movements.push_back(std::move(movement));
+        }
+        return statement;
+      });
+    });
+  }
+
+  Result<std::optional<Allocation>, base::Error> expiring_next(
+      std::string_view account_id) override {
+    using Answer = std::optional<Allocation>;
+    return read_answered<Answer>(context_, "read allocations", [&] {
+      return context_.database.with([&](Connection& connection) -> Answer {
+        const std::int64_t now_ms = context_.clock.now_ms();
+        const Rows rows = connection.run(select_expiring, {account_id, now_ms});
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+          Allocation allocation = allocation_at(rows, row, 0, now_ms);
+          if (allocation.status == ledger::AllocationStatus::active) return allocation;
+        }
+        return std::nullopt;
       });
     });
   }
@@ -574,26 +729,101 @@ class SqlUsageStore final : public ledger::UsageStore {
     }
     transaction.run(dialect.insert_runs, {position});
     transaction.run(dialect.insert_hours, {position, end});
+    transaction.run(dialect.insert_clients);
     transaction.run(move_marks);
     transaction.run(move_head, {end});
     return position + count_of(all) - end;
   }
 
-  // The newest spots of a page's account, newest first: as many as its query wants rows.
+  // The newest spots of an account from position `top` down, newest first.
   static std::vector<Spot> newest_spots(Connection& connection, const Dialect& dialect,
-                                        const PageQuery& query) {
-    const std::int64_t first = first_number(query);
-    const auto wanted = static_cast<std::size_t>(rows_wanted(query));
-    const Rows runs =
-        connection.run(dialect.newest_runs, {query.account_id, first, rows_wanted(query)});
+                                        std::string_view account_id, std::int64_t top,
+                                        std::int64_t wanted) {
+    const Rows runs = connection.run(dialect.newest_runs, {account_id, top, wanted});
     std::vector<Spot> newest;
     for (std::size_t row = 0; row < runs.size(); ++row) {
       const std::vector<Spot> spots = spots_of(runs, row);
-      for (auto spot = spots.rbegin(); spot != spots.rend() && newest.size() < wanted; ++spot) {
-        if (spot->position <= first) newest.push_back(*spot);
+      for (auto spot = spots.rbegin(); spot != spots.rend(); ++spot) {
+        if (newest.size() == static_cast<std::size_t>(wanted)) return newest;
+        if (spot->position <= top) newest.push_back(*spot);
       }
     }
     return newest;
+  }
+
+  // `places` is text_of(spots).
+  static Rows facts_at(Connection& connection, const Dialect& dialect,
+                       const std::vector<Spot>& spots, const std::string& places) {
+    Rows rows = connection.run(dialect.select_facts, {places});
+    if (rows.size() < spots.size()) {
+      throw StoreError(StoreError::Kind::fatal, "a fact that was indexed is gone");
+    }
+    return rows;
+  }
+
+  // The place of what stands at a spot.
+  static ledger::Place place_of(Connection& connection, const Dialect& dialect, const Spot& spot) {
+    const Rows rows = facts_at(connection, dialect, {spot}, text_of({spot}));
+    return {spot.position, rows.text(0, 1)};
+  }
+
+  // Whether the item that a page ended with is still there.
+  static bool is_there(Connection& connection, const Dialect& dialect, const PageQuery& query) {
+    const std::int64_t number = query.after->number;
+    const auto spots = newest_spots(connection, dialect, query.account_id, number, 1);
+    if (spots.empty() || spots.front().position != number) return false;
+    return place_of(connection, dialect, spots.front()).id == query.after->id;
+  }
+
+  // Of spots newest first.
+  static Spot spot_at(const std::vector<Spot>& spots, std::int64_t position) {
+    return *std::find_if(spots.begin(), spots.end(),
+                         [&](const Spot& spot) { return spot.position == position; });
+  }
+
+  static Page<UsageRow> with_corrections(Connection& connection, const Dialect& dialect,
+                                         Page<UsageRow> page, const std::vector<Spot>& found) {
+    if (!found.empty()) {
+      add_corrections(connection.run(dialect.select_corrections, {text_of(found)}), page.items);
+    }
+    return page;
+  }
+
+  // Goes down from the newest, over what the sums of the hours say is not wanted.
+  static Page<UsageRow> search_in(Connection& connection, const Dialect& dialect,
+                                  const PageQuery& query, const ledger::CallFilter& filter) {
+    constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
+    Page<UsageRow> page;
+    std::int64_t below = query.after ? query.after->number : highest;
+    std::vector<Spot> found;  // the page's items, as they stand there
+    for (std::size_t looked = 0; looked < looked_at_max;) {
+      const std::int64_t top =
+          connection
+              .run(select_top, {query.account_id, filter.from_ms / hour_ms,
+                                filter.to_ms / hour_ms + 1, below, filter.route_id,
+                                filter.api_key_id, filter.outcome})
+              .number(0, 0);
+      const auto spots = newest_spots(connection, dialect, query.account_id,
+                                      std::min(top, below - 1), looked_at_once);
+      if (spots.empty()) break;
+      const std::int64_t room = std::int64_t{query.limit} + 1 -
+                                static_cast<std::int64_t>(page.items.size());
+      const Rows rows = connection.run(
+          dialect.select_wanted, {text_of(spots), filter.from_ms, filter.to_ms, filter.route_id,
+                                  filter.api_key_id, filter.outcome, room});
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        if (page.items.size() == query.limit) {
+          page.next = {found.back().position, page.items.back().message_id};
+          return with_corrections(connection, dialect, std::move(page), found);
+        }
+        page.items.push_back(usage_at(rows, row, 1));
+        found.push_back(spot_at(spots, rows.number(row, 0)));
+      }
+      looked += spots.size();
+      below = spots.back().position;
+      if (looked >= looked_at_max) page.next = place_of(connection, dialect, spots.back());
+    }
+    return with_corrections(connection, dialect, std::move(page), found);
   }
 
   static const Dialect& dialect_of(const Database& database) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <utility>
 
@@ -97,6 +98,25 @@ std::optional<Authorization> authorization_of(const PaymentRecord& record) {
 
 FacilitatorRequest request_of(const PaymentRecord& record, const OpenSettlement& open) {
   return {open.payload_json, open.requirements_json, record.scheme, record.network, open.fee_payer};
+}
+
+// "eip155_8453_0x8335..." for names of counters: network and asset, in lower case.
+std::string currency_word(const PaymentRecord& record) {
+  std::string word = record.network + "_" + record.asset;
+  for (char& c : word) {
+    const bool is_upper = c >= 'A' && c <= 'Z';
+    if (is_upper) c = static_cast<char>(c - 'A' + 'a');
+    if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9')) c = '_';
+  }
+  return word;
+}
+
+// Of the asset's smallest unit; 0 for more than a counter takes.
+std::uint64_t units_of(const std::string& amount) noexcept {
+  std::uint64_t units = 0;
+  const char* const end = amount.data() + amount.size();
+  const auto read = std::from_chars(amount.data(), end, units);
+  return read.ec == std::errc() && read.ptr == end ? units : 0;
 }
 
 }  // namespace
@@ -263,7 +283,14 @@ Step Engine::write_paid(KnownPayment& payment, const std::string& transaction, S
     next.lease_until_ms = 0;
     beside.closes = true;
   }
-  return payments.write(payment, std::move(next), beside, call);
+  const std::string currency = currency_word(next);
+  const std::uint64_t units = units_of(next.amount);
+  const Step step = payments.write(payment, std::move(next), beside, call);
+  if (step == Step::done) {
+    host.report().count("paid_calls_" + currency, 1);
+    host.report().count("paid_units_" + currency, units);
+  }
+  return step;
 }
 
 Step Engine::write_unpaid(KnownPayment& payment, PaymentState state, std::string_view reason,

@@ -9,11 +9,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "hosts/row_lines.h"
 #include "support/stores.h"
 
 namespace turnpike::app {
 namespace {
 
+using hosts::csv_field;
 using nlohmann::json;
 
 TEST(CsvField, IsQuotedWhereRfc4180WantsIt) {

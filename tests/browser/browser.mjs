@@ -33,7 +33,8 @@ export async function shots(page, folder, name) {
     await page.setViewportSize({width, height: 800});
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({colorScheme});
-      await page.screenshot({path: `${folder}/${name}-${width}-${colorScheme}.png`, fullPage: true});
+      const path = `${folder}/${name}-${width}-${colorScheme}.png`;
+      await page.screenshot({path, fullPage: true});
     }
   }
   await page.emulateMedia({colorScheme: "light"});

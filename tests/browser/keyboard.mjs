@@ -15,7 +15,9 @@ async function walk({link, account, script}) {
   const page = await context.newPage();
   const seen = {unseenFocus: [], urls: []};
   page.on("request", (request) => seen.urls.push(request.url()));
-  page.on("console", (message) => { if (message.type() === "error") seen.urls.push(message.text()); });
+  page.on("console", (message) => {
+    if (message.type() === "error") seen.urls.push(message.text());
+  });
 
   // Goes on with Tab until the element has the focus, which must be seen on the way.
   async function reach(locator) {

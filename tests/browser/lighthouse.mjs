@@ -1,5 +1,5 @@
-// Lighthouse on public pages: node lighthouse.mjs STEPS, where STEPS is JSON, or `-` and the JSON on
-// standard input: {urls: [...]}. Prints one JSON array: of each URL the scores (0 to 100) by
+// Lighthouse on public pages: node lighthouse.mjs STEPS, where STEPS is JSON, or `-` and the JSON
+// on standard input: {urls: [...]}. Prints one JSON array: of each URL the scores (0 to 100) by
 // category, and the audits that failed.
 import {readFileSync} from "node:fs";
 import lighthouse from "lighthouse";

@@ -2,8 +2,8 @@
 // on standard input:
 //   {origin, cookies: {name: value}, pages: [{name, path, status?}], schemes: ["light", "dark"],
 //    widths: [1280, 390], axe: bool, scripts: bool, screenshots?: folder}
-// A page is loaded once, then seen in each scheme and width. Prints one JSON array: of each page how
-// many requests it took, and what is wrong with it.
+// A page is loaded once, then seen in each scheme and width. Prints one JSON array: of each page
+// how many requests it took, and what is wrong with it.
 import {mkdirSync, readFileSync} from "node:fs";
 import {launch, problemsOf} from "./browser.mjs";
 

@@ -14,7 +14,7 @@ async function letProofsAge() {
   console.log("age");
   await once(input, "line");
 }
-const seen = {axe: [], statuses: {}};
+const seen = {axe: [], sideways: []};
 const browser = await launch();
 
 async function newPerson() {
@@ -35,6 +35,11 @@ async function look(person, name) {
   await person.page.emulateMedia({colorScheme: "dark"});
   seen.axe.push(...await problemsOf(person, name + ", dark"));
   await person.page.emulateMedia({colorScheme: "light"});
+  await person.page.setViewportSize({width: 320, height: 800});
+  if (await person.page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) {
+    seen.sideways.push(name);
+  }
+  await person.page.setViewportSize({width: 1280, height: 720});
   if (steps.screenshots) await shots(person.page, steps.screenshots, name);
 }
 

@@ -1,5 +1,5 @@
-// What the HTML standard says of pages: node valid.mjs STEPS, or `-` and the JSON on standard input:
-// {pages: {path: html}}. Prints a JSON array of findings.
+// What the HTML standard says of pages: node valid.mjs STEPS, or `-` and the JSON on standard
+// input: {pages: {path: html}}. Prints a JSON array of findings.
 import {readFileSync} from "node:fs";
 import {HtmlValidate} from "html-validate";
 

@@ -11,7 +11,7 @@ namespace turnpike::catalog::tests {
 namespace {
 
 using nlohmann::json;
-const std::string yaml = R"yaml(
+const std::string cards_yaml = R"yaml(
 provider:
   key: weather
   name: Weather
@@ -54,7 +54,7 @@ class AgentCardsTest : public testing::Test {
  protected:
   void make(Features features = {.free_lane = true},
             const std::string& mcp_url = "https://mcp.example.test") {
-    program_ = compiled(yaml);
+    program_ = compiled(cards_yaml);
     ViewOptions options{.base_url = "https://api.example.test",
                         .cursor_key = std::string(32, 'k'),
                         .features = features,
@@ -67,7 +67,8 @@ class AgentCardsTest : public testing::Test {
   }
   json cards() { return json::parse(view_->render_agent_cards()->body); }
   json card_of(const std::string& path) {
-    for (const json& card : cards()["capabilities"]) {
+    const json document = cards();
+    for (const json& card : document["capabilities"]) {
       if (card["path"] == "/v1/gateway/weather" + path) return card;
     }
     return nullptr;

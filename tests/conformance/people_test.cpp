@@ -406,7 +406,8 @@ TEST_P(PeopleStoreTest, EventsAreFoundByWhoAndWhatAndByThePersonTheyAreAbout) {
   record("", "", "session.begin", "usr_a");
   const auto targets = [&](const identity::AuditQuery& query) {
     std::vector<std::string> found;
-    for (const AuditEvent& event : *audit.list(query)) found.push_back(event.target);
+    const auto events = audit.list(query);
+    for (const AuditEvent& event : *events) found.push_back(event.target);
     return found;
   };
   using Targets = std::vector<std::string>;

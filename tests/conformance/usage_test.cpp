@@ -37,9 +37,12 @@ class Writer {
     const LeaseGrant& grant = answers->front().grants.at(0);
     write(messages, at_ms, route, key, {{grant.lease_id, grant.epoch, 1}});
   }
-  void release(const std::string& message, std::int64_t at_ms) {
-    write({message}, at_ms, "route-1", "key_1", {});
+  void release(const std::string& message, std::int64_t at_ms,
+               const std::string& route = "route-1", const std::string& key = "key_1") {
+    write({message}, at_ms, route, key, {});
   }
+  // As callers name what they send from now on.
+  void name_calls(std::string name) { client_request_id_ = std::move(name); }
 
  private:
   void write(const std::vector<std::string>& messages, std::int64_t at_ms, const std::string& route,
@@ -48,7 +51,7 @@ class Writer {
     for (const std::string& message : messages) {
       UsageFact fact;
       fact.message_id = fact.request_id = message;
-      fact.client_request_id = "mine";
+      fact.client_request_id = client_request_id_;
       fact.account_id = account_;
       fact.api_key_id = key;
       fact.occurred_at_ms = at_ms;
@@ -72,6 +75,7 @@ class Writer {
   }
 
   const std::string account_;
+  std::string client_request_id_ = "mine";
   std::unique_ptr<SettlementStream> stream_;
   std::unique_ptr<LeaseStore> leases_;
   std::int64_t number_ = 0;
@@ -576,6 +580,223 @@ TEST_P(UsagePort, AReaderOfNewAllocationsNeverMissesOne) {
   right.join();
   read_news();
   EXPECT_EQ(known.size(), 80u);
+}
+
+// ---- searches
+
+struct Found {
+  std::vector<std::string> messages;
+  int pages = 0;
+};
+
+Found search_all(UsageStore& usage, const std::string& account, const CallFilter& filter,
+                 std::uint32_t limit) {
+  Found found;
+  PageQuery query{account, std::nullopt, limit};
+  do {
+    const auto read = usage.search(query, filter);
+    EXPECT_TRUE(read.ok() && read->has_value());
+    if (!read.ok() || !read->has_value()) return found;
+    EXPECT_LE((*read)->items.size(), limit);
+    for (const UsageRow& row : (*read)->items) found.messages.push_back(row.message_id);
+    query.after = (*read)->next;
+    ++found.pages;
+  } while (query.after);
+  return found;
+}
+
+bool wants(const CallFilter& filter, const UsageRow& row) {
+  return (filter.route_id.empty() || filter.route_id == row.route_id) &&
+         (filter.api_key_id.empty() || filter.api_key_id == row.api_key_id) &&
+         (filter.outcome.empty() || filter.outcome == outcome_of(row.outcome_reason)) &&
+         row.occurred_at_ms >= filter.from_ms && row.occurred_at_ms < filter.to_ms;
+}
+
+// Every filter, with pages of every length, against picking from the whole list.
+TEST_P(UsagePort, ASearchFindsWhatItsFilterWantsAndNothingElse) {
+  const std::string account = account_with(100);
+  Writer writer(*node_, account);
+  const std::int64_t start_ms = now_ms();
+  for (int at = 0; at < 24; ++at) {
+    const std::string message = "m" + std::to_string(at);
+    const std::string route = at % 3 == 0 ? "route-2" : "route-1";
+    const std::string key = at % 5 == 0 ? "key_2" : "key_1";
+    const std::int64_t at_ms = start_ms + at * hour_ms / 4;
+    if (at % 4 == 1) {
+      writer.release(message, at_ms, route, key);
+    } else {
+      writer.charge({message}, at_ms, route, key);
+    }
+    if (at % 7 == 0) catch_up(node_->usage());
+  }
+  catch_up(node_->usage());
+  const Page<UsageRow> all = page(node_->usage(), {account, std::nullopt, 100});
+  ASSERT_EQ(all.items.size(), 24u);
+  const CallFilter filters[] = {
+      {},
+      {.route_id = "route-2"},
+      {.api_key_id = "key_2"},
+      {.outcome = "released"},
+      {.outcome = "charged"},
+      {.outcome = "replayed"},
+      {.from_ms = start_ms + hour_ms, .to_ms = start_ms + 3 * hour_ms},
+      {.from_ms = start_ms + hour_ms / 4 + 1},
+      {.route_id = "route-2", .api_key_id = "key_2", .outcome = "charged"},
+      {.route_id = "route-3"},
+      {.api_key_id = "key_1", .outcome = "released", .to_ms = start_ms + hour_ms},
+  };
+  for (const CallFilter& filter : filters) {
+    std::vector<std::string> expected;
+    for (const UsageRow& row : all.items) {
+      if (wants(filter, row)) expected.push_back(row.message_id);
+    }
+    for (const std::uint32_t limit : {1u, 2u, 5u, 24u, 100u}) {
+      const Found found = search_all(node_->usage(), account, filter, limit);
+      EXPECT_EQ(found.messages, expected) << filter.route_id << filter.outcome << limit;
+      EXPECT_LE(found.pages, static_cast<int>(expected.size() / limit) + 1);
+    }
+  }
+  EXPECT_TRUE(search_all(node_->usage(), "acc_none", {}, 10).messages.empty());
+}
+
+TEST_P(UsagePort, ASearchLooksAtSoManyCallsAtOnceAndGoesOnWhereItStopped) {
+  const std::string account = account_with(10'000);
+  Writer writer(*node_, account);
+  writer.charge({"oldest"}, now_ms(), "route-2");
+  for (int at = 0; at < 6; ++at) {
+    writer.charge(names(std::to_string(at) + "-", 1'000), now_ms(), "route-1");
+  }
+  writer.charge({"newest"}, now_ms(), "route-2");
+  catch_up(node_->usage());
+  const auto first = node_->usage().search({account, std::nullopt, 50}, {.route_id = "route-2"});
+  ASSERT_TRUE(first.ok() && first->has_value());
+  EXPECT_EQ((*first)->items.size(), 1u);
+  EXPECT_TRUE((*first)->next.has_value());
+  const Found found = search_all(node_->usage(), account, {.route_id = "route-2"}, 50);
+  std::vector<std::string> messages = found.messages;
+  std::sort(messages.begin(), messages.end());
+  EXPECT_EQ(messages, (std::vector<std::string>{"newest", "oldest"}));
+  EXPECT_EQ(found.pages, 3);  // 6,002 calls, of which one page looks at 2,048
+}
+
+TEST_P(UsagePort, ASearchTellsWhatWasGivenBackAndRefusesAPlaceThatIsNone) {
+  const std::string account = account_with(10);
+  Writer(*node_, account).charge({"m1", "m2"}, now_ms());
+  ASSERT_TRUE(node_->corrections()
+                  .correct({account, "m1", CorrectionKind::refund, 1, "Wrong.", "", "k1", "opr_1"})
+                  .ok());
+  catch_up(node_->usage());
+  const auto read = node_->usage().search({account, std::nullopt, 1}, {.outcome = "charged"});
+  ASSERT_TRUE(read.ok() && read->has_value() && (*read)->next.has_value());
+  const auto rest = node_->usage().search({account, (*read)->next, 1}, {.outcome = "charged"});
+  ASSERT_TRUE(rest.ok() && rest->has_value());
+  ASSERT_EQ((*rest)->items.size(), 1u);
+  for (const auto* each : {&*read, &*rest}) {
+    const UsageRow& row = (*each)->items[0];
+    EXPECT_EQ(row.restored.has_value(), row.message_id == "m1");
+  }
+  const auto bad = node_->usage().search({account, Place{(*read)->next->number, "other"}, 1}, {});
+  ASSERT_TRUE(bad.ok());
+  EXPECT_FALSE(bad->has_value());
+}
+
+TEST_P(UsagePort, CallsAreFoundByTheNameThatTheirCallerGaveThem) {
+  const std::string account = account_with(10);
+  const std::string other = account_with(10);
+  Writer writer(*node_, account);
+  writer.name_calls("order 7'; --");
+  writer.charge({"m1"}, now_ms());
+  writer.release("m2", now_ms() + 1);
+  writer.name_calls("");
+  writer.charge({"m3"}, now_ms());
+  const auto node = store_->open(storage::Role::gateway, "other");
+  Writer others(*node, other);
+  others.name_calls("order 7'; --");
+  others.charge({"o1"}, now_ms());
+  catch_up(node_->usage());
+  const auto named = [&](std::string_view name, std::uint32_t limit) {
+    std::vector<std::string> messages;
+    const auto rows = node_->usage().calls_named(account, name, limit);
+    EXPECT_TRUE(rows.ok());
+    for (const UsageRow& row : *rows) messages.push_back(row.message_id);
+    return messages;
+  };
+  EXPECT_EQ(named("order 7'; --", 50), (std::vector<std::string>{"m2", "m1"}));
+  EXPECT_EQ(named("order 7'; --", 1), (std::vector<std::string>{"m2"}));
+  EXPECT_TRUE(named("order 8", 50).empty());
+  EXPECT_TRUE(named("", 50).empty());
+  // Also when the index was made again.
+  ASSERT_TRUE(node_->usage().forget_index().ok());
+  EXPECT_TRUE(named("order 7'; --", 50).empty());
+  catch_up(node_->usage());
+  EXPECT_EQ(named("order 7'; --", 50).size(), 2u);
+}
+
+// ---- statements
+
+TEST_P(UsagePort, AStatementAddsUpToTheBalance) {
+  const std::string account = account_with(0);
+  const std::int64_t begin_ms = now_ms() / hour_ms * hour_ms;
+  const std::string first = grant(account, 30, 24 * hour_ms);
+  Writer(*node_, account).charge({"m1", "m2"}, now_ms());
+  const auto empty = node_->usage().statement(account, begin_ms, begin_ms + hour_ms);
+  ASSERT_TRUE(empty.ok());
+  EXPECT_EQ(empty->opening, 0);
+  ASSERT_EQ(empty->movements.size(), 1u);
+  EXPECT_EQ(empty->movements[0].kind, Movement::Kind::granted);
+  EXPECT_EQ(empty->movements[0].allocation_id, first);
+  EXPECT_EQ(empty->movements[0].origin, Origin::operator_grant);
+  EXPECT_EQ(empty->movements[0].units, 30);
+  store_->clock.move_ms(2 * hour_ms);
+  const std::string second = grant(account, 7, 48 * hour_ms);
+  ASSERT_TRUE(node_->ledger().void_allocation(second).ok());
+  catch_up(node_->usage());
+  const auto later = node_->usage().statement(account, begin_ms + hour_ms, begin_ms + 9 * hour_ms);
+  ASSERT_TRUE(later.ok());
+  EXPECT_EQ(later->opening, 28);  // 30 granted, 2 charged
+  ASSERT_EQ(later->movements.size(), 2u);
+  EXPECT_EQ(later->movements[0].units, 7);
+  EXPECT_EQ(later->movements[1].kind, Movement::Kind::voided);
+  EXPECT_EQ(later->movements[1].allocation_id, second);
+  EXPECT_EQ(later->movements[1].units, 7);
+  EXPECT_TRUE(later->is_whole);
+  const auto balance = node_->ledger().balance(account);
+  ASSERT_TRUE(balance.ok());
+  EXPECT_EQ(balance->credits, later->opening + 7 - 7);
+  const auto of_nobody = node_->usage().statement("acc_none", begin_ms, begin_ms + hour_ms);
+  ASSERT_TRUE(of_nobody.ok());
+  EXPECT_EQ(of_nobody->opening, 0);
+  EXPECT_TRUE(of_nobody->movements.empty());
+}
+
+TEST_P(UsagePort, WhatExpiresNextHasSomethingLeft) {
+  const std::string account = account_with(0);
+  ASSERT_FALSE(node_->usage().expiring_next(account)->has_value());
+  const std::string late = grant(account, 5, 72 * hour_ms);
+  const std::string soon = grant(account, 2, 24 * hour_ms);
+  const auto next = node_->usage().expiring_next(account);
+  ASSERT_TRUE(next.ok() && next->has_value());
+  EXPECT_EQ((*next)->id, soon);
+  EXPECT_EQ((*next)->remaining, 2);
+  // Spent, soonest expiry first.
+  Writer(*node_, account).charge({"m1", "m2"}, now_ms());
+  const auto after = node_->usage().expiring_next(account);
+  ASSERT_TRUE(after.ok() && after->has_value());
+  EXPECT_EQ((*after)->id, late);
+  ASSERT_TRUE(node_->ledger().void_allocation(late).ok());
+  EXPECT_FALSE(node_->usage().expiring_next(account)->has_value());
+}
+
+TEST_P(UsagePort, ACallHasTheHashOfItsFact) {
+  const std::string account = account_with(10);
+  Writer(*node_, account).charge({"m1", "m2"}, now_ms());
+  const auto second = node_->usage().call(account, "m2");
+  ASSERT_TRUE(second.ok() && second->has_value());
+  const auto verified = node_->ledger().verify();
+  ASSERT_TRUE(verified.ok());
+  ASSERT_EQ(verified->books.streams.size(), 1u);
+  EXPECT_EQ((*second)->hash, verified->books.streams[0].head);
+  EXPECT_EQ((*second)->seq, verified->books.streams[0].seq);
 }
 
 // SQLite keeps the index in a file of its own, which follows the books it finds.

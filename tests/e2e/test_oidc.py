@@ -141,7 +141,8 @@ class ByACertifiedProvider(unittest.TestCase):
         self.assertEqual((shown["passkeys"], shown["externalIdentities"]), (0, 1))
 
     def test_a_sign_in_leads_to_known_pages_alone(self):  # S12
-        for asked, led in (("/dashboard/acc_1", "/dashboard/acc_1"), ("https://evil.example/", None),
+        for asked, led in (("/dashboard/acc_1", "/dashboard/acc_1"),
+                           ("https://evil.example/", None),
                            ("//evil.example", None), ("/v1/sign-out", None)):
             reply = self.sign_in("public", asked)[1]
             self.assertEqual(reply.headers["Location"], led or "/account")
@@ -230,7 +231,7 @@ class ByACertifiedProvider(unittest.TestCase):
 
     def test_the_pages_show_what_can_be_done(self):
         login = Person(self.gateway).send("GET", "/login?return_to=/dashboard/acc_1").body.decode()
-        self.assertIn('href="/login/oidc/basic?return_to=%2Faccounts%2Facc_1"', login)
+        self.assertIn('href="/login/oidc/basic?return_to=%2Fdashboard%2Facc_1"', login)
         self.assertIn("Sign in with Basic", login)
         person = self.sign_in("public")[0]
         page = person.send("GET", "/account").body.decode()

@@ -159,7 +159,7 @@ class Pages(unittest.TestCase):
         leads = {}
         for path, found in known.items():
             links = found.leads if isinstance(found, Links) else re.findall(
-                r"\]\(([^)\s]+)\)", found.decode())
+                r"\]\(<?([^)>\s]+)>?\)", found.decode())
             for link in links:
                 to = urllib.parse.urlsplit(urllib.parse.urljoin(self.scene.origin + path, link))
                 if f"{to.scheme}://{to.netloc}" == self.scene.origin:
@@ -190,6 +190,27 @@ class Pages(unittest.TestCase):
             for name, score in found["scores"].items():
                 if name != "performance":
                     self.assertEqual(score, 100, f"{found['url']}: {found['failed']}")
+
+
+class Newcomer(unittest.TestCase):
+    def test_from_the_home_page_to_the_inspector(self):
+        scene = Scene()
+        self.addCleanup(scene.close)
+        link = scene.origin + "/login/link#" + scene.owner_link.partition("#")[2]
+        done = subprocess.run(
+            ["node", "newcomer.mjs", json.dumps({
+                "origin": scene.origin, "link": link, "source": "Governance data"})],
+            cwd=BROWSER, text=True, capture_output=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = json.loads(done.stdout)
+        self.assertEqual(seen["errors"], [])
+        self.assertIn("Governance data", seen["source"])
+        self.assertIn("costs 1 Credit", seen["price"])
+        self.assertIn("It cost 1 Credit.", seen["cost"])
+        self.assertFalse(seen["keyKept"])
+        self.assertIn("turnpike-credits-charged", seen["headers"])
+        self.assertIn("Credits", seen["inspector"])
+        self.assertIn("first", seen["inspector"])
 
 
 if __name__ == "__main__":

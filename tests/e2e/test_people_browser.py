@@ -72,6 +72,7 @@ class InABrowser(unittest.TestCase):
         seen = json.loads(out)
 
         self.assertEqual(seen["axe"], [])
+        self.assertEqual(seen["sideways"], [])  # at 320 px
         self.assertEqual(seen["stranger"], "/login")
         self.assertFalse(seen["fragmentKept"])  # not in the history
         self.assertTrue(seen["tokenFilled"])

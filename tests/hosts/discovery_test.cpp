@@ -215,11 +215,10 @@ TEST(DiscoveryTest, TwoCatalogsOfAgentsAreOneBody) {
   const json body = json::parse(ard->body);
   EXPECT_EQ(body["specVersion"], "1.0");
   EXPECT_EQ(body["host"]["displayName"], "Turnpike");
-  ASSERT_EQ(body["entries"].size(), 2u);
+  ASSERT_EQ(body["entries"].size(), 1u);
   EXPECT_EQ(body["entries"][0]["identifier"], "urn:air:example.com:mcp:turnpike");
   EXPECT_EQ(body["entries"][0]["url"], "https://mcp.example.com/server-card");
-  EXPECT_EQ(body["entries"][1]["url"], "https://api.example.com/openapi.json");
-  EXPECT_EQ(body["entries"][1]["representativeQueries"].size(), 3u);
+  EXPECT_EQ(body["entries"][0]["representativeQueries"].size(), 3u);
 }
 
 TEST(DiscoveryTest, TheWebHostIsSilentOfHostsThatAreNotThere) {
@@ -228,8 +227,8 @@ TEST(DiscoveryTest, TheWebHostIsSilentOfHostsThatAreNotThere) {
   settings.mcp_registry_auth = "";
   const Discovery without_mcp(settings);
   EXPECT_EQ(body_at(without_mcp, PublicHost::web, api_catalog_path)["linkset"].size(), 2u);
-  EXPECT_EQ(body_at(without_mcp, PublicHost::web, "/.well-known/ard.json")["entries"].size(), 1u);
-  for (const char* const path : {"/.well-known/mcp.json", "/.well-known/mcp/server-card.json",
+  for (const char* const path : {"/.well-known/ard.json", "/.well-known/mcp.json",
+                                 "/.well-known/mcp/server-card.json",
                                  "/.well-known/mcp-registry-auth"}) {
     EXPECT_EQ(without_mcp.find(PublicHost::web, path), nullptr) << path;
   }

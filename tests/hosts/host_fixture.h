@@ -120,6 +120,25 @@ class ScriptedStatements final : public ledger::Statements {
                                                                runtime::Deadline deadline) override;
   Result<ledger::UsageSummary, base::Error> summary(const ledger::SummaryQuery& query,
                                                     runtime::Deadline deadline) override;
+  Result<ledger::Page<ledger::UsageRow>, base::Error> search(const ledger::PageQuery& query,
+                                                             const ledger::CallFilter&,
+                                                             runtime::Deadline deadline) override {
+    return usage(query, deadline);
+  }
+  Result<std::vector<ledger::UsageRow>, base::Error> calls_named(std::string_view, std::string_view,
+                                                                 std::uint32_t,
+                                                                 runtime::Deadline) override {
+    return usage_page.items;
+  }
+  Result<ledger::AccountStatement, base::Error> statement(std::string_view, std::int64_t,
+                                                          std::int64_t,
+                                                          runtime::Deadline) override {
+    return ledger::AccountStatement{};
+  }
+  Result<std::optional<ledger::Allocation>, base::Error> expiring_next(std::string_view,
+                                                                       runtime::Deadline) override {
+    return std::optional<ledger::Allocation>();
+  }
 
   std::atomic<int> error{-1};  // a base::ErrorCode to fail with
   // Written and read while no request is on its way.

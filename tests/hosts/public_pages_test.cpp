@@ -312,7 +312,6 @@ TEST_F(PublicPagesTest, TextFilesAreMadeOfTheListOfPages) {
   EXPECT_THAT(sitemap.body, Not(HasSubstr("hidden")));
   const std::string robots = get("/robots.txt").body;
   EXPECT_THAT(robots, HasSubstr("Sitemap: https://example.com/sitemap.xml\n"));
-  EXPECT_THAT(robots, HasSubstr("Agentmap: https://example.com/.well-known/ard.json\n"));
 }
 
 TEST_F(PublicPagesTest, TheCalculatorAnswersByItself) {
@@ -323,7 +322,8 @@ TEST_F(PublicPagesTest, TheCalculatorAnswersByItself) {
   EXPECT_THAT(empty, Not(HasSubstr("role=\"status\"")));
   const HttpReply result = get("/pricing?calls=40000&price=25");
   EXPECT_EQ(result.header("vary"), "Accept, Accept-Encoding");
-  EXPECT_THAT(result.body, HasSubstr("<b>40,000</b> calls that succeed cost <b>1,000,000 Credits</b>"));
+  EXPECT_THAT(result.body, HasSubstr("<b>40,000</b> calls that succeed cost "
+                                     "<b>1,000,000 Credits</b>"));
   EXPECT_THAT(result.body, HasSubstr("<option value=\"25\" selected>"));
   for (const char* const query : {"calls=-1&price=25", "calls=x&price=25", "calls=5&price=7",
                                   "calls=99999999999999999999&price=25", "calls=5"}) {

@@ -62,8 +62,8 @@ TEST(Listing, IsPartOfTheHash) {
 
 TEST(Listing, IsTheOperatorsToChangeUnderTheSameRevision) {
   const auto facts = facts_of(*program_of(with("")));
-  EXPECT_TRUE(compiled(listed(), facts));
-  EXPECT_FALSE(compiled(with("", "Another"), facts)) << "as the name is not";
+  EXPECT_TRUE(registry::compiled(listed(), facts));
+  EXPECT_FALSE(registry::compiled(with("", "Another"), facts)) << "as the name is not";
 }
 
 TEST(Listing, ADifferenceNamesWhatChanged) {
@@ -75,20 +75,21 @@ TEST(Listing, ADifferenceNamesWhatChanged) {
 
 TEST(Listing, LinksLeadToHttpsAlone) {
   for (const char* const url : {"https://example.org", "https://example.org/a%20b?c=d"}) {
-    EXPECT_TRUE(compiled(with_url(url))) << url;
+    EXPECT_TRUE(registry::compiled(with_url(url))) << url;
   }
   for (const char* const url :
        {"http://example.org", "javascript:alert(1)", "//example.org", "https://", "https:///a",
         "https://a b", "https://example.org/a b", "https://example.org/<b>", "https://[::1]/",
         "https://me@example.org", "https://example.org:", "https://example.org:x",
         "https://example.org/%zz", "HTTPS://example.org", "https://example.org/\\\"onclick"}) {
-    EXPECT_FALSE(compiled(with_url(url))) << url;
+    EXPECT_FALSE(registry::compiled(with_url(url))) << url;
   }
 }
 
 TEST(Listing, LengthsHoldAtTheirBounds) {
   const auto described = [](std::size_t bytes) {
-    return compiled(with(", listing: {category: a, description: " + std::string(bytes, 'x') + "}"))
+    return registry::compiled(
+               with(", listing: {category: a, description: " + std::string(bytes, 'x') + "}"))
         .ok();
   };
   EXPECT_TRUE(described(600));
@@ -96,7 +97,7 @@ TEST(Listing, LengthsHoldAtTheirBounds) {
   const auto topics = [](int count) {
     std::string text;
     for (int at = 0; at < count; ++at) text += (at == 0 ? "t" : ", t") + std::to_string(at);
-    return compiled(listed(", topics: [" + text + "]")).ok();
+    return registry::compiled(listed(", topics: [" + text + "]")).ok();
   };
   EXPECT_TRUE(topics(16));
   EXPECT_FALSE(topics(17));

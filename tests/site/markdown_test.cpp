@@ -31,6 +31,8 @@ TEST(Markdown, HeadingsHaveAnchors) {
 TEST(Markdown, TablesAndListingsScrollByThemselves) {
   const std::string html = html_of("| a | b |\n|---|---:|\n| 1 | 2 |\n\n```sh\ncurl x\n```\n").text;
   EXPECT_TRUE(has(html, "<div class=\"wide\""));
+  EXPECT_TRUE(has(html, "<td class=\"number\">2</td>"));
+  EXPECT_FALSE(has(html, "align="));
   EXPECT_TRUE(has(html, "<div class=\"listing\""));
   EXPECT_TRUE(has(html, "<code class=\"language-sh\">curl x"));
 }

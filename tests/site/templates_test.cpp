@@ -56,6 +56,18 @@ TEST(Templates, ARowSeesTheValuesAroundIt) {
             "a:1;a:2;");
 }
 
+TEST(Templates, ALayoutWithinAnotherSeesItsOwnValuesAndThoseOfAll) {
+  auto templates = Templates::compile(
+      {{"page.html", "{{SITE}}{{NAME}}{{>MAIN}}"}, {"main.html", "[{{SITE}}{{NAME}}]"}});
+  ASSERT_TRUE(templates.ok());
+  Sheet sheet;
+  sheet.slots().set_everywhere("SITE", "<a>");
+  sheet.slots().set("NAME", "outer");
+  sheet.slots().include("MAIN", "main.html");
+  EXPECT_EQ(templates->render("page.html", sheet), "&lt;a&gt;outer[&lt;a&gt;]");
+  EXPECT_THROW(sheet.slots().set_everywhere("BODY_HTML", "<p>"), std::logic_error);
+}
+
 TEST(Templates, AMissingLayoutIsADefect) {
   auto templates = Templates::compile({{"page.html", "{{>MAIN}}"}});
   ASSERT_TRUE(templates.ok());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hosts/dashboard/words.h"
+
 namespace turnpike::hosts::dashboard {
 
 using base::Error;
@@ -67,6 +69,20 @@ site::Frame frame_of_account(const WebRooms& rooms, const AccountPage& page,
 void refuse_on(const WebRooms& rooms, Turn& turn, const AccountPage& page, const Error& error,
                std::string_view here) {
   web::refuse(rooms, turn, page.caller, error, path_of(page.account_id(), here));
+}
+
+NamedValues clean_query(const NamedValues& query) {
+  NamedValues clean;
+  for (const auto& [name, value] : query) {
+    if (value.empty()) continue;
+    const bool is_time = name == "from" || name == "to";
+    clean.add(name, is_time ? full_time(value) : value);
+  }
+  return clean;
+}
+
+std::shared_ptr<const catalog::View> view_of(const WebRooms& rooms) {
+  return rooms.account.parts().backend.view();
 }
 
 }  // namespace turnpike::hosts::dashboard

@@ -1,14 +1,18 @@
 // What the pages of a billing account have in common: who may see them, the account and its keys,
-// the frame around them, and how they are sent. Called on the fibers of requests; the store is asked
-// on the blocking pool.
+// the frame around them, and how they are sent. Called on the fibers of requests; the store is
+// asked on the blocking pool.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "catalog/view.h"
 #include "hosts/dashboard/navigation.h"
 #include "hosts/page.h"
 #include "hosts/route.h"
@@ -16,6 +20,7 @@
 #include "identity/account.h"
 #include "identity/members.h"
 #include "identity/person.h"
+#include "runtime/deadline.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -54,6 +59,17 @@ void send_account_page(const WebRooms& rooms, Turn& turn, const site::Frame& fra
   turn.reply({.content_type = page_type,
               .body = rooms.pages.page(frame, layout, std::forward<Fill>(fill))});
 }
+
+// The query of a page as the API reads it: fields of forms that were left empty are not there, and
+// times are whole.
+NamedValues clean_query(const NamedValues& query);
+
+// What a page may take to read the books.
+inline constexpr std::int64_t read_timeout_ms = 5'000;
+inline runtime::Deadline read_deadline() { return runtime::Deadline::after_ms(read_timeout_ms); }
+
+// The installed program; null: there is none.
+std::shared_ptr<const catalog::View> view_of(const WebRooms& rooms);
 
 // The facts of a page with a query.
 constexpr RouteFacts page_with(std::string_view path, std::string_view endpoint,

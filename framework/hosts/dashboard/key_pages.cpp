@@ -88,7 +88,8 @@ Result<KeySpending, Error> read_spending(const WebRooms& rooms, const std::strin
   KeySpending spending;
   const auto usage = rooms.account.usage(account_id, NamedValues());
   if (!usage.ok()) return usage.error();
-  for (const auto& sums : base::parse_json(*usage)["byKey"]) {
+  const auto body = base::parse_json(*usage);
+  for (const auto& sums : body.at("byKey")) {
     if (!sums["apiKeyId"].is_string()) continue;
     spending.spent[sums["apiKeyId"]] = sums["creditsCharged"];
   }

@@ -9,6 +9,8 @@
 #include "catalog/readiness.h"
 #include "hosts/form.h"
 #include "registry/policy.h"
+#include "site/live_parts.h"
+#include "site/markdown.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -216,23 +218,48 @@ void fill_operations(site::Slots slots, const catalog::View& view, const Operati
 
 // What the page shows of one operation.
 struct ShownOperation {
+  const site::Site& site;
   const site::Facts& facts;
   const Operation& operation;
   const NamedValues& sent;
   const std::string& account_id;
 };
 
-void fill_body(site::Slots slots, const ShownOperation& shown) {
-  if (shown.operation.method != Method::post) return;
-  const Program& program = shown.facts.view->program();
-  const registry::BodyPolicy& body = *program.routes()[shown.operation.route].body;
-  if (body.forbidden) return;
-  const registry::Sample& sample = shown.operation.monitoring->sample;
-  site::Slots box = slots.add("BODY");
+// Null: the call has none.
+const registry::BodyPolicy* body_of(const ShownOperation& shown) {
+  const Route& route = shown.facts.view->program().routes()[shown.operation.route];
+  const bool has_body = shown.operation.method == Method::post && !route.body->forbidden;
+  return has_body ? route.body.get() : nullptr;
+}
+
+std::string body_text(const ShownOperation& shown) {
+  if (body_of(shown) == nullptr) return {};
   const bool is_shown = shown.sent.find("show").has_value();
-  box.set("TEXT", is_shown ? shown.sent.find("body").value_or("") : sample.body);
-  const std::string first = body.media_types.empty() ? "application/json" : body.media_types[0];
-  slots.set("CONTENT_TYPE", sample.content_type.empty() ? first : sample.content_type);
+  return is_shown ? shown.sent.find("body").value_or("") : shown.operation.monitoring->sample.body;
+}
+
+std::string body_type(const ShownOperation& shown) {
+  const registry::BodyPolicy* const body = body_of(shown);
+  if (body == nullptr) return {};
+  const std::string& own = shown.operation.monitoring->sample.content_type;
+  if (!own.empty()) return own;
+  return body->media_types.empty() ? "application/json" : body->media_types[0];
+}
+
+void fill_snippets(site::Slots slots, const ShownOperation& shown, const site::SnippetCall& call) {
+  constexpr std::pair<std::string_view, std::string_view> languages[] = {
+      {"curl", "curl"},
+      {"javascript", "JavaScript"},
+      {"python", "Python"},
+      {"mcp", "MCP"},
+      {"x402", "Without an account (x402)"}};
+  const site::LiveSettings settings;
+  for (const auto& [in, name] : languages) {
+    site::Slots row = slots.add("SNIPPET");
+    row.set("LANGUAGE", name);
+    row.set("LISTING_HTML", site::html_of(site::snippet(in, call, shown.operation,
+                                                        {shown.site, shown.facts, settings})));
+  }
 }
 
 void fill_call(site::Slots slots, const ShownOperation& shown) {
@@ -254,7 +281,10 @@ void fill_call(site::Slots slots, const ShownOperation& shown) {
   slots.show_if(has_free, "HAS_FREE");
   slots.show_if(is_free, "IS_FREE");
   fill_fields(slots, fields);
-  fill_body(slots, shown);
+  if (body_of(shown) != nullptr) slots.add("BODY").set("TEXT", body_text(shown));
+  slots.set("CONTENT_TYPE", body_type(shown));
+  fill_snippets(slots, shown, {std::string(name_of(shown.operation.method)), call.path, call.query,
+                               body_text(shown), body_type(shown)});
   for (const std::string& problem : call.problems) slots.add("PROBLEM").set("TEXT", problem);
   slots.show_if(!call.problems.empty(), "HAS_PROBLEMS");
 }
@@ -274,6 +304,7 @@ void show_playground(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!page) return;
   const auto sent = read_form(turn.request.query(), form_names_max);
   if (!sent.ok()) return refuse_on(rooms, turn, *page, sent.error(), playground_page);
+  const auto site = rooms.pages.site();
   const site::Facts facts = rooms.pages.facts();
   const Operation* const operation =
       facts.view == nullptr
@@ -288,7 +319,7 @@ void show_playground(const WebRooms& rooms, Turn& turn, const Asked& asked) {
         if (facts.view == nullptr) return;
         fill_operations(slots, *facts.view, operation);
         if (operation == nullptr) return slots.show("CHOOSES");
-        fill_call(slots.add("CALL"), {facts, *operation, *sent, page->account_id()});
+        fill_call(slots.add("CALL"), {*site, facts, *operation, *sent, page->account_id()});
       });
   const std::string policy = policy_with(facts.urls.api);
   ReplyFields more;

@@ -1,18 +1,16 @@
 #include <algorithm>
 #include <vector>
 
-#include "hosts/dashboard/account_form.h"
+#include "base/uri.h"
+#include "hosts/dashboard/account_page.h"
 #include "hosts/dashboard/people_routes.h"
 #include "hosts/web/events.h"
-#include "oauth/redirect_uri.h"
 
 namespace turnpike::hosts::dashboard {
 
 namespace {
 
 using base::Error;
-using base::ErrorCode;
-using identity::AuditEvent;
 using site::Slots;
 
 constexpr std::string_view log_page = "/security-log";
@@ -40,11 +38,17 @@ Result<LogPage, Error> read_log(const account::PooledPeople::Parts& parts, const
 // The page with these filters, from the event `after` on; 0: from the newest.
 std::string path_with(const AccountPage& page, const identity::AuditQuery& query,
                       std::int64_t after) {
-  oauth::RedirectAnswer path(path_of(page.account_id(), log_page));
-  if (!query.actor.empty()) path.add("actor", query.actor);
-  if (!query.action.empty()) path.add("action", query.action);
-  if (after > 0) path.add("after", std::to_string(after));
-  return path.text();
+  std::string path = path_of(page.account_id(), log_page);
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (value.empty()) return;
+    path += path.find('?') == path.npos ? '?' : '&';
+    path.append(name).append("=");
+    base::append_percent_encoded(path, value);
+  };
+  add("actor", query.actor);
+  add("action", query.action);
+  if (after > 0) add("after", std::to_string(after));
+  return path;
 }
 
 void fill_filters(Slots slots, const LogPage& log, const identity::AuditQuery& query) {
@@ -71,7 +75,7 @@ std::string headline_of(const LogPage& log, const identity::AuditQuery& query) {
   const bool is_whole = query.before == 0 && !log.events.next;
   if (log.events.events.empty()) return "No events";
   if (!is_whole) return "Who did what";
-  return web::count_of(log.events.events.size(), "event", "events") + ", no more";
+  return web::count_of(log.events.events.size(), "event", "events");
 }
 
 void show_security_log(const WebRooms& rooms, Turn& turn, const Asked& asked) {

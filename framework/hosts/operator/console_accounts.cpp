@@ -18,6 +18,7 @@ constexpr std::uint32_t accounts_shown = 25;
 constexpr std::uint32_t calls_shown = 25;
 constexpr std::uint32_t allocations_shown = 15;
 constexpr std::size_t keys_shown_max = 100;
+constexpr int catch_up_steps_max = 4;
 
 constexpr identity::AccountStatus statuses[] = {
     identity::AccountStatus::active, identity::AccountStatus::suspended,
@@ -137,6 +138,12 @@ std::optional<Error> show_allocations(const ConsoleLook& look, const std::string
 
 std::optional<Error> show_calls(const ConsoleLook& look, const std::string& id,
                                 site::Slots slots) {
+  // A call is seen once it has its position, which the newest may not have yet.
+  for (int step = 0; step < catch_up_steps_max; ++step) {
+    const auto has_more = look.parts.usage.catch_up();
+    if (!has_more.ok()) return has_more.error();
+    if (!*has_more) break;
+  }
   const auto page = look.parts.usage.usage({.account_id = id, .after = {}, .limit = calls_shown});
   if (!page.ok()) return page.error();
   if (!*page) return std::nullopt;

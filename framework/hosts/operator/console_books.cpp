@@ -1,6 +1,7 @@
 // Revenue and ledger: what the books say as a whole. The sums of usage are those of the index, so
 // the last seconds may be missing.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 #include <vector>
@@ -77,6 +78,7 @@ void show_days(const ConsoleLook& look, const std::map<std::int64_t, RevenueDay>
   set_day(slots.add("TOTAL"), all);
   slots.set("BARS_SVG", bars(spent, "Credits spent on each of the last 30 days"));
   slots.show_if(days.empty(), "HAS_NO_DAY");
+  slots.show_if(!days.empty(), "HAS_DAY");
 }
 
 std::string label_of_lane(const base::Reading& reading, const char* name) {
@@ -97,6 +99,47 @@ void show_lanes(const ConsoleLook& look, site::Slots slots) {
     row.set("REFUSED", count_text(static_cast<std::int64_t>(counts.second)));
   }
   slots.show_if(lanes.empty(), "HAS_NO_LANE");
+  slots.show_if(!lanes.empty(), "HAS_LANE");
+}
+
+// What lanes with a currency of their own were paid, as their plugins count it (framework/sdk/
+// README.md): by currency, the calls and the smallest units.
+struct Paid {
+  std::int64_t calls = 0;
+  std::int64_t units = 0;
+};
+
+std::map<std::string, Paid> paid_in(std::string_view metrics) {
+  constexpr std::string_view calls = "turnpike_plugin_paid_calls_";
+  constexpr std::string_view units = "turnpike_plugin_paid_units_";
+  std::map<std::string, Paid> paid;
+  for (std::size_t at = 0; at < metrics.size();) {
+    const std::size_t end = std::min(metrics.find('\n', at), metrics.size());
+    const std::string_view line = metrics.substr(at, end - at);
+    at = end + 1;
+    const bool is_calls = line.starts_with(calls);
+    if (!is_calls && !line.starts_with(units)) continue;
+    const std::size_t name_end = line.find("_total{");
+    const std::size_t value = line.rfind(' ');
+    if (name_end == line.npos || value == line.npos) continue;
+    Paid& one = paid[std::string(line.substr(calls.size(), name_end - calls.size()))];
+    const auto number = static_cast<std::int64_t>(
+        std::strtod(std::string(line.substr(value + 1)).c_str(), nullptr));
+    (is_calls ? one.calls : one.units) += number;
+  }
+  return paid;
+}
+
+void show_paid(const ConsoleLook& look, site::Slots slots) {
+  const auto paid = paid_in(look.metrics.text());
+  for (const auto& [currency, sums] : paid) {
+    site::Slots row = slots.add("PAID");
+    row.set("CURRENCY", currency);
+    row.set("CALLS", count_text(sums.calls));
+    row.set("UNITS", count_text(sums.units));
+  }
+  slots.show_if(paid.empty(), "HAS_NO_PAID");
+  slots.show_if(!paid.empty(), "HAS_PAID");
 }
 
 void show_expiring(const std::vector<ledger::ExpiringUnits>& days, site::Slots slots) {
@@ -107,6 +150,7 @@ void show_expiring(const std::vector<ledger::ExpiringUnits>& days, site::Slots s
     row.set("ALLOCATIONS", count_text(day.allocations));
   }
   slots.show_if(days.empty(), "HAS_NO_EXPIRING");
+  slots.show_if(!days.empty(), "HAS_EXPIRING");
 }
 
 void show_check(const ConsoleLook& look, const BookCheck& check, site::Slots slots) {
@@ -194,6 +238,7 @@ std::optional<Error> fill_revenue(const ConsoleLook& look, site::Slots slots) {
   for (const ledger::IssuedUnits& units : *issued) add(days[units.day], units);
   show_days(look, days, slots);
   show_lanes(look, slots);
+  show_paid(look, slots);
   show_expiring(*expiring, slots);
   slots.set("STARTED", time_text(look.parts.source.started_at_ms()));
   return std::nullopt;

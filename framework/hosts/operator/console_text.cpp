@@ -38,10 +38,13 @@ std::string age_text(std::int64_t age_ms) {
 }
 
 std::string count_text(std::int64_t number) {
-  std::string text = std::to_string(number);
-  const std::ptrdiff_t first = number < 0 ? 1 : 0;
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > first; at -= 3) {
-    text.insert(static_cast<std::size_t>(at), ",");
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t at = 0; at < digits.size(); ++at) {
+    const std::size_t left = digits.size() - at;
+    const bool is_behind_digit = at > 0 && digits[at - 1] != '-';
+    if (is_behind_digit && left % 3 == 0) text += ',';
+    text += digits[at];
   }
   return text;
 }

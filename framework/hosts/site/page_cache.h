@@ -1,6 +1,6 @@
 // PageCache: pages as they are sent, in both forms, kept for as long as what they show holds: the
-// site, the generation, the round of the status and whether it is stale, and a minute at most, since
-// providers' readiness changes between rounds.
+// site, the generation, the round of the status and whether it is stale, and a minute at most,
+// since providers' readiness changes between rounds.
 //
 // Owned by the rooms of the public pages; any Thread. A lock is held for a look-up and a copy of a
 // pointer, never while rendering or waiting.

@@ -94,8 +94,7 @@ std::string robots(const std::string& web) {
          "Disallow: /oauth/\n"
          "Disallow: /v1/\n"
          "Content-Signal: search=yes, ai-input=yes, ai-train=no\n\n"
-         "Sitemap: " + web + "/sitemap.xml\n"
-         "Agentmap: " + web + "/.well-known/ard.json\n";
+         "Sitemap: " + web + "/sitemap.xml\n";
 }
 
 }  // namespace

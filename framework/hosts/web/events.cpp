@@ -57,16 +57,23 @@ constexpr ActionWords known_actions[] = {
 };
 
 constexpr std::string_view account_actions[] = {
-    "key.create",        "key.rename",          "key.cap",     "key.expire",
-    "key.revoke",        "invitation.create",   "invitation.withdraw",
-    "member.add",        "member.role",         "member.remove",
-    "grant.create",      "grant.cap",           "grant.revoke",
-    "usage.correct",     "account.create",
+    "key.create",    "key.rename",        "key.cap",             "key.expire",   "key.revoke",
+    "member.add",    "invitation.create", "invitation.withdraw", "member.role",  "member.remove",
+    "grant.create",  "grant.cap",         "grant.revoke",        "usage.correct", "account.create",
 };
 
 std::string_view name_in(const NamesById& names, std::string_view id) {
   const auto known = names.find(id);
   return known == names.end() ? std::string_view() : std::string_view(known->second);
+}
+
+// With names in the place of ids, as far as they are known.
+std::string with_names(std::string text, const NamesById& names) {
+  for (const auto& [id, name] : names) {
+    const std::size_t at = text.find(id);
+    if (at != text.npos) text.replace(at, id.size(), name);
+  }
+  return text;
 }
 
 }  // namespace
@@ -128,7 +135,7 @@ void fill_events(site::Slots slots, const std::vector<identity::AuditEvent>& eve
     row.set("WHAT", words_of(event.action));
     row.set("ACTION", event.action);
     row.set_if("TARGET", name_in(names, event.target));
-    row.set_if("DETAIL", event.detail);
+    row.set_if("DETAIL", with_names(event.detail, names));
     row.set_if("METHOD", event.method);
     row.set("ADDRESS", event.actor.address);
     row.set_if("AGENT", event.actor.user_agent);

@@ -1,5 +1,5 @@
-// Accept from bytes nobody has looked at: it has one of the forms, the same in two fields as in one,
-// and a client that adds a range which takes all is never refused.
+// Accept from bytes nobody has looked at: it has one of the forms, the same in two fields as in
+// one, and a client that adds a range which takes all is never refused.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

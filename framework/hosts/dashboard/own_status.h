@@ -1,0 +1,36 @@
+// What the board says of the operations that an account uses: the account's own experience beside
+// what is published, and the incidents that touch it. Pure functions; any Thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ledger/usage_summary.h"
+#include "site/facts.h"
+
+namespace turnpike::hosts::dashboard {
+
+// What is published of one operation at one moment.
+struct PublishedStatus {
+  std::string level;  // "operational"
+  // Of all callers' calls; nothing: there are too few, or it is not known.
+  std::optional<double> good_percentage = {};
+  std::int64_t window_s = 0;              // in which those were made
+};
+std::optional<PublishedStatus> published_status(const site::Facts& facts, std::string_view route_id,
+                                                std::string_view method);
+
+struct OpenIncident {
+  std::string id;
+  std::string scope;
+  std::string severity;
+  std::string started_at;  // RFC 3339
+};
+// Of the operations that were called most, each incident once.
+std::vector<OpenIncident> open_incidents(
+    const site::Facts& facts, std::span<const ledger::UsageSummary::Operation> operations);
+
+}  // namespace turnpike::hosts::dashboard

@@ -1,0 +1,62 @@
+#include "hosts/row_lines.h"
+
+#include "hosts/account_json.h"
+
+namespace turnpike::hosts {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What a caller's own bytes got into the books is shown as far as it is UTF-8.
+std::string dumped(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json flat(Json row) {
+  if (const auto found = row.find("correction"); found != row.end() && found->is_object()) {
+    const Json correction = *found;
+    row["correctionId"] = correction["correctionId"];
+    row["correctionKind"] = correction["kind"];
+    row["creditsRestored"] = correction["creditsRestored"];
+    row["correctedAt"] = correction["recordedAt"];
+  }
+  return row;
+}
+
+}  // namespace
+
+std::string head_line(LineForm form, std::span<const char* const> columns) {
+  if (form == LineForm::ndjson) return {};
+  Json header = Json::object();
+  for (const char* column : columns) header[column] = column;
+  return line_of(form, columns, header);
+}
+
+std::string line_of(LineForm form, std::span<const char* const> columns, const Json& row) {
+  if (form == LineForm::ndjson) return dumped(row) + '\n';
+  const Json fields = flat(row);
+  std::string line;
+  for (const char* column : columns) {
+    if (column != columns.front()) line += ',';
+    const auto found = fields.find(column);
+    if (found == fields.end() || found->is_null()) continue;
+    line += csv_field(found->is_string() ? found->get_ref<const std::string&>() : dumped(*found));
+  }
+  return line + "\r\n";
+}
+
+Json line_json(const ledger::UsageRow& usage) {
+  Json row = {{"billingAccountId", usage.account_id}};
+  row.update(row_json(usage));
+  return row;
+}
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+}  // namespace turnpike::hosts

@@ -1,0 +1,31 @@
+"""What Lighthouse says of the public pages, speed included, which needs a machine that does nothing
+else: `./dev shots` runs it. Fails below 95 for performance, below 100 for the rest."""
+
+import sys
+
+from scene import Scene
+from test_pages import run_node
+
+PATHS = ("/", "/pricing", "/products", "/developers", "/developers/calling", "/status",
+         "/discovery", "/blog")
+
+
+def main():
+    scene = Scene()
+    try:
+        found = run_node("lighthouse.mjs", {"urls": [scene.origin + path for path in PATHS]})
+    finally:
+        scene.close()
+    bad = 0
+    for path, page in zip(PATHS, found):
+        scores = page["scores"]
+        print(f"{path:22}", " ".join(f"{name} {score}" for name, score in scores.items()))
+        for name, score in scores.items():
+            if (score or 0) < (95 if name == "performance" else 100):
+                bad += 1
+                print("   ", "; ".join(one for one in page["failed"] if one.startswith(name)))
+    return min(bad, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
