@@ -55,8 +55,8 @@ class AccessLog {
 };
 
 // Writes `access` lines and the metrics turnpike_http_requests_total {endpoint, status} by status
-// class, turnpike_errors_total {code}, for calls their times and Credits, and for those that chose a
-// lane turnpike_lane_calls_total {lane, outcome}. Log and metrics outlive it.
+// class, turnpike_errors_total {code}, for calls their times and Credits, and for those that chose
+// a lane turnpike_lane_calls_total {lane, outcome}. Log and metrics outlive it.
 std::unique_ptr<AccessLog> make_access_log(base::Log& log, base::Metrics& metrics);
 
 }  // namespace turnpike::hosts
