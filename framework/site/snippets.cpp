@@ -14,7 +14,8 @@ namespace {
 // One call, as its monitoring declares it, or with its parameters still to be filled in.
 SnippetCall call_of(const registry::Program& program, const registry::Operation& operation) {
   const registry::Sample& sample = operation.monitoring->sample;
-  SnippetCall call{std::string(name_of(operation.method)), sample.path, sample.query, sample.body, sample.content_type};
+  SnippetCall call{std::string(name_of(operation.method)), sample.path, sample.query, sample.body,
+                   sample.content_type};
   if (call.path.empty()) call.path = program.routes()[operation.route].matcher.pattern;
   if (operation.method == Method::post && call.content_type.empty()) {
     call.content_type = "application/json";

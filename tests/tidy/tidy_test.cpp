@@ -45,8 +45,8 @@ std::string place(const SourceFile& file, int line) {
 // The layer folder of a path below framework/: "hosts/api", "wire", or the SDK's "sdk".
 std::string folder_of(std::string_view path) {
   for (std::string_view host :
-       {"hosts/account", "hosts/api", "hosts/dashboard", "hosts/mcp", "hosts/oauth", "hosts/operator",
-        "hosts/site", "hosts/web"}) {
+       {"hosts/account", "hosts/api", "hosts/dashboard", "hosts/mcp", "hosts/oauth",
+        "hosts/operator", "hosts/site", "hosts/web"}) {
     if (starts_with(path, std::string(host) + "/")) return std::string(host);
   }
   return std::string(path.substr(0, path.find('/')));

@@ -35,7 +35,7 @@ struct Wanted {
 };
 
 Wanted wanted_of(std::string_view path) noexcept {
-  if (!path.ends_with(markdown_ending)) return {path, false};
+  if (!path.ends_with(markdown_ending) || path.ends_with("/.md")) return {path, false};
   path.remove_suffix(markdown_ending.size());
   if (path == "/index") path = "/";
   return {path, true};
