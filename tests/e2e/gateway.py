@@ -154,6 +154,7 @@ class Gateway:
             "hosts.mcp.listen=127.0.0.1:0",
             "hosts.web.listen=127.0.0.1:0",
             "hosts.operator.listen=127.0.0.1:0",
+            f"site.directory={ROOT / 'site'}",  # test binaries have none beside them
             "log.level=warning",
             "status.enabled=false",  # no request that the test does not make
             *settings,

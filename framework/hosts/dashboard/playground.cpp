@@ -18,7 +18,6 @@ namespace {
 
 using registry::Operation;
 using registry::Program;
-using registry::Route;
 
 constexpr std::string_view playground_page = "/playground";
 constexpr std::size_t form_names_max = 128;
@@ -109,7 +108,7 @@ struct FilledCall {
 FilledCall filled_call(const Program& program, const Operation& operation,
                        const std::vector<FormField>& fields, bool is_free) {
   FilledCall call;
-  const Route& route = program.routes()[operation.route];
+  const registry::Route& route = program.routes()[operation.route];
   std::size_t next = 0;
   for (const registry::Segment& segment : route.matcher.segments) {
     call.path += '/';
@@ -144,7 +143,7 @@ FilledCall filled_call(const Program& program, const Operation& operation,
 }
 
 std::string title_of_operation(const Program& program, const Operation& operation) {
-  const Route& route = program.routes()[operation.route];
+  const registry::Route& route = program.routes()[operation.route];
   const std::string& summary = operation.summary.empty() ? route.summary : operation.summary;
   const std::string name = std::string(name_of(operation.method)) + " " + route.matcher.pattern;
   return summary.empty() ? name : summary + " (" + name + ")";
@@ -168,7 +167,7 @@ std::vector<const Operation*> callable_operations(const catalog::View& view) {
 const Operation* find_operation(const Program& program, std::string_view value) {
   const std::size_t colon = value.find(':');
   if (colon == value.npos) return nullptr;
-  const Route* const route = program.find_route(value.substr(0, colon));
+  const registry::Route* const route = program.find_route(value.substr(0, colon));
   if (route == nullptr) return nullptr;
   const std::string_view method = value.substr(colon + 1);
   for (const std::uint32_t at : route->operations) {
@@ -227,7 +226,7 @@ struct ShownOperation {
 
 // Null: the call has none.
 const registry::BodyPolicy* body_of(const ShownOperation& shown) {
-  const Route& route = shown.facts.view->program().routes()[shown.operation.route];
+  const registry::Route& route = shown.facts.view->program().routes()[shown.operation.route];
   const bool has_body = shown.operation.method == Method::post && !route.body->forbidden;
   return has_body ? route.body.get() : nullptr;
 }
@@ -264,7 +263,7 @@ void fill_snippets(site::Slots slots, const ShownOperation& shown, const site::S
 
 void fill_call(site::Slots slots, const ShownOperation& shown) {
   const Program& program = shown.facts.view->program();
-  const Route& route = program.routes()[shown.operation.route];
+  const registry::Route& route = program.routes()[shown.operation.route];
   const bool has_free = route.free_policy.has_value();
   const bool is_free = has_free && shown.sent.find("free").has_value();
   const std::vector<FormField> fields = fields_of(program, shown.operation, shown.sent);

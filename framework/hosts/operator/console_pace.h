@@ -2,7 +2,7 @@
 // well, and how long they take. Each look is compared with an earlier one, of up to five minutes
 // ago, or with the start of the process, so nothing has to count in between.
 //
-// Safe for concurrent use.
+// Owned by Console; safe for concurrent use by all loop Threads.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,8 @@
 // node's, so no other node needs to know them, and nothing is left to steal from a database or a
 // backup; a restart signs everybody out.
 //
-// Safe for concurrent use; takes a lock and never waits for anything else.
+// Owned by Console; safe for concurrent use by all loop Threads. Takes a lock and never waits for
+// anything else.
 #pragma once
 
 #include <cstddef>
