@@ -28,6 +28,7 @@ async function lookAtAll() {
 }
 
 async function lookAt(page, {name, path, status = 200}) {
+  page.setDefaultTimeout(120_000);  // other tests run beside this one
   const client = await page.context().newCDPSession(page);
   const problems = [];
   let requests = 0;
