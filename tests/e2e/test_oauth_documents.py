@@ -132,7 +132,7 @@ class Documents(unittest.TestCase):
         request = query_of(self.client.authorize(challenge).headers["Location"])["request"]
         page = browser.send("GET", "/oauth/consent?request=" + request).body.decode()
         self.assertIn("Described &lt;client&gt;", page)  # O12
-        self.assertIn("Its description is on <strong>this computer</strong>", page)
+        self.assertIn("<dt>Described by</dt><dd><strong>this computer</strong></dd>", page)
         reply = browser.submit("/oauth/consent", request=request, decision="approve",
                                account=account)
         # The document is needed no more.

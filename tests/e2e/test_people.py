@@ -427,7 +427,7 @@ class People(unittest.TestCase):
         self.assertEqual((page.status, page.headers["Content-Type"]),
                          (404, "text/html; charset=utf-8"))
         self.assertIn("frame-ancestors 'none'", page.headers["Content-Security-Policy"])
-        self.assertIn("request.not_found", page.body.decode())
+        self.assertIn("There is nothing here", page.body.decode())
         status, answer = Browser(self.gateway).json("GET", "/v1/nowhere")
         self.assertEqual((status, code_of(answer)), (404, "request.not_found"))
 
