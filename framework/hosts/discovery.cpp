@@ -170,7 +170,7 @@ std::string ai_catalog(const DiscoverySettings& settings) {
   std::erase_if(host, [](char c) { return c == '[' || c == ']'; });
   std::replace(host.begin(), host.end(), ':', '-');  // an IPv6 address
   const std::string& name = settings.service.name;
-  // The HTTP API stands in the catalog of RFC 9727: no type of its document is one of these drafts'.
+  // The HTTP API stands in the catalog of RFC 9727: its document has no type here.
   Json entries = Json::array(
       {{{"identifier", "urn:air:" + host + ":mcp:" + settings.service.slug()},
         {"displayName", name + " (MCP)"},

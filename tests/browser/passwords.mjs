@@ -22,7 +22,8 @@ async function walk({link, login, account, script}) {
   page.on("request", (request) => seen.urls.push(request.url()));
   const open = (path) => page.goto(steps.origin + path);
   const press = (name) => page.getByRole("button", {name, exact: true}).click();
-  const alert = () => page.locator("main .alert").first().textContent();
+  const alert = async () => (await page.locator("main .alert").first().innerText()).trim()
+    .split("\n")[0];
   const path = () => new URL(page.url()).pathname;
   async function look(name) {
     if (script) seen.axe.push(...await problemsOf({page, client}, name));
