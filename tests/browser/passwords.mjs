@@ -97,7 +97,7 @@ async function walk({link, login, account, script}) {
   await page.locator("#new-password").fill(SECOND);
   await press("Change the password");
   await page.waitForURL("**/account");
-  seen.codesLeft = await page.getByText("You have 7 left").count();
+  seen.codesLeft = await page.getByText("7 recovery codes left").count();
   await signOut();
   await signIn(SECOND);
   await page.waitForURL("**/account");
