@@ -16,12 +16,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string with(const std::string& listing, const std::string& name = "Test") {
+std::string with_listing(const std::string& listing, const std::string& name = "Test") {
   return "provider: {key: t, name: " + name + listing + "}\n";
 }
 
 std::string listed(const std::string& more = "") {
-  return with(", listing: {category: weather, description: Wind and rain." + more + "}");
+  return with_listing(", listing: {category: weather, description: Wind and rain." + more + "}");
 }
 
 std::string with_url(const std::string& url) {
@@ -49,21 +49,21 @@ TEST(Listing, NeedsNoSource) {
 }
 
 TEST(Listing, IsNotSaidOfAProviderThatSaysNothing) {
-  const auto program = program_of(with(""));
+  const auto program = program_of(with_listing(""));
   EXPECT_EQ(program->providers()[0].listing, nullptr);
   EXPECT_THAT(program->canonical_json(), Not(HasSubstr("listing")));
 }
 
 TEST(Listing, IsPartOfTheHash) {
-  EXPECT_NE(program_of(with(""))->payload_hash(), program_of(listed())->payload_hash());
+  EXPECT_NE(program_of(with_listing(""))->payload_hash(), program_of(listed())->payload_hash());
   EXPECT_EQ(program_of(listed(", topics: [a, b]"))->payload_hash(),
             program_of(listed(", topics: [b, a]"))->payload_hash());
 }
 
 TEST(Listing, IsTheOperatorsToChangeUnderTheSameRevision) {
-  const auto facts = facts_of(*program_of(with("")));
+  const auto facts = facts_of(*program_of(with_listing("")));
   EXPECT_TRUE(registry::compiled(listed(), facts));
-  EXPECT_FALSE(registry::compiled(with("", "Another"), facts)) << "as the name is not";
+  EXPECT_FALSE(registry::compiled(with_listing("", "Another"), facts)) << "as the name is not";
 }
 
 TEST(Listing, ADifferenceNamesWhatChanged) {
@@ -88,8 +88,8 @@ TEST(Listing, LinksLeadToHttpsAlone) {
 
 TEST(Listing, LengthsHoldAtTheirBounds) {
   const auto described = [](std::size_t bytes) {
-    return registry::compiled(
-               with(", listing: {category: a, description: " + std::string(bytes, 'x') + "}"))
+    const std::string text(bytes, 'x');
+    return registry::compiled(with_listing(", listing: {category: a, description: " + text + "}"))
         .ok();
   };
   EXPECT_TRUE(described(600));
