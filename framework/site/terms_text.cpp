@@ -25,14 +25,15 @@ std::string window_text(const registry::Window& window) {
 
 }  // namespace
 
-std::string grouped(std::uint64_t number) {
+std::string grouped(std::int64_t number) {
   std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
+  const std::size_t first = digits.starts_with('-') ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, 1, ',');
   return digits;
 }
 
 std::string credits_text(std::uint64_t credits) {
-  return grouped(credits) + (credits == 1 ? " Credit" : " Credits");
+  return grouped(static_cast<std::int64_t>(credits)) + (credits == 1 ? " Credit" : " Credits");
 }
 
 std::string credits_text(std::uint32_t cheapest, std::uint32_t dearest) {

@@ -25,8 +25,8 @@ std::string free_text(const registry::FreePolicy& policy);
 // "the reply has no body; null or an empty list is at /data/items"; empty: none is declared.
 std::string no_charge_text(const registry::NoCharges& conditions);
 
-// "12,000".
-std::string grouped(std::uint64_t number);
+// "12,000", "-12,000".
+std::string grouped(std::int64_t number);
 
 // Text in a code span, or escaped where a code span in a table cannot hold it.
 std::string code_text(std::string_view text);

@@ -4,6 +4,7 @@
 
 #include "base/ids.h"
 #include "base/uri.h"
+#include "site/terms_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -72,12 +73,7 @@ Gate judged_gate(const ledger::UsageRow& call) {
 
 }  // namespace
 
-std::string figure(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::size_t first = digits.starts_with('-') ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, 1, ',');
-  return digits;
-}
+std::string figure(std::int64_t number) { return site::grouped(number); }
 
 std::string percent(std::int64_t part, std::int64_t whole) {
   if (whole <= 0) return "-";

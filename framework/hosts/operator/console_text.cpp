@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "hosts/page.h"
+#include "site/terms_text.h"
 
 namespace turnpike::hosts::operators {
 namespace {
@@ -37,17 +38,7 @@ std::string age_text(std::int64_t age_ms) {
   return std::to_string(seconds / 86'400) + " days";
 }
 
-std::string count_text(std::int64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string text;
-  for (std::size_t at = 0; at < digits.size(); ++at) {
-    const std::size_t left = digits.size() - at;
-    const bool is_behind_digit = at > 0 && digits[at - 1] != '-';
-    if (is_behind_digit && left % 3 == 0) text += ',';
-    text += digits[at];
-  }
-  return text;
-}
+std::string count_text(std::int64_t number) { return site::grouped(number); }
 
 std::string share_text(double part, double whole) {
   if (whole <= 0) return "-";
