@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "conformance/engines.h"
 #include "conformance/status_rounds.h"
 #include "identity/audit.h"
 #include "storage/database.h"
+#include "support/held_answers.h"
 
 namespace turnpike::status {
 namespace {
@@ -390,13 +392,6 @@ TEST_P(StatusWords, SweepsThatBeginAtOnceOnTwoNodesAreOneForEachRelease) {
 
 // ---- lost answers -------------------------------------------------------------------------------
 
-constexpr storage::Query kill_session{
-    "SELECT CASE WHEN pg_terminate_backend($1::int) THEN 1 ELSE 0 END AS done", "i"};
-constexpr storage::Query waiting_commit{
-    "SELECT COALESCE(MAX(pid), 0)::bigint AS pid FROM pg_stat_activity"
-    " WHERE wait_event = 'SyncRep'",
-    "i"};
-
 class StatusOnPostgres : public StatusWords {
  protected:
   // Tries to close the round; the store's answer is lost.
@@ -434,27 +429,14 @@ TEST_P(StatusOnPostgres, ACommitThatWasLostOnItsWayIsTriedAgainOnce) {
 TEST_P(StatusOnPostgres, ACommitWhoseAnswerWasLostIsNotDoneTwice) {
   close(next_round());
   const ClosedRound second = next_round();
-  storage::Database database(store_->settings());
-  const auto set_standby = [&](const std::string& name) {
-    database.with([&](storage::Connection& connection) {
-      connection.run_once("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
-      connection.run_once("SELECT pg_reload_conf()");
-      while (connection.query_once("SHOW synchronous_standby_names", "t").text(0, 0) != name) {
-      }
-    });
-  };
-  // Commits are done, and wait for a standby that never comes.
-  set_standby("nobody");
+  std::optional<support::HeldAnswers> held(store_->settings());
   std::thread killer([&] {
-    database.with([&](storage::Connection& connection) {
-      std::int64_t session = 0;
-      while (session == 0) session = connection.run(waiting_commit).number(0, 0);
-      connection.run(kill_session, {session});
-    });
+    held->wait_for_commit();
+    held->end_waiting();
   });
   close_unheard(second);
   killer.join();
-  set_standby("");
+  held.reset();
   EXPECT_EQ(done(status_->newest_round(status_stream)), 2u);
   EXPECT_EQ(done(status_->newest(status_stream))->round, second.round);
   EXPECT_EQ(done(status_->close_round(second)), Closing::not_next);

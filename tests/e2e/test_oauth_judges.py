@@ -117,11 +117,16 @@ class Judged(unittest.TestCase):
                  "--resource", self.client.issuer, "--port", str(port), "--spec-version", revision,
                  "-o", output], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 env={"PATH": "/usr/bin:/bin", "NO_COLOR": "1"})
-            report = ""
+            report, url, listens = "", None, False
             for line in suite.stdout:
                 report += line
+                # It prints the URL and starts the server that the answer is for in no order.
                 if line.startswith(self.client.issuer + "/oauth/authorize?"):
-                    self.decide(line.strip())
+                    url = line.strip()
+                listens = listens or line.startswith("Callback server started")
+                if url and listens:
+                    self.decide(url)
+                    url = None
             suite.wait(SCENARIO_TIMEOUT_SECONDS)
             suite.stdout.close()
             checks = [check for file in pathlib.Path(output).glob("**/checks.json")

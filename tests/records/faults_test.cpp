@@ -1,10 +1,12 @@
 // Sessions that end, answers that are lost and servers that restart, on PostgreSQL; and processes
 // that are killed, on both databases. What was applied is applied once, and known to be.
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "records/fixture.h"
-#include "storage/database.h"
+#include "storage/transaction.h"
+#include "support/held_answers.h"
 #include "support/victim.h"
 
 namespace turnpike::records {
@@ -22,50 +24,15 @@ class PostgresFaults : public testing::Test {
     store_ = on_->gateway.stores.store_of("p");
     outside_ = connect();
   }
-  void TearDown() override {
-    if (outside_ != nullptr && !outside_->broken()) let_answers_go();
-  }
   std::unique_ptr<Connection> connect() {
     return storage::Database(on_->database.settings()).connect();
   }
-  static void run(Connection& connection, const std::string& sql) {
-    (void)connection.query_once(sql, "t");
-  }
-  void name_standby(const std::string& name) {
-    outside_->run_once("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
-    run(*outside_, "SELECT pg_reload_conf()::text");
-  }
-  // With a standby that is not there, commits are durable here and wait before they are answered:
-  // all of them, once the first is seen to.
-  void hold_answers() {
-    outside_->run_once("CREATE TABLE probe (n BIGINT)");
-    name_standby("nobody");
-    std::thread probe([this] {
-      const auto session = connect();
-      try {
-        while (true) session->run_once("INSERT INTO probe VALUES (1)");
-      } catch (const storage::StoreError&) {
-        // It was seen to wait, and ended.
-      }
-    });
-    wait_until_there_is("pg_stat_activity WHERE wait_event = 'SyncRep'");
-    run(*outside_,
-        "SELECT COUNT(pg_terminate_backend(pid))::text FROM pg_stat_activity"
-        " WHERE wait_event = 'SyncRep'");
-    probe.join();
-  }
-  void let_answers_go() { name_standby(""); }
-  std::int64_t count(const std::string& where) {
-    return outside_->query_once("SELECT COUNT(*) FROM " + where, "i").number(0, 0);
-  }
-  void wait_until_there_is(const std::string& where) {
-    while (count(where) == 0) std::this_thread::yield();
-  }
   // All but this one.
   void end_sessions() {
-    run(*outside_,
+    (void)outside_->query_once(
         "SELECT COUNT(pg_terminate_backend(pid))::text FROM pg_stat_activity"
-        " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
+        " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+        "t");
   }
   StoreApplied apply(const Checks& checks, const Writes& writes, std::int64_t wait_ms = 120'000) {
     TestCall call(wait_ms);
@@ -138,16 +105,16 @@ TEST_F(PostgresFaults, ARestartOfTheServerCostsNoApplyAndDoublesNone) {
 TEST_F(PostgresFaults, ACommitWhoseAnswerIsLostIsFoundOut) {
   const StoreApplied before = apply({}, {{"kept", "1"}, {"removed", "1"}});
   ASSERT_EQ(before.outcome, StoreOutcome::applied);
-  hold_answers();
+  std::optional<support::HeldAnswers> held(on_->database.settings());
   StoreApplied claimed;
   StoreApplied refused;
   StoreApplied removed;
   std::thread claim([&] { claimed = apply({{"claim", 0}}, {{"claim", "mine"}}); });
-  wait_until_there_is("pg_stat_activity WHERE wait_event = 'SyncRep'");
+  held->wait_for_commit();
   std::thread refuse([&] { refused = apply({{"kept", 0}}, {{"other", "x"}}); });
   std::thread remove([&] { removed = apply({{"removed", before.version}}, {{"removed", {}}}); });
-  end_sessions();
-  let_answers_go();
+  held->end_others();
+  held.reset();
   for (std::thread* thread : {&claim, &refuse, &remove}) thread->join();
   EXPECT_EQ(claimed.outcome, StoreOutcome::applied);
   EXPECT_EQ(refused.outcome, StoreOutcome::conflict);
@@ -160,7 +127,7 @@ TEST_F(PostgresFaults, ACommitWhoseAnswerIsLostIsFoundOut) {
 
 TEST_F(PostgresFaults, ACommitThatIsNotFoundOutInTimeIsUnknownAndThere) {
   ASSERT_EQ(apply({}, {{"a", "1"}}).outcome, StoreOutcome::applied);
-  hold_answers();
+  std::optional<support::HeldAnswers> held(on_->database.settings());
   // A busy machine may take longer to begin it; then nothing is written.
   int wait_ms = 300;
   StoreApplied late = apply({{"b", 0}}, {{"b", "1"}}, wait_ms);
@@ -168,7 +135,7 @@ TEST_F(PostgresFaults, ACommitThatIsNotFoundOutInTimeIsUnknownAndThere) {
     late = apply({{"b", 0}}, {{"b", "1"}}, wait_ms);
   }
   EXPECT_EQ(late.outcome, StoreOutcome::unknown);
-  let_answers_go();
+  held.reset();
   EXPECT_EQ(apply({{"c", 0}}, {{"c", "1"}}).outcome, StoreOutcome::applied);
   EXPECT_EQ(value("b"), "1");
 }
@@ -212,6 +179,9 @@ class PostgresOutcome : public PostgresFaults {
     stream_ =
         std::to_string(outside_->query_once("SELECT MAX(id) FROM record_stream", "i").number(0, 0));
   }
+  std::int64_t count(const std::string& where) {
+    return outside_->query_once("SELECT COUNT(*) FROM " + where, "i").number(0, 0);
+  }
   // As the writer's next group does it, by hand.
   [[nodiscard]] std::string group() const {
     return "SELECT write_records_v1(" + stream_ +
@@ -237,7 +207,7 @@ TEST_F(PostgresOutcome, IsKnownOnlyOnceTheGroupHasEnded) {
       outcome = *writer_->outcome();
       is_known = true;
     });
-    wait_until_there_is("pg_locks WHERE NOT granted");
+    while (count("pg_locks WHERE NOT granted") == 0) std::this_thread::yield();
     EXPECT_FALSE(is_known);
     if (commits) open->commit();
     open.reset();
