@@ -100,6 +100,15 @@ void take_offers(const LoadedPlugin& plugin, OffersTaken& taken, std::vector<Loa
   }
 }
 
+// The same library, if its processor has the plugin's name.
+Result<std::unique_ptr<Library>, LoadError> with_processor(std::unique_ptr<Library> library) {
+  if (library->processor() == nullptr) return library;
+  const ProcessorTraits traits = library->processor()->traits();
+  if (traits.name == library->info().name) return library;
+  return LoadError{library->info().file, "its processor has another name than the plugin: " +
+                                             std::string(traits.name)};
+}
+
 // The same library, once the error codes of its lane are known.
 Result<std::unique_ptr<Library>, LoadError> with_codes(std::unique_ptr<Library> library) {
   if (library->lane() == nullptr) return library;
@@ -142,12 +151,14 @@ LoadedPlugin::LoadedPlugin(std::unique_ptr<Library> library, std::uint32_t numbe
              {resources.pool, resources.log, resources.metrics}, options) {
   if (library_->provider() != nullptr) provider_ = guard_.wrap(*library_->provider());
   if (library_->lane() != nullptr) lane_ = guard_.wrap(*library_->lane());
+  if (library_->processor() != nullptr) processor_ = guard_.wrap(*library_->processor());
 }
 
 std::vector<SlotObject*> LoadedPlugin::slot_objects() const {
   std::vector<SlotObject*> objects;
   if (provider_ != nullptr) objects.push_back(provider_.get());
   if (lane_ != nullptr) objects.push_back(lane_.get());
+  if (processor_ != nullptr) objects.push_back(processor_.get());
   return objects;
 }
 
@@ -188,6 +199,7 @@ Result<std::vector<LoadedPlugin*>, std::vector<LoadError>> Catalog::add(
   std::size_t number = plugins().size();
   for (PluginInfo& info : infos) {
     auto library = Library::open(std::move(info));
+    if (library.ok()) library = with_processor(*std::move(library));
     if (library.ok()) library = with_codes(*std::move(library));
     if (library.ok()) {
       made.push_back(std::make_unique<LoadedPlugin>(
@@ -220,9 +232,10 @@ Result<Catalog::Taken, std::vector<LoadError>> Catalog::take_new() {
       taken.notes.push_back(info.file + ": the plugin " + info.name +
                             " is another one than at the start; the one of then serves until a "
                             "restart");
-    } else if (known == nullptr && fills(info, Slot::lane)) {
-      taken.notes.push_back(info.file + ": the lane " + info.name +
-                            " is new; lanes, like their settings, are taken at a start");
+    } else if (known == nullptr && (fills(info, Slot::lane) || fills(info, Slot::processor))) {
+      taken.notes.push_back(info.file + ": the " + names_of(info.slots) + " " + info.name +
+                            " is new; lanes and processors, like their settings, are taken at a"
+                            " start");
     } else if (known == nullptr) {
       fresh.push_back(std::move(info));
     }

@@ -21,8 +21,8 @@
 
 namespace turnpike::plugin {
 
-// One plugin with all that belongs to it. `provider` and `lane` are guarded (guard.h), as are all
-// objects that they give out; those of slots that the plugin does not fill are null.
+// One plugin with all that belongs to it. `provider`, `lane` and `processor` are guarded (guard.h),
+// as are all objects that they give out; those of slots that the plugin does not fill are null.
 class LoadedPlugin {
  public:
   LoadedPlugin(std::unique_ptr<Library> library, std::uint32_t number,
@@ -30,6 +30,7 @@ class LoadedPlugin {
   [[nodiscard]] const PluginInfo& info() const noexcept { return library_->info(); }
   [[nodiscard]] Provider* provider() const noexcept { return provider_.get(); }
   [[nodiscard]] Lane* lane() const noexcept { return lane_.get(); }
+  [[nodiscard]] Processor* processor() const noexcept { return processor_.get(); }
   // The plugin's objects, in the order of the slots' numbers.
   [[nodiscard]] std::vector<SlotObject*> slot_objects() const;
   [[nodiscard]] Host& host() noexcept { return host_; }  // to pass to bind()
@@ -41,6 +42,7 @@ class LoadedPlugin {
   Guard guard_;
   std::unique_ptr<Provider> provider_;
   std::unique_ptr<Lane> lane_;
+  std::unique_ptr<Processor> processor_;
 };
 
 struct CatalogOptions {

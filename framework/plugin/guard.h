@@ -1,4 +1,4 @@
-// Guard: the one way to call into a plugin. It hands out the plugin's Provider or Lane wrapped, so
+// Guard: the one way to call into a plugin. It hands out what fills the plugin's slots wrapped, so
 // whoever uses the SDK's interfaces goes through it without knowing. It holds the plugin to the
 // interface (CheckedSink), counts, and runs what may block away from the loops:
 //
@@ -24,6 +24,7 @@
 
 #include <turnpike/abi.h>
 #include <turnpike/lane.h>
+#include <turnpike/processor.h>
 #include <turnpike/provider.h>
 
 #include "base/log.h"
@@ -53,9 +54,10 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // `provider` and `lane` outlive what is returned and all that it gave out.
+  // What is wrapped outlives what is returned and all that it gave out.
   [[nodiscard]] std::unique_ptr<Provider> wrap(Provider& provider);
   [[nodiscard]] std::unique_ptr<Lane> wrap(Lane& lane);
+  [[nodiscard]] std::unique_ptr<Processor> wrap(Processor& processor);
 
   // The watchdog saw this plugin hold up a loop; for its Thread alone.
   void note_stall(std::int64_t now_ns) noexcept;

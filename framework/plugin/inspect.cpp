@@ -117,7 +117,7 @@ bool is_printable(std::string_view text) noexcept {
 std::string problem_of_slots(const std::vector<Slot>& slots) {
   if (slots.empty()) return "fills no slot; name at least one in its TURNPIKE_ macro";
   for (auto slot = slots.begin(); slot != slots.end(); ++slot) {
-    if (*slot != Slot::provider && *slot != Slot::lane) {
+    if (name_of(*slot).empty()) {
       return "names slot " + std::to_string(static_cast<std::uint32_t>(*slot)) +
              ", which this gateway does not have" + std::string(rebuild);
     }
@@ -193,7 +193,13 @@ bool fills(const PluginInfo& info, Slot slot) noexcept {
 }
 
 std::string_view name_of(Slot slot) noexcept {
-  return slot == Slot::provider ? "provider" : "lane";
+  switch (slot) {
+    case Slot::none: break;
+    case Slot::provider: return "provider";
+    case Slot::lane: return "lane";
+    case Slot::processor: return "processor";
+  }
+  return {};
 }
 
 std::string names_of(const std::vector<Slot>& slots) {

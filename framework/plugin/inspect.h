@@ -48,7 +48,7 @@ struct PluginInfo {
   std::vector<std::string> needed_libraries;
 };
 
-std::string_view name_of(Slot slot) noexcept;
+std::string_view name_of(Slot slot) noexcept;  // empty: it is no slot of this gateway
 // "provider" or "provider, lane".
 std::string names_of(const std::vector<Slot>& slots);
 std::string_view name_of(Execution execution) noexcept;

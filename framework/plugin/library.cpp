@@ -64,6 +64,7 @@ std::optional<LoadError> Library::make(const FilledSlot& filled) {
   if (*made == nullptr) return refused("could not make its " + slot + ": it made nothing");
   if (filled.slot == Slot::provider) provider_.reset(static_cast<Provider*>(*made));
   if (filled.slot == Slot::lane) lane_.reset(static_cast<Lane*>(*made));
+  if (filled.slot == Slot::processor) processor_.reset(static_cast<Processor*>(*made));
   const std::string problem = problem_of_offers((*made)->offers());
   if (!problem.empty()) return refused(problem);
   return std::nullopt;

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include <turnpike/lane.h>
+#include <turnpike/processor.h>
 #include <turnpike/provider.h>
 
 #include "plugin/inspect.h"
@@ -28,6 +29,7 @@ class Library {
   // Null where the plugin does not fill the slot.
   [[nodiscard]] Provider* provider() const noexcept { return provider_.get(); }
   [[nodiscard]] Lane* lane() const noexcept { return lane_.get(); }
+  [[nodiscard]] Processor* processor() const noexcept { return processor_.get(); }
 
  private:
   class Mapping;  // boost::dll::shared_library
@@ -39,6 +41,7 @@ class Library {
   std::unique_ptr<Mapping> mapping_;  // before the objects, whose code it is
   std::unique_ptr<Provider> provider_;
   std::unique_ptr<Lane> lane_;
+  std::unique_ptr<Processor> processor_;
 };
 
 }  // namespace turnpike::plugin

@@ -224,7 +224,7 @@ TEST(Catalog, TakesWhatIsNewAndKeepsWhatItHas) {
   EXPECT_NE(taken->added[0]->guard().number(), echo->guard().number());
   ASSERT_EQ(taken->notes.size(), 1u);
   EXPECT_THAT(taken->notes[0],
-              HasSubstr("the lane unpaid is new; lanes, like their settings, are"));
+              HasSubstr("the lane unpaid is new; lanes and processors, like their settings,"));
   EXPECT_TRUE(catalog->take_new()->added.empty());
 }
 

@@ -21,7 +21,7 @@ class SlotObject;
 inline constexpr std::uint32_t abi_number = 1;
 
 // What a plugin may be. A new slot takes a new number; the others stay as they are.
-enum class Slot : std::uint32_t { none = 0, provider = 1, lane = 2 };
+enum class Slot : std::uint32_t { none = 0, provider = 1, lane = 2, processor = 3 };
 
 // How the host runs a plugin's functions; see provider.h.
 enum class Execution : std::uint32_t { cooperative = 1, blocking = 2 };
@@ -44,7 +44,7 @@ struct FixedText {
 };
 
 // A slot that the plugin fills, with the factory of its object: a Provider for Slot::provider, a
-// Lane for Slot::lane. The factory may throw.
+// Lane for Slot::lane, a Processor for Slot::processor. The factory may throw.
 struct FilledSlot {
   Slot slot = Slot::none;
   SlotObject* (*make)() = nullptr;

@@ -2,6 +2,7 @@
 //
 //   TURNPIKE_PROVIDER("acme", "1.2.0", cooperative, [] { return std::make_unique<Acme>(); })
 //   TURNPIKE_LANE("vouchers", "0.3.0", blocking, [] { return std::make_unique<Vouchers>(); })
+//   TURNPIKE_PROCESSOR("bank", "1.0.0", cooperative, [] { return std::make_unique<Bank>(); })
 //
 // or, for a plugin that fills several slots:
 //
@@ -18,6 +19,7 @@
 
 #include <turnpike/abi.h>
 #include <turnpike/lane.h>
+#include <turnpike/processor.h>
 #include <turnpike/provider.h>
 
 namespace turnpike {
@@ -28,6 +30,8 @@ template <>
 inline constexpr Slot slot_of<Provider> = Slot::provider;
 template <>
 inline constexpr Slot slot_of<Lane> = Slot::lane;
+template <>
+inline constexpr Slot slot_of<Processor> = Slot::processor;
 
 // The slot of `Interface`, filled with what `factory()` returns: a std::unique_ptr to an object of
 // a class that implements it.
@@ -62,3 +66,7 @@ constexpr FilledSlot fills() noexcept {
 #define TURNPIKE_LANE(plugin_name, plugin_version, execution_kind, ...) \
   TURNPIKE_PLUGIN(plugin_name, plugin_version, execution_kind,          \
                   ::turnpike::fills<::turnpike::Lane, __VA_ARGS__>())
+
+#define TURNPIKE_PROCESSOR(plugin_name, plugin_version, execution_kind, ...) \
+  TURNPIKE_PLUGIN(plugin_name, plugin_version, execution_kind,               \
+                  ::turnpike::fills<::turnpike::Processor, __VA_ARGS__>())
