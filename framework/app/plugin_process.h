@@ -1,5 +1,6 @@
-// PluginProcess: what plugins stand on in a command, as far as commands need it: the database beside
-// a running gateway or without one, outbound HTTP, the plugins' stores. Used by main()'s Thread.
+// PluginProcess: what plugins stand on in a command, as far as commands need it: the database, with
+// a running gateway beside it or without, outbound HTTP, the plugins' stores. Used by main()'s
+// Thread.
 #pragma once
 
 #include <functional>
