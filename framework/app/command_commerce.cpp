@@ -41,7 +41,8 @@ json terms_json(const PublishedTerms& published) {
           {"maximumAmount", money_json(terms.currency, terms.maximum_minor)},
           {"amountStep", money_json(terms.currency, terms.step_minor)},
           {"validityDays", terms.validity_days},
-          {"publishedAt", time_json(published.published_at_ms)},
+          // The base offer came with the schema.
+          {"publishedAt", time_json(published.published_at_ms > 0 ? published.published_at_ms : -1)},
           {"retiredAt", time_json(published.retired_at_ms)}};
 }
 

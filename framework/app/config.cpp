@@ -113,7 +113,7 @@ void read_commerce(Section& top, CommerceConfig& commerce) {
   };
   url("success_url", commerce.success_url);
   url("cancel_url", commerce.cancel_url);
-  section.integer("checkout_minutes", commerce.checkout_minutes, 30, 24 * 60);
+  section.integer("checkout_minutes", commerce.checkout_minutes, 35, 24 * 60);
   section.integer("open_purchases_max", commerce.open_purchases_max, 1, 100);
 }
 

@@ -11,6 +11,8 @@ constexpr std::uint32_t threads_max = 4;
 constexpr std::uint32_t queued_max = 512;
 constexpr std::int64_t look_timeout_ms = 15'000;
 constexpr std::int64_t begin_given_up_ms = 24 * 3'600'000ll;
+// A checkout must be good for so long when it is begun: payment services insist on half an hour.
+constexpr std::int64_t good_for_ms_min = 31 * 60'000;
 constexpr std::int64_t writing_ms = 5'000;  // beside what the processor may take
 constexpr std::int64_t without_processor_ms = 3'600'000;
 
@@ -89,11 +91,18 @@ Result<Purchase, base::Error> Desk::without_processor(const Purchase& purchase) 
                      "The payment service of this purchase is not loaded.", 60};
 }
 
-Result<Purchase, base::Error> Desk::begin(const Purchase& purchase) {
-  const ProcessorInService* const processor = parts_.processors.find(purchase.processor);
-  if (processor == nullptr) return without_processor(purchase);
-  if (parts_.clock.now_ms() - purchase.created_at_ms > begin_given_up_ms) {
-    return write(after_refusal(purchase, "processor_unanswered"));
+Result<Purchase, base::Error> Desk::begin(const Purchase& opened) {
+  const ProcessorInService* const processor = parts_.processors.find(opened.processor);
+  if (processor == nullptr) return without_processor(opened);
+  const std::int64_t now_ms = parts_.clock.now_ms();
+  if (now_ms - opened.created_at_ms > begin_given_up_ms) {
+    return write(after_refusal(opened, "processor_unanswered"));
+  }
+  Purchase purchase = opened;
+  if (purchase.expires_at_ms - now_ms < good_for_ms_min) {
+    // Begun late, it gets time of its own, which makes it another step.
+    purchase.expires_at_ms = now_ms + settings().checkout_minutes * 60'000ll;
+    ++purchase.begin_number;
   }
   auto customer = ask([&] { return store().customer(purchase.account_id, purchase.processor); });
   if (!customer.ok()) return customer.error();

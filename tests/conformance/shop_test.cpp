@@ -255,8 +255,12 @@ TEST_P(OnShop, WhatACrashLeftUnbegunIsBegunAndGivenUpAfterADay) {
   fake_.is_away = true;
   (void)buy("k");
   fake_.is_away = false;
+  store_->clock.move_ms(50 * 60'000);
   reconcile_for(60);
-  EXPECT_EQ(only_purchase().state, State::awaiting_payment);
+  const Purchase late = only_purchase();
+  EXPECT_EQ(late.state, State::awaiting_payment);
+  EXPECT_EQ(fake_.keys.back(), late.id + ".begin.1") << "with time of its own, it is another step";
+  EXPECT_GT(late.expires_at_ms, store_->clock.now_ms() + 50 * 60'000);
   fake_.is_away = true;
   (void)buy("never");
   store_->clock.move_ms(25 * 3'600'000ll);
