@@ -33,10 +33,12 @@
 #include "app/warnings.h"
 #include "base/json_text.h"
 #include "base/sources.h"
+#include "commerce/shop.h"
 #include "exchange/call_reports.h"
 #include "hosts/api/api_host.h"
 #include "hosts/dashboard/dashboard_routes.h"
 #include "hosts/dashboard/people_routes.h"
+#include "hosts/dashboard/purchase_pages.h"
 #include "hosts/discovery.h"
 #include "hosts/discovery_routes.h"
 #include "hosts/mcp/envelope.h"
@@ -167,6 +169,7 @@ struct Gateway::Parts {
   std::unique_ptr<Serving> serving;
 
   std::string cursor_key;  // signs the cursors of all lists
+  std::optional<commerce::Shop> shop;  // nothing: no Credits are sold
   std::optional<Sentinels> sentinels;
   std::unique_ptr<StatusServices> status;
   std::unique_ptr<PluginRunner> plugin_runner;
@@ -203,6 +206,8 @@ struct Gateway::Parts {
   std::string mcp_address;
   std::string web_address;
   std::unique_ptr<ControlServer> control;
+
+  [[nodiscard]] commerce::Shop* shop_or_null() noexcept { return shop ? &*shop : nullptr; }
 };
 
 Gateway::Gateway(Config config) : config_(std::move(config)), parts_(new Parts) {
@@ -448,7 +453,8 @@ Result<Unit, std::string> Gateway::make_program_parts() {
   parts_->account_reads.emplace(
       hosts::AccountReads::Parts{*parts_->authenticator, *parts_->ledger, *parts_->statements,
                                  *parts_->calls, *parts_->free_counts, *parts_->backend,
-                                 parts_->clock, exchange::lane_with_terms(parts_->lanes)},
+                                 parts_->clock, exchange::lane_with_terms(parts_->lanes),
+                                 parts_->shop_or_null()},
       parts_->cursor_key);
   const auto names = config_.mcp.tool_names;
   parts_->mcp_tools.emplace(*parts_->backend, parts_->clock, *parts_->executions,
@@ -577,6 +583,7 @@ std::vector<hosts::BoundRoute> Gateway::web_routes() const {
   hosts::bind_routes(hosts::dashboard::key_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::member_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::security_log_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::purchase_routes(), *parts_->web_rooms, rows);
   return rows;
 }
 
@@ -604,7 +611,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
           *parts_->statements, *parts_->calls, *parts_->free_counts, *parts_->runtime,
           parts_->clock, parts_->random, *parts_->access_log, *parts_->discovery,
           exchange::lane_with_terms(parts_->lanes), &parts_->people->of_hosts(),
-          parts_->status.get()},
+          parts_->status.get(), parts_->shop_or_null()},
       hosts::api::ApiHostSettings{.cors_origins = config_.cors_origins,
                                   .build = build,
                                   .reference = std::move(reference),
