@@ -16,6 +16,7 @@
 
 #include "app/chores.h"
 #include "app/command_line.h"
+#include "app/commerce_services.h"
 #include "app/console_feed.h"
 #include "app/control.h"
 #include "app/gateway_backend.h"
@@ -31,6 +32,7 @@
 #include "app/stores.h"
 #include "app/version.h"
 #include "app/warnings.h"
+#include "base/ids.h"
 #include "base/json_text.h"
 #include "base/sources.h"
 #include "commerce/shop.h"
@@ -166,6 +168,7 @@ struct Gateway::Parts {
   std::optional<plugin::PluginHost> free_host;
   std::optional<lanes::FreeLane> free;
   std::vector<exchange::LaneSlot> lanes;
+  std::unique_ptr<CommerceServices> commerce;
   std::unique_ptr<Serving> serving;
 
   std::string cursor_key;  // signs the cursors of all lists
@@ -419,9 +422,24 @@ Result<Unit, std::string> Gateway::load_plugins() {
   parts_->plugins.emplace(*std::move(plugins));
   parts_->stalls.store(&parts_->plugins->catalog());
   const auto unclaimed = parts_->plugins->unclaimed_settings();
-  if (!unclaimed.empty()) return in_lines("settings of lanes are nobody's:", unclaimed);
+  if (!unclaimed.empty()) return in_lines("settings are nobody's:", unclaimed);
   parts_->lanes = parts_->plugins->lanes();
-  return Unit{};
+  return open_commerce();
+}
+
+Result<Unit, std::string> Gateway::open_commerce() {
+  constexpr std::size_t deployment_id_bytes = 16;
+  const auto id = parts_->node->secrets().get_or_create("deployment_id", deployment_id_bytes);
+  if (!id.ok()) return id.error().message;
+  parts_->commerce = std::make_unique<CommerceServices>(
+      config_,
+      CommerceServices::Parts{*parts_->runtime, parts_->node->purchases(), *parts_->plugins,
+                              parts_->clock, parts_->random, *parts_->log, *parts_->metrics},
+      CommerceServices::Surroundings{.api_url = parts_->urls.api,
+                                     .web_url = parts_->web_url,
+                                     .deployment_id = base::base64url(*id)});
+  if (parts_->commerce->problems().empty()) return Unit{};
+  return in_lines("processors cannot be bound:", parts_->commerce->problems());
 }
 
 Result<Unit, std::string> Gateway::make_program_parts() {
@@ -439,7 +457,8 @@ Result<Unit, std::string> Gateway::make_program_parts() {
       GatewayBackend::Parts{*parts_->serving, *parts_->ledger, *parts_->authenticator,
                             *parts_->runtime, parts_->clock, parts_->redis_counts.get(),
                             without_redis(config_), config_.is_durability_relaxed,
-                            config_.people.takes_passwords && !config_.web.listen.empty()},
+                            config_.people.takes_passwords && !config_.web.listen.empty(),
+                            parts_->commerce->offerings()},
       GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max,
                            config_.heavy_transfer_wait_ms});
   parts_->executions.emplace(
@@ -694,6 +713,7 @@ Result<Unit, std::string> Gateway::listen() {
   }
   report_start(*bound);
   parts_->status->start();
+  parts_->commerce->start();
   return Unit{};
 }
 
@@ -773,6 +793,7 @@ bool Gateway::stop() {
   parts.stalls.store(nullptr);
   if (parts.status != nullptr) parts.status->cancel();
   if (parts.plugin_runner != nullptr) parts.plugin_runner->cancel();
+  if (parts.commerce != nullptr) parts.commerce->cancel();
   bool whole = true;
   if (parts.server != nullptr) {
     parts.last_resort->now_waiting_for("calls");
@@ -808,6 +829,7 @@ bool Gateway::end_work(runtime::Deadline give_up) {
   if (parts.status != nullptr && !parts.status->has_ended(give_up)) return false;
   parts.last_resort->now_waiting_for("a plugin's own work");
   if (parts.plugin_runner != nullptr && !parts.plugin_runner->has_ended(give_up)) return false;
+  if (parts.commerce != nullptr && !parts.commerce->has_ended(give_up)) return false;
   parts.last_resort->now_waiting_for("calls");
   if (parts.server != nullptr && !parts.server->close(give_up)) return false;
   parts.control.reset();

@@ -2,8 +2,8 @@
 // stop dead: before and after each durable write and each step over the network. tests/e2e goes
 // through this list, kills a real gateway at every point, and writes what remained to
 // framework/ledger/CRASHES.md, and for payments per call to plugins/x402/CRASHES.md. Those of a
-// round of the status, "round_...", no call comes by: tests/conformance kills a process there. Those
-// of a purchase, "purchase_...", belong to framework/commerce/CRASHES.md.
+// round of the status, "round_...", no call comes by: tests/conformance kills a process there.
+// Those of buying Credits, "purchase_..." and "refund_...", tests/e2e goes through by themselves.
 //
 // In every other build pass() does nothing. The test build (tests/crash) compiles files that have
 // points a second time, with TURNPIKE_CRASH_POINTS. Any Thread.

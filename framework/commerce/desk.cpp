@@ -14,11 +14,13 @@ constexpr std::int64_t begin_given_up_ms = 24 * 3'600'000ll;
 constexpr std::int64_t writing_ms = 5'000;  // beside what the processor may take
 constexpr std::int64_t without_processor_ms = 3'600'000;
 
-// Replaces "{purchase}".
-std::string url_for(const std::string& pattern, const std::string& id) {
-  constexpr std::string_view place = "{purchase}";
-  std::string url = pattern;
-  if (const auto at = url.find(place); at != url.npos) url.replace(at, place.size(), id);
+// Replaces "{account}" and "{purchase}".
+std::string url_for(std::string url, const Purchase& purchase) {
+  const auto replace = [&url](std::string_view place, const std::string& id) {
+    if (const auto at = url.find(place); at != url.npos) url.replace(at, place.size(), id);
+  };
+  replace("{account}", purchase.account_id);
+  replace("{purchase}", purchase.id);
   return url;
 }
 
@@ -96,8 +98,8 @@ Result<Purchase, base::Error> Desk::begin(const Purchase& purchase) {
   auto customer = ask([&] { return store().customer(purchase.account_id, purchase.processor); });
   if (!customer.ok()) return customer.error();
   const std::string title = title_of(purchase.credits) + ", " + settings().brand;
-  const std::string success = url_for(settings().success_url, purchase.id);
-  const std::string cancel = url_for(settings().cancel_url, purchase.id);
+  const std::string success = url_for(settings().success_url, purchase);
+  const std::string cancel = url_for(settings().cancel_url, purchase);
   const std::string key = purchase.id + ".begin" +
                           (purchase.begin_number == 0
                                ? ""

@@ -25,7 +25,8 @@
 namespace turnpike::commerce {
 
 struct ShopSettings {
-  std::string success_url;  // where browsers go after they paid; "{purchase}" is the id
+  // Where browsers go after they paid, or did not; "{account}" and "{purchase}" are the ids.
+  std::string success_url;
   std::string cancel_url;
   std::uint32_t checkout_minutes = 60;
   std::uint32_t open_purchases_max = 20;

@@ -115,7 +115,9 @@ void Reconciler::read_changes(const ProcessorInService& processor) {
     if (!changes.ok()) {
       desk_.parts().log.write(
           Severity::warning, "processor_failed",
-          {{"processor", processor.name}, {"step", "changes"}, {"reason", changes.error().message}});
+          {{"processor", processor.name},
+           {"step", "changes"},
+           {"reason", changes.error().message}});
       return;  // its lease ends, and it is tried again
     }
     if (const auto taken = take(processor, changes->hints); !taken.ok()) return;

@@ -46,8 +46,8 @@ struct Opened {
 };
 
 struct PurchaseQuery {
-  std::string account_id;      // empty: of all
-  std::int64_t before = 0;     // sequence; 0: from the newest
+  std::string account_id = {};  // empty: of all
+  std::int64_t before = 0;      // sequence; 0: from the newest
   std::uint32_t limit = 50;
   bool open_only = false;
   bool paid_only = false;  // the money came at some time

@@ -21,7 +21,7 @@ constexpr Query update_claw{
     " WHERE id = $6"};
 #define REFUND_COLUMNS \
   "id, purchase_id, minor, wanted, state, reference, refusal, note, created_at"
-constexpr char refund_kinds[] = "ttiittttti";
+constexpr char refund_kinds[] = "ttiitttti";
 constexpr Query insert_refund{
     "INSERT INTO purchase_refund (id, purchase_id, minor, wanted, state, note, operator,"
     " created_at) VALUES ($1, $2, $3, $4, 'requested', $5, $6, $7)"};
