@@ -35,7 +35,6 @@
 #include "base/ids.h"
 #include "base/json_text.h"
 #include "base/sources.h"
-#include "commerce/shop.h"
 #include "exchange/call_reports.h"
 #include "hosts/api/api_host.h"
 #include "hosts/dashboard/dashboard_routes.h"
@@ -172,7 +171,6 @@ struct Gateway::Parts {
   std::unique_ptr<Serving> serving;
 
   std::string cursor_key;  // signs the cursors of all lists
-  std::optional<commerce::Shop> shop;  // nothing: no Credits are sold
   std::optional<Sentinels> sentinels;
   std::unique_ptr<StatusServices> status;
   std::unique_ptr<PluginRunner> plugin_runner;
@@ -209,8 +207,6 @@ struct Gateway::Parts {
   std::string mcp_address;
   std::string web_address;
   std::unique_ptr<ControlServer> control;
-
-  [[nodiscard]] commerce::Shop* shop_or_null() noexcept { return shop ? &*shop : nullptr; }
 };
 
 Gateway::Gateway(Config config) : config_(std::move(config)), parts_(new Parts) {
@@ -473,7 +469,7 @@ Result<Unit, std::string> Gateway::make_program_parts() {
       hosts::AccountReads::Parts{*parts_->authenticator, *parts_->ledger, *parts_->statements,
                                  *parts_->calls, *parts_->free_counts, *parts_->backend,
                                  parts_->clock, exchange::lane_with_terms(parts_->lanes),
-                                 parts_->shop_or_null()},
+                                 &parts_->commerce->shop()},
       parts_->cursor_key);
   const auto names = config_.mcp.tool_names;
   parts_->mcp_tools.emplace(*parts_->backend, parts_->clock, *parts_->executions,
@@ -630,7 +626,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
           *parts_->statements, *parts_->calls, *parts_->free_counts, *parts_->runtime,
           parts_->clock, parts_->random, *parts_->access_log, *parts_->discovery,
           exchange::lane_with_terms(parts_->lanes), &parts_->people->of_hosts(),
-          parts_->status.get(), parts_->shop_or_null()},
+          parts_->status.get(), &parts_->commerce->shop()},
       hosts::api::ApiHostSettings{.cors_origins = config_.cors_origins,
                                   .build = build,
                                   .reference = std::move(reference),

@@ -209,7 +209,8 @@ void show_billing(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!statement.ok()) return refused(statement.error());
   const auto balance = parts.ledger.balance(page->account_id(), read_deadline());
   if (!balance.ok()) return refused(balance.error());
-  const auto invoices = rooms.account.invoices({.account_id = page->account_id(), .limit = 20});
+  const auto invoices =
+      rooms.account.invoices({.account_id = page->account_id(), .after = {}, .limit = 20});
   if (!invoices.ok()) return refused(invoices.error());
   const site::Frame frame = frame_of_account(rooms, *page, "Billing", "/billing");
   send_account_page(rooms, turn, frame, "dashboard/billing.html", [&](site::Slots slots) {
