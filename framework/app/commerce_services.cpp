@@ -15,7 +15,9 @@ commerce::ShopSettings shop_settings(const Config& config, const std::string& we
   // The purchase's page says what became of it.
   const std::string page = web_url + "/dashboard/{account}/purchases/{purchase}";
   const CommerceConfig& commerce = config.commerce;
-  return {.success_url = commerce.success_url.empty() ? page : commerce.success_url,
+  // Who comes back from paying has it looked at.
+  const std::string paid_page = page + "?returned=1";
+  return {.success_url = commerce.success_url.empty() ? paid_page : commerce.success_url,
           .cancel_url = commerce.cancel_url.empty() ? page : commerce.cancel_url,
           .checkout_minutes = commerce.checkout_minutes,
           .open_purchases_max = commerce.open_purchases_max,

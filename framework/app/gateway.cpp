@@ -39,6 +39,7 @@
 #include "hosts/api/api_host.h"
 #include "hosts/dashboard/dashboard_routes.h"
 #include "hosts/dashboard/people_routes.h"
+#include "hosts/dashboard/purchase_pages.h"
 #include "hosts/discovery.h"
 #include "hosts/discovery_routes.h"
 #include "hosts/mcp/envelope.h"
@@ -467,7 +468,8 @@ Result<Unit, std::string> Gateway::make_program_parts() {
   parts_->account_reads.emplace(
       hosts::AccountReads::Parts{*parts_->authenticator, *parts_->ledger, *parts_->statements,
                                  *parts_->calls, *parts_->free_counts, *parts_->backend,
-                                 parts_->clock, exchange::lane_with_terms(parts_->lanes)},
+                                 parts_->clock, exchange::lane_with_terms(parts_->lanes),
+                                 &parts_->commerce->shop()},
       parts_->cursor_key);
   const auto names = config_.mcp.tool_names;
   parts_->mcp_tools.emplace(*parts_->backend, parts_->clock, *parts_->executions,
@@ -596,6 +598,7 @@ std::vector<hosts::BoundRoute> Gateway::web_routes() const {
   hosts::bind_routes(hosts::dashboard::key_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::member_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::security_log_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::purchase_routes(), *parts_->web_rooms, rows);
   return rows;
 }
 
@@ -623,7 +626,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
           *parts_->statements, *parts_->calls, *parts_->free_counts, *parts_->runtime,
           parts_->clock, parts_->random, *parts_->access_log, *parts_->discovery,
           exchange::lane_with_terms(parts_->lanes), &parts_->people->of_hosts(),
-          parts_->status.get()},
+          parts_->status.get(), &parts_->commerce->shop()},
       hosts::api::ApiHostSettings{.cors_origins = config_.cors_origins,
                                   .build = build,
                                   .reference = std::move(reference),

@@ -66,7 +66,8 @@ Result<Shop::Sold, Error> Shop::sold(std::string_view offer_id) {
   const auto current = offers_of(*published, desk_.parts().processors, false);
   if (const Offer* const offer = commerce::find(current, offer_id)) return Sold{*offer, true};
   const auto retired = offers_of(*published, desk_.parts().processors, true);
-  return Sold{std::nullopt, commerce::find(retired, offer_id) != nullptr};
+  if (const Offer* const offer = commerce::find(retired, offer_id)) return Sold{*offer, false};
+  return Sold{};
 }
 
 Result<Bought, Error> Shop::buy(const Wish& wish, const identity::Actor& actor,
@@ -75,10 +76,7 @@ Result<Bought, Error> Shop::buy(const Wish& wish, const identity::Actor& actor,
   const auto found = sold(wish.offer_id);
   if (!found.ok()) return found.error();
   if (!found->offer) {
-    return found->was_made
-               ? Error{ErrorCode::purchase_offer_changed,
-                       "This offer is not made any more: look at the offers anew."}
-               : Error{ErrorCode::purchase_offer_not_found, "There is no offer with this id."};
+    return Error{ErrorCode::purchase_offer_not_found, "There is no offer with this id."};
   }
   const Offer& offer = *found->offer;
   const auto credits = credits_for(offer.terms, wish.minor);
@@ -97,7 +95,8 @@ Result<Bought, Error> Shop::buy(const Wish& wish, const identity::Actor& actor,
       .key_digest = crypto::sha256_hex(wish.idempotency_key),
       .request_digest = crypto::sha256_hex(offer.id + " " + amount_text(wish.minor)),
       .open_max = desk_.settings().open_purchases_max,
-      .lease_ms = desk_.lease_ms(processor)};
+      .lease_ms = desk_.lease_ms(processor),
+      .is_offered = found->is_made};
   const auto opened = desk_.ask([&] { return desk_.store().open(wanted, actor); });
   if (!opened.ok()) return opened.error();
   base::pass(base::CrashPoint::purchase_opened);
@@ -150,6 +149,31 @@ Result<PurchasePage, Error> Shop::page(std::string_view account_id, std::int64_t
     if (page.has_more) page.purchases.pop_back();
     return page;
   });
+}
+
+Result<PurchasePage, Error> Shop::paid(std::string_view account_id, std::int64_t before,
+                                       std::uint32_t limit) {
+  auto list = desk_.ask([&] {
+    return desk_.store().list({.account_id = std::string(account_id),
+                               .before = before,
+                               .limit = limit + 1,
+                               .paid_only = true});
+  });
+  if (!list.ok()) return list.error();
+  PurchasePage page{*std::move(list), {}, false};
+  page.has_more = page.purchases.size() > limit;
+  if (page.has_more) page.purchases.pop_back();
+  return page;
+}
+
+Result<Unit, Error> Shop::look_soon(const Purchase& purchase) {
+  constexpr std::int64_t hastened_max = 10;
+  constexpr std::int64_t soon_ms = 3'000;
+  const bool is_due_soon = purchase.due_ms < desk_.parts().clock.now_ms() + soon_ms;
+  if (!is_open(purchase.state) || is_due_soon || purchase.hints >= hastened_max) return Unit{};
+  const auto hurried = desk_.ask([&] { return desk_.store().hurry(purchase.id); });
+  if (!hurried.ok()) return hurried.error();
+  return Unit{};
 }
 
 Result<std::string, Error> Shop::document(std::string_view account_id, std::string_view id,

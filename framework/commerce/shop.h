@@ -57,6 +57,12 @@ class Shop {
   // `before`: the sequence of the last one of the page before; 0: from the newest.
   Result<PurchasePage, base::Error> page(std::string_view account_id, std::int64_t before,
                                          std::uint32_t limit);
+  // The same of those whose money came at some time; `open` stays empty.
+  Result<PurchasePage, base::Error> paid(std::string_view account_id, std::int64_t before,
+                                         std::uint32_t limit);
+  // Somebody came back from where a purchase is paid: it is looked at next. A few times for each,
+  // so that nobody keeps the others waiting.
+  Result<Unit, base::Error> look_soon(const Purchase& purchase);
   // A fresh URL. purchase.not_found, purchase.not_paid, purchase.document_absent,
   // purchase.processor_unavailable.
   Result<std::string, base::Error> document(std::string_view account_id, std::string_view id,
@@ -64,11 +70,15 @@ class Shop {
 
   // Whether anything can be bought here at all.
   [[nodiscard]] bool sells() const noexcept { return !desk_.parts().processors.list().empty(); }
+  // Null: it is in service no more.
+  [[nodiscard]] const ProcessorInService* processor(std::string_view name) const noexcept {
+    return desk_.parts().processors.find(name);
+  }
 
  private:
   struct Sold {
-    std::optional<Offer> offer;  // that is made now
-    bool was_made = false;       // before
+    std::optional<Offer> offer;  // nothing: it was never made
+    bool is_made = false;        // now
   };
   Result<std::vector<Offer>, base::Error> current_offers();
   Result<Sold, base::Error> sold(std::string_view offer_id);

@@ -35,6 +35,7 @@ struct NewPurchase {
   std::string request_digest;  // of what was asked for under it
   std::uint32_t open_max = 0;
   std::int64_t lease_ms = 0;  // for the opener to begin it
+  bool is_offered = true;     // now; else there is none but a repeat
 };
 
 // A purchase under its key. Only one caller at a time works on it: whoever has its lease.
@@ -49,6 +50,7 @@ struct PurchaseQuery {
   std::int64_t before = 0;      // sequence; 0: from the newest
   std::uint32_t limit = 50;
   bool open_only = false;
+  bool paid_only = false;  // the money came at some time
   std::optional<State> state = {};
 };
 
@@ -108,8 +110,8 @@ class PurchaseStore {
 
   // A new purchase, or the one under the key. In one transaction with the judgement whether the
   // actor may buy for the account: auth.role_missing (an admin is needed), account.absent,
-  // account.suspended, account.closed, purchase.account_locked, purchase.too_many_open,
-  // idempotency.conflict.
+  // account.suspended, account.closed, purchase.offer_changed, purchase.account_locked,
+  // purchase.too_many_open, idempotency.conflict.
   [[nodiscard]] virtual Answer<Opened> open(const NewPurchase& wanted,
                                             const identity::Actor& actor) = 0;
   [[nodiscard]] virtual Answer<std::optional<Purchase>> find(std::string_view id) = 0;

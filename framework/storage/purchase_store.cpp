@@ -46,7 +46,7 @@ constexpr Query select_list{
     "SELECT " PURCHASE_COLUMNS " FROM purchase WHERE sequence < $1 AND ('' = $2 OR account_id = $2)"
     " AND ('' = $3 OR state = $3)"
     " AND (0 = $4 OR state IN ('created', 'awaiting_payment', 'paid'))"
-    " ORDER BY sequence DESC LIMIT $5",
+    " AND (0 = $5 OR paid_at >= 0) ORDER BY sequence DESC LIMIT $6",
     purchase_kinds};
 constexpr Query select_customer{
     "SELECT customer FROM processor_customer WHERE account_id = $1 AND processor = $2", "t"};
@@ -102,6 +102,10 @@ constexpr Query update_changes{
     " WHERE processor = $3"};
 
 std::optional<base::Error> why_not_bought(Transaction& transaction, const NewPurchase& wanted) {
+  if (!wanted.is_offered) {
+    return base::Error{ErrorCode::purchase_offer_changed,
+                       "This offer is not made any more: look at the offers anew."};
+  }
   const Rows status = transaction.run(select_status, {wanted.account_id});
   if (status.text(0, 0) == name_of(identity::AccountStatus::suspended)) {
     return base::Error{ErrorCode::account_suspended, "The account is suspended."};
@@ -192,7 +196,8 @@ SqlPurchaseStore::Answer<std::vector<Purchase>> SqlPurchaseStore::list(
         select_list,
         {query.before == 0 ? no_sequence : query.before, query.account_id,
          query.state ? commerce::name_of(*query.state) : std::string_view(),
-         std::int64_t{query.open_only}, std::int64_t{query.limit}});
+         std::int64_t{query.open_only}, std::int64_t{query.paid_only},
+         std::int64_t{query.limit}});
     List list;
     for (std::size_t row = 0; row < rows.size(); ++row) list.push_back(purchase_at(rows, row));
     return list;

@@ -356,9 +356,10 @@ class Dashboard(unittest.TestCase):
         self.assertEqual({row["Published"] for row in rows}, {"not published"})
 
     def test_what_is_not_built_says_so(self):
-        for path in ("/purchases", "/auto-top-up"):
+        for path, words in (("/purchases", "cannot be bought on this host yet"),
+                            ("/auto-top-up", "Auto Top-Up is not there yet")):
             page = self.page(path)
-            self.assertIn("cannot be bought on this host yet", page.words)
+            self.assertIn(words, page.words)
             self.assertIn("turnpike grant --account " + self.account, page.words)
             self.assertNotIn("<button class=\"second\"", page.text)
 

@@ -85,7 +85,8 @@ class Pages(unittest.TestCase):
     def own_paths(self):
         account = f"/dashboard/{self.scene.account}"
         below = ("", "/calls", f"/calls/{self.scene.last_request_id}", "/usage", "/keys",
-                 "/playground", "/free-quotas", "/billing", "/purchases", "/auto-top-up",
+                 "/playground", "/free-quotas", "/billing", "/purchases", "/purchases?amount=25.5",
+                 *("/purchases/" + one for one in self.scene.purchase_ids), "/auto-top-up",
                  "/members", "/security-log", "/status")
         return ["/account", *(account + path for path in below)]
 
@@ -93,7 +94,7 @@ class Pages(unittest.TestCase):
     def named(paths, status=200):
         def name(path):
             path = re.sub(r"acc_\w+", "account", re.sub(r"[0-9a-f-]{36}", "call", path))
-            return path.strip("/").replace("/", "-") or "home"
+            return re.sub(r"[/?=.]", "-", path.strip("/")) or "home"
         return [{"name": name(path), "path": path, "status": status} for path in paths]
 
     def assert_no_problems(self, looks):

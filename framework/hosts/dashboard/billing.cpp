@@ -4,7 +4,9 @@
 #include "base/ids.h"
 #include "hosts/account_query.h"
 #include "hosts/dashboard/pages.h"
+#include "hosts/dashboard/purchase_words.h"
 #include "hosts/dashboard/words.h"
+#include "hosts/purchase_json.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -169,6 +171,23 @@ Result<BillingQuery, Error> read_allocations_query(const WebRooms& rooms, const 
   return read_billing_query(fields, page.account_id(), rooms.account.cursor_key());
 }
 
+void fill_invoices(site::Slots slots, const ledger::Page<Invoice>& invoices) {
+  slots.show(invoices.items.empty() ? "HAS_NO_INVOICE" : "HAS_INVOICES");
+  for (const Invoice& invoice : invoices.items) {
+    const commerce::Purchase& purchase = invoice.purchase;
+    site::Slots row = slots.add("INVOICE");
+    row.set("PAID", when(purchase.paid_at_ms));
+    std::string state(hosts::state_of(invoice));
+    std::replace(state.begin(), state.end(), '_', ' ');
+    row.set("STATE", state);
+    row.set("AMOUNT", money(purchase.currency, purchase.minor));
+    row.set("TAX", money(purchase.currency, purchase.tax_minor));
+    row.set("TOTAL", money(purchase.currency, purchase.minor + purchase.tax_minor));
+    row.set("PURCHASE", path_of(purchase.account_id, "/purchases/" + purchase.id));
+    row.set("ID", purchase.id);
+  }
+}
+
 }  // namespace
 
 void show_billing(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -190,6 +209,9 @@ void show_billing(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!statement.ok()) return refused(statement.error());
   const auto balance = parts.ledger.balance(page->account_id(), read_deadline());
   if (!balance.ok()) return refused(balance.error());
+  const auto invoices =
+      rooms.account.invoices({.account_id = page->account_id(), .after = {}, .limit = 20});
+  if (!invoices.ok()) return refused(invoices.error());
   const site::Frame frame = frame_of_account(rooms, *page, "Billing", "/billing");
   send_account_page(rooms, turn, frame, "dashboard/billing.html", [&](site::Slots slots) {
     slots.set("NOW_BALANCE", figure(balance->credits));
@@ -197,6 +219,7 @@ void show_billing(const WebRooms& rooms, Turn& turn, const Asked& asked) {
     slots.set("PURCHASES", path_of(page->account_id(), "/purchases"));
     fill_statement(slots, *page, *statement, now_ms);
     fill_allocations(slots, rooms, *page, *allocations);
+    fill_invoices(slots, *invoices);
   });
 }
 
