@@ -121,7 +121,7 @@ class Crashes:
         self.until_answered(key)
         again = self.buy(key)
         self.test.assertEqual(again.status, 201, again.body)
-        purchase = again.json()["id"]
+        purchase = again.json()["purchaseId"]
         listed = self.gateway.run_json("purchase", "list", "--account", self.account)
         self.test.assertEqual(len(listed), self.bought, "one key, one purchase")
         self.confirm(purchase)
@@ -138,16 +138,16 @@ class Crashes:
 
     def crediting(self, point):
         before, key = self.credits(), self.new_key()
-        purchase = self.buy(key).json()["id"]
+        purchase = self.buy(key).json()["purchaseId"]
         self.die_at(point, lambda: self.confirm(purchase))
         left = self.state(purchase)
         again = self.buy(key)
-        self.test.assertEqual(again.json()["id"], purchase)
+        self.test.assertEqual(again.json()["purchaseId"], purchase)
         return ["the reply", left, str(again.status), str(self.finish(purchase, before))]
 
     def refunding(self, point):
         before, key = self.credits(), self.new_key()
-        purchase = self.buy(key).json()["id"]
+        purchase = self.buy(key).json()["purchaseId"]
         self.confirm(purchase)
         self.finish(purchase, before)
         self.die_at(point, lambda: self.gateway.run("purchase", "refund", purchase, "--full"))
