@@ -181,6 +181,42 @@ TEST_P(OnShop, WhatIsNotOfferedIsRefused) {
   EXPECT_EQ(fake_.begins, 0);
 }
 
+TEST_P(OnShop, ARepeatHasItsReplyThoughTheOfferIsMadeNoMore) {
+  const Bought first = done(buy("k"));
+  (void)done(node_->purchases().retire(1, identity::operator_actor()));
+  EXPECT_EQ(done(buy("k")).body, first.body);
+  EXPECT_EQ(refusal("k", 2'000), ErrorCode::idempotency_conflict);
+  EXPECT_EQ(refusal("another"), ErrorCode::purchase_offer_changed);
+}
+
+TEST_P(OnShop, WhatWasPaidIsListedApart) {
+  const Bought first = done(buy("k"));
+  (void)done(buy("unpaid"));
+  const Bought third = done(buy("l"));
+  for (const Bought& bought : {first, third}) fake_.pay("cs_" + bought.id + ".begin");
+  reconcile_for(15);
+  const PurchasePage newest = done(shop_->paid(account_, 0, 1));
+  ASSERT_EQ(newest.purchases.size(), 1u);
+  EXPECT_EQ(newest.purchases[0].id, third.id);
+  EXPECT_TRUE(newest.has_more);
+  const PurchasePage rest = done(shop_->paid(account_, newest.purchases[0].sequence, 1));
+  ASSERT_EQ(rest.purchases.size(), 1u);
+  EXPECT_EQ(rest.purchases[0].id, first.id);
+  EXPECT_FALSE(rest.has_more);
+}
+
+TEST_P(OnShop, WhoComesBackFromPayingHasItLookedAtAFewTimes) {
+  (void)done(buy("k"));
+  reconcile_for(60);  // its looks are far between by now
+  const int before = fake_.looks;
+  for (int at = 0; at < 30; ++at) {
+    (void)done(shop_->look_soon(only_purchase()));
+    reconcile_for(1);
+  }
+  EXPECT_GE(fake_.looks, before + 10);
+  EXPECT_LE(fake_.looks, before + 12);
+}
+
 TEST_P(OnShop, OneKeyAHundredTimesAtOnceIsOneCheckout) {
   std::vector<std::thread> threads;
   std::mutex mutex;
