@@ -184,7 +184,7 @@ class Oauth(unittest.TestCase):
         page = self.browser.send("GET", "/oauth/consent?request=" + request)
         text = page.body.decode()
         self.assertEqual(page.status, 200, text)
-        for shown in (self.id(), "this computer", "Acme (1000 Credits left)", "180 days",
+        for shown in (self.id(), "this computer", "Acme (1,000 Credits left)", "180 days",
                       "30 days", "cap_per_day"):
             self.assertIn(shown, text)
         self.assertEqual(page.headers["X-Frame-Options"], "DENY")

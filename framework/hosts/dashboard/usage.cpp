@@ -9,6 +9,7 @@
 #include "hosts/dashboard/pages.h"
 #include "hosts/dashboard/words.h"
 #include "hosts/row_lines.h"
+#include "site/terms_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -39,7 +40,7 @@ void set_sums(site::Slots slots, const ledger::UsageSums& sums) {
   slots.set("CHARGED", figure(sums.charged));
   slots.set("RELEASED", figure(sums.released));
   slots.set("REPLAYED", figure(sums.requests - sums.charged - sums.released));
-  slots.set("CREDITS", figure(sums.credits));
+  site::set_credits(slots, "CREDITS", sums.credits);
 }
 
 void fill_series(site::Slots slots, const AccountPage& page, const SummaryQuery& query,
