@@ -289,7 +289,7 @@ class Dashboard(unittest.TestCase):
             page = self.page("/calls/" + id)
             for fact in (call["route_id"], call["generation"], call["outcome_reason"],
                          call["api_key_id"], call["lane"], str(call["upstream_status"]),
-                         "1 Credit" if call["credits_charged"] == 1 else "0 Credits",
+                         f"{call['credits_charged']} Credit" + "s" * (call["credits_charged"] != 1),
                          f"stream {call['ledger_entry']['stream']}, "
                          f"position {call['ledger_entry']['seq']}"):
                 self.assertIn(fact, page.words)
