@@ -173,8 +173,8 @@ TEST_P(ExportTest, CsvSurvivesQuotesCommasAndLineEnds) {
 TEST(LineOf, HasNoFormulas) {
   constexpr const char* columns[] = {"clientRequestId", "creditsCharged", "upstreamMs"};
   const auto line = [&](hosts::LineForm form) {
-    return hosts::line_of(form, columns,
-                          {{"clientRequestId", "=1+1"}, {"creditsCharged", "3"}, {"upstreamMs", -1}});
+    return hosts::line_of(
+        form, columns, {{"clientRequestId", "=1+1"}, {"creditsCharged", "3"}, {"upstreamMs", -1}});
   };
   EXPECT_EQ(line(hosts::LineForm::csv), "'=1+1,3,-1\r\n");
   EXPECT_NE(line(hosts::LineForm::ndjson).find("\"=1+1\""), std::string::npos);

@@ -58,11 +58,12 @@ void fill_call(site::Slots slots, const WebRooms& rooms, const AccountPage& page
 }  // namespace
 
 void show_call(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  const auto page = open_account_page(rooms, turn, asked.parameters[0]);
+  auto page = open_account_page(rooms, turn, asked.parameters[0]);
   if (!page) return;
   const std::string& id = asked.parameters[1];
   const auto state = rooms.account.call_state(page->account_id(), id, turn.request_id());
   if (!state.ok()) return refuse_on(rooms, turn, *page, state.error(), "/calls");
+  if (state->record) learn_clients(rooms, *page, {state->record->usage.api_key_id});
   const site::Frame frame = frame_of_account(rooms, *page, "Call " + id, "/calls");
   send_account_page(rooms, turn, frame, "dashboard/call.html", [&](site::Slots slots) {
     slots.set("CALLS", path_of(page->account_id(), "/calls"));

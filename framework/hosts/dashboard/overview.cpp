@@ -119,11 +119,12 @@ void fill_incidents(site::Slots slots, const WebRooms& rooms, const Overview& re
 }  // namespace
 
 void show_overview(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  const auto page = open_account_page(rooms, turn, asked.parameters[0]);
+  auto page = open_account_page(rooms, turn, asked.parameters[0]);
   if (!page) return;
   const std::int64_t now_ms = rooms.pages.clock().now_ms();
   const auto read = read_overview(rooms.account.parts(), page->account_id(), now_ms);
   if (!read.ok()) return refuse_on(rooms, turn, *page, read.error(), "");
+  learn_clients(rooms, *page, read->latest.items);
   const auto view = view_of(rooms);
   const site::Frame frame = frame_of_account(rooms, *page, "Overview", "");
   send_account_page(rooms, turn, frame, "dashboard/overview.html", [&](site::Slots slots) {

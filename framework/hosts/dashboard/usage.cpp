@@ -134,6 +134,9 @@ std::optional<Read> read_usage(const WebRooms& rooms, Turn& turn, const Asked& a
     refuse_on(rooms, turn, *page, summary.error(), "/usage");
     return std::nullopt;
   }
+  std::vector<std::string> key_ids;
+  for (const auto& key : summary->by_key) key_ids.push_back(key.api_key_id);
+  learn_clients(rooms, *page, std::move(key_ids));
   return Read{*std::move(page), *std::move(query), *std::move(summary)};
 }
 

@@ -155,7 +155,8 @@ std::vector<Gate> gates_of(const ledger::UsageRow& call) {
   if (call.outcome_reason == "settlement_failed") {
     gates.push_back({"Charge", "bad", "could not be written"});
   } else if (call.outcome_reason == "success") {
-    gates.push_back({"Charge", "ok", base::credits_text(call.credits_charged) + ", before the reply left"});
+    gates.push_back({"Charge", "ok",
+                     base::credits_text(call.credits_charged) + ", before the reply left"});
   } else {
     gates.push_back({"Charge", "unknown", "none"});
   }
