@@ -11,7 +11,6 @@ import urllib.parse
 
 import test_unknown
 from gateway import ROOT, Gateway, new_registry
-from test_x402 import Lane
 from upstream import Upstream
 
 BROWSER = ROOT / "tests" / "browser"
@@ -289,24 +288,6 @@ class Console(unittest.TestCase):
         self.assertEqual(seen["cookieForScripts"], "")
         self.assertEqual(seen["afterBack"], "/console/login")
         self.assertGreaterEqual(seen["said"], 1)
-
-
-class PaidCallByCall(Lane, unittest.TestCase):
-    """Payments per call on the chain, as operators see them."""
-
-    def test_payments_are_shown_by_asset(self):
-        operator = Operator(self.gateway, "console.read").sign_in()
-        self.assertIn("No call was paid that way.", operator.page("/console/revenue"))
-        for _ in range(2):
-            self.assert_paid(self.pay(self.payment()))
-        page = operator.page("/console/revenue")
-        self.assertNotIn("No call was paid that way.", page)
-        row = re.search(r'aria-label="Payments by asset".*?<tbody>\s*(.*?)</tbody>', page, re.S)[1]
-        self.assertRegex(row, r'^<tr><td><code>[^<]+</code></td><td class="number">2</td>'
-                              r'<td class="number">2,000</td></tr>\s*$')
-        lanes = re.search(r'aria-label="Calls by lane".*?</table>', page, re.S)[0]
-        self.assertIn('<td>x402</td><td class="number">2</td>', lanes)
-        self.assert_charged(2)
 
 
 class UnknownSettlement(test_unknown.Unknown):
