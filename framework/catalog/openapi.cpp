@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "base/limits.h"
+#include "base/words.h"
 #include "catalog/capability_json.h"
 #include "catalog/parameter_schema.h"
 
@@ -301,8 +302,7 @@ std::string description_of(const registry::Program& program, const registry::Rou
   std::string text;
   if (operation.price) {
     const registry::Price& price = program.prices()[*operation.price];
-    text = "Costs " + std::to_string(price.credit_cost) +
-           (price.credit_cost == 1 ? " Credit" : " Credits") +
+    text = "Costs " + base::credits_text(price.credit_cost) +
            ", charged when the provider answers with success";
     for (const registry::NoCharge& condition : operation.no_charge_when) {
       text += &condition == &operation.no_charge_when.front() ? ", unless " : " or ";

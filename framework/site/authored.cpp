@@ -86,8 +86,9 @@ class FrontMatter {
       return;
     }
     if (key == "nav") return nav(value);
+    if (key == "removed") return removed(value);
     fault(line_, "unknown key `" + key +
-                     "`; known are title, description, layout, nav, updated, noindex");
+                     "`; known are title, description, layout, nav, updated, noindex, removed");
   }
 
   void text(const std::string& key, const YAML::Node& value, std::string& out) {
@@ -100,6 +101,14 @@ class FrontMatter {
     if (!is_whole) return fault(line_, "`nav` is {order: NUMBER, label: TEXT}");
     page_.order = value["order"].as<std::int64_t>();
     text("nav.label", value["label"], page_.label);
+  }
+
+  void removed(const YAML::Node& value) {
+    const std::string what = value.IsScalar() ? value.Scalar() : "";
+    if (what != "page" && what != "all") {
+      return fault(line_, "`removed` is page, or all for the pages below it, too");
+    }
+    page_.removal = what == "all" ? Removal::all : Removal::page;
   }
 
   void fault(int line, std::string message) {
@@ -122,6 +131,14 @@ std::optional<AuthoredPage> read_page(const SiteFile& file, AuthoredPage page, P
     return std::nullopt;
   }
   FrontMatter(page, problems).read(split->front);
+  if (page.removal != Removal::none) {
+    if (split->markdown.find_first_not_of(" \n") != split->markdown.npos) {
+      problems.push_back(problem_at(file.place, split->first_line,
+                                    "a page that is removed has no text"));
+    }
+    if (problems.size() > before) return std::nullopt;
+    return page;
+  }
   const auto need = [&](std::string_view key, bool is_there) {
     if (is_there || problems.size() > before) return;
     problems.push_back(
@@ -168,13 +185,7 @@ Authored::Authored(const SiteFiles& pages, const SiteFiles& posts, Problems& pro
     page.place = file.place;
     const bool is_of_provider = name == provider_page_name;
     if (!is_of_provider) page.path = path_of(name);
-    auto read = read_page(file, std::move(page), problems);
-    if (!read) continue;
-    if (is_of_provider) {
-      of_provider_ = *std::move(read);
-    } else {
-      add(*std::move(read), problems);
-    }
+    take(file, std::move(page), problems);
   }
   for (const auto& [name, file] : posts) {
     if (!is_page_name(name)) continue;
@@ -189,8 +200,9 @@ Authored::Authored(const SiteFiles& pages, const SiteFiles& posts, Problems& pro
           problem_at(file.place, 1, "the name of a post is made of a-z, 0-9, '-', '_' and '.'"));
       continue;
     }
-    if (auto read = read_page(file, std::move(page), problems)) add(*std::move(read), problems);
+    take(file, std::move(page), problems);
   }
+  remove();
   for (const auto& [path, page] : pages_) {
     if (page.is_post) posts_.push_back(&page);
     if (!page.label.empty()) menu_.push_back(&page);
@@ -201,6 +213,42 @@ Authored::Authored(const SiteFiles& pages, const SiteFiles& posts, Problems& pro
   std::stable_sort(menu_.begin(), menu_.end(), [](const auto* left, const auto* right) {
     return left->order < right->order;
   });
+}
+
+void Authored::take(const SiteFile& file, AuthoredPage page, Problems& problems) {
+  page.is_of_overlay = file.is_of_overlay;
+  auto read = read_page(file, std::move(page), problems);
+  if (!read) return;
+  if (read->removal != Removal::none) {
+    // An upgrade may take a page away that the overlay removes, or give it another name, at which
+    // it would be back: so that is told.
+    if (!file.replaces) {
+      problems.push_back(problem_at(file.place, 1, "there is no page of this name to remove"));
+    } else if (read->path == "/") {
+      problems.push_back(problem_at(file.place, 1, "`/` is no page that can be removed"));
+    } else {
+      removals_.push_back(*std::move(read));
+    }
+  } else if (read->path.empty()) {
+    of_provider_ = *std::move(read);
+  } else {
+    add(*std::move(read), problems);
+  }
+}
+
+void Authored::remove() {
+  for (const AuthoredPage& removal : removals_) {
+    if (removal.path.empty()) continue;  // the page of providers: it was never taken
+    removed_.insert(removal.path);
+    if (removal.removal != Removal::all) continue;
+    const std::string below = removal.path + "/";
+    std::erase_if(pages_, [&](const auto& entry) {
+      const bool goes = entry.first.starts_with(below) && !entry.second.is_of_overlay;
+      if (goes) removed_.insert(entry.first);
+      return goes;
+    });
+  }
+  removals_.clear();
 }
 
 void Authored::add(AuthoredPage page, Problems& problems) {

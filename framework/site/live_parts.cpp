@@ -440,9 +440,10 @@ std::string history_text(const json& document) {
 std::string incidents_text(const json& document) {
   const json incidents = document.value("incidents", json::array());
   if (incidents.empty()) return "No incident is open, and none ended in the last 24 hours.\n";
-  std::string table = "| Incident | State | Began (UTC) |\n|---|---|---|\n";
+  std::string table = "| Incident | Of | State | Began (UTC) |\n|---|---|---|---|\n";
   for (const json& incident : incidents) {
-    table += "| " + code_text(member_text(incident, "id")) + " | " +
+    table += "| " + code_text(member_text(incident, "incident_id")) + " | " +
+             code_text(member_text(incident, "scope")) + " | " +
              level_text(member_text(incident, "state")) + " | " +
              minute_of(incident, "started_at") + " |\n";
   }

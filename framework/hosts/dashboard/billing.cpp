@@ -7,6 +7,7 @@
 #include "hosts/dashboard/purchase_words.h"
 #include "hosts/dashboard/words.h"
 #include "hosts/purchase_json.h"
+#include "site/terms_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -114,7 +115,7 @@ std::string signed_figure(ledger::Credits change) {
 void fill_statement(site::Slots slots, const AccountPage& page, const Statement& statement,
                     std::int64_t now_ms) {
   const std::string path = path_of(page.account_id(), "/billing");
-  const auto month_of = [](std::int64_t at_ms) { return day_of(at_ms).substr(0, 7); };
+  const auto month_of = [](std::int64_t at_ms) { return day_text(at_ms).substr(0, 7); };
   slots.set("MONTH", month_of(statement.from_ms));
   slots.set("PATH", path);
   slots.set("OPENING", figure(statement.opening));
@@ -130,7 +131,7 @@ void fill_statement(site::Slots slots, const AccountPage& page, const Statement&
   for (const Line& line : statement.lines) {
     balance += line.change;
     site::Slots row = slots.add("LINE");
-    row.set("WHEN", line.calls.empty() ? when(line.at_ms) : day_of(line.at_ms));
+    row.set("WHEN", line.calls.empty() ? when(line.at_ms) : day_text(line.at_ms));
     row.set("WHAT", line.what);
     row.set_if("ID", line.id);
     row.set_if("CALLS", line.calls);
@@ -214,7 +215,7 @@ void show_billing(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!invoices.ok()) return refused(invoices.error());
   const site::Frame frame = frame_of_account(rooms, *page, "Billing", "/billing");
   send_account_page(rooms, turn, frame, "dashboard/billing.html", [&](site::Slots slots) {
-    slots.set("NOW_BALANCE", figure(balance->credits));
+    site::set_credits(slots, "NOW_BALANCE", balance->credits);
     slots.set("NOW", when(balance->generated_at_ms));
     slots.set("PURCHASES", path_of(page->account_id(), "/purchases"));
     fill_statement(slots, *page, *statement, now_ms);

@@ -68,7 +68,7 @@ std::map<std::uint32_t, OfferedPrice> offered_prices(const site::Facts& facts) {
 }
 
 std::string label_of(std::uint32_t credits, const OfferedPrice& price) {
-  std::string label = site::credits_text(std::uint64_t{credits}) + ", " +
+  std::string label = site::credits_text(credits) + ", " +
                       std::to_string(price.operations) +
                       (price.operations == 1 ? " operation" : " operations");
   if (!price.example.empty()) label += ": " + price.example;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/words.h"
 #include "hosts/web/views.h"
 
 namespace turnpike::hosts::web {
@@ -130,7 +131,7 @@ void fill_events(site::Slots slots, const std::vector<identity::AuditEvent>& eve
   site::Slots list = slots.include("EVENTS", "people/event_rows.html");
   for (const identity::AuditEvent& event : events) {
     site::Slots row = list.add("EVENT");
-    row.set("AT", minute_of(event.at_ms));
+    row.set("AT", base::minute_text(event.at_ms));
     row.set("WHO", who_is(event.actor.principal, names));
     row.set("WHAT", words_of(event.action));
     row.set("ACTION", event.action);
