@@ -6,8 +6,9 @@ import sys
 from scene import Scene
 from test_pages import run_node
 
-PATHS = ("/", "/pricing", "/products", "/developers", "/developers/calling", "/status",
-         "/discovery", "/blog")
+PATHS = ("/", "/pricing", "/products", "/products/govdata", "/developers", "/developers/calling",
+         "/developers/errors", "/status", "/discovery", "/discovery/sources/govdata", "/blog",
+         "/agents", "/privacy-policy", "/login")
 
 
 def main():

@@ -84,16 +84,22 @@ class Pages(unittest.TestCase):
 
     def own_paths(self):
         account = f"/dashboard/{self.scene.account}"
-        below = ("", "/calls", f"/calls/{self.scene.last_request_id}", "/usage", "/keys",
-                 "/playground", "/free-quotas", "/billing", "/purchases", "/auto-top-up",
-                 "/members", "/security-log", "/status")
-        return ["/account", *(account + path for path in below)]
+        keys = self.scene.gateway.run_json("key", "list", "--account", self.scene.account)
+        playground = self.owner.send("GET", account + "/playground").body.decode()
+        operation = re.search(r'<option value="([^"]+)"[^>]*>The DAOs in the store', playground)[1]
+        below = ("", "/calls", "/calls?outcome=released", "/calls?find=unknown",
+                 f"/calls/{self.scene.last_request_id}", "/usage", "/keys", f"/keys/{keys['items'][0]['id']}",
+                 "/playground", "/playground?operation=" + urllib.parse.quote(operation),
+                 "/free-quotas", "/billing", "/purchases", "/auto-top-up", "/members",
+                 "/security-log", "/status")
+        return ["/account", "/account/events", "/dashboard", *(account + path for path in below)]
 
     @staticmethod
     def named(paths, status=200):
         def name(path):
-            path = re.sub(r"acc_\w+", "account", re.sub(r"[0-9a-f-]{36}", "call", path))
-            return path.strip("/").replace("/", "-") or "home"
+            path = re.sub(r"[0-9a-f-]{36}", "call", re.sub(r"=.*", "", path))
+            path = re.sub(r"key_\w+", "key", re.sub(r"acc_\w+", "account", path))
+            return re.sub(r"[/?]", "-", path.strip("/")) or "home"
         return [{"name": name(path), "path": path, "status": status} for path in paths]
 
     def assert_no_problems(self, looks):
@@ -110,7 +116,8 @@ class Pages(unittest.TestCase):
         return run_node("look.mjs", steps)
 
     def test_public_pages(self):
-        looks = self.look(self.named(self.public_paths()) + self.named(["/nothing-here"], 404))
+        paths = [*self.public_paths(), "/pricing?calls=12000&price=1"]
+        looks = self.look(self.named(paths) + self.named(["/nothing-here"], 404))
         self.assert_no_problems(looks)
         for look in looks:
             self.assertLessEqual(look["requests"], REQUESTS_MAX, look["path"])
