@@ -1,8 +1,8 @@
 // Passwords and recovery codes on the pages: node passwords.mjs STEPS, where STEPS is JSON:
-// {origin, people: [{link, login, account, script}], screenshots?}. Each person walks the same way,
-// with or without scripts; axe-core looks at the pages of those with. Prints "age" when the test that
-// started it is to let the proofs of who people are grow old, and goes on when a line comes; at the
-// end one JSON object of what each saw.
+// {origin, people: [{link, login, account, script}], screenshots?}. Each person walks the same
+// way, with or without scripts; axe-core looks at the pages of those with. Prints "age" when the
+// test that started it is to let the proofs of who people are grow old, and goes on when a line
+// comes; at the end one JSON object of what each saw.
 import {once} from "node:events";
 import {createInterface} from "node:readline";
 import {launch, problemsOf, shots} from "./browser.mjs";

@@ -89,7 +89,7 @@ class Pages(unittest.TestCase):
         operation = re.search(r'<option value="([^"]+)"[^>]*>The DAOs in the store', playground)[1]
         below = ("", "/calls", "/calls?outcome=released", "/calls?find=unknown",
                  f"/calls/{self.scene.last_request_id}", "/usage", "/keys", f"/keys/{keys['items'][0]['id']}",
-                 "/playground", "/playground?operation=" + urllib.parse.quote(operation),
+                 "/playground", f"/playground?operation={urllib.parse.quote(operation)}",
                  "/free-quotas", "/billing", "/purchases", "/auto-top-up", "/members",
                  "/security-log", "/status")
         return ["/account", "/account/events", "/dashboard", *(account + path for path in below)]
@@ -192,11 +192,13 @@ class Pages(unittest.TestCase):
 
     def test_lighthouse_has_nothing_to_say(self):
         """But for speed, which `./dev shots` prints: here other tests run beside it."""
-        urls = [self.scene.origin + path for path in ("/", "/pricing", "/status")]
-        for found in run_node("lighthouse.mjs", {"urls": urls}):
-            for name, score in found["scores"].items():
-                if name != "performance":
-                    self.assertEqual(score, 100, f"{found['url']}: {found['failed']}")
+        urls = [self.scene.origin + path for path in (
+            "/", "/pricing", "/status", "/products/govdata", "/developers/calling",
+            "/developers/errors", "/discovery", "/discovery/sources/govdata", "/login")]
+        for found in run_node("lighthouse.mjs", {"urls": urls, "isWithoutSpeed": True}):
+            self.assertEqual(found["isListed"], not found["url"].endswith("/login"))
+            for score in found["scores"].values():
+                self.assertEqual(score, 100, f"{found['url']}: {found['failed']}")
 
 
 class Newcomer(unittest.TestCase):
