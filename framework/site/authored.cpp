@@ -85,10 +85,12 @@ class FrontMatter {
       page_.is_indexed = !value.as<bool>();
       return;
     }
-    if (key == "nav") return nav(value);
+    if (key == "nav") return place(key, value, page_.order, page_.label);
+    if (key == "foot") return place(key, value, page_.foot_order, page_.foot_label);
     if (key == "removed") return removed(value);
     fault(line_, "unknown key `" + key +
-                     "`; known are title, description, layout, nav, updated, noindex, removed");
+                     "`; known are title, description, layout, nav, foot, updated, noindex, "
+                     "removed");
   }
 
   void text(const std::string& key, const YAML::Node& value, std::string& out) {
@@ -96,11 +98,12 @@ class FrontMatter {
     out = value.Scalar();
   }
 
-  void nav(const YAML::Node& value) {
+  void place(const std::string& key, const YAML::Node& value, std::int64_t& order,
+             std::string& label) {
     const bool is_whole = value.IsMap() && value.size() == 2 && value["order"] && value["label"];
-    if (!is_whole) return fault(line_, "`nav` is {order: NUMBER, label: TEXT}");
-    page_.order = value["order"].as<std::int64_t>();
-    text("nav.label", value["label"], page_.label);
+    if (!is_whole) return fault(line_, "`" + key + "` is {order: NUMBER, label: TEXT}");
+    order = value["order"].as<std::int64_t>();
+    text(key + ".label", value["label"], label);
   }
 
   void removed(const YAML::Node& value) {
@@ -206,12 +209,16 @@ Authored::Authored(const SiteFiles& pages, const SiteFiles& posts, Problems& pro
   for (const auto& [path, page] : pages_) {
     if (page.is_post) posts_.push_back(&page);
     if (!page.label.empty()) menu_.push_back(&page);
+    if (!page.foot_label.empty()) foot_.push_back(&page);
   }
   std::stable_sort(posts_.begin(), posts_.end(), [](const auto* left, const auto* right) {
     return left->updated > right->updated;
   });
   std::stable_sort(menu_.begin(), menu_.end(), [](const auto* left, const auto* right) {
     return left->order < right->order;
+  });
+  std::stable_sort(foot_.begin(), foot_.end(), [](const auto* left, const auto* right) {
+    return left->foot_order < right->foot_order;
   });
 }
 
@@ -270,6 +277,12 @@ std::vector<Link> Authored::menu(std::string_view path) const {
                           path.substr(page->path.size()).starts_with('/');
     links.push_back({page->label, page->path, path == page->path || is_above});
   }
+  return links;
+}
+
+std::vector<Link> Authored::foot() const {
+  std::vector<Link> links;
+  for (const AuthoredPage* const page : foot_) links.push_back({page->foot_label, page->path});
   return links;
 }
 

@@ -40,6 +40,8 @@ struct AuthoredPage {
   std::string updated = {};  // "2026-11-24"
   std::string label = {};    // in the menu; empty: it is not there
   std::int64_t order = 0;    // there
+  std::string foot_label = {};  // at the foot of every page; empty: it is not there
+  std::int64_t foot_order = 0;  // there
   bool is_indexed = true;
   bool is_post = false;
   bool is_of_overlay = false;
@@ -72,6 +74,8 @@ class Authored {
   [[nodiscard]] const std::vector<const AuthoredPage*>& posts() const noexcept { return posts_; }
   // At the top of every page. `path`: of the page that is shown.
   [[nodiscard]] std::vector<Link> menu(std::string_view path) const;
+  // The pages that every page links to at its foot.
+  [[nodiscard]] std::vector<Link> foot() const;
 
  private:
   void add(AuthoredPage page, Problems& problems);
@@ -84,6 +88,7 @@ class Authored {
   std::set<std::string, std::less<>> removed_;
   std::vector<const AuthoredPage*> posts_;
   std::vector<const AuthoredPage*> menu_;
+  std::vector<const AuthoredPage*> foot_;
 };
 
 // What a value or a live part stands for is asked of `fill`; the rest of the Markdown stays as it

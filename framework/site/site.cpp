@@ -151,6 +151,8 @@ Slots Site::in_frame(Sheet& sheet, const Frame& frame, std::string_view layout) 
   slots.show_if(frame.side.empty(), "HAS_NO_SIDE");
   slots.set("SIDE_TITLE", frame.side_title);
   add_links(slots, "SIDE", frame.side);
+  // The pages of the web host are linked to where its menu is: the console's host has none of them.
+  if (!frame.menu.empty()) add_links(slots, "FOOT_LINK", authored_.foot());
   for (const BrandLink& link : brand_.links) {
     Slots row = slots.add("FOOT_LINK");
     row.set("LABEL", link.label);

@@ -14,7 +14,8 @@ BASE = "/v1/gateway/govdata/global/v1"
 class Scene:
     def __init__(self, *, settings=(), postgres_url=None, registry=None):
         self.gateway = Gateway(postgres_url=postgres_url, registry=registry, settings=[
-            "status.enabled=true", "status.round_ms=1000", "processors.manual.days_to_pay=14",
+            "status.enabled=true", "status.round_ms=1000", "site.brand.contact=help@example.com",
+            "site.brand.legal_name=Example GmbH", "processors.manual.days_to_pay=14",
             "processors.manual.instructions_url=https://example.com/pay?reference={purchase}",
             *settings])
         subprocess.run([GOVDATA_IMPORT, "sample", "--database",
@@ -29,15 +30,16 @@ class Scene:
         self.gateway.start(frozenset({"api", "mcp", "web", "operator"}))
         self.origin = "http://localhost:%d" % self.gateway.addresses["web"][1]
         self.operator_origin = "http://127.0.0.1:%d" % self.gateway.addresses["operator"][1]
-        self.last_request_id = self.make_calls()
+        self.last_request_id = self.make_calls(self.key)
         self.purchase_ids = self.make_purchases()
 
-    def make_calls(self):
-        """Calls that are paid, free, refused and found nothing."""
-        for path in ("/daos", "/activity?hours=168&limit=3", "/meta/pricing", "/nothing"):
-            self.gateway.get(BASE + path, key=self.key)
-        self.gateway.get(BASE + "/daos:free", key=self.key)
-        return self.gateway.get(BASE + "/daos", key=self.key).headers["x-request-id"]
+    def make_calls(self, key):
+        """Calls that are paid, free, refused and found nothing; the id of the last one, a paid one.
+        Five of them are in the books, four of those are charged."""
+        for path in ("/daos", "/activity?hours=168&limit=3", "/meta/pricing", "/nothing",
+                     "/daos/nobody/brief", "/daos:free"):
+            self.gateway.get(BASE + path, key=key)
+        return self.gateway.get(BASE + "/daos", key=key).headers["x-request-id"]
 
     def make_purchases(self):
         """One that is credited, and one that waits for its payment; newest first."""

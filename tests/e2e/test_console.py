@@ -267,6 +267,7 @@ class Console(unittest.TestCase):
                          (303, "/console/login?return_to=%2Fconsole%2Fledger"))
 
     def test_in_a_browser(self):
+        self.reload(self.registry_text(version=2, cost=5))  # so that there is a difference
         steps = {"origin": self.operator.origin,
                  "credential": self.operator.credential["secret"],
                  "paths": [*PAGES, f"/console/accounts/{self.account}",

@@ -126,6 +126,18 @@ TEST_F(AuthoredTest, TheMenuFollowsFromFrontMatter) {
   EXPECT_FALSE(menu[1].is_here);
 }
 
+TEST_F(AuthoredTest, TheFootFollowsFromFrontMatter) {
+  write_page("pages/terms.md", "# T\n", "foot: {order: 20, label: Terms}\n");
+  write_page("pages/about.md", "# A\n", "foot: {order: 10, label: About}\n");
+  write_page("pages/pricing.md", "# P\n", "nav: {order: 20, label: Pricing}\n");
+  const auto site = load();
+  ASSERT_NE(site, nullptr);
+  const auto foot = site->authored().foot();
+  ASSERT_EQ(foot.size(), 2u);
+  EXPECT_EQ(foot[0].label, "About");
+  EXPECT_EQ(foot[1].path, "/terms");
+}
+
 TEST_F(AuthoredTest, MistakesOfFrontMatterHaveTheirLines) {
   write("pages/a.md", "# No front matter\n");
   write("pages/b.md", "---\ntitle: B\nlayuot: page.html\ndescription: x\n---\n# B\n");

@@ -175,14 +175,17 @@ std::optional<Error> show_checks(const ConsoleLook& look, site::Slots slots) {
   slots.show_if(!verified->empty(), "WAS_VERIFIED");
   slots.set("VERIFIED_AGE",
             verified->empty() ? "never" : age_text(look.now_ms() - verified->front().at_ms));
-  slots.set("VERIFIED_STATE", verified->empty() ? "nobody has added the books up"
-                              : verified->front().problems == 0 ? "the books were right"
-                                                                : "problems were found");
+  slots.set("VERIFIED_STATE", verified->empty() ? "the books were not added up yet"
+                              : verified->front().problems == 0
+                                  ? "since the books were added up: they were right"
+                                  : "since the books were added up: problems were found");
   slots.set("SIGNED_AGE", signed_last->empty()
                               ? "never"
                               : age_text(look.now_ms() - signed_last->front().at_ms));
-  slots.set("SIGNED_FACTS",
-            count_text(signed_last->empty() ? 0 : signed_last->front().facts));
+  slots.set("SIGNED_STATE", signed_last->empty()
+                                ? std::string("no checkpoint was signed yet")
+                                : "since the last checkpoint, of " +
+                                      count_text(signed_last->front().facts) + " facts");
   return std::nullopt;
 }
 
