@@ -1,0 +1,845 @@
+"""A Stripe of our own on loopback: customers, Checkout Sessions with the page where a person pays,
+PaymentIntents, refunds, disputes, events, and webhooks that it signs and sends. It does what the
+stripe plugin needs of Stripe's API and refuses everything else; tests/stripe holds what it answers
+to the types of Stripe's own client.
+
+Nothing happens by chance: ids are counted, and what a test does not ask for does not happen. What
+the outside does to it are commands (pay, decline, refund, dispute, ...); what goes wrong between it
+and the gateway are faults of calls (fault) and of events (event_fault, event_rule).
+"""
+
+import copy
+import email.utils
+import hashlib
+import hmac
+import html
+import http.client
+import http.server
+import json
+import queue
+import re
+import socket
+import threading
+import time
+import urllib.parse
+
+import stripe_objects as objects
+
+VERSION = "2026-10-28.endive"
+MINUTE = 60
+
+
+class Refused(Exception):
+    """An error as Stripe answers it."""
+
+    def __init__(self, status, kind="invalid_request_error", keep=False, **members):
+        super().__init__(members.get("code", kind))
+        self.status = status
+        self.keep = keep  # under the Idempotency-Key
+        self.error = {"type": kind, "message": "This is what people may read.", **members}
+
+
+def nested(pairs):
+    """a[b][0]=c as {"a": {"b": ["c"]}}."""
+    tree = {}
+    for name, value in pairs:
+        path = re.findall(r"[^\[\]]+", name)
+        node = tree
+        for word in path[:-1]:
+            node = node.setdefault(word, {})
+        node[path[-1]] = value
+
+    def lists(node):
+        if not isinstance(node, dict):
+            return node
+        if node and all(word.isdigit() for word in node):
+            return [lists(node[word]) for word in sorted(node, key=int)]
+        return {word: lists(value) for word, value in node.items()}
+
+    return lists(tree)
+
+
+def integer(params, name, least=None):
+    try:
+        value = int(params[name])
+    except KeyError:
+        raise Refused(400, code="parameter_missing", param=name) from None
+    except ValueError:
+        raise Refused(400, code="parameter_invalid_integer", param=name) from None
+    if least is not None and value < least:
+        raise Refused(400, code="amount_too_small", param=name)
+    return value
+
+
+def sign(secret, body, seconds):
+    digest = hmac.new(secret.encode(), b"%d." % seconds + body, hashlib.sha256).hexdigest()
+    return f"t={seconds},v1={digest}"
+
+
+class Fault:
+    """What happens to one call: "lost" (done, and the reply is not sent), "broken" (not done, and
+    the connection breaks), "500_before" (not done), "500_after" (done), "409", "429", or "held"
+    (worked on until release() is called; meanwhile its key is in use)."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.arrived = threading.Event()
+        self.go_on = threading.Event()
+
+    def release(self):
+        self.go_on.set()
+
+
+class FakeStripe:
+    def __init__(self, key="rk_test_fake", webhook_secret="whsec_fake", tax_percent=0):
+        self.key = key
+        self.webhook_secret = webhook_secret
+        self.tax_percent = tax_percent
+        self.lock = threading.RLock()
+        self.counts = {}
+        self.objects = {}
+        self.order = []  # ids as they were made
+        self.kept = {}  # by Idempotency-Key
+        self.busy = set()  # keys of requests that are being worked on
+        self.faults = {}  # by route
+        self.event_faults = {}  # by type
+        self.event_rule = None  # event -> fault or None
+        self.events = []
+        self.requests = []
+        self.delivered = []  # (event id, status of the answer)
+        self.targets = []
+        self.held = []
+        self.offset = 0
+        self.cards = {}  # what the next charges of a payment method come to
+        self.outbox = queue.Queue()
+        self.connections = set()
+        self.server = self._make_server()
+        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+        self.threads = [threading.Thread(target=self.server.serve_forever, args=(0.05,)),
+                        threading.Thread(target=self._deliver_all)]
+        for thread in self.threads:
+            thread.start()
+
+    def close(self):
+        """All its threads have ended when it returns."""
+        for waiting in [one for some in self.faults.values() for one in some]:
+            waiting.release()
+        self.outbox.put(None)
+        self.server.shutdown()
+        with self.lock:
+            for connection in self.connections:
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+        self.server.server_close()
+        for thread in self.threads:
+            thread.join()
+
+    # ---- what a test arranges
+
+    def now(self):
+        return int(time.time()) + self.offset
+
+    def advance(self, seconds):
+        self.offset += seconds
+
+    def send_webhooks_to(self, url, *, status="enabled", version=VERSION, types=("*",)):
+        """To the gateway's intake, and the endpoint that `check` finds."""
+        with self.lock:
+            self.targets.append(url)
+            return self._new("we", objects.WEBHOOK_ENDPOINT, url=url, status=status,
+                             api_version=version, enabled_events=list(types))
+
+    def fault(self, route, kind, times=1):
+        """Of the next calls of a route, as "POST /v1/payment_intents/{id}/confirm"."""
+        with self.lock:
+            made = [Fault(kind) for _ in range(times)]
+            self.faults.setdefault(route, []).extend(made)
+            return made[0]
+
+    def event_fault(self, kind, fault, times=1):
+        """Of the next events of a type: "drop", "double", "triple", "reorder" (after the next
+        one), "late" (when release_events() is called), "wrong_secret"."""
+        with self.lock:
+            self.event_faults.setdefault(kind, []).extend([fault] * times)
+
+    def release_events(self):
+        with self.lock:
+            held, self.held = self.held, []
+        for event in held:
+            self.outbox.put((event, self.webhook_secret))
+        self.flush()
+
+    def flush(self):
+        """Returns when all that was to be sent has been sent."""
+        self.outbox.join()
+
+    def of(self, kind):
+        """All objects of a kind, in their order."""
+        with self.lock:
+            return [copy.deepcopy(self.objects[one]) for one in self.order
+                    if self.objects[one]["object"] == kind]
+
+    def calls(self, route):
+        with self.lock:
+            return [one for one in self.requests if one["route"] == route]
+
+    # ---- what people, banks and the operator's dashboard do
+
+    def session_of(self, purchase_id):
+        """The newest session of a purchase or setup."""
+        return [one for one in self.of("checkout.session")
+                if one["client_reference_id"] == purchase_id][-1]["id"]
+
+    def pay(self, session_id, last4="4242", delayed=False):
+        """A person pays, or lets a card be saved; with `delayed`, the money is on its way."""
+        with self.lock:
+            session = self._open(session_id)
+            method = self._card(last4, session["customer"])
+            session.update(status="complete", url=None)
+            if session["mode"] == "setup":
+                self._succeed_setup(session, method)
+            else:
+                intent = self._intent_of_session(session)
+                intent["payment_method"] = method["id"]
+                if not intent["setup_future_usage"]:
+                    method["customer"] = None
+                if delayed:
+                    intent["status"] = "processing"
+                else:
+                    self._succeed(intent)
+                    self._settle(session, intent)
+            self._event("checkout.session.completed", session)
+
+    def settle(self, session_id, succeeds=True):
+        """The end of a delayed payment."""
+        with self.lock:
+            session = self.objects[session_id]
+            intent = self.objects[session["payment_intent"]]
+            if succeeds:
+                self._succeed(intent)
+                self._settle(session, intent)
+                self._event("checkout.session.async_payment_succeeded", session)
+            else:
+                self._fail(intent, {"code": "payment_intent_payment_attempt_failed"})
+                self._event("checkout.session.async_payment_failed", session)
+
+    def decline(self, session_id, code="card_declined", **more):
+        """A card is declined on the page; the person may take another."""
+        with self.lock:
+            self._fail(self._intent_of_session(self._open(session_id)), {"code": code, **more})
+
+    def expire(self, session_id):
+        with self.lock:
+            session = self._open(session_id)
+            session.update(status="expired", url=None)
+            self._event("checkout.session.expired", session)
+
+    def decline_card(self, method_id, code="card_declined", **more):
+        """Each further charge of a saved card is declined, until accept_card()."""
+        with self.lock:
+            self.cards[method_id] = {"code": code, **more}
+
+    def require_3ds(self, method_id):
+        self.decline_card(method_id, "authentication_required",
+                          decline_code="authentication_required")
+
+    def accept_card(self, method_id):
+        with self.lock:
+            self.cards.pop(method_id, None)
+
+    def detach(self, method_id):
+        with self.lock:
+            method = self.objects[method_id]
+            method["customer"] = None
+            self._event("payment_method.detached", method)
+
+    def refund(self, payment_id, amount=None, status="succeeded"):
+        """From the dashboard."""
+        with self.lock:
+            return self._refund(self.objects[payment_id], amount, status, {})["id"]
+
+    def end_refund(self, refund_id, status):
+        with self.lock:
+            refund = self.objects[refund_id]
+            refund["status"] = status
+            if status == "failed":
+                refund["failure_reason"] = "expired_or_canceled_card"
+            self._event("refund.failed" if status == "failed" else "refund.updated", refund)
+
+    def dispute(self, payment_id, status="needs_response"):
+        with self.lock:
+            intent = self.objects[payment_id]
+            dispute = self._new("du", objects.DISPUTE, amount=intent["amount"],
+                                charge=intent["latest_charge"], currency=intent["currency"],
+                                payment_intent=payment_id, status=status)
+            self._event("charge.dispute.created", dispute)
+            if not status.startswith("warning_"):
+                self._event("charge.dispute.funds_withdrawn", dispute)
+            return dispute["id"]
+
+    def end_dispute(self, dispute_id, status):
+        """`status`: "won", "lost" or "warning_closed"."""
+        with self.lock:
+            dispute = self.objects[dispute_id]
+            dispute["status"] = status
+            self._event("charge.dispute.closed", dispute)
+            if status == "won":
+                self._event("charge.dispute.funds_reinstated", dispute)
+
+    # ---- objects
+
+    def _id(self, prefix):
+        self.counts[prefix] = self.counts.get(prefix, 0) + 1
+        return f"{prefix}_{self.counts[prefix]}"
+
+    def _new(self, prefix, base, **members):
+        made = {"id": self._id(prefix), "created": self.now(), "livemode": False,
+                **copy.deepcopy(base), **members}
+        if made["object"] == "refund":
+            del made["livemode"]
+        self.objects[made["id"]] = made
+        self.order.append(made["id"])
+        return made
+
+    def _find(self, identifier, kind, param="id", status=404):
+        found = self.objects.get(identifier)
+        if found is None or found["object"] != kind:
+            raise Refused(status, code="resource_missing", param=param)
+        return found
+
+    def _open(self, session_id):
+        session = self._find(session_id, "checkout.session")
+        self._expire_if_due(session)
+        if session["status"] != "open":
+            raise Refused(400)
+        return session
+
+    def _expire_if_due(self, session):
+        if session["status"] == "open" and session["expires_at"] <= self.now():
+            session.update(status="expired", url=None)
+            self._event("checkout.session.expired", session)
+
+    def _card(self, last4, customer):
+        return self._new("pm", objects.PAYMENT_METHOD, customer=customer, card={
+            "brand": "visa", "checks": None, "country": "US", "display_brand": "visa",
+            "exp_month": 12, "exp_year": 2034, "fingerprint": f"fingerprint{last4}",
+            "funding": "credit", "generated_from": None, "last4": last4, "networks": None,
+            "regulated_status": "unregulated", "three_d_secure_usage": None, "wallet": None})
+
+    def _intent_of_session(self, session):
+        if session["payment_intent"] is None:
+            data = session.pop("_intent", {})
+            intent = self._new("pi", objects.PAYMENT_INTENT, amount=session["amount_total"],
+                               currency=session["currency"], customer=session["customer"],
+                               status="requires_payment_method",
+                               metadata=data.get("metadata", {}),
+                               setup_future_usage=data.get("setup_future_usage"))
+            session["payment_intent"] = intent["id"]
+        return self.objects[session["payment_intent"]]
+
+    def _charge(self, intent, paid, error=None):
+        charge = self._new("ch", objects.CHARGE, amount=intent["amount"], paid=paid,
+                           amount_captured=intent["amount"] if paid else 0, captured=paid,
+                           currency=intent["currency"], customer=intent["customer"],
+                           payment_intent=intent["id"], payment_method=intent["payment_method"],
+                           status="succeeded" if paid else "failed")
+        if paid:
+            charge["receipt_url"] = f"{self.url}/receipts/{charge['id']}"
+        else:
+            charge["failure_code"] = error["code"]
+        intent["latest_charge"] = charge["id"]
+        return charge
+
+    def _succeed(self, intent):
+        self._charge(intent, True)
+        intent.update(status="succeeded", amount_received=intent["amount"],
+                      last_payment_error=None)
+        self._event("payment_intent.succeeded", intent)
+
+    def _fail(self, intent, error):
+        charge = self._charge(intent, False, error)
+        error = {"type": "card_error", "message": "This is what people may read.",
+                 "charge": charge["id"], **error}
+        intent.update(status="requires_payment_method", last_payment_error=error,
+                      payment_method=None)
+        self._event("payment_intent.payment_failed", intent)
+        return error
+
+    def _settle(self, session, intent):
+        session["payment_status"] = "paid"
+        if session["invoice_creation"] and session["invoice_creation"]["enabled"]:
+            total = session["amount_total"]
+            invoice = self._new("in", objects.INVOICE, currency=session["currency"],
+                                customer=session["customer"], subtotal=session["amount_subtotal"],
+                                total=total, amount_due=total, amount_paid=total, status="paid",
+                                period_start=self.now(), period_end=self.now(), number="TEST-1")
+            invoice["hosted_invoice_url"] = f"{self.url}/invoices/{invoice['id']}"
+            invoice["invoice_pdf"] = f"{self.url}/invoices/{invoice['id']}/pdf"
+            session["invoice"] = invoice["id"]
+
+    def _succeed_setup(self, session, method):
+        data = session.pop("_intent", {})
+        intent = self._new("seti", objects.SETUP_INTENT, customer=session["customer"],
+                           status="succeeded", payment_method=method["id"],
+                           metadata=data.get("metadata", {}))
+        session["setup_intent"] = intent["id"]
+        self._event("setup_intent.succeeded", intent)
+
+    def _refund(self, intent, amount, status, metadata):
+        given = sum(one["amount"] for one in self.of("refund")
+                    if one["payment_intent"] == intent["id"] and
+                    one["status"] not in ("failed", "canceled"))
+        left = intent["amount_received"] - given
+        amount = left if amount is None else amount
+        if left <= 0:
+            raise Refused(400, code="charge_already_refunded")
+        if amount > left:
+            raise Refused(400, code="amount_too_large", param="amount")
+        refund = self._new("re", objects.REFUND, amount=amount, currency=intent["currency"],
+                           charge=intent["latest_charge"], payment_intent=intent["id"],
+                           status=status, metadata=metadata)
+        self._event("refund.created", refund)
+        return refund
+
+    # ---- events and webhooks
+
+    def _event(self, kind, about):
+        event = {"id": self._id("evt"), "object": "event", "api_version": VERSION,
+                 "created": self.now(), "livemode": False, "pending_webhooks": len(self.targets),
+                 "request": {"id": None, "idempotency_key": None}, "type": kind,
+                 "data": {"object": self._shown(about)}}
+        self.events.append(event)
+        waiting = self.event_faults.get(kind)
+        fault = waiting.pop(0) if waiting else self.event_rule and self.event_rule(event)
+        reordered = [one for one in self.held if one.get("_reordered")]
+        if fault in ("late", "reorder"):
+            self.held.append({**event, **({"_reordered": True} if fault == "reorder" else {})})
+        else:
+            secret = "whsec_of_somebody_else" if fault == "wrong_secret" else self.webhook_secret
+            times = {"drop": 0, "double": 2, "triple": 3}.get(fault, 1)
+            for _ in range(times):
+                self.outbox.put((event, secret))
+            for one in reordered:
+                self.held.remove(one)
+                self.outbox.put((one, self.webhook_secret))
+
+    def _deliver_all(self):
+        while True:
+            job = self.outbox.get()
+            if job is None:
+                self.outbox.task_done()
+                return
+            event, secret = job
+            event = {name: value for name, value in event.items() if name != "_reordered"}
+            body = json.dumps(event).encode()
+            for url in list(self.targets):
+                self.delivered.append((event["id"], self._deliver(url, body, secret)))
+            self.outbox.task_done()
+
+    def _deliver(self, url, body, secret):
+        parts = urllib.parse.urlsplit(url)
+        connection = http.client.HTTPConnection(parts.netloc, timeout=30)
+        try:
+            connection.request("POST", parts.path, body, {
+                "Content-Type": "application/json; charset=utf-8",
+                "Stripe-Signature": sign(secret, body, self.now())})
+            return connection.getresponse().status
+        except OSError:
+            return 0
+        finally:
+            connection.close()
+
+    def signed_event(self, kind, about, secret=None):
+        """The body and header of an event that a test sends itself."""
+        event = {"id": self._id("evt"), "object": "event", "api_version": VERSION,
+                 "created": self.now(), "livemode": False, "pending_webhooks": 0,
+                 "request": None, "type": kind, "data": {"object": about}}
+        body = json.dumps(event).encode()
+        return body, sign(secret or self.webhook_secret, body, self.now())
+
+    # ---- the API
+
+    def _shown(self, value):
+        return {name: copy.deepcopy(each) for name, each in value.items()
+                if not name.startswith("_")}
+
+    def _expanded(self, value, paths):
+        shown = self._shown(value)
+        for path in paths:
+            node = shown
+            for word in path.split("."):
+                if not isinstance(node, dict) or word not in node:
+                    raise Refused(400, param="expand")
+                if isinstance(node[word], str):
+                    node[word] = self._shown(self.objects[node[word]])
+                node = node[word]
+                if node is None:
+                    break
+        return shown
+
+    ROUTES = [
+        ("POST", r"/v1/customers", "create_customer", "metadata email"),
+        ("POST", r"/v1/checkout/sessions", "create_session",
+         """mode customer client_reference_id success_url cancel_url expires_at line_items
+         allowed_payment_method_types adaptive_pricing payment_intent_data setup_intent_data
+         invoice_creation automatic_tax customer_update metadata currency"""),
+        ("GET", r"/v1/checkout/sessions", "list_sessions", "limit"),
+        ("GET", r"/v1/checkout/sessions/{id}", "get_session", "expand"),
+        ("POST", r"/v1/checkout/sessions/{id}/expire", "expire_session", ""),
+        ("POST", r"/v1/payment_intents", "create_intent",
+         """amount currency customer payment_method automatic_payment_methods description
+         metadata"""),
+        ("GET", r"/v1/payment_intents/{id}", "get_intent", "expand"),
+        ("POST", r"/v1/payment_intents/{id}/confirm", "confirm_intent",
+         "off_session error_on_requires_action"),
+        ("POST", r"/v1/payment_intents/{id}/cancel", "cancel_intent", ""),
+        ("POST", r"/v1/refunds", "create_refund", "payment_intent amount reason metadata"),
+        ("GET", r"/v1/refunds", "list_refunds", "payment_intent limit starting_after"),
+        ("GET", r"/v1/disputes", "list_disputes", "payment_intent limit starting_after"),
+        ("GET", r"/v1/events", "list_events", "types created limit starting_after"),
+        ("GET", r"/v1/webhook_endpoints", "list_endpoints", "limit"),
+    ]
+
+    def _route(self, method, path):
+        for row in self.ROUTES:
+            pattern = row[1].replace("{id}", "([A-Za-z0-9_]+)")
+            match = re.fullmatch(pattern, path)
+            if match and row[0] == method:
+                return row, match.groups()
+        return None, ()
+
+    def answer(self, method, target, headers, body):
+        """(status, headers, reply); None: the connection breaks."""
+        path, _, query = target.partition("?")
+        text = body.decode() if method == "POST" else query
+        params = nested(urllib.parse.parse_qsl(text, keep_blank_values=True))
+        row, identifiers = self._route(method, path)
+        route = f"{method} {row[1]}" if row else f"{method} {path}"
+        with self.lock:
+            waiting = self.faults.get(route)
+            fault = waiting.pop(0) if waiting else None
+        kind = fault.kind if fault else ""
+        if fault:
+            fault.arrived.set()
+        if kind == "broken":
+            return None
+        if kind == "held":
+            key = headers.get("Idempotency-Key", "")
+            self.busy.add(key)
+            fault.go_on.wait()
+            self.busy.discard(key)
+        status, more, reply = self._under_key(row, route, identifiers, params, headers, kind)
+        request_id = "req_%d" % (len(self.requests) + 1)
+        with self.lock:
+            self.requests.append({"route": route, "params": params, "status": status,
+                                  "key": headers.get("Idempotency-Key", ""), "reply": reply,
+                                  "fault": kind})
+        if kind == "lost":
+            return None
+        return status, {"Request-Id": request_id, "Stripe-Version": VERSION, **more}, reply
+
+    def _under_key(self, row, route, identifiers, params, headers, kind):
+        key = headers.get("Idempotency-Key", "") if route.startswith("POST") else ""
+        asked = json.dumps([route, identifiers, params], sort_keys=True)
+        with self.lock:
+            try:
+                self._check(row, headers, kind)
+                if key and key in self.busy:
+                    raise Refused(409, "idempotency_error", code="idempotency_key_in_use")
+                if key in self.kept:
+                    before, status, reply = self.kept[key]
+                    if before != asked:
+                        raise Refused(400, "idempotency_error")
+                    return status, {"Idempotent-Replayed": "true"}, copy.deepcopy(reply)
+            except Refused as refused:
+                return refused.status, {}, {"error": refused.error}
+            status, reply, keep = self._do(row, identifiers, params, kind)
+            if key and keep:
+                self.kept[key] = (asked, status, copy.deepcopy(reply))
+            return status, {}, reply
+
+    def _check(self, row, headers, kind):
+        if row is None:
+            raise Refused(404)
+        if headers.get("Authorization") != "Bearer " + self.key:
+            raise Refused(401)
+        if headers.get("Stripe-Version") != VERSION:
+            raise Refused(400, param="Stripe-Version")
+        if kind == "409":
+            raise Refused(409, "idempotency_error", code="idempotency_key_in_use")
+        if kind == "429":
+            raise Refused(429, code="rate_limit")
+
+    def _do(self, row, identifiers, params, kind):
+        """(status, reply, whether it is kept under the key)."""
+        if kind == "500_before":
+            return 500, {"error": {"type": "api_error"}}, True
+        try:
+            if "payment_method_types" in params:
+                raise Refused(400, code="payment_method_types_no_longer_supported",
+                              param="payment_method_types")
+            for name in params:
+                if name not in row[3].split():
+                    raise Refused(400, code="parameter_unknown", param=name)
+            reply = getattr(self, "_" + row[2])(params, *identifiers)
+        except Refused as refused:
+            return refused.status, {"error": refused.error}, refused.keep
+        if kind == "500_after":
+            return 500, {"error": {"type": "api_error"}}, True
+        return 200, reply, True
+
+    def _create_customer(self, params):
+        return self._shown(self._new("cus", objects.CUSTOMER, email=params.get("email"),
+                                     metadata=params.get("metadata", {})))
+
+    def _create_session(self, params):
+        if "customer" in params:
+            self._find(params["customer"], "customer", "customer", 400)
+        mode = params.get("mode")
+        if mode not in ("payment", "setup"):
+            raise Refused(400, code="parameter_missing", param="mode")
+        if "success_url" not in params:
+            raise Refused(400, code="parameter_missing", param="success_url")
+        ends = int(params.get("expires_at", self.now() + 24 * 60 * MINUTE))
+        if not 30 * MINUTE <= ends - self.now() <= 24 * 60 * MINUTE:
+            raise Refused(400, param="expires_at")
+        identifier = self._id("cs_test")
+        session = {"id": identifier, "created": self.now(), "livemode": False,
+                   **copy.deepcopy(objects.SESSION)}
+        session.update(
+            mode=mode, status="open", payment_status="unpaid", expires_at=ends,
+            customer=params.get("customer"), metadata=params.get("metadata", {}),
+            client_reference_id=params.get("client_reference_id"),
+            success_url=params["success_url"], cancel_url=params.get("cancel_url"),
+            allowed_payment_method_types=params.get("allowed_payment_method_types"),
+            url=f"{self.url}/pay/{identifier}", ui_mode="hosted_page",
+            _intent=params.get("payment_intent_data") or params.get("setup_intent_data") or {})
+        if mode == "payment":
+            self._price(session, params)
+        else:
+            session.update(payment_status="no_payment_required", currency=params.get("currency"))
+        self.objects[identifier] = session
+        self.order.append(identifier)
+        return self._shown(session)
+
+    def _price(self, session, params):
+        if len(params.get("line_items", [])) != 1:
+            raise Refused(400, code="parameter_missing", param="line_items")
+        item = params["line_items"][0]
+        price = item["price_data"]
+        net = integer(price, "unit_amount", 50) * integer(item, "quantity", 1)
+        computes = params.get("automatic_tax", {}).get("enabled") == "true"
+        tax = net * self.tax_percent // 100 if computes else 0
+        session.update(currency=price["currency"], amount_subtotal=net, amount_total=net + tax,
+                       total_details={"amount_discount": 0, "amount_shipping": 0,
+                                      "amount_tax": tax})
+        session["_title"] = price["product_data"]["name"]
+        session["automatic_tax"].update(enabled=computes,
+                                        status="complete" if computes else None)
+        session["adaptive_pricing"] = {
+            "enabled": params.get("adaptive_pricing", {}).get("enabled", "true") == "true"}
+        session["invoice_creation"] = {
+            "enabled": params.get("invoice_creation", {}).get("enabled") == "true",
+            "invoice_data": {"metadata": None, **objects.nulls(
+                "account_tax_ids custom_fields description footer issuer rendering_options")}}
+
+    def _list(self, path, found, params):
+        limit = min(int(params.get("limit", 10)), 100)
+        after = params.get("starting_after")
+        if after is not None:
+            names = [one["id"] for one in found]
+            if after not in names:
+                raise Refused(400, code="resource_missing", param="starting_after")
+            found = found[names.index(after) + 1:]
+        return {"object": "list", "url": path, "has_more": len(found) > limit,
+                "data": [self._shown(one) for one in found[:limit]]}
+
+    def _newest_of(self, kind, **members):
+        return [one for one in reversed(self.of(kind))
+                if all(one[name] == value for name, value in members.items())]
+
+    def _list_sessions(self, params):
+        return self._list("/v1/checkout/sessions", self._newest_of("checkout.session"), params)
+
+    def _get_session(self, params, identifier):
+        session = self._find(identifier, "checkout.session")
+        self._expire_if_due(session)
+        return self._expanded(session, params.get("expand", []))
+
+    def _expire_session(self, params, identifier):
+        session = self._open(identifier)
+        session.update(status="expired", url=None)
+        self._event("checkout.session.expired", session)
+        return self._shown(session)
+
+    def _create_intent(self, params):
+        customer = self._find(params.get("customer"), "customer", "customer", 400)
+        method = self._find(params.get("payment_method"), "payment_method", "payment_method", 400)
+        if method["customer"] != customer["id"]:
+            raise Refused(400, param="payment_method")
+        automatic = params.get("automatic_payment_methods", {})
+        return self._shown(self._new(
+            "pi", objects.PAYMENT_INTENT, amount=integer(params, "amount", 50),
+            currency=params["currency"], customer=customer["id"], payment_method=method["id"],
+            description=params.get("description"), status="requires_confirmation",
+            metadata=params.get("metadata", {}),
+            automatic_payment_methods={"enabled": automatic.get("enabled") == "true",
+                                       "allow_redirects": automatic.get("allow_redirects")}))
+
+    def _get_intent(self, params, identifier):
+        return self._expanded(self._find(identifier, "payment_intent"), params.get("expand", []))
+
+    def _confirm_intent(self, params, identifier):
+        intent = self._find(identifier, "payment_intent", "intent")
+        if intent["status"] != "requires_confirmation":
+            raise Refused(400, code="payment_intent_unexpected_state")
+        method = self.objects[intent["payment_method"]]
+        if method["customer"] != intent["customer"]:
+            raise Refused(400, param="payment_method")
+        error = self.cards.get(method["id"])
+        if error is None:
+            self._succeed(intent)
+            return self._shown(intent)
+        error = self._fail(intent, error)
+        raise Refused(402, "card_error", keep=True,
+                      **{**error, "payment_intent": self._shown(intent)})
+
+    def _cancel_intent(self, params, identifier):
+        intent = self._find(identifier, "payment_intent", "intent")
+        if intent["status"] in ("succeeded", "canceled", "processing"):
+            raise Refused(400, code="payment_intent_unexpected_state")
+        intent.update(status="canceled", canceled_at=self.now())
+        self._event("payment_intent.canceled", intent)
+        return self._shown(intent)
+
+    def _create_refund(self, params):
+        intent = self._find(params.get("payment_intent"), "payment_intent", "payment_intent")
+        amount = integer(params, "amount", 1) if "amount" in params else None
+        return self._shown(self._refund(intent, amount, "succeeded", params.get("metadata", {})))
+
+    def _list_refunds(self, params):
+        about = {name: params[name] for name in ("payment_intent",) if name in params}
+        return self._list("/v1/refunds", self._newest_of("refund", **about), params)
+
+    def _list_disputes(self, params):
+        about = {name: params[name] for name in ("payment_intent",) if name in params}
+        return self._list("/v1/disputes", self._newest_of("dispute", **about), params)
+
+    def _list_events(self, params):
+        if len(params.get("types", [])) > 20:
+            raise Refused(400, param="types")
+        since = int(params.get("created", {}).get("gte", 0))
+        found = [one for one in reversed(self.events)
+                 if one["type"] in params.get("types", [one["type"]]) and one["created"] >= since]
+        return self._list("/v1/events", found, params)
+
+    def _list_endpoints(self, params):
+        return self._list("/v1/webhook_endpoints", self._newest_of("webhook_endpoint"), params)
+
+    # ---- pages for people
+
+    def page(self, path):
+        """(status, body) of what a browser gets."""
+        kind, _, rest = path.lstrip("/").partition("/")
+        with self.lock:
+            if kind in ("invoices", "receipts"):
+                return 200, f"<!doctype html><title>{html.escape(path)}</title><p>Paid."
+            session = self.objects.get(rest)
+            if kind != "pay" or session is None or session["object"] != "checkout.session":
+                return 404, "<!doctype html><title>Nothing</title><p>There is nothing here."
+            if session["status"] != "open":
+                return 200, "<!doctype html><title>Over</title><p>This page is no longer open."
+            amount = session["amount_total"]
+            what = "Save a card" if amount is None else (
+                f"{session['_title']}: {amount // 100}.{amount % 100:02} "
+                f"{session['currency'].upper()}")
+            word = "Save card" if amount is None else "Pay"
+            back = html.escape(session["cancel_url"] or "/")
+            return 200, (
+                "<!doctype html><html lang=en><title>Fake checkout</title>"
+                f"<h1>{html.escape(what)}</h1><form method=post>"
+                "<label>Last four digits <input name=last4 value=4242></label> "
+                f"<button name=do value=pay>{word}</button> "
+                "<button name=do value=decline>Be declined</button></form>"
+                f'<p><a href="{back}">Back</a>')
+
+    def press(self, path, form):
+        """A button of the page of a session: where the browser goes."""
+        session_id = path.rpartition("/")[2]
+        last4 = form.get("last4", "4242")
+        if form.get("do") == "pay":
+            goes_to = self.objects[session_id]["success_url"]
+            self.pay(session_id, last4)
+            return goes_to
+        self.decline(session_id, "card_declined", decline_code="generic_decline")
+        return path
+
+    def _make_server(self):
+        fake = self
+
+        class Answers(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self):
+                super().setup()
+                self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                with fake.lock:
+                    fake.connections.add(self.connection)
+
+            def finish(self):
+                with fake.lock:
+                    fake.connections.discard(self.connection)
+                super().finish()
+
+            def do_GET(self):
+                if self.path.startswith("/v1/"):
+                    self.answer_call(b"")
+                else:
+                    self.send(*fake.page(self.path), {"Content-Type": "text/html; charset=utf-8"})
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+                if self.path.startswith("/v1/"):
+                    self.answer_call(body)
+                    return
+                try:
+                    goes_to = fake.press(self.path, dict(urllib.parse.parse_qsl(body.decode())))
+                    self.send(303, "", {"Location": goes_to})
+                except (KeyError, Refused):
+                    self.send(*fake.page(self.path), {"Content-Type": "text/html; charset=utf-8"})
+
+            def answer_call(self, body):
+                answer = fake.answer(self.command, self.path, self.headers, body)
+                if answer is None:
+                    self.close_connection = True
+                    self.connection.shutdown(socket.SHUT_RDWR)
+                    return
+                status, headers, reply = answer
+                self.send(status, json.dumps(reply), {"Content-Type": "application/json",
+                                                      **headers})
+
+            def date_time_string(self, timestamp=None):
+                return email.utils.formatdate(fake.now(), usegmt=True)
+
+            def send(self, status, text, headers):
+                body = text.encode()
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = False  # server_close() waits for them
+            request_queue_size = 128
+
+            def handle_error(self, *_):
+                """Connections break at any time."""
+
+        return Server(("127.0.0.1", 0), Answers)

@@ -1,0 +1,64 @@
+// Holds a recording of requests and replies to the schemas: node validate.mjs SCHEMAS RECORDING.
+// Prints one JSON object: how many were held to which type, and what does not fit.
+import { readFileSync } from "node:fs";
+import Ajv from "ajv";
+
+const [schemas, recording] = process.argv.slice(2).map((file) =>
+  JSON.parse(readFileSync(file, "utf8")));
+const options = { strict: false, allErrors: false, allowUnionTypes: true };
+// What a form sends is text; in JSON it has the type that it stands for.
+const ajvs = { request: new Ajv({ ...options, coerceTypes: true }), reply: new Ajv(options) };
+const validators = new Map();
+
+// Of a union, the validator would not find out by itself.
+function withTruths(value) {
+  if (value === "true" || value === "false") return value === "true";
+  if (Array.isArray(value)) return value.map(withTruths);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withTruths(each)]));
+}
+
+function validator(of, name) {
+  const id = `${of} ${name}`;
+  if (!validators.has(id)) {
+    const schema = schemas.properties[name];
+    validators.set(id, schema === undefined ? null
+      : ajvs[of].compile({ ...schema, definitions: schemas.definitions }));
+  }
+  return validators.get(id);
+}
+
+const held = {};
+const wrong = [];
+
+function hold(of, name, value, where) {
+  const validate = validator(of, name);
+  if (validate === null) {
+    wrong.push({ where, what: `there is no type for ${of} ${name}` });
+    return;
+  }
+  held[`${of} ${name}`] = (held[`${of} ${name}`] ?? 0) + 1;
+  if (!validate(structuredClone(value))) {
+    wrong.push({ where, what: `${of} ${name}: ${ajvs[of].errorsText(validate.errors)}` });
+  }
+}
+
+// Everything with an id and a kind; lists hold such, and events hold one.
+function holdObjects(value, where) {
+  if (Array.isArray(value)) for (const each of value) holdObjects(each, where);
+  else if (value !== null && typeof value === "object") {
+    if (value.object === "event") holdObjects(value.data.object, where);
+    else if (value.object === "list") holdObjects(value.data, where);
+    else if (typeof value.object === "string") hold("reply", value.object, value, where);
+    else if (value.error?.payment_intent) holdObjects(value.error.payment_intent, where);
+  }
+}
+
+for (const [at, call] of recording.entries()) {
+  const where = `${at}: ${call.route}, status ${call.status}`;
+  if (call.route.startsWith("POST") || call.route.startsWith("GET")) {
+    hold("request", call.route, withTruths(call.params), where);
+  }
+  holdObjects(call.reply, where);
+}
+process.stdout.write(JSON.stringify({ held, wrong }) + "\n");
