@@ -98,7 +98,7 @@ void buy(const PurchaseRooms& rooms, Turn& turn, const Asked& asked) {
   wish->account_id = asked.parameters[0];
   wish->idempotency_key = turn.idempotency_key();
   const auto bought =
-      shop->buy(*wish, actor_of(turn, asked.caller, rooms.clients), purchase_body);
+      shop->buy(*wish, account::actor_of(turn, asked.caller, rooms.clients), purchase_body);
   if (!bought.ok()) return (void)turn.refuse(bought.error());
   ReplyFields more;
   if (bought->is_repeat) more.add("Idempotent-Replayed", "true");
