@@ -85,11 +85,12 @@ class Pages(unittest.TestCase):
     def own_paths(self):
         account = f"/dashboard/{self.scene.account}"
         keys = self.scene.gateway.run_json("key", "list", "--account", self.scene.account)
+        key_id = keys["items"][0]["id"]
         playground = self.owner.send("GET", account + "/playground").body.decode()
         operation = re.search(r'<option value="([^"]+)"[^>]*>The DAOs in the store', playground)[1]
         below = ("", "/calls", "/calls?outcome=released", "/calls?find=unknown",
                  f"/calls/{self.scene.last_request_id}", "/usage", "/keys",
-                 f"/keys/{keys['items'][0]['id']}", "/playground",
+                 f"/keys/{key_id}", "/playground",
                  f"/playground?operation={urllib.parse.quote(operation)}", "/free-quotas",
                  "/billing", "/purchases", "/purchases?amount=25.5",
                  *("/purchases/" + one for one in self.scene.purchase_ids), "/auto-top-up",
