@@ -24,7 +24,8 @@ Words invitation(const identity::Mail& mail, std::string_view token, const Site&
           who + " invites you to the billing account \"" + harmless(mail.name) + "\" on " +
               site.name + ", as " + mail.role +
               ".\n\nTo accept, open this link and press its button. It works once, until " +
-              base::minute_text(mail.expires_at_ms) + ":\n\n" + link_to(site, "/invitation", token) +
+              base::minute_text(mail.expires_at_ms) + ":\n\n" +
+              link_to(site, "/invitation", token) +
               "\nYou do not know what this is? Then do nothing: nothing happens without the "
               "link.\n"};
 }

@@ -1,7 +1,7 @@
 // CSV: a field of a row (RFC 4180) that is safe to open in a spreadsheet. Names, ids and paths are
-// written by others, and a text that begins with =, +, -, @, a tab or a carriage return is a formula
-// to spreadsheets, which run it. Such a field begins with an apostrophe, at which they show the rest
-// as text. A whole number stays as it is. Whoever needs the exact bytes reads NDJSON.
+// written by others, and a text that begins with =, +, -, @, a tab or a carriage return is a
+// formula to spreadsheets, which run it. Such a field begins with an apostrophe, at which they show
+// the rest as text. A whole number stays as it is. Whoever needs the exact bytes reads NDJSON.
 //
 // Helpers are compiled into the plugin that uses them; nothing of them crosses the boundary, so
 // they are no part of the fingerprint. A pure function; any Thread.
