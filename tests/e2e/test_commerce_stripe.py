@@ -4,7 +4,9 @@ nodes that are killed."""
 
 import json
 import os
+import pathlib
 import random
+import tempfile
 import threading
 import time
 import unittest
@@ -18,6 +20,15 @@ KILLS = int(os.environ.get("TURNPIKE_KILLS", "4"))
 WAIT_SECONDS = 120
 SECRETS = {"TURNPIKE_TEST_STRIPE_KEY": "rk_test_fake",
            "TURNPIKE_TEST_STRIPE_SECRET": "whsec_fake"}
+CONFIG = """\
+processors:
+  stripe:
+    api_key: {{secret: {{env: TURNPIKE_TEST_STRIPE_KEY}}}}
+    webhook_secrets: [{{secret: {{env: TURNPIKE_TEST_STRIPE_SECRET}}}}]
+    api_base: {url}
+commerce: {{open_purchases_max: 100}}
+accounts: {{starter_grant: {{enabled: false}}}}
+"""
 
 
 class Shop:
@@ -28,13 +39,13 @@ class Shop:
         for name in SECRETS:
             add_cleanup(os.environ.pop, name, None)
         self.nodes = []
+        directory = tempfile.TemporaryDirectory(prefix="turnpike-shop-")
+        add_cleanup(directory.cleanup)
+        config = pathlib.Path(directory.name) / "turnpike.yaml"
+        config.write_text(CONFIG.format(url=stripe.url))
         for _ in range(nodes):
-            node = Gateway(settings=[
-                "processors.stripe.api_key.secret.env=TURNPIKE_TEST_STRIPE_KEY",
-                "processors.stripe.webhook_secrets=[{secret: {env: TURNPIKE_TEST_STRIPE_SECRET}}]",
-                f"processors.stripe.api_base={stripe.url}", "accounts.starter_grant.enabled=false",
-                "commerce.open_purchases_max=100", "log.level=info"],
-                postgres_url=postgres_url, plugins=BUILD / "plugins")
+            node = Gateway(config=config, settings=["log.level=info"], postgres_url=postgres_url,
+                           plugins=BUILD / "plugins")
             add_cleanup(node.close)
             self.nodes.append(node)
         self.accounts = []
