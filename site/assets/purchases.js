@@ -36,5 +36,5 @@ if (form) {
         `From ${money(least)} to ${money(most)} ${terms.currency}, in steps of ${money(step)}.`;
   };
   form.addEventListener("input", show);
-  if (ask) ask.hidden = true;
+  ask?.remove();  // there is no need to ask
 }

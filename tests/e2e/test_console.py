@@ -218,7 +218,8 @@ class Console(unittest.TestCase):
         self.gateway.run("ledger", "checkpoint", "--out",
                          str(self.gateway.directory / "checkpoint.json"))
         page = self.operator.page("/console/ledger")
-        self.assert_shows(page, "the books are right", "the books were right")
+        self.assert_shows(page, "the books are right",
+                          "since the books were added up: they were right")
         self.assertRegex(page, r"<b>\d+ s</b><span>since the last checkpoint")
 
     def test_generations_show_a_changed_price_and_its_callers_and_a_refused_reload(self):

@@ -291,7 +291,7 @@ class Purchases(unittest.TestCase):
         self.assertIn("alc_", shown)
         billing = browser.send("GET", f"/dashboard/{self.account}/billing").body.decode()
         self.assertIn("Credited: purchase", billing)
-        self.assertIn(bought["purchaseId"], billing.split("Invoices")[1])
+        self.assertIn(bought["purchaseId"], billing.split(">Invoices<")[1])
         for action, status in (("foo", 400), ("invoice", 404)):
             reply = browser.send("GET", where[:-4] + "/documents/" + action)
             self.assertEqual(reply.status, status)
