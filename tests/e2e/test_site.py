@@ -244,7 +244,7 @@ class Site(unittest.TestCase):
         checked = self.gateway.run("check", check=False)
         self.assertEqual(checked.returncode, 1)
         found = re.findall(r"sources\.md:(\d+): the link `(\S+)` leads nowhere", checked.stderr)
-        self.assertEqual(found, [("7", "/products/gone"), ("9", "/discovery/sources/gone.md")])
+        self.assertEqual(found, [("9", "/products/gone"), ("11", "/discovery/sources/gone.md")])
         self.gateway.run("reload")  # providers come and go without the pages
         page.write_text("---\ntitle: Sources\ndescription: Some.\n---\n# Sources\n")
         self.gateway.run("check")
