@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "app/bound_processors.h"
 #include "app/plugin_set.h"
 #include "app/secrets.h"
 #include "base/log.h"
@@ -170,6 +171,13 @@ BindingFindings CheckedPlugins::bind(std::shared_ptr<const registry::Program> pr
   input.data_dir = config_.data_dir;
   BindingFindings found{exchange::check_binding(input), surroundings_->log.take()};
   found.problems.insert(found.problems.begin(), unclaimed.begin(), unclaimed.end());
+  const BoundProcessors processors(config_, plugins, origin, "");
+  const auto append = [](auto& all, const auto& some) {
+    all.insert(all.end(), some.begin(), some.end());
+  };
+  append(found.problems, processors.problems());
+  append(found.missing_secrets, processors.missing_secrets());
+  append(found.notes, processors.notes());
   return found;
 }
 

@@ -6,6 +6,7 @@
 #include "app/stores.h"
 #include "base/ids.h"
 #include "base/sources.h"
+#include "base/words.h"
 #include "hosts/account/people_json.h"
 #include "identity/accounts.h"
 
@@ -38,16 +39,16 @@ json to_json(const ledger::Allocation& allocation) {
 std::string line_of(const identity::ApiKey& key) {
   std::string line = key.id + "  " + key.prefix + "...  " + std::string(name_of(key.environment)) +
                      "  " + (key.revoked_at_ms ? "revoked  " : "active   ") + key.name;
-  if (key.caps.per_day) line += "  " + std::to_string(*key.caps.per_day) + " Credits a day";
+  if (key.caps.per_day) line += "  " + base::credits_text(*key.caps.per_day) + " a day";
   if (key.expires_at_ms) line += "  until " + base::rfc3339(*key.expires_at_ms);
-  if (key.caps.per_month) line += "  " + std::to_string(*key.caps.per_month) + " Credits a month";
+  if (key.caps.per_month) line += "  " + base::credits_text(*key.caps.per_month) + " a month";
   return line;
 }
 
 std::string line_of(const ledger::Allocation& allocation) {
   return allocation.id + "  " + std::string(name_of(allocation.origin)) + "  " +
-         std::to_string(allocation.remaining) + " of " + std::to_string(allocation.units) +
-         " Credits until " + base::rfc3339(allocation.expires_at_ms) + "  " +
+         base::grouped(allocation.remaining) + " of " + base::credits_text(allocation.units) +
+         " until " + base::rfc3339(allocation.expires_at_ms) + "  " +
          std::string(name_of(allocation.status));
 }
 
@@ -262,7 +263,7 @@ int run_grant(const CommonOptions& options, const std::string& account, std::int
                                    .effective_at_ms = 0}),
         [](const auto& allocation) { return to_json(allocation); },
         [](const auto& allocation) {
-          return "granted " + std::to_string(allocation.units) + " Credits until " +
+          return "granted " + base::credits_text(allocation.units) + " until " +
                  base::rfc3339(allocation.expires_at_ms) + " as " + allocation.id;
         });
   });

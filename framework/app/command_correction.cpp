@@ -1,6 +1,7 @@
 // correction: Credits given back for calls that were charged: the operator's hand on the database.
 #include "app/command_database.h"
 #include "base/json_text.h"
+#include "base/words.h"
 #include "crypto/digest.h"
 #include "hosts/operator/correction_route.h"
 #include "hosts/turn.h"
@@ -42,7 +43,7 @@ Result<ledger::CorrectionRequest, base::Error> request_of(const CorrectionWords&
 
 std::string text_of(const ledger::Correction& made) {
   return (made.is_repeat ? "was recorded before: " : "recorded: ") + made.id + " gives " +
-         std::to_string(made.units) + " Credits back for " + made.message_id + " as " +
+         base::credits_text(made.units) + " back for " + made.message_id + " as " +
          made.allocation_id;
 }
 

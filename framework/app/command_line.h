@@ -139,6 +139,32 @@ int run_allocation_void(const CommonOptions& options, const std::string& id);
 int run_ledger_restored(const CommonOptions& options);
 int run_grant(const CommonOptions& options, const std::string& account, std::int64_t credits,
               int days);
+// What the commands of buying Credits take besides the common options. Amounts are as people write
+// them: "10.00".
+struct CommerceWords {
+  std::string id, account, state, amount, note, processor;
+  std::string unit_amount = "1.00";
+  std::string minimum = "1.00";
+  std::string maximum = "1000.00";
+  std::string step = "0.10";
+  std::int64_t credits = 1'000;
+  std::int64_t days = 365;
+  std::int64_t revision = 0;
+  std::uint32_t limit = 50;
+  bool full = false;
+  bool all = false;
+};
+int run_offer_list(const CommonOptions& options);
+int run_offer_publish(const CommonOptions& options, const CommerceWords& words);
+int run_offer_retire(const CommonOptions& options, const CommerceWords& words);
+int run_purchase_list(const CommonOptions& options, const CommerceWords& words);
+int run_purchase_show(const CommonOptions& options, const CommerceWords& words);
+int run_purchase_reconcile(const CommonOptions& options, const CommerceWords& words);
+int run_purchase_confirm(const CommonOptions& options, const CommerceWords& words);
+int run_purchase_refund(const CommonOptions& options, const CommerceWords& words);
+int run_purchase_resolve(const CommonOptions& options, const CommerceWords& words);
+int run_purchase_unlock(const CommonOptions& options, const CommerceWords& words);
+int run_commerce_check(const CommonOptions& options);
 struct CorrectionWords {
   std::string account;
   std::string message;  // of the call that was charged

@@ -47,6 +47,7 @@ struct Findings {
   std::string payload_hash;
   std::size_t routes = 0;
   std::size_t tools = 0;
+  std::shared_ptr<const registry::Program> program = {};  // null: it has mistakes
 };
 
 // Names of the provider plugins that would be loaded; nothing of them runs yet.
@@ -150,6 +151,7 @@ void check_plugins_and_registry(const Config& config, Findings& findings) {
     findings.notes.insert(findings.notes.end(), bound.warnings.begin(), bound.warnings.end());
   }
   for (const Problem& note : unused) findings.notes.push_back(note.text());
+  findings.program = *compiled;
   findings.payload_hash = (*compiled)->payload_hash();
   findings.routes = (*compiled)->routes().size();
   findings.tools = (*compiled)->tools().size();
@@ -159,6 +161,9 @@ void check_plugins_and_registry(const Config& config, Findings& findings) {
 void check_site(const Config& config, Findings& findings) {
   const auto site = site::Site::read(site_settings(config));
   if (!site.ok()) return append(findings.problems, site.error());
+  if (findings.program) {
+    append(findings.problems, site::dead_links_to_catalog(**site, *findings.program));
+  }
   if (config.environment != identity::Environment::production) return;
   for (const Problem& mark : site::unfilled_marks(**site)) findings.notes.push_back(mark.text());
 }

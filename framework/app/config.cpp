@@ -90,12 +90,31 @@ void read_plugins(Section& top, Config& config) {
   if (is_there) read_pins(pins == nullptr ? Settings{} : *pins, plugins, config);
 }
 
-// What the settings of a lane may be is the lane's to say, when it is bound.
-void read_lanes(Section& top, Config& config) {
+// What the settings of a lane or a processor may be is its own to say, when it is bound.
+void read_plugin_settings(Section& top, Config& config) {
   Section lanes(top, "lanes");
   for (const std::string& name : lanes.keys()) {
     if (const Settings* settings = lanes.child(name)) config.lanes[name] = *settings;
   }
+  // One that is named is in service, whether it is given settings or not.
+  Section processors(top, "processors");
+  for (const std::string& name : processors.keys()) {
+    const Settings* const settings = processors.child(name);
+    config.processors[name] = settings == nullptr ? Settings{} : *settings;
+  }
+}
+
+void read_commerce(Section& top, CommerceConfig& commerce) {
+  Section section(top, "commerce");
+  const auto url = [&section](const std::string& key, std::string& out) {
+    section.text(key, out);
+    if (out.empty() || out.starts_with("https://") || out.starts_with("http://")) return;
+    section.report(key, "expected a URL, in which {account} and {purchase} stand for their ids");
+  };
+  url("success_url", commerce.success_url);
+  url("cancel_url", commerce.cancel_url);
+  section.integer("checkout_minutes", commerce.checkout_minutes, 35, 24 * 60);
+  section.integer("open_purchases_max", commerce.open_purchases_max, 1, 100);
 }
 
 void read_mcp_host(Section& hosts, McpConfig& mcp) {
@@ -530,7 +549,8 @@ Config decode(const Settings& tree, Reading& reading) {
   read_storage(top, config);
   read_free(top, config);
   read_plugins(top, config);
-  read_lanes(top, config);
+  read_plugin_settings(top, config);
+  read_commerce(top, config.commerce);
   Section(top, "registry").path("path", config.registry_path);
   read_hosts(top, config);
   read_site(top, config.site);

@@ -86,6 +86,14 @@ struct McpConfig : HostConfig {
   std::uint32_t progress_interval_ms = 5'000;  // between two notifications of a call that lasts
 };
 
+// Buying Credits. URLs: empty, the purchase's page of the dashboard.
+struct CommerceConfig {
+  std::string success_url;
+  std::string cancel_url;
+  std::uint32_t checkout_minutes = 60;
+  std::uint32_t open_purchases_max = 20;
+};
+
 struct StatusConfig {
   bool is_enabled = true;
   std::uint32_t round_ms = 60'000;
@@ -112,6 +120,7 @@ struct Config {
   std::vector<std::string> plugins_directories;       // empty: the one beside the binary
   std::map<std::string, std::string> plugins_sha256;  // file name -> hex; empty: not pinned
   std::map<std::string, Settings> lanes;              // lane plugin -> its own settings
+  std::map<std::string, Settings> processors;         // the same of those in service
   std::string registry_path = "registry";
 
   HostConfig api{"127.0.0.1:8402", ""};
@@ -126,6 +135,7 @@ struct Config {
   OauthConfig oauth;
   MailConfig mail;
   StatusConfig status;
+  CommerceConfig commerce;
   std::vector<std::string> cors_origins = {"*"};
   std::string reference_directory;  // the bundle of the API reference UI; empty: not served
 

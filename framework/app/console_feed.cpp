@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "app/kept_programs.h"
+#include "base/words.h"
 
 namespace turnpike::app {
 namespace {
@@ -33,8 +34,8 @@ base::Error not_kept(std::string_view generation_id, std::string_view why) {
 std::string price_text(const Program& program, const Operation& operation) {
   if (!operation.price) return "no price";
   const registry::Price& price = program.prices()[*operation.price];
-  return std::to_string(price.credit_cost) + (price.credit_cost == 1 ? " Credit" : " Credits") +
-         " (" + price.policy_key + " version " + std::to_string(price.version) + ")";
+  return base::credits_text(price.credit_cost) + " (" + price.policy_key + " version " +
+         std::to_string(price.version) + ")";
 }
 
 std::map<std::string, std::string> prices_of(const Program& program, const Route& route) {

@@ -3,7 +3,7 @@
 // and calls go on meanwhile; what is committed after an account was begun is not in it.
 //
 //   ndjson  one JSON object a line, the row of the account routes with its billingAccountId
-//   csv     RFC 4180: a header, CRLF, quotes where needed
+//   csv     RFC 4180: a header, CRLF, fields as turnpike/helpers/csv.h writes them
 //
 // Both hold rows alone, so that whoever sums a column counts none twice: the totals are told beside
 // them.

@@ -16,6 +16,7 @@
 
 #include "app/chores.h"
 #include "app/command_line.h"
+#include "app/commerce_services.h"
 #include "app/console_feed.h"
 #include "app/control.h"
 #include "app/gateway_backend.h"
@@ -31,12 +32,14 @@
 #include "app/stores.h"
 #include "app/version.h"
 #include "app/warnings.h"
+#include "base/ids.h"
 #include "base/json_text.h"
 #include "base/sources.h"
 #include "exchange/call_reports.h"
 #include "hosts/api/api_host.h"
 #include "hosts/dashboard/dashboard_routes.h"
 #include "hosts/dashboard/people_routes.h"
+#include "hosts/dashboard/purchase_pages.h"
 #include "hosts/discovery.h"
 #include "hosts/discovery_routes.h"
 #include "hosts/mcp/envelope.h"
@@ -164,6 +167,7 @@ struct Gateway::Parts {
   std::optional<plugin::PluginHost> free_host;
   std::optional<lanes::FreeLane> free;
   std::vector<exchange::LaneSlot> lanes;
+  std::unique_ptr<CommerceServices> commerce;
   std::unique_ptr<Serving> serving;
 
   std::string cursor_key;  // signs the cursors of all lists
@@ -414,9 +418,24 @@ Result<Unit, std::string> Gateway::load_plugins() {
   parts_->plugins.emplace(*std::move(plugins));
   parts_->stalls.store(&parts_->plugins->catalog());
   const auto unclaimed = parts_->plugins->unclaimed_settings();
-  if (!unclaimed.empty()) return in_lines("settings of lanes are nobody's:", unclaimed);
+  if (!unclaimed.empty()) return in_lines("settings are nobody's:", unclaimed);
   parts_->lanes = parts_->plugins->lanes();
-  return Unit{};
+  return open_commerce();
+}
+
+Result<Unit, std::string> Gateway::open_commerce() {
+  constexpr std::size_t deployment_id_bytes = 16;
+  const auto id = parts_->node->secrets().get_or_create("deployment_id", deployment_id_bytes);
+  if (!id.ok()) return id.error().message;
+  parts_->commerce = std::make_unique<CommerceServices>(
+      config_,
+      CommerceServices::Parts{*parts_->runtime, parts_->node->purchases(), *parts_->plugins,
+                              parts_->clock, parts_->random, *parts_->log, *parts_->metrics},
+      CommerceServices::Surroundings{.api_url = parts_->urls.api,
+                                     .web_url = parts_->web_url,
+                                     .deployment_id = base::base64url(*id)});
+  if (parts_->commerce->problems().empty()) return Unit{};
+  return in_lines("processors cannot be bound:", parts_->commerce->problems());
 }
 
 Result<Unit, std::string> Gateway::make_program_parts() {
@@ -434,7 +453,8 @@ Result<Unit, std::string> Gateway::make_program_parts() {
       GatewayBackend::Parts{*parts_->serving, *parts_->ledger, *parts_->authenticator,
                             *parts_->runtime, parts_->clock, parts_->redis_counts.get(),
                             without_redis(config_), config_.is_durability_relaxed,
-                            config_.people.takes_passwords && !config_.web.listen.empty()},
+                            config_.people.takes_passwords && !config_.web.listen.empty(),
+                            parts_->commerce->offerings()},
       GatewayBackend::Caps{config_.calls_per_account_max, config_.heavy_transfers_max,
                            config_.heavy_transfer_wait_ms});
   parts_->executions.emplace(
@@ -448,7 +468,8 @@ Result<Unit, std::string> Gateway::make_program_parts() {
   parts_->account_reads.emplace(
       hosts::AccountReads::Parts{*parts_->authenticator, *parts_->ledger, *parts_->statements,
                                  *parts_->calls, *parts_->free_counts, *parts_->backend,
-                                 parts_->clock, exchange::lane_with_terms(parts_->lanes)},
+                                 parts_->clock, exchange::lane_with_terms(parts_->lanes),
+                                 &parts_->commerce->shop()},
       parts_->cursor_key);
   const auto names = config_.mcp.tool_names;
   parts_->mcp_tools.emplace(*parts_->backend, parts_->clock, *parts_->executions,
@@ -577,6 +598,7 @@ std::vector<hosts::BoundRoute> Gateway::web_routes() const {
   hosts::bind_routes(hosts::dashboard::key_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::member_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::security_log_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::purchase_routes(), *parts_->web_rooms, rows);
   return rows;
 }
 
@@ -604,7 +626,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
           *parts_->statements, *parts_->calls, *parts_->free_counts, *parts_->runtime,
           parts_->clock, parts_->random, *parts_->access_log, *parts_->discovery,
           exchange::lane_with_terms(parts_->lanes), &parts_->people->of_hosts(),
-          parts_->status.get()},
+          parts_->status.get(), &parts_->commerce->shop()},
       hosts::api::ApiHostSettings{.cors_origins = config_.cors_origins,
                                   .build = build,
                                   .reference = std::move(reference),
@@ -687,6 +709,7 @@ Result<Unit, std::string> Gateway::listen() {
   }
   report_start(*bound);
   parts_->status->start();
+  parts_->commerce->start();
   return Unit{};
 }
 
@@ -766,6 +789,7 @@ bool Gateway::stop() {
   parts.stalls.store(nullptr);
   if (parts.status != nullptr) parts.status->cancel();
   if (parts.plugin_runner != nullptr) parts.plugin_runner->cancel();
+  if (parts.commerce != nullptr) parts.commerce->cancel();
   bool whole = true;
   if (parts.server != nullptr) {
     parts.last_resort->now_waiting_for("calls");
@@ -801,6 +825,7 @@ bool Gateway::end_work(runtime::Deadline give_up) {
   if (parts.status != nullptr && !parts.status->has_ended(give_up)) return false;
   parts.last_resort->now_waiting_for("a plugin's own work");
   if (parts.plugin_runner != nullptr && !parts.plugin_runner->has_ended(give_up)) return false;
+  if (parts.commerce != nullptr && !parts.commerce->has_ended(give_up)) return false;
   parts.last_resort->now_waiting_for("calls");
   if (parts.server != nullptr && !parts.server->close(give_up)) return false;
   parts.control.reset();

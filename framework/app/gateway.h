@@ -52,6 +52,7 @@ class Gateway {
   Result<Unit, std::string> start_runtime();
   Result<Unit, std::string> open_free_counts();
   Result<Unit, std::string> load_plugins();
+  Result<Unit, std::string> open_commerce();
   Result<Unit, std::string> make_program_parts();
   Result<Unit, std::string> bind_hosts();
   Result<Unit, std::string> open_people();

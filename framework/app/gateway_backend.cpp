@@ -13,6 +13,13 @@ base::Error no_registry() {
   return {base::ErrorCode::registry_unavailable, "No registry is installed.", 1};
 }
 
+// Those of the program; null: there is none.
+std::span<const exchange::Offering> offerings_of(
+    const std::shared_ptr<const InService>& program) noexcept {
+  if (program == nullptr) return {};
+  return program->service->offerings();
+}
+
 // Takes "<segment>/" off the beginning of `path`, if it is there.
 bool take_segment(std::string_view& path, std::string_view segment) noexcept {
   const bool is_there = path.starts_with(segment) && path.substr(segment.size()).starts_with('/');
@@ -96,29 +103,34 @@ std::shared_ptr<const catalog::View> GatewayBackend::view() {
 Result<Document, base::Error> GatewayBackend::document(std::string_view path) {
   constexpr std::int64_t document_timeout_ms = 3'000;
   const auto program = in_service();
-  if (program == nullptr) return no_registry();
-  for (const exchange::Offering& offering : program->service->offerings()) {
-    const auto& paths = offering.offers.documents;
-    if (std::find(paths.begin(), paths.end(), path) == paths.end()) continue;
-    exchange::LiveCall call("", runtime::Deadline::after_ms(document_timeout_ms), nullptr);
-    auto document = offering.object->document(path, call);
-    if (document.ok() && *document) return **std::move(document);
-    if (document.ok()) continue;  // another upstream of the provider may have it
-    return base::Error{base::ErrorCode::gateway_internal, "The document cannot be made now.", 1};
+  for (const auto offerings : {parts_.processors, offerings_of(program)}) {
+    for (const exchange::Offering& offering : offerings) {
+      const auto& paths = offering.offers.documents;
+      if (std::find(paths.begin(), paths.end(), path) == paths.end()) continue;
+      exchange::LiveCall call("", runtime::Deadline::after_ms(document_timeout_ms), nullptr);
+      auto document = offering.object->document(path, call);
+      if (document.ok() && *document) return **std::move(document);
+      if (document.ok()) continue;  // another upstream of the provider may have it
+      return base::Error{base::ErrorCode::gateway_internal, "The document cannot be made now.", 1};
+    }
   }
+  if (program == nullptr) return no_registry();
   return base::Error{base::ErrorCode::request_not_found, "There is no such document."};
 }
 
 Result<hosts::Intake, base::Error> GatewayBackend::find_intake(std::string_view path) {
   const auto program = in_service();
-  if (program == nullptr) return no_registry();
-  for (const exchange::Offering& offering : program->service->offerings()) {
-    std::string_view rest = path;
-    if (!take_segment(rest, offering.plugin)) continue;
-    if (!offering.upstream_id.empty() && !take_segment(rest, offering.upstream_id)) continue;
-    const IntakePath* row = plugin::find_intake(offering.offers.intake, rest);
-    if (row != nullptr) return hosts::Intake{offering.plugin, row, rest, offering.object, program};
+  for (const auto offerings : {parts_.processors, offerings_of(program)}) {
+    for (const exchange::Offering& offering : offerings) {
+      std::string_view rest = path;
+      if (!take_segment(rest, offering.plugin)) continue;
+      if (!offering.upstream_id.empty() && !take_segment(rest, offering.upstream_id)) continue;
+      const IntakePath* row = plugin::find_intake(offering.offers.intake, rest);
+      if (row == nullptr) continue;
+      return hosts::Intake{offering.plugin, row, rest, offering.object, program};
+    }
   }
+  if (program == nullptr) return no_registry();
   return base::Error{base::ErrorCode::request_not_found, "No plugin takes requests at this path."};
 }
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ class GatewayBackend final : public hosts::Backend, public hosts::PluginPaths {
     std::string without_redis;         // what it means when it cannot be reached
     bool is_durability_relaxed = false;
     bool takes_passwords = false;  // on the web host, which is up
+    std::span<const exchange::Offering> processors = {};  // in service whatever the program is
   };
   struct Caps {
     std::uint32_t calls_per_account_max;

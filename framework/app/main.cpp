@@ -34,6 +34,7 @@ struct Words {  // what the subcommands take besides the common options
   turnpike::app::ExportWords exported;
   turnpike::app::LedgerVerifyWords verify;
   turnpike::app::CorrectionWords correction;
+  turnpike::app::CommerceWords commerce;
   turnpike::app::PeopleWords people;
   turnpike::app::MailWords mails;
   turnpike::app::StatusWords status;
@@ -213,6 +214,74 @@ void add_correction_commands(CLI::App& app, CommonOptions& options, Words& words
   create->add_option("--idempotency-key", correction.key,
                      "Names the correction; by default it is named by all of the above, so the "
                      "same command again is the same correction");
+}
+
+void add_offer_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  CommerceWords& commerce = words.commerce;
+  CLI::App* offer = app.add_subcommand("offer", "What Credits cost");
+  offer->require_subcommand(1);
+  add(*offer, "list", "List the terms, those that are retired too", options, code,
+      [&] { return run_offer_list(options); });
+  CLI::App* publish =
+      add(*offer, "publish", "Sell by new terms from now on, beside those that are in force",
+          options, code, [&] { return run_offer_publish(options, commerce); });
+  publish->add_option("--credits", commerce.credits, "Credits for --unit-amount")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+  publish->add_option("--unit-amount", commerce.unit_amount, "USD, such as 1.00");
+  publish->add_option("--minimum", commerce.minimum, "The least amount of a purchase, USD");
+  publish->add_option("--maximum", commerce.maximum, "The greatest amount of a purchase, USD");
+  publish->add_option("--step", commerce.step, "Amounts are multiples of it, USD");
+  publish->add_option("--days", commerce.days, "How long the Credits are valid")
+      ->check(CLI::Range(1, 3'650));
+  publish->add_option("--processor", commerce.processor, "That alone sells by them");
+  add(*offer, "retire", "Sell by these terms no more", options, code,
+      [&] { return run_offer_retire(options, commerce); })
+      ->add_option("--revision", commerce.revision, "As `offer list` shows it")
+      ->required();
+}
+
+void add_purchase_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  CommerceWords& commerce = words.commerce;
+  CLI::App* purchase = app.add_subcommand("purchase", "Credits that were bought");
+  purchase->require_subcommand(1);
+  CLI::App* list = add(*purchase, "list", "List purchases, newest first", options, code,
+                       [&] { return run_purchase_list(options, commerce); });
+  list->add_option("--account", commerce.account, "Account id; of all where it is not given");
+  list->add_option("--state", commerce.state, "Those in this state, such as paid");
+  list->add_option("--limit", commerce.limit, "So many")->check(CLI::Range(1, 10'000));
+  const auto add_for_one = [&](const char* name, const char* description, auto run) {
+    CLI::App* command = add(*purchase, name, description, options, code,
+                            [&, run] { return run(options, commerce); });
+    command->add_option("ID", commerce.id, "Of the purchase, pur_...")->required();
+    return command;
+  };
+  add_for_one("show", "What is known of a purchase", run_purchase_show);
+  CLI::App* reconcile =
+      add(*purchase, "reconcile", "Let the gateway look at purchases now", options, code,
+          [&] { return run_purchase_reconcile(options, commerce); });
+  reconcile->add_option("ID", commerce.id, "Of the purchase, pur_...");
+  reconcile->add_flag("--all", commerce.all, "Every purchase that is open");
+  CLI::App* confirm = add_for_one("confirm", "The money of a purchase was seen to come",
+                                  run_purchase_confirm);
+  confirm->add_option("--amount", commerce.amount, "What came, such as 10.00")->required();
+  confirm->add_option("--note", commerce.note, "Such as the number of the bank statement");
+  CLI::App* refund = add_for_one("refund", "Give money back, and take its Credits back",
+                                 run_purchase_refund);
+  CLI::Option* amount = refund->add_option("--amount", commerce.amount, "Such as 2.50");
+  refund->add_flag("--full", commerce.full, "All of it, spent Credits too")->excludes(amount);
+  refund->add_option("--note", commerce.note, "Why");
+  add_for_one("resolve", "Credit a purchase that was paid and does not fit",
+              run_purchase_resolve);
+  add(*purchase, "unlock", "Let an account buy again, though a payment is disputed", options, code,
+      [&] { return run_purchase_unlock(options, commerce); })
+      ->add_option("--account", commerce.account, "Account id")
+      ->required();
+  CLI::App* check = app.add_subcommand("commerce", "The processors that sell Credits");
+  check->require_subcommand(1);
+  add(*check, "check", "Ask the processors whether they are set up; exit code 1 when not", options,
+      code, [&] { return run_commerce_check(options); });
 }
 
 void add_ledger_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
@@ -505,6 +574,8 @@ int main(int argc, char** argv) {
   add_mail_commands(app, options, words, code);
   add_oauth_commands(app, options, words, code);
   add_correction_commands(app, options, words, code);
+  add_offer_commands(app, options, words, code);
+  add_purchase_commands(app, options, words, code);
   add(app, "paths", "Print where the configuration puts things", options, code,
       [&] { return run_paths(options); });
   add_ledger_commands(app, options, words, code);

@@ -59,8 +59,25 @@ std::vector<exchange::ProviderSlot> PluginSet::providers() const {
   return providers;
 }
 
+std::vector<ProcessorSlot> PluginSet::processors() const {
+  std::vector<ProcessorSlot> processors;
+  for (const auto& [name, settings] : config_->processors) {
+    plugin::LoadedPlugin* const loaded = catalog_.find(name);
+    if (loaded == nullptr || loaded->processor() == nullptr) continue;
+    processors.push_back({name, loaded->processor(), &loaded->host(), &settings});
+  }
+  return processors;
+}
+
 PluginSet::Problems PluginSet::unclaimed_settings() const {
   Problems problems;
+  for (const auto& [name, settings] : config_->processors) {
+    const plugin::LoadedPlugin* const named = catalog_.find(name);
+    if (named != nullptr && named->processor() != nullptr) continue;
+    problems.push_back({"plugin_missing", settings.file, settings.line, settings.column,
+                        "processors." + name,
+                        "no processor plugin of this name is in a plugin directory"});
+  }
   for (const auto& [name, settings] : config_->lanes) {
     const plugin::LoadedPlugin* const named = catalog_.find(name);
     if (named != nullptr && named->lane() != nullptr) continue;

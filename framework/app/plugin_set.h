@@ -5,8 +5,11 @@
 // for one Thread at a time, find_command() and providers() for any.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include <turnpike/processor.h>
 
 #include "app/config.h"
 #include "exchange/service.h"
@@ -14,6 +17,14 @@
 #include "registry/problems.h"
 
 namespace turnpike::app {
+
+// A processor that the configuration names, with the host made for it.
+struct ProcessorSlot {
+  std::string name;
+  Processor* processor = nullptr;
+  Host* host = nullptr;
+  const Settings* settings = nullptr;
+};
 
 class PluginSet {
  public:
@@ -30,7 +41,8 @@ class PluginSet {
   [[nodiscard]] std::vector<exchange::ProviderSlot> providers() const;
   // The lanes that plugins brought, with their settings of the configuration.
   [[nodiscard]] const std::vector<exchange::LaneSlot>& lanes() const noexcept { return lanes_; }
-  // Settings of lanes that no plugin brings.
+  [[nodiscard]] std::vector<ProcessorSlot> processors() const;
+  // Settings of lanes and processors that no plugin brings.
   [[nodiscard]] Problems unclaimed_settings() const;
 
  private:

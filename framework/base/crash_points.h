@@ -3,6 +3,7 @@
 // through this list, kills a real gateway at every point, and writes what remained to
 // framework/ledger/CRASHES.md, and for payments per call to plugins/x402/CRASHES.md. Those of a
 // round of the status, "round_...", no call comes by: tests/conformance kills a process there.
+// Those of buying Credits, "purchase_..." and "refund_...", tests/e2e goes through by themselves.
 //
 // In every other build pass() does nothing. The test build (tests/crash) compiles files that have
 // points a second time, with TURNPIKE_CRASH_POINTS. Any Thread.
@@ -44,7 +45,15 @@ namespace turnpike::base {
   X(round_row, "its row and lines are written, not committed")             \
   X(round_book, "so are the book, the set of targets and the key")         \
   X(round_changes, "so are segments and incidents")                        \
-  X(round_after, "the round is durable; nobody knows")
+  X(round_after, "the round is durable; nobody knows")                     \
+  X(purchase_opened, "a purchase is durable; its processor knows nothing") \
+  X(purchase_begun, "its processor has begun it; we do not know where")    \
+  X(purchase_hinted, "a notice is durable, and not answered")              \
+  X(purchase_looked, "its processor was asked what became of it")          \
+  X(purchase_before, "a step of a purchase is about to be written")        \
+  X(purchase_after, "the step is durable; nobody knows")                   \
+  X(refund_before, "a refund is durable; its processor knows nothing")     \
+  X(refund_sent, "its processor has it; we do not know whether")
 
 enum class CrashPoint : std::uint8_t {
 #define X(id, meaning) id,

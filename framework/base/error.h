@@ -142,6 +142,20 @@ using turnpike::name_of;
   X(status_sweep_principal, "status.sweep_principal", caller, never)                             \
   X(status_sweep_incomplete, "status.sweep_incomplete", gateway, after_delay)                    \
   X(status_generation_mismatch, "status.generation_mismatch", caller, after_change)              \
+  X(purchase_amount_invalid, "purchase.amount_invalid", caller, after_change)                    \
+  X(purchase_not_found, "purchase.not_found", caller, never)                                     \
+  X(purchase_offer_not_found, "purchase.offer_not_found", caller, after_change)                  \
+  X(purchase_offer_changed, "purchase.offer_changed", caller, after_change)                      \
+  X(purchase_account_locked, "purchase.account_locked", caller, never)                           \
+  X(purchase_too_many_open, "purchase.too_many_open", caller, after_change)                      \
+  X(purchase_settlement_conflict, "purchase.settlement_conflict", gateway, never)                \
+  X(purchase_not_paid, "purchase.not_paid", caller, after_delay)                                 \
+  X(purchase_document_unknown, "purchase.document_unknown", caller, after_change)                \
+  X(purchase_document_absent, "purchase.document_absent", caller, never)                         \
+  X(purchase_cursor_invalid, "purchase.cursor_invalid", caller, after_change)                    \
+  X(purchase_declined, "purchase.declined", caller, after_change)                                \
+  X(purchase_unavailable, "purchase.unavailable", gateway, after_delay)                          \
+  X(purchase_processor_unavailable, "purchase.processor_unavailable", gateway, same_request)     \
   X(mcp_host_not_allowed, "mcp.host_not_allowed", caller, never)                                 \
   X(mcp_origin_not_allowed, "mcp.origin_not_allowed", caller, never)
 
@@ -166,7 +180,7 @@ inline constexpr ErrorInfo error_infos[] = {
 };
 
 // All codes are below; tables by code have so many rows.
-inline constexpr std::size_t error_codes_max = 160;
+inline constexpr std::size_t error_codes_max = 192;
 
 // What a lane brought with its code.
 struct LaneError {

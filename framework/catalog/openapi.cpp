@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "base/limits.h"
+#include "base/words.h"
 #include "catalog/capability_json.h"
 #include "catalog/parameter_schema.h"
 
@@ -42,7 +43,7 @@ bool is_of_readers(std::string_view code) {
          is_one_of(code, {"auth.session_ended", "auth.step_up_required", "auth.overloaded"});
 }
 
-constexpr std::array<Group, 7> groups = {{
+constexpr std::array<Group, 8> groups = {{
     {"Service", [](std::string_view code) { return in_area(code, "request"); }},
     {"Catalog",
      [](std::string_view code) {
@@ -57,6 +58,12 @@ constexpr std::array<Group, 7> groups = {{
      [](std::string_view code) {
        return in_area(code, "request") || in_area(code, "auth") || in_area(code, "account") ||
               in_area(code, "identity");
+     }},
+    {"Purchases",
+     [](std::string_view code) {
+       return in_area(code, "request") || in_area(code, "auth") || in_area(code, "account") ||
+              in_area(code, "purchase") ||
+              is_one_of(code, {"idempotency.conflict", "idempotency.in_progress"});
      }},
     {"Status",
      [](std::string_view code) {
@@ -164,7 +171,9 @@ Json payment_header(std::string_view text) {
 Json error_headers(const Group& group, int status, const TermsDocuments* payments) {
   Json headers = header_references({"X-Request-Id"});
   if (status == 401) headers["WWW-Authenticate"] = header_reference("WWW-Authenticate");
-  if (status == 429 || status == 503) headers["Retry-After"] = header_reference("Retry-After");
+  const bool may_pass = status == 429 || status == 503 ||
+                        (status == 409 && group.name == "Purchases");
+  if (may_pass) headers["Retry-After"] = header_reference("Retry-After");
   if (&group == &gateway_group) {
     headers.update(header_references({"Turnpike-Reply-From", "Turnpike-Generation", "Turnpike-Lane",
                                       "Turnpike-Credits-Charged", "Server-Timing"}));
@@ -293,8 +302,7 @@ std::string description_of(const registry::Program& program, const registry::Rou
   std::string text;
   if (operation.price) {
     const registry::Price& price = program.prices()[*operation.price];
-    text = "Costs " + std::to_string(price.credit_cost) +
-           (price.credit_cost == 1 ? " Credit" : " Credits") +
+    text = "Costs " + base::credits_text(price.credit_cost) +
            ", charged when the provider answers with success";
     for (const registry::NoCharge& condition : operation.no_charge_when) {
       text += &condition == &operation.no_charge_when.front() ? ", unless " : " or ";

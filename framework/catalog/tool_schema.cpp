@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/limits.h"
+#include "base/words.h"
 #include "catalog/parameter_schema.h"
 
 namespace turnpike::catalog {
@@ -126,8 +127,7 @@ std::string tool_description(const registry::Program& program, const registry::T
   if (tool.is_free) return text += " Costs nothing, within the limits of the free variant.";
   if (!operation.price) return text;
   const std::uint32_t cost = program.prices()[*operation.price].credit_cost;
-  return text +=
-         " A success costs " + std::to_string(cost) + (cost == 1 ? " Credit." : " Credits.");
+  return text += " A success costs " + base::credits_text(cost) + ".";
 }
 
 OrderedJson idempotency_key_schema() {

@@ -5,8 +5,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(_turnpike_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Turnpike)
-foreach(_header abi call host lane lane_code message offers plugin principal processor provider result
-    settings state store)
+foreach(_header abi call host lane lane_code message offers plugin principal processor provider
+    result settings state store)
   list(APPEND _turnpike_installed_headers ${TURNPIKE_SDK_INCLUDE_DIR}/turnpike/${_header}.h)
 endforeach()
 list(SORT _turnpike_installed_headers)

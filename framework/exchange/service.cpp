@@ -45,43 +45,13 @@ bool may_be_passed_back(std::string_view name) noexcept {
                            "www-authenticate", "set-cookie"});
 }
 
-// The node that a path such as "auth.headers[2]" names, or null. Keys may hold dots.
-const Settings* find_at(const Settings& root, std::string_view path) {
-  if (path.starts_with('.')) path.remove_prefix(1);
-  if (path.empty()) return &root;
-  if (path.starts_with('[')) {
-    const std::size_t close = path.find(']');
-    std::size_t index = 0;
-    const char* const end = path.data() + std::min(close, path.size());
-    const auto [rest, problem] = std::from_chars(path.data() + 1, end, index);
-    if (problem != std::errc{} || rest != end || close == path.npos) return nullptr;
-    return index < root.items.size() ? find_at(root.items[index], path.substr(close + 1)) : nullptr;
-  }
-  for (const auto& [key, value] : root.fields) {
-    if (key.empty() || !path.starts_with(key)) continue;
-    const std::string_view rest = path.substr(key.size());
-    if (!rest.empty() && rest.front() != '.' && rest.front() != '[') continue;
-    if (const Settings* found = find_at(value, rest)) return found;
-  }
-  return nullptr;
-}
-
-// The same, or the nearest one above it.
-const Settings& locate(const Settings& root, std::string_view path) {
-  for (;;) {
-    if (const Settings* found = find_at(root, path)) return *found;
-    path = path.substr(0, std::min(path.find_last_of(".["), path.size()));
-    if (path.find_first_of(".[") == path.npos && find_at(root, path) == nullptr) return root;
-  }
-}
-
 Problem problem_of(const Settings& settings, const std::string& subject,
                    const registry::Program& program, const Mistake& mistake) {
   constexpr std::string_view of_terms = "registry.";
   const registry::LaneTerms* const terms = program.lane_terms();
   const bool is_of_terms = terms != nullptr && mistake.where.starts_with(of_terms);
   const std::string where = mistake.where.substr(is_of_terms ? of_terms.size() : 0);
-  const Settings& node = locate(is_of_terms ? terms->section : settings, where);
+  const Settings& node = registry::nearest_node(is_of_terms ? terms->section : settings, where);
   Problem problem;
   problem.rule = "binding_refused";
   problem.message = mistake.message;

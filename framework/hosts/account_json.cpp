@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/ids.h"
+#include "hosts/purchase_json.h"
 
 namespace turnpike::hosts {
 
@@ -110,8 +111,9 @@ std::string billing_body(const BillingQuery& query, const ledger::Page<ledger::A
   return page_body(query, page, cursor_key);
 }
 
-std::string empty_billing_body(const BillingQuery& query, std::int64_t now_ms) {
-  return page_text(query, Json::array(), nullptr, now_ms);
+std::string billing_body(const BillingQuery& query, const ledger::Page<Invoice>& page,
+                         std::string_view cursor_key) {
+  return page_body(query, page, cursor_key);
 }
 
 std::string call_body(std::string_view request_id, const ledger::CallState& state) {

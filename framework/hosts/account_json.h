@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hosts/account_query.h"
+#include "hosts/invoice.h"
 #include "identity/principal.h"
 #include "ledger/calls.h"
 #include "ledger/ledger.h"
@@ -25,8 +26,8 @@ std::string billing_body(const BillingQuery& query, const ledger::Page<ledger::U
                          std::string_view cursor_key);
 std::string billing_body(const BillingQuery& query, const ledger::Page<ledger::Allocation>& page,
                          std::string_view cursor_key);
-// Invoices: there are none until Credits can be bought.
-std::string empty_billing_body(const BillingQuery& query, std::int64_t now_ms);
+std::string billing_body(const BillingQuery& query, const ledger::Page<Invoice>& page,
+                         std::string_view cursor_key);
 // Members in snake_case, unlike those of the billing-account routes (docs/decisions.md, "Bodies").
 // REQUIRES: the call is pending or on record.
 std::string call_body(std::string_view request_id, const ledger::CallState& state);

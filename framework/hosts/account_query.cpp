@@ -20,6 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view cursor_context = "turnpike billing cursor";
+constexpr std::string_view purchase_cursor_context = "turnpike purchase cursor";
 constexpr std::int64_t day_ms = 24ll * 60 * 60 * 1000;
 constexpr std::size_t filter_bytes_max = 128;
 constexpr std::array<std::string_view, 3> collection_names{"allocations", "usage", "invoices"};
@@ -42,16 +43,18 @@ Result<Collection, base::Error> read_collection(const NamedValues& fields) {
 }
 
 // Decimal without sign or leading zero.
-Result<std::uint32_t, base::Error> read_limit(const NamedValues& fields) {
+Result<std::uint32_t, base::Error> read_limit(const NamedValues& fields, std::uint32_t absent,
+                                              std::uint32_t maximum) {
   const auto text = fields.find("limit");
-  if (!text) return base::limits::billing_page_default;
+  if (!text) return absent;
   std::uint32_t value = 0;
   const char* end = text->data() + text->size();
   const auto [rest, problem] = std::from_chars(text->data(), end, value);
   const bool is_number = problem == std::errc{} && rest == end && text->front() != '0';
-  if (is_number && value <= base::limits::billing_page_max) return value;
-  return value_rejected("limit", "it is not an integer from 1 to 100",
-                        "Pass limit=50, or leave it out for 50.");
+  if (is_number && value <= maximum) return value;
+  const std::string usual = std::to_string(absent);
+  return value_rejected("limit", "it is not an integer from 1 to " + std::to_string(maximum),
+                        "Pass limit=" + usual + ", or leave it out for " + usual + ".");
 }
 
 base::Error bad_cursor(std::string problem) {
@@ -113,6 +116,34 @@ Result<ledger::Granularity, base::Error> read_granularity(const NamedValues& fie
                         "Pass granularity=day, or leave it out for day.");
 }
 
+base::Error bad_purchase_cursor(std::string problem) {
+  return {base::ErrorCode::purchase_cursor_invalid,
+          "The cursor is none of this account's purchases.",
+          0,
+          {{"query.after", std::move(problem),
+            "Pass nextCursor unchanged, for the same account, or leave after out to start from the "
+            "first page."}}};
+}
+
+// The sequence in a cursor of purchases.
+Result<std::int64_t, base::Error> read_purchase_cursor(std::string_view cursor,
+                                                       std::string_view account_id,
+                                                       std::string_view key) {
+  const auto payload = crypto::verified_text(cursor, purchase_cursor_context, key);
+  if (!payload) return bad_purchase_cursor("its signature does not hold");
+  const json fields = base::parse_json(*payload);
+  const auto is_number = [&fields](const char* name) {
+    return fields.contains(name) && fields[name].is_number_integer();
+  };
+  if (!is_number("v") || fields["v"] != 1 || !is_number("before")) {
+    return bad_purchase_cursor("its version is unknown");
+  }
+  if (base::text_member(fields, "account") != account_id) {
+    return bad_purchase_cursor("it was made for another account");
+  }
+  return fields["before"].get<std::int64_t>();
+}
+
 }  // namespace
 
 std::string_view name_of(Collection collection) noexcept {
@@ -124,7 +155,8 @@ Result<BillingQuery, base::Error> read_billing_query(const NamedValues& fields,
                                                      std::string_view cursor_key) {
   const auto collection = read_collection(fields);
   if (!collection.ok()) return collection.error();
-  const auto limit = read_limit(fields);
+  const auto limit = read_limit(fields, base::limits::billing_page_default,
+                                base::limits::billing_page_max);
   if (!limit.ok()) return limit.error();
   BillingQuery read;
   read.collection = *collection;
@@ -134,6 +166,21 @@ Result<BillingQuery, base::Error> read_billing_query(const NamedValues& fields,
     auto place = read_cursor(*cursor, account_id, *collection, cursor_key);
     if (!place.ok()) return std::move(place).error();
     read.page.after = *std::move(place);
+  }
+  return read;
+}
+
+Result<PurchasesQuery, base::Error> read_purchases_query(const NamedValues& fields,
+                                                         std::string_view account_id,
+                                                         std::string_view cursor_key) {
+  PurchasesQuery read;
+  const auto limit = read_limit(fields, read.limit, PurchasesQuery::limit_max);
+  if (!limit.ok()) return limit.error();
+  read.limit = *limit;
+  if (const auto cursor = fields.find("after")) {
+    const auto before = read_purchase_cursor(*cursor, account_id, cursor_key);
+    if (!before.ok()) return before.error();
+    read.before = *before;
   }
   return read;
 }
@@ -211,6 +258,13 @@ std::string make_billing_cursor(std::string_view account_id, Collection collecti
                        {"number", place.number},
                        {"id", place.id}};
   return crypto::sign_text(base::canonical_json(fields).value(), cursor_context, cursor_key);
+}
+
+std::string make_purchase_cursor(std::string_view account_id, std::int64_t sequence,
+                                 std::string_view cursor_key) {
+  const json fields = {{"v", 1}, {"account", account_id}, {"before", sequence}};
+  return crypto::sign_text(base::canonical_json(fields).value(), purchase_cursor_context,
+                           cursor_key);
 }
 
 }  // namespace turnpike::hosts

@@ -1,6 +1,6 @@
-// The queries of the account routes: billing pages and usage summaries, read and judged, with the
-// cursors that lead from page to page. A cursor is signed and bound to its account and collection.
-// Pure functions; any Thread.
+// The queries of the account routes: billing pages, purchases and usage summaries, read and judged,
+// with the cursors that lead from page to page. A cursor is signed and bound to its account and, of
+// billing pages, its collection. Pure functions; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,16 @@ Result<CallsQuery, base::Error> read_calls_query(const NamedValues& fields,
                                                  std::string_view account_id,
                                                  std::string_view cursor_key);
 
+// A page of purchases. A cursor that does not fit is purchase.cursor_invalid.
+struct PurchasesQuery {
+  std::int64_t before = 0;  // sequence; 0: from the newest
+  std::uint32_t limit = 20;
+  static constexpr std::uint32_t limit_max = 50;
+};
+Result<PurchasesQuery, base::Error> read_purchases_query(const NamedValues& fields,
+                                                         std::string_view account_id,
+                                                         std::string_view cursor_key);
+
 // Without `from` and `to` it asks for the last 30 days in UTC, today included.
 Result<ledger::SummaryQuery, base::Error> read_usage_query(const NamedValues& fields,
                                                            std::string_view account_id,
@@ -48,5 +58,8 @@ Result<ledger::SummaryQuery, base::Error> read_usage_query(const NamedValues& fi
 
 std::string make_billing_cursor(std::string_view account_id, Collection collection,
                                 const ledger::Place& place, std::string_view cursor_key);
+// `sequence`: of the last purchase of the page before.
+std::string make_purchase_cursor(std::string_view account_id, std::int64_t sequence,
+                                 std::string_view cursor_key);
 
 }  // namespace turnpike::hosts

@@ -9,6 +9,7 @@
 #include "exchange/ascii.h"
 #include "hosts/account_json.h"
 #include "hosts/account_query.h"
+#include "hosts/purchase_json.h"
 
 namespace turnpike::hosts {
 
@@ -134,7 +135,17 @@ AccountReads::Body AccountReads::billing(const std::string& account_id,
     case Collection::invoices:
       break;
   }
-  return empty_billing_body(*query, parts_.clock.now_ms());
+  return body_of(invoices(query->page));
+}
+
+Result<ledger::Page<Invoice>, base::Error> AccountReads::invoices(
+    const ledger::PageQuery& query) const {
+  const std::int64_t now_ms = parts_.clock.now_ms();
+  if (parts_.shop == nullptr) return ledger::Page<Invoice>{{}, {}, now_ms};
+  auto page = parts_.shop->paid(query.account_id, query.after ? query.after->number : 0,
+                                query.limit);
+  if (!page.ok()) return std::move(page).error();
+  return invoices_of(*parts_.shop, *std::move(page), now_ms);
 }
 
 Result<std::vector<ledger::CapsOfKey>, base::Error> AccountReads::key_caps(

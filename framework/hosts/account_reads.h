@@ -16,8 +16,10 @@
 #include <turnpike/result.h>
 
 #include "catalog/free_quotas.h"
+#include "commerce/shop.h"
 #include "exchange/choose_lane.h"
 #include "hosts/backend.h"
+#include "hosts/invoice.h"
 #include "hosts/query.h"
 #include "identity/authenticator.h"
 #include "ledger/calls.h"
@@ -38,6 +40,7 @@ class AccountReads {
     Backend& backend;
     const Clock& clock;
     const Lane* payments = nullptr;  // the lane with terms; null: there is none
+    commerce::Shop* shop = nullptr;  // null: nothing is sold, nor was
   };
   // `cursor_key` is the secret that the nodes share.
   AccountReads(const Parts& parts, std::string cursor_key);
@@ -57,6 +60,9 @@ class AccountReads {
   // JSON bodies; what a query may hold is account_query.h's.
   [[nodiscard]] Body credit_balance(const std::string& account_id) const;
   [[nodiscard]] Body billing(const std::string& account_id, const NamedValues& query) const;
+  // Newest first, by the sequence of purchases; values, for pages.
+  [[nodiscard]] Result<ledger::Page<Invoice>, base::Error> invoices(
+      const ledger::PageQuery& query) const;
   [[nodiscard]] Body usage(const std::string& account_id, const NamedValues& query) const;
   // What capped keys may still spend; values, for pages.
   [[nodiscard]] Result<std::vector<ledger::CapsOfKey>, base::Error> key_caps(

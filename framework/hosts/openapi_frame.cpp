@@ -28,9 +28,22 @@ SortedJson parameter_json(const Parameter& parameter, bool is_in_path) {
   return shown;
 }
 
-SortedJson reply_json(const DescribedReply& reply, bool has_etag) {
+SortedJson idempotency_key_json() {
+  return {{"name", "Idempotency-Key"},
+          {"in", "header"},
+          {"required", true},
+          {"description", "1 to 255 visible ASCII characters, of your choice."},
+          {"schema",
+           {{"type", "string"}, {"minLength", 1}, {"maxLength", 255}, {"pattern", "^[!-~]+$"}}}};
+}
+
+SortedJson reply_json(const DescribedReply& reply, bool has_etag, bool may_be_repeat) {
   SortedJson shown = {{"description", reply.description}};
   if (has_etag) shown["headers"]["ETag"] = reference("headers", "ETag");
+  if (may_be_repeat) {
+    shown["headers"]["Idempotent-Replayed"] = reference("headers", "Idempotent-Replayed");
+  }
+  if (reply.status == 303) shown["headers"]["Location"] = reference("headers", "Location");
   if (reply.content_type.empty()) return shown;
   SortedJson schema = {{"type", reply.content_type == "text/html" ? "string" : "object"}};
   if (!reply.schema.empty()) schema = reference("schemas", reply.schema);
@@ -43,7 +56,8 @@ SortedJson responses_json(const RouteFacts& facts) {
   SortedJson responses = SortedJson::object();
   for (const DescribedReply& reply : described.replies) {
     const bool has_etag = facts.has_etag && reply.status == 200;
-    responses[std::to_string(reply.status)] = reply_json(reply, has_etag);
+    responses[std::to_string(reply.status)] =
+        reply_json(reply, has_etag, facts.needs_idempotency_key);
   }
   if (facts.has_etag) {
     responses["304"] = {{"description", "Unchanged since the ETag in If-None-Match."}};
@@ -91,6 +105,7 @@ SortedJson operation_json(const RouteFacts& facts) {
     parameters.push_back(parameter_json(one, true));
   }
   for (const Parameter& one : facts.query) parameters.push_back(parameter_json(one, false));
+  if (facts.needs_idempotency_key) parameters.push_back(idempotency_key_json());
   if (!parameters.empty()) operation["parameters"] = std::move(parameters);
   if (facts.body != BodyForm::none) operation["requestBody"] = body_json(facts);
   operation["responses"] = responses_json(facts);

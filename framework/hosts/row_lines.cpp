@@ -1,5 +1,7 @@
 #include "hosts/row_lines.h"
 
+#include <turnpike/helpers/csv.h>
+
 #include "hosts/account_json.h"
 
 namespace turnpike::hosts {
@@ -50,13 +52,6 @@ Json line_json(const ledger::UsageRow& usage) {
   Json row = {{"billingAccountId", usage.account_id}};
   row.update(row_json(usage));
   return row;
-}
-
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
 }
 
 }  // namespace turnpike::hosts

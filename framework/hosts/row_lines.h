@@ -1,5 +1,5 @@
-// Rows of the books as lines of a file: NDJSON, or CSV (RFC 4180). The export of operators and the
-// downloads of members write the same. Pure functions; any Thread.
+// Rows of the books as lines of a file: NDJSON, or CSV (turnpike/helpers/csv.h). The export of
+// operators and the downloads of members write the same. Pure functions; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,5 @@ std::string line_of(LineForm form, std::span<const char* const> columns,
 
 // A row of the account API with its account in front.
 nlohmann::ordered_json line_json(const ledger::UsageRow& usage);
-
-// A field of a CSV row, in quotes where RFC 4180 section 2 wants them.
-std::string csv_field(std::string_view text);
 
 }  // namespace turnpike::hosts

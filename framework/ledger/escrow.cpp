@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "base/thread_name.h"
+#include "base/words.h"
 #include "ledger/draw.h"
 
 namespace turnpike::ledger {
@@ -38,7 +39,7 @@ base::Error reserved() {
 base::Error capped(const CapRoom& room) {
   const auto seconds = static_cast<std::uint32_t>((room.resets_in_ms + 999) / 1'000);
   return {base::ErrorCode::billing_key_cap_reached,
-          "The key may spend " + std::to_string(room.cap) + " Credits in a " +
+          "The key may spend " + base::credits_text(room.cap) + " in a " +
               std::string(room.span) + " (UTC) and has " +
               std::to_string(std::max<Credits>(0, room.left)) + " left until " +
               base::rfc3339(room.resets_at_ms) + ".",

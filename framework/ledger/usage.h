@@ -137,7 +137,7 @@ struct UsageSums {
   }
 };
 
-// The account whose usage is summed; empty: all accounts.
+// The account whose usage is summed, and which part of it; an empty route or key stands for any.
 struct UsageFilter {
   std::string account_id;
   std::string route_id = {};
@@ -153,10 +153,26 @@ struct HourSums {
   UsageSums sums;
 };
 
-// The sums of a UTC day over all accounts.
+// The sums of a UTC day.
 struct DaySums {
   std::int64_t day = 0;  // since 1970 UTC
   UsageSums sums;
+};
+
+// The sums of a span, by each of three questions alone, in no order.
+struct SpanSums {
+  struct Operation {
+    std::string route_id;
+    std::string method;
+    UsageSums sums;
+  };
+  struct Key {
+    std::string api_key_id;
+    UsageSums sums;
+  };
+  std::vector<DaySums> days;
+  std::vector<Operation> operations;
+  std::vector<Key> keys;
 };
 
 // How many accounts called an operation.
@@ -220,6 +236,10 @@ class UsageStore {
   [[nodiscard]] virtual Result<std::vector<HourSums>, base::Error> hours(
       const UsageFilter& filter, std::int64_t first, std::int64_t end,
       const std::optional<HourSums>& after) = 0;
+  // Sums of all hours from `first` to before `end`, a month at most, made by the database, where
+  // nobody asks for the hours themselves. Nothing: to read its hours() is the shorter way.
+  [[nodiscard]] virtual Result<std::optional<SpanSums>, base::Error> span(
+      const UsageFilter& filter, std::int64_t first, std::int64_t end) = 0;
   // Sums of the facts of one hour that occurred from `from_ms` to before `to_ms`, read one by one,
   // a bounded number of them behind position `after`. REQUIRES: both lie in that hour or at its
   // end.

@@ -48,6 +48,15 @@ class Adding {
     }
   }
 
+  void add(const SpanSums& span) {
+    for (const DaySums& each : span.days) {
+      totals_ += each.sums;
+      series_[bucket_start(each.day * 24 * hour_ms, granularity_)] += each.sums;
+    }
+    for (const auto& each : span.operations) operations_[{each.route_id, each.method}] += each.sums;
+    for (const auto& each : span.keys) keys_[each.api_key_id] += each.sums;
+  }
+
   [[nodiscard]] UsageSummary summary() const {
     UsageSummary summary;
     summary.totals = totals_;
@@ -83,6 +92,21 @@ std::optional<base::Error> add_hours(UsageStore& store, const UsageFilter& filte
     if (hours->empty()) break;
     adding.add(*hours);
     after = hours->back();
+  }
+  return std::nullopt;
+}
+
+// The same for steps of days and more.
+std::optional<base::Error> add_days(UsageStore& store, const UsageFilter& filter,
+                                    std::int64_t first, std::int64_t end,
+                                    runtime::Deadline deadline, Adding& adding) {
+  constexpr std::int64_t hours_at_once = 31 * 24;
+  for (; first < end; first += hours_at_once) {
+    if (deadline.passed()) return too_late();
+    const auto span = store.span(filter, first, std::min(first + hours_at_once, end));
+    if (!span) return span.error();
+    if (!span->has_value()) return add_hours(store, filter, first, end, deadline, adding);
+    adding.add(**span);
   }
   return std::nullopt;
 }
@@ -159,7 +183,8 @@ Result<UsageSummary, base::Error> summarize(UsageStore& store, const SummaryQuer
       return *std::move(error);
     }
   }
-  if (auto error = add_hours(store, query.filter, whole_from / hour_ms, whole_to / hour_ms,
+  const auto add_whole = query.granularity == Granularity::hour ? add_hours : add_days;
+  if (auto error = add_whole(store, query.filter, whole_from / hour_ms, whole_to / hour_ms,
                              deadline, adding)) {
     return *std::move(error);
   }

@@ -1,6 +1,6 @@
 #include "mail/texts.h"
 
-#include "base/ids.h"
+#include "base/words.h"
 
 namespace turnpike::mail {
 namespace {
@@ -18,19 +18,14 @@ std::string link_to(const Site& site, std::string_view path, std::string_view to
   return link + "\n";
 }
 
-std::string time_text(std::int64_t at_ms) {
-  std::string text = base::rfc3339(at_ms).substr(0, 16);
-  text[10] = ' ';
-  return text + " UTC";
-}
-
 Words invitation(const identity::Mail& mail, std::string_view token, const Site& site) {
   const std::string who = mail.detail.empty() ? site.name : "\"" + harmless(mail.detail) + "\"";
   return {"An invitation to " + site.name,
           who + " invites you to the billing account \"" + harmless(mail.name) + "\" on " +
               site.name + ", as " + mail.role +
               ".\n\nTo accept, open this link and press its button. It works once, until " +
-              time_text(mail.expires_at_ms) + ":\n\n" + link_to(site, "/invitation", token) +
+              base::minute_text(mail.expires_at_ms) + ":\n\n" +
+              link_to(site, "/invitation", token) +
               "\nYou do not know what this is? Then do nothing: nothing happens without the "
               "link.\n"};
 }
@@ -77,7 +72,7 @@ Words notice(const identity::Mail& mail, const Site& site) {
   if (!mail.detail.empty()) about += " (\"" + harmless(mail.detail) + "\")";
   if (!mail.role.empty()) about += ", from the address " + mail.role;
   return {what + " on " + site.name,
-          about + ", at " + time_text(mail.created_at_ms) +
+          about + ", at " + base::minute_text(mail.created_at_ms) +
               ".\n\nThat was you? Then there is nothing to do.\n\nIt was not? Then sign in, remove "
               "what is not yours, and end all other sessions:\n\n" +
               link_to(site, "/account", "") +

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -134,6 +136,10 @@ class GrantStore : public identity::GrantTokens {
   // or all.
   [[nodiscard]] virtual Result<std::vector<Grant>, base::Error> grants(
       std::string_view person_id, std::string_view account_id) = 0;
+  // How the clients of these grants of an account call themselves, by the id of the grant; also of
+  // grants that ended. What is no grant of it, or of a client without a name, is left out.
+  [[nodiscard]] virtual Result<std::map<std::string, std::string>, base::Error> client_names(
+      std::string_view account_id, std::span<const std::string> grant_ids) = 0;
   // Ends one, which is of that person or account where one is given. An actor who is not its person
   // needs the role admin in its account. False: there is none that goes on.
   [[nodiscard]] virtual Result<bool, base::Error> revoke(std::string_view grant_id,

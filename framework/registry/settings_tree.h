@@ -39,6 +39,10 @@ using SecretResolver = std::function<std::optional<std::string>(const SecretRefe
 // where the resolver has nothing.
 Settings resolve_secrets(const Settings& settings, const SecretResolver& resolver);
 
+// The node that a path such as "auth.headers[2]" names, or the nearest one above it that is there.
+// Keys may hold dots.
+const Settings& nearest_node(const Settings& root, std::string_view path);
+
 // A YAML file that is no registry, such as the deployment's configuration, read by the same strict
 // rules; an empty file is an empty map.
 Result<Settings, std::vector<Problem>> parse_settings(const Source& source);

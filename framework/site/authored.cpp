@@ -85,9 +85,12 @@ class FrontMatter {
       page_.is_indexed = !value.as<bool>();
       return;
     }
-    if (key == "nav") return nav(value);
+    if (key == "nav") return place(key, value, page_.order, page_.label);
+    if (key == "foot") return place(key, value, page_.foot_order, page_.foot_label);
+    if (key == "removed") return removed(value);
     fault(line_, "unknown key `" + key +
-                     "`; known are title, description, layout, nav, updated, noindex");
+                     "`; known are title, description, layout, nav, foot, updated, noindex, "
+                     "removed");
   }
 
   void text(const std::string& key, const YAML::Node& value, std::string& out) {
@@ -95,11 +98,20 @@ class FrontMatter {
     out = value.Scalar();
   }
 
-  void nav(const YAML::Node& value) {
+  void place(const std::string& key, const YAML::Node& value, std::int64_t& order,
+             std::string& label) {
     const bool is_whole = value.IsMap() && value.size() == 2 && value["order"] && value["label"];
-    if (!is_whole) return fault(line_, "`nav` is {order: NUMBER, label: TEXT}");
-    page_.order = value["order"].as<std::int64_t>();
-    text("nav.label", value["label"], page_.label);
+    if (!is_whole) return fault(line_, "`" + key + "` is {order: NUMBER, label: TEXT}");
+    order = value["order"].as<std::int64_t>();
+    text(key + ".label", value["label"], label);
+  }
+
+  void removed(const YAML::Node& value) {
+    const std::string what = value.IsScalar() ? value.Scalar() : "";
+    if (what != "page" && what != "all") {
+      return fault(line_, "`removed` is page, or all for the pages below it, too");
+    }
+    page_.removal = what == "all" ? Removal::all : Removal::page;
   }
 
   void fault(int line, std::string message) {
@@ -122,6 +134,14 @@ std::optional<AuthoredPage> read_page(const SiteFile& file, AuthoredPage page, P
     return std::nullopt;
   }
   FrontMatter(page, problems).read(split->front);
+  if (page.removal != Removal::none) {
+    if (split->markdown.find_first_not_of(" \n") != split->markdown.npos) {
+      problems.push_back(problem_at(file.place, split->first_line,
+                                    "a page that is removed has no text"));
+    }
+    if (problems.size() > before) return std::nullopt;
+    return page;
+  }
   const auto need = [&](std::string_view key, bool is_there) {
     if (is_there || problems.size() > before) return;
     problems.push_back(
@@ -168,13 +188,7 @@ Authored::Authored(const SiteFiles& pages, const SiteFiles& posts, Problems& pro
     page.place = file.place;
     const bool is_of_provider = name == provider_page_name;
     if (!is_of_provider) page.path = path_of(name);
-    auto read = read_page(file, std::move(page), problems);
-    if (!read) continue;
-    if (is_of_provider) {
-      of_provider_ = *std::move(read);
-    } else {
-      add(*std::move(read), problems);
-    }
+    take(file, std::move(page), problems);
   }
   for (const auto& [name, file] : posts) {
     if (!is_page_name(name)) continue;
@@ -189,11 +203,13 @@ Authored::Authored(const SiteFiles& pages, const SiteFiles& posts, Problems& pro
           problem_at(file.place, 1, "the name of a post is made of a-z, 0-9, '-', '_' and '.'"));
       continue;
     }
-    if (auto read = read_page(file, std::move(page), problems)) add(*std::move(read), problems);
+    take(file, std::move(page), problems);
   }
+  remove();
   for (const auto& [path, page] : pages_) {
     if (page.is_post) posts_.push_back(&page);
     if (!page.label.empty()) menu_.push_back(&page);
+    if (!page.foot_label.empty()) foot_.push_back(&page);
   }
   std::stable_sort(posts_.begin(), posts_.end(), [](const auto* left, const auto* right) {
     return left->updated > right->updated;
@@ -201,6 +217,45 @@ Authored::Authored(const SiteFiles& pages, const SiteFiles& posts, Problems& pro
   std::stable_sort(menu_.begin(), menu_.end(), [](const auto* left, const auto* right) {
     return left->order < right->order;
   });
+  std::stable_sort(foot_.begin(), foot_.end(), [](const auto* left, const auto* right) {
+    return left->foot_order < right->foot_order;
+  });
+}
+
+void Authored::take(const SiteFile& file, AuthoredPage page, Problems& problems) {
+  page.is_of_overlay = file.is_of_overlay;
+  auto read = read_page(file, std::move(page), problems);
+  if (!read) return;
+  if (read->removal != Removal::none) {
+    // An upgrade may take a page away that the overlay removes, or give it another name, at which
+    // it would be back: so that is told.
+    if (!file.replaces) {
+      problems.push_back(problem_at(file.place, 1, "there is no page of this name to remove"));
+    } else if (read->path == "/") {
+      problems.push_back(problem_at(file.place, 1, "`/` is no page that can be removed"));
+    } else {
+      removals_.push_back(*std::move(read));
+    }
+  } else if (read->path.empty()) {
+    of_provider_ = *std::move(read);
+  } else {
+    add(*std::move(read), problems);
+  }
+}
+
+void Authored::remove() {
+  for (const AuthoredPage& removal : removals_) {
+    if (removal.path.empty()) continue;  // the page of providers: it was never taken
+    removed_.insert(removal.path);
+    if (removal.removal != Removal::all) continue;
+    const std::string below = removal.path + "/";
+    std::erase_if(pages_, [&](const auto& entry) {
+      const bool goes = entry.first.starts_with(below) && !entry.second.is_of_overlay;
+      if (goes) removed_.insert(entry.first);
+      return goes;
+    });
+  }
+  removals_.clear();
 }
 
 void Authored::add(AuthoredPage page, Problems& problems) {
@@ -222,6 +277,12 @@ std::vector<Link> Authored::menu(std::string_view path) const {
                           path.substr(page->path.size()).starts_with('/');
     links.push_back({page->label, page->path, path == page->path || is_above});
   }
+  return links;
+}
+
+std::vector<Link> Authored::foot() const {
+  std::vector<Link> links;
+  for (const AuthoredPage* const page : foot_) links.push_back({page->foot_label, page->path});
   return links;
 }
 

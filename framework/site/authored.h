@@ -1,12 +1,13 @@
-// Authored: the pages and posts of site/ and the overlay, read: their front matter, and the
-// Markdown behind it with its live parts still as they were written (site/README.md has the
-// syntax). What is wrong is told with file and line.
+// Authored: the pages and posts of site/ and the overlay, read, without those that it removes:
+// their front matter, and the Markdown behind it with its live parts still as they were written
+// (site/README.md has the syntax). What is wrong is told with file and line.
 //
 // Made at start or reload with its Site; immutable; any Thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +21,15 @@ namespace turnpike::site {
 struct SiteFile {
   std::string text;
   std::string place;
+  bool is_of_overlay = false;
+  bool replaces = false;  // a file of ours
 };
 using SiteFiles = std::map<std::string, SiteFile>;
 
 using Problems = std::vector<registry::Problem>;
+
+// What a page of the overlay takes away: its own page, or also ours below it.
+enum class Removal : std::uint8_t { none, page, all };
 
 struct AuthoredPage {
   std::string path;   // "/pricing"; of the page that providers have in common: empty
@@ -34,8 +40,12 @@ struct AuthoredPage {
   std::string updated = {};  // "2026-11-24"
   std::string label = {};    // in the menu; empty: it is not there
   std::int64_t order = 0;    // there
+  std::string foot_label = {};  // at the foot of every page; empty: it is not there
+  std::int64_t foot_order = 0;  // there
   bool is_indexed = true;
   bool is_post = false;
+  bool is_of_overlay = false;
+  Removal removal = Removal::none;
   std::string markdown = {};
   int first_line = 1;  // of `markdown` in the file
 };
@@ -56,18 +66,29 @@ class Authored {
   [[nodiscard]] const std::map<std::string, AuthoredPage, std::less<>>& pages() const noexcept {
     return pages_;
   }
+  // Whether the overlay took away the page at that path.
+  [[nodiscard]] bool is_removed(std::string_view path) const noexcept {
+    return removed_.contains(path);
+  }
   // The newest first.
   [[nodiscard]] const std::vector<const AuthoredPage*>& posts() const noexcept { return posts_; }
   // At the top of every page. `path`: of the page that is shown.
   [[nodiscard]] std::vector<Link> menu(std::string_view path) const;
+  // The pages that every page links to at its foot.
+  [[nodiscard]] std::vector<Link> foot() const;
 
  private:
   void add(AuthoredPage page, Problems& problems);
+  void take(const SiteFile& file, AuthoredPage page, Problems& problems);
+  void remove();
 
   std::map<std::string, AuthoredPage, std::less<>> pages_;
   AuthoredPage of_provider_;
+  std::vector<AuthoredPage> removals_;  // until they are made
+  std::set<std::string, std::less<>> removed_;
   std::vector<const AuthoredPage*> posts_;
   std::vector<const AuthoredPage*> menu_;
+  std::vector<const AuthoredPage*> foot_;
 };
 
 // What a value or a live part stands for is asked of `fill`; the rest of the Markdown stays as it

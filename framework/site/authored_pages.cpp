@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "site/directory.h"
 #include "site/markdown.h"
 
 namespace turnpike::site {
@@ -234,6 +235,18 @@ class SiteCheck {
     for (const auto& [page, text] : texts_) check(*page, text);
   }
 
+  // Links into the catalog alone.
+  void run_on(const registry::Program& program) {
+    for (const auto& [page, text] : texts_) {
+      for (const MarkdownLink& link : links_of(text)) {
+        const std::string_view path = path_in(link.url);
+        if (site_.authored().find(path) != nullptr || leads_into(program, path)) continue;
+        fault(*page, link.line, "the link `" + link.url +
+                                    "` leads nowhere: the registry has no such provider or word");
+      }
+    }
+  }
+
  private:
   [[nodiscard]] LiveContext context_of(const AuthoredPage& page) const {
     return {.site = site_,
@@ -268,11 +281,29 @@ class SiteCheck {
     for (const MarkdownLink& link : links_of(text)) check(page, link, text);
   }
 
+  static std::string_view path_in(std::string_view url) noexcept {
+    return url.substr(0, std::min(url.find('#'), url.find('?')));
+  }
+
+  // True also where the path is none of the catalog's.
+  static bool leads_into(const registry::Program& program, std::string_view path) {
+    constexpr std::string_view markdown = ".md";
+    constexpr std::string_view of_directory = "/discovery/";
+    if (path.ends_with(".json")) return true;  // documents, which there always are
+    if (path.ends_with(markdown)) path.remove_suffix(markdown.size());
+    if (path.starts_with(of_products)) {
+      const std::string_view key = path.substr(of_products.size());
+      return std::any_of(program.providers().begin(), program.providers().end(),
+                         [&](const auto& provider) { return provider.key == key; });
+    }
+    return !path.starts_with(of_directory) || Directory::has(program, path);
+  }
+
   void check(const AuthoredPage& page, const MarkdownLink& link, const std::string& text) {
     const std::string_view url = link.url;
     if (url.find(':') != url.npos && !url.starts_with('/')) return;  // of another host, or mail
     const std::size_t hash = url.find('#');
-    const std::string_view path = url.substr(0, std::min(hash, url.find('?')));
+    const std::string_view path = path_in(url);
     const std::string_view anchor = hash == url.npos ? std::string_view() : url.substr(hash + 1);
     if (path.empty()) return check_anchor(page, link, text, anchor);
     if (!path.starts_with('/') || path.starts_with("//")) {
@@ -280,6 +311,10 @@ class SiteCheck {
     }
     if (const AuthoredPage* const target = site_.authored().find(path)) {
       return check_anchor(page, link, texts_.at(target), anchor);
+    }
+    if (site_.authored().is_removed(path)) {
+      return fault(page, link.line, "the link `" + link.url + "` leads to a page that the overlay "
+                                    "removes: replace this page by one without it");
     }
     if (!is_other(path)) fault(page, link.line, "the link `" + link.url + "` leads nowhere");
   }
@@ -335,6 +370,14 @@ Problems problems_of(const Site& site) {
   Problems problems;
   Problems marks;
   SiteCheck(site, problems, marks).run();
+  sort_by_place(problems);
+  return problems;
+}
+
+Problems dead_links_to_catalog(const Site& site, const registry::Program& program) {
+  Problems problems;
+  Problems marks;
+  SiteCheck(site, problems, marks).run_on(program);
   sort_by_place(problems);
   return problems;
 }

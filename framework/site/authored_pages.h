@@ -33,6 +33,9 @@ bool is_negotiated_path(std::string_view path) noexcept;
 // Whatever a page holds that cannot be: layouts, values, live parts and options that there are not,
 // links within the site that lead nowhere.
 Problems problems_of(const Site& site);
+// Links of pages to products and into the directory that lead nowhere once this program is
+// installed. A reload does not ask: what providers there are changes without the pages.
+Problems dead_links_to_catalog(const Site& site, const registry::Program& program);
 // What the operator must still say in the pages of this site.
 Problems unfilled_marks(const Site& site);
 

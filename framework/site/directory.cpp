@@ -173,7 +173,7 @@ std::optional<MarkdownPage> Directory::find(const Site& site, const Facts& facts
   }
   const auto indexed = index(facts);
   const auto figured = figures(facts);
-  const DirectoryFacts from{facts, *indexed, *figured, site.brand().name};
+  const DirectoryFacts from{facts, facts.view->program(), *indexed, *figured, site.brand().name};
   if (path == home_path) return with(home_head(from), home_markdown(from));
   if (const auto provider = source_at(from, path)) {
     return with(source_head(from, *provider), source_markdown(from, *provider));
@@ -189,11 +189,20 @@ std::optional<MarkdownPage> Directory::find(const Site& site, const Facts& facts
               comparison_markdown(from, pair->first, pair->second));
 }
 
+bool Directory::has(const registry::Program& program, std::string_view path) {
+  const Facts none;
+  const DirectoryIndex indexed = index_of(program);
+  const BoardFigures unknown;
+  const DirectoryFacts from{none, program, indexed, unknown, {}};
+  return path == home_path || source_at(from, path) || list_at(from, path) ||
+         compared_at(program, path);
+}
+
 std::string Directory::moved_to(const Facts& facts, std::string_view path) const {
   if (facts.view == nullptr || !path.starts_with(home_path)) return {};
   const auto indexed = index(facts);
   const BoardFigures none;
-  const DirectoryFacts from{facts, *indexed, none, {}};
+  const DirectoryFacts from{facts, facts.view->program(), *indexed, none, {}};
   if (source_at(from, path)) return {};
   if (const auto listed = list_at(from, path)) {
     std::string canonical = path_of_page(listed->list, listed->number);
@@ -209,7 +218,7 @@ std::vector<MarkdownPage> Directory::list(const Site& site, const Facts& facts) 
   if (facts.view == nullptr) return {};
   const auto indexed = index(facts);
   const auto figured = figures(facts);
-  const DirectoryFacts from{facts, *indexed, *figured, site.brand().name};
+  const DirectoryFacts from{facts, facts.view->program(), *indexed, *figured, site.brand().name};
   std::vector<MarkdownPage> pages = {home_head(from)};
   add_list(from, all_sources(from), pages);
   const std::pair<std::string_view, const ProvidersByWord*> kinds[] = {

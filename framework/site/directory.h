@@ -11,7 +11,9 @@
 
 #include <memory>
 #include <mutex>
+#include <string_view>
 
+#include "registry/program.h"
 #include "site/page_source.h"
 
 namespace turnpike::site {
@@ -25,6 +27,9 @@ class Directory final : public PageSource {
   ~Directory() override;
   Directory(const Directory&) = delete;
   Directory& operator=(const Directory&) = delete;
+
+  // Whether the path leads to a page, at once or by moved_to(), when this program is installed.
+  [[nodiscard]] static bool has(const registry::Program& program, std::string_view path);
 
   [[nodiscard]] std::optional<MarkdownPage> find(const Site& site, const Facts& facts,
                                                  std::string_view path) const override;

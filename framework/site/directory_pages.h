@@ -16,12 +16,13 @@ inline constexpr std::size_t words_on_a_page = 60;  // categories, chains, topic
 
 // What pages are made of. All of it outlives the call.
 struct DirectoryFacts {
-  const Facts& facts;  // with a view
+  const Facts& facts;
+  const registry::Program& of;
   const DirectoryIndex& index;
   const BoardFigures& figures;
   std::string_view site_name;
 
-  [[nodiscard]] const registry::Program& program() const noexcept { return facts.view->program(); }
+  [[nodiscard]] const registry::Program& program() const noexcept { return of; }
 };
 
 // A list of sources of which each page shows some: all of them, or those under one word.

@@ -29,7 +29,7 @@ Foot foot_of(const Facts& facts) {
   const status::BoardOrigin& origin = facts.board->origin();
   if (origin.round != 0) {
     foot.round = std::to_string(origin.round);
-    foot.head = origin.head.substr(0, head_characters_shown) + "…";
+    foot.head = origin.head.substr(0, head_characters_shown);
   }
   foot.judgement = sentence_of(origin.level_at(facts.now_ms));
   if (!facts.urls.api.empty()) foot.evidence_url = facts.urls.api + "/v1/status/evidence";

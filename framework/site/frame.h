@@ -17,7 +17,7 @@ struct Link {
 struct Foot {
   std::string generation;        // "gen_…"
   std::string round;             // "48211"
-  std::string head;              // "sha256:0123456789ab…" of the round
+  std::string head;              // of the round, its beginning: "sha256:0123456789ab"
   std::string judgement = {};    // of the gateway: "Everything works."
   std::string evidence_url = {}; // where the reader checks that
 };

@@ -136,7 +136,7 @@ Made prices(std::string_view text, const LiveContext& context) {
     if (asked != options->end() && route.id != asked->second) continue;
     is_empty = false;
     const std::string credits =
-        operation->price ? std::to_string(program->prices()[*operation->price].credit_cost)
+        operation->price ? grouped(program->prices()[*operation->price].credit_cost)
                          : "no price";
     table += "| " + name_of_operation(*program, *operation) + " | " +
              escaped_markdown(operation->summary) + " | " + credits + " | ";
@@ -183,7 +183,7 @@ Made request_limits(const LiveSettings& settings) {
          row("Reply within an MCP result", bytes_text(settings.mcp_reply_bytes_max)) +
          row("What the provider may take",
              duration_text(upstream_deadline_ms / 1000) + ", a route may say otherwise") +
-         row("Calls of one account at a time", std::to_string(settings.calls_per_account_max)) +
+         row("Calls of one account at a time", grouped(settings.calls_per_account_max)) +
          row("Idempotency key", std::to_string(idempotency_key_bytes_max) + " characters") +
          row("How long a reply is kept under its key", duration_text(replay_kept_ms / 1000));
 }
@@ -427,7 +427,7 @@ std::string history_text(const json& document) {
       "| Day (UTC) | State | Looks | Good | Bad | Unknown |\n|---|---|---:|---:|---:|---:|\n";
   for (auto day = days.rbegin(); day != days.rend(); ++day) {
     const auto figure = [&](const char* name) {
-      return std::to_string(day->value(name, std::uint64_t{0}));
+      return grouped(day->value(name, std::int64_t{0}));
     };
     table += "| " + day_of(*day, "started_at") + " | " + level_text(member_text(*day, "status")) +
              " | " + figure("active_expected_targets") + " | " + figure("active_passed_targets") +
@@ -440,9 +440,10 @@ std::string history_text(const json& document) {
 std::string incidents_text(const json& document) {
   const json incidents = document.value("incidents", json::array());
   if (incidents.empty()) return "No incident is open, and none ended in the last 24 hours.\n";
-  std::string table = "| Incident | State | Began (UTC) |\n|---|---|---|\n";
+  std::string table = "| Incident | Of | State | Began (UTC) |\n|---|---|---|---|\n";
   for (const json& incident : incidents) {
-    table += "| " + code_text(member_text(incident, "id")) + " | " +
+    table += "| " + code_text(member_text(incident, "incident_id")) + " | " +
+             code_text(member_text(incident, "scope")) + " | " +
              level_text(member_text(incident, "state")) + " | " +
              minute_of(incident, "started_at") + " |\n";
   }

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Adds the files below a folder; those that are there already are replaced.
-void read_files(const fs::path& folder, SiteFiles& files) {
+void read_files(const fs::path& folder, bool is_overlay, SiteFiles& files) {
   if (!fs::is_directory(folder)) return;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
@@ -22,15 +22,16 @@ void read_files(const fs::path& folder, SiteFiles& files) {
     std::ostringstream text;
     text << stream.rdbuf();
     if (!stream) throw std::runtime_error(entry.path().string() + " cannot be read");
-    files[entry.path().lexically_relative(folder).generic_string()] = {text.str(),
-                                                                       entry.path().string()};
+    std::string name = entry.path().lexically_relative(folder).generic_string();
+    const bool replaces = files.contains(name);
+    files[std::move(name)] = {text.str(), entry.path().string(), is_overlay, replaces};
   }
 }
 
 SiteFiles read_folder(const SiteSettings& settings, const char* name) {
   SiteFiles files;
-  read_files(fs::path(settings.directory) / name, files);
-  if (!settings.overlay.empty()) read_files(fs::path(settings.overlay) / name, files);
+  read_files(fs::path(settings.directory) / name, false, files);
+  if (!settings.overlay.empty()) read_files(fs::path(settings.overlay) / name, true, files);
   return files;
 }
 
@@ -150,6 +151,8 @@ Slots Site::in_frame(Sheet& sheet, const Frame& frame, std::string_view layout) 
   slots.show_if(frame.side.empty(), "HAS_NO_SIDE");
   slots.set("SIDE_TITLE", frame.side_title);
   add_links(slots, "SIDE", frame.side);
+  // The pages of the web host are linked to where its menu is: the console's host has none of them.
+  if (!frame.menu.empty()) add_links(slots, "FOOT_LINK", authored_.foot());
   for (const BrandLink& link : brand_.links) {
     Slots row = slots.add("FOOT_LINK");
     row.set("LABEL", link.label);

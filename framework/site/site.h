@@ -1,6 +1,6 @@
 // Site: all files of the pages, read and checked at once: layouts, assets, pages and posts, those
-// of the operator's overlay in place of ours under the same name. A site with a mistake in it is
-// refused as a whole, so the one in service stays.
+// of the operator's overlay in place of ours under the same name, or to remove them. A site with a
+// mistake in it is refused as a whole, so the one in service stays.
 //
 // Made at start or reload, away from the loops; immutable; any Thread.
 #pragma once

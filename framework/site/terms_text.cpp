@@ -25,20 +25,14 @@ std::string window_text(const registry::Window& window) {
 
 }  // namespace
 
-std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::size_t first = digits.starts_with('-') ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, 1, ',');
-  return digits;
-}
-
-std::string credits_text(std::uint64_t credits) {
-  return grouped(static_cast<std::int64_t>(credits)) + (credits == 1 ? " Credit" : " Credits");
-}
-
 std::string credits_text(std::uint32_t cheapest, std::uint32_t dearest) {
-  if (cheapest == dearest) return credits_text(std::uint64_t{cheapest});
-  return grouped(cheapest) + " to " + credits_text(std::uint64_t{dearest});
+  if (cheapest == dearest) return credits_text(cheapest);
+  return grouped(cheapest) + " to " + credits_text(dearest);
+}
+
+void set_credits(Slots slots, std::string_view name, std::int64_t credits) {
+  slots.set(name, grouped(credits));
+  slots.set(std::string(name) + "_UNIT", base::credits_word(credits));
 }
 
 std::string duration_text(std::uint64_t seconds) {

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "base/words.h"
 #include "storage/stores.h"
 
 namespace turnpike::storage {
@@ -118,8 +119,8 @@ class SqlCorrectionStore final : public ledger::CorrectionStore {
         fact.number(0, 0) - transaction.run(select_corrected, {request.message_id}).number(0, 0);
     if (request.units > left) {
       return base::Error{ErrorCode::billing_correction_exceeds_charge,
-                         "Of the charge of this message " + std::to_string(left) +
-                             " Credits are left to be restored."};
+                         "Of the charge of this message " + base::credits_text(left) +
+                             (left == 1 ? " is" : " are") + " left to be restored."};
     }
     return record(transaction, request);
   }

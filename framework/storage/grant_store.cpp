@@ -64,6 +64,10 @@ constexpr Query select_grant{
     " AND (g.account_id = $4 OR $4 = '')",
     grant_kinds};
 #undef GRANT_COLUMNS
+constexpr Query select_client_name{
+    "SELECT c.name FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id WHERE g.id = $1"
+    " AND g.account_id = $2 AND c.name <> ''",
+    "t"};
 constexpr Query insert_grant{
     "INSERT INTO oauth_grant (id, client_id, redirect_uri, person_id, account_id, cap_per_day,"
     " cap_per_month, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"};
@@ -313,6 +317,21 @@ class SqlGrantStore final : public oauth::GrantStore {
         Answer list;
         for (std::size_t row = 0; row < rows.size(); ++row) list.push_back(grant_at(rows, row));
         return list;
+      });
+    });
+  }
+
+  Result<std::map<std::string, std::string>, base::Error> client_names(
+      std::string_view account_id, std::span<const std::string> grant_ids) override {
+    using Answer = std::map<std::string, std::string>;
+    return answered<Answer>(context_, ErrorCode::auth_unavailable, "name clients", [&] {
+      return context_.database.with([&](Connection& connection) {
+        Answer names;
+        for (const std::string& id : grant_ids) {
+          const Rows rows = connection.run(select_client_name, {id, account_id});
+          if (!rows.empty()) names[id] = rows.text(0, 0);
+        }
+        return names;
       });
     });
   }

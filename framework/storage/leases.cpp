@@ -109,6 +109,8 @@ constexpr Query give_back{
 constexpr Query begin_void{
     "UPDATE allocation SET state = 'voiding', voided = voided + remaining, remaining = 0"
     " WHERE id = $1"};
+constexpr Query void_units{
+    "UPDATE allocation SET voided = voided + $1, remaining = remaining - $1 WHERE id = $2"};
 // Only once the last lease is closed: until then calls that hold units of it may settle.
 constexpr Query end_void{
     "UPDATE allocation SET state = 'voided' WHERE id = $1 AND state = 'voiding' AND NOT EXISTS"
@@ -438,6 +440,20 @@ bool void_allocation(Transaction& transaction, std::string_view allocation_id,
   }
   transaction.run(end_void, {allocation_id});
   return true;
+}
+
+Credits withdraw_units(Transaction& transaction, std::string_view allocation_id, Credits units,
+                       std::int64_t now_ms) {
+  const Rows allocation = transaction.run(lock_allocation, {allocation_id});
+  if (allocation.empty() || allocation.text(0, 2) != "open") return 0;
+  const Credits taken = std::min(units, allocation.number(0, 1));
+  if (taken > 0) {
+    transaction.run(void_units, {taken, allocation_id});
+    transaction.run(insert_posting, {now_ms, allocation.text(0, 0), allocation_id, std::int64_t{0},
+                                     "available", "voided", taken});
+  }
+  if (taken < units) recall_leases(transaction, allocation.text(0, 0), 0, "", now_ms);
+  return taken;
 }
 
 void recall_leases(Transaction& transaction, std::string_view account_id, std::int64_t incarnation,

@@ -44,6 +44,11 @@ std::uint32_t expire_allocations(Transaction& transaction, std::int64_t now_ms);
 // Withdraws an allocation; false: there is none.
 bool void_allocation(Transaction& transaction, std::string_view allocation_id, std::int64_t now_ms);
 
+// Voids up to `units` of what is free of an allocation and recalls what nodes have of it, where
+// that was not all. Returns how many were voided.
+ledger::Credits withdraw_units(Transaction& transaction, std::string_view allocation_id,
+                               ledger::Credits units, std::int64_t now_ms);
+
 // For a moment, every node returns what it does not hold of the account; the node and key that ask
 // are excepted.
 void recall_leases(Transaction& transaction, std::string_view account_id, std::int64_t incarnation,

@@ -60,7 +60,8 @@ class OpenNode final : public Node {
         manifest_(make_manifest_store(context_)),
         secrets_(make_shared_secrets(context_)),
         records_(make_record_table(context_)),
-        status_(make_status_store(context_)) {
+        status_(make_status_store(context_)),
+        purchases_(make_purchase_store(context_)) {
     database_.with([&](Connection& connection) {
       const std::string fault = check_schema(connection, shipped_schema(settings.engine));
       if (!fault.empty()) throw StoreError(StoreError::Kind::fatal, fault);
@@ -95,6 +96,7 @@ class OpenNode final : public Node {
   SharedSecrets& secrets() noexcept override { return *secrets_; }
   records::Table& records() noexcept override { return *records_; }
   status::StatusStore& status() noexcept override { return *status_; }
+  commerce::PurchaseStore& purchases() noexcept override { return *purchases_; }
 
  private:
   const std::unique_ptr<DataDir> data_dir_;
@@ -121,6 +123,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<SharedSecrets> secrets_;
   const std::unique_ptr<records::Table> records_;
   const std::unique_ptr<status::StatusStore> status_;
+  const std::unique_ptr<commerce::PurchaseStore> purchases_;
   std::unique_ptr<Checkpointer> checkpointer_;
 };
 

@@ -18,6 +18,7 @@
 #include <turnpike/result.h>
 
 #include "base/log.h"
+#include "commerce/store.h"
 #include "identity/account_store.h"
 #include "identity/audit.h"
 #include "identity/external_identity.h"
@@ -87,6 +88,7 @@ class Node {
   [[nodiscard]] virtual SharedSecrets& secrets() noexcept = 0;
   [[nodiscard]] virtual records::Table& records() noexcept = 0;
   [[nodiscard]] virtual status::StatusStore& status() noexcept = 0;
+  [[nodiscard]] virtual commerce::PurchaseStore& purchases() noexcept = 0;
 };
 
 struct MigrationStep {

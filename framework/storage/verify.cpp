@@ -336,6 +336,7 @@ ledger::Verification verify_books(const Context& context, const ledger::Checkpoi
   return context.database.with([&](Connection& connection) {
     Transaction snapshot(connection, Transaction::Kind::snapshot, context.database.writer());
     add_correction_faults(snapshot, verification);
+    add_purchase_faults(snapshot, verification);
     return verification;
   });
 }

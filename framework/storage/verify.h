@@ -8,7 +8,7 @@
 //   3  Last, in one short snapshot: the facts and postings that came meanwhile, and once more every
 //      allocation and lease that one of them names, for nothing else moves their units.
 //      Spend windows of keys are read there alone.
-//   4  Corrections, which are few, in a snapshot of their own.
+//   4  Corrections and purchases, which are few, in a snapshot of their own.
 //
 // Throws StoreError. Private to storage/.
 #pragma once
@@ -23,5 +23,8 @@ ledger::Verification verify_books(const Context& context, const ledger::Checkpoi
 
 // Its part about corrections: each has its allocation, and none exceeds what was charged.
 void add_correction_faults(Transaction& snapshot, ledger::Verification& verification);
+
+// Its part about purchases (commerce/purchase.h, I1 and I5).
+void add_purchase_faults(Transaction& snapshot, ledger::Verification& verification);
 
 }  // namespace turnpike::storage

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
+#include <turnpike/helpers/csv.h>
 
 #include "x402/calls.h"
 #include "x402/offers/did.h"
@@ -180,14 +181,7 @@ std::string csv_line(const Json& entry) {
     if (column != columns[0]) line += ',';
     const auto value = entry.find(column);
     if (value == entry.end()) continue;
-    std::string text = value->is_string() ? value->get<std::string>() : value->dump();
-    if (text.find_first_of(",\"\r\n") != text.npos) {
-      for (std::size_t at = text.find('"'); at != text.npos; at = text.find('"', at + 2)) {
-        text.insert(at, 1, '"');
-      }
-      text = "\"" + text + "\"";
-    }
-    line += text;
+    line += csv_field(value->is_string() ? value->get<std::string>() : value->dump());
   }
   return line += '\n';
 }

@@ -12,6 +12,7 @@ function show(choice) {
 let kept = null;
 try { kept = localStorage.getItem("scheme"); } catch { /* storage is off */ }
 show(kept);
+dark.addEventListener("change", () => show(root.dataset.scheme));
 if (scheme) {
   scheme.hidden = false;
   scheme.addEventListener("click", () => {

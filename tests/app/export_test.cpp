@@ -15,18 +15,7 @@
 namespace turnpike::app {
 namespace {
 
-using hosts::csv_field;
 using nlohmann::json;
-
-TEST(CsvField, IsQuotedWhereRfc4180WantsIt) {
-  EXPECT_EQ(csv_field(""), "");
-  EXPECT_EQ(csv_field("plain text; 'x'"), "plain text; 'x'");
-  EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
-  EXPECT_EQ(csv_field("say \"x\""), "\"say \"\"x\"\"\"");
-  EXPECT_EQ(csv_field("\""), "\"\"\"\"");
-  EXPECT_EQ(csv_field("a\nb"), "\"a\nb\"");
-  EXPECT_EQ(csv_field("a\rb"), "\"a\rb\"");
-}
 
 // Rows of fields, read as RFC 4180 says.
 std::vector<std::vector<std::string>> read_csv(const std::string& text) {
@@ -177,6 +166,18 @@ TEST_P(ExportTest, CsvSurvivesQuotesCommasAndLineEnds) {
   EXPECT_EQ(rows[0][3], "clientRequestId");
   EXPECT_EQ(rows[1][0], accounts_[1]);
   EXPECT_EQ(rows[1][3], "a \"b\", c\r\nd");
+}
+
+// What callers name their calls is not run by the spreadsheet of whoever opens the file, and our
+// numbers stay numbers.
+TEST(LineOf, HasNoFormulas) {
+  constexpr const char* columns[] = {"clientRequestId", "creditsCharged", "upstreamMs"};
+  const auto line = [&](hosts::LineForm form) {
+    return hosts::line_of(
+        form, columns, {{"clientRequestId", "=1+1"}, {"creditsCharged", "3"}, {"upstreamMs", -1}});
+  };
+  EXPECT_EQ(line(hosts::LineForm::csv), "'=1+1,3,-1\r\n");
+  EXPECT_NE(line(hosts::LineForm::ndjson).find("\"=1+1\""), std::string::npos);
 }
 
 TEST_P(ExportTest, TimesCutWhatIsWritten) {

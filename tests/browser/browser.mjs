@@ -29,11 +29,11 @@ export async function problemsOf(person, name) {
 // Pictures of a page for people to look at: light and dark, wide and narrow.
 export async function shots(page, folder, name) {
   const before = page.viewportSize();
-  for (const width of [1280, 390]) {
+  for (const width of [1280, 390, 320]) {
     await page.setViewportSize({width, height: 800});
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({colorScheme});
-      const path = `${folder}/${name}-${width}-${colorScheme}.png`;
+      const path = `${folder}/${name}-${colorScheme}-${width}.png`;
       await page.screenshot({path, fullPage: true});
     }
   }

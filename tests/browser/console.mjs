@@ -1,7 +1,7 @@
 // The operator console in a browser: node console.mjs STEPS, where STEPS is JSON: {origin,
 // credential, paths, screenshots?}. Signs in by keyboard, looks at every path in both schemes and
 // three widths, does a form without script, and signs out. Prints one JSON object of what was seen.
-import {launch, problemsOf} from "./browser.mjs";
+import {launch, problemsOf, shots} from "./browser.mjs";
 
 const steps = JSON.parse(process.argv[2]);
 const seen = {axe: [], sideways: [], errors: [], outside: [], titles: []};
@@ -37,7 +37,7 @@ const reader = await newReader({});
 await reader.page.goto(steps.origin + "/");
 seen.first = new URL(reader.page.url()).pathname;
 seen.axe.push(...await problemsOf(reader, "login"));
-if (steps.screenshots) await reader.page.screenshot({path: `${steps.screenshots}/login.png`});
+if (steps.screenshots) await shots(reader.page, steps.screenshots, "console-login");
 await signIn(reader);
 for (const path of steps.paths) {
   for (const colorScheme of ["light", "dark"]) {
@@ -54,7 +54,8 @@ for (const path of steps.paths) {
         () => document.documentElement.scrollWidth > document.documentElement.clientWidth);
       if (isWide) seen.sideways.push(name);
       if (steps.screenshots) {
-        const file = path.replace(/\?.*/, "").replaceAll("/", "_").slice(1);
+        const file = path.slice(1).replace(/=.*/, "").replace(/acc_\w+/, "account")
+          .replaceAll(/[/?]/g, "-");
         await reader.page.screenshot(
           {path: `${steps.screenshots}/${file}-${colorScheme}-${width}.png`, fullPage: true});
       }

@@ -1,17 +1,35 @@
 // People with a keyboard and nothing else: node keyboard.mjs STEPS, where STEPS is JSON: {origin,
 // people: [{link, account, script}]}. Each signs in by link, sets a password, makes a key and an
-// invitation; everything is reached with the Tab key and used with the keys that browsers give it.
-// Prints a JSON array of what each saw.
+// invitation, filters the calls and reads one in the inspector; everything is reached with the Tab
+// key and used with the keys that browsers give it. Prints a JSON array of what each saw.
 import {launch} from "./browser.mjs";
 
 const PASSWORD = "rivers carry seven lamps";
 const TABS_MAX = 120;
 
 const steps = JSON.parse(process.argv[2]);
+
+// Runs in the page. What keeps people from seeing that the element has the focus; empty: nothing.
+function whyUnseen(element) {
+  const name = `${element.localName} "${element.innerText || element.name || element.id}"`;
+  const style = getComputedStyle(element);
+  if (!element.matches(":focus-visible")) return `${name} does not show the focus`;
+  if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) {
+    return `${name} has no ring`;
+  }
+  const box = element.getClientRects()[0];
+  if (!box || box.width === 0 || box.height === 0) return `${name} has no size`;
+  const middle = (from, to, most) => (Math.max(from, 0) + Math.min(to, most)) / 2;
+  const top = document.elementFromPoint(middle(box.left, box.right, innerWidth),
+    middle(box.top, box.bottom, innerHeight));
+  return top && element.contains(top) ? "" : `${name} is not in view`;
+}
+
 const browser = await launch();
 
 async function walk({link, account, script}) {
-  const context = await browser.newContext({javaScriptEnabled: script});
+  // With less motion, so that what gets the focus is in view at once.
+  const context = await browser.newContext({javaScriptEnabled: script, reducedMotion: "reduce"});
   const page = await context.newPage();
   const seen = {unseenFocus: [], urls: []};
   page.on("request", (request) => seen.urls.push(request.url()));
@@ -19,13 +37,14 @@ async function walk({link, account, script}) {
     if (message.type() === "error") seen.urls.push(message.text());
   });
 
-  // Goes on with Tab until the element has the focus, which must be seen on the way.
+  // Goes on with Tab until the element has the focus, which must be seen at each step.
   async function reach(locator) {
     for (let tab = 0; tab < TABS_MAX; ++tab) {
       await page.keyboard.press("Tab");
       const focused = page.locator(":focus");
-      if (await focused.count() === 1 && !await focused.isVisible()) {
-        seen.unseenFocus.push(await focused.innerText());
+      if (await focused.count() === 1) {
+        const problem = await focused.evaluate(whyUnseen);
+        if (problem) seen.unseenFocus.push(`${new URL(page.url()).pathname}: ${problem}`);
       }
       if (await locator.and(page.locator(":focus")).count() === 1) return;
     }
@@ -69,6 +88,24 @@ async function walk({link, account, script}) {
   await press(page.getByRole("link", {name: "Back", exact: true}));
   await page.waitForURL("**/members");
   seen.invited = await page.getByRole("cell", {name: "admin", exact: true}).count();
+
+  // ---- the inspector
+  const main = page.getByRole("main");
+  const rows = () => main.locator("tbody tr").count();
+  await press(page.getByRole("link", {name: "Calls", exact: true}));
+  await page.waitForURL("**/calls");
+  seen.calls = await rows();
+  await reach(page.locator("#outcome"));
+  await page.keyboard.type("released");
+  await press(button("Filter"));
+  await page.waitForURL("**/calls?*outcome=released*");
+  seen.released = await rows();
+  await press(main.locator("td.id").getByRole("link"));
+  await page.waitForURL("**/calls/*-*");
+  seen.inspector = await main.innerText();
+  await press(main.getByRole("link", {name: "Calls", exact: true}));
+  await page.waitForURL("**/calls");
+  seen.callsAgain = await rows();
   return seen;
 }
 

@@ -1,11 +1,11 @@
 // Passwords and recovery codes on the pages: node passwords.mjs STEPS, where STEPS is JSON:
-// {origin, people: [{link, login, account, script}]}. Each person walks the same way, with or
-// without scripts; axe-core looks at the pages of those with. Prints "age" when the test that
-// started it is to let the proofs of who people are grow old, and goes on when a line comes; at the
-// end one JSON object of what each saw.
+// {origin, people: [{link, login, account, script}], screenshots?}. Each person walks the same
+// way, with or without scripts; axe-core looks at the pages of those with. Prints "age" when the
+// test that started it is to let the proofs of who people are grow old, and goes on when a line
+// comes; at the end one JSON object of what each saw.
 import {once} from "node:events";
 import {createInterface} from "node:readline";
-import {launch, problemsOf} from "./browser.mjs";
+import {launch, problemsOf, shots} from "./browser.mjs";
 
 const FIRST = "rivers carry seven lamps";
 const SECOND = "seven lamps carry rivers";
@@ -26,7 +26,9 @@ async function walk({link, login, account, script}) {
     .split("\n")[0];
   const path = () => new URL(page.url()).pathname;
   async function look(name) {
-    if (script) seen.axe.push(...await problemsOf({page, client}, name));
+    if (!script) return;
+    seen.axe.push(...await problemsOf({page, client}, name));
+    if (steps.screenshots) await shots(page, steps.screenshots, `passwords-${name}`);
   }
   async function signIn(password) {
     await open("/login");

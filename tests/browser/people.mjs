@@ -40,7 +40,7 @@ async function look(person, name) {
     seen.sideways.push(name);
   }
   await person.page.setViewportSize({width: 1280, height: 720});
-  if (steps.screenshots) await shots(person.page, steps.screenshots, name);
+  if (steps.screenshots) await shots(person.page, steps.screenshots, `people-${name}`);
 }
 
 const open = (person, path) => person.page.goto(steps.origin + path);

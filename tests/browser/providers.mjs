@@ -2,7 +2,7 @@
 // {origin, provider, scripts, screenshots?}; `provider` is the name of one that makes people and
 // agrees to everything. Nothing here needs a script but axe. Prints one JSON object of what was
 // seen.
-import {launch, problemsOf} from "./browser.mjs";
+import {launch, problemsOf, shots} from "./browser.mjs";
 
 const steps = JSON.parse(process.argv[2]);
 const seen = {axe: []};
@@ -14,9 +14,7 @@ const client = await context.newCDPSession(page);
 async function look(name) {
   if (!steps.scripts) return;
   seen.axe.push(...await problemsOf({page, client}, name));
-  if (steps.screenshots) {
-    await page.screenshot({path: `${steps.screenshots}/${name}.png`, fullPage: true});
-  }
+  if (steps.screenshots) await shots(page, steps.screenshots, `providers-${name}`);
 }
 const press = (name) => page.getByRole("button", {name, exact: true}).click();
 

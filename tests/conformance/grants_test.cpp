@@ -383,6 +383,18 @@ TEST_P(GrantStoreTest, ATokenIsWhatItsGrantAndAccountAre) {  // O20, O22
             identity::AccountStatus::suspended);
 }
 
+TEST_P(GrantStoreTest, TheNameOfAClientOutlivesItsGrant) {
+  const Grant first = granted("a");
+  const Grant second = granted("b");
+  ASSERT_TRUE(*node_->grants().revoke(first.id, person_, "", actor(person_)));
+  const std::vector<std::string> ids = {first.id, second.id, "ogr_none", "key_1"};
+  const auto names = node_->grants().client_names(account_, ids);
+  ASSERT_TRUE(names.ok());
+  EXPECT_EQ(*names, (std::map<std::string, std::string>{{first.id, "Program"},
+                                                         {second.id, "Program"}}));
+  EXPECT_TRUE(node_->grants().client_names("acc_other", ids)->empty());
+}
+
 TEST_P(GrantStoreTest, CapsAndUsesAreKept) {
   const Grant grant = granted("one");
   GrantStore& grants = node_->grants();

@@ -468,6 +468,91 @@ TEST_P(UsagePort, SumsEqualTheFactsForAnyTime) {
   }
 }
 
+// What a summary says but its series.
+std::string parts_of(const UsageSummary& summary) {
+  std::string text;
+  const auto add = [&](const std::string& name, const UsageSums& sums) {
+    text += name;
+    for (const std::int64_t number : {sums.requests, sums.charged, sums.released, sums.credits}) {
+      text += " " + std::to_string(number);
+    }
+    text += "\n";
+  };
+  add("totals", summary.totals);
+  for (const auto& each : summary.by_operation) add(each.route_id + " " + each.method, each.sums);
+  for (const auto& each : summary.by_key) add(each.api_key_id, each.sums);
+  return text;
+}
+
+// Four days around the end of a month, in which no two facts have the same distance.
+class UsageOfDays : public UsagePort {
+ protected:
+  void SetUp() override {
+    UsagePort::SetUp();
+    if (IsSkipped()) return;
+    account_ = account_with(1'000);
+    month_ms_ = bucket_end(now_ms(), Granularity::month);
+    start_ms_ = month_ms_ - 48 * hour_ms;
+    Writer writer(*node_, account_);
+    for (int at = 0; at < 90; ++at) {
+      const std::string message = "m" + std::to_string(at);
+      const std::int64_t at_ms = start_ms_ + (at * 7'919'003'017ll) % (96 * hour_ms);
+      const std::string route = at % 3 == 0 ? "route-2" : "route-1";
+      const std::string key = at % 5 == 0 ? "key_2" : "key_1";
+      if (at % 4 == 1) {
+        writer.release(message, at_ms, route, key);
+      } else {
+        writer.charge({message}, at_ms, route, key);
+      }
+    }
+  }
+  std::vector<UsageFilter> filters() const {
+    return {{account_},
+            {account_, "route-2"},
+            {account_, "", "key_2"},
+            {account_, "route-1", "key_1"},
+            {account_, "route-3"},
+            {"acc_none"}};
+  }
+
+  std::string account_;
+  std::int64_t start_ms_ = 0;
+  std::int64_t month_ms_ = 0;
+};
+TURNPIKE_ON_EVERY_ENGINE(UsageOfDays);
+
+TEST_P(UsageOfDays, SumsByDayAndMonthAreThoseOfTheirHours) {
+  const std::int64_t moments[] = {start_ms_,
+                                  start_ms_ + 5 * hour_ms,
+                                  start_ms_ + 23 * hour_ms + 1,
+                                  start_ms_ + 24 * hour_ms,
+                                  month_ms_ - 1,
+                                  month_ms_,
+                                  month_ms_ + 30 * hour_ms + 1'234'567,
+                                  month_ms_ + 48 * hour_ms};
+  for (const UsageFilter& filter : filters()) {
+    for (const std::int64_t from : moments) {
+      for (const std::int64_t to : moments) {
+        if (from >= to) continue;
+        const UsageSummary hours = sum(filter, from, to, Granularity::hour);
+        for (const Granularity by : {Granularity::day, Granularity::month}) {
+          const UsageSummary summary = sum(filter, from, to, by);
+          EXPECT_EQ(parts_of(summary), parts_of(hours));
+          std::map<std::int64_t, std::int64_t> expected;
+          std::map<std::int64_t, std::int64_t> found;
+          for (const auto& hour : hours.series) {
+            expected[bucket_start(hour.start_ms, by)] += hour.sums.requests;
+          }
+          for (const auto& bucket : summary.series) found[bucket.start_ms] = bucket.sums.requests;
+          EXPECT_EQ(found, expected) << from - start_ms_ << " to " << to - start_ms_;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(sum({account_}, start_ms_, month_ms_ + 48 * hour_ms, Granularity::month)
+                .totals.requests, 90);
+}
+
 TEST_P(UsagePort, TheIndexCanBeForgottenAndMadeAgain) {
   const std::string account = account_with(100);
   Writer writer(*node_, account);

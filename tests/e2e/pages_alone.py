@@ -6,22 +6,26 @@ import sys
 from scene import Scene
 from test_pages import run_node
 
-PATHS = ("/", "/pricing", "/products", "/developers", "/developers/calling", "/status",
-         "/discovery", "/blog")
+PATHS = ("/", "/pricing", "/products", "/products/govdata", "/developers", "/developers/calling",
+         "/developers/errors", "/status", "/discovery", "/discovery/sources/govdata", "/blog",
+         "/agents", "/privacy-policy", "/login")
+WANTED = {"performance": 95}  # of 100; of the other categories 100
 
 
 def main():
     scene = Scene()
     try:
-        found = run_node("lighthouse.mjs", {"urls": [scene.origin + path for path in PATHS]})
+        found = run_node("lighthouse.mjs", {"urls": [scene.origin + path for path in PATHS],
+                                            "wanted": WANTED["performance"]})
     finally:
         scene.close()
     bad = 0
     for path, page in zip(PATHS, found):
         scores = page["scores"]
-        print(f"{path:22}", " ".join(f"{name} {score}" for name, score in scores.items()))
+        print(f"{path:27}", " ".join(f"{name} {score}" for name, score in scores.items()),
+              "" if page["isListed"] else "(search engines are told to leave it out: no seo)")
         for name, score in scores.items():
-            if (score or 0) < (95 if name == "performance" else 100):
+            if (score or 0) < WANTED.get(name, 100):
                 bad += 1
                 print("   ", "; ".join(one for one in page["failed"] if one.startswith(name)))
     return min(bad, 1)

@@ -1,7 +1,9 @@
-"""A gateway in use: sample data, an account with calls of several outcomes, its owner and a
-colleague, keys, an operator. What tests of pages and the screenshots show."""
+"""A gateway in use: sample data, an account with calls of several outcomes and with purchases, its
+owner and a colleague, keys, an operator. What tests of pages and the screenshots show."""
 
+import json
 import subprocess
+import time
 
 from gateway import GOVDATA_IMPORT, Gateway
 from people import Browser, Passkey
@@ -12,7 +14,10 @@ BASE = "/v1/gateway/govdata/global/v1"
 class Scene:
     def __init__(self, *, settings=(), postgres_url=None, registry=None):
         self.gateway = Gateway(postgres_url=postgres_url, registry=registry, settings=[
-            "status.enabled=true", "status.round_ms=1000", *settings])
+            "status.enabled=true", "status.round_ms=1000", "site.brand.contact=help@example.com",
+            "site.brand.legal_name=Example GmbH", "processors.manual.days_to_pay=14",
+            "processors.manual.instructions_url=https://example.com/pay?reference={purchase}",
+            *settings])
         subprocess.run([GOVDATA_IMPORT, "sample", "--database",
                         self.gateway.directory / "govdata.db"], check=True, capture_output=True)
         self.account, self.key = self.gateway.new_key()
@@ -25,14 +30,37 @@ class Scene:
         self.gateway.start(frozenset({"api", "mcp", "web", "operator"}))
         self.origin = "http://localhost:%d" % self.gateway.addresses["web"][1]
         self.operator_origin = "http://127.0.0.1:%d" % self.gateway.addresses["operator"][1]
-        self.last_request_id = self.make_calls()
+        self.last_request_id = self.make_calls(self.key)
+        self.purchase_ids = self.make_purchases()
 
-    def make_calls(self):
-        """Calls that are paid, free, refused and found nothing."""
-        for path in ("/daos", "/activity?hours=168&limit=3", "/meta/pricing", "/nothing"):
-            self.gateway.get(BASE + path, key=self.key)
-        self.gateway.get(BASE + "/daos:free", key=self.key)
-        return self.gateway.get(BASE + "/daos", key=self.key).headers["x-request-id"]
+    def make_calls(self, key):
+        """Calls that are paid, free, refused and found nothing; the id of the last one, a paid one.
+        Five of them are in the books, four of those are charged."""
+        for path in ("/daos", "/activity?hours=168&limit=3", "/meta/pricing", "/nothing",
+                     "/daos/nobody/brief", "/daos:free"):
+            self.gateway.get(BASE + path, key=key)
+        return self.gateway.get(BASE + "/daos", key=key).headers["x-request-id"]
+
+    def make_purchases(self):
+        """One that is credited, and one that waits for its payment; newest first."""
+        session = self.gateway.run_json("session", "create", "--person", "ada")["token"]
+        path = f"/v1/billing-accounts/{self.account}"
+        (offer,) = self.gateway.get(path + "/purchase-offers", key=session).json()
+        ids = []
+        for amount in ("10.00", "25.00"):
+            reply = self.gateway.call("POST", path + "/purchases", key=session, headers=[
+                ("Content-Type", "application/json"), ("Idempotency-Key", amount)], body=json.dumps({
+                    "offerId": offer["offerId"],
+                    "amount": {"currency": "USD", "amount": amount}}).encode())
+            assert reply.status == 201, reply.body
+            ids.insert(0, reply.json()["purchaseId"])
+        self.gateway.run("purchase", "confirm", ids[-1], "--amount", "10.00")
+        for _ in range(1_000):
+            one = self.gateway.get(f"{path}/purchases/{ids[-1]}", key=session).json()
+            if one["state"] == "credited":
+                return ids
+            time.sleep(0.02)
+        raise AssertionError("the purchase was not credited")
 
     def owner(self):
         """A browser in which the owner is signed in."""

@@ -4,6 +4,7 @@ checklist in docs/protocols.md, "OAuth"."""
 
 import contextlib
 import json
+import re
 import sqlite3
 import threading
 import time
@@ -184,7 +185,7 @@ class Oauth(unittest.TestCase):
         page = self.browser.send("GET", "/oauth/consent?request=" + request)
         text = page.body.decode()
         self.assertEqual(page.status, 200, text)
-        for shown in (self.id(), "this computer", "Acme (1000 Credits left)", "180 days",
+        for shown in (self.id(), "this computer", "Acme (1,000 Credits left)", "180 days",
                       "30 days", "cap_per_day"):
             self.assertIn(shown, text)
         self.assertEqual(page.headers["X-Frame-Options"], "DENY")
@@ -427,6 +428,28 @@ class Oauth(unittest.TestCase):
         self.assertEqual(self.client.mcp(tokens["refresh_token"]).status, 401)
         self.assertEqual(self.client.mcp(tokens["refresh_token"].replace("_rt_", "_at_")).status,
                          401)  # O20
+
+    def test_pages_of_the_account_name_the_program_that_called(self):
+        token = self.grant()["access_token"]
+        self.assertTrue(self.client.calls(token))
+        [grant] = self.browser.json("GET", "/v1/me/grants")[1]["items"]
+        base = "/dashboard/" + self.account
+
+        def page(path):
+            reply = self.browser.send("GET", base + path)
+            self.assertEqual(reply.status, 200, reply.body)
+            return reply.body.decode()
+
+        call = re.search(base + r"/calls/([0-9a-f-]{36})", page(""))[1]
+        paths = ("", "/calls", "/calls/" + call, "/usage", "/calls?api_key_id=" + grant["id"])
+        for path in paths:
+            self.assertIn(self.id(), page(path), path)
+            self.assertIn(grant["id"], page(path), path)
+        # It is still who made the call when it may call no more.
+        status, _ = self.browser.json("DELETE", "/v1/me/grants/" + grant["id"])
+        self.assertEqual(status, 204)
+        for path in paths:
+            self.assertIn(self.id(), page(path), path)
 
     def test_the_official_clients_complete_it_unattended(self):
         person = {"cookie": "; ".join("=".join(one) for one in self.browser.cookies.items()),

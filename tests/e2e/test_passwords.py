@@ -3,6 +3,7 @@ wait, and for how long, is decided in the store: tests/conformance/passwords_tes
 
 import contextlib
 import json
+import os
 import sqlite3
 import subprocess
 import threading
@@ -146,8 +147,10 @@ class Passwords(unittest.TestCase):
         origin = "http://localhost:%d" % self.gateway.addresses["web"][1]
         for person in people:
             person["link"] = origin + "/login/link#" + person["link"].partition("#")[2]
-        steps = json.dumps({"origin": origin, "people": people})
-        with subprocess.Popen(["node", "passwords.mjs", steps], cwd=BROWSER, text=True,
+        steps = {"origin": origin, "people": people}
+        if "TURNPIKE_SCREENSHOTS" in os.environ:
+            steps["screenshots"] = os.environ["TURNPIKE_SCREENSHOTS"]
+        with subprocess.Popen(["node", "passwords.mjs", json.dumps(steps)], cwd=BROWSER, text=True,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as browser:
             self.addCleanup(browser.kill)

@@ -13,6 +13,7 @@ import unittest
 
 from gateway import ROOT, Gateway
 from oauth_client import Client, pkce, query_of
+from scene import Scene
 
 BROWSER = ROOT / "tests" / "browser"
 
@@ -113,12 +114,14 @@ class InABrowser(unittest.TestCase):
         self.assertNotIn("turnpike_", json.dumps(events))
 
     def test_by_keyboard_alone_with_script_and_without(self):
-        gateway = Gateway().start()
-        self.addCleanup(gateway.close)
-        origin = "http://localhost:%d" % gateway.addresses["web"][1]
+        scene = Scene()
+        self.addCleanup(scene.close)
+        gateway, origin = scene.gateway, scene.origin
         people = []
         for name, script in (("Scripted", True), ("Plain", False)):
             account = gateway.run_json("account", "create", "--name", name + " account")
+            scene.make_calls(gateway.run_json("key", "create", "--account", account["id"],
+                                              "--name", "programs")["secret"])
             link = gateway.run_json("user", "create", "--name", name, "--login", name.lower(),
                                     "--account", account["id"], "--role", "owner")["link"]
             people.append({"link": origin + "/login/link#" + link.partition("#")[2],
@@ -132,6 +135,8 @@ class InABrowser(unittest.TestCase):
             self.assertEqual(gateway.get("/v1/auth/context", key=seen["key"]).status, 200)
             self.assertTrue(seen["invitation"].startswith(origin + "/invitation#turnpike_ln_"))
             self.assertEqual(seen["invited"], 1)
+            self.assertEqual((seen["calls"], seen["released"], seen["callsAgain"]), (5, 1, 5))
+            self.assertIn("Not charged: the provider answered 404", seen["inspector"])
             self.assertEqual([url for url in seen["urls"] if not url.startswith(origin + "/")], [])
 
 

@@ -208,6 +208,47 @@ class Site(unittest.TestCase):
         self.gateway.run("reload")
         self.assertEqual(self.get("/changing.md").body, b"# Third\n")
 
+    def test_a_page_of_ours_is_removed(self):
+        post = "/blog/a-status-that-can-be-proven-wrong"
+        file = self.overlay / "blog" / "a-status-that-can-be-proven-wrong.md"
+        lists = ("/sitemap.xml", "/llms.txt", "/llms-full.txt", "/blog", "/blog.md")
+        self.assertEqual(self.get(post).status, 200)
+        for path in lists:
+            self.assertIn(post.encode(), self.get(path).body, path)
+        self.addCleanup(lambda: (file.unlink(), self.gateway.run("reload")))
+        file.write_text("---\nremoved: page\n---\n")
+        self.gateway.run("reload")
+        for path in (post, post + ".md"):
+            self.assertEqual(self.get(path).status, 404)
+        for path in lists:
+            self.assertEqual(self.get(path).status, 200)
+            self.assertNotIn(post.encode(), self.get(path).body, path)
+        # One that other pages link to: they are named, and what serves goes on.
+        linked = self.overlay / "pages" / "developers" / "plugins.md"
+        linked.parent.mkdir(exist_ok=True)
+        self.addCleanup(linked.unlink)
+        linked.write_text("---\nremoved: all\n---\n")
+        for command in ("check", "reload"):
+            refused = self.gateway.run(command, check=False)
+            self.assertEqual(refused.returncode, 1)
+            self.assertRegex(refused.stderr, r"developers\.md:\d+: the link `/developers/plugins` "
+                                             "leads to a page that the overlay removes")
+        self.assertEqual(self.get("/developers/plugins").status, 200)
+
+    def test_check_asks_the_registry_about_links_into_the_catalog(self):
+        page = self.overlay / "pages" / "sources.md"
+        self.addCleanup(lambda: (page.unlink(), self.gateway.run("reload")))
+        page.write_text("---\ntitle: Sources\ndescription: Some.\n---\n# Sources\n\n"
+                        "[one](/products/test) [two](/discovery/sources/test)\n\n"
+                        "[gone](/products/gone)\n\n[gone](/discovery/sources/gone.md)\n")
+        checked = self.gateway.run("check", check=False)
+        self.assertEqual(checked.returncode, 1)
+        found = re.findall(r"sources\.md:(\d+): the link `(\S+)` leads nowhere", checked.stderr)
+        self.assertEqual(found, [("7", "/products/gone"), ("9", "/discovery/sources/gone.md")])
+        self.gateway.run("reload")  # providers come and go without the pages
+        page.write_text("---\ntitle: Sources\ndescription: Some.\n---\n# Sources\n")
+        self.gateway.run("check")
+
     def test_check_says_what_the_operator_must_fill_in(self):
         marked = "everything.md:55: the operator has not said yet: the court that decides disputes"
         self.assertNotIn(marked, self.gateway.run("check").stderr)

@@ -10,6 +10,8 @@ import time
 import unittest
 
 from gateway import Gateway, Postgres, new_directory, new_registry
+from people import Browser, Passkey
+from test_console import Operator
 from upstream import Upstream
 
 REGISTRY = """
@@ -40,6 +42,7 @@ routes:
 """
 SETTINGS = ["status.enabled=true", "status.round_ms=1000", "log.level=info"]
 WAIT_SECONDS = 90
+EVERYWHERE = frozenset({"api", "mcp", "web", "operator"})
 
 
 class World(Upstream):
@@ -204,6 +207,48 @@ class OneNode(Status):
         self.assertEqual(listed["incidents"][0]["incident_id"], incident["incident_id"])
         self.verify(gateway, self.url(gateway))
 
+    def test_pages_tell_of_an_open_incident(self):
+        gateway = self.start()
+        account, key = gateway.new_key()
+        person = gateway.run_json("user", "create", "--name", "Ann", "--login", "ann",
+                                  "--account", account, "--role", "member")
+        gateway.start(EVERYWHERE)
+        passkey = Passkey()
+        self.addCleanup(passkey.close)
+        browser = Browser(gateway)
+        browser.sign_in(person["link"])
+        browser.enrol(passkey)
+
+        def page(path):
+            reply = browser.send("GET", path)
+            self.assertEqual(reply.status, 200, (path, reply.body))
+            return reply.body.decode()
+
+        overview = f"/dashboard/{account}"
+        self.assertEqual(gateway.get("/v1/gateway/weather/items/now", key=key).status, 200)
+        self.wait_for_status(gateway, "operational", "/gateway/providers/weather")
+        self.assertIn("None is open for the operations", page(overview))
+        self.assertIn("No incident is open", page("/status"))
+        self.upstream.is_down = True
+        self.wait_until("no incident was told", lambda: self.status(gateway)["incidents"])
+        incident, = self.status(gateway)["incidents"]
+        self.wait_until("the overview does not tell of it",
+                        lambda: incident["incident_id"] in page(overview))
+        shown = page(overview)
+        self.assertNotIn("None is open for the operations", shown)
+        self.assertIn(f"<code>{incident['scope']}</code>, since", shown)
+        self.wait_until("the account's status does not tell of it",
+                        lambda: '<span class="state bad">major_outage</span>'
+                        in page(overview + "/status"))
+        for path in ("/status", "/status.md"):
+            self.wait_until(path + " does not tell of it",
+                            lambda path=path: incident["incident_id"] in page(path))
+            self.assertIn(incident["scope"], page(path))
+            self.assertNotIn("No incident is open", page(path))
+        self.upstream.is_down = False
+        self.wait_until("the overview still has it", lambda: "None is open for the operations"
+                        in page(overview))
+
     def test_a_changed_contract_is_told_with_the_difference(self):
         gateway = self.start().start()
         self.wait_for_status(gateway, "operational")
@@ -235,6 +280,8 @@ class OneNode(Status):
         gateway.settings.append(f"status.release_sweep.principal=key:{key['id']}")
         _, stranger = gateway.new_key()
         gateway.start()
+        operator = Operator(gateway, "console.read").sign_in()
+        self.assertIn("There was none.", operator.page("/console/sweeps"))
         self.wait_for_status(gateway, "operational")
         generation = gateway.get("/v1/capabilities").json()["generation"]
         asked = {"release": "2026.11", "generation": {
@@ -266,6 +313,12 @@ class OneNode(Status):
         self.assertEqual(ended["expected_targets"],
                          ended["passed"] + ended["failed"] + ended["unknown"])
         self.assertIn("/status/200", [one["target"] for one in self.upstream.requests])
+        shown = operator.page("/console/sweeps")
+        self.assertNotIn("There was none.", shown)
+        for fact in (sweep["sweep_id"], "2026.11", f"key:{key['id']}", asked["generation"]["id"],
+                     f"{ended['passed']} of {ended['expected_targets']} passed, 0 are open"):
+            self.assertIn(fact, shown)
+        self.assertEqual(shown.count("<td><code>"), ended["expected_targets"])
 
     def test_looks_cost_no_credits_and_no_lane(self):
         gateway = self.start()

@@ -14,6 +14,7 @@ import unittest
 
 from gateway import BUILD, ONE_UPSTREAM, Gateway, Postgres, new_directory, new_registry
 from mcp_wire import ToolReply, Wire
+from test_console import Operator
 from upstream import Upstream
 from x402 import Chain, Facilitator, Payer, decoded, encoded
 
@@ -376,6 +377,20 @@ class Payments(Lane):
         self.assertEqual(len(self.upstream.requests), 1)
         self.assertNotIn("payment-signature", dict(self.upstream.requests[0]["headers"]))
         self.assert_charged(1)
+
+    def test_operators_see_payments_by_asset(self):
+        operator = Operator(self.gateway, "console.read").sign_in()
+        self.assertIn("No call was paid that way.", operator.page("/console/revenue"))
+        for _ in range(2):
+            self.assert_paid(self.pay(self.payment()))
+        page = operator.page("/console/revenue")
+        self.assertNotIn("No call was paid that way.", page)
+        row = re.search(r'aria-label="Payments by asset".*?<tbody>\s*(.*?)</tbody>', page, re.S)[1]
+        self.assertRegex(row, r'^<tr><td><code>[^<]+</code></td><td class="number">2</td>'
+                              r'<td class="number">2,000</td></tr>\s*$')
+        lanes = re.search(r'aria-label="Calls by lane".*?</table>', page, re.S)[0]
+        self.assertIn('<td>x402</td><td class="number">2</td>', lanes)
+        self.assert_charged(2)
 
     def test_a_body_is_paid_for_too(self):
         request = {"method": "POST", "headers": {"Content-Type": "application/json"},

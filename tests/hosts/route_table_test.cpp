@@ -13,6 +13,7 @@
 #include "hosts/account/account_routes.h"
 #include "hosts/account/grant_routes.h"
 #include "hosts/account/people_routes.h"
+#include "hosts/account/purchase_routes.h"
 #include "hosts/api/api_routes.h"
 #include "hosts/api/status_routes.h"
 #include "hosts/host_fixture.h"
@@ -63,6 +64,7 @@ class ApiTableTest : public tests::HostFixture {
     described_ = facts_;
     for (const auto& route : account::people_routes()) described_.push_back(&route.facts);
     for (const auto& route : account::grant_routes()) described_.push_back(&route.facts);
+    for (const auto& route : account::purchase_routes()) described_.push_back(&route.facts);
     for (const auto& route : api::status_routes()) described_.push_back(&route.facts);
   }
   // A path of the route, with something in its variable parts.
@@ -100,10 +102,13 @@ TEST_F(ApiTableTest, ItsOpenApiDocumentHasTheRowsAndNothingElse) {
     EXPECT_NE(operation["responses"].contains("401"), facts->callers.are_anyone());
     std::set<std::string> in_path;
     std::set<std::string> in_query;
+    std::set<std::string> in_header;
     for (const json& parameter : operation.value("parameters", json::array())) {
       EXPECT_TRUE(parameter["schema"].is_object()) << parameter["name"];
-      (parameter["in"] == "path" ? in_path : in_query).insert(parameter["name"]);
+      auto& others = parameter["in"] == "header" ? in_header : in_query;
+      (parameter["in"] == "path" ? in_path : others).insert(parameter["name"]);
     }
+    EXPECT_EQ(in_header.contains("Idempotency-Key"), facts->needs_idempotency_key) << facts->path;
     for (const std::string& name : in_path) EXPECT_THAT(facts->path, HasSubstr("{" + name + "}"));
     EXPECT_EQ(static_cast<long>(in_path.size()),
               std::count(facts->path.begin(), facts->path.end(), '{'))

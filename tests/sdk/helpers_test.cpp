@@ -1,4 +1,5 @@
 // The helpers that authors of plugins compile into theirs.
+#include <turnpike/helpers/csv.h>
 #include <turnpike/helpers/mistakes.h>
 #include <turnpike/helpers/own_call.h>
 #include <turnpike/helpers/private_address.h>
@@ -18,6 +19,27 @@ std::vector<std::string> lines_of(const Failure& failure) {
 }
 
 using Lines = std::vector<std::string>;
+
+TEST(CsvField, IsQuotedWhereRfc4180WantsIt) {
+  EXPECT_EQ(csv_field(""), "");
+  EXPECT_EQ(csv_field("plain text; 'x'"), "plain text; 'x'");
+  EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
+  EXPECT_EQ(csv_field("say \"x\""), "\"say \"\"x\"\"\"");
+  EXPECT_EQ(csv_field("\""), "\"\"\"\"");
+  EXPECT_EQ(csv_field("a\nb"), "\"a\nb\"");
+  EXPECT_EQ(csv_field("a\rb"), "\"a\rb\"");
+}
+
+TEST(CsvField, IsNoFormula) {
+  for (const std::string text : {"=1", "+1", "-1+2", "-", "@sum", "\tx", "-1.5", "=", "-0x1"}) {
+    EXPECT_EQ(csv_field(text), "'" + text);
+  }
+  EXPECT_EQ(csv_field("\rx"), "\"'\rx\"");
+  EXPECT_EQ(csv_field("=HYPERLINK(\"x\",1)"), "\"'=HYPERLINK(\"\"x\"\",1)\"");
+  for (const std::string text : {"-1", "0", "12", "-9007199254740993", "a=b", " =1", "'=1"}) {
+    EXPECT_EQ(csv_field(text), text);
+  }
+}
 
 // The author of the YAML sees all mistakes at once.
 TEST(Mistakes, CrossInOneFailureAndAreTakenApartAgain) {

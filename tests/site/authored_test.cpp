@@ -42,6 +42,76 @@ TEST_F(AuthoredTest, AnOverlayReplacesPagesAndAddsSome) {
   EXPECT_EQ(markdown(facts_of(nullptr), "/imprint"), "# Imprint\n");
 }
 
+// Pages in the overlay that remove ours; `links` is on the page that stays.
+class RemovalTest : public AuthoredTest {
+ protected:
+  void write_sites(const std::string& links, const std::string& removal) {
+    write_page("pages/index.md", "# Home\n\n" + links + "\n");
+    write_page("pages/plugins.md", "# Plugins\n", "nav: {order: 1, label: Plugins}\n");
+    write_page("pages/plugins/lane.md", "# Lanes\n\n[all](/plugins)\n");
+    write_page("pages/plugins-2.md", "# More\n");
+    write_page("pages/products/_provider.md", "# Product\n");
+    write_page("blog/first.md", "# First\n", "updated: 2026-11-01\n");
+    settings_.overlay = directory_.path() + "/overlay";
+    overlay("pages/plugins.md", removal);
+    overlay("pages/plugins/own.md",
+            "---\ntitle: Own\ndescription: Ours.\n---\n# Own\n");
+  }
+  void overlay(const std::string& name, const std::string& text) {
+    std::swap(settings_.directory, settings_.overlay);
+    write(name, text);
+    std::swap(settings_.directory, settings_.overlay);
+  }
+  std::vector<std::string> paths() {
+    std::vector<std::string> all;
+    const auto site = load();
+    if (site == nullptr) return all;
+    for (const MarkdownPage& page : pages_.list(*site, facts_of(nullptr))) all.push_back(page.path);
+    return all;
+  }
+};
+
+TEST_F(RemovalTest, AnOverlayRemovesAPageAndOursBelowIt) {
+  write_sites("", "---\nremoved: all\n---\n");
+  EXPECT_EQ(paths(), (std::vector<std::string>{"/", "/blog/first", "/plugins-2", "/plugins/own"}));
+  EXPECT_EQ(markdown(facts_of(nullptr), "/plugins"), "");
+  EXPECT_EQ(markdown(facts_of(nullptr), "/plugins/lane"), "");
+  EXPECT_EQ(markdown(facts_of(nullptr), "/plugins/own"), "# Own\n");
+  EXPECT_TRUE(load()->menu("/").empty());
+}
+
+TEST_F(RemovalTest, LinksToWhatIsRemovedAreTold) {
+  write_sites("[all](/plugins) [lanes](/plugins/lane#x)", "---\nremoved: all\n---\n");
+  const std::string found = problems();
+  EXPECT_THAT(found, HasSubstr("index.md:7: the link `/plugins` leads to a page that the overlay"));
+  EXPECT_THAT(found, HasSubstr("index.md:7: the link `/plugins/lane#x` leads to a page that"));
+  overlay("pages/plugins.md", "---\nremoved: page\n---\n");
+  EXPECT_THAT(problems(), HasSubstr("lane.md:7: the link `/plugins` leads to a page that"));
+}
+
+TEST_F(RemovalTest, PostsAndThePageOfProvidersAreRemovedToo) {
+  write_sites("", "---\nremoved: all\n---\n");
+  overlay("blog/first.md", "---\nremoved: page\n---\n");
+  overlay("pages/products/_provider.md", "---\nremoved: page\n---\n");
+  const auto site = load();
+  ASSERT_NE(site, nullptr);
+  EXPECT_TRUE(site->authored().posts().empty());
+  EXPECT_EQ(site->authored().of_provider(), nullptr);
+}
+
+TEST_F(RemovalTest, WhatCannotBeRemovedIsTold) {
+  write_sites("", "---\nremoved: all\n---\n");
+  overlay("pages/index.md", "---\nremoved: page\n---\n");
+  overlay("pages/plugin.md", "---\nremoved: page\n---\n");
+  overlay("pages/plugins-2.md", "---\nremoved: page\n---\n# Text\n");
+  overlay("pages/plugins.md", "---\nremoved: yes\n---\n");
+  const std::string found = problems();
+  EXPECT_THAT(found, HasSubstr("index.md:1: `/` is no page that can be removed"));
+  EXPECT_THAT(found, HasSubstr("plugin.md:1: there is no page of this name to remove"));
+  EXPECT_THAT(found, HasSubstr("plugins-2.md:4: a page that is removed has no text"));
+  EXPECT_THAT(found, HasSubstr("plugins.md:2: `removed` is page, or all"));
+}
+
 TEST_F(AuthoredTest, TheMenuFollowsFromFrontMatter) {
   write_page("pages/pricing.md", "# P\n", "nav: {order: 20, label: Pricing}\n");
   write_page("pages/developers.md", "# D\n", "nav: {order: 10, label: Docs & more}\n");
@@ -54,6 +124,18 @@ TEST_F(AuthoredTest, TheMenuFollowsFromFrontMatter) {
   EXPECT_TRUE(menu[0].is_here);
   EXPECT_EQ(menu[1].path, "/pricing");
   EXPECT_FALSE(menu[1].is_here);
+}
+
+TEST_F(AuthoredTest, TheFootFollowsFromFrontMatter) {
+  write_page("pages/terms.md", "# T\n", "foot: {order: 20, label: Terms}\n");
+  write_page("pages/about.md", "# A\n", "foot: {order: 10, label: About}\n");
+  write_page("pages/pricing.md", "# P\n", "nav: {order: 20, label: Pricing}\n");
+  const auto site = load();
+  ASSERT_NE(site, nullptr);
+  const auto foot = site->authored().foot();
+  ASSERT_EQ(foot.size(), 2u);
+  EXPECT_EQ(foot[0].label, "About");
+  EXPECT_EQ(foot[1].path, "/terms");
 }
 
 TEST_F(AuthoredTest, MistakesOfFrontMatterHaveTheirLines) {
@@ -116,6 +198,27 @@ TEST_F(AuthoredTest, DeadLinksAndAnchorsHaveTheirLines) {
   EXPECT_THAT(found, HasSubstr("a.md:16: the link `pricing.md` does not begin at the root"));
   EXPECT_THAT(found, HasSubstr("a.md:18: the link `#b` names no heading"));
   EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 4) << found;
+}
+
+TEST_F(AuthoredTest, LinksIntoTheCatalogLeadToWhatIsInstalled) {
+  const auto view = view_of(catalog::tests::varied_yaml);
+  const std::string key = view->program().providers().front().key;
+  write_page("pages/products/_provider.md", "# Product\n");
+  write_page("pages/a.md", "# A\n\n[p](/products/" + key + ") [d](/discovery/sources/" + key +
+                               ".md) [l](/discovery/sources) [h](/discovery#x)"
+                               " [j](/discovery/agent-capabilities.json)\n\n"
+                               "[dead](/products/nobody)\n\n[dead](/discovery/sources/nobody)\n\n"
+                               "[dead](/discovery/chains/none)\n\n[page](/a)\n");
+  const auto site = load();
+  ASSERT_NE(site, nullptr);
+  std::string found;
+  for (const registry::Problem& problem : dead_links_to_catalog(*site, view->program())) {
+    found += std::to_string(problem.line) + " " + problem.message.substr(0, 45) + "\n";
+  }
+  EXPECT_EQ(found,
+            "9 the link `/products/nobody` leads nowhere: th\n"
+            "11 the link `/discovery/sources/nobody` leads no\n"
+            "13 the link `/discovery/chains/none` leads nowhe\n");
 }
 
 TEST_F(AuthoredTest, ValuesAreFilledInEverywhere) {

@@ -52,12 +52,12 @@ Result<Caller, base::Error> PooledPeople::authenticate(std::string_view token,
   });
 }
 
-identity::Actor PooledPeople::actor_of(Turn& turn, const Caller& caller) const {
+identity::Actor actor_of(Turn& turn, const Caller& caller, const ClientAddress& clients) {
   const Headers headers = turn.request.headers();
   std::string_view peer = split_authority(turn.request.peer_address()).host;
   if (peer.starts_with('[')) peer = peer.substr(1, peer.size() - 2);
   identity::Actor actor;
-  actor.address = parts_.clients.of(peer, headers);
+  actor.address = clients.of(peer, headers);
   actor.user_agent = user_agent_of(headers);
   actor.request_id = turn.request_id();
   if (caller == nullptr) return actor;

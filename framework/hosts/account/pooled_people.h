@@ -33,6 +33,9 @@
 
 namespace turnpike::hosts::account {
 
+// Who acts in this request; without a caller it is nobody yet.
+identity::Actor actor_of(Turn& turn, const Caller& caller, const ClientAddress& clients);
+
 // By its form alone.
 bool is_session_token(std::string_view token) noexcept;
 
@@ -94,8 +97,9 @@ class PooledPeople {
   // The same for the end of a refusal: "use your passkey (POST /v1/step-up/passkey)".
   [[nodiscard]] std::string step_up_advice(std::string_view person_id) const;
 
-  // Who acts in this request; without a caller it is nobody yet.
-  [[nodiscard]] identity::Actor actor_of(Turn& turn, const Caller& caller) const;
+  [[nodiscard]] identity::Actor actor_of(Turn& turn, const Caller& caller) const {
+    return account::actor_of(turn, caller, parts_.clients);
+  }
 
  private:
   template <class F>

@@ -25,7 +25,7 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
     : public_routes_(parts.backend, parts.plugin_paths, parts.discovery, parts.runtime.pool(),
                      parts.clock, std::move(settings.build), std::move(settings.reference)),
       account_({parts.authenticator, parts.ledger, parts.statements, parts.calls, parts.free_counts,
-                parts.backend, parts.clock, parts.payments},
+                parts.backend, parts.clock, parts.payments, parts.shop},
                settings.cursor_key),
       bodies_(settings.bodies_bytes_max, base::limits::request_body_bytes_max),
       calls_(parts.backend, parts.authenticator, bodies_),
@@ -34,10 +34,18 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
       account_rooms_{account_},
       people_rooms_(parts.people == nullptr ? std::nullopt
                                             : std::optional(account::PeopleRooms{*parts.people})),
+      purchase_rooms_(purchase_rooms_of(parts.people)),
       status_routes_(status_routes_of(parts, settings)),
       status_rooms_(status_routes_ ? std::optional(StatusRooms{*status_routes_}) : std::nullopt),
       host_({parts.runtime, parts.clock, parts.random, parts.access_log}, rows(),
             rules(std::move(settings.cors_origins))) {}
+
+std::optional<account::PurchaseRooms> ApiHost::purchase_rooms_of(
+    const account::PooledPeople* people) const {
+  if (people == nullptr) return std::nullopt;
+  return std::optional<account::PurchaseRooms>(
+      std::in_place, account::PurchaseRooms{account_, people->parts().clients});
+}
 
 std::optional<StatusRoutes> ApiHost::status_routes_of(const ApiHostParts& parts,
                                                       const ApiHostSettings& settings) {
@@ -55,6 +63,7 @@ std::vector<BoundRoute> ApiHost::rows() const {
   if (people_rooms_) {
     bind_routes(account::people_routes(), *people_rooms_, rows);
     bind_routes(account::grant_routes(), *people_rooms_, rows);
+    bind_routes(account::purchase_routes(), *purchase_rooms_, rows);
   }
   return rows;
 }

@@ -11,6 +11,7 @@
 #include "hosts/access_log.h"
 #include "hosts/account/account_routes.h"
 #include "hosts/account/people_routes.h"
+#include "hosts/account/purchase_routes.h"
 #include "hosts/api/api_routes.h"
 #include "hosts/api/public_routes.h"
 #include "hosts/api/status_routes.h"
@@ -38,6 +39,7 @@ struct ApiHostParts {
   const Lane* payments = nullptr;                 // as in AccountReads
   const account::PooledPeople* people = nullptr;  // null: no session is known, nor taken
   StatusSource* status = nullptr;                 // null: there are no status routes
+  commerce::Shop* shop = nullptr;                 // as in AccountReads
 };
 
 struct ApiHostSettings {
@@ -70,6 +72,8 @@ class ApiHost final : public wire::Handler {
  private:
   HostRules rules(std::vector<std::string> cors_origins) const;
   std::vector<BoundRoute> rows() const;
+  std::optional<account::PurchaseRooms> purchase_rooms_of(
+      const account::PooledPeople* people) const;
   static std::optional<StatusRoutes> status_routes_of(const ApiHostParts& parts,
                                                       const ApiHostSettings& settings);
   Result<Caller, base::Error> authenticate(const Presented& presented) const;
@@ -82,6 +86,7 @@ class ApiHost final : public wire::Handler {
   const ApiRooms rooms_;
   const account::AccountRooms account_rooms_;
   const std::optional<account::PeopleRooms> people_rooms_;
+  const std::optional<account::PurchaseRooms> purchase_rooms_;
   const std::optional<StatusRoutes> status_routes_;
   const std::optional<StatusRooms> status_rooms_;
   RoutedHost host_;

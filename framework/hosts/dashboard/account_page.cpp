@@ -40,7 +40,21 @@ Result<AccountPage, Error> read_account(const account::PooledPeople::Parts& part
 std::string AccountPage::key_name(std::string_view key_id) const {
   const auto key =
       std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.id == key_id; });
-  return key == keys.end() || key->name.empty() ? std::string(key_id) : key->name;
+  if (key != keys.end() && !key->name.empty()) return key->name;
+  const auto client = clients.find(std::string(key_id));
+  return client == clients.end() ? std::string(key_id) : client->second;
+}
+
+void learn_clients(const WebRooms& rooms, AccountPage& page, std::vector<std::string> key_ids) {
+  constexpr std::size_t asked_max = 100;
+  std::erase_if(key_ids, [](const std::string& id) { return !id.starts_with("ogr_"); });
+  std::sort(key_ids.begin(), key_ids.end());
+  key_ids.erase(std::unique(key_ids.begin(), key_ids.end()), key_ids.end());
+  if (key_ids.empty()) return;
+  if (key_ids.size() > asked_max) key_ids.resize(asked_max);
+  auto names = rooms.people.ask(
+      [&] { return rooms.people.parts().grants.client_names(page.account_id(), key_ids); });
+  if (names.ok()) page.clients.merge(*names);
 }
 
 std::optional<AccountPage> open_account_page(const WebRooms& rooms, Turn& turn,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,9 +33,12 @@ struct AccountPage {
   identity::Person person;
   identity::Membership membership;
   std::vector<identity::ApiKey> keys;  // revoked ones, too
+  // Of programs that people gave access, by the ids of their grants, as far as learn_clients() was
+  // asked for them.
+  std::map<std::string, std::string> clients = {};
 
   [[nodiscard]] const std::string& account_id() const noexcept { return membership.account.id; }
-  // As people call it; of no key of this account: its id.
+  // As people call the key, or as the program calls itself; of neither: its id.
   [[nodiscard]] std::string key_name(std::string_view key_id) const;
 };
 
@@ -42,6 +46,10 @@ struct AccountPage {
 // in, or refused: no more is told to strangers than that they are not a member.
 std::optional<AccountPage> open_account_page(const WebRooms& rooms, Turn& turn,
                                              std::string_view account_id);
+
+// Learns the names of the programs whose grants are among these; 100 of them. While the store does
+// not answer, they are shown by their ids.
+void learn_clients(const WebRooms& rooms, AccountPage& page, std::vector<std::string> key_ids);
 
 // `here`: the entry of the navigation, as in side_of().
 site::Frame frame_of_account(const WebRooms& rooms, const AccountPage& page,

@@ -4,7 +4,10 @@
 #include "base/ids.h"
 #include "hosts/account_query.h"
 #include "hosts/dashboard/pages.h"
+#include "hosts/dashboard/purchase_words.h"
 #include "hosts/dashboard/words.h"
+#include "hosts/purchase_json.h"
+#include "site/terms_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -112,7 +115,7 @@ std::string signed_figure(ledger::Credits change) {
 void fill_statement(site::Slots slots, const AccountPage& page, const Statement& statement,
                     std::int64_t now_ms) {
   const std::string path = path_of(page.account_id(), "/billing");
-  const auto month_of = [](std::int64_t at_ms) { return day_of(at_ms).substr(0, 7); };
+  const auto month_of = [](std::int64_t at_ms) { return day_text(at_ms).substr(0, 7); };
   slots.set("MONTH", month_of(statement.from_ms));
   slots.set("PATH", path);
   slots.set("OPENING", figure(statement.opening));
@@ -128,7 +131,7 @@ void fill_statement(site::Slots slots, const AccountPage& page, const Statement&
   for (const Line& line : statement.lines) {
     balance += line.change;
     site::Slots row = slots.add("LINE");
-    row.set("WHEN", line.calls.empty() ? when(line.at_ms) : day_of(line.at_ms));
+    row.set("WHEN", line.calls.empty() ? when(line.at_ms) : day_text(line.at_ms));
     row.set("WHAT", line.what);
     row.set_if("ID", line.id);
     row.set_if("CALLS", line.calls);
@@ -169,6 +172,23 @@ Result<BillingQuery, Error> read_allocations_query(const WebRooms& rooms, const 
   return read_billing_query(fields, page.account_id(), rooms.account.cursor_key());
 }
 
+void fill_invoices(site::Slots slots, const ledger::Page<Invoice>& invoices) {
+  slots.show(invoices.items.empty() ? "HAS_NO_INVOICE" : "HAS_INVOICES");
+  for (const Invoice& invoice : invoices.items) {
+    const commerce::Purchase& purchase = invoice.purchase;
+    site::Slots row = slots.add("INVOICE");
+    row.set("PAID", when(purchase.paid_at_ms));
+    std::string state(hosts::state_of(invoice));
+    std::replace(state.begin(), state.end(), '_', ' ');
+    row.set("STATE", state);
+    row.set("AMOUNT", money(purchase.currency, purchase.minor));
+    row.set("TAX", money(purchase.currency, purchase.tax_minor));
+    row.set("TOTAL", money(purchase.currency, purchase.minor + purchase.tax_minor));
+    row.set("PURCHASE", path_of(purchase.account_id, "/purchases/" + purchase.id));
+    row.set("ID", purchase.id);
+  }
+}
+
 }  // namespace
 
 void show_billing(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -190,13 +210,17 @@ void show_billing(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!statement.ok()) return refused(statement.error());
   const auto balance = parts.ledger.balance(page->account_id(), read_deadline());
   if (!balance.ok()) return refused(balance.error());
+  const auto invoices =
+      rooms.account.invoices({.account_id = page->account_id(), .after = {}, .limit = 20});
+  if (!invoices.ok()) return refused(invoices.error());
   const site::Frame frame = frame_of_account(rooms, *page, "Billing", "/billing");
   send_account_page(rooms, turn, frame, "dashboard/billing.html", [&](site::Slots slots) {
-    slots.set("NOW_BALANCE", figure(balance->credits));
+    site::set_credits(slots, "NOW_BALANCE", balance->credits);
     slots.set("NOW", when(balance->generated_at_ms));
     slots.set("PURCHASES", path_of(page->account_id(), "/purchases"));
     fill_statement(slots, *page, *statement, now_ms);
     fill_allocations(slots, rooms, *page, *allocations);
+    fill_invoices(slots, *invoices);
   });
 }
 

@@ -1,8 +1,18 @@
 #include "hosts/dashboard/call_rows.h"
 
+#include <utility>
+#include <vector>
+
 #include "hosts/dashboard/words.h"
 
 namespace turnpike::hosts::dashboard {
+
+void learn_clients(const WebRooms& rooms, AccountPage& page,
+                   std::span<const ledger::UsageRow> calls) {
+  std::vector<std::string> ids;
+  for (const ledger::UsageRow& call : calls) ids.push_back(call.api_key_id);
+  learn_clients(rooms, page, std::move(ids));
+}
 
 void fill_call_rows(site::Slots slots, const AccountPage& page, const catalog::View* view,
                     std::span<const ledger::UsageRow> calls) {

@@ -55,10 +55,10 @@ void add_choice(site::Slots slots, std::string_view section, std::string_view va
   row.show_if(value == chosen, "IS_CHOSEN");
 }
 
-// A choice that is not among the others, such as a key of an application's grant.
+// A choice that is not among the others, such as the grant of a program.
 void add_unknown_choice(site::Slots slots, std::string_view section, const std::string& chosen,
-                        bool is_known) {
-  if (!chosen.empty() && !is_known) add_choice(slots, section, chosen, chosen, chosen);
+                        const std::string& label, bool is_known) {
+  if (!chosen.empty() && !is_known) add_choice(slots, section, chosen, label, chosen);
 }
 
 void fill_operation_choices(site::Slots slots, const catalog::View* view,
@@ -70,7 +70,7 @@ void fill_operation_choices(site::Slots slots, const catalog::View* view,
       is_known = is_known || route.id == chosen;
     }
   }
-  add_unknown_choice(slots, "OPERATION_CHOICE", chosen, is_known);
+  add_unknown_choice(slots, "OPERATION_CHOICE", chosen, chosen, is_known);
 }
 
 void fill_filters(site::Slots slots, const AccountPage& page, const catalog::View* view,
@@ -81,7 +81,7 @@ void fill_filters(site::Slots slots, const AccountPage& page, const catalog::Vie
     add_choice(slots, "KEY_CHOICE", one.id, page.key_name(one.id), key);
     is_known = is_known || one.id == key;
   }
-  add_unknown_choice(slots, "KEY_CHOICE", key, is_known);
+  add_unknown_choice(slots, "KEY_CHOICE", key, page.key_name(key), is_known);
   fill_operation_choices(slots, view, query.find("route_id").value_or(""));
   const std::string outcome = query.find("outcome").value_or("");
   for (const char* one : {"charged", "released", "replayed"}) {
@@ -101,8 +101,10 @@ struct CallsPage {
   bool is_filtered = false;
 };
 
-void send_calls(const WebRooms& rooms, Turn& turn, const AccountPage& page,
-                const NamedValues& query, const CallsPage& shown) {
+void send_calls(const WebRooms& rooms, Turn& turn, AccountPage& page, const NamedValues& query,
+                const CallsPage& shown) {
+  learn_clients(rooms, page, shown.calls);
+  learn_clients(rooms, page, {query.find("api_key_id").value_or("")});
   const auto view = view_of(rooms);
   const std::string path = path_of(page.account_id(), "/calls");
   const site::Frame frame = frame_of_account(rooms, page, "Calls", "/calls");
@@ -126,8 +128,8 @@ void send_calls(const WebRooms& rooms, Turn& turn, const AccountPage& page,
 }
 
 // By the id that we gave a call, or the one that its caller did.
-void find_call(const WebRooms& rooms, Turn& turn, const AccountPage& page,
-               const NamedValues& query, const std::string& id) {
+void find_call(const WebRooms& rooms, Turn& turn, AccountPage& page, const NamedValues& query,
+               const std::string& id) {
   if (base::is_uuid(id) || id.size() == 36) {
     const auto state = rooms.account.call_state(page.account_id(), id, turn.request_id());
     if (state.ok()) {
@@ -193,7 +195,7 @@ void send_calls_file(const WebRooms& rooms, Turn& turn, const Asked& asked, Line
 }  // namespace
 
 void show_calls(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  const auto page = open_account_page(rooms, turn, asked.parameters[0]);
+  auto page = open_account_page(rooms, turn, asked.parameters[0]);
   if (!page) return;
   const NamedValues fields = clean_query(asked.query);
   if (const auto id = fields.find("find")) return find_call(rooms, turn, *page, fields, *id);

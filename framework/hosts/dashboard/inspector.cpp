@@ -19,7 +19,7 @@ void fill_correction(site::Slots slots, const ledger::UsageRow& call) {
   site::Slots row = slots.add("CORRECTION");
   row.set("ID", call.restored->correction_id);
   row.set("KIND", ledger::name_of(call.restored->kind));
-  row.set("UNITS", figure(call.restored->units));
+  row.set("UNITS", base::credits_text(call.restored->units));
   row.set("WHEN", when(call.restored->recorded_at_ms));
 }
 
@@ -44,8 +44,8 @@ void fill_call(site::Slots slots, const WebRooms& rooms, const AccountPage& page
   slots.set("WHY", why_charged(call));
   slots.set("STATUS", call.upstream_status == 0 ? "none" : std::to_string(call.upstream_status));
   slots.set("MS", figure(call.upstream_ms));
-  slots.set("COST", figure(call.credit_cost));
-  slots.set("CHARGED", figure(call.credits_charged));
+  slots.set("COST", base::credits_text(call.credit_cost));
+  slots.set("CHARGED", base::credits_text(call.credits_charged));
   slots.set("PRICE_VERSION", call.price_version);
   slots.set("GENERATION", call.generation);
   slots.set("STREAM", record.stream);
@@ -58,11 +58,12 @@ void fill_call(site::Slots slots, const WebRooms& rooms, const AccountPage& page
 }  // namespace
 
 void show_call(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  const auto page = open_account_page(rooms, turn, asked.parameters[0]);
+  auto page = open_account_page(rooms, turn, asked.parameters[0]);
   if (!page) return;
   const std::string& id = asked.parameters[1];
   const auto state = rooms.account.call_state(page->account_id(), id, turn.request_id());
   if (!state.ok()) return refuse_on(rooms, turn, *page, state.error(), "/calls");
+  if (state->record) learn_clients(rooms, *page, {state->record->usage.api_key_id});
   const site::Frame frame = frame_of_account(rooms, *page, "Call " + id, "/calls");
   send_account_page(rooms, turn, frame, "dashboard/call.html", [&](site::Slots slots) {
     slots.set("CALLS", path_of(page->account_id(), "/calls"));

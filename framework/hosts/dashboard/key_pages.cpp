@@ -8,7 +8,9 @@
 #include "hosts/account/people_json.h"
 #include "hosts/dashboard/account_form.h"
 #include "hosts/dashboard/people_routes.h"
+#include "hosts/dashboard/words.h"
 #include "hosts/web/views.h"
+#include "site/terms_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -46,7 +48,7 @@ std::string text_of(const std::optional<std::int64_t>& credits) {
 
 // The day in UTC that ends with the expiry, or within which it falls.
 std::string last_day_of(const ApiKey& key) {
-  return key.expires_at_ms ? web::day_of(*key.expires_at_ms - 1) : std::string();
+  return key.expires_at_ms ? base::day_text(*key.expires_at_ms - 1) : std::string();
 }
 
 BoundsForm bounds_form_of(const ApiKey& key) {
@@ -79,7 +81,7 @@ void fill_bounds(Slots slots, const BoundsForm& form) {
 // ---- what keys spend
 
 struct KeySpending {
-  std::map<std::string, std::string> spent;  // Credits of the last 30 days, by key
+  std::map<std::string, ledger::Credits> spent;  // Credits of the last 30 days, by key
   std::map<std::string, std::vector<ledger::CapRoom>> caps;
 };
 
@@ -91,7 +93,7 @@ Result<KeySpending, Error> read_spending(const WebRooms& rooms, const std::strin
   const auto body = base::parse_json(*usage);
   for (const auto& sums : body.at("byKey")) {
     if (!sums["apiKeyId"].is_string()) continue;
-    spending.spent[sums["apiKeyId"]] = sums["creditsCharged"];
+    spending.spent[sums["apiKeyId"]] = std::stoll(sums["creditsCharged"].get<std::string>());
   }
   auto capped = rooms.account.key_caps(account_id);
   if (!capped.ok()) return std::move(capped).error();
@@ -104,29 +106,29 @@ void fill_key(Slots row, const ApiKey& key, const KeySpending& spending, std::in
   row.set("NAME", key.name);
   row.set("PREFIX", key.prefix);
   row.set("ENVIRONMENT", name_of(key.environment));
-  row.set("ADDED", web::day_of(key.created_at_ms));
-  row.set("USED", key.last_used_at_ms ? web::minute_of(*key.last_used_at_ms) : "never");
+  row.set("ADDED", base::day_text(key.created_at_ms));
+  row.set("USED", key.last_used_at_ms ? base::minute_text(*key.last_used_at_ms) : "never");
   const bool is_expired = key.expires_at_ms && *key.expires_at_ms <= now_ms;
   if (key.revoked_at_ms) {
     row.set("ENDS", "");
-    row.set("REVOKED", web::minute_of(*key.revoked_at_ms));
+    row.set("REVOKED", base::minute_text(*key.revoked_at_ms));
     row.show("IS_REVOKED");
   } else {
-    row.set("ENDS", key.expires_at_ms ? web::minute_of(*key.expires_at_ms) : "never");
+    row.set("ENDS", key.expires_at_ms ? base::minute_text(*key.expires_at_ms) : "never");
     row.show(is_expired ? "IS_EXPIRED" : "IS_LIVE");
   }
   const auto spent = spending.spent.find(key.id);
-  row.set("SPENT", spent == spending.spent.end() ? "0" : spent->second);
+  site::set_credits(row, "SPENT", spent == spending.spent.end() ? 0 : spent->second);
   const auto caps = spending.caps.find(key.id);
   if (caps == spending.caps.end()) return row.show("NO_CAP");
   for (const ledger::CapRoom& cap : caps->second) {
     Slots line = row.add("CAP");
     line.set("SPAN", cap.span);
-    line.set("USED_OF_CAP", cap.cap - cap.left);
-    line.set("CAP_CREDITS", cap.cap);
+    line.set("USED_OF_CAP", figure(cap.cap - cap.left));
+    site::set_credits(line, "CAP_CREDITS", cap.cap);
     const std::int64_t held = cap.left - cap.free;
-    line.set_if("HELD", held > 0 ? std::to_string(held) : std::string());
-    line.set("RESETS", web::minute_of(cap.resets_at_ms));
+    line.set_if("HELD", held > 0 ? figure(held) : std::string());
+    line.set("RESETS", base::minute_text(cap.resets_at_ms));
     line.show_if(cap.left <= 0, "IS_REACHED");
   }
 }

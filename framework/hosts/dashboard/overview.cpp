@@ -3,6 +3,7 @@
 #include "hosts/dashboard/own_status.h"
 #include "hosts/dashboard/pages.h"
 #include "hosts/dashboard/words.h"
+#include "site/terms_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -67,12 +68,14 @@ void fill_figures(site::Slots slots, const AccountPage& page, const Overview& re
         .text();
   };
   slots.set("BILLING", path_of(page.account_id(), "/billing"));
-  slots.set("BALANCE", figure(read.balance.credits));
+  site::set_credits(slots, "BALANCE", read.balance.credits);
   slots.set("DAYS_LEFT", days_left(read));
   slots.set("EXPIRING", read.expiring ? figure(read.expiring->remaining) : "0");
-  slots.set("EXPIRES", read.expiring ? "expire first, on " + day_of(read.expiring->expires_at_ms)
-                                     : "Credits expire next");
-  slots.set("CHARGED", figure(today.credits));
+  slots.set("EXPIRES", read.expiring
+                           ? std::string(base::credits_word(read.expiring->remaining)) +
+                                 " to expire first, on " + day_text(read.expiring->expires_at_ms)
+                           : "Credits expire next");
+  site::set_credits(slots, "CHARGED", today.credits);
   slots.set("CHARGED_CALLS", calls("charged"));
   slots.set("RELEASED", figure(today.released));
   slots.set("RELEASED_CALLS", calls("released"));
@@ -81,7 +84,7 @@ void fill_figures(site::Slots slots, const AccountPage& page, const Overview& re
 void fill_days(site::Slots slots, const AccountPage& page, const Overview& read) {
   std::vector<Bar> all;
   for (const auto& day : read.summary.series) {
-    const std::string label = day_of(day.start_ms);
+    const std::string label = day_text(day.start_ms);
     all.push_back({label, day.sums.charged, day.sums.requests - day.sums.charged});
     if (day.sums.requests == 0) continue;
     site::Slots row = slots.add("DAY");
@@ -116,11 +119,12 @@ void fill_incidents(site::Slots slots, const WebRooms& rooms, const Overview& re
 }  // namespace
 
 void show_overview(const WebRooms& rooms, Turn& turn, const Asked& asked) {
-  const auto page = open_account_page(rooms, turn, asked.parameters[0]);
+  auto page = open_account_page(rooms, turn, asked.parameters[0]);
   if (!page) return;
   const std::int64_t now_ms = rooms.pages.clock().now_ms();
   const auto read = read_overview(rooms.account.parts(), page->account_id(), now_ms);
   if (!read.ok()) return refuse_on(rooms, turn, *page, read.error(), "");
+  learn_clients(rooms, *page, read->latest.items);
   const auto view = view_of(rooms);
   const site::Frame frame = frame_of_account(rooms, *page, "Overview", "");
   send_account_page(rooms, turn, frame, "dashboard/overview.html", [&](site::Slots slots) {

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/uri.h"
+#include "base/words.h"
 #include "catalog/readiness.h"
 #include "hosts/form.h"
 #include "registry/policy.h"
@@ -181,7 +182,7 @@ std::string cost_sentence(const Program& program, const Operation& operation, bo
   if (is_free) return "This call costs nothing; it counts in your free windows.";
   if (!operation.price) return "This operation has no price yet, so it cannot be called.";
   const std::uint32_t cost = program.prices()[*operation.price].credit_cost;
-  return "This call costs " + std::to_string(cost) + (cost == 1 ? " Credit" : " Credits") +
+  return "This call costs " + base::credits_text(cost) +
          " when the provider answers it with success, and nothing otherwise.";
 }
 

@@ -9,6 +9,7 @@
 #include "hosts/dashboard/pages.h"
 #include "hosts/dashboard/words.h"
 #include "hosts/row_lines.h"
+#include "site/terms_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -39,7 +40,7 @@ void set_sums(site::Slots slots, const ledger::UsageSums& sums) {
   slots.set("CHARGED", figure(sums.charged));
   slots.set("RELEASED", figure(sums.released));
   slots.set("REPLAYED", figure(sums.requests - sums.charged - sums.released));
-  slots.set("CREDITS", figure(sums.credits));
+  site::set_credits(slots, "CREDITS", sums.credits);
 }
 
 void fill_series(site::Slots slots, const AccountPage& page, const SummaryQuery& query,
@@ -133,6 +134,9 @@ std::optional<Read> read_usage(const WebRooms& rooms, Turn& turn, const Asked& a
     refuse_on(rooms, turn, *page, summary.error(), "/usage");
     return std::nullopt;
   }
+  std::vector<std::string> key_ids;
+  for (const auto& key : summary->by_key) key_ids.push_back(key.api_key_id);
+  learn_clients(rooms, *page, std::move(key_ids));
   return Read{*std::move(page), *std::move(query), *std::move(summary)};
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/ids.h"
 #include "base/uri.h"
-#include "site/terms_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -13,10 +12,6 @@ namespace {
 constexpr std::int64_t second_ms = 1'000;
 constexpr std::int64_t minute_ms = 60 * second_ms;
 constexpr std::int64_t hour_ms = 60 * minute_ms;
-
-std::string credits(ledger::Credits units) {
-  return figure(units) + (units == 1 ? " Credit" : " Credits");
-}
 
 std::string status_text(std::int64_t status) { return std::to_string(status); }
 
@@ -73,8 +68,6 @@ Gate judged_gate(const ledger::UsageRow& call) {
 
 }  // namespace
 
-std::string figure(std::int64_t number) { return site::grouped(number); }
-
 std::string percent(std::int64_t part, std::int64_t whole) {
   if (whole <= 0) return "-";
   const std::int64_t tenths = part * 1'000 / whole;  // rounded down: 999 of 1,000 is not all
@@ -82,13 +75,6 @@ std::string percent(std::int64_t part, std::int64_t whole) {
   if (tenths % 10 != 0) text += "." + std::to_string(tenths % 10);
   return text + " %";
 }
-
-std::string when(std::int64_t at_ms) {
-  const std::string text = base::rfc3339(at_ms);
-  return text.substr(0, 10) + " " + text.substr(11, 8) + " UTC";
-}
-
-std::string day_of(std::int64_t at_ms) { return base::rfc3339(at_ms).substr(0, 10); }
 
 std::string query_time(std::int64_t at_ms) {
   const std::string text = base::rfc3339(at_ms);
@@ -144,12 +130,12 @@ std::string why_charged(const ledger::UsageRow& call) {
                                  ", which this operation declares a success";
     sentence = call.credits_charged == 0
                    ? "It cost nothing: " + answered + ", at a price of 0."
-                   : "Charged " + credits(call.credits_charged) + ": " + answered + ".";
+                   : "Charged " + base::credits_text(call.credits_charged) + ": " + answered + ".";
   } else {
     sentence = "Not charged: " + why_not(call);
   }
   if (call.restored) {
-    sentence += " Given back: " + credits(call.restored->units) + " on " +
+    sentence += " Given back: " + base::credits_text(call.restored->units) + " on " +
                 when(call.restored->recorded_at_ms) + " (" +
                 std::string(ledger::name_of(call.restored->kind)) + ").";
   }
@@ -162,14 +148,15 @@ std::vector<Gate> gates_of(const ledger::UsageRow& call) {
   if (reached_no_provider(call)) {
     gates.push_back({"Credits", "ok", "none were needed"});
   } else {
-    gates.push_back({"Credits", "ok", credits(call.credit_cost) + " set aside"});
+    gates.push_back({"Credits", "ok", base::credits_text(call.credit_cost) + " set aside"});
   }
   gates.push_back(asked_gate(call));
   gates.push_back(judged_gate(call));
   if (call.outcome_reason == "settlement_failed") {
     gates.push_back({"Charge", "bad", "could not be written"});
   } else if (call.outcome_reason == "success") {
-    gates.push_back({"Charge", "ok", credits(call.credits_charged) + ", before the reply left"});
+    gates.push_back({"Charge", "ok",
+                     base::credits_text(call.credits_charged) + ", before the reply left"});
   } else {
     gates.push_back({"Charge", "unknown", "none"});
   }

@@ -1,5 +1,5 @@
-// What pages say of the facts: times, figures, links, and sentences about calls. Pure functions;
-// any Thread.
+// What pages say of the facts beside base/words.h: spans of time, figures, links, and sentences
+// about calls. Pure functions; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/words.h"
 #include "catalog/view.h"
 #include "ledger/usage.h"
 
@@ -14,10 +15,10 @@ namespace turnpike::hosts::dashboard {
 
 inline constexpr std::int64_t day_ms = 24ll * 60 * 60 * 1'000;
 
-std::string figure(std::int64_t number);       // "12,345"
+using base::day_text;
+inline std::string figure(std::int64_t number) { return base::grouped(number); }  // "12,345"
+inline std::string when(std::int64_t at_ms) { return base::second_text(at_ms); }
 std::string percent(std::int64_t part, std::int64_t whole);  // "99.5 %"; of nothing: "-"
-std::string when(std::int64_t at_ms);          // "2026-11-24 14:03:05 UTC"
-std::string day_of(std::int64_t at_ms);        // "2026-11-24", in UTC
 // As the control for times and a query have it, in UTC: "2026-11-24T14:03".
 std::string query_time(std::int64_t at_ms);
 // What such a control or a person writes ("2026-11-24", "2026-11-24T14:03") as RFC 3339; anything

@@ -153,7 +153,10 @@ std::optional<Error> show_calls(const ConsoleLook& look, const std::string& id,
     row.set("MESSAGE", call.message_id);
     row.set("ACCOUNT", id);
     row.set("METHOD", call.method);
-    row.set("ROUTE", call.route_id);
+    const registry::Route* const route =
+        look.facts.view == nullptr ? nullptr : look.facts.view->program().find_route(call.route_id);
+    row.set("ROUTE", route == nullptr ? std::string_view(call.route_id)
+                                      : std::string_view(route->matcher.pattern));
     row.set("OUTCOME", words_of(call.outcome_reason));
     row.set("CREDITS", count_text(call.credits_charged));
     if (call.restored) row.add("RESTORED").set("CREDITS", count_text(call.restored->units));

@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "hosts/operator/console.h"
 #include "hosts/operator/console_text.h"
+#include "site/terms_text.h"
 
 namespace turnpike::hosts::operators {
 namespace {
@@ -50,10 +51,10 @@ void set_day(site::Slots row, const RevenueDay& day) {
   row.set("CALLS", count_text(day.usage.requests));
   row.set("CHARGED", count_text(day.usage.charged));
   row.set("NOT_CHARGED", count_text(day.usage.released));
-  row.set("SPENT", count_text(day.usage.credits));
-  row.set("SOLD", count_text(day.sold));
-  row.set("GRANTED", count_text(day.granted));
-  row.set("RESTORED", count_text(day.restored));
+  site::set_credits(row, "SPENT", day.usage.credits);
+  site::set_credits(row, "SOLD", day.sold);
+  site::set_credits(row, "GRANTED", day.granted);
+  site::set_credits(row, "RESTORED", day.restored);
 }
 
 void show_days(const ConsoleLook& look, const std::map<std::int64_t, RevenueDay>& days,
@@ -174,14 +175,17 @@ std::optional<Error> show_checks(const ConsoleLook& look, site::Slots slots) {
   slots.show_if(!verified->empty(), "WAS_VERIFIED");
   slots.set("VERIFIED_AGE",
             verified->empty() ? "never" : age_text(look.now_ms() - verified->front().at_ms));
-  slots.set("VERIFIED_STATE", verified->empty() ? "nobody has added the books up"
-                              : verified->front().problems == 0 ? "the books were right"
-                                                                : "problems were found");
+  slots.set("VERIFIED_STATE", verified->empty() ? "the books were not added up yet"
+                              : verified->front().problems == 0
+                                  ? "since the books were added up: they were right"
+                                  : "since the books were added up: problems were found");
   slots.set("SIGNED_AGE", signed_last->empty()
                               ? "never"
                               : age_text(look.now_ms() - signed_last->front().at_ms));
-  slots.set("SIGNED_FACTS",
-            count_text(signed_last->empty() ? 0 : signed_last->front().facts));
+  slots.set("SIGNED_STATE", signed_last->empty()
+                                ? std::string("no checkpoint was signed yet")
+                                : "since the last checkpoint, of " +
+                                      count_text(signed_last->front().facts) + " facts");
   return std::nullopt;
 }
 
@@ -247,7 +251,7 @@ std::optional<Error> fill_revenue(const ConsoleLook& look, site::Slots slots) {
 std::optional<Error> fill_ledger(const ConsoleLook& look, site::Slots slots) {
   const auto leased = look.parts.reports.leased();
   if (!leased.ok()) return leased.error();
-  slots.set("LEASED", count_text(leased->units));
+  site::set_credits(slots, "LEASED", leased->units);
   slots.set("LEASES", count_text(leased->leases));
   if (auto problem = show_checks(look, slots)) return problem;
   const auto heads = look.parts.reports.heads(heads_shown);

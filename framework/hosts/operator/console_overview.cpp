@@ -7,6 +7,7 @@
 
 #include "hosts/operator/console.h"
 #include "hosts/operator/console_text.h"
+#include "site/terms_text.h"
 
 namespace turnpike::hosts::operators {
 namespace {
@@ -131,7 +132,7 @@ std::optional<Error> fill_overview(const ConsoleLook& look, site::Slots slots) {
   if (!incidents.ok()) return incidents.error();
   show_pace(look.pace, slots);
   show_health(look.health, slots);
-  slots.set("LEASED", count_text(leased->units));
+  site::set_credits(slots, "LEASED", leased->units);
   slots.set("LEASES", count_text(leased->leases));
   show_unknown(look.parts.source.unknown_calls(1'000), slots);
   show_sentences(look.health.relaxed, "RELAXED", slots);

@@ -68,7 +68,7 @@ std::map<std::uint32_t, OfferedPrice> offered_prices(const site::Facts& facts) {
 }
 
 std::string label_of(std::uint32_t credits, const OfferedPrice& price) {
-  std::string label = site::credits_text(std::uint64_t{credits}) + ", " +
+  std::string label = site::credits_text(credits) + ", " +
                       std::to_string(price.operations) +
                       (price.operations == 1 ? " operation" : " operations");
   if (!price.example.empty()) label += ": " + price.example;
@@ -159,6 +159,17 @@ void fill_status(const PageContext& context, Slots slots) {
   slots.set("BARS_SVG", bars_of(document));
 }
 
+// Takes the heading of the first level off, with which pages begin: the bars stand below it.
+site::Markup heading_off(site::Markup& body) {
+  constexpr std::string_view end_of_heading = "</h1>\n";
+  const std::size_t at = body.text.find(end_of_heading);
+  if (at == body.text.npos) return {};
+  const std::size_t end = at + end_of_heading.size();
+  site::Markup heading{body.text.substr(0, end)};
+  body.text.erase(0, end);
+  return heading;
+}
+
 // ---- the frame
 
 site::Frame frame_of(const site::MarkdownPage& page, const PageContext& context) {
@@ -197,11 +208,14 @@ std::string markdown_path(std::string_view path) {
 std::string html_of(const site::MarkdownPage& page, const PageContext& context,
                     const NamedValues& asked) {
   return context.site.page(frame_of(page, context), page.layout, [&](Slots slots) {
-    slots.set("BODY_HTML", site::html_of(page.markdown));
+    const bool is_status = page.layout == "status.html";
+    site::Markup body = site::html_of(page.markdown);
+    if (is_status) slots.set("HEADING_HTML", heading_off(body));
+    slots.set("BODY_HTML", std::move(body));
     slots.set_if("UPDATED", page.updated);
     fill_contents(page, slots);
     if (page.layout == "pricing.html") fill_calculator(context, asked, slots);
-    if (page.layout == "status.html") fill_status(context, slots);
+    if (is_status) fill_status(context, slots);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json_text.h"
+#include "base/words.h"
 #include "hosts/account/account_routes.h"
 #include "hosts/account/grant_routes.h"
 #include "hosts/web/page_turn.h"
@@ -76,8 +77,9 @@ Result<std::vector<GrantableAccount>, Error> with_balances(
   for (const identity::Membership& one : memberships) {
     const auto balance = reads.credit_balance(one.account.id);
     if (!balance.ok()) return balance.error();
-    const auto credits = base::parse_json(*balance).value("creditBalance", std::string());
-    accounts.push_back({one.account.id, one.account.name, credits});
+    const auto credits = base::parse_json(*balance).at("creditBalance").get<std::string>();
+    accounts.push_back(
+        {one.account.id, one.account.name, base::credits_text(std::stoll(credits))});
   }
   return accounts;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/words.h"
 #include "hosts/web/views.h"
 
 namespace turnpike::hosts::web {
@@ -32,7 +33,7 @@ constexpr ActionWords known_actions[] = {
     {"key.expire", "changed the end of the key"},
     {"key.rename", "renamed the key"},
     {"key.revoke", "revoked the key"},
-    {"link.create", "made a sign-in link"},
+    {"link.create", "made a sign-in link for"},
     {"member.add", "added the member"},
     {"member.remove", "removed the member"},
     {"member.role", "changed the role of"},
@@ -42,9 +43,9 @@ constexpr ActionWords known_actions[] = {
     {"passkey.rename", "renamed a passkey"},
     {"password.remove", "removed the password"},
     {"password.set", "set a password"},
-    {"person.create", "made the login"},
-    {"person.disable", "disabled the login"},
-    {"person.enable", "enabled the login"},
+    {"person.create", "made the login of"},
+    {"person.disable", "disabled the login of"},
+    {"person.enable", "enabled the login of"},
     {"person.rename", "changed the name"},
     {"recovery.ask", "asked for a recovery mail"},
     {"recovery_codes.create", "made recovery codes"},
@@ -74,6 +75,21 @@ std::string with_names(std::string text, const NamesById& names) {
     if (at != text.npos) text.replace(at, id.size(), name);
   }
   return text;
+}
+
+// What was done, as it stands before the name of what it was done to, or before nothing.
+std::string_view sentence_of(std::string_view action, bool has_name) noexcept {
+  std::string_view words = words_of(action);
+  if (has_name) return words;
+  for (const std::string_view link : {" of", " for"}) {
+    if (words.ends_with(link)) words.remove_suffix(link.size());
+  }
+  return words;
+}
+
+// Of a session it repeats for operators whose it is, which the person knows.
+std::string_view detail_of(const identity::AuditEvent& event) noexcept {
+  return event.action == "session.begin" ? std::string_view() : std::string_view(event.detail);
 }
 
 }  // namespace
@@ -130,12 +146,13 @@ void fill_events(site::Slots slots, const std::vector<identity::AuditEvent>& eve
   site::Slots list = slots.include("EVENTS", "people/event_rows.html");
   for (const identity::AuditEvent& event : events) {
     site::Slots row = list.add("EVENT");
-    row.set("AT", minute_of(event.at_ms));
+    row.set("AT", base::minute_text(event.at_ms));
     row.set("WHO", who_is(event.actor.principal, names));
-    row.set("WHAT", words_of(event.action));
+    const std::string_view target = name_in(names, event.target);
+    row.set("WHAT", sentence_of(event.action, !target.empty()));
     row.set("ACTION", event.action);
-    row.set_if("TARGET", name_in(names, event.target));
-    row.set_if("DETAIL", with_names(event.detail, names));
+    row.set_if("TARGET", target);
+    row.set_if("DETAIL", with_names(std::string(detail_of(event)), names));
     row.set_if("METHOD", event.method);
     row.set("ADDRESS", event.actor.address);
     row.set_if("AGENT", event.actor.user_agent);

@@ -4,6 +4,7 @@
 
 #include "base/ids.h"
 #include "base/uri.h"
+#include "base/words.h"
 #include "hosts/web/events.h"
 
 namespace turnpike::hosts::web {
@@ -17,7 +18,7 @@ bool has_method(const std::vector<std::string_view>& methods, std::string_view m
 }
 
 std::string day_or_never(const std::optional<std::int64_t>& at_ms) {
-  return at_ms ? day_of(*at_ms) : "never";
+  return at_ms ? base::day_text(*at_ms) : "never";
 }
 
 std::string provider_name(const std::vector<ProviderChoice>& providers, const std::string& key) {
@@ -43,7 +44,7 @@ void fill_notices(Slots slots, const AccountView& view) {
   Slots news = slots.add("NEWS");
   for (const identity::UnseenNotice& notice : view.notices) {
     Slots row = news.add("NOTICE");
-    row.set("AT", minute_of(notice.at_ms));
+    row.set("AT", base::minute_text(notice.at_ms));
     row.set("WHAT", sentence_of(notice.notice));
     row.set_if("DETAIL", notice.detail);
     row.set_if("ADDRESS", notice.address);
@@ -90,7 +91,7 @@ void fill_passkeys(Slots slots, const AccountView& view) {
     Slots row = list.add("PASSKEY");
     row.set("ID", passkey.id);
     row.set("NAME", passkey.name);
-    row.set("ADDED", day_of(passkey.created_at_ms));
+    row.set("ADDED", base::day_text(passkey.created_at_ms));
     row.set("USED", day_or_never(passkey.last_used_at_ms));
   }
 }
@@ -121,7 +122,7 @@ void fill_identities(Slots slots, const AccountView& view) {
     row.set("ID", identity.id);
     row.set("NAME", provider_name(view.providers, identity.provider));
     row.set("KNOWN_AS", identity.email.empty() ? identity.subject : identity.email);
-    row.set("ADDED", day_of(identity.linked_at_ms));
+    row.set("ADDED", base::day_text(identity.linked_at_ms));
     row.set("USED", day_or_never(identity.last_used_at_ms));
   }
   if (!view.may_enrol) return;
@@ -164,7 +165,7 @@ void fill_grants(Slots slots, const AccountView& view) {
     Slots row = section.add("GRANT");
     row.set("ID", grant.id);
     row.set("NAME", grant.client_name.empty() ? "a program without a name" : grant.client_name);
-    row.set("ADDED", day_of(grant.created_at_ms));
+    row.set("ADDED", base::day_text(grant.created_at_ms));
     row.set("USED", day_or_never(grant.last_used_at_ms));
   }
 }
@@ -177,21 +178,13 @@ void fill_sessions(Slots slots, const AccountView& view) {
     row.set("ID", session.id);
     row.set("NAME", session.name.empty() ? session.user_agent : session.name);
     row.set("ADDRESS", session.address);
-    row.set("SEEN", minute_of(session.last_seen_at_ms));
+    row.set("SEEN", base::minute_text(session.last_seen_at_ms));
     row.show(is_own ? "IS_OWN" : "IS_OTHER");
   }
   slots.show_if(view.sessions.size() > 1, "OTHER_SESSIONS");
 }
 
 }  // namespace
-
-std::string day_of(std::int64_t at_ms) { return base::rfc3339(at_ms).substr(0, 10); }
-
-std::string minute_of(std::int64_t at_ms) {
-  std::string text = base::rfc3339(at_ms).substr(0, 16);
-  text[10] = ' ';
-  return text + " UTC";
-}
 
 std::string count_of(std::size_t count, std::string_view one, std::string_view several) {
   const std::string number = count == 0 ? "No" : std::to_string(count);

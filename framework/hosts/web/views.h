@@ -22,9 +22,6 @@
 
 namespace turnpike::hosts::web {
 
-// "2026-11-24", and "2026-11-24 14:05 UTC".
-std::string day_of(std::int64_t at_ms);
-std::string minute_of(std::int64_t at_ms);
 // "No passkeys", "1 passkey", "2 passkeys".
 std::string count_of(std::size_t count, std::string_view one, std::string_view several);
 
@@ -133,7 +130,7 @@ struct AccountView {
 struct GrantableAccount {
   std::string id;
   std::string name;
-  std::string credits;  // that are left
+  std::string credits;  // that are left: "12 Credits"
 };
 
 // What a client asks for.

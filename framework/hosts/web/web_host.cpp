@@ -18,6 +18,7 @@ WebHost::WebHost(const WebHostParts& parts, const WebHostSettings& settings)
       refusals_(rooms_.pages),
       account_rooms_{rooms_.account},
       people_rooms_{rooms_.people},
+      purchase_rooms_{rooms_.account, rooms_.people.parts().clients},
       host_({parts.runtime, parts.clock, rooms_.random, parts.access_log},
             rows(settings), rules()) {}
 
@@ -35,6 +36,7 @@ std::vector<BoundRoute> WebHost::rows(const WebHostSettings& settings) const {
   bind_routes(account::grant_routes(), people_rooms_, rows);
   bind_routes(account::own_grant_routes(), people_rooms_, rows);
   bind_routes(account::account_routes(), account_rooms_, rows);
+  bind_routes(account::purchase_routes(), purchase_rooms_, rows);
   rows.insert(rows.end(), settings.last_routes.begin(), settings.last_routes.end());
   return rows;
 }

@@ -10,6 +10,7 @@
 #include "hosts/access_log.h"
 #include "hosts/account/account_routes.h"
 #include "hosts/account/people_routes.h"
+#include "hosts/account/purchase_routes.h"
 #include "hosts/account_reads.h"
 #include "hosts/routed_host.h"
 #include "hosts/web/cookies.h"
@@ -53,6 +54,7 @@ class WebHost final : public wire::Handler {
   const SiteRefusals refusals_;
   const account::AccountRooms account_rooms_;
   const account::PeopleRooms people_rooms_;
+  const account::PurchaseRooms purchase_rooms_;
   RoutedHost host_;
 };
 

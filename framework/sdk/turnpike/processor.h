@@ -2,8 +2,8 @@
 // operator looks at, a chain. The gateway keeps purchases, their states and the Credits; a
 // processor knows what became of the money and nothing else.
 //
-// Life: factory -> bind() once at start -> the bound object's functions, on any host Thread, several
-// at once, also for one purchase. The host owns all objects.
+// Life: factory -> bind() once at start -> the bound object's functions, on any host Thread,
+// several at once, also for one purchase. The host owns all objects.
 //
 // The host promises: the reference that begin() answered is durable before its URL is shown or
 // charge() is called; charge() is called again for a reference only when look_up() said that it
@@ -107,7 +107,7 @@ struct Payment {
   std::int64_t refunded = 0;  // of the total
   std::string code = {};      // of a decline, for people: "card_declined"
   std::string payment = {};   // the processor's name for it; set from `paid` on
-  std::string purchase_id = {};  // whose it is, as the processor knows; empty: it keeps no such note
+  std::string purchase_id = {};  // whose it is, as the processor knows; empty: it has no note
   std::string dispute_id = {};
   std::int64_t tax() const noexcept { return total - net; }
 };

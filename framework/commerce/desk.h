@@ -1,0 +1,91 @@
+// Desk: the steps of purchases that ask a processor and write what it said. The shop takes them for
+// a caller who waits, the reconciler for nobody in particular; whichever comes first, each is done
+// once (PurchaseStore::advance).
+//
+// Owned by app/, outlives both. Its functions are called on fibers of any loop, and on plain
+// Threads: the store is asked on the blocking pool, the processor where it runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <turnpike/host.h>
+#include <turnpike/result.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "commerce/processors.h"
+#include "commerce/store.h"
+#include "runtime/pool.h"
+
+namespace turnpike::commerce {
+
+struct ShopSettings {
+  // Where browsers go after they paid, or did not; "{account}" and "{purchase}" are the ids.
+  std::string success_url;
+  std::string cancel_url;
+  std::uint32_t checkout_minutes = 60;
+  std::uint32_t open_purchases_max = 20;
+  std::string brand = "Turnpike";  // for people who pay
+};
+
+class Desk {
+ public:
+  // All outlive it.
+  struct Parts {
+    PurchaseStore& store;
+    const Processors& processors;
+    runtime::BlockingPool& pool;
+    const Clock& clock;
+    Random& random;
+    base::Log& log;
+    ShopSettings settings;
+  };
+  explicit Desk(Parts parts);
+
+  [[nodiscard]] const Parts& parts() const noexcept { return parts_; }
+  [[nodiscard]] PurchaseStore& store() const noexcept { return parts_.store; }
+  [[nodiscard]] const ShopSettings& settings() const noexcept { return parts_.settings; }
+
+  // Runs `work`, which asks the store and returns a Result, on the pool. purchase.unavailable: the
+  // pool is full, and nothing was begun.
+  template <class F>
+  [[nodiscard]] auto ask(F&& work) const -> std::invoke_result_t<F> {
+    std::optional<std::invoke_result_t<F>> answer;
+    if (!parts_.pool.run_to_end(user_, [&]() noexcept { answer.emplace(work()); })) {
+      return base::Error{base::ErrorCode::purchase_unavailable,
+                         "The gateway is too busy; nothing was begun.", 1};
+    }
+    return *std::move(answer);
+  }
+
+  // How long whoever has a purchase's lease may work on it.
+  [[nodiscard]] std::int64_t lease_ms(const ProcessorInService& processor) const noexcept;
+
+  // Each takes the purchase one step on and returns it as it is then; the caller has its lease.
+  // purchase.processor_unavailable: the processor did not answer, and the step is due again.
+  //
+  // From `created`: has the processor begin it.
+  Result<Purchase, base::Error> begin(const Purchase& purchase);
+  // From any other state: looks at what became of it.
+  Result<Purchase, base::Error> look(const Purchase& purchase);
+
+  // Whichever of the two it needs.
+  Result<Purchase, base::Error> work_on(const Purchase& purchase);
+
+ private:
+  Result<Purchase, base::Error> write(const Step& step);
+  Result<Purchase, base::Error> give_up(const Purchase& purchase, const Failure& failure,
+                                        std::string_view what);
+  Result<Purchase, base::Error> without_processor(const Purchase& purchase);
+  [[nodiscard]] std::int64_t due_after_step(const Purchase& next) const;
+
+  const Parts parts_;
+  const runtime::PoolUser user_;
+};
+
+}  // namespace turnpike::commerce

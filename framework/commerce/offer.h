@@ -1,0 +1,62 @@
+// Offers: what Credits cost. Terms are published by an operator as revisions that never change; an
+// offer is the terms as one processor sells by them. Its id is a digest of both, so a purchase that
+// names it was meant at exactly this price. Amounts are in the smallest part of the currency.
+//
+// Values and pure functions; any Thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <turnpike/result.h>
+
+#include "ledger/books.h"
+
+namespace turnpike::commerce {
+
+// `unit_minor` buys `unit_credits`; amounts go from minimum to maximum in whole steps.
+struct Terms {
+  std::string currency = "USD";  // ISO 4217; amounts have two decimals
+  std::int64_t unit_minor = 100;
+  ledger::Credits unit_credits = 1'000;
+  std::int64_t minimum_minor = 100;
+  std::int64_t maximum_minor = 100'000;
+  std::int64_t step_minor = 10;
+  std::int64_t validity_days = 365;  // of the Credits, from when they are credited
+};
+
+inline constexpr std::int64_t minor_max = 9'999'99;  // "d{1,4}.dd"
+inline constexpr std::int64_t validity_days_max = 3'650;
+
+// What makes terms unusable; empty: nothing. Every amount from minimum to maximum in steps must buy
+// whole Credits.
+std::string problem_of(const Terms& terms);
+
+struct PublishedTerms {
+  std::int64_t revision = 0;  // grows over all terms that were ever published
+  std::string processor;      // that alone sells by them; empty: each one does
+  Terms terms;
+  std::int64_t published_at_ms = 0;
+  std::int64_t retired_at_ms = -1;  // -1: in force
+};
+
+struct Offer {
+  std::string id;  // "off_..."
+  std::int64_t revision = 0;
+  std::string processor;
+  std::string processor_title;  // for people
+  Terms terms;
+};
+
+std::string offer_id(const Terms& terms, std::string_view processor);
+
+// The Credits that `minor` buys; nothing: it is no amount of these terms.
+std::optional<ledger::Credits> credits_for(const Terms& terms, std::int64_t minor) noexcept;
+
+// "10.00" for 1000, and back: 1 to 4 digits, a point, two digits; no leading zero.
+std::string amount_text(std::int64_t minor);
+std::optional<std::int64_t> parse_amount(std::string_view text) noexcept;
+
+}  // namespace turnpike::commerce

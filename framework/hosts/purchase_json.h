@@ -1,0 +1,33 @@
+// The bodies of offers, purchases and invoices (docs/decisions.md, "Bodies"): money as
+// {"currency","amount"} with two decimals, Credits as canonical whole-number strings. Pure
+// functions; any Thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "commerce/shop.h"
+#include "hosts/account_query.h"
+#include "hosts/invoice.h"
+#include "ledger/usage.h"
+
+namespace turnpike::hosts {
+
+// A JSON array.
+std::string offers_body(const std::vector<commerce::Offer>& offers);
+// What is kept as the reply of its creation, and what it is now.
+std::string purchase_body(const commerce::Purchase& purchase);
+std::string purchase_page_body(std::string_view account_id, const commerce::PurchasePage& page,
+                               std::string_view cursor_key, std::int64_t now_ms);
+
+// "paid", "partially_refunded", "refunded"
+std::string_view state_of(const Invoice& invoice) noexcept;
+nlohmann::ordered_json row_json(const Invoice& invoice);
+// By the sequence of purchases.
+ledger::Page<Invoice> invoices_of(const commerce::Shop& shop, commerce::PurchasePage page,
+                                  std::int64_t now_ms);
+
+}  // namespace turnpike::hosts

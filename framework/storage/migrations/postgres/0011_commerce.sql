@@ -1,0 +1,1 @@
+-- PostgreSQL has nothing of its own here; common/0011_commerce.sql is run before it.

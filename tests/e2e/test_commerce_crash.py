@@ -1,0 +1,209 @@
+"""What a crash leaves of a purchase: a real gateway is killed at every point of base/crash_points.h
+that buying, crediting and refunding comes by, started again on the same data, and left to finish.
+framework/commerce/CRASHES.md is the table of what remained; the test fails when it is another."""
+
+import os
+import re
+import time
+import unittest
+
+import gateway as gateway_module
+from gateway import BUILD, ROOT, Gateway, Postgres, new_directory
+
+TABLE = ROOT / "framework" / "commerce" / "CRASHES.md"
+POINTS = {name: text for name, text in
+          re.findall(r'X\((\w+),\s+"([^"]+)"\)',
+                     (ROOT / "framework" / "base" / "crash_points.h").read_text())
+          if name.startswith(("purchase_", "refund_"))}
+# No notices come from a processor that only an operator knows anything of.
+BY_NOTICES = {"purchase_hinted"}
+CRASHING = BUILD / "tests" / "turnpike_crash"
+CREDITS = 10_000
+DEADLINE_SECONDS = 90
+
+INTRODUCTION = """\
+# What a crash leaves of a purchase
+
+A gateway is one process; this is what remains when it dies at any point of buying Credits, on
+SQLite and on PostgreSQL alike. `tests/e2e/test_commerce_crash.py` kills a real gateway at every
+point of `base/crash_points.h` that such a purchase comes by, starts it again on the same data, and
+writes this table; it fails when the table is not this one. The n-th time that the point is come by
+stands behind its name.
+
+- **Buyer saw**: the reply to the purchase, or nothing.
+- **Left**: the state of the purchase when the gateway is up again.
+- **Repeat**: what the same request under the same key gets then; it is always the same purchase.
+- **In the end**: the Credits of the account once the gateway has finished by itself.
+
+In every row the purchase is paid once and credited once, and what is refunded is taken back once.
+"""
+
+
+class Crashes:
+    """One gateway on one database, killed and started again."""
+
+    def __init__(self, test, postgres_url):
+        self.test = test
+        directory = new_directory(test)
+        self.at, self.log = directory / "at", directory / "log"
+        for name, path in (("TURNPIKE_CRASH_AT", self.at), ("TURNPIKE_CRASH_LOG", self.log)):
+            os.environ[name] = str(path)
+            test.addCleanup(os.environ.pop, name)
+        self.gateway = Gateway(settings=["processors.manual.days_to_pay=3",
+                                         "accounts.starter_grant.enabled=false"],
+                               postgres_url=postgres_url, plugins=BUILD / "plugins")
+        test.addCleanup(self.gateway.close)
+        self.account = self.gateway.run_json("account", "create", "--name", "Acme")["id"]
+        person = self.gateway.run_json("user", "create", "--name", "Ann", "--login", "ann",
+                                       "--account", self.account, "--role", "owner")
+        self.token = self.gateway.run_json("session", "create", "--person",
+                                           person["id"])["token"]
+        self.gateway.start()
+        self.path = f"/v1/billing-accounts/{self.account}"
+        self.offer = self.gateway.get(self.path + "/purchase-offers",
+                                      key=self.token).json()[0]["offerId"]
+        self.bought = 0
+
+    def credits(self):
+        return self.gateway.balance(self.account, self.token)
+
+    def state(self, purchase):
+        return self.gateway.run_json("purchase", "show", purchase)["state"]
+
+    def buy(self, key):
+        """The reply, or None: the gateway died."""
+        body = ('{"offerId": "%s", "amount": {"currency": "USD", "amount": "10.00"}}' % self.offer)
+        try:
+            return self.gateway.call("POST", self.path + "/purchases", key=self.token,
+                                     headers=[("Idempotency-Key", key),
+                                              ("Content-Type", "application/json")],
+                                     body=body.encode())
+        except OSError:
+            return None
+
+    def restart(self):
+        self.gateway.kill()
+        self.at.unlink(missing_ok=True)
+        self.gateway.start()
+
+    def until(self, holds, what):
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not holds():
+            self.test.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.05)
+
+    def new_key(self):
+        self.bought += 1
+        return f"key-{self.bought}"
+
+    def confirm(self, purchase):
+        self.gateway.run("purchase", "confirm", purchase, "--amount", "10.00")
+
+    def finish(self, purchase, before):
+        """Lets the gateway finish, and says what the account has more than before."""
+        self.until(lambda: self.state(purchase) == "credited", f"{purchase} is not credited")
+        return self.credits() - before
+
+    # ---- the three parts of a purchase's life, each of them undisturbed or killed at a point
+
+    def die_at(self, point, work):
+        self.at.write_text(point)
+        result = work()
+        self.test.assertEqual(self.gateway.process.wait(timeout=60), -9, point)
+        self.restart()
+        return result
+
+    def buying(self, point):
+        before, key = self.credits(), self.new_key()
+        reply = self.die_at(point, lambda: self.buy(key))
+        listed = self.gateway.run_json("purchase", "list", "--account", self.account)
+        left = listed[0]["state"] if len(listed) == self.bought else "none"
+        self.until_answered(key)
+        again = self.buy(key)
+        self.test.assertEqual(again.status, 201, again.body)
+        purchase = again.json()["purchaseId"]
+        listed = self.gateway.run_json("purchase", "list", "--account", self.account)
+        self.test.assertEqual(len(listed), self.bought, "one key, one purchase")
+        self.confirm(purchase)
+        return ["the reply" if reply is not None else "nothing", left, "201",
+                str(self.finish(purchase, before))]
+
+    def until_answered(self, key):
+        def answered():
+            reply = self.buy(key)
+            if reply.status == 409:
+                self.test.assertEqual(reply.error_code(), "idempotency.in_progress")
+            return reply.status == 201
+        self.until(answered, f"{key} is not answered")
+
+    def crediting(self, point):
+        before, key = self.credits(), self.new_key()
+        purchase = self.buy(key).json()["purchaseId"]
+        self.die_at(point, lambda: self.confirm(purchase))
+        left = self.state(purchase)
+        again = self.buy(key)
+        self.test.assertEqual(again.json()["purchaseId"], purchase)
+        return ["the reply", left, str(again.status), str(self.finish(purchase, before))]
+
+    def refunding(self, point):
+        before, key = self.credits(), self.new_key()
+        purchase = self.buy(key).json()["purchaseId"]
+        self.confirm(purchase)
+        self.finish(purchase, before)
+        self.die_at(point, lambda: self.gateway.run("purchase", "refund", purchase, "--full"))
+        left = self.state(purchase)
+        self.until(lambda: self.state(purchase) == "refunded", f"{purchase} is not refunded")
+        shown = self.gateway.run_json("purchase", "show", purchase)
+        self.test.assertEqual([refund["state"] for refund in shown["refunds"]], ["sent"])
+        self.test.assertEqual(shown["refundedAmount"]["amount"], "10.00")
+        return ["the reply", left, str(self.buy(key).status), str(self.credits() - before)]
+
+    def table(self):
+        text, passed = INTRODUCTION, set()
+        parts = [
+            ("Buying, until the reply", self.buying,
+             ["purchase_opened", "purchase_begun", "purchase_before", "purchase_after"]),
+            ("Crediting, after the money came", self.crediting,
+             ["purchase_looked", "purchase_before", "purchase_after"]),
+            ("A refund by an operator", self.refunding,
+             ["refund_before", "refund_sent", "purchase_looked", "purchase_before",
+              "purchase_after"]),
+        ]
+        for title, part, points in parts:
+            text += (f"\n## {title}\n\n| point | what has been done | buyer saw | left | repeat |"
+                     " in the end |\n|---|---|---|---|---|---|\n")
+            for point in points:
+                passed.add(point)
+                text += "| " + " | ".join([f"`{point}`", POINTS[point], *part(point)]) + " |\n"
+        self.test.assertEqual(set(POINTS) - passed, BY_NOTICES)
+        verified = self.gateway.run("ledger", "verify").stdout
+        self.test.assertIn("the books are right", verified)
+        return text
+
+
+class CrashTable:
+    maxDiff = None
+
+    def test_every_point(self):
+        saved, gateway_module.TURNPIKE = gateway_module.TURNPIKE, CRASHING
+        self.addCleanup(setattr, gateway_module, "TURNPIKE", saved)
+        made = Crashes(self, self.postgres_url()).table()
+        if os.environ.get("TURNPIKE_UPDATE"):
+            TABLE.write_text(made)
+        self.assertEqual(made, TABLE.read_text())
+
+
+class CrashesOnSqlite(CrashTable, unittest.TestCase):
+    def postgres_url(self):
+        return None
+
+
+class CrashesOnPostgres(CrashTable, unittest.TestCase):
+    def postgres_url(self):
+        postgres = Postgres()
+        self.addCleanup(postgres.close)
+        return postgres.new_database()
+
+
+if __name__ == "__main__":
+    unittest.main()
