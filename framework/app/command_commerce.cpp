@@ -33,6 +33,7 @@ json money_json(const std::string& currency, std::int64_t minor) {
 
 json terms_json(const PublishedTerms& published) {
   const commerce::Terms& terms = published.terms;
+  const std::int64_t published_ms = published.published_at_ms;
   return {{"revision", published.revision},
           {"processor", published.processor.empty() ? json() : json(published.processor)},
           {"unitAmount", money_json(terms.currency, terms.unit_minor)},
@@ -42,7 +43,7 @@ json terms_json(const PublishedTerms& published) {
           {"amountStep", money_json(terms.currency, terms.step_minor)},
           {"validityDays", terms.validity_days},
           // The base offer came with the schema.
-          {"publishedAt", time_json(published.published_at_ms > 0 ? published.published_at_ms : -1)},
+          {"publishedAt", time_json(published_ms > 0 ? published_ms : -1)},
           {"retiredAt", time_json(published.retired_at_ms)}};
 }
 

@@ -7,11 +7,13 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "app/command_line.h"
 #include "app/command_status_verify.h"
+#include "app/plugin_project.h"
 #include "registry/problems.h"
 
 namespace {
@@ -81,12 +83,12 @@ void add_registry_commands(CLI::App& app, CommonOptions& options, Words& words, 
   plugin->require_subcommand(1);
   CLI::App* fresh =
       add(*plugin, "new", "Write the project of a plugin, with its test", options, code, [&] {
-        const auto slot = words.slot == "lane" ? turnpike::Slot::lane : turnpike::Slot::provider;
-        return run_plugin_new(options, slot, words.name, words.directory);
+        return run_plugin_new(options, *slot_named(words.slot), words.name, words.directory);
       });
-  fresh->add_option("SLOT", words.slot, "provider or lane")
+  fresh->add_option("SLOT", words.slot, "provider, lane or processor")
       ->required()
-      ->check(CLI::IsMember({"provider", "lane"}));
+      ->check(CLI::IsMember(
+          std::vector<std::string>(std::begin(slot_words), std::end(slot_words))));
   fresh->add_option("NAME", words.name, "Of the plugin, such as dao_votes")->required();
   fresh->add_option("--directory", words.directory, "To write to; NAME where it is not given");
   add(*plugin, "inspect", "Tell what a plugin file is, without running it", options, code,

@@ -1,6 +1,7 @@
 #include "app/plugin_project.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace turnpike::app {
@@ -41,7 +42,37 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   }
 }
 
+// What the project of a slot is made of.
+struct SlotProject {
+  Slot slot;
+  std::string_view word;
+  std::string_view next;  // what to do with the built plugin
+  std::string_view (*source)() noexcept;
+  std::string_view (*test)() noexcept;
+};
+
+constexpr SlotProject projects[] = {
+    {Slot::provider, slot_words[0], "Name it in a registry file and run `turnpike reload`.",
+     &provider_source, &provider_test},
+    {Slot::lane, slot_words[1], "Lanes are taken at a start, so restart the gateway.", &lane_source,
+     &lane_test},
+    {Slot::processor, slot_words[2], "Processors are taken at a start, so restart the gateway.",
+     &processor_source, &processor_test}};
+static_assert(std::size(projects) == std::size(slot_words));
+
+const SlotProject& project_of(Slot slot) {
+  return *std::find_if(std::begin(projects), std::end(projects),
+                       [slot](const SlotProject& each) { return each.slot == slot; });
+}
+
 }  // namespace
+
+std::optional<Slot> slot_named(std::string_view word) {
+  for (const SlotProject& each : projects) {
+    if (each.word == word) return each.slot;
+  }
+  return std::nullopt;
+}
 
 std::string problem_of_plugin_name(std::string_view name) {
   const bool is_plain = std::all_of(name.begin(), name.end(), [](char letter) {
@@ -56,18 +87,14 @@ std::string problem_of_plugin_name(std::string_view name) {
 }
 
 std::vector<ProjectFile> plugin_project(Slot slot, std::string_view name) {
-  const bool is_lane = slot == Slot::lane;
+  const SlotProject& project = project_of(slot);
   std::string upper(name);
   std::transform(upper.begin(), upper.end(), upper.begin(), to_upper);
   const std::pair<std::string_view, std::string> words[] = {
-      {"{{name}}", std::string(name)},
-      {"{{NAME}}", upper},
-      {"{{Class}}", capitalized(name, "")},
-      {"{{Header}}", capitalized(name, "-")},
-      {"{{header}}", replaced(name, "_", "-")},
-      {"{{slot}}", is_lane ? "lane" : "provider"},
-      {"{{next}}", is_lane ? "Lanes are taken at a start, so restart the gateway."
-                           : "Name it in a registry file and run `turnpike reload`."}};
+      {"{{name}}", std::string(name)},          {"{{NAME}}", upper},
+      {"{{Class}}", capitalized(name, "")},     {"{{Header}}", capitalized(name, "-")},
+      {"{{header}}", replaced(name, "_", "-")}, {"{{slot}}", std::string(project.word)},
+      {"{{next}}", std::string(project.next)}};
   const auto file = [&](std::string file_name, std::string_view text) {
     ProjectFile made{std::move(file_name), std::string(text)};
     for (const auto& [word, value] : words) made.text = replaced(made.text, word, value);
@@ -75,8 +102,7 @@ std::vector<ProjectFile> plugin_project(Slot slot, std::string_view name) {
   };
   const std::string stem(name);
   return {file("CMakeLists.txt", plugin_cmake()), file("README.md", plugin_readme()),
-          file(stem + ".cpp", is_lane ? lane_source() : provider_source()),
-          file(stem + "_test.cpp", is_lane ? lane_test() : provider_test())};
+          file(stem + ".cpp", project.source()), file(stem + "_test.cpp", project.test())};
 }
 
 }  // namespace turnpike::app

@@ -2,6 +2,7 @@
 // with the plugin's name in its places. Pure functions; any Thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,11 @@ struct ProjectFile {
   std::string text;
 };
 
-// REQUIRES: problem_of_plugin_name(name) is empty.
+// The slots that there are projects for, by their words.
+std::optional<Slot> slot_named(std::string_view word);
+inline constexpr const char* slot_words[] = {"provider", "lane", "processor"};
+
+// REQUIRES: problem_of_plugin_name(name) is empty, and slot_named() knows the slot.
 std::vector<ProjectFile> plugin_project(Slot slot, std::string_view name);
 
 // Why this is no name for a plugin and its files; empty: it is one.
@@ -28,5 +33,7 @@ std::string_view provider_source() noexcept;
 std::string_view provider_test() noexcept;
 std::string_view lane_source() noexcept;
 std::string_view lane_test() noexcept;
+std::string_view processor_source() noexcept;
+std::string_view processor_test() noexcept;
 
 }  // namespace turnpike::app

@@ -1,7 +1,6 @@
-// Api: one call of Stripe's API over the gateway's HTTP (Stripe API Reference: Authentication,
-// Errors, Idempotent requests). It repeats what is to be repeated, within the call's deadline, and
-// says what became of it: an answer, a refusal, or a Failure which tells whether Stripe may have
-// acted.
+// Api: one call of Stripe's API over the gateway's HTTP (docs/protocols.md, "Stripe"). It repeats
+// what is to be repeated, within the call's deadline, and says what became of it: an answer, a
+// refusal, or a Failure which tells whether Stripe may have acted.
 //
 // No message holds a secret or what Stripe writes for people, which may name data of a card: types,
 // codes and parameters alone, and the request's id, by which an operator finds it in Stripe's log.

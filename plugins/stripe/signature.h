@@ -1,4 +1,4 @@
-// The signature of a webhook (Stripe, "Verify webhook signatures"):
+// The signature of a webhook (docs/protocols.md, "Stripe"):
 //
 //   Stripe-Signature: t=<seconds>,v1=<hex>[,v1=<hex>...][,v0=<hex>]
 //

@@ -19,7 +19,7 @@ TEST(PluginProject, ANameIsWordsThatMakeAFileAClassAndAHeader) {
 }
 
 TEST(PluginProject, EveryPlaceOfATemplateIsFilled) {
-  for (const Slot slot : {Slot::provider, Slot::lane}) {
+  for (const Slot slot : {Slot::provider, Slot::lane, Slot::processor}) {
     const auto files = plugin_project(slot, "dao_votes");
     ASSERT_EQ(files.size(), 4u);
     EXPECT_EQ(files[0].name, "CMakeLists.txt");
@@ -35,6 +35,18 @@ TEST(PluginProject, EveryPlaceOfATemplateIsFilled) {
   EXPECT_THAT(plugin_project(Slot::lane, "dao_votes")[2].text,
               ::testing::AllOf(HasSubstr("\"x-dao-votes\""), HasSubstr("class DaoVotesLane"),
                                HasSubstr("DAO_VOTES_PASS"), HasSubstr("`X-Dao-Votes: <pass>`")));
+  EXPECT_THAT(plugin_project(Slot::processor, "dao_votes")[2].text,
+              HasSubstr("TURNPIKE_PROCESSOR(\"dao_votes\""));
+  EXPECT_THAT(plugin_project(Slot::processor, "dao_votes")[1].text,
+              ::testing::AllOf(HasSubstr("A processor plugin"), HasSubstr("turnpike/processor.h"),
+                               HasSubstr("restart the gateway")));
+}
+
+TEST(PluginProject, EverySlotHasItsWord) {
+  EXPECT_EQ(slot_named("provider"), Slot::provider);
+  EXPECT_EQ(slot_named("lane"), Slot::lane);
+  EXPECT_EQ(slot_named("processor"), Slot::processor);
+  EXPECT_EQ(slot_named("slot"), std::nullopt);
 }
 
 }  // namespace

@@ -48,10 +48,10 @@ class Scene:
         (offer,) = self.gateway.get(path + "/purchase-offers", key=session).json()
         ids = []
         for amount in ("10.00", "25.00"):
+            wish = {"offerId": offer["offerId"], "amount": {"currency": "USD", "amount": amount}}
             reply = self.gateway.call("POST", path + "/purchases", key=session, headers=[
-                ("Content-Type", "application/json"), ("Idempotency-Key", amount)], body=json.dumps({
-                    "offerId": offer["offerId"],
-                    "amount": {"currency": "USD", "amount": amount}}).encode())
+                ("Content-Type", "application/json"), ("Idempotency-Key", amount)],
+                body=json.dumps(wish).encode())
             assert reply.status == 201, reply.body
             ids.insert(0, reply.json()["purchaseId"])
         self.gateway.run("purchase", "confirm", ids[-1], "--amount", "10.00")

@@ -62,8 +62,8 @@ class Purchases(unittest.TestCase):
         headers = [("Content-Type", "application/json")]
         if key:
             headers.append(("Idempotency-Key", key))
-        return self.gateway.call("POST", self.path("/purchases", account), key=session or self.owner,
-                                 headers=headers, body=body.encode())
+        return self.gateway.call("POST", self.path("/purchases", account), headers=headers,
+                                 key=session or self.owner, body=body.encode())
 
     def wish(self, amount, offer=None):
         offer_id = offer or self.offer()["offerId"]

@@ -43,7 +43,7 @@ if(FLAGS STREQUAL "")  # a sanitizer's frames are not held to it
   endif()
 endif()
 
-foreach(project provider:new_provider lane:new_lane)
+foreach(project provider:new_provider lane:new_lane processor:new_processor)
   string(REPLACE ":" ";" project ${project})
   list(POP_FRONT project slot name)
   run(${BINARY}/turnpike plugin new ${slot} ${name} --directory ${place}/${name})

@@ -13,7 +13,8 @@ constexpr DescribedReply credit_balance_replies[] = {
 
 constexpr Parameter billing_query[] = {
     {.name = "collection",
-     .description = "What to list. `invoices` are the purchases that were paid, by when they were begun.",
+     .description = "What to list. `invoices` are the purchases that were paid, by when they were "
+                    "begun.",
      .schema = R"({"type": "string", "enum": ["allocations", "usage", "invoices"]})",
      .is_required = true,
      .example = R"("usage")"},
