@@ -52,6 +52,7 @@ namespace turnpike::base {
   X(purchase_looked, "its processor was asked what became of it")          \
   X(purchase_before, "a step of a purchase is about to be written")        \
   X(purchase_after, "the step is durable; nobody knows")                   \
+  X(purchase_charged, "its saved method was charged; we do not know how") \
   X(refund_before, "a refund is durable; its processor knows nothing")     \
   X(refund_sent, "its processor has it; we do not know whether")
 

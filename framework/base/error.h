@@ -33,6 +33,7 @@ using turnpike::name_of;
   X(request_target_too_long, "request.target_too_long", caller, after_change)                    \
   X(request_headers_too_large, "request.headers_too_large", caller, after_change)                \
   X(request_timeout, "request.timeout", caller, same_request)                                    \
+  X(request_not_acceptable, "request.not_acceptable", caller, after_change)                      \
   X(request_length_required, "request.length_required", caller, after_change)                    \
   X(request_coding_unsupported, "request.coding_unsupported", caller, after_change)              \
   X(request_version_unsupported, "request.version_unsupported", caller, after_change)            \
@@ -156,6 +157,14 @@ using turnpike::name_of;
   X(purchase_declined, "purchase.declined", caller, after_change)                                \
   X(purchase_unavailable, "purchase.unavailable", gateway, after_delay)                          \
   X(purchase_processor_unavailable, "purchase.processor_unavailable", gateway, same_request)     \
+  X(auto_reload_below_threshold, "auto_reload.amount_below_threshold", caller, after_change)       \
+  X(auto_reload_setup_not_found, "auto_reload.setup_not_found", caller, never)                   \
+  X(auto_reload_revision_conflict, "auto_reload.revision_conflict", caller, after_change)        \
+  X(auto_reload_method_conflict, "auto_reload.payment_method_conflict", caller, after_change)     \
+  X(notification_endpoint_invalid, "notification.endpoint_invalid", caller, after_change)        \
+  X(notification_endpoint_not_found, "notification.endpoint_not_found", caller, never)           \
+  X(notification_too_many_endpoints, "notification.too_many_endpoints", caller, after_change)    \
+  X(notification_unavailable, "notification.unavailable", gateway, after_delay)                  \
   X(mcp_host_not_allowed, "mcp.host_not_allowed", caller, never)                                 \
   X(mcp_origin_not_allowed, "mcp.origin_not_allowed", caller, never)
 

@@ -18,7 +18,7 @@ int http_status(base::ErrorCode code) noexcept {
     case oauth_unsupported_grant_type: case oauth_unsupported_response_type:
     case oauth_request_ended: case status_query_invalid:
     case purchase_amount_invalid: case purchase_document_unknown: case purchase_cursor_invalid:
-      return 400;
+    case auto_reload_below_threshold: case notification_endpoint_invalid: return 400;
     case auth_credential_required: case auth_credential_invalid: case auth_wrong_environment:
     case auth_session_required: case auth_session_ended: case auth_sign_in_failed:
     case oauth_invalid_client: return 401;
@@ -32,8 +32,9 @@ int http_status(base::ErrorCode code) noexcept {
     case billing_message_not_found: case status_not_in_catalog: case status_sweep_not_found:
     case status_incident_not_found: case status_maintenance_not_found:
     case purchase_not_found: case purchase_offer_not_found: case purchase_document_absent:
-      return 404;
+    case auto_reload_setup_not_found: case notification_endpoint_not_found: return 404;
     case request_method_not_allowed: case gateway_method_not_allowed: return 405;
+    case request_not_acceptable: return 406;
     case request_timeout: return 408;
     case catalog_cursor_stale: case billing_correction_exceeds_charge: case idempotency_conflict:
     case idempotency_in_progress: case idempotency_reply_not_stored:
@@ -41,7 +42,8 @@ int http_status(base::ErrorCode code) noexcept {
     case identity_login_taken: case identity_already_linked: case identity_already_member:
     case status_generation_mismatch: case purchase_offer_changed: case purchase_account_locked:
     case purchase_too_many_open: case purchase_settlement_conflict: case purchase_not_paid:
-    case purchase_declined: return 409;
+    case purchase_declined: case auto_reload_revision_conflict: case auto_reload_method_conflict:
+    case notification_too_many_endpoints: return 409;
     case request_length_required: return 411;
     case request_body_too_large: return 413;
     case request_target_too_long: return 414;
@@ -62,7 +64,8 @@ int http_status(base::ErrorCode code) noexcept {
     case billing_pricing_unavailable: case billing_ledger_unavailable: case billing_lease_lost:
     case billing_settlement_unknown: case catalog_inventory_incomplete:
     case status_authority_unavailable: case status_unavailable: case status_sweep_incomplete:
-    case purchase_unavailable: case purchase_processor_unavailable: return 503;
+    case purchase_unavailable: case purchase_processor_unavailable: case notification_unavailable:
+      return 503;
     case gateway_upstream_timeout: return 504;
     case request_version_unsupported: return 505;
   }

@@ -201,6 +201,7 @@ TEST_F(PublicPagesTest, AcceptChoosesTheFormOfSixPages) {
     EXPECT_EQ(neither.status, 406) << path;
     EXPECT_EQ(neither.header("vary"), "Accept") << path;
     EXPECT_EQ(neither.header("cache-control"), "no-store") << path;
+    EXPECT_NE(neither.body.find("request.not_acceptable"), std::string::npos) << path;
     const HttpReply head =
         call({.method = "HEAD", .target = path, .headers = {"Accept: text/markdown"}});
     EXPECT_EQ(head.status, 200) << path;

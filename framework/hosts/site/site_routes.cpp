@@ -60,14 +60,13 @@ void send_form(Turn& turn, const PageBytes& form, std::string_view cache_control
   }
 }
 
-// RFC 9110 section 15.5.7: the body may be in whatever form there is.
+// RFC 9110 section 15.5.7.
 void send_neither(Turn& turn) {
   ReplyFields fields;
   fields.add("Vary", "Accept");
-  fields.add("Cache-Control", "no-store");
-  fields.add("Content-Type", text_type);
-  turn.send(406, fields,
-            "This page is there as text/html and as text/markdown; Accept takes neither.\n");
+  turn.refuse({base::ErrorCode::request_not_acceptable,
+               "This page is there as text/html and as text/markdown; Accept takes neither."},
+              fields);
 }
 
 void send_moved(Turn& turn, int status, std::string_view to) {
