@@ -21,7 +21,9 @@ commerce::ShopSettings shop_settings(const Config& config, const std::string& we
           .cancel_url = commerce.cancel_url.empty() ? page : commerce.cancel_url,
           .checkout_minutes = commerce.checkout_minutes,
           .open_purchases_max = commerce.open_purchases_max,
-          .brand = config.site.brand.name};
+          .brand = config.site.brand.name,
+          .saved_url = web_url + "/dashboard/{account}/auto-top-up/methods/{setup}",
+          .top_up = commerce.auto_top_up};
 }
 
 }  // namespace
@@ -30,9 +32,10 @@ CommerceServices::CommerceServices(const Config& config, const Parts& parts,
                                    const Surroundings& surroundings)
     : parts_(parts),
       bound_(config, parts.plugins, surroundings.api_url, surroundings.deployment_id),
-      desk_({parts.store, bound_.processors(), parts.runtime.pool(), parts.clock, parts.random,
+      desk_({parts.store, parts.top_ups, bound_.processors(), parts.runtime.pool(), parts.clock, parts.random,
              parts.log, shop_settings(config, surroundings.web_url)}),
-      shop_(desk_),
+      auto_top_ups_(desk_, parts.top_ups, parts.metrics),
+      shop_(desk_, auto_top_ups_),
       reconciler_(desk_, parts.metrics) {
   const auto& list = bound_.processors().list();
   for (std::size_t at = 0; at < list.size(); ++at) {
@@ -89,6 +92,7 @@ bool CommerceServices::has_ended(Deadline deadline) {
 void CommerceServices::reconcile() {
   runtime::Fiber::current()->set_name("purchases");
   do {
+    auto_top_ups_.pass();  // what it opens is due, and next
     reconciler_.pass();
   } while (runtime::sleep_until(Deadline::after_ms(pass_each_ms)) == runtime::Wake::deadline);
 }

@@ -32,6 +32,7 @@ class CommerceServices {
   struct Parts {
     runtime::Runtime& runtime;
     commerce::PurchaseStore& store;
+    commerce::AutoTopUpStore& top_ups;
     const PluginSet& plugins;
     const Clock& clock;
     Random& random;
@@ -70,6 +71,7 @@ class CommerceServices {
   const Parts parts_;
   BoundProcessors bound_;
   commerce::Desk desk_;
+  commerce::AutoTopUps auto_top_ups_;
   commerce::Shop shop_;
   commerce::Reconciler reconciler_;
   std::deque<commerce::ProcessorIntake> intakes_;
