@@ -9,6 +9,7 @@ using runtime::Deadline;
 
 constexpr std::int64_t pass_each_ms = 1'000;
 constexpr std::int64_t own_work_timeout_ms = 300'000;
+constexpr std::int64_t check_timeout_ms = 30'000;
 constexpr std::uint32_t own_work_retry_ms = 5'000;
 
 commerce::ShopSettings shop_settings(const Config& config, const std::string& web_url) {
@@ -71,6 +72,7 @@ void CommerceServices::start() {
         runtime::FiberKind::background);
   };
   spawn([this] { reconcile(); });
+  spawn([this] { check_processors(); });
   for (std::size_t at = 0; at < offerings_.size(); ++at) {
     if (!offerings_[at].offers.has_own_work) continue;
     spawn([this, at] { run_own_work(intakes_[at], offerings_[at].plugin); });
@@ -95,6 +97,19 @@ void CommerceServices::reconcile() {
     auto_top_ups_.pass();  // what it opens is due, and next
     reconciler_.pass();
   } while (runtime::sleep_until(Deadline::after_ms(pass_each_ms)) == runtime::Wake::deadline);
+}
+
+void CommerceServices::check_processors() {
+  runtime::Fiber::current()->set_name("check of processors");
+  for (const commerce::ProcessorInService& processor : bound_.processors().list()) {
+    commerce::ProcessorCall call("", check_timeout_ms);
+    const auto found = processor.bound->check(call);
+    for (const Finding& finding : found) {
+      if (!finding.is_wrong) continue;
+      parts_.log.write(Severity::warning, "processor_set_up_wrong",
+                       {{"processor", processor.name}, {"finding", finding.text}});
+    }
+  }
 }
 
 void CommerceServices::run_own_work(commerce::ProcessorIntake& intake, const std::string& name) {

@@ -65,6 +65,8 @@ class CommerceServices {
 
  private:
   void reconcile();
+  // What processors find wrong with how they are set up goes into the log; nothing waits for it.
+  void check_processors();
   void run_own_work(commerce::ProcessorIntake& intake, const std::string& name);
   void report_notes() const;
 

@@ -27,8 +27,8 @@ namespace turnpike::commerce {
 
 struct ShopSettings {
   // Where browsers go after they paid, or did not; "{account}" and "{purchase}" are the ids.
-  std::string success_url;
-  std::string cancel_url;
+  std::string success_url = {};
+  std::string cancel_url = {};
   std::uint32_t checkout_minutes = 60;
   std::uint32_t open_purchases_max = 20;
   std::string brand = "Turnpike";  // for people who pay

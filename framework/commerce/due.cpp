@@ -17,7 +17,7 @@ std::int64_t pause_of(std::span<const std::int64_t> first, std::int64_t times,
 
 std::int64_t pause_before_begin_ms(std::int64_t tries) noexcept {
   constexpr std::int64_t first[] = {5 * second_ms, 15 * second_ms, minute_ms, 5 * minute_ms};
-  return pause_of(first, tries, hour_ms);
+  return pause_of(first, std::max<std::int64_t>(tries - 1, 0), hour_ms);
 }
 
 std::int64_t pause_before_look_ms(std::int64_t looks) noexcept {
@@ -26,10 +26,10 @@ std::int64_t pause_before_look_ms(std::int64_t looks) noexcept {
   return pause_of(first, looks, 10 * minute_ms);
 }
 
-std::int64_t pause_before_charge_look_ms(std::int64_t looks) noexcept {
+std::int64_t pause_before_charge_look_ms(std::int64_t tries) noexcept {
   constexpr std::int64_t first[] = {5 * second_ms, 15 * second_ms, minute_ms, 5 * minute_ms,
                                     15 * minute_ms};
-  return pause_of(first, looks, hour_ms);
+  return pause_of(first, std::max<std::int64_t>(tries - 1, 0), hour_ms);
 }
 
 std::int64_t due_in(std::int64_t pause_ms, std::int64_t now_ms, Random& random) {

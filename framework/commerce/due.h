@@ -15,11 +15,11 @@ inline constexpr std::int64_t minute_ms = 60 * second_ms;
 inline constexpr std::int64_t hour_ms = 60 * minute_ms;
 inline constexpr std::int64_t day_ms = 24 * hour_ms;
 
-// After so many answers that did not come; after so many looks that found no news: at something
-// that a person does, and at a charge.
+// After so many answers to begin() that did not come; after so many tries to charge, or to see what
+// became of it; after so many looks at something that a person does.
 std::int64_t pause_before_begin_ms(std::int64_t tries) noexcept;
+std::int64_t pause_before_charge_look_ms(std::int64_t tries) noexcept;
 std::int64_t pause_before_look_ms(std::int64_t looks) noexcept;
-std::int64_t pause_before_charge_look_ms(std::int64_t looks) noexcept;
 
 // A fifth more or less by chance, so that what began in one moment is not looked at in one moment
 // for ever.
