@@ -10,7 +10,7 @@
 // INVARIANTS, beside those of purchases:
 //
 //   I4 an account has at most one open run, on however many nodes
-//   I6 nothing is charged once a policy that is off is durable
+//   I6 no charge is begun once a policy that is off is durable
 //
 // WHEN. An account runs when its balance, and what it was paid for and not given yet, is below the
 // threshold. An amount buys at least the threshold, so that one charge closes any gap.

@@ -191,8 +191,8 @@ constexpr Route<PurchaseRooms> auto_top_up_rows[] = {
                .description =
                    "Each replacement is a revision that never changes; it is in force at once, and "
                    "counts declines anew. `expectedRevision` is that of the policy it replaces, 0 "
-                   "for the first. Once a policy that is off was answered, nothing more is "
-                   "charged.",
+                   "for the first. Once a policy that is off was answered, no charge is begun; "
+                   "one that is under way comes to its end.",
                .path_parameters = account_path,
                .body_schema = "NewAutoTopUpPolicy",
                .replies = policy_replies,
