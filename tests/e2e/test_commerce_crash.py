@@ -2,13 +2,16 @@
 that buying, crediting and refunding comes by, started again on the same data, and left to finish.
 framework/commerce/CRASHES.md is the table of what remained; the test fails when it is another."""
 
+import json
 import os
 import re
 import time
 import unittest
 
 import gateway as gateway_module
+from fake_stripe import FakeStripe
 from gateway import BUILD, ROOT, Gateway, Postgres, new_directory
+from test_commerce_stripe import CONFIG, SECRETS
 
 TABLE = ROOT / "framework" / "commerce" / "CRASHES.md"
 POINTS = {name: text for name, text in
@@ -36,6 +39,7 @@ stands behind its name.
 - **In the end**: the Credits of the account once the gateway has finished by itself.
 
 In every row the purchase is paid once and credited once, and what is refunded is taken back once.
+Nobody waits for a top-up, so its buyer saw nothing and repeats nothing; the card is charged once.
 """
 
 
@@ -49,8 +53,14 @@ class Crashes:
         for name, path in (("TURNPIKE_CRASH_AT", self.at), ("TURNPIKE_CRASH_LOG", self.log)):
             os.environ[name] = str(path)
             test.addCleanup(os.environ.pop, name)
-        self.gateway = Gateway(settings=["processors.manual.days_to_pay=3",
-                                         "accounts.starter_grant.enabled=false"],
+        self.stripe = FakeStripe()
+        test.addCleanup(self.stripe.close)
+        os.environ.update(SECRETS)
+        for name in SECRETS:
+            test.addCleanup(os.environ.pop, name, None)
+        config = directory / "turnpike.yaml"
+        config.write_text(CONFIG.format(url=self.stripe.url))
+        self.gateway = Gateway(config=config, settings=["processors.manual.days_to_pay=3"],
                                postgres_url=postgres_url, plugins=BUILD / "plugins")
         test.addCleanup(self.gateway.close)
         self.account = self.gateway.run_json("account", "create", "--name", "Acme")["id"]
@@ -60,8 +70,8 @@ class Crashes:
                                            person["id"])["token"]
         self.gateway.start()
         self.path = f"/v1/billing-accounts/{self.account}"
-        self.offer = self.gateway.get(self.path + "/purchase-offers",
-                                      key=self.token).json()[0]["offerId"]
+        offers = self.gateway.get(self.path + "/purchase-offers", key=self.token).json()
+        (self.offer,) = (one["offerId"] for one in offers if one["processor"] == "manual")
         self.bought = 0
 
     def credits(self):
@@ -158,6 +168,45 @@ class Crashes:
         self.test.assertEqual(shown["refundedAmount"]["amount"], "10.00")
         return ["the reply", left, str(self.buy(key).status), str(self.credits() - before)]
 
+    # ---- a top-up, of an account of its own, whose card is saved
+
+    def send(self, method, path, body, token, key):
+        return self.gateway.call(method, path, key=token, body=json.dumps(body).encode(),
+                                 headers=[("Idempotency-Key", key),
+                                          ("Content-Type", "application/json")])
+
+    def saver(self):
+        """An account with a saved card: its path, its owner's session, and the setup."""
+        name = self.new_key()
+        account = self.gateway.run_json("account", "create", "--name", name)["id"]
+        person = self.gateway.run_json("user", "create", "--name", name, "--login", name,
+                                       "--account", account, "--role", "owner")
+        token = self.gateway.run_json("session", "create", "--person", person["id"])["token"]
+        path = f"/v1/billing-accounts/{account}/credit-auto-reload"
+        setups = path + "/payment-method-setups"
+        setup = self.send("POST", setups, {"processor": "stripe"}, token, "save")
+        setup_id = setup.json()["setupId"]
+        self.stripe.pay(self.stripe.session_of(setup_id))
+        self.until(lambda: self.gateway.get(f"{setups}/{setup_id}", key=token).json()["state"] ==
+                   "succeeded", "the card is not saved")
+        return account, token, path, setup_id
+
+    def topping_up(self, point):
+        account, token, path, setup_id = self.saver()
+        policy = {"enabled": True, "thresholdCredits": "2000", "paymentMethodId": setup_id,
+                  "amount": {"currency": "USD", "amount": "10.00"},
+                  "monthlyLimit": {"currency": "USD", "amount": "50.00"}, "expectedRevision": 0}
+        before = len([one for one in self.stripe.of("charge") if one["paid"]])
+        self.die_at(point, lambda: self.send("PUT", path, policy, token, "policy"))
+        listed = self.gateway.run_json("purchase", "list", "--account", account)
+        left = listed[0]["state"] if listed else "none"
+        self.until(lambda: self.gateway.balance(account, token) > 0, "it is not topped up")
+        charges = [one for one in self.stripe.of("charge") if one["paid"]]
+        self.test.assertEqual(len(charges) - before, 1, point)
+        self.test.assertEqual(len(self.gateway.run_json("purchase", "list", "--account",
+                                                        account)), 1)
+        return ["nothing", left, "none", str(self.gateway.balance(account, token))]
+
     def table(self):
         text, passed = INTRODUCTION, set()
         parts = [
@@ -168,6 +217,8 @@ class Crashes:
             ("A refund by an operator", self.refunding,
              ["refund_before", "refund_sent", "purchase_looked", "purchase_before",
               "purchase_after"]),
+            ("A top-up by a saved card", self.topping_up,
+             ["purchase_begun", "purchase_before", "purchase_after", "purchase_charged"]),
         ]
         for title, part, points in parts:
             text += (f"\n## {title}\n\n| point | what has been done | buyer saw | left | repeat |"
