@@ -95,6 +95,16 @@ class Shop:
                    f"{purchase_id} is not {state}")
 
 
+class SetUpWrong(unittest.TestCase):
+    def test_what_is_wrong_is_in_the_log_from_the_start_on(self):
+        stripe = FakeStripe()  # without an endpoint for notices
+        self.addCleanup(stripe.close)
+        shop = Shop(self.addCleanup, stripe)
+        node = shop.nodes[0]
+        shop.until(lambda: "processor_set_up_wrong" in node.log_text(), "nothing was found")
+        self.assertIn("/v1/plugins/stripe/webhook", node.log_text())
+
+
 class OneNode(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -109,12 +119,6 @@ class OneNode(unittest.TestCase):
         reply = self.shop.buy(f"key-{next(self.keys)}", amount)
         self.assertEqual(reply.status, 201, reply.body)
         return reply.json()
-
-    def test_what_is_set_up_wrong_is_in_the_log_from_the_start_on(self):
-        # The endpoint was made at Stripe after the gateway had started.
-        node = self.shop.nodes[0]
-        self.shop.until(lambda: "processor_set_up_wrong" in node.log_text(), "nothing was found")
-        self.assertIn("/v1/plugins/stripe/webhook", node.log_text())
 
     def test_paid_and_credited_by_a_notice(self):
         before = self.shop.balance()
