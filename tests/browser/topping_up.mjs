@@ -57,7 +57,8 @@ async function walk({name, link, account, script}) {
   async function until(term, words) {
     for (let at = 0; at < LOOKS_MAX; ++at) {
       await open();
-      if ((await fact(term)).includes(words)) break;
+      const isThere = await page.locator("dt", {hasText: term}).count() > 0;
+      if (isThere && (await fact(term)).includes(words)) break;
       await page.waitForTimeout(LOOK_EACH_MS);
     }
     return fact(term);

@@ -34,7 +34,7 @@ writes this table; it fails when the table is not this one. The n-th time that t
 stands behind its name.
 
 - **Buyer saw**: the reply to the purchase, or nothing.
-- **Left**: the state of the purchase when the gateway is up again.
+- **Left**: the state of the purchase before the gateway is up again.
 - **Repeat**: what the same request under the same key gets then; it is always the same purchase.
 - **In the end**: the Credits of the account once the gateway has finished by itself.
 
@@ -116,18 +116,24 @@ class Crashes:
 
     # ---- the three parts of a purchase's life, each of them undisturbed or killed at a point
 
-    def die_at(self, point, work):
+    def die_at(self, point, work, left):
+        """What `work` returned, and what was left when the gateway was dead."""
         self.at.write_text(point)
         result = work()
         self.test.assertEqual(self.gateway.process.wait(timeout=60), -9, point)
+        found = left()
         self.restart()
-        return result
+        return result, found
+
+    def newest_of(self, account, count=1):
+        """The state of its newest purchase of so many; "none": there are fewer."""
+        listed = self.gateway.run_json("purchase", "list", "--account", account)
+        return listed[0]["state"] if len(listed) == count else "none"
 
     def buying(self, point):
         before, key = self.credits(), self.new_key()
-        reply = self.die_at(point, lambda: self.buy(key))
-        listed = self.gateway.run_json("purchase", "list", "--account", self.account)
-        left = listed[0]["state"] if len(listed) == self.bought else "none"
+        reply, left = self.die_at(point, lambda: self.buy(key),
+                                  lambda: self.newest_of(self.account, self.bought))
         self.until_answered(key)
         again = self.buy(key)
         self.test.assertEqual(again.status, 201, again.body)
@@ -149,8 +155,8 @@ class Crashes:
     def crediting(self, point):
         before, key = self.credits(), self.new_key()
         purchase = self.buy(key).json()["purchaseId"]
-        self.die_at(point, lambda: self.confirm(purchase))
-        left = self.state(purchase)
+        _, left = self.die_at(point, lambda: self.confirm(purchase),
+                              lambda: self.state(purchase))
         again = self.buy(key)
         self.test.assertEqual(again.json()["purchaseId"], purchase)
         return ["the reply", left, str(again.status), str(self.finish(purchase, before))]
@@ -160,8 +166,9 @@ class Crashes:
         purchase = self.buy(key).json()["purchaseId"]
         self.confirm(purchase)
         self.finish(purchase, before)
-        self.die_at(point, lambda: self.gateway.run("purchase", "refund", purchase, "--full"))
-        left = self.state(purchase)
+        _, left = self.die_at(
+            point, lambda: self.gateway.run("purchase", "refund", purchase, "--full"),
+            lambda: self.state(purchase))
         self.until(lambda: self.state(purchase) == "refunded", f"{purchase} is not refunded")
         shown = self.gateway.run_json("purchase", "show", purchase)
         self.test.assertEqual([refund["state"] for refund in shown["refunds"]], ["sent"])
@@ -197,9 +204,8 @@ class Crashes:
                   "amount": {"currency": "USD", "amount": "10.00"},
                   "monthlyLimit": {"currency": "USD", "amount": "50.00"}, "expectedRevision": 0}
         before = len([one for one in self.stripe.of("charge") if one["paid"]])
-        self.die_at(point, lambda: self.send("PUT", path, policy, token, "policy"))
-        listed = self.gateway.run_json("purchase", "list", "--account", account)
-        left = listed[0]["state"] if listed else "none"
+        _, left = self.die_at(point, lambda: self.send("PUT", path, policy, token, "policy"),
+                              lambda: self.newest_of(account))
         self.until(lambda: self.gateway.balance(account, token) > 0, "it is not topped up")
         charges = [one for one in self.stripe.of("charge") if one["paid"]]
         self.test.assertEqual(len(charges) - before, 1, point)
