@@ -249,6 +249,7 @@ std::string pause_text(const TopUpStanding& standing) {
   if (reason == "refunded") return "A payment of it was given back.";
   if (reason == "disputed") return "A payment of it is disputed.";
   if (reason == "operator") return "An operator paused it.";
+  if (reason == "account_closed") return "The account is closed.";
   if (reason.empty()) return {};
   return "The card was declined (" + reason + ").";
 }

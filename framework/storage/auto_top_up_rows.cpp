@@ -145,9 +145,12 @@ void follow_run(Transaction& transaction, const RunBefore& before, const commerc
   const auto standing = take_standing(transaction, run.account_id);
   if (!standing) return;
   const auto policy = newest_policy(transaction, run.account_id);
-  // What a method that is not used any more could not pay says nothing of the one that is.
-  const bool is_of_policy = policy && policy->setup_id == run.setup_id;
-  if (!is_of_policy && ended->end != RunEnd::money_back) return;
+  // What a method that is not used any more could not pay says nothing of the one that is; and who
+  // turned it off and on again waits for nothing that was not answered before.
+  const bool is_of_method = policy && policy->setup_id == run.setup_id;
+  const bool is_of_policy = policy && policy->revision == run.policy_revision;
+  if (ended->end == RunEnd::unanswered && !is_of_policy) return;
+  if (ended->end != RunEnd::money_back && !is_of_method) return;
   write_standing(transaction, run.account_id,
                  commerce::after_run(*standing, ended->end, step.decline, ended->code,
                                      step.failures_max, now_ms));

@@ -16,6 +16,7 @@ using commerce::RunRules;
 
 constexpr std::int64_t runs_a_scan_max = 50;
 constexpr std::int64_t day_of_runs_ms = 24 * 3'600'000ll;
+constexpr std::int64_t look_again_ms = 60'000;
 
 constexpr Query lease_scan{
     "UPDATE top_up_scan SET lease_until = $1 WHERE id = 1 AND lease_until <= $2 RETURNING id",
@@ -137,10 +138,14 @@ SqlAutoTopUpStore::Answer<std::optional<std::uint32_t>> SqlAutoTopUpStore::open_
 bool SqlAutoTopUpStore::open_run(Transaction& transaction, std::string_view account_id,
                                  const RunRules& rules) const {
   // From here on nobody opens a run of the account, or credits one, or changes its policy.
-  if (why_not_given(transaction, account_id)) return false;
+  const bool is_closed = why_not_given(transaction, account_id).has_value();
   const auto policy = newest_policy(transaction, account_id);
   const auto standing = take_standing(transaction, account_id);
   if (!policy || !standing) return false;
+  if (is_closed) {
+    write_standing(transaction, account_id, {.reason = "account_closed"});
+    return false;
+  }
   if (transaction.run(count_open_runs, {account_id}).number(0, 0) > 0) return false;
   const std::int64_t now_ms = context_.now_ms(transaction);
   std::optional<MethodSetup> setup;
@@ -151,7 +156,10 @@ bool SqlAutoTopUpStore::open_run(Transaction& transaction, std::string_view acco
   const auto decided =
       commerce::decide_run(*policy, *standing, facts, offer == nullptr ? nullptr : &offer->terms,
                            rules.settings, now_ms);
-  if (decided.standing != *standing) write_standing(transaction, account_id, decided.standing);
+  commerce::TopUpStanding next = decided.standing;
+  // Those that may not run, or need not, keep nobody else from being found.
+  if (!decided.credits && next == *standing) next.next_attempt_ms = now_ms + look_again_ms;
+  if (next != *standing) write_standing(transaction, account_id, next);
   if (!decided.credits) return false;
   const std::int64_t number = transaction.run(next_run, {account_id}).number(0, 0);
   commerce::NewPurchase run;

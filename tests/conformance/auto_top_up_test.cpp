@@ -92,6 +92,10 @@ class OnTopUp : public OnEveryEngine {
     (void)done(top_ups_->replace(off, identity::operator_actor()));
   }
 
+  void set_status(identity::AccountStatus status) {
+    (void)done(node_->accounts().set_status(account_, status));
+  }
+
   AutoTopUp seen() { return done(top_ups_->look(account_)); }
   std::vector<Purchase> runs() {
     return done(node_->purchases().list({.account_id = account_}));
@@ -441,6 +445,37 @@ TEST_P(OnTopUp, ALockedAccountIsNotCharged) {
   live_for(20);
   EXPECT_THAT(runs(), SizeIs(1));
   EXPECT_EQ(refusal(wish(run.setup_id, 1, "k")), ErrorCode::purchase_account_locked);
+}
+
+TEST_P(OnTopUp, AccountsThatMayNotRunKeepNobodyFromBeingFound) {
+  (void)turned_on();
+  set_status(identity::AccountStatus::suspended);
+  live_for(30);
+  EXPECT_THAT(runs(), IsEmpty());
+  EXPECT_GT(seen().standing.next_attempt_ms, store_->clock.now_ms()) << "not in each scan";
+  EXPECT_EQ(seen().standing.state, TopUpState::active);
+  set_status(identity::AccountStatus::active);
+  live_for(90);
+  EXPECT_EQ(balance(), 10'000);
+  set_status(identity::AccountStatus::closed);
+  const std::string allocation = done(node_->ledger().allocations(account_)).back().id;
+  (void)node_->ledger().void_allocation(allocation);
+  live_for(90);
+  EXPECT_EQ(seen().standing.state, TopUpState::off);
+  EXPECT_THAT(fake_.charges, SizeIs(1));
+}
+
+TEST_P(OnTopUp, WhoTurnsItOnAgainWaitsForNothing) {
+  (void)turned_on();
+  fake_.is_away = true;
+  live_for(4);
+  turn_off(1);
+  fake_.is_away = false;
+  PolicyWish again = wish(done(top_ups_->setups(account_)).front().id, 2, "again");
+  (void)done(top_ups_->replace(again, identity::operator_actor()));
+  live_for(60);
+  EXPECT_EQ(balance(), 10'000);
+  EXPECT_THAT(fake_.charges, SizeIs(1));
 }
 
 TEST_P(OnTopUp, OperatorsPauseAndResume) {
