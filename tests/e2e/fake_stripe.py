@@ -23,6 +23,7 @@ import threading
 import time
 import urllib.parse
 
+import fake_checkout
 import stripe_objects as objects
 
 VERSION = "2026-10-28.endive"
@@ -192,11 +193,12 @@ class FakeStripe:
         return [one for one in self.of("checkout.session")
                 if one["client_reference_id"] == purchase_id][-1]["id"]
 
-    def pay(self, session_id, last4="4242", delayed=False):
-        """A person pays, or lets a card be saved; with `delayed`, the money is on its way."""
+    def pay(self, session_id, last4="4242", delayed=False, brand="visa"):
+        """A person pays, or lets a card be saved; with `delayed`, the money is on its way. Returns
+        the payment method."""
         with self.lock:
             session = self._open(session_id)
-            method = self._card(last4, session["customer"])
+            method = self._card(last4, session["customer"], brand)
             session.update(status="complete", url=None)
             if session["mode"] == "setup":
                 self._succeed_setup(session, method)
@@ -211,6 +213,7 @@ class FakeStripe:
                     self._succeed(intent)
                     self._settle(session, intent)
             self._event("checkout.session.completed", session)
+            return method["id"]
 
     def settle(self, session_id, succeeds=True):
         """The end of a delayed payment."""
@@ -228,7 +231,11 @@ class FakeStripe:
     def decline(self, session_id, code="card_declined", **more):
         """A card is declined on the page; the person may take another."""
         with self.lock:
-            self._fail(self._intent_of_session(self._open(session_id)), {"code": code, **more})
+            session = self._open(session_id)
+            if session["mode"] == "setup":
+                self._fail_setup(session, {"code": code, **more})
+            else:
+                self._fail(self._intent_of_session(session), {"code": code, **more})
 
     def expire(self, session_id):
         with self.lock:
@@ -321,9 +328,9 @@ class FakeStripe:
             session.update(status="expired", url=None)
             self._event("checkout.session.expired", session)
 
-    def _card(self, last4, customer):
+    def _card(self, last4, customer, brand):
         return self._new("pm", objects.PAYMENT_METHOD, customer=customer, card={
-            "brand": "visa", "checks": None, "country": "US", "display_brand": "visa",
+            "brand": brand, "checks": None, "country": "US", "display_brand": brand,
             "exp_month": 12, "exp_year": 2034, "fingerprint": f"fingerprint{last4}",
             "funding": "credit", "generated_from": None, "last4": last4, "networks": None,
             "regulated_status": "unregulated", "three_d_secure_usage": None, "wallet": None})
@@ -379,13 +386,25 @@ class FakeStripe:
             invoice["invoice_pdf"] = f"{self.url}/invoices/{invoice['id']}/pdf"
             session["invoice"] = invoice["id"]
 
+    def _setup_of_session(self, session):
+        if session["setup_intent"] is None:
+            data = session.pop("_intent", {})
+            intent = self._new("seti", objects.SETUP_INTENT, customer=session["customer"],
+                               status="requires_payment_method",
+                               metadata=data.get("metadata", {}))
+            session["setup_intent"] = intent["id"]
+        return self.objects[session["setup_intent"]]
+
     def _succeed_setup(self, session, method):
-        data = session.pop("_intent", {})
-        intent = self._new("seti", objects.SETUP_INTENT, customer=session["customer"],
-                           status="succeeded", payment_method=method["id"],
-                           metadata=data.get("metadata", {}))
-        session["setup_intent"] = intent["id"]
+        intent = self._setup_of_session(session)
+        intent.update(status="succeeded", payment_method=method["id"], last_setup_error=None)
         self._event("setup_intent.succeeded", intent)
+
+    def _fail_setup(self, session, error):
+        intent = self._setup_of_session(session)
+        intent["last_setup_error"] = {"type": "card_error",
+                                      "message": "This is what people may read.", **error}
+        self._event("setup_intent.setup_failed", intent)
 
     def _refund(self, intent, amount, status, metadata):
         given = sum(one["amount"] for one in self.of("refund")
@@ -564,7 +583,9 @@ class FakeStripe:
         if row is None:
             raise Refused(404)
         if headers.get("Authorization") != "Bearer " + self.key:
-            raise Refused(401)
+            # Stripe's own hides most of it; a gateway must not rely on that.
+            raise Refused(401, message="Invalid API Key provided: " +
+                          headers.get("Authorization", "").removeprefix("Bearer "))
         if headers.get("Stripe-Version") != VERSION:
             raise Refused(400, param="Stripe-Version")
         if kind == "409":
@@ -745,36 +766,43 @@ class FakeStripe:
         kind, _, rest = path.lstrip("/").partition("/")
         with self.lock:
             if kind in ("invoices", "receipts"):
-                return 200, f"<!doctype html><title>{html.escape(path)}</title><p>Paid."
+                return 200, fake_checkout.page(path, f"<h1>{html.escape(kind[:-1])}</h1><p>Paid.")
             session = self.objects.get(rest)
             if kind != "pay" or session is None or session["object"] != "checkout.session":
-                return 404, "<!doctype html><title>Nothing</title><p>There is nothing here."
+                return 404, fake_checkout.page("Nothing", "<p>There is nothing here.")
+            self._expire_if_due(session)
             if session["status"] != "open":
-                return 200, "<!doctype html><title>Over</title><p>This page is no longer open."
-            amount = session["amount_total"]
-            what = "Save a card" if amount is None else (
-                f"{session['_title']}: {amount // 100}.{amount % 100:02} "
-                f"{session['currency'].upper()}")
-            word = "Save card" if amount is None else "Pay"
-            back = html.escape(session["cancel_url"] or "/")
-            return 200, (
-                "<!doctype html><html lang=en><title>Fake checkout</title>"
-                f"<h1>{html.escape(what)}</h1><form method=post>"
-                "<label>Last four digits <input name=last4 value=4242></label> "
-                f"<button name=do value=pay>{word}</button> "
-                "<button name=do value=decline>Be declined</button></form>"
-                f'<p><a href="{back}">Back</a>')
+                return 200, fake_checkout.page("Over", "<p>This page is no longer open.")
+            return 200, fake_checkout.checkout(session, session.get("_title", ""),
+                                               self._problem_of(session))
+
+    def _problem_of(self, session):
+        """Why the last card was not taken on the page of an open session."""
+        intent = self.objects.get(session["payment_intent"] or session["setup_intent"], {})
+        error = intent.get("last_payment_error") or intent.get("last_setup_error") or {}
+        return error.get("decline_code") or error.get("code")
 
     def press(self, path, form):
         """A button of the page of a session: where the browser goes."""
         session_id = path.rpartition("/")[2]
-        last4 = form.get("last4", "4242")
-        if form.get("do") == "pay":
-            goes_to = self.objects[session_id]["success_url"]
-            self.pay(session_id, last4)
-            return goes_to
-        self.decline(session_id, "card_declined", decline_code="generic_decline")
-        return path
+        with self.lock:
+            session = self._open(session_id)
+            button = form.get("do")
+            if button == "cancel":
+                return session["cancel_url"] or path  # the session stays open
+            number = fake_checkout.DECLINED if button == "decline" else (
+                fake_checkout.number_of(form.get("number", "")))
+            if number is None:
+                self.decline(session_id, "incorrect_number")
+                return path
+            card = fake_checkout.CARDS[number]
+            if card.now:
+                self.decline(session_id, **card.now)
+                return path
+            method_id = self.pay(session_id, number[-4:], brand=card.brand)
+            if card.later:
+                self.decline_card(method_id, **card.later)
+            return session["success_url"]
 
     def _make_server(self):
         fake = self

@@ -2,11 +2,13 @@
 and its types as judges (tests/stripe; ./dev deps installs them): what the plugin sends and what the
 fake answers is held to the types, and the client drives the fake and believes its webhooks."""
 
+import http.client
 import json
 import pathlib
 import subprocess
 import tempfile
 import unittest
+import urllib.parse
 
 import parts
 from fake_stripe import FakeStripe, sign
@@ -260,6 +262,50 @@ class Contract(unittest.TestCase):
                 self.fake.kept.clear()  # a day has passed
                 self.do("refund", **asked)
                 self.assertEqual(self.look_up(begun["reference"])["refunded"], 10 * (number + 1))
+
+    # ---- the page of the fake, for those who come by browser
+
+    def press(self, url, **form):
+        """A button of a session's page; where the browser goes."""
+        parts_of_url = urllib.parse.urlsplit(url)
+        connection = http.client.HTTPConnection(parts_of_url.netloc, timeout=30)
+        self.addCleanup(connection.close)
+        connection.request("POST", parts_of_url.path, urllib.parse.urlencode(form))
+        reply = connection.getresponse()
+        reply.read()
+        self.assertEqual(reply.status, 303)
+        return reply.headers["Location"]
+
+    def test_what_a_card_comes_to_on_the_page(self):
+        begun = self.begin()
+        page = urllib.parse.urlsplit(begun["url"]).path
+        for form in ({"do": "decline"}, {"do": "pay", "number": "4000 0000 0000 9995"},
+                     {"do": "pay", "number": "1"}):
+            self.assertEqual(self.press(begun["url"], **form), page)
+            self.assertEqual(self.look_up(begun["reference"])["progress"], "open")
+        self.assertIn("not taken (incorrect_number)", self.fake.page(page)[1])
+        self.assertEqual(self.press(begun["url"], do="cancel"), "http://127.0.0.1:9/not")
+        self.assertEqual(self.look_up(begun["reference"])["progress"], "open")
+        paid = self.press(begun["url"], do="pay", number="5555 5555 5555 4444")
+        self.assertEqual(paid, "http://127.0.0.1:9/bought")
+        self.assertEqual(self.look_up(begun["reference"])["progress"], "paid")
+        self.assertIn("no longer open", self.fake.page(page)[1])
+
+    def test_what_a_card_comes_to_that_was_kept_on_the_page(self):
+        numbers = {"4242424242424242": ("paid", "none", ""),
+                   "4000000000000341": ("declined", "later", "generic_decline"),
+                   "4000002760003184": ("declined", "needs_customer", "authentication_required")}
+        for at, (number, comes_to) in enumerate(numbers.items(), 1):
+            setup = self.do("begin_setup", order=order("s", purchase_id=f"pms_{at}",
+                                                       step_key=f"pms_{at}.begin"))
+            self.press(setup["url"], do="decline")
+            self.assertIsNone(self.do("look_up_setup", reference=setup["reference"]).get("method"))
+            self.press(setup["url"], do="pay", number=number)
+            method = self.do("look_up_setup", reference=setup["reference"])["method"]
+            self.assertEqual(method["last4"], number[-4:])
+            reference, charged = self.charge(at, setup["customer"], method["reference"])
+            seen = self.do("charge", order=charged, reference=reference)
+            self.assertEqual((seen["progress"], seen["decline"], seen["code"]), comes_to)
 
     def test_a_wrong_key_ends_no_purchase(self):
         begun = self.begin()
