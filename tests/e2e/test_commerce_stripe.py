@@ -51,7 +51,7 @@ class Shop:
         self.accounts = []
         self.add_account("ann")
         for node in self.nodes:
-            node.start()
+            node.start(frozenset({"api", "mcp", "web", "operator"}))
 
     def add_account(self, login):
         first = self.nodes[0]

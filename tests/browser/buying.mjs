@@ -1,0 +1,196 @@
+// Buying Credits by card: node buying.mjs STEPS, where STEPS is JSON: {origin, screenshots?,
+// people: [{name, link, account, script}]}. Each walks the same way, with or without scripts, to the
+// checkout page of the fake Stripe (tests/e2e/fake_checkout.py) and back; axe-core looks at the
+// pages of those with. Prints "pay" before money moves and "returned" once the browser is back, and
+// goes on when a line comes; at the end one JSON array of what each saw.
+import {once} from "node:events";
+import {createInterface} from "node:readline";
+import {launch, problemsOf, shots} from "./browser.mjs";
+
+const PASSWORD = "rivers carry seven lamps";
+const DECLINED = "4000 0000 0000 9995";
+const WAIT_MS = 60_000;
+
+const steps = JSON.parse(process.argv[2]);
+const input = createInterface({input: process.stdin});
+const browser = await launch();
+
+async function tell(what) {
+  console.log(what);
+  await once(input, "line");
+}
+
+async function walk({name, link, account, script}) {
+  const context = await browser.newContext({javaScriptEnabled: script});
+  const page = await context.newPage();
+  page.setDefaultTimeout(WAIT_MS);
+  const client = await context.newCDPSession(page);
+  const seen = {axe: [], sideways: [], errors: [], sums: {}, loads: 0};
+  const dashboard = `${steps.origin}/dashboard/${account}`;
+  page.on("console", (message) => {
+    if (message.type() === "error") seen.errors.push(`${page.url()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => seen.errors.push(`${page.url()}: ${error}`));
+  page.on("response", (reply) => {
+    if (reply.request().isNavigationRequest()) seen.loads += 1;
+  });
+
+  const path = () => new URL(page.url()).pathname;
+  const text = async (selector) => (await page.locator(selector).first().innerText()).trim();
+  const press = (label) => page.getByRole("button", {name: label, exact: true}).click();
+  const follow = (label) => page.getByRole("link", {name: label, exact: true}).click();
+  const isAtCheckout = (url) => url.origin !== steps.origin && url.pathname.startsWith("/pay/");
+  const isAtPurchase = (url) => url.origin === steps.origin && /\/pur_\w+$/.test(url.pathname);
+  const fact = (term) =>
+    page.locator("dt", {hasText: new RegExp(`^${term}$`)}).locator("+ dd").innerText();
+
+  async function look(what, at = {page, client}) {
+    if (!script) return;
+    for (const colorScheme of ["light", "dark"]) {
+      await at.page.emulateMedia({colorScheme});
+      seen.axe.push(...await problemsOf(at, `${what}, ${colorScheme}`));
+    }
+    await at.page.emulateMedia({colorScheme: "light"});
+    await at.page.setViewportSize({width: 320, height: 800});
+    if (await at.page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) {
+      seen.sideways.push(what);
+    }
+    await at.page.setViewportSize({width: 1280, height: 720});
+    if (steps.screenshots) await shots(at.page, steps.screenshots, `buying-${what}`);
+  }
+
+  // At a page that would load anew meanwhile, in a tab in which it does not.
+  async function lookWhileItWaits(what) {
+    if (!script) return;
+    const still = await context.newPage();
+    await still.route("**/purchases/**", async (route) => {
+      const response = await route.fetch();
+      const {refresh, ...headers} = response.headers();
+      await route.fulfill({response, headers});
+    });
+    await still.goto(steps.origin + path());
+    await look(what, {page: still, client: await context.newCDPSession(still)});
+    await still.close();
+  }
+
+  // What the page says that an amount buys, before anything is sent to be bought.
+  async function sumOf(amount) {
+    if (script) {
+      await page.locator("#amount").fill(amount);
+    } else {
+      await page.locator("#asked").fill(amount);
+      await press("How many Credits?");
+    }
+    return text("#sum");
+  }
+
+  async function begin(amount) {
+    await page.goto(dashboard + "/purchases");
+    await page.locator("#amount").fill(amount);
+    await press("Buy Credits");
+    await page.waitForURL(isAtCheckout);
+    return text("h1");
+  }
+
+  // ---- in
+  await page.goto(link);
+  if (!script) await page.locator("#token").fill(link.split("#")[1]);
+  await press("Sign in");
+  await page.waitForURL("**/account");
+  await page.locator("#new-password").fill(PASSWORD);
+  await press("Set a password");
+  await page.getByRole("heading", {name: "A password is set"}).waitFor();
+
+  // ---- an amount, and what it buys
+  await page.goto(dashboard + "/purchases");
+  await look("nothing-yet");
+  seen.usual = [await page.locator("#amount").inputValue(), await text("#sum")];
+  for (const amount of ["12.3", "0.10", "1", "12.35", "1000.10", "1,000", "much"]) {
+    seen.sums[amount] = await sumOf(amount);
+  }
+  if (script) {
+    await page.locator("#amount").fill("12.35");
+    await look("no-amount");
+  }
+
+  // ---- begun, declined, left and taken up again
+  seen.checkout = await begin("12.30");
+  await press("Decline");
+  seen.declined = [isAtCheckout(new URL(page.url())), await text("[role=alert]")];
+  await page.locator("[name=number]").fill(DECLINED);
+  await press("Pay");
+  seen.declinedAgain = await text("[role=alert]");
+  await press("Cancel");
+  await page.waitForURL(isAtPurchase);
+  seen.cancelled = [await text(".ticket .state"), await page.locator("main a.button").innerText()];
+  seen.first = path().split("/").at(-1);
+  await lookWhileItWaits("cancelled");
+  await page.goto(dashboard + "/purchases");
+  seen.open = await page.locator("section[aria-labelledby=open] tbody tr").allInnerTexts();
+  await look("open");
+  await page.getByRole("link", {name: /^Go on to pay/}).click();
+  await page.waitForURL(isAtCheckout);
+
+  // ---- paid; the page of the purchase looks again by itself
+  await tell("pay");
+  await press("Pay");
+  await page.waitForURL(isAtPurchase);
+  seen.returned = [new URL(page.url()).search, await text(".ticket .state"),
+    await page.getByText("by itself every").count()];
+  await lookWhileItWaits("returned");
+  seen.loads = 0;
+  await tell("returned");
+  await page.locator(".ticket .state", {hasText: "paid and credited"}).waitFor();
+  seen.loadsByItself = seen.loads;
+  seen.credited = [path().split("/").at(-1), await text("h1"), await fact("Credits"),
+    await fact("Amount")];
+  await look("credited");
+  const lastPage = page.url();
+
+  // ---- its documents stand at the payment service
+  seen.documents = [];
+  for (const label of ["Invoice", "Invoice as PDF", "Receipt"]) {
+    await page.goto(lastPage);
+    await follow(label);
+    await page.waitForURL((url) => url.origin !== steps.origin);
+    seen.documents.push(path());
+  }
+
+  // ---- what the account has now
+  await page.goto(dashboard + "/purchases");
+  seen.history = await page.locator("section[aria-labelledby=history] tbody tr").allInnerTexts();
+  await look("history");
+  await page.goto(dashboard + "/billing");
+  seen.balance = await text(".figure");
+  seen.statement = await page.getByRole("region", {name: "Statement"}).innerText();
+  seen.invoices = await page.getByRole("region", {name: "Invoices"}).locator("tbody tr")
+    .allInnerTexts();
+  await look("billing");
+
+  // ---- another one is declined and stays unpaid
+  await begin("1");
+  await press("Decline");
+  await press("Cancel");
+  await page.waitForURL(isAtPurchase);
+  seen.second = path().split("/").at(-1);
+  await page.goto(dashboard + "/billing");
+  seen.balanceAfterDecline = await text(".figure");
+
+  // ---- and one is paid at once, as most are
+  await begin("2.50");
+  await tell("pay");
+  await press("Pay");
+  await page.waitForURL(isAtPurchase);
+  await tell("returned");
+  await page.locator(".ticket .state", {hasText: "paid and credited"}).waitFor();
+  await page.goto(dashboard + "/billing");
+  seen.balanceAtLast = await text(".figure");
+  await context.close();
+  return {name, ...seen};
+}
+
+const all = [];
+for (const person of steps.people) all.push(await walk(person));
+await browser.close();
+input.close();
+console.log(JSON.stringify(all));
