@@ -166,7 +166,7 @@ class PurchaseWorld {
     for (int at = 0; at < nodes_of_bed; ++at) {
       Node& node = nodes_[at];
       node.desk.emplace(Desk::Parts{bed.nodes[at]->purchases(), processors_, pool,
-                                    bed.store.clock, bed.store.random, *log_,
+                                    bed.store.clock, random_, *log_,
                                     {"https://shop.example/", "https://shop.example/no"}});
       node.shop.emplace(*node.desk);
       node.reconciler.emplace(*node.desk, *metrics_);
@@ -413,7 +413,7 @@ class PurchaseWorld {
     const std::int64_t now_ms = bed_.store.clock.now_ms();
     const Step step = after_look(told.seen, told.payment, now_ms);
     const auto written = bed_.nodes[deed.node]->purchases().advance(
-        step, due_after(step.next, now_ms, bed_.store.random));
+        step, due_after(step.next, now_ms, random_));
     RC_ASSERT(written.ok());
   }
 
@@ -540,11 +540,15 @@ class PurchaseWorld {
     RC_ASSERT((purchase.state == State::disputed) == is_demanded);
     if (!is_demanded) {
       const bool is_all = payment.refunded == payment.total;
-      RC_ASSERT(purchase.state == (is_all ? State::refunded : State::credited));
+      // Where a look sees both at once, the end of the dispute has the last word.
+      const bool is_of_dispute = is_all && payment.dispute == Dispute::won;
+      RC_ASSERT(purchase.state == (is_all ? State::refunded : State::credited) ||
+                (is_of_dispute && purchase.state == State::credited));
     }
   }
 
   ModelBed& bed_;
+  support::SeededRandom random_{1};  // when to look next, the same however often a case is led
   std::unique_ptr<base::Log> log_ = base::make_silent_log();
   std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
   PaymentService& service_;
