@@ -242,8 +242,9 @@ int run_ledger_restored(const CommonOptions& options) {
         if (options.json) {
           std::cout << json{{"epoch", restored->epoch}, {"leases", restored->leases}} << '\n';
         } else {
-          std::cout << "epoch " << restored->epoch << " begins; " << restored->leases
-                    << " leases were taken back\n";
+          std::cout << "epoch " << restored->epoch << " begins; "
+                    << base::counted(restored->leases, "lease")
+                    << (restored->leases == 1 ? " was" : " were") << " taken back\n";
         }
         return exit_done;
       },

@@ -9,6 +9,7 @@
 #include "app/plugin_process.h"
 #include "base/ids.h"
 #include "base/json_text.h"
+#include "base/words.h"
 #include "commerce/offer.h"
 #include "commerce/store.h"
 
@@ -54,7 +55,7 @@ std::string terms_text(const PublishedTerms& published) {
          std::to_string(terms.unit_credits) + " Credits for " + amount_text(terms.unit_minor) +
          " " + terms.currency + ", " + amount_text(terms.minimum_minor) + " to " +
          amount_text(terms.maximum_minor) + " in steps of " + amount_text(terms.step_minor) +
-         ", valid " + std::to_string(terms.validity_days) + " days, " +
+         ", valid " + base::counted(terms.validity_days, "day") + ", " +
          (published.processor.empty() ? "every processor" : published.processor);
 }
 
@@ -371,8 +372,8 @@ int run_commerce_check(const CommonOptions& options) {
     report("purchases", standing->paid_not_credited > 0,
            std::to_string(standing->open) + " open, " +
                std::to_string(standing->paid_not_credited) + " paid and not credited, " +
-               std::to_string(standing->locked_accounts) + " accounts locked, " +
-               std::to_string(standing->lost) + " Credits lost");
+               base::counted(standing->locked_accounts, "account") + " locked, " +
+               base::credits_text(standing->lost) + " lost");
     if (options.json) std::cout << findings.dump() << '\n';
     return static_cast<int>(is_wrong ? exit_failed : exit_done);
   });

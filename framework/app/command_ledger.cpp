@@ -6,6 +6,7 @@
 #include "app/signing_key.h"
 #include "base/ids.h"
 #include "base/sources.h"
+#include "base/words.h"
 #include "ledger/checkpoint.h"
 
 namespace turnpike::app {
@@ -165,7 +166,8 @@ int run_ledger_checkpoint(const CommonOptions& options, const std::string& out) 
     if (options.json) {
       std::cout << json{{"ok", true}, {"file", out}} << '\n';
     } else {
-      std::cout << "signed " << facts_of(verified->books) << " facts as " << out << '\n';
+      std::cout << "signed " << base::counted(facts_of(verified->books), "fact") << " as " << out
+                << '\n';
     }
     return exit_done;
   });

@@ -4,6 +4,7 @@
 #include "app/mail_services.h"
 #include "base/ids.h"
 #include "base/sources.h"
+#include "base/words.h"
 
 namespace turnpike::app {
 namespace {
@@ -22,7 +23,7 @@ nlohmann::json to_json(const identity::Mail& mail) {
 std::string line_of(const identity::Mail& mail) {
   return mail.id + "  " + std::string(name_of(mail.outcome)) + "  " +
          std::string(name_of(mail.kind)) + "  " + mail.recipient + "  tried " +
-         std::to_string(mail.tries) + " times  " + mail.problem;
+         base::counted(mail.tries, "time") + "  " + mail.problem;
 }
 
 }  // namespace
@@ -57,7 +58,9 @@ int run_mail_retry(const CommonOptions& options, const MailWords& words) {
     return print(
         options, due,
         [](std::int64_t many) { return nlohmann::json{{"due", many}}; },
-        [](std::int64_t many) { return std::to_string(many) + " mails are due now"; });
+        [](std::int64_t many) { 
+          return base::counted(many, "mail") + (many == 1 ? " is" : " are") + " due now";
+        });
   });
 }
 

@@ -3,6 +3,7 @@
 #include "app/command_database.h"
 #include "app/people_services.h"
 #include "base/ids.h"
+#include "base/words.h"
 #include "hosts/account/people_json.h"
 
 namespace turnpike::app {
@@ -199,7 +200,7 @@ int list_sessions(const CommonOptions& options, Tools& tools, const std::string&
 int end_sessions(const CommonOptions& options, Tools& tools, const std::string& person_id) {
   const auto ended = tools.node.sessions().end_others(person_id, "", identity::operator_actor());
   if (!ended.ok()) return print_error(options, ended.error());
-  return print_done(options, {{"ended", *ended}}, std::to_string(*ended) + " sessions ended");
+  return print_done(options, {{"ended", *ended}}, base::counted(*ended, "session") + " ended");
 }
 
 }  // namespace

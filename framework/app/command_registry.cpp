@@ -15,6 +15,7 @@
 #include "app/warnings.h"
 #include "base/json_text.h"
 #include "base/sources.h"
+#include "base/words.h"
 #include "plugin/catalog.h"
 #include "registry/diff.h"
 #include "registry/notes.h"
@@ -203,11 +204,12 @@ int run_check(const CommonOptions& options) {
   for (const std::string& note : findings.notes) std::cerr << "note: " << note << '\n';
   for (const Problem& problem : findings.problems) std::cerr << problem.text() << '\n';
   if (!ok) {
-    std::cerr << findings.problems.size()
-              << (findings.problems.size() == 1 ? " problem\n" : " problems\n");
+    std::cerr << base::counted(static_cast<std::int64_t>(findings.problems.size()), "problem")
+              << '\n';
     return exit_failed;
   }
-  std::cout << "ok: " << findings.routes << " routes, " << findings.tools << " tools, "
+  std::cout << "ok: " << base::counted(static_cast<std::int64_t>(findings.routes), "route") << ", "
+            << base::counted(static_cast<std::int64_t>(findings.tools), "tool") << ", "
             << findings.payload_hash << '\n';
   return exit_done;
 }

@@ -11,6 +11,7 @@
 #include "app/signing_key.h"
 #include "base/ids.h"
 #include "base/sources.h"
+#include "base/words.h"
 #include "runtime/runtime.h"
 #include "status/evidence.h"
 #include "status/verify.h"
@@ -191,12 +192,14 @@ std::string to_text(const Verifier& verifier) {
   std::string text;
   if (found.rounds > 0) {
     text = "stream " + found.stream + ": rounds " + std::to_string(found.first_round) + " to " +
-           std::to_string(found.last_round) + ", " + std::to_string(found.records) +
-           " records, from " + base::rfc3339(found.started_at_ms) + " to " +
+           std::to_string(found.last_round) + ", " + base::counted(found.records, "record") +
+           ", from " + base::rfc3339(found.started_at_ms) + " to " +
            base::rfc3339(found.ended_at_ms) + "\nrecomputed after " +
-           std::to_string(found.states) + " rounds: every status, incident and segment";
+           base::counted(found.states, "round") + ": every status, incident and segment";
     if (found.pruned > 0) {
-      text += "\n" + std::to_string(found.pruned) + " rounds are checked by their heads alone";
+      text += "\n" + base::counted(found.pruned, "round") +
+              (found.pruned == 1 ? " is checked by its head alone"
+                                 : " are checked by their heads alone");
     }
     if (verifier.was_compared()) {
       text += "\nthe published status of round " + std::to_string(verifier.published_round()) +

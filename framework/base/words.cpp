@@ -23,6 +23,10 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
+std::string counted(std::int64_t number, std::string_view one) {
+  return grouped(number).append(" ").append(one).append(number == 1 ? "" : "s");
+}
+
 std::string_view credits_word(std::int64_t credits) noexcept {
   return credits == 1 ? "Credit" : "Credits";
 }

@@ -17,6 +17,9 @@ std::string second_text(std::int64_t unix_ms);
 // "12,000", "-12,000".
 std::string grouped(std::int64_t number);
 
+// "1 call", "12,000 calls": of what has its plural with an s.
+std::string counted(std::int64_t number, std::string_view one);
+
 // "Credit" of 1, else "Credits"; and with the number: "1 Credit", "12,000 Credits".
 std::string_view credits_word(std::int64_t credits) noexcept;
 std::string credits_text(std::int64_t credits);

@@ -72,6 +72,11 @@ std::string price_of(const DirectoryFacts& from, const ListedProvider& listed) {
   return text;
 }
 
+std::string free_of(const DirectoryFacts& from, std::optional<std::uint32_t> policy) {
+  if (!policy || !from.facts.view->features().free_lane) return std::string(nothing);
+  return free_text(from.program().free_policies()[*policy]);
+}
+
 std::string freshness_of(std::uint32_t within_seconds) {
   if (within_seconds == 0) return std::string(nothing);
   return "within " + duration_text(within_seconds);
@@ -80,7 +85,9 @@ std::string freshness_of(std::uint32_t within_seconds) {
 std::string good_calls_of(const ProviderFigures& figures) {
   if (figures.good_percentage.empty()) return "too few calls to say";
   std::string text = figures.good_percentage + " %";
-  if (figures.requests) text += " of " + grouped(*figures.requests) + " calls";
+  if (figures.requests) {
+    text += " of " + base::counted(static_cast<std::int64_t>(*figures.requests), "call");
+  }
   if (figures.window_seconds != 0) text += " in " + duration_text(figures.window_seconds);
   return text;
 }
@@ -146,11 +153,8 @@ void add_sources(std::string& out, const DirectoryFacts& from,
     const std::string category =
         provider.listing == nullptr ? std::string(nothing)
                                     : linked_word("categories", provider.listing->category);
-    const std::string free =
-        listed.free_policy ? free_text(from.program().free_policies()[*listed.free_policy])
-                           : std::string(nothing);
-    add_row(out, {linked(provider), category, grouped(listed.offered), price_of(from, listed), free,
-                  freshness_of(listed.fresh_within_seconds),
+    add_row(out, {linked(provider), category, grouped(listed.offered), price_of(from, listed),
+                  free_of(from, listed.free_policy), freshness_of(listed.fresh_within_seconds),
                   status_words(figures_of_provider(from, at).status)});
   }
 }
@@ -226,15 +230,13 @@ void add_operation(std::string& out, const DirectoryFacts& from, const registry:
                    std::size_t method, std::string_view status) {
   const registry::Program& program = from.program();
   const registry::Operation& operation = program.operations()[route.operations[method]];
-  const bool is_offered = catalog::is_offered(program, operation);
   std::string price = "not for sale";
   if (operation.price) price = credits_text(program.prices()[*operation.price].credit_cost);
   if (operation.price && program.is_sold_per_call(operation)) {
     price += or_per_call(*program.lane_terms());
   }
-  const std::string free = is_offered && route.free_policy
-                               ? free_text(program.free_policies()[*route.free_policy])
-                               : std::string(nothing);
+  // What is blocked keeps its terms, as in the catalog; its state stands beside them.
+  const std::string free = free_of(from, route.free_policy);
   std::string free_of_charge = no_charge_text(operation.no_charge_when);
   if (free_of_charge.empty()) free_of_charge = nothing;
   std::string state = status_words(status);
@@ -266,7 +268,9 @@ void add_operations(std::string& out, const DirectoryFacts& from, std::uint32_t 
     }
   }
   if (listed.routes.size() == shown) return;
-  const std::string more = "And " + grouped(listed.routes.size() - shown) + " more routes";
+  const std::size_t hidden = listed.routes.size() - shown;
+  const std::string more =
+      "And " + grouped(hidden) + (hidden == 1 ? " more route" : " more routes");
   const std::string& key = from.program().providers()[provider].key;
   out += "\n" + (from.facts.urls.api.empty()
                      ? more + " in the catalog.\n"
@@ -339,11 +343,6 @@ std::string not_charged(const DirectoryFacts& from, const ListedProvider& listed
   return text + (is_cut ? "; and more" : "");
 }
 
-std::string free_of(const DirectoryFacts& from, const ListedProvider& listed) {
-  if (!listed.free_policy) return std::string(nothing);
-  return free_text(from.program().free_policies()[*listed.free_policy]);
-}
-
 template <class Cell>
 void add_compared(std::string& out, std::string_view name, const Column& one, const Column& other,
                   Cell cell) {
@@ -364,7 +363,8 @@ void add_comparison(std::string& out, const DirectoryFacts& from, const Column& 
   row("Proven by", [&](const Column&) { return evidence_of(from); });
   row("Operations", [](const Column& of) { return grouped(of.listed.offered); });
   row("Price of a call", [&](const Column& of) { return price_of(from, of.listed); });
-  row("Free, for each account", [&](const Column& of) { return free_of(from, of.listed); });
+  row("Free, for each account",
+      [&](const Column& of) { return free_of(from, of.listed.free_policy); });
   row("Not charged when", [&](const Column& of) { return not_charged(from, of.listed); });
   row("Fresh", [](const Column& of) { return freshness_of(of.listed.fresh_within_seconds); });
   row("Chains",

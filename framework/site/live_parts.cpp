@@ -295,7 +295,7 @@ Made products(std::string_view text, const LiveContext& context) {
   for (const registry::Provider& provider : program->providers()) {
     const std::size_t count = operations_of(*program, {.provider = &provider}).size();
     list += "- [" + escaped_markdown(provider.name) + "](/products/" + provider.key + "): " +
-            std::to_string(count) + (count == 1 ? " operation" : " operations") + "\n";
+            base::counted(static_cast<std::int64_t>(count), "operation") + "\n";
   }
   return list.empty() ? std::string(nothing_installed) : list;
 }

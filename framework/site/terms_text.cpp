@@ -48,7 +48,7 @@ std::string duration_text(std::uint64_t seconds) {
 }
 
 std::string free_text(const registry::FreePolicy& policy) {
-  std::string text = grouped(policy.window.limit) + " requests in " +
+  std::string text = base::counted(policy.window.limit, "request") + " in " +
                      duration_text(policy.window.seconds) + ", " + grouped(policy.concurrency) +
                      " at once";
   if (policy.quota) text += "; " + window_text(*policy.quota);

@@ -15,6 +15,10 @@ function money(minor) {
   return (minor / 100).toLocaleString("en-US", { minimumFractionDigits: 2 });
 }
 
+function counted(number, one) {
+  return `${number.toLocaleString("en-US")} ${one}${number === 1 ? "" : "s"}`;
+}
+
 if (form) {
   const amount = form.elements.amount;
   const sum = document.getElementById("sum");
@@ -22,15 +26,15 @@ if (form) {
   const show = () => {
     const terms = (form.querySelector("input[name=offer]:checked") ??
                    form.querySelector("input[name=offer]")).dataset;
-    const [unit, credits, least, most, step] =
-        ["unit", "credits", "least", "most", "step"].map((name) => Number(terms[name]));
+    const [unit, credits, least, most, step, days] =
+        ["unit", "credits", "least", "most", "step", "days"].map((name) => Number(terms[name]));
     const minor = cents(amount.value);
     const isAmount = minor !== null && minor >= least && minor <= most && minor % step === 0 &&
         (minor * credits) % unit === 0;
     const bought = (minor * credits) / unit;
     sum.textContent = isAmount
-      ? `${money(minor)} ${terms.currency} buys ${bought.toLocaleString("en-US")} ` +
-        (bought === 1 ? "Credit." : "Credits.")
+      ? `${money(minor)} ${terms.currency} buys ${counted(bought, "Credit")}, ` +
+        `which are valid for ${counted(days, "day")}.`
       : "";
     range.textContent =
         `From ${money(least)} to ${money(most)} ${terms.currency}, in steps of ${money(step)}.`;

@@ -22,6 +22,12 @@ TEST(Words, NumbersAreGroupedByThousands) {
   EXPECT_EQ(grouped(-1'234'567), "-1,234,567");
 }
 
+TEST(Words, OneOfAnythingIsSingular) {
+  EXPECT_EQ(counted(1, "call"), "1 call");
+  EXPECT_EQ(counted(0, "call"), "0 calls");
+  EXPECT_EQ(counted(12'000, "lease"), "12,000 leases");
+}
+
 TEST(Words, OneCreditIsSingular) {
   EXPECT_EQ(credits_text(1), "1 Credit");
   for (const std::int64_t several : {0, -1, 2, 11, 21, 1'001}) {

@@ -1,5 +1,5 @@
-// Buying Credits by card: node buying.mjs STEPS, where STEPS is JSON: {origin, people: [{name, link,
-// account, script}], screenshots?}. Each person walks the same way, with or without scripts, to the
+// Buying Credits by card: node buying.mjs STEPS, where STEPS is JSON: {origin, screenshots?,
+// people: [{name, link, account, script}]}. Each walks the same way, with or without scripts, to the
 // checkout page of the fake Stripe (tests/e2e/fake_checkout.py) and back; axe-core looks at the
 // pages of those with. Prints "pay" before money moves and "returned" once the browser is back, and
 // goes on when a line comes; at the end one JSON array of what each saw.
@@ -25,14 +25,14 @@ async function walk({name, link, account, script}) {
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_MS);
   const client = await context.newCDPSession(page);
-  const seen = {axe: [], sideways: [], errors: [], sums: {}, refreshes: 0};
+  const seen = {axe: [], sideways: [], errors: [], sums: {}, loads: 0};
   const dashboard = `${steps.origin}/dashboard/${account}`;
   page.on("console", (message) => {
     if (message.type() === "error") seen.errors.push(`${page.url()}: ${message.text()}`);
   });
   page.on("pageerror", (error) => seen.errors.push(`${page.url()}: ${error}`));
   page.on("response", (reply) => {
-    if (reply.headers().refresh && reply.url().includes("/purchases/")) seen.refreshes += 1;
+    if (reply.request().isNavigationRequest()) seen.loads += 1;
   });
 
   const path = () => new URL(page.url()).pathname;
@@ -44,20 +44,33 @@ async function walk({name, link, account, script}) {
   const fact = (term) =>
     page.locator("dt", {hasText: new RegExp(`^${term}$`)}).locator("+ dd").innerText();
 
-  async function look(what) {
+  async function look(what, at = {page, client}) {
     if (!script) return;
-    const person = {page, client};
     for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({colorScheme});
-      seen.axe.push(...await problemsOf(person, `${what}, ${colorScheme}`));
+      await at.page.emulateMedia({colorScheme});
+      seen.axe.push(...await problemsOf(at, `${what}, ${colorScheme}`));
     }
-    await page.emulateMedia({colorScheme: "light"});
-    await page.setViewportSize({width: 320, height: 800});
-    if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) {
+    await at.page.emulateMedia({colorScheme: "light"});
+    await at.page.setViewportSize({width: 320, height: 800});
+    if (await at.page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) {
       seen.sideways.push(what);
     }
-    await page.setViewportSize({width: 1280, height: 720});
-    if (steps.screenshots) await shots(page, steps.screenshots, `buying-${what}`);
+    await at.page.setViewportSize({width: 1280, height: 720});
+    if (steps.screenshots) await shots(at.page, steps.screenshots, `buying-${what}`);
+  }
+
+  // At a page that would load anew meanwhile, in a tab in which it does not.
+  async function lookWhileItWaits(what) {
+    if (!script) return;
+    const still = await context.newPage();
+    await still.route("**/purchases/**", async (route) => {
+      const response = await route.fetch();
+      const {refresh, ...headers} = response.headers();
+      await route.fulfill({response, headers});
+    });
+    await still.goto(steps.origin + path());
+    await look(what, {page: still, client: await context.newCDPSession(still)});
+    await still.close();
   }
 
   // What the page says that an amount buys, before anything is sent to be bought.
@@ -111,7 +124,7 @@ async function walk({name, link, account, script}) {
   await page.waitForURL(isAtPurchase);
   seen.cancelled = [await text(".ticket .state"), await page.locator("main a.button").innerText()];
   seen.first = path().split("/").at(-1);
-  await look("cancelled");
+  await lookWhileItWaits("cancelled");
   await page.goto(dashboard + "/purchases");
   seen.open = await page.locator("section[aria-labelledby=open] tbody tr").allInnerTexts();
   await look("open");
@@ -124,11 +137,13 @@ async function walk({name, link, account, script}) {
   await page.waitForURL(isAtPurchase);
   seen.returned = [new URL(page.url()).search, await text(".ticket .state"),
     await page.getByText("by itself every").count()];
-  await look("returned");
-  seen.refreshes = 0;
+  await lookWhileItWaits("returned");
+  seen.loads = 0;
   await tell("returned");
   await page.locator(".ticket .state", {hasText: "paid and credited"}).waitFor();
-  seen.credited = [path().split("/").at(-1), await text("h1"), await fact("Credits")];
+  seen.loadsByItself = seen.loads;
+  seen.credited = [path().split("/").at(-1), await text("h1"), await fact("Credits"),
+    await fact("Amount")];
   await look("credited");
   const lastPage = page.url();
 

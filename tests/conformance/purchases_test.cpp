@@ -1,11 +1,8 @@
 // Conformance of PurchaseStore: opening under a key, steps and what they move in the books, what is
-// due, refunds; and a long random life of purchases, whose invariants (commerce/purchase.h) are
-// looked at after every step.
+// due, refunds. purchase_model_test.cpp leads long random lives of purchases.
 #include <gmock/gmock.h>
 
 #include <atomic>
-#include <map>
-#include <random>
 #include <thread>
 
 #include "commerce/purchase.h"
@@ -400,113 +397,6 @@ TEST_P(Purchases, AuditFindsWhatWasChangedByHand) {
               testing::Contains(testing::HasSubstr("does not account for")));
   EXPECT_THAT(problems_after("UPDATE purchase SET id = 'pur_x', wanted = 0, clawed = 0"),
               testing::Contains(testing::HasSubstr("was bought by no purchase")));
-}
-
-// ---- a long life --------------------------------------------------------------------------------
-
-// What the processor knows, as it really is; looks see it, whenever they come.
-class World : public Purchases {
- protected:
-  struct Truth {
-    Payment payment;
-    int disputes = 0;
-  };
-
-  // One event at the processor.
-  void happen(Truth& truth, const std::string& key) {
-    const auto chance = random_() % 10;
-    Payment& payment = truth.payment;
-    if (payment.progress != Progress::paid) {
-      if (chance < 5) payment = paid(key);
-      if (chance == 5) payment.progress = Progress::expired;
-      if (chance == 6) payment.progress = Progress::declined;
-      return;
-    }
-    if (chance < 4) {
-      payment.refunded = std::min<std::int64_t>(
-          payment.total, payment.refunded + static_cast<std::int64_t>(random_() % 400));
-    }
-    if (chance == 4 && payment.dispute != Dispute::open && payment.dispute != Dispute::lost) {
-      payment.dispute = Dispute::open;
-      payment.dispute_id = "dp_" + key + std::to_string(++truth.disputes);
-    } else if (chance == 5 && payment.dispute == Dispute::open) {
-      payment.dispute = random_() % 2 == 0 ? Dispute::won : Dispute::lost;
-    }
-  }
-
-  // Looks at the purchase, perhaps by a step that is old by now.
-  void see(const std::string& id, const Truth& truth) {
-    const Purchase current = now(id);
-    const Purchase seen = random_() % 4 == 0 && !stale_[id].id.empty() ? stale_[id] : current;
-    stale_[id] = current;
-    (void)done(store().advance(after_look(seen, truth.payment, store_->clock.now_ms()), -1));
-  }
-
-  void hold_or_return() {
-    if (held_.size() < 3 && balance() > 500 && random_() % 2 == 0) {
-      const ledger::LeaseRequest requests[] = {
-          {.account_id = account_, .calls = {500}, .hold_ms = 30'000, .settle_ms = 90'000}};
-      const auto answers = leases_->acquire(requests);
-      for (const auto& grant : answers->front().grants) {
-        held_.push_back({grant.lease_id, grant.epoch});
-      }
-    } else if (!held_.empty()) {
-      close(held_.back());
-      held_.pop_back();
-    }
-  }
-
-  void expect_invariants(const Purchase& purchase) {
-    ASSERT_LE(purchase.clawed, purchase.wanted);
-    ASSERT_LE(purchase.wanted, purchase.credits);
-    if (purchase.is_claw_settled) {
-      ASSERT_EQ(purchase.clawed + purchase.lost, purchase.wanted);
-    }
-    ASSERT_GE(balance(), 0);
-  }
-
-  std::mt19937_64 random_{20'261'124};
-  std::map<std::string, Purchase> stale_;
-  std::vector<ledger::LeaseReturn> held_;
-};
-TURNPIKE_ON_EVERY_ENGINE(World);
-
-TEST_P(World, ALongLifeOfPurchasesKeepsTheBooksRight) {
-  const int lives = GetParam() == storage::Engine::sqlite ? 60 : 25;
-  for (int life = 0; life < lives; ++life) {
-    SCOPED_TRACE("life " + std::to_string(life));
-    const std::string key = "k" + std::to_string(life);
-    const std::string id = begun(key).id;
-    Truth truth;
-    for (int step = 0; step < 25; ++step) {
-      happen(truth, key);
-      if (random_() % 3 == 0) hold_or_return();
-      if (random_() % 3 != 0) see(id, truth);  // some looks never come
-      ASSERT_NO_FATAL_FAILURE(expect_invariants(now(id)));
-    }
-    while (!held_.empty()) hold_or_return();
-    // At last somebody looks, and the claw settles.
-    for (int pass = 0; pass < 3; ++pass) {
-      stale_.clear();
-      see(id, truth);
-      (void)done(store().advance(Step{now(id), false, !now(id).is_claw_settled}, -1));
-    }
-    const Purchase end = now(id);
-    ASSERT_TRUE(end.is_claw_settled);
-    ASSERT_EQ(was_paid(end.state), truth.payment.progress == Progress::paid);
-    if (was_paid(end.state)) {
-      // Nobody charged anything: what was not taken back is there.
-      ledger::Credits there = 0;
-      for (const auto& each : done(node_->ledger().allocations(account_))) there += each.remaining;
-      ASSERT_EQ(there, balance());
-      ASSERT_EQ(end.lost, 0);
-    }
-    (void)done(store().unlock(account_, identity::operator_actor()));
-    if (life % 10 == 9) {
-      ASSERT_NO_FATAL_FAILURE(expect_sound_books());
-    }
-  }
-  expect_sound_books();
 }
 
 }  // namespace

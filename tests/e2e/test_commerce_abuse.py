@@ -1,5 +1,5 @@
-"""The way in for Stripe's notices, under abuse: a flood of forged ones, bodies at the limit, notices
-that are signed with the true secret by somebody who stole it. And where the secrets are not."""
+"""The way in for notices of Stripe, under abuse: a flood of forged ones, bodies at the limit, and
+those signed with the true secret by somebody who stole it. And where the secrets are not."""
 
 import concurrent.futures
 import contextlib
@@ -43,9 +43,15 @@ class Abuse(unittest.TestCase):
     def buy_and_pay(self):
         purchase_id, session = self.buy()
         self.stripe.pay(session)
-        self.notify("checkout.session.completed", {"id": session, "object": "checkout.session"})
+        self.notify("checkout.session.completed", self.about(purchase_id, session))
         self.shop.until_state(purchase_id, "credited")
         return purchase_id, session
+
+    @staticmethod
+    def about(purchase_id, session, **more):
+        """What an event says of a session of ours."""
+        return {"id": session, "object": "checkout.session",
+                "metadata": {"turnpike_purchase": purchase_id}, **more}
 
     def post(self, body, *signatures):
         return self.gateway.call("POST", WEBHOOK, body=body, headers=[
@@ -81,11 +87,10 @@ class Abuse(unittest.TestCase):
 
     # ---- a flood
 
-    def forged(self, number, session):
+    def forged(self, number, about):
         """(body, headers) of a notice that is none, of each kind in turn."""
         event = {"id": f"evt_{number}", "object": "event", "type": "checkout.session.completed",
-                 "data": {"object": {"id": session, "object": "checkout.session",
-                                     "payment_status": "paid"}}}
+                 "livemode": False, "data": {"object": about}}
         body = json.dumps(event).encode()
         now = self.stripe.now()
         right = sign(SECRET, body, now)
@@ -104,13 +109,13 @@ class Abuse(unittest.TestCase):
             (b"", [right]),
         ][number % 12]
 
-    def flood(self, connection_number, session):
+    def flood(self, connection_number, about):
         """The statuses of one connection's share."""
         statuses = {}
         connection = http.client.HTTPConnection(*self.gateway.addresses["api"], timeout=60)
         try:
             for number in range(connection_number, FLOOD, CONNECTIONS):
-                body, signatures = self.forged(number, session)
+                body, signatures = self.forged(number, about)
                 connection.putrequest("POST", WEBHOOK)
                 connection.putheader("Content-Length", str(len(body)))
                 for each in signatures:
@@ -132,7 +137,7 @@ class Abuse(unittest.TestCase):
                  lambda reply: int(reply.json()["creditBalance"]) == balance),
                 (f"{self.shop.path()}/purchases/{purchase_id}",
                  lambda reply: reply.json()["state"] == "credited"),
-                ("/v1/capabilities", lambda reply: reply.json()["service"])):
+                ("/v1/capabilities", lambda reply: reply.json()["capabilities"])):
             begun = time.monotonic()
             reply = self.gateway.get(target, key=token)
             seconds.append(time.monotonic() - begun)
@@ -147,6 +152,7 @@ class Abuse(unittest.TestCase):
         looks, rows = self.looks(session), self.rows()
         hints = self.metric("turnpike_purchase_hints_total")
         refused = self.metric("turnpike_plugin_webhooks_refused_total")
+        about = self.about(purchase_id, session, payment_status="paid")
         beside, over = [], threading.Event()
 
         def use_all_the_time():
@@ -156,7 +162,7 @@ class Abuse(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(CONNECTIONS + 1) as pool:
             user = pool.submit(use_all_the_time)
             begun = time.monotonic()
-            flood = [pool.submit(self.flood, number, session) for number in range(CONNECTIONS)]
+            flood = [pool.submit(self.flood, number, about) for number in range(CONNECTIONS)]
             statuses = [each.result() for each in flood]
             took = time.monotonic() - begun
             over.set()
@@ -172,25 +178,26 @@ class Abuse(unittest.TestCase):
         self.assertEqual(self.rows(), rows)
         self.assertNotIn("evt_", self.gateway.log_text())
         # A true one still gets through, and has the payment looked at.
-        self.notify("checkout.session.completed", {"id": session, "object": "checkout.session"})
+        self.notify("checkout.session.completed", about)
         self.until_looked_at(session, looks)
+        self.assertEqual(self.metric("turnpike_purchase_hints_total"), hints + 1)
         self.assertEqual(self.shop.balance(), balance)
 
     # ---- sizes
 
-    def padded(self, length, session):
-        about = {"id": session, "object": "checkout.session", "padding": ""}
+    def padded(self, length, purchase_id, session):
+        about = self.about(purchase_id, session, padding="")
         body, _ = self.stripe.signed_event("checkout.session.completed", about)
         about["padding"] = "x" * (length - len(body))
         body, signature = self.stripe.signed_event("checkout.session.completed", about)
         return body, signature
 
     def test_a_body_of_256_kib_is_read_and_one_past_is_refused(self):
-        _, session = self.buy()
+        purchase_id, session = self.buy()
         lengths = {}
         while len(lengths) < 2:  # ids of events grow
             for length in (BODY_BYTES_MAX, BODY_BYTES_MAX + 1):
-                body, signature = self.padded(length, session)
+                body, signature = self.padded(length, purchase_id, session)
                 if len(body) == length:
                     lengths[length] = (body, signature)
         hints = self.metric("turnpike_purchase_hints_total")
@@ -210,12 +217,12 @@ class Abuse(unittest.TestCase):
 
     def tell_lies(self, purchase_id, session):
         """All that the true secret can sign about a purchase."""
-        about = {"turnpike_purchase": purchase_id}
-        told = {"id": session, "object": "checkout.session", "status": "complete",
-                "payment_status": "paid", "amount_subtotal": 1_000, "amount_total": 1_000,
-                "currency": "usd", "metadata": about, "client_reference_id": purchase_id}
+        told = self.about(purchase_id, session, status="complete", payment_status="paid",
+                          amount_subtotal=1_000, amount_total=1_000, currency="usd",
+                          client_reference_id=purchase_id)
         intent = {"id": "pi_forged", "object": "payment_intent", "status": "succeeded",
-                  "amount": 1_000, "amount_received": 1_000, "currency": "usd", "metadata": about}
+                  "amount": 1_000, "amount_received": 1_000, "currency": "usd",
+                  "metadata": told["metadata"]}
         for kind, each in (
                 ("checkout.session.completed", told),
                 ("checkout.session.async_payment_succeeded", told),

@@ -331,7 +331,9 @@ class Dashboard(unittest.TestCase):
             running += int(line["Change"])
             self.assertEqual(line["Balance"], str(running))
         self.assertEqual([line["Change"] for line in lines[1:-1]], ["+100", "-5"])
+        self.assertTrue(lines[1]["What"].startswith("Credited: starter grant "), lines[1])
         (allocation,) = page.rows(1)
+        self.assertEqual(allocation["Origin"], "starter grant")
         (row,) = self.api("/billing?collection=allocations")["items"]
         self.assertEqual((allocation["Id"], allocation["Remaining"], allocation["Status"]),
                          (row["id"], row["remaining"], row["status"]))
@@ -347,7 +349,9 @@ class Dashboard(unittest.TestCase):
         rows = self.page("/free-quotas").rows()
         self.assertEqual([row["Left"] for row in rows[:2]],
                          [str(entry[name]["remaining"]) for name in ("primaryQuota", "quota")])
-        self.assertTrue(all(row["Provider"].startswith(entry["providerKey"]) for row in rows))
+        self.assertEqual({row["Provider"] for row in rows}, {
+            f"Governance data {entry['providerKey']}, by {entry['bucketScope']}"})
+        self.assertEqual([row["Limit"] for row in rows[:2]], ["Each minute", "Each day"])
         self.assertEqual(self.page("/free-quotas").text.count("<svg"), len(rows))
 
     def test_status_for_me_stands_beside_what_is_published(self):

@@ -32,7 +32,7 @@ class Readme(unittest.TestCase):
             programs = [block for block in blocks(name, "yaml")
                         if "upstreams:" in block and "routes:" in block]
             self.assertEqual(len(programs), 1, name)
-            self.assertIn("ok: 1 routes", self.check(programs[0]))
+            self.assertIn("ok: 1 route,", self.check(programs[0]))
 
     def test_the_sections_of_the_language_are_valid_beside_a_provider(self):
         fixed = [block for block in blocks("registry/README.md", "yaml")

@@ -293,7 +293,7 @@ class Contract(unittest.TestCase):
 
     def test_what_a_card_comes_to_that_was_kept_on_the_page(self):
         numbers = {"4242424242424242": ("paid", "none", ""),
-                   "4000000000000341": ("declined", "later", "card_declined"),
+                   "4000000000000341": ("declined", "later", "generic_decline"),
                    "4000002760003184": ("declined", "needs_customer", "authentication_required")}
         for at, (number, comes_to) in enumerate(numbers.items(), 1):
             setup = self.do("begin_setup", order=order("s", purchase_id=f"pms_{at}",

@@ -140,6 +140,27 @@ TEST_F(DirectoryTest, ListsSourcesByNameWhereNothingIsListed) {
   expect_whole(none);
 }
 
+TEST_F(DirectoryTest, WhatIsBlockedKeepsItsTermsAsOnThePageOfPrices) {
+  const std::string blocked = ", readiness: {status: blocked, reason: Not part of this.}";
+  Installed one = installed({provider_text("a", "", "Name", blocked)});
+  const std::string limits = "60 requests in 1 min, 4 at once; 1,000 in 1 day";
+  const auto row = [&] {
+    const std::string page = at(one, "/discovery/sources/a");
+    const std::size_t begin = page.find("| Now |");
+    return page.substr(begin, page.find('\n', begin) - begin);
+  };
+  EXPECT_THAT(row(), HasSubstr("| 1 Credit | " + limits + " |"));
+  EXPECT_THAT(row(), HasSubstr("blocked: Not part of this."));
+  // Where no call is free, nothing says so.
+  registry::Installed in_service{one.program, {}};
+  in_service.generation.id = "gen_test";
+  catalog::ViewOptions options;
+  options.cursor_key = std::string(32, 'k');
+  one.facts.view = std::make_shared<const catalog::View>(
+      std::move(in_service), std::make_shared<AlwaysReady>(), options);
+  EXPECT_THAT(row(), Not(HasSubstr(limits)));
+}
+
 TEST_F(DirectoryTest, AnswersWithoutSourcesAndWithoutACatalog) {
   const Installed empty = installed({});
   EXPECT_THAT(at(empty, "/discovery"), HasSubstr("# There are no sources yet"));

@@ -53,7 +53,7 @@ Result<std::int64_t, Error> read_month(const NamedValues& query, std::int64_t no
 }
 
 std::string words_of(const Movement& movement) {
-  const std::string origin(ledger::name_of(movement.origin));
+  const std::string origin(origin_text(movement.origin));
   switch (movement.kind) {
     case Movement::Kind::granted:
       return "Credited: " + origin;
@@ -71,8 +71,7 @@ void add_charges(const AccountPage& page, const ledger::UsageSummary& summary,
     if (day.sums.credits == 0) continue;
     const std::int64_t end_ms = ledger::bucket_end(day.start_ms, Granularity::day);
     Line line{.at_ms = end_ms - 1, .change = -day.sums.credits};
-    line.what = "Charged for " + figure(day.sums.charged) +
-                (day.sums.charged == 1 ? " call" : " calls");
+    line.what = "Charged for " + counted(day.sums.charged, "call");
     line.calls = Href(path_of(page.account_id(), "/calls"))
                      .add("outcome", "charged")
                      .add("from", query_time(day.start_ms))
@@ -145,7 +144,7 @@ void fill_allocations(site::Slots slots, const WebRooms& rooms, const AccountPag
   for (const ledger::Allocation& allocation : allocations.items) {
     site::Slots row = slots.add("ALLOCATION");
     row.set("ID", allocation.id);
-    row.set("ORIGIN", ledger::name_of(allocation.origin));
+    row.set("ORIGIN", origin_text(allocation.origin));
     row.set("UNITS", figure(allocation.units));
     row.set("REMAINING", figure(allocation.remaining));
     row.set("EFFECTIVE", when(allocation.effective_at_ms));

@@ -54,7 +54,7 @@ std::string days_left(const Overview& read) {
   }
   if (spent == 0) return "nothing was charged in 7 days";
   const std::int64_t left = read.balance.credits * static_cast<std::int64_t>(pace_days) / spent;
-  return figure(left) + (left == 1 ? " day" : " days") + " left at the pace of 7 days";
+  return counted(left, "day") + " left at the pace of 7 days";
 }
 
 void fill_figures(site::Slots slots, const AccountPage& page, const Overview& read,

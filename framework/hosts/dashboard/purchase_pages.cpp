@@ -79,6 +79,7 @@ void fill_offer(Slots row, const Offer& offer, const std::vector<Offer>& offers,
   row.set("MOST", offer.terms.maximum_minor);
   row.set("STEP", offer.terms.step_minor);
   row.set("CURRENCY", offer.terms.currency);
+  row.set("DAYS", offer.terms.validity_days);
   row.show_if(is_chosen, "IS_CHOSEN");
 }
 
@@ -304,8 +305,8 @@ std::optional<OnePurchase> open_purchase(const WebRooms& rooms, Turn& turn, cons
 void fill_money(Slots slots, const Purchase& purchase) {
   slots.set("AMOUNT", money(purchase.currency, purchase.minor));
   slots.set("CREDITS", credits_text(purchase.credits));
-  slots.set("VALID", figure(purchase.validity_days));
-  if (purchase.paid_at_ms >= 0) {
+  slots.set("VALID", validity_text(purchase));
+  if (purchase.paid_at_ms >= 0 && purchase.tax_minor > 0) {
     slots.set_if("TAX", money(purchase.currency, purchase.tax_minor));
     slots.set("TOTAL", money(purchase.currency, purchase.minor + purchase.tax_minor));
   }

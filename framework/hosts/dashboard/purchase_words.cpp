@@ -38,7 +38,7 @@ std::string money(std::string_view currency, std::int64_t minor) {
 }
 
 std::string credits_text(commerce::Credits credits) {
-  return figure(credits) + (credits == 1 ? " Credit" : " Credits");
+  return base::credits_text(credits);
 }
 
 std::optional<std::int64_t> typed_amount(std::string_view text, std::size_t whole_digits_max) {
@@ -75,8 +75,7 @@ std::string price_sentence(const commerce::Terms& terms, std::int64_t minor) {
   const auto credits = commerce::credits_for(terms, minor);
   if (!credits) return {};
   return money(terms.currency, minor) + " buys " + credits_text(*credits) +
-         ", which are valid for " + figure(terms.validity_days) +
-         (terms.validity_days == 1 ? " day." : " days.");
+         ", which are valid for " + counted(terms.validity_days, "day") + ".";
 }
 
 std::string range_sentence(const commerce::Terms& terms) {
@@ -122,6 +121,14 @@ PurchaseWords words_of(const Purchase& purchase, bool is_confirmed) {
       return {"unknown", "cancelled", ended_text(purchase)};
   }
   return {};
+}
+
+std::string validity_text(const Purchase& purchase) {
+  // What a dispute took and gave back has a time of its own.
+  if (purchase.state != State::credited || !purchase.dispute_id.empty()) {
+    return "valid for " + counted(purchase.validity_days, "day") + " from when they come";
+  }
+  return "valid until " + when(purchase.credited_at_ms + purchase.validity_days * day_ms);
 }
 
 std::int64_t seconds_to_next_look(const Purchase& purchase, std::int64_t now_ms) {

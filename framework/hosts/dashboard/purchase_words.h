@@ -39,6 +39,10 @@ struct PurchaseWords {
 // `is_confirmed`: an operator has to see the money.
 PurchaseWords words_of(const commerce::Purchase& purchase, bool is_confirmed);
 
+// How long its Credits can be spent: "valid for 365 days from when they come"; once they are there:
+// "valid until 2027-11-26 14:57:00 UTC".
+std::string validity_text(const commerce::Purchase& purchase);
+
 // How long until the page of a purchase looks again by itself; 0: it does not.
 std::int64_t seconds_to_next_look(const commerce::Purchase& purchase, std::int64_t now_ms);
 

@@ -39,7 +39,6 @@ void set_sums(site::Slots slots, const ledger::UsageSums& sums) {
   slots.set("REQUESTS", figure(sums.requests));
   slots.set("CHARGED", figure(sums.charged));
   slots.set("RELEASED", figure(sums.released));
-  slots.set("REPLAYED", figure(sums.requests - sums.charged - sums.released));
   site::set_credits(slots, "CREDITS", sums.credits);
 }
 
@@ -174,6 +173,10 @@ void show_usage(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   send_account_page(rooms, turn, frame, "dashboard/usage.html", [&](site::Slots slots) {
     fill_filters(slots, page, query);
     set_sums(slots, read->summary.totals);
+    const ledger::UsageSums& totals = read->summary.totals;
+    slots.set("CALLS_TEXT", counted(totals.requests, "call"));
+    slots.set("REPEATS_TEXT", counted(totals.requests - totals.charged - totals.released,
+                                      "repeat"));
     slots.set("TOTAL_CALLS", calls_of(page, query.from_ms, query.to_ms)
                                  .add("route_id", query.filter.route_id)
                                  .add("api_key_id", query.filter.api_key_id)

@@ -96,9 +96,21 @@ std::string length_of(std::int64_t span_ms) {
   for (const auto& [length_ms, name] : units) {
     const std::int64_t count = span_ms / length_ms;
     if (count == 0) continue;
-    return figure(count) + " " + std::string(name) + (count == 1 ? "" : "s");
+    return counted(count, name);
   }
   return "less than a second";
+}
+
+std::string each_span(std::uint64_t seconds) {
+  constexpr std::pair<std::uint64_t, std::string_view> units[] = {
+      {86'400, "day"}, {3'600, "hour"}, {60, "minute"}, {1, "second"}};
+  std::string text = "Each ";
+  for (const auto& [length, name] : units) {
+    if (seconds % length != 0) continue;
+    const auto count = static_cast<std::int64_t>(seconds / length);
+    return text.append(count == 1 ? std::string(name) : counted(count, name));
+  }
+  return text;
 }
 
 Href& Href::add(std::string_view name, std::string_view value) {
@@ -116,6 +128,22 @@ std::string operation_name(const catalog::View* view, std::string_view route_id,
   std::string name(method);
   return name.append(" ").append(route == nullptr ? route_id
                                                   : std::string_view(route->matcher.pattern));
+}
+
+std::string_view origin_text(ledger::Origin origin) noexcept {
+  switch (origin) {
+    case ledger::Origin::starter_grant:
+      return "starter grant";
+    case ledger::Origin::purchase:
+      return "purchase";
+    case ledger::Origin::auto_top_up:
+      return "Auto Top-Up";
+    case ledger::Origin::operator_grant:
+      return "grant by an operator";
+    case ledger::Origin::correction:
+      return "correction";
+  }
+  return "";
 }
 
 std::string_view state_of(std::string_view outcome) noexcept {

@@ -15,6 +15,7 @@ namespace turnpike::hosts::dashboard {
 
 inline constexpr std::int64_t day_ms = 24ll * 60 * 60 * 1'000;
 
+using base::counted;
 using base::day_text;
 inline std::string figure(std::int64_t number) { return base::grouped(number); }  // "12,345"
 inline std::string when(std::int64_t at_ms) { return base::second_text(at_ms); }
@@ -26,6 +27,8 @@ std::string query_time(std::int64_t at_ms);
 std::string full_time(std::string_view text);
 // "3 days", "2 hours", "40 seconds": the largest unit that fits.
 std::string length_of(std::int64_t span_ms);
+// "Each day", "Each 15 minutes", "Each 90 seconds": exactly.
+std::string each_span(std::uint64_t seconds);
 
 // A path with a query; empty values are left out.
 class Href {
@@ -43,6 +46,9 @@ class Href {
 // null.
 std::string operation_name(const catalog::View* view, std::string_view route_id,
                            std::string_view method);
+
+// Where Credits came from: "starter grant", "Auto Top-Up".
+std::string_view origin_text(ledger::Origin origin) noexcept;
 
 // The class of an outcome in the pages' language of states, and its word.
 std::string_view state_of(std::string_view outcome) noexcept;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/words.h"
 #include "hosts/operator/console.h"
 #include "hosts/operator/console_text.h"
 #include "site/terms_text.h"
@@ -161,7 +162,7 @@ void show_check(const ConsoleLook& look, const BookCheck& check, site::Slots slo
   slots.set("ACCOUNTS", count_text(check.accounts));
   slots.set("CLASS", check.problems == 0 ? "ok" : "bad");
   slots.set("STATE", check.problems == 0 ? "the books are right"
-                                         : count_text(check.problems) + " problems");
+                                         : base::counted(check.problems, "problem"));
   slots.set_if("PROBLEM", check.first_problem);
 }
 
@@ -185,7 +186,7 @@ std::optional<Error> show_checks(const ConsoleLook& look, site::Slots slots) {
   slots.set("SIGNED_STATE", signed_last->empty()
                                 ? std::string("no checkpoint was signed yet")
                                 : "since the last checkpoint, of " +
-                                      count_text(signed_last->front().facts) + " facts");
+                                      base::counted(signed_last->front().facts, "fact"));
   return std::nullopt;
 }
 

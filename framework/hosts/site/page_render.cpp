@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/words.h"
 #include "catalog/rendering.h"
 #include "hosts/page.h"
 #include "site/markdown.h"
@@ -69,8 +70,7 @@ std::map<std::uint32_t, OfferedPrice> offered_prices(const site::Facts& facts) {
 
 std::string label_of(std::uint32_t credits, const OfferedPrice& price) {
   std::string label = site::credits_text(credits) + ", " +
-                      std::to_string(price.operations) +
-                      (price.operations == 1 ? " operation" : " operations");
+                      base::counted(price.operations, "operation");
   if (!price.example.empty()) label += ": " + price.example;
   return label;
 }

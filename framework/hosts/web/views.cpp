@@ -284,8 +284,8 @@ void ConsentView::fill(Slots slots) const {
   slots.set_if("DOCUMENT_HOST", document_host);
   slots.set("TARGET", target);
   slots.set("REQUEST", request);
-  slots.set("IDLE_DAYS", idle_days);
-  slots.set("DAYS_MAX", days_max);
+  slots.set("IDLE", base::counted(idle_days, "day"));
+  slots.set("LONGEST", base::counted(days_max, "day"));
   const bool is_granting = standing == identity::Standing::stepped_up && !accounts.empty();
   slots.show(is_granting ? "GRANTING" : "REFUSING_ONLY");
   if (standing == identity::Standing::enrolling) {

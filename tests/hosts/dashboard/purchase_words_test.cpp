@@ -46,6 +46,20 @@ TEST(PurchaseWordsTest, PricesAreSentences) {
   EXPECT_EQ(range_sentence({}), "From 1.00 to 1,000.00 USD, in steps of 0.10.");
 }
 
+TEST(PurchaseWordsTest, ValidityHasAnEndOnceItBegan) {
+  Purchase purchase;
+  purchase.validity_days = 365;
+  purchase.state = State::awaiting_payment;
+  EXPECT_EQ(validity_text(purchase), "valid for 365 days from when they come");
+  purchase.validity_days = 1;
+  EXPECT_EQ(validity_text(purchase), "valid for 1 day from when they come");
+  purchase.state = State::credited;
+  purchase.credited_at_ms = 1'800'000'000'000;
+  EXPECT_EQ(validity_text(purchase), "valid until 2027-01-16 08:00:00 UTC");
+  purchase.dispute_id = "dp_1";
+  EXPECT_EQ(validity_text(purchase), "valid for 1 day from when they come");
+}
+
 TEST(PurchaseWordsTest, EveryStateHasWordsAndOnlyGoodOnesAreGood) {
   for (const State state :
        {State::created, State::awaiting_payment, State::paid, State::credited, State::refunded,

@@ -53,6 +53,25 @@ TEST(Words, TimesAreInUtcAndComeBackAsTheyWere) {
   }
 }
 
+TEST(Words, SpansThatComeAgainAreExact) {
+  EXPECT_EQ(each_span(1), "Each second");
+  EXPECT_EQ(each_span(60), "Each minute");
+  EXPECT_EQ(each_span(90), "Each 90 seconds");
+  EXPECT_EQ(each_span(900), "Each 15 minutes");
+  EXPECT_EQ(each_span(86'400), "Each day");
+  EXPECT_EQ(each_span(7 * 86'400), "Each 7 days");
+}
+
+TEST(Words, OriginsAreNoNamesOfTheDatabase) {
+  using ledger::Origin;
+  for (const Origin origin : {Origin::starter_grant, Origin::purchase, Origin::auto_top_up,
+                              Origin::operator_grant, Origin::correction}) {
+    EXPECT_EQ(origin_text(origin).find('_'), std::string_view::npos);
+    EXPECT_FALSE(origin_text(origin).empty());
+  }
+  EXPECT_EQ(origin_text(Origin::starter_grant), "starter grant");
+}
+
 TEST(Words, LengthsAreInTheLargestUnit) {
   EXPECT_EQ(length_of(60'000), "1 minute");
   EXPECT_EQ(length_of(86'400'000), "1 day");

@@ -1,0 +1,633 @@
+// Property: whatever becomes of payments, in whatever order anybody is told of it, however old what
+// a node has seen is by the time that it writes, purchases keep their invariants
+// (commerce/purchase.h): I1, I2, I3, I5 and I7 are looked at after every step of a case. I4 and I6
+// are of Auto Top-Up.
+//
+// A case is a payment service, two nodes with desks and ledgers of their own on one database, and
+// one account that buys, pays, is refunded, disputes and spends. At its end the service is there,
+// somebody looks, and the books say exactly what the service says.
+//
+// Cases share a database, each with an account of its own. TURNPIKE_PROPERTY_CASES raises their
+// number; the seed is printed, and RC_PARAMS="seed=..." repeats it.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "base/metrics.h"
+#include "commerce/reconciler.h"
+#include "commerce/shop.h"
+#include "ledger/escrow_ledger.h"
+#include "runtime/pool.h"
+#include "support/stores.h"
+
+namespace turnpike::commerce {
+namespace {
+
+enum class Act : std::uint8_t {
+  buy,
+  pay,
+  decline,
+  expire,
+  refund,
+  dispute,
+  win,
+  lose,
+  deliver,       // a hint that waits, in any order
+  deliver_kept,  // and it stays, to come again
+  drop,
+  poll,
+  look,   // is asked; what it answers is written by
+  write,  // perhaps much later
+  hold,
+  settle,
+  release,
+  go_away,
+  come_back,
+  lose_answer,
+  unlock,
+};
+constexpr const char* act_names[] = {
+    "buy",  "pay",   "decline", "expire", "refund", "dispute", "win",       "lose",
+    "deliver", "deliver_kept", "drop", "poll", "look", "write", "hold", "settle",
+    "release", "go_away", "come_back", "lose_answer", "unlock"};
+
+struct Deed {
+  Act act = Act::buy;
+  int node = 0;
+  int pick = 0;
+  std::int64_t units = 1;
+};
+
+std::ostream& operator<<(std::ostream& out, const Deed& deed) {
+  return out << act_names[static_cast<int>(deed.act)] << "(node " << deed.node << ", pick "
+             << deed.pick << ", units " << deed.units << ")";
+}
+
+constexpr int nodes_of_bed = 2;
+constexpr int keys_of_case = 3;
+constexpr std::int64_t patient_ms = 60'000;  // a slow machine is not an outage
+constexpr char service_name[] = "service";
+
+// What really happens to money. It keeps what it began by its step_key, for all cases of a
+// database, since nodes look at what others left open.
+class PaymentService final : public BoundProcessor {
+ public:
+  struct Truth {
+    std::string account_id;
+    Payment payment;
+    int disputes = 0;
+    bool was_told_paid = false;  // a look said so
+  };
+
+  Result<Begun> begin(const Order& order, Call&) override {
+    if (is_away) return Failure{FailureKind::transport, "away", {}, false};
+    const std::string reference = "cs_" + std::string(order.step_key);
+    Truth& truth = truths[reference];
+    truth.account_id = order.account_id;
+    truth.payment.currency = order.price.currency;
+    truth.payment.net = order.price.minor;
+    truth.payment.total = order.price.minor + order.price.minor / 10;  // tax
+    truth.payment.payment = "pi_" + reference;
+    if (std::exchange(loses_answer, false)) {
+      return Failure{FailureKind::transport, "lost", {}, true};
+    }
+    return Begun{.reference = reference, .url = "https://pay.example/" + reference};
+  }
+  Result<Payment> look_up(std::string_view reference, Call&) override {
+    if (is_away) return Failure{FailureKind::transport, "away", {}, false};
+    return told(std::string(reference));
+  }
+  Result<Changes> changes(std::int64_t, std::string_view, Call&) override {
+    Changes all;
+    for (const std::string& reference : of(current_account)) {
+      all.hints.push_back({Hint::Of::reference, reference});
+    }
+    return all;
+  }
+
+  // The references of an account.
+  std::vector<std::string> of(const std::string& account_id) const {
+    std::vector<std::string> references;
+    for (const auto& [reference, truth] : truths) {
+      if (truth.account_id == account_id) references.push_back(reference);
+    }
+    return references;
+  }
+
+  Payment told(const std::string& reference) {
+    Truth& truth = truths.at(reference);
+    if (truth.payment.progress == Progress::paid) truth.was_told_paid = true;
+    return truth.payment;
+  }
+
+  std::string current_account;
+  bool is_away = false;
+  bool loses_answer = false;
+  std::map<std::string, Truth> truths;  // by reference
+};
+
+// Processes die here, machines do not: nothing waits for the disk.
+storage::Settings model_settings() {
+  storage::Settings settings = support::patient_settings(1);
+  settings.is_durability_relaxed = true;
+  return settings;
+}
+
+struct ModelBed {
+  explicit ModelBed(storage::Engine engine) : store(engine, model_settings()) {
+    for (int at = 0; at < nodes_of_bed; ++at) {
+      nodes[at] = store.open(storage::Role::gateway, "node" + std::to_string(at));
+    }
+  }
+  support::TestStore store;
+  std::array<std::unique_ptr<storage::Node>, nodes_of_bed> nodes;
+  PaymentService service;
+};
+
+class PurchaseWorld {
+ public:
+  PurchaseWorld(ModelBed& bed, runtime::BlockingPool& pool)
+      : bed_(bed), service_(bed.service) {
+    ledger::LedgerSettings settings;
+    settings.heartbeat_ms = 1;
+    settings.recall_wait_ms = 1;
+    settings.refusal_memo_ms = 0;
+    settings.believed_ms = settings.commit_budget_ms = patient_ms;
+    const ProcessorTraits traits{
+        .name = service_name, .hosts_checkout = true, .lists_changes = true};
+    processors_ = Processors({{service_name, "Service", traits, &service_}});
+    for (int at = 0; at < nodes_of_bed; ++at) {
+      Node& node = nodes_[at];
+      node.desk.emplace(Desk::Parts{bed.nodes[at]->purchases(), processors_, pool,
+                                    bed.store.clock, random_, *log_,
+                                    {"https://shop.example/", "https://shop.example/no"}});
+      node.shop.emplace(*node.desk);
+      node.reconciler.emplace(*node.desk, *metrics_);
+      node.ledger = std::make_unique<ledger::EscrowLedger>(
+          bed.nodes[at]->ledger(), settings,
+          ledger::EscrowLedger::Sources{*log_, *metrics_, pool, nullptr});
+      RC_ASSERT(node.ledger->start().ok());
+    }
+    account_ = bed.nodes[0]->accounts().create("Model")->id;
+    RC_ASSERT(bed.nodes[0]->accounts().activate(account_, {0, 1}).ok());
+    service_.current_account = account_;
+    offer_ = nodes_[0].shop->offers(account_)->front().id;
+  }
+
+  void take(const Deed& deed) {
+    switch (deed.act) {
+      case Act::buy: return buy(deed);
+      case Act::deliver: return deliver(deed, false);
+      case Act::deliver_kept: return deliver(deed, true);
+      case Act::drop: return drop(deed);
+      case Act::poll: return poll(deed.node, deed.units);
+      case Act::look: return look(deed);
+      case Act::write: return write(deed);
+      case Act::hold: return hold(deed);
+      case Act::settle: return end_hold(deed, true);
+      case Act::release: return end_hold(deed, false);
+      case Act::go_away: service_.is_away = true; return;
+      case Act::come_back: service_.is_away = false; return;
+      case Act::lose_answer: service_.loses_answer = true; return;
+      case Act::unlock:
+        RC_ASSERT(purchases().unlock(account_, identity::operator_actor()).ok());
+        return;
+      default: return happen(deed);
+    }
+  }
+
+  // The invariants that hold at every moment.
+  void check() {
+    std::set<std::string> expected;
+    Credits paid_for = 0;
+    bool is_locked = false;
+    const auto allocations = allocations_now();
+    for (const Purchase& purchase : all()) {
+      check_one(purchase);
+      is_locked = is_locked || purchase.locks_account;
+      if (purchase.credited_at_ms < 0) continue;
+      paid_for += purchase.credits;
+      check_allocation(purchase, allocations);
+      expected.insert(allocation_of(purchase.id));
+      for (const std::string& restored : restored_of(purchase)) expected.insert(restored);
+    }
+    for (const auto& [id, allocation] : allocations) RC_ASSERT(expected.contains(id));  // I1
+    RC_ASSERT(*purchases().is_locked(account_) == is_locked);
+    const Credits balance = balance_now();
+    RC_ASSERT(balance >= 0);
+    RC_ASSERT(balance + charged_ <= paid_for);
+  }
+
+  // The service is there, nobody holds anything, and nodes look at what is due.
+  void finish() {
+    service_.is_away = service_.loses_answer = false;
+    for (Node& node : nodes_) {
+      node.held.clear();
+      node.ledger->stop();
+    }
+    // One that begins reads at once what the service says has changed.
+    nodes_[0].reconciler.emplace(*nodes_[0].desk, *metrics_);
+    poll(0, 30 * 60);
+    poll(0, 1);  // looks at them
+    for (int pass = 0; pass < 50 && !is_at_rest(); ++pass) poll(0, 600);
+    check();
+    Credits there = 0;
+    for (const Purchase& purchase : all()) {
+      check_end(purchase);
+      if (purchase.credited_at_ms >= 0) there += purchase.credits - purchase.clawed;
+    }
+    // What nodes have leased when a dispute is won is voided as it comes back, and not restored.
+    const Credits short_by = there - charged_ - balance_now();
+    RC_ASSERT(short_by >= 0);
+    RC_ASSERT(short_by == 0 || (has_leased_ && was_one_won()));
+    const auto verified = bed_.nodes[0]->ledger().verify();
+    RC_ASSERT(verified.ok());
+    for (const std::string& problem : verified->problems) RC_FAIL(problem);
+    leave_nothing_open();
+  }
+
+ private:
+  struct Held {
+    ledger::Hold hold;
+    Credits units = 0;
+  };
+  struct Node {
+    std::optional<Desk> desk;
+    std::optional<Shop> shop;
+    std::optional<Reconciler> reconciler;
+    std::unique_ptr<ledger::EscrowLedger> ledger;
+    std::vector<Held> held;
+  };
+  struct Told {  // a look whose answer is not written yet
+    Purchase seen;
+    Payment payment;
+  };
+  struct Reply {
+    std::int64_t minor = 0;
+    std::string body;
+  };
+  using Truth = PaymentService::Truth;
+
+  PurchaseStore& purchases() { return bed_.nodes[0]->purchases(); }
+  std::vector<Purchase> all() { return *purchases().list({.account_id = account_}); }
+  Credits balance_now() { return bed_.nodes[0]->ledger().balance(account_)->credits; }
+  std::map<std::string, ledger::Allocation> allocations_now() {
+    std::map<std::string, ledger::Allocation> by_id;
+    const auto allocations = bed_.nodes[0]->ledger().allocations(account_);
+    for (const auto& each : *allocations) by_id.emplace(each.id, each);
+    return by_id;
+  }
+  static std::int64_t of_key(int pick) { return pick % keys_of_case; }
+
+  template <class Items>
+  static auto picked(Items& items, int pick) {
+    return std::next(items.begin(), pick % static_cast<std::ptrdiff_t>(items.size()));
+  }
+
+  // ---- what happens
+
+  void buy(const Deed& deed) {
+    const std::string key = account_ + std::to_string(of_key(deed.pick));
+    const std::int64_t minor = 100 + 10 * (deed.units % 2);
+    const bool was_locked = *purchases().is_locked(account_);
+    const auto bought = nodes_[deed.node].shop->buy(
+        {account_, offer_, minor, key}, identity::operator_actor(), [](const Purchase& purchase) {
+          return purchase.id + " " + purchase.url + " " + std::string(name_of(purchase.state));
+        });
+    const auto known = replies_.find(key);
+    if (!bought.ok()) {
+      using base::ErrorCode;
+      switch (bought.error().code) {
+        case ErrorCode::idempotency_conflict: {
+          const auto first = minors_.find(key);
+          RC_ASSERT(first != minors_.end() && first->second != minor);
+          return;
+        }
+        case ErrorCode::purchase_account_locked:
+          RC_ASSERT(was_locked && !minors_.contains(key));
+          return;
+        case ErrorCode::purchase_processor_unavailable:
+          minors_.emplace(key, minor);
+          RC_ASSERT(known == replies_.end());
+          return;
+        default:
+          RC_FAIL("it may not be refused so: " + bought.error().message);
+      }
+    }
+    RC_ASSERT(minors_.emplace(key, minor).first->second == minor);
+    if (known != replies_.end()) RC_ASSERT(bought->body == known->second);  // I7
+    replies_.emplace(key, bought->body);
+    // I3: whoever knows where to pay knows of what is durable.
+    const auto durable = purchases().find(bought->id);
+    RC_ASSERT(durable.ok() && durable->has_value());
+    RC_ASSERT(!(*durable)->reference.empty());
+    RC_ASSERT(bought->body.find(" https://pay.example/" + (*durable)->reference + " ") !=
+              std::string::npos);
+  }
+
+  void happen(const Deed& deed) {
+    const auto references = service_.of(account_);
+    if (references.empty()) return;
+    const std::string reference = *picked(references, deed.pick);
+    Truth& truth = service_.truths.at(reference);
+    if (!change(reference, truth, deed)) return;
+    hints_.push_back({Hint::Of::reference, reference});
+    hints_.push_back({Hint::Of::payment, truth.payment.payment});
+  }
+
+  // False: it cannot happen now.
+  static bool change(const std::string& reference, Truth& truth, const Deed& deed) {
+    Payment& payment = truth.payment;
+    const bool is_paid = payment.progress == Progress::paid;
+    const bool is_final = payment.dispute == Dispute::open || payment.dispute == Dispute::lost;
+    switch (deed.act) {
+      case Act::pay:  // money can come for what was declined or expired, too
+        payment.progress = Progress::paid;
+        return !is_paid;
+      case Act::decline:
+        if (is_paid) return false;
+        payment.progress = Progress::declined;
+        payment.code = "card_declined";
+        return true;
+      case Act::expire:
+        if (is_paid) return false;
+        payment.progress = Progress::expired;
+        return true;
+      case Act::refund:
+        if (!is_paid || is_final) return false;
+        payment.refunded = std::min(payment.total, payment.refunded + deed.units * 4);
+        return true;
+      case Act::dispute:
+        if (!is_paid || is_final || payment.refunded == payment.total) return false;
+        payment.dispute = Dispute::open;
+        payment.dispute_id = "dp_" + reference + "_" + std::to_string(++truth.disputes);
+        return true;
+      case Act::win:
+      case Act::lose:
+        if (payment.dispute != Dispute::open) return false;
+        payment.dispute = deed.act == Act::win ? Dispute::won : Dispute::lost;
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void deliver(const Deed& deed, bool stays) {
+    if (hints_.empty()) return;
+    const auto at = picked(hints_, deed.pick);
+    const Hint hint = *at;
+    if (!stays) hints_.erase(at);
+    const Hint told[] = {hint, {Hint::Of::reference, "cs_of_nobody"}};
+    RC_ASSERT(nodes_[deed.node].reconciler->take(processors_.list().front(), told).ok());
+  }
+
+  void drop(const Deed& deed) {
+    if (!hints_.empty()) hints_.erase(picked(hints_, deed.pick));
+  }
+
+  void poll(int node, std::int64_t seconds) {
+    bed_.store.clock.move_ms(seconds * 1'000);
+    while (nodes_[node].reconciler->pass()) {
+    }
+  }
+
+  void look(const Deed& deed) {
+    const auto list = all();
+    if (list.empty() || service_.is_away) return;
+    const Purchase& seen = list[static_cast<std::size_t>(deed.pick) % list.size()];
+    if (!seen.reference.empty()) told_.push_back({seen, service_.told(seen.reference)});
+  }
+
+  void write(const Deed& deed) {
+    if (told_.empty()) return;
+    const auto at = picked(told_, deed.pick);
+    const Told told = *at;
+    told_.erase(at);
+    const std::int64_t now_ms = bed_.store.clock.now_ms();
+    const Step step = after_look(told.seen, told.payment, now_ms);
+    const auto written = bed_.nodes[deed.node]->purchases().advance(
+        step, due_after(step.next, now_ms, random_));
+    RC_ASSERT(written.ok());
+  }
+
+  // ---- spending
+
+  // Valid as long as `id`.
+  ledger::UsageFact fact_of(const std::string& id, bool is_success) {
+    ledger::UsageFact fact;
+    fact.message_id = fact.request_id = id;
+    fact.account_id = account_;
+    fact.charged = is_success;
+    fact.outcome_reason = is_success ? "success" : "upstream_failure";
+    return fact;
+  }
+
+  void hold(const Deed& deed) {
+    Node& node = nodes_[deed.node];
+    const Credits units = deed.units * 10;
+    has_leased_ = true;
+    auto answer = node.ledger->hold({account_}, units, runtime::Deadline::after_ms(patient_ms));
+    if (answer) node.held.push_back({*std::move(answer), units});
+  }
+
+  void end_hold(const Deed& deed, bool is_success) {
+    Node& node = nodes_[deed.node];
+    if (node.held.empty()) return;
+    const auto at = picked(node.held, deed.pick);
+    Held held = std::move(*at);
+    node.held.erase(at);
+    const std::string id = account_ + "-" + std::to_string(++calls_);
+    const auto fact = fact_of(id, is_success);
+    if (!is_success) return node.ledger->release(std::move(held.hold), fact);
+    const auto settled = node.ledger->settle(std::move(held.hold), fact);
+    if (const auto* const charge = std::get_if<ledger::Settled>(&settled)) {
+      RC_ASSERT(charge->charged == held.units);
+      charged_ += charge->charged;
+    } else {
+      RC_ASSERT(std::get<ledger::SettlementRefused>(settled).error.code ==
+                base::ErrorCode::billing_lease_lost);
+    }
+  }
+
+  // ---- what must be so
+
+  void check_one(const Purchase& purchase) {
+    RC_ASSERT(purchase.conflict.empty());
+    RC_ASSERT(purchase.url.empty() || !purchase.reference.empty());  // I3
+    const bool is_credited = purchase.credited_at_ms >= 0;
+    RC_ASSERT(is_credited == was_paid(purchase.state));
+    if (is_credited) RC_ASSERT(service_.truths.at(purchase.reference).was_told_paid);  // I2
+    RC_ASSERT(purchase.clawed >= 0 && purchase.lost >= 0);  // I5
+    RC_ASSERT(purchase.clawed + purchase.lost <= purchase.wanted);
+    RC_ASSERT(purchase.wanted <= purchase.credits);
+    if (purchase.is_claw_settled) RC_ASSERT(purchase.clawed + purchase.lost == purchase.wanted);
+    RC_ASSERT(purchase.locks_account == false || purchase.state == State::disputed);
+  }
+
+  void check_allocation(const Purchase& purchase,
+                        const std::map<std::string, ledger::Allocation>& allocations) {
+    const auto own = allocations.find(allocation_of(purchase.id));  // I1
+    RC_ASSERT(own != allocations.end());
+    RC_ASSERT(own->second.units == purchase.credits);
+    RC_ASSERT(own->second.origin == ledger::Origin::purchase);
+  }
+
+  bool was_one_won() const {
+    const auto references = service_.of(account_);
+    return std::any_of(references.begin(), references.end(), [&](const std::string& reference) {
+      const Truth& truth = service_.truths.at(reference);
+      return truth.payment.dispute == Dispute::won || truth.disputes > 1;
+    });
+  }
+
+  // Of all disputes that it may have won.
+  std::vector<std::string> restored_of(const Purchase& purchase) {
+    std::vector<std::string> ids;
+    const Truth& truth = service_.truths.at(purchase.reference);
+    for (int number = 1; number <= truth.disputes; ++number) {
+      ids.push_back(restoring_allocation_of(
+          purchase.id, "dp_" + purchase.reference + "_" + std::to_string(number)));
+    }
+    return ids;
+  }
+
+  bool is_at_rest() {
+    const auto list = all();
+    return std::all_of(list.begin(), list.end(), [&](const Purchase& purchase) {
+      return purchase.is_claw_settled && !purchase.reference.empty() && is_as_told(purchase);
+    });
+  }
+  bool is_as_told(const Purchase& purchase) {
+    const Payment& payment = service_.truths.at(purchase.reference).payment;
+    return was_paid(purchase.state) == (payment.progress == Progress::paid);
+  }
+
+  // For the next case.
+  void leave_nothing_open() {
+    std::vector<Hint> ended;
+    for (const std::string& reference : service_.of(account_)) {
+      Payment& payment = service_.truths.at(reference).payment;
+      if (payment.progress != Progress::open) continue;
+      payment.progress = Progress::expired;
+      ended.push_back({Hint::Of::reference, reference});
+    }
+    RC_ASSERT(nodes_[0].reconciler->take(processors_.list().front(), ended).ok());
+    poll(0, 1);
+  }
+
+  void check_end(const Purchase& purchase) {
+    RC_ASSERT(!purchase.reference.empty());
+    RC_ASSERT(purchase.is_claw_settled);
+    const Payment& payment = service_.truths.at(purchase.reference).payment;
+    if (payment.progress != Progress::paid) {
+      const State ends[] = {State::awaiting_payment, State::failed, State::expired};
+      RC_ASSERT(std::find(std::begin(ends), std::end(ends), purchase.state) != std::end(ends));
+      return;
+    }
+    const bool is_demanded =
+        payment.dispute == Dispute::open || payment.dispute == Dispute::lost;
+    const Credits by_refunds = purchase.credits * payment.refunded / payment.total;
+    RC_ASSERT(purchase.wanted == (is_demanded ? purchase.credits : by_refunds));
+    RC_ASSERT(purchase.refunded_minor == payment.refunded);
+    RC_ASSERT(purchase.lost <= charged_);
+    RC_ASSERT((purchase.state == State::disputed) == is_demanded);
+    if (!is_demanded) {
+      const bool is_all = payment.refunded == payment.total;
+      // Where a look sees both at once, the end of the dispute has the last word.
+      const bool is_of_dispute = is_all && payment.dispute == Dispute::won;
+      RC_ASSERT(purchase.state == (is_all ? State::refunded : State::credited) ||
+                (is_of_dispute && purchase.state == State::credited));
+    }
+  }
+
+  ModelBed& bed_;
+  support::SeededRandom random_{1};  // when to look next, the same however often a case is led
+  std::unique_ptr<base::Log> log_ = base::make_silent_log();
+  std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
+  PaymentService& service_;
+  Processors processors_;
+  std::array<Node, nodes_of_bed> nodes_;
+  std::string account_;
+  std::string offer_;
+  std::map<std::string, std::int64_t> minors_;  // by key: of the first that was opened under it
+  std::map<std::string, std::string> replies_;  // by key
+  std::vector<Hint> hints_;
+  std::vector<Told> told_;
+  Credits charged_ = 0;
+  bool has_leased_ = false;
+  int calls_ = 0;
+};
+
+rc::Gen<Deed> any_deed() {
+  return rc::gen::build<Deed>(
+      rc::gen::set(&Deed::act, rc::gen::weightedElement<Act>(
+                                   {{6, Act::buy},     {8, Act::pay},          {1, Act::decline},
+                                    {1, Act::expire},  {5, Act::refund},       {4, Act::dispute},
+                                    {3, Act::win},     {1, Act::lose},         {8, Act::deliver},
+                                    {3, Act::drop},    {3, Act::deliver_kept}, {8, Act::poll},
+                                    {6, Act::look},    {6, Act::write},        {6, Act::hold},
+                                    {3, Act::settle},  {2, Act::release},      {1, Act::go_away},
+                                    {2, Act::come_back}, {1, Act::lose_answer}, {1, Act::unlock}})),
+      rc::gen::set(&Deed::node, rc::gen::inRange(0, nodes_of_bed)),
+      rc::gen::set(&Deed::pick, rc::gen::inRange(0, 100)),
+      rc::gen::set(&Deed::units, rc::gen::inRange<std::int64_t>(1, 40)));
+}
+
+int cases_of_model(int otherwise) {
+  const char* const wanted = std::getenv("TURNPIKE_PROPERTY_CASES");
+  return wanted == nullptr ? otherwise : std::atoi(wanted);
+}
+
+constexpr int cases_per_model_bed = 50;  // verifying reads the whole database
+
+class PurchaseModel : public testing::TestWithParam<storage::Engine> {};
+INSTANTIATE_TEST_SUITE_P(Engines, PurchaseModel, testing::ValuesIn(support::engines),
+                         [](const auto& each) { return support::name_of(each.param); });
+
+TEST_P(PurchaseModel, KeepsItsInvariantsInEveryOrder) {
+  if (const std::string why = support::missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  runtime::BlockingPool pool(1, 16);
+  rc::detail::TestParams params = rc::detail::configuration().testParams;
+  params.maxSize = 60;  // deeds in the longest cases
+  params.maxSuccess = cases_of_model(GetParam() == storage::Engine::sqlite ? 500 : 200);
+  const rc::detail::TestMetadata metadata{.id = "purchases",
+                                          .description = "purchases keep their invariants"};
+  std::printf("%d cases on %s, seed %llu\n", params.maxSuccess,
+              support::name_of(GetParam()).c_str(), static_cast<unsigned long long>(params.seed));
+  std::unique_ptr<ModelBed> bed;
+  int cases_on_bed = 0;
+  const auto result = rc::detail::checkTestable(
+      [&] {
+        const auto deeds = *rc::gen::container<std::vector<Deed>>(any_deed());
+        if (bed == nullptr || ++cases_on_bed % cases_per_model_bed == 0) {
+          bed = std::make_unique<ModelBed>(GetParam());
+        }
+        try {
+          PurchaseWorld world(*bed, pool);
+          for (const Deed& deed : deeds) {
+            world.take(deed);
+            world.check();
+          }
+          world.finish();
+        } catch (...) {
+          bed.reset();  // the next case must not find what this one broke
+          throw;
+        }
+      },
+      metadata, params);
+  if (!result.is<rc::detail::SuccessResult>()) {
+    std::ostringstream text;
+    rc::detail::printResultMessage(result, text);
+    FAIL() << text.str() << "\nseed " << params.seed;
+  }
+}
+
+}  // namespace
+}  // namespace turnpike::commerce
