@@ -144,7 +144,7 @@ class Manual(unittest.TestCase):
     @staticmethod
     def commands_in(text):
         listed = text.split("Subcommands:\n")
-        return re.findall(r"^  ([a-z]+)  ", listed[1], re.MULTILINE) if len(listed) == 2 else []
+        return re.findall(r"^  ([a-z-]+)  ", listed[1], re.MULTILINE) if len(listed) == 2 else []
 
     def test_the_page_names_every_command_and_no_option_that_is_none(self):
         options = set()
