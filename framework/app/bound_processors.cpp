@@ -1,6 +1,9 @@
 #include "app/bound_processors.h"
 
+#include <optional>
 #include <utility>
+
+#include <turnpike/helpers/mistakes.h>
 
 #include "app/secrets.h"
 #include "registry/settings_tree.h"
@@ -48,19 +51,27 @@ std::unique_ptr<BoundProcessor> BoundProcessors::bind(const Config& config,
         }
         return value;
       });
+  // Which of its secrets are missing is said where the lane is bound.
+  std::optional<Settings> of_lane;
+  if (slot.lane_settings != nullptr) {
+    of_lane = registry::resolve_secrets(*slot.lane_settings, &read_secret);
+  }
   std::vector<Note> notes;
   auto bound = slot.processor->bind({.settings = settings,
                                      .public_origin = public_origin_,
                                      .environment = name_of(config.environment),
                                      .deployment_id = deployment_id_,
                                      .data_dir = config.data_dir,
-                                     .notes = &notes},
+                                     .notes = &notes,
+                                     .lane_settings = of_lane ? &*of_lane : nullptr},
                                     *slot.host);
   for (const Note& note : notes) {
     notes_.push_back(problem_at(settings, subject, note.where, note.message));
   }
   if (bound.ok()) return *std::move(bound);
-  problems_.push_back(problem_at(settings, subject, bound.error().where, bound.error().message));
+  for (const Mistake& mistake : split_mistakes(bound.error())) {
+    problems_.push_back(problem_at(settings, subject, mistake.where, mistake.message));
+  }
   return nullptr;
 }
 

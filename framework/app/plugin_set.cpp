@@ -64,7 +64,10 @@ std::vector<ProcessorSlot> PluginSet::processors() const {
   for (const auto& [name, settings] : config_->processors) {
     plugin::LoadedPlugin* const loaded = catalog_.find(name);
     if (loaded == nullptr || loaded->processor() == nullptr) continue;
-    processors.push_back({name, loaded->processor(), &loaded->host(), &settings});
+    const auto of_lane = config_->lanes.find(name);
+    const bool has_lane = loaded->lane() != nullptr && of_lane != config_->lanes.end();
+    processors.push_back({name, loaded->processor(), &loaded->host(), &settings,
+                          has_lane ? &of_lane->second : nullptr});
   }
   return processors;
 }

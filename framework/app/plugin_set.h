@@ -24,6 +24,7 @@ struct ProcessorSlot {
   Processor* processor = nullptr;
   Host* host = nullptr;
   const Settings* settings = nullptr;
+  const Settings* lane_settings = nullptr;  // of a plugin that is a lane, too, if there are any
 };
 
 class PluginSet {

@@ -67,13 +67,12 @@ void advise_of_facilitators(const LaneBinding& binding, const LaneSettings& sett
   }
 }
 
-// A host that stands for every address of the machine.
+}  // namespace
+
 bool is_unspecified(std::string_view origin) noexcept {
   const std::string_view host = origin.substr(std::min(origin.find("//"), origin.size() - 2) + 2);
   return host == "0.0.0.0" || host.starts_with("0.0.0.0:") || host.starts_with("[::]");
 }
-
-}  // namespace
 
 void check_offers(const LaneBinding& binding, const LaneSettings& settings,
                   std::span<const std::shared_ptr<Terms>> terms, Mistakes& mistakes) {

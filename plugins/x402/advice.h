@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <turnpike/lane.h>
@@ -24,6 +25,9 @@ void check_offers(const LaneBinding& binding, const LaneSettings& settings,
 // Of settings, without mistakes, against what is offered; asks nobody.
 void advise(const LaneBinding& binding, const LaneSettings& settings,
             std::span<const std::shared_ptr<Terms>> terms);
+
+// A host that stands for every address of the machine: nobody can be sent there.
+bool is_unspecified(std::string_view origin) noexcept;
 
 // Of payments that nobody works on and whose outcome is open. Asks the store.
 void advise_of_open_payments(const LaneBinding& binding, Engine& engine, Call& call);

@@ -8,6 +8,7 @@
 #include "x402/offers/canonical_json.h"
 #include "x402/protocol/digest.h"
 #include "x402/protocol/encoding.h"
+#include "x402/purchase_record.h"
 #include "x402/ticket.h"
 
 namespace turnpike::x402 {
@@ -35,6 +36,18 @@ Refusal used_up(const KnownPayment& payment) {
                            0);
   answer.headers.push_back({"PAYMENT-RESPONSE", payment.response});
   return answer;
+}
+
+// Another payment pays for the purchase, or is about to. This one was not touched.
+Refusal purchase_taken(const KnownPayment& other) {
+  if (other.record.settled_ms != 0) {
+    return refusal("x402.purchase_paid",
+                   "This purchase was paid by another payment; this one was not collected.", 0);
+  }
+  return refusal("x402.in_progress",
+                 "Another payment for this purchase is being collected; this one was not. Ask "
+                 "later what became of it.",
+                 retry_seconds);
 }
 
 Refusal not_collected() {
@@ -260,8 +273,11 @@ PaymentRecord Attempt::claim_record() const {
   record.resource_url = engine_.challenges.resource_url(asked_.request.path, asked_.request.query);
   record.request_id = asked_.request.request_id;
   record.flow = flow_;
-  record.is_bound = is_bound_;
-  record.unearned = is_bound_ ? asked_.policy.unearned : UnearnedPayment::refund;
+  record.purchase = asked_.purchase_id;
+  // Who sends it again after everybody could read it on the chain gets no work, and the Credits of
+  // a purchase are its account's.
+  record.is_bound = is_bound_ || !asked_.purchase_id.empty();
+  record.unearned = record.is_bound ? asked_.policy.unearned : UnearnedPayment::refund;
   record.scheme = terms.scheme;
   record.network = terms.network;
   record.asset = terms.asset;
@@ -280,9 +296,10 @@ PaymentRecord Attempt::claim_record() const {
 }
 
 // The payer's own ids: nobody else is to be held up by them, so there are none before it is proven
-// who pays.
+// who pays. And the purchase: one payment pays for it.
 std::vector<std::string> Attempt::identifiers() const {
   std::vector<std::string> own;
+  if (!asked_.purchase_id.empty()) own.push_back(keys::payment_of_purchase(asked_.purchase_id));
   if (payer_.empty()) return own;
   const std::string payer = "payer " + payer_;
   if (!payload_.payment_id.empty()) {
@@ -318,6 +335,7 @@ Attempt::Decision Attempt::follow_identifier() {
     if (!other.ok()) return unavailable();
     if (!*other) continue;
     if (is_abandoned((*other)->record)) return free_identifiers(**std::move(other));
+    if (is_of_purchase(identifier)) return Admission(purchase_taken(**other));
     if (is_key_of_ours && is_of_this_request((*other)->record)) {
       if ((*other)->record.state == PaymentState::answered) return give_again(**other);
       if ((*other)->record.state == PaymentState::owed) {
@@ -331,6 +349,11 @@ Attempt::Decision Attempt::follow_identifier() {
                              "This id came before, with another payment or another request.", 0));
   }
   return Again{};  // freed meanwhile
+}
+
+bool Attempt::is_of_purchase(std::string_view identifier) const {
+  return !asked_.purchase_id.empty() &&
+         identifier == keys::payment_of_purchase(asked_.purchase_id);
 }
 
 // Nobody works for it, and nothing was charged.

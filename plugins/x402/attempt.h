@@ -37,6 +37,7 @@ struct Asked {
   // The operation is gone, blocked or not offered any more: `operation` and `offered` are empty,
   // the route is not known, and nothing is begun.
   bool is_recall = false;
+  std::string_view purchase_id = {};  // that is paid for; empty: a call
 };
 
 // 402 with a challenge; `error` says why.
@@ -72,6 +73,7 @@ class Attempt {
   [[nodiscard]] bool collects_first() const noexcept { return flow_ == PaymentFlow::upfront; }
   [[nodiscard]] bool is_abandoned(const PaymentRecord& record) const noexcept;
   [[nodiscard]] Decision free_identifiers(KnownPayment abandoned);
+  [[nodiscard]] bool is_of_purchase(std::string_view identifier) const;
 
   [[nodiscard]] Admission proceed(KnownPayment payment);
   [[nodiscard]] Admission collect_first(KnownPayment payment);

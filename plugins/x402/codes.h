@@ -30,4 +30,17 @@ inline constexpr LaneCode lane_codes[] = {
      "The payer has to allow Permit2 to move the token first; nothing was charged."},
 };
 
+// What the place of a purchase answers beside those: it is none of an operation's (README.md,
+// "Purchases of Credits"). The last three are the gateway's own.
+inline constexpr LaneCode purchase_codes[] = {
+    {"x402.purchase_not_found", 404, Fault::caller, Advice::never,
+     "There is no purchase to be paid for here."},
+    {"x402.purchase_over", 410, Fault::caller, Advice::never,
+     "This purchase cannot be paid for any more."},
+    {"x402.purchase_paid", 409, Fault::caller, Advice::never, "This purchase is paid."},
+    {"idempotency.conflict", 409, Fault::caller, Advice::after_change},
+    {"idempotency.in_progress", 409, Fault::caller, Advice::after_delay},
+    {"idempotency.reply_not_stored", 409, Fault::caller, Advice::never},
+};
+
 }  // namespace turnpike::x402

@@ -21,6 +21,7 @@
 #include "x402/offers/receipt_verify.h"
 #include "x402/payments.h"
 #include "x402/published_keys.h"
+#include "x402/purchase_record.h"
 #include "x402/remote/resolve.h"
 #include "x402/settings.h"
 
@@ -34,6 +35,8 @@ constexpr int failed = 1;
 constexpr int usage = 2;
 constexpr std::int64_t command_timeout_ms = 60'000;
 constexpr std::uint32_t printed_records = 500;
+
+constexpr std::string_view no_refund_owed = "no refund is owed for the payment ";
 
 constexpr std::string_view x402_usage =
     "usage: turnpike x402 payments [--format ndjson|csv]\n"
@@ -112,6 +115,8 @@ class X402Command {
   static bool is_listed(Listed what, const PaymentRecord& record) noexcept;
   int list_states(Listed what);
   int refunded(std::string_view key, std::string_view transaction);
+  // `name`: "<payment>/<refund>", as it is listed.
+  int refunded_of_purchase(std::string_view name, std::string_view transaction);
   // An operator's word on an open settlement that nobody else can end. `transaction`: it was
   // settled; empty: it was not, and never will be.
   int declare(std::string_view key, std::string_view transaction, std::string_view reason);
@@ -173,7 +178,8 @@ Json to_json(const Totals& totals) {
 constexpr const char* columns[] = {"entry",       "at_ms",     "payment",    "network",
                                    "asset",       "amount",    "payer",      "pay_to",
                                    "transaction", "operation", "route_id",   "price_version",
-                                   "offer_id",    "resource",  "request_id", "note"};
+                                   "offer_id",    "resource",  "request_id", "note",
+                                   "purchase"};
 
 std::string csv_line(const Json& entry) {
   std::string line;
@@ -296,26 +302,37 @@ int X402Command::list_states(Listed what) {
   Json list = Json::array();
   std::string text;
   const bool is_read = each(prefix, [&](const StoreRecord& record) {
-    const std::string key = record.key.substr(record.key.rfind('/') + 1);
+    std::string name = record.key.substr(record.key.rfind('/') + 1);
+    std::optional<RefundRecord> part;  // of what a purchase was paid with
+    if (is_owed && record.key.size() > prefix.size() + name.size()) {
+      part = refund_of_json(record.value);
+      if (!part) return false;
+      name = record.key.substr(prefix.size());
+    }
+    const std::string key = name.substr(0, name.find('/'));
     OwnCall call(host_.clock(), command_timeout_ms);
     const auto payment = payments_.find(key, call);
     if (!payment.ok()) return false;
     if (!*payment) return true;  // ended meanwhile
     const PaymentRecord& known = (*payment)->record;
     if (!is_listed(what, known)) return true;
-    list.push_back({{"payment", key},
-                    {"state", name_of(known.state)},
+    const std::string& amount = part ? part->amount : known.amount;
+    list.push_back({{"payment", name},
+                    {"purchase", known.purchase},
+                    {"state", part ? name_of(PaymentState::owed) : name_of(known.state)},
                     {"network", known.network},
                     {"asset", known.asset},
-                    {"amount", known.amount},
+                    {"amount", amount},
                     {"payer", known.payer},
                     {"transaction", known.transaction},
                     {"operation", known.operation},
-                    {"since_ms", is_owed ? known.ended_ms : known.settling_ms},
+                    {"since_ms", part      ? part->owed_ms
+                                 : is_owed ? known.ended_ms
+                                           : known.settling_ms},
                     {"audit", name_of(known.audit)},
                     {"facilitator", known.facilitator},
                     {"attempts", known.attempts}});
-    text += key + "  " + known.amount + " of " + known.asset + " on " + known.network +
+    text += name + "  " + amount + " of " + known.asset + " on " + known.network +
             (is_owed ? " to " : " from ") + known.payer + "  " + known.operation + "\n";
     return true;
   });
@@ -332,10 +349,11 @@ int X402Command::list_states(Listed what) {
 
 int X402Command::refunded(std::string_view key, std::string_view transaction) {
   if (transaction.empty()) return fail("name the refund's transaction with --transaction");
+  if (key.find('/') != key.npos) return refunded_of_purchase(key, transaction);
   const auto found = payments_.find(key, call_);
   if (!found.ok()) return fail("the database cannot be read: " + found.error().message);
   if (!*found || (*found)->record.state != PaymentState::owed) {
-    return fail("no refund is owed for the payment " + std::string(key) +
+    return fail(std::string(no_refund_owed) + std::string(key) +
                 "; see turnpike x402 obligations");
   }
   KnownPayment payment = **found;
@@ -345,6 +363,36 @@ int X402Command::refunded(std::string_view key, std::string_view transaction) {
   const Step step = payments_.write(payment, std::move(next), {.entry = "refunded"}, call_);
   if (step != Step::done) return fail("it could not be recorded; nothing was changed");
   print({{"ok", true}, {"payment", key}}, "recorded");
+  return done;
+}
+
+int X402Command::refunded_of_purchase(std::string_view name, std::string_view transaction) {
+  const std::string refund_key = std::string(keys::refunds).append(name);
+  const std::string owed_key = keys::owed(name);
+  const auto stored = host_.store().get(refund_key, call_);
+  const auto payment = payments_.find(name.substr(0, name.find('/')), call_);
+  if (!stored.ok() || !payment.ok()) return fail("the database cannot be read");
+  auto refund = *stored ? refund_of_json((*stored)->value) : std::nullopt;
+  if (!refund || !*payment || !refund->transaction.empty()) {
+    return fail(std::string(no_refund_owed) + std::string(name) +
+                "; see turnpike x402 obligations");
+  }
+  refund->transaction = transaction;
+  KnownPayment part = **payment;
+  part.record.amount = refund->amount;
+  const std::int64_t at_ms = payments_.now_ms();
+  const std::string what = "refunded." + std::string(name.substr(name.find('/') + 1));
+  const std::string entry_key = keys::entry(at_ms, part.key, what);
+  const std::string entry =
+      entry_json(part, "refunded", at_ms, "refunded by " + std::string(transaction));
+  const std::string text = to_json(*refund);
+  const StoreCheck unchanged[] = {{refund_key, (*stored)->version}};
+  const StoreWrite writes[] = {
+      {refund_key, text}, {owed_key, std::nullopt}, {entry_key, entry}};
+  if (host_.store().apply(unchanged, writes, call_).outcome != StoreOutcome::applied) {
+    return fail("whether it was recorded is not certain: see turnpike x402 obligations");
+  }
+  print({{"ok", true}, {"payment", name}}, "recorded");
   return done;
 }
 

@@ -12,6 +12,7 @@
 #include "x402/offers/offer.h"
 #include "x402/protocol/encoding.h"
 #include "x402/published_keys.h"
+#include "x402/purchase_record.h"
 #include "x402/remote/resolve.h"
 
 namespace turnpike::x402 {
@@ -122,23 +123,23 @@ std::uint64_t units_of(const std::string& amount) noexcept {
 }  // namespace
 
 // The store comes first: where it is away, as in a check of the settings, nothing else is touched.
-Result<std::unique_ptr<Engine>> Engine::open(const LaneBinding& binding, LaneSettings settings,
+Result<std::unique_ptr<Engine>> Engine::open(const Place& place, LaneSettings settings,
                                              const std::string& boot, Host& host) {
-  auto did = did_web(binding.public_origin);
+  auto did = did_web(place.public_origin);
   if (!did.ok()) {
     return Failure{FailureKind::invalid_settings, "hosts.api.base_url: " + did.error(), {}, false};
   }
   OwnCall call(host.clock(), bind_timeout_ms);
   const auto binding_key = shared_key(host, call);
   if (!binding_key.ok()) return binding_key.error();
-  const std::string folder = std::string(binding.data_dir) + "/x402";
+  const std::string folder = std::string(place.data_dir) + "/x402";
   ::mkdir(folder.c_str(), 0700);
   auto keys =
       KeyRing::open(folder + "/keys", host.random(), host.clock(), settings.signing_algorithm);
   if (!keys.ok()) return surroundings(std::move(keys).error());
   auto node = node_name(folder, host.random());
   if (!node.ok()) return std::move(node).error();
-  std::unique_ptr<Engine> engine(new Engine(binding, host, std::move(settings), *std::move(did),
+  std::unique_ptr<Engine> engine(new Engine(place, host, std::move(settings), *std::move(did),
                                             *std::move(keys), *binding_key,
                                             {*std::move(node), boot}));
   if (auto published = publish_keys(*engine->keys, host.store(), call); !published.ok()) {
@@ -148,7 +149,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const LaneBinding& binding, LaneSet
   return engine;
 }
 
-Engine::Engine(const LaneBinding& lane, Host& lane_host, LaneSettings lane_settings, DidWeb did_web,
+Engine::Engine(const Place& place, Host& lane_host, LaneSettings lane_settings, DidWeb did_web,
                std::unique_ptr<KeyRing> ring, const std::array<std::uint8_t, 32>& binding_key,
                Identity identity)
     : host(lane_host),
@@ -159,7 +160,7 @@ Engine::Engine(const LaneBinding& lane, Host& lane_host, LaneSettings lane_setti
       chains(settings.chains, host),
       payments(host.store()),
       binding(binding_key),
-      challenges(binding, *keys, did, std::string(lane.public_origin),
+      challenges(binding, *keys, did, std::string(place.public_origin),
                  settings.offer_window_seconds),
       identity_(std::move(identity)) {
   for (const FacilitatorSettings& facilitator : settings.facilitators) {
@@ -283,12 +284,13 @@ Step Engine::write_paid(KnownPayment& payment, const std::string& transaction, S
     next.lease_until_ms = 0;
     beside.closes = true;
   }
+  const bool is_purchase = !next.purchase.empty();
   const std::string currency = currency_word(next);
   const std::uint64_t units = units_of(next.amount);
   const Step step = payments.write(payment, std::move(next), beside, call);
   if (step == Step::done) {
-    host.report().count("paid_calls_" + currency, 1);
-    host.report().count("paid_units_" + currency, units);
+    host.report().count((is_purchase ? "paid_purchases_" : "paid_calls_") + currency, 1);
+    host.report().count((is_purchase ? "purchase_units_" : "paid_units_") + currency, units);
   }
   return step;
 }
@@ -374,9 +376,35 @@ Done Engine::resolve(KnownPayment payment, bool is_awaited, Call& call) {
   return Unit{};
 }
 
+// Found paid after it was thought to be unpaid: it pays for its purchase, if no other does. What
+// then became of it; nothing: another does.
+std::optional<Done> Engine::give_to_purchase(KnownPayment& payment, Call& call) {
+  const std::string id = keys::payment_of_purchase(payment.record.purchase);
+  const bool has_id = payment.record.identifiers.find(id) != std::string::npos;
+  const std::string missing[] = {id};
+  const Replay reply = purchase_reply(payment.record);
+  PaymentRecord next = payment.record;
+  next.state = PaymentState::answered;
+  next.ended_ms = payments.now_ms();
+  next.lease_until_ms = 0;
+  next.watch_ms = 0;
+  Beside beside{.reply = &reply, .closes = true};
+  if (!has_id) beside.identifiers = missing;
+  const Step step = payments.write(payment, std::move(next), beside, call);
+  if (step == Step::done) return Done(Unit{});
+  if (step != Step::lost) return Done(surroundings("the store does not answer"));
+  const auto bound = payments.bound_to(id, call);
+  if (!bound.ok()) return Done(bound.error());
+  const bool is_of_another = *bound && **bound != payment.key;
+  return is_of_another ? std::nullopt : std::optional(Done(Unit{}));
+}
+
 // Paid, and nobody works for it: the payer may come again, or is owed a refund.
 Done Engine::resolve_unearned(KnownPayment& payment, Call& call) {
   if (may_be_worked_for(payment.record, payments.now_ms())) return Unit{};
+  if (!payment.record.purchase.empty()) {
+    if (auto given = give_to_purchase(payment, call)) return *given;
+  }
   PaymentRecord next = payment.record;
   next.state = PaymentState::owed;
   next.ended_ms = payments.now_ms();

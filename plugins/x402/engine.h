@@ -1,14 +1,16 @@
-// Engine: what the calls of one bound lane share: the parties that settle payments, the books, the
-// keys, and how an open settlement is brought to its end, by the call that began it or by whoever
-// comes later.
+// Engine: what the calls of one bound lane share, and the purchases of the processor: the parties
+// that settle payments, the books, the keys, and how an open settlement is brought to its end, by
+// the call that began it or by whoever comes later. Several may work on one store at a time, as
+// nodes and generations do.
 //
-// Made by bind(), owned by the BoundLane; any fiber, any thread.
+// Owned by what is bound; any fiber, any thread.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,7 +40,11 @@ class Engine {
  public:
   // May wait: reads keys, asks the store and the facilitators. Failures are of the settings or the
   // surroundings. `boot` tells this life of the process from its earlier ones.
-  static Result<std::unique_ptr<Engine>> open(const LaneBinding& binding, LaneSettings settings,
+  struct Place {
+    std::string_view public_origin;
+    std::string_view data_dir;
+  };
+  static Result<std::unique_ptr<Engine>> open(const Place& place, LaneSettings settings,
                                               const std::string& boot, Host& host);
 
   // Makes the lease of the payment this node's for so long from now on.
@@ -99,7 +105,7 @@ class Engine {
     std::string node;  // of this data_dir, for ever
     std::string boot;
   };
-  Engine(const LaneBinding& lane, Host& lane_host, LaneSettings lane_settings, DidWeb did_web,
+  Engine(const Place& place, Host& lane_host, LaneSettings lane_settings, DidWeb did_web,
          std::unique_ptr<KeyRing> ring, const std::array<std::uint8_t, 32>& binding_key,
          Identity identity);
 
@@ -113,6 +119,7 @@ class Engine {
   void stay_unknown(KnownPayment& payment, const Settlement& settlement, std::int64_t pause_ms,
                     Call& call);
   Done resolve_unearned(KnownPayment& payment, Call& call);
+  std::optional<Done> give_to_purchase(KnownPayment& payment, Call& call);
   [[nodiscard]] std::int64_t end_of_watch_ms(const PaymentRecord& record) const noexcept;
   Done look_at_watched(Call& call);
   Done resolve_watched(KnownPayment& payment, Call& call);

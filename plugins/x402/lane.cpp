@@ -77,9 +77,11 @@ class X402BoundLane final : public BoundLane {
  public:
   using SharedTerms = std::shared_ptr<Terms>;
 
-  X402BoundLane(std::unique_ptr<Engine> engine, std::span<const PricedOperation> operations,
-                std::vector<SharedTerms> terms, std::vector<CallPolicy> policies)
+  X402BoundLane(std::unique_ptr<Engine> engine, std::shared_ptr<Premises> premises,
+                std::span<const PricedOperation> operations, std::vector<SharedTerms> terms,
+                std::vector<CallPolicy> policies)
       : engine_(std::move(engine)),
+        premises_(std::move(premises)),
         operations_(operations),
         terms_(std::move(terms)),
         policies_(std::move(policies)),
@@ -97,6 +99,7 @@ class X402BoundLane final : public BoundLane {
 
  private:
   [[nodiscard]] std::vector<PaymentRequirements> all_requirements() const;
+  [[nodiscard]] std::vector<PricedAsset> assets() const;
   void offer_what_is_supported();
   Result<std::string> make(std::string_view path, Call& call);
   [[nodiscard]] std::string payable_resources() const;
@@ -110,6 +113,7 @@ class X402BoundLane final : public BoundLane {
   }
 
   const std::unique_ptr<Engine> engine_;
+  const std::shared_ptr<Premises> premises_;
   const std::span<const PricedOperation> operations_;
   const std::vector<SharedTerms> terms_;    // by operation; null: not offered
   const std::vector<CallPolicy> policies_;  // by operation
@@ -121,7 +125,8 @@ class X402BoundLane final : public BoundLane {
 
   const PricedOperation no_operation_;  // of what is recalled
   const Offered nothing_offered_;
-  std::uint32_t refusing_us_ = 0;  // of run() alone
+  std::uint32_t refusing_us_ = 0;  // of run() alone, as the next
+  bool has_shown_assets_ = false;
 
   // Anybody may ask for them, so they are made at most once in a while.
   struct Kept {
@@ -149,6 +154,30 @@ std::vector<PaymentRequirements> X402BoundLane::all_requirements() const {
     return signed_for(left) == signed_for(right);
   };
   all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  return all;
+}
+
+// What its operations are paid in, each once.
+std::vector<PricedAsset> X402BoundLane::assets() const {
+  std::vector<PricedAsset> all;
+  for (const SharedTerms& terms : distinct_terms_) {
+    if (terms == nullptr) continue;
+    for (const Terms::Entry& entry : terms->entries()) {
+      const PaymentRequirements& terms_of = entry.requirements;
+      PricedAsset asset{terms_of.network,
+                        terms_of.asset,
+                        terms_of.pay_to,
+                        terms_of.extra.name,
+                        terms_of.extra.version,
+                        terms_of.extra.asset_transfer_method,
+                        entry.decimals};
+      if (std::find(all.begin(), all.end(), asset) == all.end()) all.push_back(std::move(asset));
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const PricedAsset& left, const PricedAsset& right) {
+    return std::tie(left.network, left.address, left.transfer) <
+           std::tie(right.network, right.address, right.transfer);
+  });
   return all;
 }
 
@@ -285,11 +314,13 @@ std::string X402BoundLane::payable_resources() const {
 }
 
 Result<std::uint32_t> X402BoundLane::run(Call& call) {
+  if (!std::exchange(has_shown_assets_, true)) premises_->show_assets(assets());
   const std::uint32_t refusing_us = engine_->facilitators.refusing_us();
   const bool is_changed = std::exchange(refusing_us_, refusing_us) != refusing_us;
   if (engine_->refresh(call) || is_changed) offer_what_is_supported();
   auto reconciled = engine_->reconcile(call);
   if (!reconciled.ok()) return std::move(reconciled).error();
+  premises_->note_sweep(engine_->host.clock().monotonic_ns());
   return run_pause_ms;
 }
 
@@ -376,12 +407,8 @@ Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Ho
     if (!has_history.ok()) return has_history.error();
     if (!*has_history) return std::unique_ptr<BoundLane>(std::make_unique<IdleLane>());
   }
-  if (boot_.empty()) {
-    std::array<std::uint8_t, 8> bytes{};
-    host.random().fill(bytes);
-    boot_ = hex_encode(bytes_of(bytes)).substr(2);
-  }
-  auto engine = Engine::open(binding, std::move(settings), boot_, host);
+  auto engine = Engine::open({binding.public_origin, binding.data_dir}, std::move(settings),
+                             premises_->boot(host.random()), host);
   if (!engine.ok()) return std::move(engine).error();
   advise_of_open_payments(binding, **engine, call);
   std::vector<CallPolicy> policies;
@@ -389,7 +416,7 @@ Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Ho
     policies.push_back(policy_of(operation.policy));
   }
   return std::unique_ptr<BoundLane>(std::make_unique<X402BoundLane>(
-      *std::move(engine), binding.operations, std::move(terms), std::move(policies)));
+      *std::move(engine), premises_, binding.operations, std::move(terms), std::move(policies)));
 }
 
 Result<ReadTerms> X402Lane::read_terms(const RegistryParts& parts) const {

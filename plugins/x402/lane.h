@@ -12,14 +12,18 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <utility>
 
 #include <turnpike/lane.h>
+
+#include "x402/premises.h"
 
 namespace turnpike::x402 {
 
 class X402Lane final : public Lane {
  public:
+  explicit X402Lane(std::shared_ptr<Premises> premises = std::make_shared<Premises>())
+      : premises_(std::move(premises)) {}
   [[nodiscard]] Offers offers() const noexcept override;
   [[nodiscard]] LaneTraits traits() const noexcept override;
   [[nodiscard]] Result<ReadTerms> read_terms(const RegistryParts& parts) const override;
@@ -28,7 +32,7 @@ class X402Lane final : public Lane {
               Host& host) override;
 
  private:
-  std::string boot_;  // this life of the process; drawn by the first bind()
+  const std::shared_ptr<Premises> premises_;
 };
 
 }  // namespace turnpike::x402

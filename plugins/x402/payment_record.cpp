@@ -44,6 +44,7 @@ constexpr std::pair<const char*, std::string PaymentRecord::*> texts[] = {
     {"transaction", &PaymentRecord::transaction},
     {"reason", &PaymentRecord::reason},
     {"identifiers", &PaymentRecord::identifiers},
+    {"purchase", &PaymentRecord::purchase},
 };
 constexpr std::pair<const char*, std::int64_t PaymentRecord::*> times[] = {
     {"valid_before_s", &PaymentRecord::valid_before_s},
@@ -108,7 +109,7 @@ std::string_view name_of(Audit audit) noexcept {
 
 bool may_be_worked_for(const PaymentRecord& record, std::int64_t now_ms) noexcept {
   const bool was_leased = record.lease_until_ms != 0;
-  return record.is_bound && now_ms < record.valid_before_s * 1000 &&
+  return record.purchase.empty() && record.is_bound && now_ms < record.valid_before_s * 1000 &&
          (record.unearned == UnearnedPayment::retry || !was_leased);
 }
 
@@ -226,6 +227,10 @@ std::string audit(std::int64_t due_ms, std::string_view key_hex) {
 
 std::string identifier(std::string_view scope, std::string_view id) {
   return joined("i/", digits_of(sha256({scope, "\n", id})));
+}
+
+std::string news(std::int64_t at_ms, std::string_view purchase_id) {
+  return timed(purchase_news, at_ms, purchase_id);
 }
 
 std::string entry(std::int64_t at_ms, std::string_view key_hex, std::string_view what) {

@@ -11,6 +11,14 @@
 //   a/<ms>/<key>         a facilitator's word that it is settled is to be checked on the chain then
 //   e/<ms>/<key>/<what>  the payment ledger: one entry for each fact, never changed or removed
 //
+// and of purchases of Credits (purchase_record.h)
+//
+//   b/<purchase>         what is to be paid for it
+//   i/<purchase>         the payment that pays for it, from its claim on; an i/ as those above
+//   f/<key>/<refund>     so much of its payment goes back
+//   w/<key>/<refund>     and is owed
+//   n/<ms>/<purchase>    the ledger got an entry about it then
+//
 // States, each written before the step that it names:
 //
 //   flow authorization                        flow upfront
@@ -107,6 +115,7 @@ struct PaymentRecord {
   std::string transaction;
   std::string reason;       // why it was released, a code
   std::string identifiers;  // keys of the callers' own ids bound to it, divided by blanks
+  std::string purchase;     // that it pays for; empty: a call
   bool has_reply = false;   // r/<key> is there
   // Its sender repeated what binds it to one request. If not, all of it is on the chain once it is
   // settled: it buys one call, whose reply is not stored, and nothing is given or done for it
@@ -117,7 +126,8 @@ struct PaymentRecord {
   bool operator==(const PaymentRecord&) const = default;
 };
 
-// Paid, and nobody works for it: whether the work may be begun, for its payer who came again. Where
+// Paid, and nobody works for it: whether the work may be begun, for its payer who came again. For
+// a purchase there is none to do. Where
 // a failure is owed back at once it may be begun only once, so a record that was leased since it
 // was paid tells that it perhaps was.
 bool may_be_worked_for(const PaymentRecord& record, std::int64_t now_ms) noexcept;
@@ -154,6 +164,7 @@ inline constexpr std::string_view watched = "v/";
 inline constexpr std::string_view owed_refunds = "w/";
 inline constexpr std::string_view entries = "e/";
 inline constexpr std::string_view audits = "a/";
+inline constexpr std::string_view purchase_news = "n/";
 std::string payment(std::string_view key_hex);
 std::string reply(std::int64_t claimed_ms, std::string_view key_hex);
 std::string open_settlement(std::int64_t claimed_ms, std::string_view key_hex);
@@ -162,6 +173,7 @@ std::string watch(std::int64_t due_ms, std::string_view key_hex);
 std::string owed(std::string_view key_hex);
 std::string audit(std::int64_t due_ms, std::string_view key_hex);
 std::string identifier(std::string_view scope, std::string_view id);
+std::string news(std::int64_t at_ms, std::string_view purchase_id);
 std::string entry(std::int64_t at_ms, std::string_view key_hex, std::string_view what);
 }  // namespace keys
 

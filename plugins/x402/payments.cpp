@@ -33,10 +33,17 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
+// A purchase was paid by it, whatever came of its money then: so it is known as long as purchases
+// are, and no other pays for that purchase.
+bool paid_a_purchase(const PaymentRecord& record) noexcept {
+  return !record.purchase.empty() && record.settled_ms != 0;
+}
+
 // What came of the payment gives its sender nothing to come back for: another may take its ids.
-bool frees_identifiers(PaymentState state) noexcept {
-  return state == PaymentState::released || state == PaymentState::never_paid ||
-         state == PaymentState::refunded;
+bool frees_identifiers(const PaymentRecord& record) noexcept {
+  if (paid_a_purchase(record)) return false;
+  return record.state == PaymentState::released || record.state == PaymentState::never_paid ||
+         record.state == PaymentState::refunded;
 }
 
 // Of a/<ms>/<key>: what the gauges need, so that they need no look at each payment.
@@ -80,12 +87,12 @@ Step Payments::write(KnownPayment& payment, PaymentRecord next, const Beside& be
   if (beside.reply != nullptr) next.has_reply = true;
   if (beside.drops_reply) next.has_reply = false;
   std::vector<std::string> freed;
-  if (frees_identifiers(next.state)) freed = words_of(std::exchange(next.identifiers, {}));
+  if (frees_identifiers(next)) freed = words_of(std::exchange(next.identifiers, {}));
   for (const std::string& identifier : beside.identifiers) {
     next.identifiers += (next.identifiers.empty() ? "" : " ") + identifier;
   }
   const std::string text = to_json(next);
-  std::string reply, open, entry, entry_key;
+  std::string reply, open, entry, entry_key, news_key;
 
   std::vector<StoreCheck> checks = {{name, payment.version}};
   std::vector<StoreWrite> writes = {{name, text}};
@@ -125,6 +132,8 @@ Step Payments::write(KnownPayment& payment, PaymentRecord next, const Beside& be
     entry_key = keys::entry(at_ms, payment.key, beside.entry);
     entry = entry_json({payment.key, next, 0, payment.response}, beside.entry, at_ms, beside.note);
     writes.push_back({entry_key, entry});
+    news_key = keys::news(at_ms, next.purchase);
+    if (!next.purchase.empty()) writes.push_back({news_key, ""});
   }
   const StoreApplied applied = store_.apply(checks, writes, call);
   if (applied.outcome == StoreOutcome::applied) {
@@ -247,6 +256,7 @@ Result<Payments::Forgotten> Payments::forget(std::string_view after, std::uint32
 
 bool may_be_forgotten(const PaymentRecord& record, std::int64_t now_ms) noexcept {
   if (record.audit == Audit::due || record.audit == Audit::doubted) return false;
+  if (paid_a_purchase(record)) return false;
   switch (record.state) {
     case PaymentState::settling:
     case PaymentState::settled:
@@ -286,6 +296,7 @@ std::string entry_json(const KnownPayment& payment, std::string_view what, std::
   json.text("offer_id", record.offer_id);
   json.text("resource", record.resource_url);
   json.text("request_id", record.request_id);
+  if (!record.purchase.empty()) json.text("purchase", record.purchase);
   if (!note.empty()) json.text("note", note);
   if (what == settled_entry) json.text(response_member, payment.response);
   return std::move(json).end();

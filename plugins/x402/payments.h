@@ -111,7 +111,7 @@ class Payments {
 
 // A payment may be forgotten when nobody could use it any more: a day after it ended and when it
 // is no longer valid. One that nothing was charged for is soon as good as one that never came.
-// Those whose outcome is open, and owed refunds, stay.
+// Those whose outcome is open, owed refunds, and what paid for purchases, stay.
 bool may_be_forgotten(const PaymentRecord& record, std::int64_t now_ms) noexcept;
 
 // One entry of the ledger, JSON.

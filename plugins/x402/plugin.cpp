@@ -1,6 +1,34 @@
 #include <turnpike/plugin.h>
 
-#include "x402/lane.h"
+#include <memory>
+#include <mutex>
 
-TURNPIKE_LANE("x402", "0.1.0", cooperative,
-              [] { return std::make_unique<turnpike::x402::X402Lane>(); })
+#include "x402/lane.h"
+#include "x402/premises.h"
+#include "x402/processor.h"
+
+namespace turnpike::x402 {
+namespace {
+
+// Those of both objects: factories take nothing. They end with the last object that has them, so
+// that a plugin which is loaded anew is a new life of its node.
+std::shared_ptr<Premises> premises() {
+  static constinit std::mutex mutex;
+  static constinit std::weak_ptr<Premises> known;
+  const std::scoped_lock lock(mutex);
+  auto shared = known.lock();
+  if (shared == nullptr) known = shared = std::make_shared<Premises>();
+  return shared;
+}
+
+}  // namespace
+}  // namespace turnpike::x402
+
+TURNPIKE_PLUGIN(
+    "x402", "0.2.0", cooperative,
+    turnpike::fills<turnpike::Lane,
+                    [] { return std::make_unique<turnpike::x402::X402Lane>(
+                             turnpike::x402::premises()); }>(),
+    turnpike::fills<turnpike::Processor,
+                    [] { return std::make_unique<turnpike::x402::X402Processor>(
+                             turnpike::x402::premises()); }>())

@@ -446,6 +446,7 @@ std::string binding_of(const std::vector<Term>& terms) {
     all.push_back({{"asset", asset.address},
                    {"asset_key", asset.key},
                    {"atomic_amount", term.amount},
+                   {"decimals", asset.decimals},
                    {"name", asset.name},
                    {"network", asset.network.id},
                    {"network_key", asset.network.key},

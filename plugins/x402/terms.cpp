@@ -109,6 +109,7 @@ std::vector<Terms::Entry> read_terms(const PricedOperation& operation,
     }
     entry.asset_key = term["asset_key"].string();
     entry.network_key = term["network_key"].string();
+    entry.decimals = static_cast<std::uint32_t>(term["decimals"].natural().value_or(0));
     if (!is_solana(requirements.network) && !evm_chain_id(requirements.network)) {
       refuse(entry, "network", "payments on " + requirements.network + " are not supported",
              mistakes);

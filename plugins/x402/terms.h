@@ -36,6 +36,7 @@ class Terms {
     std::string offer_id;
     std::string asset_key;  // in the registry, as the next
     std::string network_key;
+    std::uint32_t decimals = 0;  // of the asset; 0: not known
 
     // Where the registry says the address (LaneBinding).
     [[nodiscard]] std::string pay_to_at() const {

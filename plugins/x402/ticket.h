@@ -38,6 +38,8 @@ class PaymentTicket final : public Ticket {
   Finish settle(const ReplyView& reply, Call& call) override;
   std::optional<Refusal> release(Outcome outcome, int upstream_status, Call& call) override;
 
+  [[nodiscard]] const PaymentRecord& record() const noexcept { return payment_.record; }
+
  private:
   [[nodiscard]] bool is_paid() const noexcept {
     return payment_.record.state == PaymentState::settled;

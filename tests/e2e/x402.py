@@ -128,11 +128,12 @@ class Facilitator(Part):
 
 
 class Payer(Part):
-    """The official client with a key of its own. `wallet`: a contract that the key pays for."""
+    """The official client with a key of its own. `wallet`: a contract that the key pays for;
+    `most`: what one payment may be, such as "$5", if not the client's own limit."""
 
-    def __init__(self, *, key=None, wallet=None):
+    def __init__(self, *, key=None, wallet=None, most=""):
         self.key = key or "0x" + secrets.token_hex(32)
-        super().__init__("payer.mjs", key=self.key, wallet=wallet or "")
+        super().__init__("payer.mjs", key=self.key, wallet=wallet or "", most=most)
         self.address = self.ready["address"]
 
     def command(self, do, **rest):

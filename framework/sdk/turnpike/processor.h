@@ -175,8 +175,8 @@ struct Finding {
   std::string text;
 };
 
-// All but `settings` and `notes` are valid as long as the BoundProcessor. Failures and notes say in
-// `where` which setting they are about.
+// All but the settings and `notes` are valid as long as the BoundProcessor. Failures and notes say
+// in `where` which setting of `settings` they are about.
 struct ProcessorBinding {
   const Settings& settings;  // processors.<name>
   std::string_view public_origin;  // hosts.api.base_url, below which its intake stands
@@ -184,6 +184,9 @@ struct ProcessorBinding {
   std::string_view deployment_id;  // random, of this deployment's database for ever
   std::string_view data_dir = {};
   std::vector<Note>* notes = nullptr;
+  // lanes.<name>, of a plugin that is a lane, too: what both need stands there once. Null: the
+  // configuration has none, or the plugin is no lane.
+  const Settings* lane_settings = nullptr;
 };
 
 class BoundProcessor : public BoundObject {

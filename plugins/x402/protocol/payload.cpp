@@ -189,7 +189,7 @@ SolanaPayment read_solana(JsonValue payload, Fields& fields) {
 }
 
 // Empty for an unknown payload. The members tell the method of transfer.
-std::optional<Payment> read_payload(JsonValue payload, Fields& fields) {
+std::optional<AnyPayment> read_payload(JsonValue payload, Fields& fields) {
   const bool is_eip3009 = !payload["authorization"].is_missing();
   const bool is_permit2 = !payload["permit2Authorization"].is_missing();
   const bool is_transaction = !payload["transaction"].is_missing();

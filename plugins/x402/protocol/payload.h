@@ -62,13 +62,13 @@ struct SolanaPayment {
   }
 };
 
-using Payment = std::variant<Eip3009Payment, Permit2Payment, SolanaPayment>;
+using AnyPayment = std::variant<Eip3009Payment, Permit2Payment, SolanaPayment>;
 
 struct PaymentPayload {
   JsonText json;
   PaymentRequirements accepted;  // the caller's claim
   bool accepted_has_more;        // members outside `extra` that we do not know
-  Payment payment;
+  AnyPayment payment;
   std::string payment_id;  // of the extension payment-identifier; empty: none
 
   // The whole, compact, as it goes on to a facilitator, and its digest.

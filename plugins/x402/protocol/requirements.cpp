@@ -100,12 +100,31 @@ bool is_solana(std::string_view network) noexcept { return network.starts_with("
 
 std::span<const KnownAsset> known_assets() noexcept { return usdc_deployments; }
 
+const KnownAsset* known_asset(std::string_view network, std::string_view asset) noexcept {
+  for (const KnownAsset& known : usdc_deployments) {
+    const bool is_same = known.address == asset || is_same_address(known.address, asset);
+    if (known.network == network && is_same) return &known;
+  }
+  return nullptr;
+}
+
+bool is_test_network(std::string_view network) noexcept {
+  constexpr std::string_view all[] = {"eip155:84532",
+                                      "eip155:421614",
+                                      "eip155:11155111",
+                                      "eip155:80002",
+                                      "eip155:43113",
+                                      "eip155:10143",
+                                      "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1",
+                                      "solana:4uhcVJyU9pJkvQyS88uRDiswHXSCkY3z"};
+  return std::find(std::begin(all), std::end(all), network) != std::end(all);
+}
+
 std::optional<TokenDomain> expected_domain(std::string_view network,
                                            std::string_view asset) noexcept {
-  for (const KnownAsset& known : usdc_deployments) {
-    if (known.network == network && is_same_address(known.address, asset)) return known.domain;
-  }
-  return std::nullopt;
+  const KnownAsset* const known = known_asset(network, asset);
+  if (known == nullptr) return std::nullopt;
+  return known->domain;
 }
 
 }  // namespace turnpike::x402

@@ -84,8 +84,13 @@ struct KnownAsset {
 // chain, and a wrong one is the most frequent cause of signatures that no token takes.
 std::span<const KnownAsset> known_assets() noexcept;
 
-// What `extra` must say for this asset; nothing when we do not know it. Letter case of EVM
-// addresses does not matter.
+// Nothing: we do not know it. Letter case of EVM addresses does not matter.
+const KnownAsset* known_asset(std::string_view network, std::string_view asset) noexcept;
+
+// A network whose tokens anybody gets for nothing.
+bool is_test_network(std::string_view network) noexcept;
+
+// What `extra` must say for this asset; nothing when we do not know it.
 std::optional<TokenDomain> expected_domain(std::string_view network,
                                            std::string_view asset) noexcept;
 

@@ -1,5 +1,6 @@
 // The official client, with one account, commanded by JSON lines: one command in, one answer out.
-// usage: payer.mjs --key=0x... [--wallet=0x...]     the wallet is a contract; the key its owner's
+// usage: payer.mjs --key=0x... [--wallet=0x...] [--most=$5]
+// The wallet is a contract, and the key its owner's; `most` is what one payment may be.
 //
 //   {"do": "fetch", "url", "method", "headers", "body"}    as @x402/fetch does: pays if it is asked
 //   {"do": "fetch_without_echo", ...}                      as @faremeter/fetch: sends no extensions
@@ -33,7 +34,7 @@ import {
 import { privateKeyToAccount, sign } from "viem/accounts";
 import { argumentsOf } from "./loopback.mjs";
 
-const given = argumentsOf({ key: "", wallet: "" });
+const given = argumentsOf({ key: "", wallet: "", most: "" });
 const owner = privateKeyToAccount(given.key);
 const signer = given.wallet
   ? {
@@ -42,6 +43,7 @@ const signer = given.wallet
     }
   : owner;
 const client = new x402Client().register("eip155:*", new ExactEvmScheme(signer));
+if (given.most) client.setSpendControls({ maxAmountPerPayment: given.most });
 const http = new x402HTTPClient(client);
 
 // A signature as bytes is what accounts and contract wallets have in common.

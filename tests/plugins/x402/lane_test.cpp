@@ -105,6 +105,9 @@ PaymentRecord full_record() {
 
 TEST(PaymentRecords, AreReadAsTheyWereWritten) {
   EXPECT_EQ(record_of_json(to_json(full_record())), full_record());
+  PaymentRecord of_purchase = full_record();
+  of_purchase.purchase = "pur_1";
+  EXPECT_EQ(record_of_json(to_json(of_purchase)), of_purchase);
   for (int state = 0; state <= static_cast<int>(PaymentState::never_paid); ++state) {
     PaymentRecord record;
     record.state = static_cast<PaymentState>(state);
@@ -209,10 +212,10 @@ TEST(Sums, TheLedgerIsExportedWithoutItsTotals) {
   const std::string rest = "key,eip155:8453," + std::string(usdc) + ",1000," + payer_address + "," +
                            std::string(pay_to) +
                            ",0x02,GET /v1/facts/{id},route,7,off_1,"
-                           "\"https://api.example.org/v1/facts/1,\"\"2\"\"\",request,\n";
+                           "\"https://api.example.org/v1/facts/1,\"\"2\"\"\",request,,\n";
   EXPECT_EQ(console.printed,
             "entry,at_ms,payment,network,asset,amount,payer,pay_to,transaction,operation,route_id,"
-            "price_version,offer_id,resource,request_id,note\n"
+            "price_version,offer_id,resource,request_id,note,purchase\n"
             "settled,9," +
                 rest + "refund_owed,10," + rest);
 
