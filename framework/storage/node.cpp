@@ -61,6 +61,7 @@ class OpenNode final : public Node {
         secrets_(make_shared_secrets(context_)),
         records_(make_record_table(context_)),
         status_(make_status_store(context_)),
+        notices_(make_notice_store(context_)),
         purchases_(make_purchase_store(context_)) {
     database_.with([&](Connection& connection) {
       const std::string fault = check_schema(connection, shipped_schema(settings.engine));
@@ -96,6 +97,7 @@ class OpenNode final : public Node {
   SharedSecrets& secrets() noexcept override { return *secrets_; }
   records::Table& records() noexcept override { return *records_; }
   status::StatusStore& status() noexcept override { return *status_; }
+  notices::NoticeStore& notices() noexcept override { return *notices_; }
   commerce::PurchaseStore& purchases() noexcept override { return *purchases_; }
 
  private:
@@ -123,6 +125,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<SharedSecrets> secrets_;
   const std::unique_ptr<records::Table> records_;
   const std::unique_ptr<status::StatusStore> status_;
+  const std::unique_ptr<notices::NoticeStore> notices_;
   const std::unique_ptr<commerce::PurchaseStore> purchases_;
   std::unique_ptr<Checkpointer> checkpointer_;
 };
