@@ -94,6 +94,10 @@ struct CommerceConfig {
   std::uint32_t open_purchases_max = 20;
 };
 
+struct NotificationsConfig {
+  bool allow_private_addresses = false;  // of endpoints; in development alone
+};
+
 struct StatusConfig {
   bool is_enabled = true;
   std::uint32_t round_ms = 60'000;
@@ -136,6 +140,7 @@ struct Config {
   MailConfig mail;
   StatusConfig status;
   CommerceConfig commerce;
+  NotificationsConfig notifications;
   std::vector<std::string> cors_origins = {"*"};
   std::string reference_directory;  // the bundle of the API reference UI; empty: not served
 

@@ -1,6 +1,7 @@
 #include "hosts/web/web_host.h"
 
 #include "hosts/account/grant_routes.h"
+#include "hosts/account/notice_routes.h"
 #include "hosts/page.h"
 #include "hosts/web/consent.h"
 #include "hosts/web/mail_routes.h"
@@ -37,6 +38,7 @@ std::vector<BoundRoute> WebHost::rows(const WebHostSettings& settings) const {
   bind_routes(account::own_grant_routes(), people_rooms_, rows);
   bind_routes(account::account_routes(), account_rooms_, rows);
   bind_routes(account::purchase_routes(), purchase_rooms_, rows);
+  bind_routes(account::notice_routes(), purchase_rooms_, rows);
   rows.insert(rows.end(), settings.last_routes.begin(), settings.last_routes.end());
   return rows;
 }
