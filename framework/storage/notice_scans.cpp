@@ -135,6 +135,15 @@ std::string prices_text(std::span<const RoutePrice> prices) {
   return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// Of changed prices, their operations.
+std::string names_text(const Rows& rows) {
+  nlohmann::json list = nlohmann::json::array();
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    list.push_back({rows.text(row, 0), rows.text(row, 1)});
+  }
+  return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 std::vector<PriceChange> changes_at(const Rows& rows, std::span<const RoutePrice> prices) {
   std::map<std::pair<std::string_view, std::string_view>, std::string_view> paths;
   for (const RoutePrice& price : prices) paths[{price.route_id, price.method}] = price.path;
@@ -191,27 +200,34 @@ SqlNoticeStore::Answer<std::uint32_t> SqlNoticeStore::tell_low_credits() {
 
 SqlNoticeStore::Answer<std::uint32_t> SqlNoticeStore::tell_reached_caps() {
   using Told = Answer<std::uint32_t>;
+  ledger::SpendWindow day;
+  ledger::SpendWindow month;
+  const auto reached = read_usage<Rows>("find reached caps", [&](Connection& connection) {
+    const std::int64_t now_ms = ledger_now_ms(context_, connection);
+    day = ledger::utc_day(now_ms);
+    month = ledger::utc_month(now_ms);
+    return connection.run(select_caps_reached,
+                          {day.ends_at_ms, month.ends_at_ms, day.starts_at_ms, month.starts_at_ms,
+                           pattern_of(EventType::key_cap_reached)});
+  });
+  if (!reached.ok()) return reached.error();
+  if (reached->empty()) return 0u;
   return changed_by<std::uint32_t>("tell reached caps", [&](Transaction& transaction) -> Told {
-    const std::int64_t now_ms = ledger_now_ms(context_, transaction);
-    const ledger::SpendWindow day = ledger::utc_day(now_ms);
-    const ledger::SpendWindow month = ledger::utc_month(now_ms);
-    const Rows reached = transaction.run(
-        select_caps_reached, {day.ends_at_ms, month.ends_at_ms, day.starts_at_ms,
-                              month.starts_at_ms, pattern_of(EventType::key_cap_reached)});
+    const std::int64_t now_ms = context_.now_ms(transaction);
     std::uint32_t told = 0;
-    for (std::size_t row = 0; row < reached.size(); ++row) {
-      const std::string& span = reached.text(row, 2);
+    for (std::size_t row = 0; row < reached->size(); ++row) {
+      const std::string& span = reached->text(row, 2);
       const std::string data = notices::data_of(notices::KeyCapReached{
-          .account_id = reached.text(row, 0),
-          .key_id = reached.text(row, 1),
+          .account_id = reached->text(row, 0),
+          .key_id = reached->text(row, 1),
           .span = span,
-          .cap = reached.number(row, 4),
-          .spent = reached.number(row, 5),
+          .cap = reached->number(row, 4),
+          .spent = reached->number(row, 5),
           .resets_at_ms = span == "day" ? day.ends_at_ms : month.ends_at_ms});
-      const std::string key = "key.cap_reached:" + reached.text(row, 1) + ":" + span + ":" +
-                              std::to_string(reached.number(row, 3));
+      const std::string key = "key.cap_reached:" + reached->text(row, 1) + ":" + span + ":" +
+                              std::to_string(reached->number(row, 3));
       told += write_notice(context_, transaction,
-                           {reached.text(row, 0), EventType::key_cap_reached, data, key, now_ms});
+                           {reached->text(row, 0), EventType::key_cap_reached, data, key, now_ms});
     }
     return told;
   });
@@ -223,19 +239,33 @@ SqlNoticeStore::Answer<std::uint32_t> SqlNoticeStore::note_prices(
   const std::string all = prices_text(prices);
   const PriceQueries& queries =
       context_.database.engine() == Engine::sqlite ? prices_of_sqlite : prices_of_postgres;
+  // What was paid by whom is read before the transaction, in which the changes must be the same.
+  const auto seen = read<Rows>("find changed prices", [&](Connection& connection) {
+    return connection.run(queries.changed, {all});
+  });
+  if (!seen.ok()) return seen.error();
+  const std::string names = names_text(*seen);
+  Rows used;
+  if (!seen->empty()) {
+    auto found = read_usage<Rows>("find who paid prices", [&](Connection& connection) {
+      const std::int64_t since_ms = context_.now_ms(connection) - price_usage_ms;
+      return connection.run(queries.used, {pattern_of(EventType::price_changed),
+                                           since_ms / usage_hour_ms, names});
+    });
+    if (!found.ok()) return std::move(found).error();
+    used = *std::move(found);
+  }
   return changed_by<std::uint32_t>("note prices", [&](Transaction& transaction) -> Told {
     const std::int64_t now_ms = context_.now_ms(transaction);
     transaction.run(lock_prices, {now_ms});
-    const auto changes = changes_at(transaction.run(queries.changed, {all}), prices);
+    const Rows changed = transaction.run(queries.changed, {all});
+    if (changed.empty() != seen->empty() || names_text(changed) != names) {
+      return base::Error{base::ErrorCode::notification_unavailable,
+                         "Another node noted prices meanwhile: they are noted again.", 1};
+    }
     transaction.run(queries.keep, {all});
-    if (changes.empty()) return 0u;
-    nlohmann::json names = nlohmann::json::array();
-    for (const PriceChange& change : changes) names.push_back({change.route_id, change.method});
-    const Rows used =
-        transaction.run(queries.used, {pattern_of(EventType::price_changed),
-                                       (now_ms - price_usage_ms) / usage_hour_ms, names.dump()});
     std::uint32_t told = 0;
-    for (auto& [account_id, of_account] : changes_of_accounts(used, changes)) {
+    for (auto& [account_id, of_account] : changes_of_accounts(used, changes_at(changed, prices))) {
       const std::string data = notices::data_of(
           notices::PriceChanged{account_id, std::string(generation), std::move(of_account)});
       told += write_notice(context_, transaction,

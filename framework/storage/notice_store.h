@@ -11,12 +11,13 @@
 
 #include "notices/store.h"
 #include "storage/stores.h"
+#include "storage/usage_index.h"
 
 namespace turnpike::storage {
 
 class SqlNoticeStore final : public notices::NoticeStore {
  public:
-  explicit SqlNoticeStore(const Context& context) : context_(context) {}
+  explicit SqlNoticeStore(const Context& context) : context_(context), index_(context) {}
 
   Answer<notices::Endpoint> create(const notices::NewEndpoint& wanted,
                                    const identity::Actor& actor) override;
@@ -71,7 +72,15 @@ class SqlNoticeStore final : public notices::NoticeStore {
   void disable(Transaction& transaction, std::string_view id, notices::DisabledReason reason,
                std::int64_t now_ms) const;
 
+  // Reads books and usage together, which on SQLite are two files; outside of any transaction.
+  template <class T, class F>
+  Answer<T> read_usage(std::string_view what, F&& work) {
+    return answered<T>(context_, base::ErrorCode::notification_unavailable, what,
+                       [&]() -> Answer<T> { return index_.open().with(work); });
+  }
+
   const Context& context_;
+  UsageIndex index_;
 };
 
 }  // namespace turnpike::storage

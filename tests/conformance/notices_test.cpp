@@ -120,7 +120,13 @@ class Notices : public OnEveryEngine {
     const auto answers = leases_->acquire(requests);
     ASSERT_TRUE(answers.ok());
     if (answers->front().grants.empty()) return;
-    const auto& grant = answers->front().grants.front();
+    std::vector<ledger::LeaseShare> shares;
+    Credits left = units;
+    for (const auto& grant : answers->front().grants) {
+      const Credits taken = std::min(left, grant.units);
+      if (taken > 0) shares.push_back({grant.lease_id, grant.epoch, taken});
+      left -= taken;
+    }
     ledger::UsageFact fact;
     fact.message_id = fact.request_id = "m" + std::to_string(++messages_);
     fact.account_id = account_;
@@ -134,7 +140,6 @@ class Notices : public OnEveryEngine {
     fact.generation = "gen_1";
     fact.outcome_reason = "success";
     fact.upstream_status = 200;
-    const ledger::LeaseShare shares[] = {{grant.lease_id, grant.epoch, units}};
     const ledger::SettleEntry entries[] = {{&fact, shares}};
     const auto settled = stream_->settle(++batches_, entries);
     ASSERT_TRUE(settled.ok() && settled->committed());
