@@ -9,7 +9,7 @@ import unittest
 
 import parts
 from gateway import ROOT, Gateway, Postgres
-from people import Browser
+from people import Browser, Passkey
 
 SECONDS = 60
 WEBHOOKS = ROOT / "tests" / "webhooks"
@@ -88,8 +88,9 @@ class Account:
         return f"/v1/billing-accounts/{self.id}{more}"
 
     def send(self, method, more, document=None, session=None, gateway=None, headers=()):
-        body = None if document is None else json.dumps(document).encode()
-        typed = [] if body is None else [("Content-Type", "application/json")]
+        without = b"" if method == "POST" else None
+        body = without if document is None else json.dumps(document).encode()
+        typed = [] if document is None else [("Content-Type", "application/json")]
         return (gateway or self.gateway).call(method, self.path(more), body=body,
                                               key=session or self.owner,
                                               headers=[*typed, *headers])
@@ -323,6 +324,9 @@ class Notifications(unittest.TestCase):
     def test_the_page_does_all_without_a_script(self):
         browser = Browser(self.gateway)
         browser.sign_in(self.account.links[f"owner{self.names}"])
+        passkey = Passkey()
+        self.addCleanup(passkey.close)
+        browser.enrol(passkey)
         page = f"/dashboard/{self.account.id}/notifications"
         self.assertIn(b"There are none", browser.send("GET", page).body)
         refused = browser.submit(page + "/endpoints", url="http://example.com/x", description="d")
