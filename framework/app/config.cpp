@@ -121,6 +121,17 @@ void read_commerce(Section& top, CommerceConfig& commerce) {
   top_up.integer("runs_per_day_max", commerce.auto_top_up.runs_per_day_max, 1, 100);
 }
 
+void read_notifications(Section& top, Config& config) {
+  Section section(top, "notifications");
+  bool& allows = config.notifications.allow_private_addresses;
+  section.boolean("allow_private_addresses", allows);
+  if (allows && config.environment != identity::Environment::development) {
+    section.report("allow_private_addresses",
+                   "is for development alone: members name endpoints, and could reach what only "
+                   "this network should");
+  }
+}
+
 void read_mcp_host(Section& hosts, McpConfig& mcp) {
   Section section(hosts, "mcp");
   section.listener("listen", mcp.listen);
@@ -555,6 +566,7 @@ Config decode(const Settings& tree, Reading& reading) {
   read_plugins(top, config);
   read_plugin_settings(top, config);
   read_commerce(top, config.commerce);
+  read_notifications(top, config);
   Section(top, "registry").path("path", config.registry_path);
   read_hosts(top, config);
   read_site(top, config.site);

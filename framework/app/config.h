@@ -96,6 +96,10 @@ struct CommerceConfig {
   commerce::TopUpSettings auto_top_up;
 };
 
+struct NotificationsConfig {
+  bool allow_private_addresses = false;  // of endpoints; in development alone
+};
+
 struct StatusConfig {
   bool is_enabled = true;
   std::uint32_t round_ms = 60'000;
@@ -138,6 +142,7 @@ struct Config {
   MailConfig mail;
   StatusConfig status;
   CommerceConfig commerce;
+  NotificationsConfig notifications;
   std::vector<std::string> cors_origins = {"*"};
   std::string reference_directory;  // the bundle of the API reference UI; empty: not served
 

@@ -23,6 +23,7 @@
 #include "app/last_resort.h"
 #include "app/mail_services.h"
 #include "app/mcp_tools.h"
+#include "app/notice_services.h"
 #include "app/paths.h"
 #include "app/people_services.h"
 #include "app/plugin_runner.h"
@@ -38,6 +39,7 @@
 #include "exchange/call_reports.h"
 #include "hosts/api/api_host.h"
 #include "hosts/dashboard/dashboard_routes.h"
+#include "hosts/dashboard/notice_pages.h"
 #include "hosts/dashboard/people_routes.h"
 #include "hosts/dashboard/auto_top_up_pages.h"
 #include "hosts/dashboard/purchase_pages.h"
@@ -170,6 +172,7 @@ struct Gateway::Parts {
   std::vector<exchange::LaneSlot> lanes;
   std::unique_ptr<CommerceServices> commerce;
   std::unique_ptr<Serving> serving;
+  std::unique_ptr<NoticeServices> notices;
 
   std::string cursor_key;  // signs the cursors of all lists
   std::optional<Sentinels> sentinels;
@@ -451,6 +454,10 @@ Result<Unit, std::string> Gateway::make_program_parts() {
   parts_->free.emplace(*parts_->free_counts);
   parts_->lanes.push_back({&*parts_->free, &*parts_->free_host, nullptr});
   parts_->serving = std::make_unique<Serving>();
+  parts_->notices = std::make_unique<NoticeServices>(
+      config_, NoticeServices::Parts{*parts_->runtime, parts_->node->notices(), *parts_->serving,
+                                     parts_->clock, parts_->random, *parts_->log,
+                                     *parts_->metrics});
   parts_->backend = std::make_unique<GatewayBackend>(
       GatewayBackend::Parts{*parts_->serving, *parts_->ledger, *parts_->authenticator,
                             *parts_->runtime, parts_->clock, parts_->redis_counts.get(),
@@ -471,7 +478,7 @@ Result<Unit, std::string> Gateway::make_program_parts() {
       hosts::AccountReads::Parts{*parts_->authenticator, *parts_->ledger, *parts_->statements,
                                  *parts_->calls, *parts_->free_counts, *parts_->backend,
                                  parts_->clock, exchange::lane_with_terms(parts_->lanes),
-                                 &parts_->commerce->shop()},
+                                 &parts_->commerce->shop(), &parts_->notices->office()},
       parts_->cursor_key);
   const auto names = config_.mcp.tool_names;
   parts_->mcp_tools.emplace(*parts_->backend, parts_->clock, *parts_->executions,
@@ -602,6 +609,7 @@ std::vector<hosts::BoundRoute> Gateway::web_routes() const {
   hosts::bind_routes(hosts::dashboard::security_log_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::purchase_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::auto_top_up_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::notice_routes(), *parts_->web_rooms, rows);
   return rows;
 }
 
@@ -629,7 +637,7 @@ Result<Unit, std::string> Gateway::make_hosts() {
           *parts_->statements, *parts_->calls, *parts_->free_counts, *parts_->runtime,
           parts_->clock, parts_->random, *parts_->access_log, *parts_->discovery,
           exchange::lane_with_terms(parts_->lanes), &parts_->people->of_hosts(),
-          parts_->status.get(), &parts_->commerce->shop()},
+          parts_->status.get(), &parts_->commerce->shop(), &parts_->notices->office()},
       hosts::api::ApiHostSettings{.cors_origins = config_.cors_origins,
                                   .build = build,
                                   .reference = std::move(reference),
@@ -713,6 +721,7 @@ Result<Unit, std::string> Gateway::listen() {
   report_start(*bound);
   parts_->status->start();
   parts_->commerce->start();
+  parts_->notices->start();
   return Unit{};
 }
 
@@ -793,6 +802,7 @@ bool Gateway::stop() {
   if (parts.status != nullptr) parts.status->cancel();
   if (parts.plugin_runner != nullptr) parts.plugin_runner->cancel();
   if (parts.commerce != nullptr) parts.commerce->cancel();
+  if (parts.notices != nullptr) parts.notices->cancel();
   bool whole = true;
   if (parts.server != nullptr) {
     parts.last_resort->now_waiting_for("calls");
@@ -829,6 +839,7 @@ bool Gateway::end_work(runtime::Deadline give_up) {
   parts.last_resort->now_waiting_for("a plugin's own work");
   if (parts.plugin_runner != nullptr && !parts.plugin_runner->has_ended(give_up)) return false;
   if (parts.commerce != nullptr && !parts.commerce->has_ended(give_up)) return false;
+  if (parts.notices != nullptr && !parts.notices->has_ended(give_up)) return false;
   parts.last_resort->now_waiting_for("calls");
   if (parts.server != nullptr && !parts.server->close(give_up)) return false;
   parts.control.reset();
@@ -838,6 +849,7 @@ bool Gateway::end_work(runtime::Deadline give_up) {
   parts.last_resort->now_waiting_for("upstream connections");
   if (parts.client != nullptr) parts.client->stop();
   if (parts.document_client != nullptr) parts.document_client->stop();
+  if (parts.notices != nullptr) parts.notices->stop_client();
   parts.last_resort->now_waiting_for("works on the pool");
   if (parts.runtime == nullptr) return true;
   const auto report = parts.runtime->stop(runtime::Deadline{0}, give_up);

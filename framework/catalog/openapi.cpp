@@ -43,7 +43,7 @@ bool is_of_readers(std::string_view code) {
          is_one_of(code, {"auth.session_ended", "auth.step_up_required", "auth.overloaded"});
 }
 
-constexpr std::array<Group, 8> groups = {{
+constexpr std::array<Group, 9> groups = {{
     {"Service", [](std::string_view code) { return in_area(code, "request"); }},
     {"Catalog",
      [](std::string_view code) {
@@ -64,6 +64,11 @@ constexpr std::array<Group, 8> groups = {{
        return in_area(code, "request") || in_area(code, "auth") || in_area(code, "account") ||
               in_area(code, "purchase") ||
               is_one_of(code, {"idempotency.conflict", "idempotency.in_progress"});
+     }},
+    {"Notifications",
+     [](std::string_view code) {
+       return in_area(code, "request") || in_area(code, "auth") || in_area(code, "account") ||
+              in_area(code, "notification");
      }},
     {"Status",
      [](std::string_view code) {

@@ -21,6 +21,7 @@ using nlohmann::json;
 
 constexpr std::string_view cursor_context = "turnpike billing cursor";
 constexpr std::string_view purchase_cursor_context = "turnpike purchase cursor";
+constexpr std::string_view delivery_cursor_context = "turnpike delivery cursor";
 constexpr std::int64_t day_ms = 24ll * 60 * 60 * 1000;
 constexpr std::size_t filter_bytes_max = 128;
 constexpr std::array<std::string_view, 3> collection_names{"allocations", "usage", "invoices"};
@@ -144,6 +145,27 @@ Result<std::int64_t, base::Error> read_purchase_cursor(std::string_view cursor,
   return fields["before"].get<std::int64_t>();
 }
 
+Result<ledger::Place, base::Error> read_delivery_cursor(std::string_view cursor,
+                                                        std::string_view account_id,
+                                                        std::string_view key) {
+  const auto refused = [](std::string problem) {
+    return value_rejected("after", std::move(problem),
+                          "Pass nextCursor unchanged, for the same account, or leave after out to "
+                          "start from the first page.");
+  };
+  const auto payload = crypto::verified_text(cursor, delivery_cursor_context, key);
+  if (!payload) return refused("its signature does not hold");
+  const json fields = base::parse_json(*payload);
+  const auto id = base::text_member(fields, "id");
+  if (!id || !fields.contains("before") || !fields["before"].is_number_integer()) {
+    return refused("its version is unknown");
+  }
+  if (base::text_member(fields, "account") != account_id) {
+    return refused("it was made for another account");
+  }
+  return ledger::Place{fields["before"].get<std::int64_t>(), *id};
+}
+
 }  // namespace
 
 std::string_view name_of(Collection collection) noexcept {
@@ -181,6 +203,21 @@ Result<PurchasesQuery, base::Error> read_purchases_query(const NamedValues& fiel
     const auto before = read_purchase_cursor(*cursor, account_id, cursor_key);
     if (!before.ok()) return before.error();
     read.before = *before;
+  }
+  return read;
+}
+
+Result<DeliveriesQuery, base::Error> read_deliveries_query(const NamedValues& fields,
+                                                           std::string_view account_id,
+                                                           std::string_view cursor_key) {
+  DeliveriesQuery read;
+  const auto limit = read_limit(fields, read.limit, DeliveriesQuery::limit_max);
+  if (!limit.ok()) return limit.error();
+  read.limit = *limit;
+  if (const auto cursor = fields.find("after")) {
+    auto before = read_delivery_cursor(*cursor, account_id, cursor_key);
+    if (!before.ok()) return std::move(before).error();
+    read.before = *std::move(before);
   }
   return read;
 }
@@ -264,6 +301,13 @@ std::string make_purchase_cursor(std::string_view account_id, std::int64_t seque
                                  std::string_view cursor_key) {
   const json fields = {{"v", 1}, {"account", account_id}, {"before", sequence}};
   return crypto::sign_text(base::canonical_json(fields).value(), purchase_cursor_context,
+                           cursor_key);
+}
+
+std::string make_delivery_cursor(std::string_view account_id, const ledger::Place& last,
+                                 std::string_view cursor_key) {
+  const json fields{{"v", 1}, {"account", account_id}, {"before", last.number}, {"id", last.id}};
+  return crypto::sign_text(base::canonical_json(fields).value(), delivery_cursor_context,
                            cursor_key);
 }
 

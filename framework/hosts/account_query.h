@@ -51,6 +51,16 @@ Result<PurchasesQuery, base::Error> read_purchases_query(const NamedValues& fiel
                                                          std::string_view account_id,
                                                          std::string_view cursor_key);
 
+// A page of deliveries of notifications. A cursor that does not fit is request.query_rejected.
+struct DeliveriesQuery {
+  ledger::Place before = {};  // when the last one was made, and its id; 0: from the newest
+  std::uint32_t limit = 20;
+  static constexpr std::uint32_t limit_max = 100;
+};
+Result<DeliveriesQuery, base::Error> read_deliveries_query(const NamedValues& fields,
+                                                           std::string_view account_id,
+                                                           std::string_view cursor_key);
+
 // Without `from` and `to` it asks for the last 30 days in UTC, today included.
 Result<ledger::SummaryQuery, base::Error> read_usage_query(const NamedValues& fields,
                                                            std::string_view account_id,
@@ -58,6 +68,9 @@ Result<ledger::SummaryQuery, base::Error> read_usage_query(const NamedValues& fi
 
 std::string make_billing_cursor(std::string_view account_id, Collection collection,
                                 const ledger::Place& place, std::string_view cursor_key);
+// `last`: the last delivery of the page before, as in DeliveriesQuery.
+std::string make_delivery_cursor(std::string_view account_id, const ledger::Place& last,
+                                 std::string_view cursor_key);
 // `sequence`: of the last purchase of the page before.
 std::string make_purchase_cursor(std::string_view account_id, std::int64_t sequence,
                                  std::string_view cursor_key);

@@ -25,6 +25,7 @@
 #include "ledger/calls.h"
 #include "ledger/ledger.h"
 #include "ledger/statements.h"
+#include "notices/office.h"
 #include "quota/store.h"
 
 namespace turnpike::hosts {
@@ -41,6 +42,7 @@ class AccountReads {
     const Clock& clock;
     const Lane* payments = nullptr;  // the lane with terms; null: there is none
     commerce::Shop* shop = nullptr;  // null: nothing is sold, nor was
+    notices::Office* notices = nullptr;  // null: nobody is notified
   };
   // `cursor_key` is the secret that the nodes share.
   AccountReads(const Parts& parts, std::string cursor_key);

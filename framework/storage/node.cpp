@@ -61,6 +61,7 @@ class OpenNode final : public Node {
         secrets_(make_shared_secrets(context_)),
         records_(make_record_table(context_)),
         status_(make_status_store(context_)),
+        notices_(make_notice_store(context_)),
         purchases_(make_purchase_store(context_)),
         auto_top_ups_(make_auto_top_up_store(context_)) {
     database_.with([&](Connection& connection) {
@@ -97,6 +98,7 @@ class OpenNode final : public Node {
   SharedSecrets& secrets() noexcept override { return *secrets_; }
   records::Table& records() noexcept override { return *records_; }
   status::StatusStore& status() noexcept override { return *status_; }
+  notices::NoticeStore& notices() noexcept override { return *notices_; }
   commerce::PurchaseStore& purchases() noexcept override { return *purchases_; }
   commerce::AutoTopUpStore& auto_top_ups() noexcept override { return *auto_top_ups_; }
 
@@ -125,6 +127,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<SharedSecrets> secrets_;
   const std::unique_ptr<records::Table> records_;
   const std::unique_ptr<status::StatusStore> status_;
+  const std::unique_ptr<notices::NoticeStore> notices_;
   const std::unique_ptr<commerce::PurchaseStore> purchases_;
   const std::unique_ptr<commerce::AutoTopUpStore> auto_top_ups_;
   std::unique_ptr<Checkpointer> checkpointer_;

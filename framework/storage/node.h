@@ -35,6 +35,7 @@
 #include "ledger/reports.h"
 #include "ledger/store.h"
 #include "ledger/usage.h"
+#include "notices/store.h"
 #include "oauth/grant_store.h"
 #include "quota/counter_store.h"
 #include "records/table.h"
@@ -91,6 +92,7 @@ class Node {
   [[nodiscard]] virtual status::StatusStore& status() noexcept = 0;
   [[nodiscard]] virtual commerce::PurchaseStore& purchases() noexcept = 0;
   [[nodiscard]] virtual commerce::AutoTopUpStore& auto_top_ups() noexcept = 0;
+  [[nodiscard]] virtual notices::NoticeStore& notices() noexcept = 0;
 };
 
 struct MigrationStep {

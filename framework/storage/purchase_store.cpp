@@ -5,6 +5,7 @@
 #include "base/crash_points.h"
 #include "storage/audit_rows.h"
 #include "storage/auto_top_up_rows.h"
+#include "storage/notice_rows.h"
 #include "storage/purchase_rows.h"
 
 namespace turnpike::storage {
@@ -212,6 +213,7 @@ std::optional<Purchase> SqlPurchaseStore::write_step(Transaction& transaction, S
                  .action = "purchase.credit",
                  .target = next.id,
                  .detail = std::to_string(next.credits) + " Credits"});
+    tell_credited(context_, transaction, next, now_ms);
   } else if (step.credits) {
     next.state = commerce::State::paid;
     next.credited_at_ms = -1;

@@ -31,6 +31,7 @@ class Scene:
         self.origin = "http://localhost:%d" % self.gateway.addresses["web"][1]
         self.operator_origin = "http://127.0.0.1:%d" % self.gateway.addresses["operator"][1]
         self.last_request_id = self.make_calls(self.key)
+        self.make_notifications()
         self.purchase_ids = self.make_purchases()
 
     def make_calls(self, key):
@@ -40,6 +41,17 @@ class Scene:
                      "/daos/nobody/brief", "/daos:free"):
             self.gateway.get(BASE + path, key=key)
         return self.gateway.get(BASE + "/daos", key=key).headers["x-request-id"]
+
+    def make_notifications(self):
+        """An endpoint, whose name has no address, and one that is disabled."""
+        session = self.gateway.run_json("session", "create", "--person", "ada")["token"]
+        path = f"/v1/billing-accounts/{self.account}/notification-endpoints"
+        for body in ({"url": "https://hooks.invalid/turnpike", "description": "web shop"},
+                     {"url": "https://old.invalid/", "enabled": False,
+                      "eventTypes": ["credits.low"]}):
+            reply = self.gateway.call("POST", path, key=session, body=json.dumps(body).encode(),
+                                      headers=[("Content-Type", "application/json")])
+            assert reply.status == 201, reply.body
 
     def make_purchases(self):
         """One that is credited, and one that waits for its payment; newest first."""

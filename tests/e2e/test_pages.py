@@ -94,7 +94,7 @@ class Pages(unittest.TestCase):
                  f"/playground?operation={urllib.parse.quote(operation)}", "/free-quotas",
                  "/billing", "/purchases", "/purchases?amount=25.5",
                  *("/purchases/" + one for one in self.scene.purchase_ids), "/auto-top-up",
-                 "/members", "/security-log", "/status")
+                 "/notifications", "/members", "/security-log", "/status")
         return ["/account", "/account/events", "/dashboard", *(account + path for path in below)]
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 #include "hosts/account/auto_top_up_routes.h"
 #include "hosts/account/grant_routes.h"
+#include "hosts/account/notice_routes.h"
 
 #include <utility>
 
@@ -26,7 +27,7 @@ ApiHost::ApiHost(const ApiHostParts& parts, ApiHostSettings settings)
     : public_routes_(parts.backend, parts.plugin_paths, parts.discovery, parts.runtime.pool(),
                      parts.clock, std::move(settings.build), std::move(settings.reference)),
       account_({parts.authenticator, parts.ledger, parts.statements, parts.calls, parts.free_counts,
-                parts.backend, parts.clock, parts.payments, parts.shop},
+                parts.backend, parts.clock, parts.payments, parts.shop, parts.notices},
                settings.cursor_key),
       bodies_(settings.bodies_bytes_max, base::limits::request_body_bytes_max),
       calls_(parts.backend, parts.authenticator, bodies_),
@@ -66,6 +67,7 @@ std::vector<BoundRoute> ApiHost::rows() const {
     bind_routes(account::grant_routes(), *people_rooms_, rows);
     bind_routes(account::purchase_routes(), *purchase_rooms_, rows);
     bind_routes(account::auto_top_up_routes(), *purchase_rooms_, rows);
+    bind_routes(account::notice_routes(), *purchase_rooms_, rows);
   }
   return rows;
 }

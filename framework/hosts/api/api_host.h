@@ -40,6 +40,7 @@ struct ApiHostParts {
   const account::PooledPeople* people = nullptr;  // null: no session is known, nor taken
   StatusSource* status = nullptr;                 // null: there are no status routes
   commerce::Shop* shop = nullptr;                 // as in AccountReads
+  notices::Office* notices = nullptr;             // as in AccountReads
 };
 
 struct ApiHostSettings {

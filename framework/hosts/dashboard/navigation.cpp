@@ -19,6 +19,7 @@ constexpr Entry entries[] = {
     {"Billing", "/billing"},
     {"Purchases", "/purchases"},
     {"Auto Top-Up", "/auto-top-up"},
+    {"Notifications", "/notifications"},
     {"Members", "/members"},
     {"Security log", "/security-log"},
     {"Status for me", "/status"},

@@ -2,6 +2,7 @@
 
 #include "hosts/account/auto_top_up_routes.h"
 #include "hosts/account/grant_routes.h"
+#include "hosts/account/notice_routes.h"
 #include "hosts/page.h"
 #include "hosts/web/consent.h"
 #include "hosts/web/mail_routes.h"
@@ -39,6 +40,7 @@ std::vector<BoundRoute> WebHost::rows(const WebHostSettings& settings) const {
   bind_routes(account::account_routes(), account_rooms_, rows);
   bind_routes(account::purchase_routes(), purchase_rooms_, rows);
   bind_routes(account::auto_top_up_routes(), purchase_rooms_, rows);
+  bind_routes(account::notice_routes(), purchase_rooms_, rows);
   rows.insert(rows.end(), settings.last_routes.begin(), settings.last_routes.end());
   return rows;
 }

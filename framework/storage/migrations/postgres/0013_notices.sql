@@ -1,0 +1,1 @@
+-- PostgreSQL has nothing of its own here; common/0013_notices.sql is run before it.

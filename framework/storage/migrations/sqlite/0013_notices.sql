@@ -1,0 +1,1 @@
+-- SQLite has nothing of its own here; common/0013_notices.sql is run before it.
