@@ -1,5 +1,7 @@
 #include "storage/auto_top_up_rows.h"
 
+#include "storage/notice_rows.h"
+
 namespace turnpike::storage {
 namespace {
 
@@ -129,15 +131,36 @@ std::optional<TopUpStanding> take_standing(Transaction& transaction, std::string
   return standing_at(rows, 0, 0);
 }
 
-void write_standing(Transaction& transaction, std::string_view account_id,
-                    const TopUpStanding& standing) {
-  transaction.run(update_top_up, {commerce::name_of(standing.state), standing.reason,
-                                  standing.failures, standing.next_attempt_ms,
-                                  standing.changed_at_ms, account_id});
+void write_standing(const Context& context, Transaction& transaction, std::string_view account_id,
+                    const TopUpStanding& before, const TopUpStanding& next,
+                    std::string_view run_id) {
+  transaction.run(update_top_up, {commerce::name_of(next.state), next.reason, next.failures,
+                                  next.next_attempt_ms, next.changed_at_ms, account_id});
+  const bool becomes_paused = commerce::is_paused(next.state) && before.state != next.state;
+  if (becomes_paused) tell_paused(context, transaction, account_id, next, run_id);
 }
 
-void follow_run(Transaction& transaction, const RunBefore& before, const commerce::Step& step,
-                std::int64_t now_ms) {
+void tell_paused(const Context& context, Transaction& transaction, std::string_view account_id,
+                 const TopUpStanding& standing, std::string_view run_id) {
+  notices::AutoTopUpPaused event;
+  event.account_id = account_id;
+  event.state = commerce::name_of(standing.state);
+  event.reason = standing.reason;
+  event.purchase_id = run_id;
+  event.paused_at_ms = standing.changed_at_ms;
+  const std::string data = notices::data_of(event);
+  const std::string key = "auto_top_up " + event.state + " " +
+                          std::to_string(standing.changed_at_ms);
+  write_notice(context, transaction,
+               {.account_id = account_id,
+                .type = notices::EventType::auto_top_up_paused,
+                .data = data,
+                .dedupe_key = key,
+                .happened_at_ms = standing.changed_at_ms});
+}
+
+void follow_run(const Context& context, Transaction& transaction, const RunBefore& before,
+                const commerce::Step& step, std::int64_t now_ms) {
   const Purchase& run = step.next;
   const auto ended = end_of(before, run);
   if (!ended) return;
@@ -151,9 +174,10 @@ void follow_run(Transaction& transaction, const RunBefore& before, const commerc
   const bool is_of_policy = policy && policy->revision == run.policy_revision;
   if (ended->end == RunEnd::unanswered && !is_of_policy) return;
   if (ended->end != RunEnd::money_back && !is_of_method) return;
-  write_standing(transaction, run.account_id,
+  write_standing(context, transaction, run.account_id, *standing,
                  commerce::after_run(*standing, ended->end, step.decline, ended->code,
-                                     step.failures_max, now_ms));
+                                     step.failures_max, now_ms),
+                 run.id);
 }
 
 std::uint32_t hint_setups(Transaction& transaction, std::string_view processor, const Hint& hint) {

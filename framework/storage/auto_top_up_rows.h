@@ -35,8 +35,14 @@ commerce::TopUpStanding standing_at(const Rows& rows, std::size_t row, std::size
 // Takes the row until the transaction's end. Nothing: the account has none.
 std::optional<commerce::TopUpStanding> take_standing(Transaction& transaction,
                                                      std::string_view account_id);
-void write_standing(Transaction& transaction, std::string_view account_id,
-                    const commerce::TopUpStanding& standing);
+// Whoever is subscribed is told that it is paused, if it was not before. `run_id`: of the purchase
+// after which it is what it is; empty: of none.
+void write_standing(const Context& context, Transaction& transaction, std::string_view account_id,
+                    const commerce::TopUpStanding& before, const commerce::TopUpStanding& next,
+                    std::string_view run_id = {});
+// Tells whoever is subscribed. REQUIRES: it is paused.
+void tell_paused(const Context& context, Transaction& transaction, std::string_view account_id,
+                 const commerce::TopUpStanding& standing, std::string_view run_id);
 
 // What a run was before a step.
 struct RunBefore {
@@ -44,8 +50,8 @@ struct RunBefore {
   std::int64_t refunded_minor = 0;
 };
 // Counts, pauses or goes on as the step of a run asks for. REQUIRES: the run's row is taken.
-void follow_run(Transaction& transaction, const RunBefore& before, const commerce::Step& step,
-                std::int64_t now_ms);
+void follow_run(const Context& context, Transaction& transaction, const RunBefore& before,
+                const commerce::Step& step, std::int64_t now_ms);
 
 // Makes the setups that the hint names due now; how many there were.
 std::uint32_t hint_setups(Transaction& transaction, std::string_view processor, const Hint& hint);

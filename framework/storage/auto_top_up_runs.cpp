@@ -25,7 +25,9 @@ constexpr Query pause_unknown{
     "UPDATE top_up SET state = 'paused_failure', reason = 'charge_unknown', changed_at = $1"
     " WHERE state = 'active' AND EXISTS (SELECT 1 FROM purchase p"
     " WHERE p.account_id = top_up.account_id AND p.origin = 'auto_top_up'"
-    " AND p.state = 'awaiting_payment' AND p.created_at < $2)"};
+    " AND p.state = 'awaiting_payment' AND p.created_at < $2)"
+    " RETURNING account_id, state, reason, failures, next_attempt_at, changed_at",
+    "tttiii"};
 // An open run's account cannot have another.
 constexpr Query select_low{
     "SELECT t.account_id FROM top_up t JOIN top_up_policy p ON p.account_id = t.account_id"
@@ -110,7 +112,11 @@ SqlAutoTopUpStore::Answer<std::optional<std::vector<std::string>>> SqlAutoTopUpS
   return change<Low>("scan for few Credits", [&](Transaction& transaction) -> Answer<Low> {
     const std::int64_t now_ms = context_.now_ms(transaction);
     if (transaction.run(lease_scan, {now_ms + each_ms, now_ms}).empty()) return Low{};
-    transaction.run(pause_unknown, {now_ms, now_ms - commerce::run_unknown_ms});
+    const Rows unknown =
+        transaction.run(pause_unknown, {now_ms, now_ms - commerce::run_unknown_ms});
+    for (std::size_t row = 0; row < unknown.size(); ++row) {
+      tell_paused(context_, transaction, unknown.text(row, 0), standing_at(unknown, row, 1), {});
+    }
     const Rows rows = transaction.run(select_low, {now_ms, runs_a_scan_max});
     std::vector<std::string> accounts;
     for (std::size_t row = 0; row < rows.size(); ++row) accounts.push_back(rows.text(row, 0));
@@ -143,7 +149,7 @@ bool SqlAutoTopUpStore::open_run(Transaction& transaction, std::string_view acco
   const auto standing = take_standing(transaction, account_id);
   if (!policy || !standing) return false;
   if (is_closed) {
-    write_standing(transaction, account_id, {.reason = "account_closed"});
+    write_standing(context_, transaction, account_id, *standing, {.reason = "account_closed"});
     return false;
   }
   if (transaction.run(count_open_runs, {account_id}).number(0, 0) > 0) return false;
@@ -159,7 +165,7 @@ bool SqlAutoTopUpStore::open_run(Transaction& transaction, std::string_view acco
   commerce::TopUpStanding next = decided.standing;
   // Those that may not run, or need not, keep nobody else from being found.
   if (!decided.credits && next == *standing) next.next_attempt_ms = now_ms + look_again_ms;
-  if (next != *standing) write_standing(transaction, account_id, next);
+  if (next != *standing) write_standing(context_, transaction, account_id, *standing, next);
   if (!decided.credits) return false;
   const std::int64_t number = transaction.run(next_run, {account_id}).number(0, 0);
   commerce::NewPurchase run;

@@ -73,8 +73,8 @@ std::vector<MethodSetup> setups_of(const Rows& rows) {
 }
 
 // The policy that charges this method cannot go on.
-void pause_without_method(Transaction& transaction, const MethodSetup& setup,
-                          std::int64_t now_ms) {
+void pause_without_method(const Context& context, Transaction& transaction,
+                          const MethodSetup& setup, std::int64_t now_ms) {
   const auto standing = take_standing(transaction, setup.account_id);
   if (!standing || standing->state == TopUpState::off) return;
   const auto policy = newest_policy(transaction, setup.account_id);
@@ -83,7 +83,8 @@ void pause_without_method(Transaction& transaction, const MethodSetup& setup,
   next.state = TopUpState::needs_payment_method;
   next.reason = "payment_method_gone";
   next.changed_at_ms = now_ms;
-  if (next.state != standing->state) write_standing(transaction, setup.account_id, next);
+  if (next.state == standing->state) return;
+  write_standing(context, transaction, setup.account_id, *standing, next);
 }
 
 }  // namespace
@@ -167,7 +168,7 @@ SqlAutoTopUpStore::Answer<std::optional<MethodSetup>> SqlAutoTopUpStore::advance
          std::int64_t{method.expires_month}, std::int64_t{method.expires_year},
          std::int64_t{next.is_gone}, next.failure_code, next.looks, is_hinted ? 0 : due_ms,
          next.expires_at_ms, next.id});
-    if (next.is_gone) pause_without_method(transaction, next, now_ms);
+    if (next.is_gone) pause_without_method(context_, transaction, next, now_ms);
     return Advanced{setup_at(written, 0)};
   });
 }

@@ -207,7 +207,7 @@ SqlAutoTopUpStore::Answer<std::optional<TopUpStanding>> SqlAutoTopUpStore::set_s
     if (!before || before->state == TopUpState::off) return Set{};
     TopUpStanding next = standing;
     next.changed_at_ms = context_.now_ms(transaction);
-    write_standing(transaction, account_id, next);
+    write_standing(context_, transaction, account_id, *before, next);
     write_audit(context_, transaction,
                 {.actor = actor,
                  .account_id = std::string(account_id),

@@ -231,7 +231,8 @@ std::optional<Purchase> SqlPurchaseStore::write_step(Transaction& transaction, S
     transaction.run(insert_customer, {next.account_id, next.processor, next.customer});
   }
   if (commerce::is_run(next)) {
-    follow_run(transaction, {purchase_state_at(locked.text(0, 1)), locked.number(0, 2)}, step, now_ms);
+    const RunBefore before{purchase_state_at(locked.text(0, 1)), locked.number(0, 2)};
+    follow_run(context_, transaction, before, step, now_ms);
   }
   const bool is_hinted = locked.number(0, 0) != next.hints;
   if (!next.is_claw_settled && due_ms < 0) due_ms = now_ms + 1'000;

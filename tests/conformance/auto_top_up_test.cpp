@@ -12,6 +12,7 @@
 #include "commerce/shop.h"
 #include "conformance/engines.h"
 #include "conformance/fake_processor.h"
+#include "notices/store.h"
 #include "runtime/pool.h"
 
 namespace turnpike::commerce {
@@ -476,6 +477,27 @@ TEST_P(OnTopUp, WhoTurnsItOnAgainWaitsForNothing) {
   live_for(60);
   EXPECT_EQ(balance(), 10'000);
   EXPECT_THAT(fake_.charges, SizeIs(1));
+}
+
+TEST_P(OnTopUp, APauseIsToldOnce) {
+  (void)done(node_->notices().create({.account_id = account_,
+                                      .url = "https://example.com/hook",
+                                      .description = "",
+                                      .types = {notices::EventType::auto_top_up_paused},
+                                      .secret = std::string(32, 's')},
+                                     identity::operator_actor()));
+  fake_.decline = Decline::needs_customer;
+  (void)turned_on();
+  live_for(120);
+  auto told = done(node_->notices().deliveries({.account_id = account_}));
+  ASSERT_THAT(told, SizeIs(1));
+  const auto due = done(node_->notices().take_due(60'000, 10));
+  ASSERT_THAT(due, SizeIs(1));
+  EXPECT_THAT(due.front().body, testing::HasSubstr(runs().front().id));
+  EXPECT_THAT(due.front().body, testing::HasSubstr("card_declined"));
+  (void)done(store().resume(account_, identity::operator_actor()));
+  (void)done(store().pause(account_, identity::operator_actor()));
+  EXPECT_THAT(done(node_->notices().deliveries({.account_id = account_})), SizeIs(2));
 }
 
 TEST_P(OnTopUp, OperatorsPauseAndResume) {
