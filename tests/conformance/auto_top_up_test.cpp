@@ -493,8 +493,8 @@ TEST_P(OnTopUp, APauseIsToldOnce) {
   ASSERT_THAT(told, SizeIs(1));
   const auto due = done(node_->notices().take_due(60'000, 10));
   ASSERT_THAT(due, SizeIs(1));
-  EXPECT_THAT(due.front().body, testing::HasSubstr(runs().front().id));
-  EXPECT_THAT(due.front().body, testing::HasSubstr("card_declined"));
+  EXPECT_THAT(due.front().data, testing::HasSubstr(runs().front().id));
+  EXPECT_THAT(due.front().data, testing::HasSubstr("card_declined"));
   (void)done(store().resume(account_, identity::operator_actor()));
   (void)done(store().pause(account_, identity::operator_actor()));
   EXPECT_THAT(done(node_->notices().deliveries({.account_id = account_})), SizeIs(2));
