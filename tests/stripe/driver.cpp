@@ -162,14 +162,14 @@ Settings scalar(std::string_view text, bool is_secret) {
   return node;
 }
 
-Settings settings_of(char** arguments) {
+Settings settings_of(char** arguments, std::string_view tax) {
   Settings secrets;
   secrets.kind = Settings::Kind::list;
   secrets.items = {scalar(arguments[3], true)};
   return plugin::map({{"api_base", scalar(arguments[1], false)},
                       {"api_key", scalar(arguments[2], true)},
                       {"webhook_secrets", secrets},
-                      {"tax", scalar("automatic", false)}});
+                      {"tax", scalar(tax, false)}});
 }
 
 int drive(char** arguments) {
@@ -184,16 +184,24 @@ int drive(char** arguments) {
                                                           .http = *client,
                                                           .pool = runtime.pool(),
                                                           .stores = resources.stores});
-  const Settings settings = settings_of(arguments);
   StripeProcessor processor;
-  auto bound = processor.bind({settings, "http://gateway.test", "development", "dep_1"}, host);
-  if (!bound.ok()) {
+  const auto bind = [&](std::string_view tax) {
+    const Settings settings = settings_of(arguments, tax);
+    auto bound = processor.bind({settings, "http://gateway.test", "development", "dep_1"}, host);
+    if (bound.ok()) return *std::move(bound);
     std::cerr << bound.error().where << ": " << bound.error().message << '\n';
-    return 1;
-  }
+    return std::unique_ptr<BoundProcessor>();
+  };
+  const auto taxed = bind("automatic");
+  const auto untaxed = bind("none");  // cards are saved and charged without tax alone
+  if (!taxed || !untaxed) return 1;
   std::cout << R"({"ready":true})" << '\n' << std::flush;
   for (std::string line; std::getline(std::cin, line);) {
-    std::cout << run(**bound, json::parse(line)).dump() << '\n' << std::flush;
+    const json command = json::parse(line);
+    const json order = command.value("order", json::object());
+    const bool is_of_card =
+        command.at("do") == "begin_setup" || !order.value("saved_method", "").empty();
+    std::cout << run(is_of_card ? *untaxed : *taxed, command).dump() << '\n' << std::flush;
   }
   client->stop();
   return 0;
