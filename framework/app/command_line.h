@@ -153,6 +153,7 @@ struct CommerceWords {
   std::uint32_t limit = 50;
   bool full = false;
   bool all = false;
+  bool paused = false;
 };
 int run_offer_list(const CommonOptions& options);
 int run_offer_publish(const CommonOptions& options, const CommerceWords& words);
@@ -165,6 +166,9 @@ int run_purchase_refund(const CommonOptions& options, const CommerceWords& words
 int run_purchase_resolve(const CommonOptions& options, const CommerceWords& words);
 int run_purchase_unlock(const CommonOptions& options, const CommerceWords& words);
 int run_commerce_check(const CommonOptions& options);
+int run_auto_top_up_list(const CommonOptions& options, const CommerceWords& words);
+int run_auto_top_up_resume(const CommonOptions& options, const CommerceWords& words);
+int run_auto_top_up_pause(const CommonOptions& options, const CommerceWords& words);
 struct CorrectionWords {
   std::string account;
   std::string message;  // of the call that was charged

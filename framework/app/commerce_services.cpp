@@ -9,6 +9,7 @@ using runtime::Deadline;
 
 constexpr std::int64_t pass_each_ms = 1'000;
 constexpr std::int64_t own_work_timeout_ms = 300'000;
+constexpr std::int64_t check_timeout_ms = 30'000;
 constexpr std::uint32_t own_work_retry_ms = 5'000;
 
 commerce::ShopSettings shop_settings(const Config& config, const std::string& web_url) {
@@ -21,7 +22,9 @@ commerce::ShopSettings shop_settings(const Config& config, const std::string& we
           .cancel_url = commerce.cancel_url.empty() ? page : commerce.cancel_url,
           .checkout_minutes = commerce.checkout_minutes,
           .open_purchases_max = commerce.open_purchases_max,
-          .brand = config.site.brand.name};
+          .brand = config.site.brand.name,
+          .saved_url = web_url + "/dashboard/{account}/auto-top-up/methods/{setup}",
+          .top_up = commerce.auto_top_up};
 }
 
 }  // namespace
@@ -30,9 +33,10 @@ CommerceServices::CommerceServices(const Config& config, const Parts& parts,
                                    const Surroundings& surroundings)
     : parts_(parts),
       bound_(config, parts.plugins, surroundings.api_url, surroundings.deployment_id),
-      desk_({parts.store, bound_.processors(), parts.runtime.pool(), parts.clock, parts.random,
+      desk_({parts.store, parts.top_ups, bound_.processors(), parts.runtime.pool(), parts.clock, parts.random,
              parts.log, shop_settings(config, surroundings.web_url)}),
-      shop_(desk_),
+      auto_top_ups_(desk_, parts.top_ups, parts.metrics),
+      shop_(desk_, auto_top_ups_),
       reconciler_(desk_, parts.metrics) {
   const auto& list = bound_.processors().list();
   for (std::size_t at = 0; at < list.size(); ++at) {
@@ -68,6 +72,7 @@ void CommerceServices::start() {
         runtime::FiberKind::background);
   };
   spawn([this] { reconcile(); });
+  spawn([this] { check_processors(); });
   for (std::size_t at = 0; at < offerings_.size(); ++at) {
     if (!offerings_[at].offers.has_own_work) continue;
     spawn([this, at] { run_own_work(intakes_[at], offerings_[at].plugin); });
@@ -89,8 +94,22 @@ bool CommerceServices::has_ended(Deadline deadline) {
 void CommerceServices::reconcile() {
   runtime::Fiber::current()->set_name("purchases");
   do {
+    auto_top_ups_.pass();  // what it opens is due, and next
     reconciler_.pass();
   } while (runtime::sleep_until(Deadline::after_ms(pass_each_ms)) == runtime::Wake::deadline);
+}
+
+void CommerceServices::check_processors() {
+  runtime::Fiber::current()->set_name("check of processors");
+  for (const commerce::ProcessorInService& processor : bound_.processors().list()) {
+    commerce::ProcessorCall call("", check_timeout_ms);
+    const auto found = processor.bound->check(call);
+    for (const Finding& finding : found) {
+      if (!finding.is_wrong) continue;
+      parts_.log.write(Severity::warning, "processor_set_up_wrong",
+                       {{"processor", processor.name}, {"finding", finding.text}});
+    }
+  }
 }
 
 void CommerceServices::run_own_work(commerce::ProcessorIntake& intake, const std::string& name) {

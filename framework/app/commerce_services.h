@@ -32,6 +32,7 @@ class CommerceServices {
   struct Parts {
     runtime::Runtime& runtime;
     commerce::PurchaseStore& store;
+    commerce::AutoTopUpStore& top_ups;
     const PluginSet& plugins;
     const Clock& clock;
     Random& random;
@@ -64,12 +65,15 @@ class CommerceServices {
 
  private:
   void reconcile();
+  // What processors find wrong with how they are set up goes into the log; nothing waits for it.
+  void check_processors();
   void run_own_work(commerce::ProcessorIntake& intake, const std::string& name);
   void report_notes() const;
 
   const Parts parts_;
   BoundProcessors bound_;
   commerce::Desk desk_;
+  commerce::AutoTopUps auto_top_ups_;
   commerce::Shop shop_;
   commerce::Reconciler reconciler_;
   std::deque<commerce::ProcessorIntake> intakes_;

@@ -115,6 +115,10 @@ void read_commerce(Section& top, CommerceConfig& commerce) {
   url("cancel_url", commerce.cancel_url);
   section.integer("checkout_minutes", commerce.checkout_minutes, 35, 24 * 60);
   section.integer("open_purchases_max", commerce.open_purchases_max, 1, 100);
+  Section top_up(section, "auto_top_up");
+  top_up.boolean("enabled", commerce.auto_top_up.is_enabled);
+  top_up.integer("failures_max", commerce.auto_top_up.failures_max, 1, 10);
+  top_up.integer("runs_per_day_max", commerce.auto_top_up.runs_per_day_max, 1, 100);
 }
 
 void read_mcp_host(Section& hosts, McpConfig& mcp) {

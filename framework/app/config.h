@@ -14,6 +14,7 @@
 #include <turnpike/result.h>
 
 #include "base/limits.h"
+#include "commerce/auto_top_up.h"
 #include "hosts/client_address.h"
 #include "hosts/mcp/tool_names.h"
 #include "identity/account.h"
@@ -92,6 +93,7 @@ struct CommerceConfig {
   std::string cancel_url;
   std::uint32_t checkout_minutes = 60;
   std::uint32_t open_purchases_max = 20;
+  commerce::TopUpSettings auto_top_up;
 };
 
 struct StatusConfig {

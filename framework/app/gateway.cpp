@@ -39,6 +39,7 @@
 #include "hosts/api/api_host.h"
 #include "hosts/dashboard/dashboard_routes.h"
 #include "hosts/dashboard/people_routes.h"
+#include "hosts/dashboard/auto_top_up_pages.h"
 #include "hosts/dashboard/purchase_pages.h"
 #include "hosts/discovery.h"
 #include "hosts/discovery_routes.h"
@@ -429,8 +430,9 @@ Result<Unit, std::string> Gateway::open_commerce() {
   if (!id.ok()) return id.error().message;
   parts_->commerce = std::make_unique<CommerceServices>(
       config_,
-      CommerceServices::Parts{*parts_->runtime, parts_->node->purchases(), *parts_->plugins,
-                              parts_->clock, parts_->random, *parts_->log, *parts_->metrics},
+      CommerceServices::Parts{*parts_->runtime, parts_->node->purchases(),
+                              parts_->node->auto_top_ups(), *parts_->plugins, parts_->clock,
+                              parts_->random, *parts_->log, *parts_->metrics},
       CommerceServices::Surroundings{.api_url = parts_->urls.api,
                                      .web_url = parts_->web_url,
                                      .deployment_id = base::base64url(*id)});
@@ -599,6 +601,7 @@ std::vector<hosts::BoundRoute> Gateway::web_routes() const {
   hosts::bind_routes(hosts::dashboard::member_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::security_log_routes(), *parts_->web_rooms, rows);
   hosts::bind_routes(hosts::dashboard::purchase_routes(), *parts_->web_rooms, rows);
+  hosts::bind_routes(hosts::dashboard::auto_top_up_routes(), *parts_->web_rooms, rows);
   return rows;
 }
 

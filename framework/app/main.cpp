@@ -284,6 +284,27 @@ void add_purchase_commands(CLI::App& app, CommonOptions& options, Words& words, 
       code, [&] { return run_commerce_check(options); });
 }
 
+void add_auto_top_up_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  using namespace turnpike::app;
+  CommerceWords& commerce = words.commerce;
+  CLI::App* top_up =
+      app.add_subcommand("auto-top-up", "Accounts whose Credits are bought by themselves");
+  top_up->require_subcommand(1);
+  CLI::App* list = add(*top_up, "list", "List accounts with a policy, and what becomes of it",
+                       options, code, [&] { return run_auto_top_up_list(options, commerce); });
+  list->add_flag("--paused", commerce.paused, "Those that are paused alone");
+  list->add_option("--after", commerce.account, "Account id: the last of the list before");
+  list->add_option("--limit", commerce.limit, "So many")->check(CLI::Range(1, 10'000));
+  const auto add_for_account = [&](const char* name, const char* description, auto run) {
+    add(*top_up, name, description, options, code, [&, run] { return run(options, commerce); })
+        ->add_option("--account", commerce.account, "Account id")
+        ->required();
+  };
+  add_for_account("resume", "Go on, with no declines counted", run_auto_top_up_resume);
+  add_for_account("pause", "Charge nothing until it is resumed or replaced",
+                  run_auto_top_up_pause);
+}
+
 void add_ledger_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
   using namespace turnpike::app;
   CLI::App* ledger = app.add_subcommand("ledger", "The books of Credits");
@@ -576,6 +597,7 @@ int main(int argc, char** argv) {
   add_correction_commands(app, options, words, code);
   add_offer_commands(app, options, words, code);
   add_purchase_commands(app, options, words, code);
+  add_auto_top_up_commands(app, options, words, code);
   add(app, "paths", "Print where the configuration puts things", options, code,
       [&] { return run_paths(options); });
   add_ledger_commands(app, options, words, code);

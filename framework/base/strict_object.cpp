@@ -37,7 +37,10 @@ class StrictObject::Reader final : public nlohmann::json_sax<nlohmann::json> {
   explicit Reader(StrictObject& body) : body_(body) {}
 
   bool null() override { return take(Kind::null); }
-  bool boolean(bool) override { return take(Kind::boolean); }
+  bool boolean(bool value) override {
+    if (is_member()) body_.members_.back().text = value ? "true" : "";
+    return take(Kind::boolean);
+  }
   bool number_integer(number_integer_t value) override { return take_number(value); }
   bool number_unsigned(number_unsigned_t value) override { return take_number(value); }
   bool number_float(number_float_t, const string_t&) override { return take(Kind::number); }
@@ -150,6 +153,21 @@ std::string StrictObject::text(std::string_view name, Characters length) {
 std::string StrictObject::text_or(std::string_view name, Characters length,
                                   std::string_view absent) {
   return find(name) == nullptr ? std::string(absent) : text(name, length);
+}
+
+std::optional<std::string> StrictObject::text_or_null(std::string_view name, Characters length) {
+  const Member* const member = find(name);
+  if (member != nullptr && member->kind == Kind::null) return std::nullopt;
+  return text(name, length);
+}
+
+bool StrictObject::boolean(std::string_view name) {
+  if (!is_object_) return false;
+  const Member* const member = find(name);
+  if (member != nullptr && member->kind == Kind::boolean) return !member->text.empty();
+  report(name, member == nullptr ? "it is missing" : "it is neither true nor false",
+         "Send true or false.");
+  return false;
 }
 
 std::size_t StrictObject::one_of(std::string_view name, std::span<const std::string_view> choices) {

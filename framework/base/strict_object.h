@@ -50,6 +50,9 @@ class StrictObject {
   // A JSON number without a fraction, both ends included.
   [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t minimum,
                                      std::int64_t maximum);
+  [[nodiscard]] bool boolean(std::string_view name);
+  // Like text(), or nothing for null.
+  [[nodiscard]] std::optional<std::string> text_or_null(std::string_view name, Characters length);
   // The JSON text of a member that is an object, for a reader of its own.
   [[nodiscard]] std::string object(std::string_view name);
   [[nodiscard]] bool has(std::string_view name) const noexcept { return find(name) != nullptr; }

@@ -15,16 +15,7 @@ constexpr std::int64_t begin_given_up_ms = 24 * 3'600'000ll;
 constexpr std::int64_t good_for_ms_min = 31 * 60'000;
 constexpr std::int64_t writing_ms = 5'000;  // beside what the processor may take
 constexpr std::int64_t without_processor_ms = 3'600'000;
-
-// Replaces "{account}" and "{purchase}".
-std::string url_for(std::string url, const Purchase& purchase) {
-  const auto replace = [&url](std::string_view place, const std::string& id) {
-    if (const auto at = url.find(place); at != url.npos) url.replace(at, place.size(), id);
-  };
-  replace("{account}", purchase.account_id);
-  replace("{purchase}", purchase.id);
-  return url;
-}
+constexpr std::int64_t charge_timeout_ms = 30'000;  // banks take their time
 
 // "10,000 Credits"
 std::string title_of(Credits credits) {
@@ -48,7 +39,9 @@ std::int64_t Desk::due_after_step(const Purchase& next) const {
 }
 
 Result<Purchase, base::Error> Desk::write(const Step& step) {
-  auto written = ask([&] { return store().advance(step, due_after_step(step.next)); });
+  Step counted = step;
+  counted.failures_max = settings().top_up.failures_max;
+  auto written = ask([&] { return store().advance(counted, due_after_step(step.next)); });
   if (!written.ok()) return written.error();
   if (*written) {
     if (!(*written)->conflict.empty() && step.next.looks <= 1) {
@@ -104,20 +97,24 @@ Result<Purchase, base::Error> Desk::begin(const Purchase& opened) {
     purchase.expires_at_ms = now_ms + settings().checkout_minutes * 60'000ll;
     ++purchase.begin_number;
   }
-  auto customer = ask([&] { return store().customer(purchase.account_id, purchase.processor); });
-  if (!customer.ok()) return customer.error();
+  std::string customer = purchase.customer;
+  if (customer.empty()) {
+    auto known = ask([&] { return store().customer(purchase.account_id, purchase.processor); });
+    if (!known.ok()) return known.error();
+    customer = *std::move(known);
+  }
   const std::string title = title_of(purchase.credits) + ", " + settings().brand;
-  const std::string success = url_for(settings().success_url, purchase);
-  const std::string cancel = url_for(settings().cancel_url, purchase);
-  const std::string key = purchase.id + ".begin" +
-                          (purchase.begin_number == 0
-                               ? ""
-                               : "." + std::to_string(purchase.begin_number));
+  const auto url = [&](const std::string& form) {
+    return url_for(form, purchase.account_id, "{purchase}", purchase.id);
+  };
+  const std::string success = url(settings().success_url);
+  const std::string cancel = url(settings().cancel_url);
+  const std::string key = step_key(purchase.id, "begin", purchase.begin_number);
   const Order order{.purchase_id = purchase.id,
                     .account_id = purchase.account_id,
                     .title = title,
-                    .customer = *customer,
-                    .saved_method = {},
+                    .customer = customer,
+                    .saved_method = purchase.saved_method,
                     .success_url = success,
                     .cancel_url = cancel,
                     .step_key = key,
@@ -138,11 +135,78 @@ Result<Purchase, base::Error> Desk::look(const Purchase& purchase) {
   const auto payment = processor->bound->look_up(purchase.reference, call);
   base::pass(base::CrashPoint::purchase_looked);
   if (!payment.ok()) return give_up(purchase, payment.error(), "look_up");
+  const bool is_uncharged = is_run(purchase) && purchase.state == State::awaiting_payment &&
+                            payment->progress == Progress::never_ran;
+  if (is_uncharged) return charge(purchase);
   return write(after_look(purchase, *payment, parts_.clock.now_ms()));
 }
 
+Result<Purchase, base::Error> Desk::charge(const Purchase& run) {
+  const ProcessorInService* const processor = parts_.processors.find(run.processor);
+  if (processor == nullptr) return without_processor(run);
+  const auto noted = ask(
+      [&] { return parts_.top_ups.note_charge(run, charge_timeout_ms + writing_ms); });
+  if (!noted.ok()) return noted.error();
+  if (!*noted) return cancel(run, *processor);
+  const Purchase& charged = **noted;
+  const std::string title = title_of(charged.credits) + ", " + settings().brand;
+  const std::string key = step_key(charged.id, "charge", charged.charge_number - 1);
+  const Order order{.purchase_id = charged.id,
+                    .account_id = charged.account_id,
+                    .title = title,
+                    .customer = charged.customer,
+                    .saved_method = charged.saved_method,
+                    .success_url = {},
+                    .cancel_url = {},
+                    .step_key = key,
+                    .price = {charged.currency, charged.minor},
+                    .expires_at_ms = charged.expires_at_ms};
+  ProcessorCall call("", charge_timeout_ms);
+  const auto payment = processor->bound->charge(order, charged.reference, call);
+  base::pass(base::CrashPoint::purchase_charged);
+  if (!payment.ok()) return give_up(charged, payment.error(), "charge");
+  return write(after_look(charged, *payment, parts_.clock.now_ms()));
+}
+
+Result<Purchase, base::Error> Desk::cancel(const Purchase& run,
+                                           const ProcessorInService& processor) {
+  ProcessorCall call("", look_timeout_ms);
+  const Done cancelled = processor.bound->cancel(run.reference, call);
+  if (!cancelled.ok()) return give_up(run, cancelled.error(), "cancel");
+  // It may have been too late; a charge that came through is credited.
+  const auto payment = processor.bound->look_up(run.reference, call);
+  if (!payment.ok()) return give_up(run, payment.error(), "look_up");
+  const Step seen = after_look(run, *payment, parts_.clock.now_ms());
+  return write(is_open(seen.next.state) && payment->progress == Progress::never_ran
+                   ? after_cancel(run)
+                   : seen);
+}
+
 Result<Purchase, base::Error> Desk::work_on(const Purchase& purchase) {
-  return purchase.reference.empty() ? begin(purchase) : look(purchase);
+  const auto needs_charge = [](const Purchase& each) {
+    return is_run(each) && each.state == State::awaiting_payment && each.charge_number == 0;
+  };
+  if (purchase.reference.empty()) {
+    auto begun = begin(purchase);
+    if (!begun.ok() || !needs_charge(*begun)) return begun;
+    return charge(*begun);
+  }
+  return needs_charge(purchase) ? charge(purchase) : look(purchase);
+}
+
+std::string Desk::step_key(std::string_view id, std::string_view step, std::int64_t number) {
+  std::string key = std::string(id) + "." + std::string(step);
+  return number == 0 ? key : key + "." + std::to_string(number);
+}
+
+std::string Desk::url_for(std::string url, std::string_view account_id, std::string_view place,
+                          std::string_view id) {
+  const auto replace = [&url](std::string_view name, std::string_view text) {
+    if (const auto at = url.find(name); at != url.npos) url.replace(at, name.size(), text);
+  };
+  replace("{account}", account_id);
+  replace(place, id);
+  return url;
 }
 
 }  // namespace turnpike::commerce

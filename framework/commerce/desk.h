@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "commerce/auto_top_up_store.h"
 #include "commerce/processors.h"
 #include "commerce/store.h"
 #include "runtime/pool.h"
@@ -26,11 +27,14 @@ namespace turnpike::commerce {
 
 struct ShopSettings {
   // Where browsers go after they paid, or did not; "{account}" and "{purchase}" are the ids.
-  std::string success_url;
-  std::string cancel_url;
+  std::string success_url = {};
+  std::string cancel_url = {};
   std::uint32_t checkout_minutes = 60;
   std::uint32_t open_purchases_max = 20;
   std::string brand = "Turnpike";  // for people who pay
+  // Where browsers go after a method was saved, or not; "{account}" and "{setup}" are the ids.
+  std::string saved_url = {};
+  TopUpSettings top_up = {};
 };
 
 class Desk {
@@ -38,6 +42,7 @@ class Desk {
   // All outlive it.
   struct Parts {
     PurchaseStore& store;
+    AutoTopUpStore& top_ups;
     const Processors& processors;
     runtime::BlockingPool& pool;
     const Clock& clock;
@@ -71,13 +76,22 @@ class Desk {
   //
   // From `created`: has the processor begin it.
   Result<Purchase, base::Error> begin(const Purchase& purchase);
-  // From any other state: looks at what became of it.
+  // From any other state: looks at what became of it. A run whose charge never ran is charged.
   Result<Purchase, base::Error> look(const Purchase& purchase);
 
-  // Whichever of the two it needs.
+  // Whatever it needs next: a run is begun and charged in one go.
   Result<Purchase, base::Error> work_on(const Purchase& purchase);
 
+  // A step_key: "pur_1.begin", and "pur_1.begin.2" for another try that is a step of its own.
+  static std::string step_key(std::string_view id, std::string_view step, std::int64_t number);
+  // "{account}" and whatever else stands in braces is replaced.
+  static std::string url_for(std::string url, std::string_view account_id,
+                             std::string_view place, std::string_view id);
+
  private:
+  // REQUIRES: an awaiting run of which nothing was charged, as far as is known.
+  Result<Purchase, base::Error> charge(const Purchase& run);
+  Result<Purchase, base::Error> cancel(const Purchase& run, const ProcessorInService& processor);
   Result<Purchase, base::Error> write(const Step& step);
   Result<Purchase, base::Error> give_up(const Purchase& purchase, const Failure& failure,
                                         std::string_view what);

@@ -64,13 +64,20 @@ std::optional<ledger::Credits> credits_for(const Terms& terms, std::int64_t mino
   return minor * terms.unit_credits / terms.unit_minor;
 }
 
+base::Error amount_refusal(const Terms& terms) {
+  return {base::ErrorCode::purchase_amount_invalid,
+          "The amount must be from " + amount_text(terms.minimum_minor) + " to " +
+              amount_text(terms.maximum_minor) + " " + terms.currency + ", in steps of " +
+              amount_text(terms.step_minor) + "."};
+}
+
 std::string amount_text(std::int64_t minor) {
   const std::string cents = std::to_string(minor % 100);
   return std::to_string(minor / 100) + "." + std::string(2 - cents.size(), '0') + cents;
 }
 
-std::optional<std::int64_t> parse_amount(std::string_view text) noexcept {
-  constexpr std::size_t whole_digits_max = 4;
+std::optional<std::int64_t> parse_amount(std::string_view text,
+                                         std::size_t whole_digits_max) noexcept {
   const std::size_t point = text.find('.');
   if (point == text.npos || point < 1 || point > whole_digits_max || text.size() != point + 3) {
     return std::nullopt;

@@ -12,6 +12,7 @@
 
 #include <turnpike/result.h>
 
+#include "base/error.h"
 #include "ledger/books.h"
 
 namespace turnpike::commerce {
@@ -55,8 +56,13 @@ std::string offer_id(const Terms& terms, std::string_view processor);
 // The Credits that `minor` buys; nothing: it is no amount of these terms.
 std::optional<ledger::Credits> credits_for(const Terms& terms, std::int64_t minor) noexcept;
 
-// "10.00" for 1000, and back: 1 to 4 digits, a point, two digits; no leading zero.
+// purchase.amount_invalid: says which amounts there are.
+base::Error amount_refusal(const Terms& terms);
+
+// "10.00" for 1000, and back: 1 to 4 digits (of sums: more), a point, two digits; no
+// leading zero.
 std::string amount_text(std::int64_t minor);
-std::optional<std::int64_t> parse_amount(std::string_view text) noexcept;
+std::optional<std::int64_t> parse_amount(std::string_view text,
+                                         std::size_t whole_digits_max = 4) noexcept;
 
 }  // namespace turnpike::commerce

@@ -9,6 +9,7 @@
 
 #include <turnpike/processor.h>
 
+#include "commerce/offer.h"
 #include "runtime/deadline.h"
 #include "runtime/wait.h"
 
@@ -34,6 +35,12 @@ class Processors {
  private:
   std::vector<ProcessorInService> list_;
 };
+
+// The offers of published terms that the processors in service make, newest terms first.
+std::vector<Offer> offers_in_force(const std::vector<PublishedTerms>& published,
+                                   const Processors& processors);
+std::vector<Offer> retired_offers(const std::vector<PublishedTerms>& published,
+                                  const Processors& processors);
 
 // The circumstances of a call that no caller's leaving ends: money may be on its way.
 class ProcessorCall final : public Call {

@@ -1,10 +1,10 @@
 #include "commerce/purchase.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
 
 #include "base/ids.h"
+#include "commerce/due.h"
 #include "crypto/digest.h"
 
 namespace turnpike::commerce {
@@ -14,23 +14,6 @@ constexpr std::string_view state_names[] = {"created",  "awaiting_payment", "pai
                                             "credited", "refunded",         "disputed",
                                             "failed",   "expired",          "cancelled"};
 constexpr std::string_view purchase_prefix = "pur_";
-constexpr std::size_t code_characters_max = 60;
-
-constexpr std::int64_t second_ms = 1'000;
-constexpr std::int64_t minute_ms = 60 * second_ms;
-constexpr std::int64_t hour_ms = 60 * minute_ms;
-constexpr std::int64_t day_ms = 24 * hour_ms;
-
-// A code of a processor as one of ours: its own words stay out of our states.
-std::string code_from(std::string_view code) {
-  const bool is_word =
-      !code.empty() && code.size() <= code_characters_max &&
-      std::all_of(code.begin(), code.end(), [](char each) {
-        return (each >= 'a' && each <= 'z') || (each >= '0' && each <= '9') || each == '_';
-      });
-  return is_word ? std::string(code) : "declined";
-}
-
 // Why a payment cannot be that of the purchase; empty: it is.
 std::string misfit(const Purchase& purchase, const Payment& payment) {
   if (payment.currency != purchase.currency) {
@@ -161,6 +144,7 @@ Step after_look(const Purchase& purchase, const Payment& payment, std::int64_t n
   switch (payment.progress) {
     case Progress::declined:
       end_unpaid(step.next, State::failed, code_from(payment.code));
+      step.decline = payment.decline;
       break;
     case Progress::expired:
       end_unpaid(step.next, State::expired, "expired");
@@ -190,48 +174,44 @@ Step after_begin(const Purchase& purchase, const Begun& begun) {
 Step after_refusal(const Purchase& purchase, std::string_view code) {
   Step step{purchase};
   end_unpaid(step.next, State::failed, code_from(code));
+  if (code == "payment_method_gone") step.decline = Decline::method_gone;
+  return step;
+}
+
+Step after_cancel(const Purchase& purchase) {
+  Step step{purchase};
+  end_unpaid(step.next, State::cancelled, "auto_top_up_off");
   return step;
 }
 
 std::int64_t due_after(const Purchase& purchase, std::int64_t now_ms, Random& random) {
-  constexpr std::int64_t beginning[] = {5 * second_ms, 15 * second_ms, minute_ms, 5 * minute_ms};
-  constexpr std::int64_t paying[] = {10 * second_ms, 30 * second_ms, minute_ms, 2 * minute_ms,
-                                     5 * minute_ms};
   constexpr std::int64_t late_look_ms = 10 * minute_ms;  // after it has expired
   if (!purchase.is_claw_settled) return now_ms + second_ms;
-  const auto pause_of = [&](std::span<const std::int64_t> first, std::int64_t later) {
-    const auto at = static_cast<std::size_t>(purchase.looks);
-    return at < first.size() ? first[at] : later;
-  };
-  std::int64_t pause_ms = 0;
   switch (purchase.state) {
     case State::created:
-      pause_ms = pause_of(beginning, hour_ms);
-      break;
+      return due_in(pause_before_begin_ms(purchase.looks), now_ms, random);
     case State::awaiting_payment: {
+      if (is_run(purchase) && purchase.charge_number == 0 && purchase.looks == 0) return now_ms;
       const std::int64_t late_ms = now_ms - purchase.expires_at_ms;
       // What is on its way then may take days.
       if (late_ms > 30 * day_ms) return -1;
-      pause_ms = late_ms < late_look_ms ? pause_of(paying, 10 * minute_ms)
-                                        : (late_ms < day_ms ? hour_ms : 6 * hour_ms);
-      break;
+      if (late_ms >= day_ms) return due_in(6 * hour_ms, now_ms, random);
+      if (late_ms >= late_look_ms) return due_in(hour_ms, now_ms, random);
+      return due_in(is_run(purchase) ? pause_before_charge_look_ms(purchase.looks)
+                                     : pause_before_look_ms(purchase.looks),
+                    now_ms, random);
     }
     case State::paid:
-      pause_ms = hour_ms;
-      break;
+      return due_in(hour_ms, now_ms, random);
     default:
       return -1;
   }
-  std::array<std::uint8_t, 2> chance{};
-  random.fill(chance);
-  const std::int64_t fifth = pause_ms / 5;
-  const std::int64_t share = (chance[0] << 8) | chance[1];
-  return now_ms + pause_ms - fifth + 2 * fifth * share / 0xffff;
 }
 
 std::string failure_text(std::string_view code) {
   if (code == "expired") return "Nobody paid in time.";
   if (code == "cancelled") return "The payment was cancelled.";
+  if (code == "auto_top_up_off") return "Auto Top-Up was turned off before it was charged.";
   if (code == "processor_unanswered") {
     return "The payment service did not answer for a day; nothing was charged.";
   }

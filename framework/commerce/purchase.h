@@ -91,6 +91,12 @@ struct Purchase {
   std::string reply;    // the body that answered its creation
   std::int64_t begin_number = 0;  // of the step_key: a second checkout is begun under a new one
 
+  // Of a run of Auto Top-Up (commerce/auto_top_up.h); else empty and 0.
+  std::int64_t policy_revision = 0;
+  std::string setup_id;
+  std::string saved_method;       // that it charges
+  std::int64_t charge_number = 0;  // of the step_key of the latest charge; 0: none was sent
+
   std::int64_t tax_minor = 0;
   std::int64_t refunded_minor = 0;  // of minor + tax
   Credits wanted = 0;               // back, in all
@@ -126,7 +132,15 @@ struct Step {
   bool claws = false;
   bool voids = false;
   Credits restores = 0;  // given back for `next.dispute_id`, as a new allocation
+  // Of a run that was declined: what that means for further charges of its method, and how many
+  // declines in a row pause its policy.
+  Decline decline = Decline::none;
+  std::uint32_t failures_max = 3;
 };
+
+constexpr bool is_run(const Purchase& purchase) noexcept {
+  return purchase.origin == ledger::Origin::auto_top_up;
+}
 
 // What a look means for the purchase.
 Step after_look(const Purchase& purchase, const Payment& payment, std::int64_t now_ms);
@@ -135,9 +149,10 @@ Step after_look(const Purchase& purchase, const Payment& payment, std::int64_t n
 Step after_begin(const Purchase& purchase, const Begun& begun);
 // The processor refused to, or has not answered for a day.
 Step after_refusal(const Purchase& purchase, std::string_view code);
+// A run whose policy is off: the processor promised that it is not charged any more.
+Step after_cancel(const Purchase& purchase);
 
-// When to do the next thing for a purchase after a step; -1: nothing is left to do. A fifth more or
-// less by chance, so that purchases of one moment are not looked at in one moment for ever.
+// When to do the next thing for a purchase after a step; -1: nothing is left to do.
 std::int64_t due_after(const Purchase& purchase, std::int64_t now_ms, Random& random);
 
 // A sentence for people about failure_code; whether another try may work.

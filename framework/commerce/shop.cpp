@@ -13,20 +13,6 @@ Error no_purchase() {
   return {ErrorCode::purchase_not_found, "The billing account has no purchase with this id."};
 }
 
-std::vector<Offer> offers_of(const std::vector<PublishedTerms>& published,
-                             const Processors& processors, bool retired) {
-  std::vector<Offer> offers;
-  for (const PublishedTerms& each : published) {
-    if ((each.retired_at_ms >= 0) != retired) continue;
-    for (const ProcessorInService& processor : processors.list()) {
-      if (!each.processor.empty() && each.processor != processor.name) continue;
-      offers.push_back({offer_id(each.terms, processor.name), each.revision, processor.name,
-                        processor.title, each.terms});
-    }
-  }
-  return offers;
-}
-
 const Offer* find(const std::vector<Offer>& offers, std::string_view id) {
   for (const Offer& each : offers) {
     if (each.id == id) return &each;
@@ -34,19 +20,12 @@ const Offer* find(const std::vector<Offer>& offers, std::string_view id) {
   return nullptr;
 }
 
-Error amount_refusal(const Terms& terms) {
-  return {ErrorCode::purchase_amount_invalid,
-          "The amount must be from " + amount_text(terms.minimum_minor) + " to " +
-              amount_text(terms.maximum_minor) + " " + terms.currency + ", in steps of " +
-              amount_text(terms.step_minor) + "."};
-}
-
 }  // namespace
 
 Result<std::vector<Offer>, Error> Shop::current_offers() {
   const auto published = desk_.ask([&] { return desk_.store().terms(); });
   if (!published.ok()) return published.error();
-  return offers_of(*published, desk_.parts().processors, false);
+  return offers_in_force(*published, desk_.parts().processors);
 }
 
 Result<std::vector<Offer>, Error> Shop::offers(std::string_view account_id) {
@@ -63,9 +42,9 @@ Result<std::vector<Offer>, Error> Shop::offers(std::string_view account_id) {
 Result<Shop::Sold, Error> Shop::sold(std::string_view offer_id) {
   const auto published = desk_.ask([&] { return desk_.store().terms(); });
   if (!published.ok()) return published.error();
-  const auto current = offers_of(*published, desk_.parts().processors, false);
+  const auto current = offers_in_force(*published, desk_.parts().processors);
   if (const Offer* const offer = commerce::find(current, offer_id)) return Sold{*offer, true};
-  const auto retired = offers_of(*published, desk_.parts().processors, true);
+  const auto retired = retired_offers(*published, desk_.parts().processors);
   if (const Offer* const offer = commerce::find(retired, offer_id)) return Sold{*offer, false};
   return Sold{};
 }

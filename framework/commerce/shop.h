@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "commerce/auto_top_ups.h"
 #include "commerce/desk.h"
 
 namespace turnpike::commerce {
@@ -38,7 +39,9 @@ struct PurchasePage {
 
 class Shop {
  public:
-  explicit Shop(Desk& desk) : desk_(desk) {}
+  Shop(Desk& desk, AutoTopUps& auto_top_ups) : desk_(desk), auto_top_ups_(auto_top_ups) {}
+
+  [[nodiscard]] AutoTopUps& auto_top_ups() const noexcept { return auto_top_ups_; }
 
   // Of the processors in service at whose place a person can pay, or who are paid in another way.
   // purchase.account_locked, purchase.unavailable.
@@ -87,6 +90,7 @@ class Shop {
                                    const BodyOf& body_of);
 
   Desk& desk_;
+  AutoTopUps& auto_top_ups_;
 };
 
 }  // namespace turnpike::commerce

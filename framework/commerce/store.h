@@ -36,6 +36,11 @@ struct NewPurchase {
   std::uint32_t open_max = 0;
   std::int64_t lease_ms = 0;  // for the opener to begin it
   bool is_offered = true;     // now; else there is none but a repeat
+  // Of a run of Auto Top-Up.
+  std::int64_t policy_revision = 0;
+  std::string setup_id = {};
+  std::string saved_method = {};
+  std::string customer = {};
 };
 
 // A purchase under its key. Only one caller at a time works on it: whoever has its lease.

@@ -12,14 +12,6 @@ using commerce::Purchase;
 using commerce::State;
 using OrderedJson = nlohmann::ordered_json;
 
-OrderedJson money_json(std::string_view currency, std::int64_t minor) {
-  return {{"currency", currency}, {"amount", commerce::amount_text(minor)}};
-}
-
-OrderedJson time_or_null(std::int64_t at_ms) {
-  return at_ms < 0 ? OrderedJson(nullptr) : OrderedJson(base::rfc3339(at_ms));
-}
-
 OrderedJson offer_json(const commerce::Offer& offer) {
   const commerce::Terms& terms = offer.terms;
   return {{"offerId", offer.id},
@@ -32,13 +24,6 @@ OrderedJson offer_json(const commerce::Offer& offer) {
           {"amountStep", money_json(terms.currency, terms.step_minor)},
           {"validityDays", terms.validity_days},
           {"expiresAt", nullptr}};  // an offer stands until it is retired
-}
-
-OrderedJson failure_json(const Purchase& purchase) {
-  if (purchase.failure_code.empty()) return nullptr;
-  return {{"code", purchase.failure_code},
-          {"message", commerce::failure_text(purchase.failure_code)},
-          {"retryable", commerce::is_failure_retryable(purchase.failure_code)}};
 }
 
 OrderedJson purchase_json(const Purchase& purchase) {
@@ -77,12 +62,27 @@ OrderedJson purchases_json(const std::vector<Purchase>& purchases) {
   return list;
 }
 
-// Names of a payment service are its own: what of them is no UTF-8 is shown as far as it is.
-std::string text_of_purchases(const OrderedJson& body) {
+}  // namespace
+
+OrderedJson money_json(std::string_view currency, std::int64_t minor) {
+  return {{"currency", currency}, {"amount", commerce::amount_text(minor)}};
+}
+
+OrderedJson time_or_null(std::int64_t at_ms) {
+  return at_ms < 0 ? OrderedJson(nullptr) : OrderedJson(base::rfc3339(at_ms));
+}
+
+OrderedJson failure_json(const Purchase& purchase) {
+  if (purchase.failure_code.empty()) return nullptr;
+  return {{"code", purchase.failure_code},
+          {"message", commerce::failure_text(purchase.failure_code)},
+          {"retryable", commerce::is_failure_retryable(purchase.failure_code)}};
+}
+
+std::string body_text(const OrderedJson& body) {
   return body.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-}  // namespace
 
 std::string offers_body(const std::vector<commerce::Offer>& offers) {
   OrderedJson list = OrderedJson::array();
@@ -91,7 +91,7 @@ std::string offers_body(const std::vector<commerce::Offer>& offers) {
 }
 
 std::string purchase_body(const Purchase& purchase) {
-  return text_of_purchases(purchase_json(purchase));
+  return body_text(purchase_json(purchase));
 }
 
 std::string purchase_page_body(std::string_view account_id, const commerce::PurchasePage& page,
@@ -100,7 +100,7 @@ std::string purchase_page_body(std::string_view account_id, const commerce::Purc
   if (page.has_more) {
     next = make_purchase_cursor(account_id, page.purchases.back().sequence, cursor_key);
   }
-  return text_of_purchases({{"billingAccountId", account_id},
+  return body_text({{"billingAccountId", account_id},
                             {"items", purchases_json(page.purchases)},
                             {"openPurchases", purchases_json(page.open)},
                             {"nextCursor", std::move(next)},

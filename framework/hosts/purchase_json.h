@@ -16,6 +16,14 @@
 
 namespace turnpike::hosts {
 
+nlohmann::ordered_json money_json(std::string_view currency, std::int64_t minor);
+// Null: never.
+nlohmann::ordered_json time_or_null(std::int64_t at_ms);
+// Null: nothing failed.
+nlohmann::ordered_json failure_json(const commerce::Purchase& purchase);
+// Names of a payment service are its own: what of them is no UTF-8 is shown as far as it is.
+std::string body_text(const nlohmann::ordered_json& body);
+
 // A JSON array.
 std::string offers_body(const std::vector<commerce::Offer>& offers);
 // What is kept as the reply of its creation, and what it is now.

@@ -16,6 +16,13 @@ namespace turnpike::storage {
   " remaining, a.created_at, a.effective_at, a.expires_at, a.state, a.expired"
 inline constexpr char allocation_kinds[] = "tttiiiiiti";
 
+// The balance of the account that the SQL expression names: what its allocations have, and what open
+// leases have not settled.
+#define BALANCE_OF(account)                                                                   \
+  "CAST((SELECT COALESCE(SUM(remaining), 0) FROM allocation b WHERE b.account_id = " account  \
+  ") + (SELECT COALESCE(SUM(granted - settled), 0) FROM lease_now b WHERE b.account_id = "    \
+  account " AND b.state = 'open') AS BIGINT)"
+
 // The allocation whose columns begin at `column`. Throws StoreError for what cannot be one.
 ledger::Allocation allocation_at(const Rows& rows, std::size_t row, std::size_t column,
                                  std::int64_t now_ms);

@@ -60,11 +60,7 @@ constexpr Query select_server{
     " (current_setting('synchronous_standby_names') = '')::int::bigint AS is_alone",
     "ii"};
 // By the invariant this is granted - charged - expired - voided, without reading every fact.
-constexpr Query select_balance{
-    "SELECT CAST((SELECT COALESCE(SUM(remaining), 0) FROM allocation WHERE account_id = $1)"
-    " + (SELECT COALESCE(SUM(granted - settled), 0) FROM lease_now"
-    " WHERE account_id = $1 AND state = 'open') AS BIGINT) AS balance",
-    "i"};
+constexpr Query select_balance{"SELECT " BALANCE_OF("$1") " AS balance", "i"};
 constexpr Query select_allocations{"SELECT " ALLOCATION_COLUMNS
                                    " FROM allocation a WHERE a.account_id = $1"
                                    " ORDER BY a.created_at, a.id",

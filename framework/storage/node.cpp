@@ -61,7 +61,8 @@ class OpenNode final : public Node {
         secrets_(make_shared_secrets(context_)),
         records_(make_record_table(context_)),
         status_(make_status_store(context_)),
-        purchases_(make_purchase_store(context_)) {
+        purchases_(make_purchase_store(context_)),
+        auto_top_ups_(make_auto_top_up_store(context_)) {
     database_.with([&](Connection& connection) {
       const std::string fault = check_schema(connection, shipped_schema(settings.engine));
       if (!fault.empty()) throw StoreError(StoreError::Kind::fatal, fault);
@@ -97,6 +98,7 @@ class OpenNode final : public Node {
   records::Table& records() noexcept override { return *records_; }
   status::StatusStore& status() noexcept override { return *status_; }
   commerce::PurchaseStore& purchases() noexcept override { return *purchases_; }
+  commerce::AutoTopUpStore& auto_top_ups() noexcept override { return *auto_top_ups_; }
 
  private:
   const std::unique_ptr<DataDir> data_dir_;
@@ -124,6 +126,7 @@ class OpenNode final : public Node {
   const std::unique_ptr<records::Table> records_;
   const std::unique_ptr<status::StatusStore> status_;
   const std::unique_ptr<commerce::PurchaseStore> purchases_;
+  const std::unique_ptr<commerce::AutoTopUpStore> auto_top_ups_;
   std::unique_ptr<Checkpointer> checkpointer_;
 };
 

@@ -18,6 +18,7 @@
 #include <turnpike/result.h>
 
 #include "base/log.h"
+#include "commerce/auto_top_up_store.h"
 #include "commerce/store.h"
 #include "identity/account_store.h"
 #include "identity/audit.h"
@@ -89,6 +90,7 @@ class Node {
   [[nodiscard]] virtual records::Table& records() noexcept = 0;
   [[nodiscard]] virtual status::StatusStore& status() noexcept = 0;
   [[nodiscard]] virtual commerce::PurchaseStore& purchases() noexcept = 0;
+  [[nodiscard]] virtual commerce::AutoTopUpStore& auto_top_ups() noexcept = 0;
 };
 
 struct MigrationStep {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "identity/account.h"
 #include "ledger/corrections.h"
+#include "storage/audit_rows.h"
 #include "storage/leases.h"
 
 namespace turnpike::storage {
@@ -24,16 +26,22 @@ constexpr Query insert_restoration{
     " VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING allocation_id",
     "t"};
 
+constexpr Query select_status{"SELECT status FROM account WHERE id = $1", "t"};
+constexpr Query next_purchase{
+    "UPDATE counter SET value = value + 1 WHERE name = 'purchase' RETURNING value", "i"};
+constexpr Query insert_row{
+    "INSERT INTO purchase (id, account_id, sequence, origin, offer_id, currency, minor, credits,"
+    " validity_days, processor, state, created_by, key_digest, request_digest, due_at, lease_until,"
+    " created_at, expires_at, customer, policy_revision, setup_id, saved_method)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'created', $11, $12, $13, $14, $15, $16,"
+    " $17, $18, $19, $20, $21) RETURNING " PURCHASE_COLUMNS,
+    purchase_kinds};
+
 constexpr std::int64_t day_ms = 24 * 3'600'000ll;
 
 ledger::Origin origin_at(const std::string& name) {
   if (const auto known = ledger::origin(name)) return *known;
   throw StoreError(StoreError::Kind::fatal, "a purchase of unknown origin");
-}
-
-commerce::State state_at(const std::string& name) {
-  if (const auto known = commerce::state(name)) return *known;
-  throw StoreError(StoreError::Kind::fatal, "a purchase of unknown state");
 }
 
 struct Carried {
@@ -60,6 +68,11 @@ void settle_claw(Transaction& transaction, Purchase& purchase) {
 
 }  // namespace
 
+commerce::State purchase_state_at(const std::string& name) {
+  if (const auto known = commerce::state(name)) return *known;
+  throw StoreError(StoreError::Kind::fatal, "a purchase of unknown state");
+}
+
 Purchase purchase_at(const Rows& rows, std::size_t row) {
   Purchase purchase;
   purchase.id = rows.text(row, 0);
@@ -72,7 +85,7 @@ Purchase purchase_at(const Rows& rows, std::size_t row) {
   purchase.credits = rows.number(row, 7);
   purchase.validity_days = rows.number(row, 8);
   purchase.processor = rows.text(row, 9);
-  purchase.state = state_at(rows.text(row, 10));
+  purchase.state = purchase_state_at(rows.text(row, 10));
   purchase.version = rows.number(row, 11);
   purchase.created_by = rows.text(row, 12);
   purchase.reply = rows.text(row, 13);
@@ -98,7 +111,44 @@ Purchase purchase_at(const Rows& rows, std::size_t row) {
   purchase.expires_at_ms = rows.number(row, 33);
   purchase.paid_at_ms = rows.number(row, 34);
   purchase.credited_at_ms = rows.number(row, 35);
+  purchase.policy_revision = rows.number(row, 36);
+  purchase.setup_id = rows.text(row, 37);
+  purchase.saved_method = rows.text(row, 38);
+  purchase.charge_number = rows.number(row, 39);
   return purchase;
+}
+
+std::optional<base::Error> why_not_buying(Transaction& transaction, std::string_view account_id) {
+  const Rows status = transaction.run(select_status, {account_id});
+  if (status.text(0, 0) == name_of(identity::AccountStatus::suspended)) {
+    return base::Error{base::ErrorCode::account_suspended, "The account is suspended."};
+  }
+  if (transaction.run(count_purchase_locks, {account_id}).number(0, 0) == 0) return std::nullopt;
+  return base::Error{base::ErrorCode::purchase_account_locked,
+                     "A payment of this account is disputed: it can buy again once that is "
+                     "settled, or an operator unlocks it."};
+}
+
+Purchase insert_purchase(const Context& context, Transaction& transaction,
+                         const commerce::NewPurchase& wanted, const identity::Actor& actor,
+                         std::int64_t now_ms) {
+  const std::string id = context.new_id("pur_");
+  const std::int64_t sequence = transaction.run(next_purchase).number(0, 0);
+  const std::int64_t lease_until = now_ms + wanted.lease_ms;
+  const Rows made = transaction.run(
+      insert_row,
+      {id, wanted.account_id, sequence, ledger::name_of(wanted.origin), wanted.offer_id,
+       wanted.currency, wanted.minor, wanted.credits, wanted.validity_days, wanted.processor,
+       actor.principal, wanted.key_digest, wanted.request_digest, lease_until, lease_until, now_ms,
+       wanted.expires_at_ms, wanted.customer, wanted.policy_revision, wanted.setup_id,
+       wanted.saved_method});
+  write_audit(context, transaction,
+              {.actor = actor,
+               .account_id = wanted.account_id,
+               .action = "purchase.create",
+               .target = id,
+               .detail = wanted.currency + " " + commerce::amount_text(wanted.minor)});
+  return purchase_at(made, 0);
 }
 
 void credit_purchase(Transaction& transaction, const Purchase& purchase, std::int64_t now_ms) {

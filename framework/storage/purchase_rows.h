@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "commerce/purchase.h"
@@ -16,11 +18,24 @@ namespace turnpike::storage {
   " processor, state, version, created_by, reply, reference, url, customer, payment,"           \
   " begin_number, tax_minor, refunded_minor, wanted, clawed, lost, is_claw_settled, dispute_id," \
   " locks_account, failure_code, conflict, looks, hints, due_at, created_at, expires_at,"       \
-  " paid_at, credited_at"
-inline constexpr char purchase_kinds[] = "ttitttiiittittttttiiiiiiitittiiiiiii";
+  " paid_at, credited_at, policy_revision, setup_id, saved_method, charge_number"
+inline constexpr char purchase_kinds[] = "ttitttiiittittttttiiiiiiitittiiiiiiiitti";
+
+inline constexpr Query count_purchase_locks{
+    "SELECT COUNT(*) FROM purchase WHERE account_id = $1 AND locks_account <> 0", "i"};
 
 // Throws StoreError for what cannot be one.
+commerce::State purchase_state_at(const std::string& name);
 commerce::Purchase purchase_at(const Rows& rows, std::size_t row);
+
+// Why the account may buy nothing: it is suspended, or a payment of it is disputed. REQUIRES: its row
+// is there.
+std::optional<base::Error> why_not_buying(Transaction& transaction, std::string_view account_id);
+
+// REQUIRES: the account's row is taken, and nothing speaks against it.
+commerce::Purchase insert_purchase(const Context& context, Transaction& transaction,
+                                   const commerce::NewPurchase& wanted,
+                                   const identity::Actor& actor, std::int64_t now_ms);
 
 // Books the allocation of a purchase that is paid, once. REQUIRES: the account may be given it.
 void credit_purchase(Transaction& transaction, const commerce::Purchase& purchase,

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "base/crash_points.h"
-#include "identity/account.h"
 #include "storage/audit_rows.h"
+#include "storage/auto_top_up_rows.h"
 #include "storage/purchase_rows.h"
 
 namespace turnpike::storage {
@@ -18,7 +18,6 @@ using commerce::Step;
 
 constexpr std::int64_t no_sequence = std::numeric_limits<std::int64_t>::max();
 
-constexpr Query select_status{"SELECT status FROM account WHERE id = $1", "t"};
 constexpr Query select_by_purchase_key{
     "SELECT id, request_digest, lease_until FROM purchase WHERE account_id = $1"
     " AND key_digest = $2",
@@ -29,19 +28,10 @@ constexpr Query lease_purchase{
     "UPDATE purchase SET lease_until = $1 WHERE id = $2 AND lease_until <= $3"
     " AND state = 'created' RETURNING id",
     "t"};
-constexpr Query count_locks{
-    "SELECT COUNT(*) FROM purchase WHERE account_id = $1 AND locks_account <> 0", "i"};
 constexpr Query count_open{
     "SELECT COUNT(*) FROM purchase WHERE account_id = $1"
     " AND state IN ('created', 'awaiting_payment', 'paid')",
     "i"};
-constexpr Query next_purchase{
-    "UPDATE counter SET value = value + 1 WHERE name = 'purchase' RETURNING value", "i"};
-constexpr Query insert_purchase{
-    "INSERT INTO purchase (id, account_id, sequence, origin, offer_id, currency, minor, credits,"
-    " validity_days, processor, state, created_by, key_digest, request_digest, due_at, lease_until,"
-    " created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'created', $11, $12,"
-    " $13, $14, $15, $16, $17)"};
 constexpr Query select_list{
     "SELECT " PURCHASE_COLUMNS " FROM purchase WHERE sequence < $1 AND ('' = $2 OR account_id = $2)"
     " AND ('' = $3 OR state = $3)"
@@ -54,8 +44,9 @@ constexpr Query insert_customer{
     "INSERT INTO processor_customer (account_id, processor, customer) VALUES ($1, $2, $3)"
     " ON CONFLICT DO NOTHING"};
 constexpr Query lock_version{
-    "UPDATE purchase SET version = version + 1 WHERE id = $1 AND version = $2 RETURNING hints",
-    "i"};
+    "UPDATE purchase SET version = version + 1 WHERE id = $1 AND version = $2 RETURNING hints,"
+    " state, refunded_minor",
+    "iti"};
 constexpr Query update_purchase{
     "UPDATE purchase SET state = $1, reference = $2, url = $3, customer = $4, payment = $5,"
     " begin_number = $6, tax_minor = $7, refunded_minor = $8, wanted = $9, clawed = $10,"
@@ -106,15 +97,7 @@ std::optional<base::Error> why_not_bought(Transaction& transaction, const NewPur
     return base::Error{ErrorCode::purchase_offer_changed,
                        "This offer is not made any more: look at the offers anew."};
   }
-  const Rows status = transaction.run(select_status, {wanted.account_id});
-  if (status.text(0, 0) == name_of(identity::AccountStatus::suspended)) {
-    return base::Error{ErrorCode::account_suspended, "The account is suspended."};
-  }
-  if (transaction.run(count_locks, {wanted.account_id}).number(0, 0) > 0) {
-    return base::Error{ErrorCode::purchase_account_locked,
-                       "A payment of this account is disputed: it can buy again once that is "
-                       "settled, or an operator unlocks it."};
-  }
+  if (auto why = why_not_buying(transaction, wanted.account_id)) return why;
   if (transaction.run(count_open, {wanted.account_id}).number(0, 0) >= wanted.open_max) {
     return base::Error{ErrorCode::purchase_too_many_open,
                        "The account has " + std::to_string(wanted.open_max) +
@@ -140,7 +123,7 @@ SqlPurchaseStore::Answer<Opened> SqlPurchaseStore::open(const NewPurchase& wante
         transaction.run(select_by_purchase_key, {wanted.account_id, wanted.key_digest});
     if (!earlier.empty()) return opened_before(transaction, wanted, earlier, now_ms);
     if (auto why = why_not_bought(transaction, wanted)) return *std::move(why);
-    return Opened{insert(transaction, wanted, actor, now_ms), false, true};
+    return Opened{insert_purchase(context_, transaction, wanted, actor, now_ms), false, true};
   });
 }
 
@@ -156,25 +139,6 @@ SqlPurchaseStore::Answer<Opened> SqlPurchaseStore::opened_before(Transaction& tr
   const bool is_leased =
       !transaction.run(lease_purchase, {now_ms + wanted.lease_ms, id, now_ms}).empty();
   return Opened{purchase_at(transaction.run(select_purchase, {id}), 0), true, is_leased};
-}
-
-Purchase SqlPurchaseStore::insert(Transaction& transaction, const NewPurchase& wanted,
-                                  const identity::Actor& actor, std::int64_t now_ms) const {
-  const std::string id = context_.new_id("pur_");
-  const std::int64_t sequence = transaction.run(next_purchase).number(0, 0);
-  const std::int64_t lease_until = now_ms + wanted.lease_ms;
-  transaction.run(insert_purchase,
-                  {id, wanted.account_id, sequence, ledger::name_of(wanted.origin),
-                   wanted.offer_id, wanted.currency, wanted.minor, wanted.credits,
-                   wanted.validity_days, wanted.processor, actor.principal, wanted.key_digest,
-                   wanted.request_digest, lease_until, lease_until, now_ms, wanted.expires_at_ms});
-  write_audit(context_, transaction,
-              {.actor = actor,
-               .account_id = wanted.account_id,
-               .action = "purchase.create",
-               .target = id,
-               .detail = wanted.currency + " " + commerce::amount_text(wanted.minor)});
-  return purchase_at(transaction.run(select_purchase, {id}), 0);
 }
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -206,7 +170,7 @@ SqlPurchaseStore::Answer<std::vector<Purchase>> SqlPurchaseStore::list(
 
 SqlPurchaseStore::Answer<bool> SqlPurchaseStore::is_locked(std::string_view account_id) {
   return read<bool>("read purchase lock", [&](Connection& connection) {
-    return connection.run(count_locks, {account_id}).number(0, 0) > 0;
+    return connection.run(count_purchase_locks, {account_id}).number(0, 0) > 0;
   });
 }
 
@@ -264,6 +228,9 @@ std::optional<Purchase> SqlPurchaseStore::write_step(Transaction& transaction, S
   if (!next.customer.empty()) {
     transaction.run(insert_customer, {next.account_id, next.processor, next.customer});
   }
+  if (commerce::is_run(next)) {
+    follow_run(transaction, {purchase_state_at(locked.text(0, 1)), locked.number(0, 2)}, step, now_ms);
+  }
   const bool is_hinted = locked.number(0, 0) != next.hints;
   if (!next.is_claw_settled && due_ms < 0) due_ms = now_ms + 1'000;
   transaction.run(
@@ -312,13 +279,15 @@ SqlPurchaseStore::Answer<std::uint32_t> SqlPurchaseStore::hint(std::string_view 
           break;
         case Hint::Of::reference:
           found += transaction.run(hint_reference, {processor, hint.id}).size();
+          found += hint_setups(transaction, processor, hint);
           break;
         case Hint::Of::payment:
           found += transaction.run(hint_payment, {processor, hint.id}).size();
           break;
         case Hint::Of::setup:
         case Hint::Of::method:
-          break;  // nothing is charged by a method that was kept
+          found += hint_setups(transaction, processor, hint);
+          break;
       }
     }
     return found;

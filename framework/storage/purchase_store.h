@@ -64,8 +64,6 @@ class SqlPurchaseStore final : public commerce::PurchaseStore {
   Answer<commerce::Opened> opened_before(Transaction& transaction,
                                          const commerce::NewPurchase& wanted, const Rows& rows,
                                          std::int64_t now_ms) const;
-  commerce::Purchase insert(Transaction& transaction, const commerce::NewPurchase& wanted,
-                            const identity::Actor& actor, std::int64_t now_ms) const;
   // Writes the row of a step and what it moves. Nothing: the row is of another version.
   std::optional<commerce::Purchase> write_step(Transaction& transaction, commerce::Step step,
                                                std::int64_t due_ms) const;

@@ -122,5 +122,6 @@ std::unique_ptr<SharedSecrets> make_shared_secrets(const Context& context);
 std::unique_ptr<records::Table> make_record_table(const Context& context);
 std::unique_ptr<status::StatusStore> make_status_store(const Context& context);
 std::unique_ptr<commerce::PurchaseStore> make_purchase_store(const Context& context);
+std::unique_ptr<commerce::AutoTopUpStore> make_auto_top_up_store(const Context& context);
 
 }  // namespace turnpike::storage

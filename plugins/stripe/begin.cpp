@@ -8,6 +8,9 @@
 namespace turnpike::stripe {
 namespace {
 
+// What a payment intent charges bears no tax, so where tax is due none is made.
+constexpr std::string_view untaxed = "tax_not_supported";
+
 // Stripe takes a session's end from 30 minutes to 24 hours ahead; a minute is for the way there.
 constexpr std::int64_t expiry_min_s = 31 * 60;
 constexpr std::int64_t expiry_max_s = 24 * 3'600 - 60;
@@ -102,6 +105,7 @@ Result<Begun> BoundStripe::begin(const Order& order, Call& call) {
 }
 
 Result<Begun> BoundStripe::begin_setup(const Order& order, Call& call) {
+  if (settings_.computes_tax) return Begun{.refusal = std::string(untaxed)};
   return begin_with_customer(order, &BoundStripe::ask_for_setup, call);
 }
 
@@ -129,6 +133,7 @@ Result<Begun> BoundStripe::begin_with_customer(const Order& order,
 
 // Nothing is taken before charge() confirms it.
 Result<Begun> BoundStripe::begin_intent(const Order& order, Call& call) const {
+  if (settings_.computes_tax) return Begun{.refusal = std::string(untaxed)};
   if (!is_id(order.saved_method) || !is_id(order.customer)) {
     return Failure{
         FailureKind::contract, "an order of a saved method names it and its customer", {}, false};

@@ -122,12 +122,15 @@ void read_payment_methods(const Settings& settings, StripeSettings& read, Mistak
   }
 }
 
-void read_tax(const Settings& settings, StripeSettings& read, Mistakes& mistakes) {
+void read_tax(const Settings& settings, StripeSettings& read, Mistakes& mistakes,
+              std::vector<Note>& notes) {
   const std::string tax = mistakes.take(settings.string("tax", "none"), std::string("none"));
   if (tax != "none" && tax != "automatic") {
     mistakes.add(Settings::wrong("tax", "none or automatic"));
   }
   read.computes_tax = tax == "automatic";
+  if (!read.computes_tax) return;
+  notes.push_back({"with tax no card is saved or charged later: Auto Top-Up buys nothing", "tax"});
 }
 
 void read_base(const Settings& settings, std::string_view environment, StripeSettings& read,
@@ -177,7 +180,7 @@ StripeSettings read_settings(const Settings& settings, std::string_view environm
   read_key(settings, environment, read, mistakes, notes);
   read_webhook_secrets(settings, read, mistakes, notes);
   read_payment_methods(settings, read, mistakes);
-  read_tax(settings, read, mistakes);
+  read_tax(settings, read, mistakes, notes);
   read.makes_invoices = mistakes.take(settings.boolean("invoices", true), true);
   read_base(settings, environment, read, mistakes);
   return read;

@@ -26,6 +26,19 @@ export async function problemsOf(person, name) {
   return JSON.parse(result.value).map((problem) => `${name}: ${problem}`);
 }
 
+// By a link of one use, and sets a password, as whoever comes for the first time. Without scripts
+// the page takes the token in a field.
+export async function signIn(page, link, script = true) {
+  const press = (label) => page.getByRole("button", {name: label, exact: true}).click();
+  await page.goto(link);
+  if (!script) await page.locator("#token").fill(link.split("#")[1]);
+  await press("Sign in");
+  await page.waitForURL("**/account");
+  await page.locator("#new-password").fill("rivers carry seven lamps");
+  await press("Set a password");
+  await page.getByRole("heading", {name: "A password is set"}).waitFor();
+}
+
 // Pictures of a page for people to look at: light and dark, wide and narrow.
 export async function shots(page, folder, name) {
   const before = page.viewportSize();

@@ -5,9 +5,8 @@
 // back, and goes on when a line comes; at the end one JSON array of what each saw.
 import {once} from "node:events";
 import {createInterface} from "node:readline";
-import {launch, problemsOf, shots} from "./browser.mjs";
+import {launch, problemsOf, shots, signIn} from "./browser.mjs";
 
-const PASSWORD = "rivers carry seven lamps";
 const DECLINED = "4000 0000 0000 9995";
 const WAIT_MS = 60_000;
 
@@ -93,13 +92,7 @@ async function walk({name, link, account, script}) {
   }
 
   // ---- in
-  await page.goto(link);
-  if (!script) await page.locator("#token").fill(link.split("#")[1]);
-  await press("Sign in");
-  await page.waitForURL("**/account");
-  await page.locator("#new-password").fill(PASSWORD);
-  await press("Set a password");
-  await page.getByRole("heading", {name: "A password is set"}).waitFor();
+  await signIn(page, link, script);
 
   // ---- an amount, and what it buys
   await page.goto(dashboard + "/purchases");

@@ -165,10 +165,12 @@ class PurchaseWorld {
     processors_ = Processors({{service_name, "Service", traits, &service_}});
     for (int at = 0; at < nodes_of_bed; ++at) {
       Node& node = nodes_[at];
-      node.desk.emplace(Desk::Parts{bed.nodes[at]->purchases(), processors_, pool,
+      AutoTopUpStore& top_ups = bed.nodes[at]->auto_top_ups();
+      node.desk.emplace(Desk::Parts{bed.nodes[at]->purchases(), top_ups, processors_, pool,
                                     bed.store.clock, random_, *log_,
                                     {"https://shop.example/", "https://shop.example/no"}});
-      node.shop.emplace(*node.desk);
+      node.auto_top_ups.emplace(*node.desk, top_ups, *metrics_);
+      node.shop.emplace(*node.desk, *node.auto_top_ups);
       node.reconciler.emplace(*node.desk, *metrics_);
       node.ledger = std::make_unique<ledger::EscrowLedger>(
           bed.nodes[at]->ledger(), settings,
@@ -260,6 +262,7 @@ class PurchaseWorld {
   };
   struct Node {
     std::optional<Desk> desk;
+    std::optional<AutoTopUps> auto_top_ups;
     std::optional<Shop> shop;
     std::optional<Reconciler> reconciler;
     std::unique_ptr<ledger::EscrowLedger> ledger;

@@ -13,90 +13,13 @@
 #include "commerce/reconciler.h"
 #include "commerce/shop.h"
 #include "conformance/engines.h"
+#include "conformance/fake_processor.h"
 #include "runtime/pool.h"
 
 namespace turnpike::commerce {
 namespace {
 
 using base::ErrorCode;
-
-Failure away(bool maybe_sent) {
-  return {FailureKind::transport, "away", {}, maybe_sent};
-}
-
-// Keeps what it began by its step_key, as a payment service does.
-class FakeProcessor final : public BoundProcessor {
- public:
-  Result<Begun> begin(const Order& order, Call&) override {
-    const std::lock_guard lock(mutex);
-    ++begins;
-    keys.emplace_back(order.step_key);
-    if (is_away) return away(false);
-    if (!refusal.empty()) return Begun{.refusal = refusal};
-    const std::string reference = "cs_" + std::string(order.step_key);
-    payments.try_emplace(reference);
-    orders[reference] = order.purchase_id;
-    if (loses_answer) return away(true);
-    return Begun{.reference = reference, .url = "https://pay.example/" + reference};
-  }
-  Result<Payment> look_up(std::string_view reference, Call&) override {
-    const std::lock_guard lock(mutex);
-    ++looks;
-    if (is_away) return away(false);
-    return payments.at(std::string(reference));
-  }
-  Result<Refunded> refund(std::string_view payment, Price price, std::string_view key,
-                          Call&) override {
-    const std::lock_guard lock(mutex);
-    refund_keys.emplace_back(key);
-    if (is_away) return away(true);
-    if (!refusal.empty()) return Refunded{.refusal = refusal};
-    if (!refunds.emplace(key, price.minor).second) return Refunded{.reference = "re_1"};
-    for (auto& [reference, known] : payments) {
-      if (known.payment == payment) known.refunded += price.minor;
-    }
-    return Refunded{.reference = "re_1"};
-  }
-  Result<Changes> changes(std::int64_t since_ms, std::string_view cursor, Call&) override {
-    const std::lock_guard lock(mutex);
-    asked_since.push_back(since_ms);
-    Changes page;
-    if (cursor.empty()) {
-      page.hints = changed;
-      page.cursor = "second";
-    } else {
-      page.until_ms = until_ms;
-    }
-    return page;
-  }
-  Result<Notice> notice(const IntakeRequest& request, Call&) override {
-    return Notice{{.status = 200}, {{Hint::Of::reference, std::string(request.body)}}, true};
-  }
-
-  void pay(const std::string& reference) {
-    const std::lock_guard lock(mutex);
-    Payment& payment = payments.at(reference);
-    payment.progress = Progress::paid;
-    payment.currency = "USD";
-    payment.net = payment.total = 1'000;
-    payment.payment = "pi_" + reference;
-  }
-
-  std::mutex mutex;
-  bool is_away = false;
-  bool loses_answer = false;
-  std::string refusal;
-  int begins = 0;
-  int looks = 0;
-  std::vector<std::string> keys;
-  std::map<std::string, Payment> payments;
-  std::map<std::string, std::string> orders;
-  std::map<std::string, std::int64_t, std::less<>> refunds;
-  std::vector<std::string> refund_keys;
-  std::vector<Hint> changed;
-  std::vector<std::int64_t> asked_since;
-  std::int64_t until_ms = 0;
-};
 
 class OnShop : public OnEveryEngine {
  protected:
@@ -109,9 +32,10 @@ class OnShop : public OnEveryEngine {
                                  .refunds = true,
                                  .lists_changes = true};
     processors_ = Processors({{"fake", "Fake", traits, &fake_}});
-    desk_.emplace(Desk::Parts{node_->purchases(), processors_, pool_, store_->clock,
-                              store_->random, *log_, settings_});
-    shop_.emplace(*desk_);
+    desk_.emplace(Desk::Parts{node_->purchases(), node_->auto_top_ups(), processors_, pool_,
+                              store_->clock, store_->random, *log_, settings_});
+    auto_top_ups_.emplace(*desk_, node_->auto_top_ups(), *metrics_);
+    shop_.emplace(*desk_, *auto_top_ups_);
     reconciler_.emplace(*desk_, *metrics_);
     offer_ = done(shop_->offers(account_)).front().id;
   }
@@ -148,6 +72,7 @@ class OnShop : public OnEveryEngine {
   const std::unique_ptr<base::Log> log_ = base::make_silent_log();
   ShopSettings settings_{"https://shop.example/{account}/{purchase}", "https://shop.example/no"};
   std::optional<Desk> desk_;
+  std::optional<AutoTopUps> auto_top_ups_;
   std::optional<Shop> shop_;
   std::optional<Reconciler> reconciler_;
   std::string account_;

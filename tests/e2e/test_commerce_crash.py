@@ -2,13 +2,16 @@
 that buying, crediting and refunding comes by, started again on the same data, and left to finish.
 framework/commerce/CRASHES.md is the table of what remained; the test fails when it is another."""
 
+import json
 import os
 import re
 import time
 import unittest
 
 import gateway as gateway_module
+from fake_stripe import FakeStripe
 from gateway import BUILD, ROOT, Gateway, Postgres, new_directory
+from test_commerce_stripe import CONFIG, SECRETS
 
 TABLE = ROOT / "framework" / "commerce" / "CRASHES.md"
 POINTS = {name: text for name, text in
@@ -31,11 +34,12 @@ writes this table; it fails when the table is not this one. The n-th time that t
 stands behind its name.
 
 - **Buyer saw**: the reply to the purchase, or nothing.
-- **Left**: the state of the purchase when the gateway is up again.
+- **Left**: the state of the purchase before the gateway is up again.
 - **Repeat**: what the same request under the same key gets then; it is always the same purchase.
 - **In the end**: the Credits of the account once the gateway has finished by itself.
 
 In every row the purchase is paid once and credited once, and what is refunded is taken back once.
+Nobody waits for a top-up, so its buyer saw nothing and repeats nothing; the card is charged once.
 """
 
 
@@ -49,8 +53,14 @@ class Crashes:
         for name, path in (("TURNPIKE_CRASH_AT", self.at), ("TURNPIKE_CRASH_LOG", self.log)):
             os.environ[name] = str(path)
             test.addCleanup(os.environ.pop, name)
-        self.gateway = Gateway(settings=["processors.manual.days_to_pay=3",
-                                         "accounts.starter_grant.enabled=false"],
+        self.stripe = FakeStripe()
+        test.addCleanup(self.stripe.close)
+        os.environ.update(SECRETS)
+        for name in SECRETS:
+            test.addCleanup(os.environ.pop, name, None)
+        config = directory / "turnpike.yaml"
+        config.write_text(CONFIG.format(url=self.stripe.url))
+        self.gateway = Gateway(config=config, settings=["processors.manual.days_to_pay=3"],
                                postgres_url=postgres_url, plugins=BUILD / "plugins")
         test.addCleanup(self.gateway.close)
         self.account = self.gateway.run_json("account", "create", "--name", "Acme")["id"]
@@ -60,8 +70,8 @@ class Crashes:
                                            person["id"])["token"]
         self.gateway.start()
         self.path = f"/v1/billing-accounts/{self.account}"
-        self.offer = self.gateway.get(self.path + "/purchase-offers",
-                                      key=self.token).json()[0]["offerId"]
+        offers = self.gateway.get(self.path + "/purchase-offers", key=self.token).json()
+        (self.offer,) = (one["offerId"] for one in offers if one["processor"] == "manual")
         self.bought = 0
 
     def credits(self):
@@ -106,18 +116,24 @@ class Crashes:
 
     # ---- the three parts of a purchase's life, each of them undisturbed or killed at a point
 
-    def die_at(self, point, work):
+    def die_at(self, point, work, left):
+        """What `work` returned, and what was left when the gateway was dead."""
         self.at.write_text(point)
         result = work()
         self.test.assertEqual(self.gateway.process.wait(timeout=60), -9, point)
+        found = left()
         self.restart()
-        return result
+        return result, found
+
+    def newest_of(self, account, count=1):
+        """The state of its newest purchase of so many; "none": there are fewer."""
+        listed = self.gateway.run_json("purchase", "list", "--account", account)
+        return listed[0]["state"] if len(listed) == count else "none"
 
     def buying(self, point):
         before, key = self.credits(), self.new_key()
-        reply = self.die_at(point, lambda: self.buy(key))
-        listed = self.gateway.run_json("purchase", "list", "--account", self.account)
-        left = listed[0]["state"] if len(listed) == self.bought else "none"
+        reply, left = self.die_at(point, lambda: self.buy(key),
+                                  lambda: self.newest_of(self.account, self.bought))
         self.until_answered(key)
         again = self.buy(key)
         self.test.assertEqual(again.status, 201, again.body)
@@ -139,8 +155,8 @@ class Crashes:
     def crediting(self, point):
         before, key = self.credits(), self.new_key()
         purchase = self.buy(key).json()["purchaseId"]
-        self.die_at(point, lambda: self.confirm(purchase))
-        left = self.state(purchase)
+        _, left = self.die_at(point, lambda: self.confirm(purchase),
+                              lambda: self.state(purchase))
         again = self.buy(key)
         self.test.assertEqual(again.json()["purchaseId"], purchase)
         return ["the reply", left, str(again.status), str(self.finish(purchase, before))]
@@ -150,13 +166,52 @@ class Crashes:
         purchase = self.buy(key).json()["purchaseId"]
         self.confirm(purchase)
         self.finish(purchase, before)
-        self.die_at(point, lambda: self.gateway.run("purchase", "refund", purchase, "--full"))
-        left = self.state(purchase)
+        _, left = self.die_at(
+            point, lambda: self.gateway.run("purchase", "refund", purchase, "--full"),
+            lambda: self.state(purchase))
         self.until(lambda: self.state(purchase) == "refunded", f"{purchase} is not refunded")
         shown = self.gateway.run_json("purchase", "show", purchase)
         self.test.assertEqual([refund["state"] for refund in shown["refunds"]], ["sent"])
         self.test.assertEqual(shown["refundedAmount"]["amount"], "10.00")
         return ["the reply", left, str(self.buy(key).status), str(self.credits() - before)]
+
+    # ---- a top-up, of an account of its own, whose card is saved
+
+    def send(self, method, path, body, token, key):
+        return self.gateway.call(method, path, key=token, body=json.dumps(body).encode(),
+                                 headers=[("Idempotency-Key", key),
+                                          ("Content-Type", "application/json")])
+
+    def saver(self):
+        """An account with a saved card: its path, its owner's session, and the setup."""
+        name = self.new_key()
+        account = self.gateway.run_json("account", "create", "--name", name)["id"]
+        person = self.gateway.run_json("user", "create", "--name", name, "--login", name,
+                                       "--account", account, "--role", "owner")
+        token = self.gateway.run_json("session", "create", "--person", person["id"])["token"]
+        path = f"/v1/billing-accounts/{account}/credit-auto-reload"
+        setups = path + "/payment-method-setups"
+        setup = self.send("POST", setups, {"processor": "stripe"}, token, "save")
+        setup_id = setup.json()["setupId"]
+        self.stripe.pay(self.stripe.session_of(setup_id))
+        self.until(lambda: self.gateway.get(f"{setups}/{setup_id}", key=token).json()["state"] ==
+                   "succeeded", "the card is not saved")
+        return account, token, path, setup_id
+
+    def topping_up(self, point):
+        account, token, path, setup_id = self.saver()
+        policy = {"enabled": True, "thresholdCredits": "2000", "paymentMethodId": setup_id,
+                  "amount": {"currency": "USD", "amount": "10.00"},
+                  "monthlyLimit": {"currency": "USD", "amount": "50.00"}, "expectedRevision": 0}
+        before = len([one for one in self.stripe.of("charge") if one["paid"]])
+        _, left = self.die_at(point, lambda: self.send("PUT", path, policy, token, "policy"),
+                              lambda: self.newest_of(account))
+        self.until(lambda: self.gateway.balance(account, token) > 0, "it is not topped up")
+        charges = [one for one in self.stripe.of("charge") if one["paid"]]
+        self.test.assertEqual(len(charges) - before, 1, point)
+        self.test.assertEqual(len(self.gateway.run_json("purchase", "list", "--account",
+                                                        account)), 1)
+        return ["nothing", left, "none", str(self.gateway.balance(account, token))]
 
     def table(self):
         text, passed = INTRODUCTION, set()
@@ -168,6 +223,8 @@ class Crashes:
             ("A refund by an operator", self.refunding,
              ["refund_before", "refund_sent", "purchase_looked", "purchase_before",
               "purchase_after"]),
+            ("A top-up by a saved card", self.topping_up,
+             ["purchase_begun", "purchase_before", "purchase_after", "purchase_charged"]),
         ]
         for title, part, points in parts:
             text += (f"\n## {title}\n\n| point | what has been done | buyer saw | left | repeat |"

@@ -34,7 +34,7 @@ accounts: {{starter_grant: {{enabled: false}}}}
 class Shop:
     """An account with an owner, at one or more nodes."""
 
-    def __init__(self, add_cleanup, stripe, nodes=1, postgres_url=None):
+    def __init__(self, add_cleanup, stripe, nodes=1, postgres_url=None, registry=None):
         os.environ.update(SECRETS)
         for name in SECRETS:
             add_cleanup(os.environ.pop, name, None)
@@ -45,7 +45,7 @@ class Shop:
         config.write_text(CONFIG.format(url=stripe.url))
         for _ in range(nodes):
             node = Gateway(config=config, settings=["log.level=info"], postgres_url=postgres_url,
-                           plugins=BUILD / "plugins")
+                           registry=registry, plugins=BUILD / "plugins")
             add_cleanup(node.close)
             self.nodes.append(node)
         self.accounts = []
@@ -93,6 +93,16 @@ class Shop:
     def until_state(self, purchase_id, state):
         self.until(lambda: self.purchase(purchase_id)["state"] == state,
                    f"{purchase_id} is not {state}")
+
+
+class SetUpWrong(unittest.TestCase):
+    def test_what_is_wrong_is_in_the_log_from_the_start_on(self):
+        stripe = FakeStripe()  # without an endpoint for notices
+        self.addCleanup(stripe.close)
+        shop = Shop(self.addCleanup, stripe)
+        node = shop.nodes[0]
+        shop.until(lambda: "processor_set_up_wrong" in node.log_text(), "nothing was found")
+        self.assertIn("/v1/plugins/stripe/webhook", node.log_text())
 
 
 class OneNode(unittest.TestCase):

@@ -21,6 +21,8 @@
 namespace turnpike::support {
 namespace {
 
+const std::string database_word = " dbname=";
+
 std::string find_binaries() {
   std::string newest;
   std::error_code absent;
@@ -113,9 +115,9 @@ void Postgres::stop() {
   server_ = -1;
 }
 
-std::string Postgres::url() const {
-  return "host=" + directory_.path() + " user=turnpike dbname=postgres";
-}
+std::string Postgres::server_name() const { return "host=" + directory_.path() + " user=turnpike"; }
+
+std::string Postgres::url() const { return server_name() + database_word + "postgres"; }
 
 std::string Postgres::new_schema() {
   storage::Settings settings;
@@ -124,6 +126,32 @@ std::string Postgres::new_schema() {
   const std::string schema = "test_" + std::to_string(++schemas_);
   connection.run_once("CREATE SCHEMA " + schema);
   return url() + " options=-csearch_path=" + schema;
+}
+
+std::string Postgres::new_migrated(const Migrate& migrate) {
+  storage::Settings settings;
+  settings.engine = storage::Engine::postgres;
+  storage::Connection connection(settings, url());
+  if (databases_ == 0) {
+    connection.run_once("CREATE DATABASE migrated");
+    migrate(server_name() + database_word + "migrated");
+  }
+  const std::string name = "test_" + std::to_string(++databases_);
+  connection.run_once("CREATE DATABASE " + name + " TEMPLATE migrated");
+  return server_name() + database_word + name;
+}
+
+void Postgres::drop(const std::string& migrated_url) noexcept {
+  try {
+    storage::Settings settings;
+    settings.engine = storage::Engine::postgres;
+    storage::Connection connection(settings, url());
+    const std::string name =
+        migrated_url.substr(migrated_url.rfind(database_word) + database_word.size());
+    connection.run_once("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)");
+  } catch (const storage::StoreError&) {
+    // A test has stopped the server; with it the database is gone.
+  }
 }
 
 Postgres* shared_postgres() {

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,12 @@ class Postgres {
 
   // A URL of an empty schema that nobody else uses.
   [[nodiscard]] std::string new_schema();
+  // A URL of a database that nobody else uses, a copy of the one that `migrate` made of an empty one,
+  // given its URL, when it was asked for first: a tenth of the time that migrations take.
+  using Migrate = std::function<void(const std::string& url)>;
+  [[nodiscard]] std::string new_migrated(const Migrate& migrate);
+  // Whoever is still connected is cut off. Says nothing when the server does not answer.
+  void drop(const std::string& migrated_url) noexcept;
   // The same server without a schema of its own, for a look from outside.
   [[nodiscard]] std::string url() const;
 
@@ -31,10 +38,13 @@ class Postgres {
   void start();  // again, on the same data
 
  private:
+  [[nodiscard]] std::string server_name() const;
+
   TemporaryDirectory directory_;
   std::string binaries_;
   pid_t server_ = -1;
   int schemas_ = 0;
+  int databases_ = 0;
 };
 
 // Null when PostgreSQL is not installed: tests then skip, saying so.

@@ -22,9 +22,23 @@ TestStore::TestStore(storage::Engine engine, const storage::Settings& settings)
   settings_.engine = engine;
   settings_.data_dir = directory_.path() + "/node";
   settings_.sqlite_path = directory_.path() + "/test.db";
-  if (engine == storage::Engine::postgres) settings_.postgres_url = shared_postgres()->new_schema();
-  const auto steps = storage::migrate(settings_, clock, false);
-  if (!steps) throw std::runtime_error(steps.error());
+  const auto migrate = [this](const storage::Settings& empty) {
+    const auto steps = storage::migrate(empty, clock, false);
+    if (!steps) throw std::runtime_error(steps.error());
+  };
+  if (engine == storage::Engine::sqlite) {
+    migrate(settings_);
+    return;
+  }
+  settings_.postgres_url = shared_postgres()->new_migrated([&](const std::string& url) {
+    storage::Settings empty = settings_;
+    empty.postgres_url = url;
+    migrate(empty);
+  });
+}
+
+TestStore::~TestStore() {
+  if (settings_.engine == storage::Engine::postgres) shared_postgres()->drop(settings_.postgres_url);
 }
 
 storage::Settings TestStore::settings(const std::string& directory) const {

@@ -56,6 +56,9 @@ class TestStore {
   explicit TestStore(storage::Engine engine, std::uint32_t sessions = 2);
   // With settings of the test's own, except where the database is.
   TestStore(storage::Engine engine, const storage::Settings& settings);
+  ~TestStore();
+  TestStore(const TestStore&) = delete;
+  TestStore& operator=(const TestStore&) = delete;
 
   // Another process's worth of access; `directory` tells gateways apart.
   [[nodiscard]] std::unique_ptr<storage::Node> open(storage::Role role = storage::Role::gateway,

@@ -5,6 +5,7 @@
 
 #include "base/strict_object.h"
 #include "hosts/account/account_routes.h"
+#include "hosts/account/money_body.h"
 #include "hosts/account/pooled_people.h"
 #include "hosts/purchase_json.h"
 
@@ -53,38 +54,13 @@ void list_purchases(const PurchaseRooms& rooms, Turn& turn, const Asked& asked) 
 
 // ---- buying
 
-Error amount_refused(std::string problem, std::string fix) {
-  return {ErrorCode::purchase_amount_invalid,
-          "This is no amount that Credits are sold for.",
-          0,
-          {{"/amount", std::move(problem), std::move(fix)}}};
-}
-
-Result<std::int64_t, Error> read_money(std::string_view json) {
-  StrictObject money(json, {"currency", "amount"});
-  const std::string currency = money.text("currency", {1, 16});
-  const std::string text = money.text("amount", {1, 32});
-  if (!money.problems().empty()) {
-    Error error = money.refusal();
-    for (base::FieldProblem& field : error.fields) field.location.insert(0, "/amount");
-    return error;
-  }
-  if (currency != commerce::Terms().currency) {
-    return amount_refused("its currency is another one",
-                          "Send \"currency\": \"" + commerce::Terms().currency + "\".");
-  }
-  if (const auto minor = commerce::parse_amount(text)) return *minor;
-  return amount_refused("its amount is not 1 to 4 digits, a point and two digits",
-                        "Send \"amount\": \"10.00\".");
-}
-
 Result<commerce::Wish, Error> read_wish(std::string_view json) {
   StrictObject body(json, {"offerId", "amount"});
   commerce::Wish wish;
   wish.offer_id = body.text("offerId", {1, 100});
   const std::string money = body.object("amount");
   if (!body.problems().empty()) return body.refusal();
-  const auto minor = read_money(money);
+  const auto minor = read_money(money, "amount");
   if (!minor.ok()) return minor.error();
   wish.minor = *minor;
   return wish;

@@ -1,5 +1,6 @@
 #include "hosts/api/api_host.h"
 
+#include "hosts/account/auto_top_up_routes.h"
 #include "hosts/account/grant_routes.h"
 
 #include <utility>
@@ -64,6 +65,7 @@ std::vector<BoundRoute> ApiHost::rows() const {
     bind_routes(account::people_routes(), *people_rooms_, rows);
     bind_routes(account::grant_routes(), *people_rooms_, rows);
     bind_routes(account::purchase_routes(), *purchase_rooms_, rows);
+    bind_routes(account::auto_top_up_routes(), *purchase_rooms_, rows);
   }
   return rows;
 }

@@ -6,7 +6,7 @@
 #include "hosts/account/account_routes.h"
 #include "hosts/account/grant_routes.h"
 #include "hosts/account/people_routes.h"
-#include "hosts/account/purchase_routes.h"
+#include "hosts/account/auto_top_up_routes.h"
 #include "hosts/account_json.h"
 #include "hosts/api/status_routes.h"
 #include "hosts/openapi_frame.h"
@@ -360,6 +360,7 @@ std::string_view api_openapi_frame() {
     for (const auto& route : account::people_routes()) facts.push_back(&route.facts);
     for (const auto& route : account::grant_routes()) facts.push_back(&route.facts);
     for (const auto& route : account::purchase_routes()) facts.push_back(&route.facts);
+    for (const auto& route : account::auto_top_up_routes()) facts.push_back(&route.facts);
     return openapi_frame(openapi_components(), facts);
   }();
   return frame;

@@ -2,9 +2,12 @@
 // functions; any Thread.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "base/ids.h"
 #include "hosts/dashboard/account_page.h"
 
 namespace turnpike::hosts::dashboard {
@@ -18,6 +21,13 @@ inline constexpr Callers form_of_members =
 
 inline std::string field_of(const Asked& asked, std::string_view name) {
   return asked.form.find(name).value_or("");
+}
+
+// Names what a form does, so that it is done once however often the form is sent.
+inline std::string new_form_key(const WebRooms& rooms) {
+  std::array<std::uint8_t, 16> bytes{};
+  rooms.random.fill(bytes);
+  return base::hex(bytes);
 }
 
 }  // namespace turnpike::hosts::dashboard

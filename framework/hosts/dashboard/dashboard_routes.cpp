@@ -63,8 +63,6 @@ constexpr Route<WebRooms> rows[] = {
      .answer = show_free_quotas},
     {.facts = page_with(ACCOUNT "/billing", "dashboard_billing", billing_query),
      .answer = show_billing},
-    {.facts = web::page(ACCOUNT "/auto-top-up", "dashboard_auto_top_up"),
-     .answer = show_auto_top_up},
     {.facts = page_with(ACCOUNT "/status", "dashboard_status", status_query),
      .answer = show_status},
 };

@@ -1,3 +1,4 @@
+#include "hosts/dashboard/auto_top_up_pages.h"
 #include "hosts/dashboard/call_rows.h"
 #include "hosts/dashboard/chart.h"
 #include "hosts/dashboard/own_status.h"
@@ -126,12 +127,15 @@ void show_overview(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!read.ok()) return refuse_on(rooms, turn, *page, read.error(), "");
   learn_clients(rooms, *page, read->latest.items);
   const auto view = view_of(rooms);
+  const std::string alert = top_up_alert(rooms, *page);
   const site::Frame frame = frame_of_account(rooms, *page, "Overview", "");
   send_account_page(rooms, turn, frame, "dashboard/overview.html", [&](site::Slots slots) {
     slots.set("NAME", page->membership.account.name);
     slots.set("STATUS", identity::name_of(page->membership.account.status));
     slots.show_if(page->membership.account.status != identity::AccountStatus::active,
                   "IS_NOT_ACTIVE");
+    slots.set_if("TOP_UP_ALERT", alert);
+    slots.set("TOP_UP", path_of(page->account_id(), "/auto-top-up"));
     slots.set("USAGE", path_of(page->account_id(), "/usage"));
     slots.set("ALL_CALLS", path_of(page->account_id(), "/calls"));
     slots.set("OWN_STATUS", path_of(page->account_id(), "/status"));

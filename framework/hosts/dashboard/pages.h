@@ -20,7 +20,5 @@ void send_usage_ndjson(const WebRooms& rooms, Turn& turn, const Asked& asked);
 void show_free_quotas(const WebRooms& rooms, Turn& turn, const Asked& asked);
 void show_billing(const WebRooms& rooms, Turn& turn, const Asked& asked);
 void show_status(const WebRooms& rooms, Turn& turn, const Asked& asked);
-// What this host cannot do yet, and what an operator does instead.
-void show_auto_top_up(const WebRooms& rooms, Turn& turn, const Asked& asked);
 
 }  // namespace turnpike::hosts::dashboard

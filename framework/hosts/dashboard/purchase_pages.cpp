@@ -1,9 +1,7 @@
 #include "hosts/dashboard/purchase_pages.h"
 
 #include <algorithm>
-#include <array>
 
-#include "base/ids.h"
 #include "commerce/shop.h"
 #include "hosts/account/purchase_routes.h"
 #include "hosts/dashboard/account_form.h"
@@ -55,12 +53,6 @@ struct BuyForm {
   std::string key = {};     // names what the form buys
   web::Problem problem = {};
 };
-
-std::string new_key(const WebRooms& rooms) {
-  std::array<std::uint8_t, 16> bytes{};
-  rooms.random.fill(bytes);
-  return base::hex(bytes);
-}
 
 Error not_an_amount() {
   return {ErrorCode::purchase_amount_invalid,
@@ -205,7 +197,7 @@ Result<std::string, Error> purchases_html(const WebRooms& rooms, const AccountPa
                                           BuyForm form, std::int64_t before) {
   const auto bought = read_bought(rooms, page, before);
   if (!bought.ok()) return bought.error();
-  if (form.key.empty()) form.key = new_key(rooms);
+  if (form.key.empty()) form.key = new_form_key(rooms);
   site::Frame frame = frame_of_account(rooms, page, "Purchases", purchases_page);
   frame.scripts = {"purchases.js"};
   return rooms.pages.page(frame, "dashboard/purchases.html", [&](Slots slots) {

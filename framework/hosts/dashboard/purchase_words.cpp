@@ -41,7 +41,7 @@ std::string credits_text(commerce::Credits credits) {
   return base::credits_text(credits);
 }
 
-std::optional<std::int64_t> typed_amount(std::string_view text) {
+std::optional<std::int64_t> typed_amount(std::string_view text, std::size_t whole_digits_max) {
   std::string plain;
   for (const char c : text) {
     if (c != ' ' && c != ',') plain += c;
@@ -52,7 +52,7 @@ std::optional<std::int64_t> typed_amount(std::string_view text) {
   } else if (point + 2 == plain.size()) {
     plain += '0';
   }
-  return commerce::parse_amount(plain);
+  return commerce::parse_amount(plain, whole_digits_max);
 }
 
 std::vector<std::int64_t> example_amounts(const commerce::Terms& terms) {

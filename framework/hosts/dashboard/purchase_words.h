@@ -17,7 +17,8 @@ std::string money(std::string_view currency, std::int64_t minor);  // "1,000.00 
 std::string credits_text(commerce::Credits credits);               // "10,000 Credits", "1 Credit"
 
 // An amount as people type it: "10", "10.5", "10.50", " 1,000.00 ".
-std::optional<std::int64_t> typed_amount(std::string_view text);
+std::optional<std::int64_t> typed_amount(std::string_view text,
+                                         std::size_t whole_digits_max = 4);
 
 // Amounts that show what the terms mean, from the least to the greatest.
 std::vector<std::int64_t> example_amounts(const commerce::Terms& terms);

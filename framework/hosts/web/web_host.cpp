@@ -1,5 +1,6 @@
 #include "hosts/web/web_host.h"
 
+#include "hosts/account/auto_top_up_routes.h"
 #include "hosts/account/grant_routes.h"
 #include "hosts/page.h"
 #include "hosts/web/consent.h"
@@ -37,6 +38,7 @@ std::vector<BoundRoute> WebHost::rows(const WebHostSettings& settings) const {
   bind_routes(account::own_grant_routes(), people_rooms_, rows);
   bind_routes(account::account_routes(), account_rooms_, rows);
   bind_routes(account::purchase_routes(), purchase_rooms_, rows);
+  bind_routes(account::auto_top_up_routes(), purchase_rooms_, rows);
   rows.insert(rows.end(), settings.last_routes.begin(), settings.last_routes.end());
   return rows;
 }

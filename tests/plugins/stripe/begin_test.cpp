@@ -184,6 +184,15 @@ TEST_F(BeginTest, AMethodThatIsGoneIsRefused) {
   EXPECT_EQ(failure(nobodys).kind, FailureKind::contract);
 }
 
+TEST_F(BeginTest, WithTaxNoCardIsSavedOrCharged) {
+  bind(with({{"tax", scalar("automatic")}}));
+  Order order_of_card = order();
+  order_of_card.saved_method = "pm_1";
+  order_of_card.customer = "cus_1";
+  EXPECT_EQ(stripe().begin_setup(order(), call_)->refusal, "tax_not_supported");
+  EXPECT_EQ(stripe().begin(order_of_card, call_)->refusal, "tax_not_supported");
+}
+
 TEST_F(BeginTest, ASetupIsASessionToo) {
   Order setup = order();
   setup.purchase_id = "pms_1";

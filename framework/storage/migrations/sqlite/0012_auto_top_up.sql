@@ -1,0 +1,1 @@
+-- SQLite has nothing of its own here; common/0012_auto_top_up.sql is run before it.
