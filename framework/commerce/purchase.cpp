@@ -101,7 +101,8 @@ void take_dispute(Step& step, const Payment& payment) {
   purchase.wanted = by_refunds;
   purchase.locks_account = false;
   purchase.failure_code.clear();
-  move_to(purchase, State::credited);
+  const bool is_all_back = payment.total > 0 && payment.refunded >= payment.total;
+  move_to(purchase, is_all_back ? State::refunded : State::credited);
 }
 
 }  // namespace

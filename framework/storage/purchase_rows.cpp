@@ -17,10 +17,11 @@ using ledger::Credits;
 // given back by it.
 constexpr Query select_purchase_allocations{
     "SELECT a.id, a.voided, a.expires_at, COALESCE(r.units, 0) AS given_back,"
-    " (SELECT COUNT(*) FROM lease l WHERE l.allocation_id = a.id AND l.state = 'open') AS leases"
+    " (SELECT COUNT(*) FROM lease l WHERE l.allocation_id = a.id AND l.state = 'open') AS leases,"
+    " a.state"
     " FROM allocation a LEFT JOIN purchase_restoration r ON r.allocation_id = a.id"
     " WHERE a.id = $1 OR r.purchase_id = $2 ORDER BY given_back, a.id",
-    "tiiii"};
+    "tiiiit"};
 constexpr Query insert_restoration{
     "INSERT INTO purchase_restoration (allocation_id, purchase_id, cause, units)"
     " VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING allocation_id",
@@ -47,15 +48,23 @@ ledger::Origin origin_at(const std::string& name) {
 struct Carried {
   Credits net_voided = 0;  // voided, less what was given back
   bool has_leases = false;
+  bool has_leases_of_voided = false;  // what comes back of them is voided, too
 };
 
 Carried carried_by(const Rows& allocations) {
   Carried carried;
   for (std::size_t row = 0; row < allocations.size(); ++row) {
     carried.net_voided += allocations.number(row, 1) - allocations.number(row, 3);
-    if (allocations.number(row, 4) > 0) carried.has_leases = true;
+    if (allocations.number(row, 4) == 0) continue;
+    carried.has_leases = true;
+    if (allocations.text(row, 5) != "open") carried.has_leases_of_voided = true;
   }
   return carried;
+}
+
+// A dispute was won: what its void takes from then on is to be given back, too.
+bool was_won(const Purchase& purchase) {
+  return !purchase.dispute_id.empty() && purchase.state != commerce::State::disputed;
 }
 
 void settle_claw(Transaction& transaction, Purchase& purchase) {
@@ -63,6 +72,10 @@ void settle_claw(Transaction& transaction, Purchase& purchase) {
       select_purchase_allocations, {commerce::allocation_of(purchase.id), purchase.id}));
   purchase.clawed = std::clamp<Credits>(carried.net_voided, 0, purchase.wanted);
   purchase.is_claw_settled = purchase.clawed == purchase.wanted || !carried.has_leases;
+  if (was_won(purchase) &&
+      (carried.has_leases_of_voided || carried.net_voided > purchase.wanted)) {
+    purchase.is_claw_settled = false;
+  }
   purchase.lost = purchase.is_claw_settled ? purchase.wanted - purchase.clawed : 0;
 }
 
@@ -177,6 +190,17 @@ void claw_back(Transaction& transaction, Purchase& purchase, bool all, std::int6
     }
   }
   settle_claw(transaction, purchase);
+}
+
+void give_back_late(Transaction& transaction, Purchase& purchase, std::int64_t now_ms) {
+  const Rows allocations = transaction.run(
+      select_purchase_allocations, {commerce::allocation_of(purchase.id), purchase.id});
+  const Carried carried = carried_by(allocations);
+  const Credits late = carried.net_voided - purchase.wanted;
+  if (!was_won(purchase) || carried.has_leases_of_voided || late <= 0) return;
+  // Each restoration makes one allocation more, so each has a cause of its own.
+  const std::string cause = purchase.dispute_id + "." + std::to_string(allocations.size());
+  give_back(transaction, purchase, cause, late, now_ms);
 }
 
 void give_back(Transaction& transaction, Purchase& purchase, std::string_view cause, Credits units,

@@ -50,5 +50,8 @@ void claw_back(Transaction& transaction, commerce::Purchase& purchase, bool all,
 // stay taken.
 void give_back(Transaction& transaction, commerce::Purchase& purchase, std::string_view cause,
                ledger::Credits units, std::int64_t now_ms);
+// The same with what nodes still had leased when a dispute was won, and which was voided as they
+// returned it; once they have returned it all.
+void give_back_late(Transaction& transaction, commerce::Purchase& purchase, std::int64_t now_ms);
 
 }  // namespace turnpike::storage

@@ -225,6 +225,8 @@ std::optional<Purchase> SqlPurchaseStore::write_step(Transaction& transaction, S
     if (step.restores > 0) {
       const std::string cause = next.dispute_id.empty() ? "dispute" : next.dispute_id;
       give_back(transaction, next, cause, step.restores, now_ms);
+    } else if (claws) {
+      give_back_late(transaction, next, now_ms);
     }
   }
   if (!next.customer.empty()) {

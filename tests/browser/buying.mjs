@@ -1,8 +1,8 @@
 // Buying Credits by card: node buying.mjs STEPS, where STEPS is JSON: {origin, screenshots?,
-// people: [{name, link, account, script}]}. Each walks the same way, with or without scripts, to the
-// checkout page of the fake Stripe (tests/e2e/fake_checkout.py) and back; axe-core looks at the
-// pages of those with. Prints "pay" before money moves and "returned" once the browser is back, and
-// goes on when a line comes; at the end one JSON array of what each saw.
+// people: [{name, link, account, script}]}. Each walks the same way, with or without scripts, to
+// the checkout page of the fake Stripe (tests/e2e/fake_checkout.py) and back; axe-core looks at
+// the pages of those with. Prints "pay" before money moves and "returned" once the browser is
+// back, and goes on when a line comes; at the end one JSON array of what each saw.
 import {once} from "node:events";
 import {createInterface} from "node:readline";
 import {launch, problemsOf, shots, signIn} from "./browser.mjs";
