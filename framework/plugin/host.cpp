@@ -8,7 +8,8 @@ namespace turnpike::plugin {
 namespace {
 
 bool is_snake_case(std::string_view name) noexcept {
-  return !name.empty() && name.size() <= 48 && name[0] >= 'a' && name[0] <= 'z' &&
+  constexpr std::size_t name_max = 100;  // a chain's name and an asset's address are in one
+  return !name.empty() && name.size() <= name_max && name[0] >= 'a' && name[0] <= 'z' &&
          std::all_of(name.begin(), name.end(), [](char letter) {
            return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
                   letter == '_';

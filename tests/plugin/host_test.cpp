@@ -29,7 +29,16 @@ TEST_F(PluginHostTest, CountsAndGaugesCarryTheNameOfThePlugin) {
   EXPECT_THAT(text, HasSubstr("turnpike_plugin_stock{plugin=\"shop\"} -1\n"));
 }
 
+// A chain's name and an asset's address, as a lane counts what it was paid.
+TEST_F(PluginHostTest, ACurrencyMayBeAnAssetOfAChain) {
+  const std::string asset = "eip155_8453_0x" + std::string(40, 'a');
+  host_.report().count("paid_calls_" + asset, 2);
+  EXPECT_THAT(surroundings_.metrics->text(),
+              HasSubstr("turnpike_plugin_paid_calls_" + asset + "_total{plugin=\"shop\"} 2\n"));
+}
+
 TEST_F(PluginHostTest, AMetricHasANameThatIsOne) {
+  host_.report().count(std::string(101, 'a'), 1);
   for (const char* name : {"", "Sales", "sales-of", "1st", "so{much}"}) {
     host_.report().count(name, 1);
     host_.report().set(name, 1);
