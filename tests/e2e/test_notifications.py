@@ -259,8 +259,12 @@ class Notifications(unittest.TestCase):
         data = json.loads(request[2])["data"]
         self.assertEqual((data["balance"], data["threshold"]), (str(balance), str(balance + 1)))
         self.account.buy("one")  # 10,000 Credits: far above
-        time.sleep(6)  # longer than a scan waits for the next
-        self.assertEqual(len(self.receiver.requests), 1)
+        # It fell below nothing meanwhile, so what comes next is of another threshold.
+        self.account.send("PUT", "/notification-settings",
+                          {"creditsLowThreshold": str(balance + 10_001)})
+        data = json.loads(self.receiver.wait_for(2)[1][2])["data"]
+        self.assertEqual((data["balance"], data["threshold"]),
+                         (str(balance + 10_000), str(balance + 10_001)))
 
     # ---- rights and bodies
 
