@@ -33,8 +33,8 @@ CommerceServices::CommerceServices(const Config& config, const Parts& parts,
                                    const Surroundings& surroundings)
     : parts_(parts),
       bound_(config, parts.plugins, surroundings.api_url, surroundings.deployment_id),
-      desk_({parts.store, parts.top_ups, bound_.processors(), parts.runtime.pool(), parts.clock, parts.random,
-             parts.log, shop_settings(config, surroundings.web_url)}),
+      desk_({parts.store, parts.top_ups, bound_.processors(), parts.runtime.pool(), parts.clock,
+             parts.random, parts.log, shop_settings(config, surroundings.web_url)}),
       auto_top_ups_(desk_, parts.top_ups, parts.metrics),
       shop_(desk_, auto_top_ups_),
       reconciler_(desk_, parts.metrics) {

@@ -480,15 +480,7 @@ Result<Unit, std::string> Gateway::make_program_parts() {
                                  parts_->clock, exchange::lane_with_terms(parts_->lanes),
                                  &parts_->commerce->shop(), &parts_->notices->office()},
       parts_->cursor_key);
-  const auto names = config_.mcp.tool_names;
-  parts_->mcp_tools.emplace(*parts_->backend, parts_->clock, *parts_->executions,
-                            *parts_->account_reads, parts_->cursor_key, names);
-  parts_->mcp_resources.emplace(*parts_->backend, parts_->clock, config_.mcp_reply_bytes_max,
-                                names);
-  parts_->mcp_prompts.emplace(names);
-  parts_->features.emplace(hosts::mcp::Features{.toolsets = *parts_->mcp_tools,
-                                                .resources = &*parts_->mcp_resources,
-                                                .prompts = &*parts_->mcp_prompts});
+  make_mcp_features();
   parts_->generations = std::make_unique<Generations>(Generations::Parts{
       .registry_path = config_.registry_path,
       .data_dir = config_.data_dir,
@@ -515,6 +507,18 @@ Result<Unit, std::string> Gateway::make_program_parts() {
       .log = *parts_->log,
       .metrics = *parts_->metrics});
   return Unit{};
+}
+
+void Gateway::make_mcp_features() {
+  const auto names = config_.mcp.tool_names;
+  parts_->mcp_tools.emplace(*parts_->backend, parts_->clock, *parts_->executions,
+                            *parts_->account_reads, parts_->cursor_key, names);
+  parts_->mcp_resources.emplace(*parts_->backend, parts_->clock, config_.mcp_reply_bytes_max,
+                                names);
+  parts_->mcp_prompts.emplace(names);
+  parts_->features.emplace(hosts::mcp::Features{.toolsets = *parts_->mcp_tools,
+                                                .resources = &*parts_->mcp_resources,
+                                                .prompts = &*parts_->mcp_prompts});
 }
 
 Result<Unit, std::string> Gateway::open_status() {

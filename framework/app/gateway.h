@@ -54,6 +54,7 @@ class Gateway {
   Result<Unit, std::string> load_plugins();
   Result<Unit, std::string> open_commerce();
   Result<Unit, std::string> make_program_parts();
+  void make_mcp_features();
   Result<Unit, std::string> bind_hosts();
   Result<Unit, std::string> open_people();
   Result<Unit, std::string> open_status();

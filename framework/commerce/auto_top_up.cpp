@@ -41,14 +41,14 @@ TopUpStanding paused(TopUpStanding standing, TopUpState state, std::string_view 
 }
 
 std::chrono::year_month month_of(std::int64_t now_ms) noexcept {
-  using namespace std::chrono;
-  const year_month_day day(floor<days>(sys_time<milliseconds>(milliseconds(now_ms))));
+  const std::chrono::sys_time<std::chrono::milliseconds> now{std::chrono::milliseconds(now_ms)};
+  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(now));
   return day.year() / day.month();
 }
 
 std::int64_t start_ms(std::chrono::year_month month) noexcept {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(sys_days(month / 1).time_since_epoch()).count();
+  const std::chrono::sys_days first(month / 1);
+  return std::chrono::milliseconds(first.time_since_epoch()).count();
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// AutoTopUps: what people do about Auto Top-Up (save a method, see and replace the policy), and what
-// is done without them: methods that are being saved are looked at, and accounts with few Credits
-// get their run, which the reconciler then begins and charges.
+// AutoTopUps: what people do about Auto Top-Up (save a method, see and replace the policy), and
+// what is done without them: methods that are being saved are looked at, and accounts with few
+// Credits get their run, which the reconciler then begins and charges.
 //
 // Owned by app/. Its functions for people are called on fibers of any loop, which they suspend;
 // pass() by one fiber at a time.
@@ -64,8 +64,8 @@ class AutoTopUps {
   // Newest first.
   Result<std::vector<MethodSetup>, base::Error> setups(std::string_view account_id);
 
-  // One round: setups that are due, and a scan for accounts with few Credits. Runs that it opens are
-  // due at once.
+  // One round: setups that are due, and a scan for accounts with few Credits. Runs that it opens
+  // are due at once.
   void pass();
 
  private:

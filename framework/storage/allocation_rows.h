@@ -16,8 +16,8 @@ namespace turnpike::storage {
   " remaining, a.created_at, a.effective_at, a.expires_at, a.state, a.expired"
 inline constexpr char allocation_kinds[] = "tttiiiiiti";
 
-// The balance of the account that the SQL expression names: what its allocations have, and what open
-// leases have not settled.
+// The balance of the account that the SQL expression names: what its allocations have, and what
+// open leases have not settled.
 #define BALANCE_OF(account)                                                                   \
   "CAST((SELECT COALESCE(SUM(remaining), 0) FROM allocation b WHERE b.account_id = " account  \
   ") + (SELECT COALESCE(SUM(granted - settled), 0) FROM lease_now b WHERE b.account_id = "    \

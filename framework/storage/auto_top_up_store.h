@@ -1,5 +1,6 @@
-// SqlAutoTopUpStore: commerce::AutoTopUpStore on both engines. Setups are in auto_top_up_setups.cpp,
-// policies and what becomes of them in auto_top_up_store.cpp, runs in auto_top_up_runs.cpp.
+// SqlAutoTopUpStore: commerce::AutoTopUpStore on both engines. Setups are in
+// auto_top_up_setups.cpp, policies and what becomes of them in auto_top_up_store.cpp, runs in
+// auto_top_up_runs.cpp.
 //
 // Private to storage/. Rows are locked in one order: the account, the purchase or setup, the
 // account's standing.

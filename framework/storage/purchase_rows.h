@@ -28,8 +28,8 @@ inline constexpr Query count_purchase_locks{
 commerce::State purchase_state_at(const std::string& name);
 commerce::Purchase purchase_at(const Rows& rows, std::size_t row);
 
-// Why the account may buy nothing: it is suspended, or a payment of it is disputed. REQUIRES: its row
-// is there.
+// Why the account may buy nothing: it is suspended, or a payment of it is disputed. REQUIRES: its
+// row is there.
 std::optional<base::Error> why_not_buying(Transaction& transaction, std::string_view account_id);
 
 // REQUIRES: the account's row is taken, and nothing speaks against it.

@@ -30,8 +30,8 @@ inline constexpr LaneCode lane_codes[] = {
      "The payer has to allow Permit2 to move the token first; nothing was charged."},
 };
 
-// What the place of a purchase answers beside those: it is none of an operation's (README.md,
-// "Purchases of Credits"). The last three are the gateway's own.
+// What the place of a purchase answers beside those: it is none of an operation's
+// (plugins/x402/README.md, "Purchases of Credits"). The last three are the gateway's own.
 inline constexpr LaneCode purchase_codes[] = {
     {"x402.purchase_not_found", 404, Fault::caller, Advice::never,
      "There is no purchase to be paid for here."},

@@ -25,8 +25,8 @@ class Postgres {
 
   // A URL of an empty schema that nobody else uses.
   [[nodiscard]] std::string new_schema();
-  // A URL of a database that nobody else uses, a copy of the one that `migrate` made of an empty one,
-  // given its URL, when it was asked for first: a tenth of the time that migrations take.
+  // A URL of a database that nobody else uses, a copy of the one that `migrate` made of an empty
+  // one, given its URL, when it was asked for first: a tenth of the time that migrations take.
   using Migrate = std::function<void(const std::string& url)>;
   [[nodiscard]] std::string new_migrated(const Migrate& migrate);
   // Whoever is still connected is cut off. Says nothing when the server does not answer.

@@ -38,7 +38,8 @@ TestStore::TestStore(storage::Engine engine, const storage::Settings& settings)
 }
 
 TestStore::~TestStore() {
-  if (settings_.engine == storage::Engine::postgres) shared_postgres()->drop(settings_.postgres_url);
+  const bool is_postgres = settings_.engine == storage::Engine::postgres;
+  if (is_postgres) shared_postgres()->drop(settings_.postgres_url);
 }
 
 storage::Settings TestStore::settings(const std::string& directory) const {

@@ -1,5 +1,5 @@
-// The official client of Standard Webhooks: node verify.mjs. A command a line, as JSON; the answer
-// is one line: {"do":"verify","secret","headers","body"} or {"do":"sign","secret","id","at","body"}.
+// The official client of Standard Webhooks: node verify.mjs. A command a line, as JSON, is answered
+// by one line: {"do":"verify","secret","headers","body"}, {"do":"sign","secret","id","at","body"}.
 import { createInterface } from "node:readline";
 import { Webhook } from "standardwebhooks";
 

@@ -1,5 +1,5 @@
-// The pages of an account about Auto Top-Up, and their forms: the policy with its revisions, and the
-// saved methods of payment. They stand on the web host; the rules are those of the JSON routes
+// The pages of an account about Auto Top-Up, and their forms: the policy with its revisions, and
+// the saved methods of payment. They stand on the web host; the rules are those of the JSON routes
 // (hosts/account/auto_top_up_routes.h). Constants; any Thread.
 #pragma once
 
