@@ -35,7 +35,8 @@ std::string digest_of(const Policy& policy, std::int64_t expected_revision) {
   const auto number = [](std::int64_t value) { return std::to_string(value) + " "; };
   return crypto::sha256_hex(number(expected_revision) + number(policy.is_enabled) +
                             number(policy.threshold) + number(policy.minor) +
-                            number(policy.monthly_limit_minor) + policy.currency + " " + policy.setup_id);
+                            number(policy.monthly_limit_minor) + policy.currency + " " +
+                            policy.setup_id);
 }
 
 }  // namespace

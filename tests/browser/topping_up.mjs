@@ -1,8 +1,9 @@
 // Auto Top-Up: node topping_up.mjs STEPS, where STEPS is JSON: {origin, screenshots?, people:
 // [{name, link, account, script}]}. Each person saves a card at the checkout page of the fake
-// Stripe (tests/e2e/fake_checkout.py), turns Auto Top-Up on, sees what comes of it, and turns it off;
-// axe-core looks at the pages of those with scripts. Prints "spend" once it is on and "break" when
-// the card is to fail, and goes on when a line comes; at the end one JSON array of what each saw.
+// Stripe (tests/e2e/fake_checkout.py), turns Auto Top-Up on, sees what comes of it, and turns it
+// off; axe-core looks at the pages of those with scripts. Prints "spend" once it is on and "break"
+// when the card is to fail, and goes on when a line comes; at the end one JSON array of what each
+// saw.
 import {once} from "node:events";
 import {createInterface} from "node:readline";
 import {launch, problemsOf, shots, signIn} from "./browser.mjs";

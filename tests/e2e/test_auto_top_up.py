@@ -1,5 +1,6 @@
 """Auto Top-Up over sockets: the gateway with the stripe plugin against a Stripe of our own. A card
-is saved, calls spend the Credits, and the card is charged as the policy says, by one of two nodes."""
+is saved, calls spend the Credits, and the card is charged as the policy says, by one of two
+nodes."""
 
 import concurrent.futures
 import json

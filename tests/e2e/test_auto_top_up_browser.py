@@ -1,5 +1,6 @@
 """Auto Top-Up in a real browser: Debian's Chromium (tests/browser) saves a card at the checkout
-page of a Stripe of our own, turns Auto Top-Up on, and sees what calls that spend Credits come to."""
+page of a Stripe of our own, turns Auto Top-Up on, and sees what calls that spend Credits come
+to."""
 
 import json
 import os
