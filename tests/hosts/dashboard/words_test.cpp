@@ -134,10 +134,10 @@ TEST(Gates, EndWithTheChargeWhateverBecameOfTheCall) {
 
 TEST(Navigation, HasEveryPageInItsOrderAndMarksOne) {
   const auto links = side_of("acc_1", "/calls");
-  ASSERT_EQ(links.size(), 12u);
+  ASSERT_EQ(links.size(), 13u);
   EXPECT_EQ(links[0].path, "/dashboard/acc_1");
   EXPECT_EQ(links[1].path, "/dashboard/acc_1/calls");
-  EXPECT_EQ(links[11].label, "Status for me");
+  EXPECT_EQ(links[12].label, "Status for me");
   for (const auto& link : links) EXPECT_EQ(link.is_here, link.label == "Calls");
   EXPECT_TRUE(side_of("acc_1", "")[0].is_here);
 }
