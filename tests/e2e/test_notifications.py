@@ -218,7 +218,9 @@ class Notifications(unittest.TestCase):
         self.until_state("failed")
         (endpoint,) = self.account.endpoints()
         self.assertEqual((endpoint["enabled"], endpoint["disabledReason"]), (False, "gone"))
-        self.account.buy("two")
+        second = self.account.buy("two")
+        self.until(lambda: self.gateway.run_json("purchase", "show", second)["state"] ==
+                   "credited")
         self.assertEqual(len(self.account.deliveries()["items"]), 1)
         test = f"/notification-endpoints/{made['endpointId']}/test"
         self.refused(self.account.send("POST", test), 400, "notification.endpoint_invalid")
@@ -259,6 +261,8 @@ class Notifications(unittest.TestCase):
         data = json.loads(request[2])["data"]
         self.assertEqual((data["balance"], data["threshold"]), (str(balance), str(balance + 1)))
         self.account.buy("one")  # 10,000 Credits: far above
+        self.until(lambda: self.gateway.balance(self.account.id, self.account.key) ==
+                   balance + 10_000)
         # It fell below nothing meanwhile, so what comes next is of another threshold.
         self.account.send("PUT", "/notification-settings",
                           {"creditsLowThreshold": str(balance + 10_001)})
@@ -317,6 +321,7 @@ class Notifications(unittest.TestCase):
         for _ in range(3):
             self.account.endpoint(self.receiver.url)
         self.account.buy("one")
+        self.receiver.wait_for(3)  # it is told once it is credited
         first = self.account.deliveries("?limit=2")
         second = self.account.deliveries("?limit=2&after=" + first["nextCursor"])
         self.assertIsNone(second["nextCursor"])
