@@ -17,7 +17,7 @@ using base::ErrorInfo;
 
 // Statuses that the interface and its decisions give, and those of HTTP itself for heads that the
 // wire refuses.
-const std::set<int> known_statuses = {400, 401, 402, 403, 404, 405, 408, 409, 411, 412, 413,
+const std::set<int> known_statuses = {400, 401, 402, 403, 404, 405, 406, 408, 409, 411, 412, 413,
                                       414, 415, 429, 431, 500, 501, 502, 503, 504, 505};
 
 TEST(StatusTableTest, EveryCodeHasAStatusThatFitsItsFault) {
