@@ -167,7 +167,10 @@ class Service::Reader {
 };
 
 Service::Service(ServiceOptions options, Clock& clock)
-    : options_(std::move(options)), clock_(clock), fresh_until_ms_(never_ms) {}
+    : options_(std::move(options)),
+      clock_(clock),
+      fresh_until_ms_(never_ms),
+      stale_reason_(&*reasons_.emplace().first) {}
 
 Service::~Service() = default;
 
@@ -188,17 +191,27 @@ void Service::release(std::unique_ptr<Database> database) {
   if (readers_.size() < options_.readers_kept) readers_.push_back(std::move(database));
 }
 
+void Service::note_freshness(Database& database) {
+  std::int64_t fresh_until = never_ms;
+  std::string reason = "A source of the governance data store is stale.";
+  for (const SourceRow& source : read_sources(database, std::nullopt)) {
+    const std::int64_t until = source.as_of ? *source.as_of + source.stale_after_s * 1000 : 0;
+    if (until >= fresh_until) continue;
+    fresh_until = until;
+    reason = "The source " + source.provider + " " + source.scope + " of the governance data is " +
+             (source.as_of ? "stale." : "not read yet.");
+  }
+  const std::lock_guard lock(reasons_mutex_);
+  stale_reason_.store(&*reasons_.insert(reason).first);
+  fresh_until_ms_.store(fresh_until);
+}
+
 StoreHealth Service::check() {
   StoreHealth health = StoreHealth::ready;
   try {
     // A new connection, so that a file that was replaced or removed is noticed.
     auto database = open_for_reading(options_.database);
-    std::int64_t fresh_until = never_ms;
-    for (const SourceRow& source : read_sources(*database, std::nullopt)) {
-      if (!source.as_of) continue;
-      fresh_until = std::min(fresh_until, *source.as_of + source.stale_after_s * 1000);
-    }
-    fresh_until_ms_.store(fresh_until);
+    note_freshness(*database);
     const std::lock_guard lock(readers_mutex_);
     readers_.clear();
     readers_.push_back(std::move(database));
