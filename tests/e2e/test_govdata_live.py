@@ -438,9 +438,13 @@ class TestGovernor(Polling):
         self.next_round()
         self.wait_for("the block", lambda: self.value("SELECT as_of FROM source") ==
                       self.time_of(9088))
-        self.assertEqual(self.proposal(2), [("Second", "passed" if False else "unknown",
-                                             "not_started", 2, self.time_of(4950),
-                                             self.time_of(9000), "exact")])
+        self.assertEqual(self.proposal(2), [("Second", "unknown", "not_started", 2,
+                                             self.time_of(4950), self.time_of(9000), "exact")])
+        # Another chain altogether: nothing is taken back.
+        node.reorganise(1)
+        self.wait_for("the refusal", lambda: self.error() ==
+                      "the node's chain shares no block with what was read")
+        self.assertEqual(self.value("SELECT count(*) FROM vote"), 42)
 
     def test_ranges_shrink_to_what_the_node_really_takes(self):
         node = self.node()
@@ -456,6 +460,7 @@ class TestGovernor(Polling):
         self.serve(self.source(node, range_blocks=100))
         self.next_round()
         self.assertEqual(self.value("SELECT count(*) FROM vote"), 41)
+        first_seen = self.value("SELECT min(first_seen_at) FROM proposal")
         # From block 4940 on the chain is another: one vote for it becomes one against it.
         node.reorganise(4940)
         node.vote(2, 9, 0, 800, 4945)
@@ -469,6 +474,8 @@ class TestGovernor(Polling):
         self.wait_for("the end of the second", lambda: self.proposal(2) == [])
         self.wait_for("the cancellation", lambda: self.proposal(1)[0][1:3] ==
                       ("canceled", "not_started"))
+        self.assertEqual(self.value("SELECT min(first_seen_at) FROM proposal"), first_seen,
+                         "what is older than the fork stays")
         self.next_round()
         self.assertEqual(self.proposal(1)[0][3], 40)
         self.assertEqual(self.value("SELECT count(*) FROM vote"), 40)

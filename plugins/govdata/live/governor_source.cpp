@@ -2,8 +2,9 @@
 // the newest by the confirmations, with the times of their blocks, and the blocks at which voting
 // began or ended by then. Ranges shrink when the node refuses them and grow while it does not.
 //
-// The cursor keeps the last block of the newest pages with its hash and the import run: when the
-// chain has another block there, what later runs wrote is taken back, and the blocks are read anew.
+// The cursor keeps the last blocks of pages with their hashes and import runs, the newest ones and
+// ever fewer of the older ones: when the chain has another block there, what later runs wrote is
+// taken back, and the blocks are read anew.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -17,7 +18,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t points_max = 24;
+constexpr std::size_t points_max = 32;
+constexpr std::size_t points_newest = 8;
+// A chain that differs from what was read by more than this is not ours, whatever its number says.
+constexpr std::int64_t depth_max_blocks = 5000;
 constexpr std::size_t blocks_by_batch_max = 1000;
 constexpr std::size_t blocks_one_by_one_max = 50;
 constexpr std::int64_t due_blocks_max = 50;
@@ -69,6 +73,20 @@ struct ChainCursor {
     return cursor;
   }
 };
+
+// Takes one out of the older points, where they stand closest for their age. The first one stays.
+void thin_out(std::vector<Point>& points) {
+  if (points.size() <= points_max) return;
+  const auto crowding = [&](std::size_t at) {
+    const auto age = static_cast<double>(points.back().block - points[at].block + 1);
+    return age / static_cast<double>(points[at + 1].block - points[at - 1].block + 1);
+  };
+  std::size_t densest = 1;
+  for (std::size_t at = 2; at + points_newest < points.size(); ++at) {
+    if (crowding(at) > crowding(densest)) densest = at;
+  }
+  points.erase(points.begin() + static_cast<std::ptrdiff_t>(densest));
+}
 
 // What one range holds, checked and ready to be written.
 struct RangeRead {
@@ -141,6 +159,9 @@ class GovernorSource final : public Source {
       if ((*head)->hash == point.hash) break;
     }
     if (kept == cursor_.points.size()) return std::nullopt;
+    if (kept == 0 && cursor_.points.front().block < newest - depth_max_blocks) {
+      return failed_step("the node's chain shares no block with what was read");
+    }
     return rewind(context, kept);
   }
 
@@ -292,7 +313,7 @@ class GovernorSource final : public Source {
     cursor_.range = std::min(settings_.range_blocks, std::max(cursor_.range, count) + count);
     if (ceiling_ < settings_.range_blocks) cursor_.range = std::min(cursor_.range, ceiling_);
     cursor_.points.push_back({range.to, range.end.hash, 0, range.end.time_s});
-    if (cursor_.points.size() > points_max) cursor_.points.erase(cursor_.points.begin());
+    thin_out(cursor_.points);
     Page page;
     page.label = "blocks " + std::to_string(range.from) + " to " + std::to_string(range.to);
     page.pace = range.pace;
