@@ -14,7 +14,6 @@ namespace turnpike::govdata {
 // poll is embedded, with a store that is kept up from live sources.
 enum class Mode : std::uint8_t { embedded, poll, proxy, proxy_v2 };
 
-
 struct ProxySettings {
   std::string base_url;   // without a trailing slash
   std::string api_token;  // secret; empty: not available now
@@ -27,7 +26,7 @@ struct ProxySettings {
 struct Configuration {
   Mode mode = Mode::embedded;
   ServiceOptions service;
-  std::vector<bool> stale_blocks;  // by operation of the binding
+  std::vector<bool> stale_blocks;       // by operation of the binding
   std::vector<SourceSettings> sources;  // poll
   ProxySettings proxy;
 };

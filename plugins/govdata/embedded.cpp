@@ -15,8 +15,8 @@ class Embedded final : public Upstream {
       operations_.push_back(route.operation);
     }
     if (!configuration.sources.empty()) {
-      poller_ = std::make_unique<Poller>(configuration.sources, configuration.service.database,
-                                         host);
+      poller_ =
+          std::make_unique<Poller>(configuration.sources, configuration.service.database, host);
     }
     service_.check();
   }

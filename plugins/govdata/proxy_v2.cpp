@@ -106,8 +106,8 @@ ProposalRecord proposal_of_v2(const JsonValue& item) {
   record.body = text_of(item, "body");
   record.quorum = canonical_decimal(item.scalar("quorumRequired"));
   for (const JsonValue& choice : part_of(item, "choices").items) {
-    record.choices.push_back({std::string(choice.scalar("id")),
-                              text_of(choice, "label").value_or(""), {}, {}});
+    record.choices.push_back(
+        {std::string(choice.scalar("id")), text_of(choice, "label").value_or(""), {}, {}});
   }
   return record;
 }
@@ -272,8 +272,8 @@ class V2Call {
     std::vector<JsonValue> items;
     std::string cursor;
     for (int page = 0; page < pages; ++page) {
-      auto document = ask(
-          Method::get, path + (cursor.empty() ? "" : "&cursor=" + percent_encoded(cursor)), {});
+      auto document =
+          ask(Method::get, path + (cursor.empty() ? "" : "&cursor=" + percent_encoded(cursor)), {});
       if (!document) break;
       for (const JsonValue& item : document->get("data")->items) items.push_back(item);
       cursor = std::string(part_of(*document, "page").scalar("nextCursor"));
@@ -405,8 +405,8 @@ class V2Call {
       transaction.commit();
     }
     const Transaction snapshot(*database, Transaction::Kind::read);
-    RouteContext context{*database, now_ms_, configuration_.service, request_,
-                         {*database, now_ms_, {}}};
+    RouteContext context{
+        *database, now_ms_, configuration_.service, request_, {*database, now_ms_, {}}};
     if (request_.operation == Operation::lookup) return run_lookup(context);
     if (request_.operation == Operation::item) return run_item(context);
     return run_activity(context);
@@ -524,8 +524,7 @@ class ProxyV2 final : public Upstream {
     return operation != Operation::pricing && operation != Operation::daos;
   }
 
-  static Done reply(ReplySink& sink, int status, const std::string& body,
-                    std::uint64_t bytes_max) {
+  static Done reply(ReplySink& sink, int status, const std::string& body, std::uint64_t bytes_max) {
     if (bytes_max > 0 && body.size() > bytes_max) {
       return Failure{
           FailureKind::too_large, "the answer is larger than the route allows", {}, true};

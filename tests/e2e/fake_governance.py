@@ -1,6 +1,6 @@
 """Fakes of what governance data is polled from, on loopback: a Snapshot hub (GraphQL), a Discourse
-forum and an Ethereum node (JSON-RPC). They speak the real protocols with the real limits, and may be
-told to fail, to lie, to wait and to change under the reader's hands.
+forum and an Ethereum node (JSON-RPC). They speak the real protocols with the real limits, and may
+be told to fail, to lie, to wait and to change under the reader's hands.
 """
 
 import http.server
@@ -344,7 +344,6 @@ class Node(Fake):
         self.fork = {}  # block -> salt of its hash
         self.logs = []
         self.range_max, self.takes_batches = 10_000, True
-        self.late_logs = []  # shown only by eth_getLogs: a node that lies
 
     def hash_of(self, number):
         salt = max((fork for block, fork in self.fork.items() if block <= number), default=0)
@@ -415,7 +414,7 @@ class Node(Fake):
             # As nodes do, it names a limit that is not the one it has.
             result["error"] = {"code": -32005, "message": "query exceeds the range of 10000 blocks"}
             return
-        found = [log for log in self.logs + self.late_logs
+        found = [log for log in self.logs
                  if begin <= log["block"] <= end and log["topics"][0] in wanted["topics"][0]]
         result["result"] = [
             {"address": GOVERNOR, "topics": log["topics"], "data": "0x" + log["data"],

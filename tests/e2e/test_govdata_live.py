@@ -1,5 +1,5 @@
-"""Governance data from live sources: a Snapshot hub, a forum and a Governor contract on loopback, as
-`mode: poll` reads them; outages, limits, lies, reorganised chains, and kills in the middle."""
+"""Governance data from live sources: a Snapshot hub, a forum and a Governor contract on loopback,
+as `mode: poll` reads them; outages, limits, lies, reorganised chains, and kills in the middle."""
 
 import json
 import os

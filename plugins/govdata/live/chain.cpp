@@ -23,9 +23,7 @@ std::string call_text(std::int64_t id, const std::string& method, const std::str
          "\",\"params\":" + parameters + "}";
 }
 
-std::string block_parameters(std::int64_t number) {
-  return "[\"" + quantity(number) + "\",false]";
-}
+std::string block_parameters(std::int64_t number) { return "[\"" + quantity(number) + "\",false]"; }
 
 bool is_hash(std::string_view text) {
   return text.size() == 66 && text.starts_with("0x") &&
@@ -49,7 +47,8 @@ std::optional<std::int64_t> quantity_of(std::string_view text) {
   text.remove_prefix(2);
   std::int64_t value = 0;
   const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  const bool is_quantity = text[0] != '-' && wrong == std::errc{} && end == text.data() + text.size();
+  const bool is_quantity =
+      text[0] != '-' && wrong == std::errc{} && end == text.data() + text.size();
   return is_quantity ? std::optional(value) : std::nullopt;
 }
 
@@ -122,8 +121,8 @@ FromChain<std::optional<BlockHead>> Chain::block(std::int64_t number) {
   return head;
 }
 
-FromChain<std::map<std::int64_t, BlockHead>> Chain::blocks(
-    const std::vector<std::int64_t>& numbers, bool& takes_batches) {
+FromChain<std::map<std::int64_t, BlockHead>> Chain::blocks(const std::vector<std::int64_t>& numbers,
+                                                           bool& takes_batches) {
   std::map<std::int64_t, BlockHead> heads;
   for (std::size_t at = 0; at < numbers.size();) {
     if (!takes_batches) {
@@ -173,9 +172,8 @@ bool Chain::is_own_log(const JsonValue& log, std::int64_t from, std::int64_t to)
 }
 
 FromChain<std::vector<JsonValue>> Chain::logs(std::int64_t from, std::int64_t to) {
-  nlohmann::json filter = {{"address", settings_.contract},
-                           {"fromBlock", quantity(from)},
-                           {"toBlock", quantity(to)}};
+  nlohmann::json filter = {
+      {"address", settings_.contract}, {"fromBlock", quantity(from)}, {"toBlock", quantity(to)}};
   filter["topics"] = nlohmann::json::array({governor_topics()});
   auto result = ask("eth_getLogs", "[" + filter.dump() + "]");
   if (!result.ok()) return result.error();

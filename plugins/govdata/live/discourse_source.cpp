@@ -30,10 +30,14 @@ struct ForumCursor {
   Json queue = Json::array();  // [topic] or [topic, post, post...]
 
   [[nodiscard]] std::string text() const {
-    return Json{{"v", 1},          {"phase", phase},
-                {"page", page},    {"since", since_ms},
-                {"began", began_ms}, {"last", last_ms},
-                {"categories", categories_ms}, {"queue", queue}}
+    return Json{{"v", 1},
+                {"phase", phase},
+                {"page", page},
+                {"since", since_ms},
+                {"began", began_ms},
+                {"last", last_ms},
+                {"categories", categories_ms},
+                {"queue", queue}}
         .dump();
   }
   static ForumCursor of(const std::string& text) {

@@ -49,11 +49,8 @@ struct ChainCursor {
     for (const Point& point : points) {
       list.push_back({point.block, point.hash, point.run_id, point.time_s});
     }
-    return Json{{"v", 1},
-                {"next", next},
-                {"range", range},
-                {"began_run", began_run},
-                {"points", list}}
+    return Json{
+        {"v", 1}, {"next", next}, {"range", range}, {"began_run", began_run}, {"points", list}}
         .dump();
   }
   static ChainCursor of(const std::string& text, const SourceSettings& settings) {
@@ -64,8 +61,8 @@ struct ChainCursor {
     if (!json.is_object() || json.value("v", 0) != 1) return cursor;
     cursor.is_new = false;
     cursor.next = json.value("next", cursor.next);
-    cursor.range = std::clamp<std::int64_t>(json.value("range", cursor.range), 1,
-                                            settings.range_blocks);
+    cursor.range =
+        std::clamp<std::int64_t>(json.value("range", cursor.range), 1, settings.range_blocks);
     cursor.began_run = json.value("began_run", std::int64_t{0});
     for (const Json& point : json.value("points", Json::array())) {
       cursor.points.push_back({point.at(0), point.at(1), point.at(2), point.at(3)});
@@ -167,8 +164,7 @@ class GovernorSource final : public Source {
 
   Step rewind(StepContext& context, std::size_t kept) {
     cursor_.points.resize(kept);
-    const std::int64_t block =
-        kept > 0 ? cursor_.points.back().block : settings_.from_block - 1;
+    const std::int64_t block = kept > 0 ? cursor_.points.back().block : settings_.from_block - 1;
     const std::int64_t run_id = kept > 0 ? cursor_.points.back().run_id : cursor_.began_run;
     cursor_.next = block + 1;
     context.host.report().count("poll_reorgs", 1);
@@ -279,7 +275,8 @@ class GovernorSource final : public Source {
   void note_due(StepContext& context, RangeRead& range, std::set<std::int64_t>& wanted) const {
     auto row = context.database.prepare(
         "SELECT p.external_id, p.start_block, p.end_block FROM proposal p WHERE p.source_id=?1"
-        " AND p.start_block >= p.created_block AND ((p.start_block <= ?2 AND NOT EXISTS (SELECT 1 FROM block_time b"
+        " AND p.start_block >= p.created_block AND ((p.start_block <= ?2 AND NOT EXISTS (SELECT 1 "
+        "FROM block_time b"
         "  WHERE b.chain_id=?3 AND b.block_number = p.start_block))"
         " OR (p.end_block <= ?2 AND NOT EXISTS (SELECT 1 FROM block_time b"
         "  WHERE b.chain_id=?3 AND b.block_number = p.end_block))) LIMIT ?4");

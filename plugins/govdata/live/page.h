@@ -1,7 +1,7 @@
 // The rows of what is polled: the source's own row (cursor, as_of, what went wrong), and the pages
 // that come in. A page and the cursor that it leads to are one transaction, so a process that dies
-// at any moment neither loses nor repeats one. The mapping and the writer are those of the importer.
-// A Database belongs to one Thread; functions throw SqliteError only where they say so.
+// at any moment neither loses nor repeats one. The mapping and the writer are those of the
+// importer. A Database belongs to one Thread; functions throw SqliteError only where they say so.
 #pragma once
 
 #include <functional>

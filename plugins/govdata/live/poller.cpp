@@ -63,12 +63,14 @@ Result<std::uint32_t> Poller::run(Call& call) {
     }
   } catch (const SqliteError& error) {
     return Failure{FailureKind::unavailable,
-                   std::string("the store for what is polled: ") + error.what(), {}, false};
+                   std::string("the store for what is polled: ") + error.what(),
+                   {},
+                   false};
   }
   std::int64_t next_ms = monotonic_ms() + pause_max_ms;
   for (const Polled& polled : polled_) next_ms = std::min(next_ms, due_ms(polled));
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(next_ms - monotonic_ms(), 1,
-                                                             pause_max_ms));
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(next_ms - monotonic_ms(), 1, pause_max_ms));
 }
 
 void Poller::step(Polled& polled, Database& database, Call& call) {
@@ -84,8 +86,8 @@ void Poller::step(Polled& polled, Database& database, Call& call) {
                                        : polled.source->step(context);
   } catch (const SqliteError& error) {
     // Callers read what is noted, operators alone what SQLite says.
-    host_.report().log(Severity::warning, std::string("the store of what is polled: ") +
-                                              error.what());
+    host_.report().log(Severity::warning,
+                       std::string("the store of what is polled: ") + error.what());
     step = failed_step("the store could not be read or written");
   }
   free_at_ms_[polled.host] = monotonic_ms() + polled.settings.request_interval_ms;
@@ -117,9 +119,8 @@ void Poller::take(Polled& polled, const Step& step, Database& database) {
 void Poller::fail(Polled& polled, const std::string& problem, Database& database) {
   const std::uint32_t doublings = std::min(polled.failures, doublings_max);
   ++polled.failures;
-  const std::int64_t wait_ms =
-      std::min(polled.settings.retry_s * 1000 << doublings,
-               std::max(retry_max_ms, polled.settings.retry_s * 1000));
+  const std::int64_t wait_ms = std::min(polled.settings.retry_s * 1000 << doublings,
+                                        std::max(retry_max_ms, polled.settings.retry_s * 1000));
   polled.due_ms = monotonic_ms() + wait_ms;
   host_.report().count("poll_failures", 1);
   host_.report().log(Severity::warning, "poll of " + polled.settings.name() + ": " + problem +
@@ -134,8 +135,8 @@ void Poller::note(const Polled& polled, const std::string& problem, Database& da
     note_failure(database, polled.source_id, problem, host_.clock().now_ms());
     has_written_ = true;
   } catch (const SqliteError& error) {
-    host_.report().log(Severity::warning, std::string("the store of what is polled: ") +
-                                              error.what());
+    host_.report().log(Severity::warning,
+                       std::string("the store of what is polled: ") + error.what());
   }
 }
 

@@ -1,6 +1,6 @@
 // Poller: takes the sources of `mode: poll` in turn: each gets its next request when it is due and
-// its host may be asked again. run() does at most one step of each and returns, so no pool thread is
-// held while nothing is due. Owned by the Upstream; run() is called by one Thread at a time.
+// its host may be asked again. run() does at most one step of each and returns, so no pool thread
+// is held while nothing is due. Owned by the Upstream; run() is called by one Thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -32,8 +32,8 @@ class TimedCall final : public Call {
 std::optional<std::int64_t> seconds_of(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = !text.empty() && problem == std::errc{} &&
-                         end == text.data() + text.size() && value >= 0;
+  const bool is_number =
+      !text.empty() && problem == std::errc{} && end == text.data() + text.size() && value >= 0;
   return is_number ? std::optional(value) : std::nullopt;
 }
 
@@ -93,8 +93,8 @@ Result<RemoteReply> ask_remote(Host& host, const SourceSettings& source,
   options.reply_bytes_max = request.reply_bytes_max;
   WholeReply sink(request.reply_bytes_max);
   TimedCall timed(call, host.clock(), source.timeout_ms);
-  const Done done = host.http().call({request.method, request.url, headers, request.body}, options,
-                                     sink, timed);
+  const Done done =
+      host.http().call({request.method, request.url, headers, request.body}, options, sink, timed);
   host.report().count("poll_requests", 1);
   if (sink.is_too_large) return Failure{FailureKind::too_large, {}, {}, true};
   if (!done.ok()) return done.error();

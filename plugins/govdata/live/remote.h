@@ -1,6 +1,6 @@
-// One request to a polled place over the gateway's HTTP: bounded in time and size, never redirected,
-// never repeated. What comes back is untrusted; what is said about a failure is our own words, for
-// callers read it. Plain functions on a Host that outlives them; any Thread of the pool.
+// One request to a polled place over the gateway's HTTP: bounded in time and size, never
+// redirected, never repeated. What comes back is untrusted; what is said about a failure is our own
+// words, for callers read it. Plain functions on a Host that outlives them; any Thread of the pool.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,8 @@ std::string problem_of(const Failure& failure);
 std::optional<Step> judge_status(const RemoteReply& reply, std::int64_t now_ms);
 Step failed_step(std::string problem);
 
-// The whole text as one JSON object; nullopt: it is none, or has more values than a record may have.
+// The whole text as one JSON object; nullopt: it is none, or has more values than a record may
+// have.
 std::optional<JsonValue> object_of(std::string_view text);
 // The elements of a text that is one JSON array.
 std::optional<std::vector<JsonValue>> array_of(std::string_view text);

@@ -15,9 +15,8 @@ constexpr std::int64_t day_s = 86'400;
 
 bool is_hex_address(std::string_view text) {
   return text.size() == 42 && text.substr(0, 2) == "0x" &&
-         std::all_of(text.begin() + 2, text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
+         std::all_of(text.begin() + 2, text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 bool is_visible_ascii(std::string_view text) {
@@ -26,11 +25,10 @@ bool is_visible_ascii(std::string_view text) {
 
 // A space's id as hubs have it: a name such as ens.eth or s:ens.eth.
 bool is_space(std::string_view text) {
-  return !text.empty() && text.size() <= 128 &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '.' || c == '-' || c == '_' || c == ':';
-         });
+  return !text.empty() && text.size() <= 128 && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_' || c == ':';
+  });
 }
 
 class SourceReader {

@@ -1,7 +1,8 @@
-// The Snapshot hub's GraphQL. A round reads, one page a step: the space; proposals by when they were
-// created; proposals by when they were edited; the ones whose voting is not over for long, for their
-// scores; votes by when they were cast. Lists are paged by time, because the hub skips at most 5,000
-// records; what shares its second with the end of a page is read again, which changes nothing.
+// The Snapshot hub's GraphQL. A round reads, one page a step: the space; proposals by when they
+// were created; proposals by when they were edited; the ones whose voting is not over for long, for
+// their scores; votes by when they were cast. Lists are paged by time, because the hub skips at
+// most 5,000 records; what shares its second with the end of a page is read again, which changes
+// nothing.
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -35,9 +36,9 @@ constexpr const char* phase_names[] = {"idle", "space", "created", "updated", "o
 
 struct HubCursor {
   Phase phase = Phase::idle;
-  std::int64_t from_s = 0, skip = 0;  // of the list under way
-  std::string after;                  // open: the id after which to go on
-  std::int64_t began_ms = 0;          // of the round
+  std::int64_t from_s = 0, skip = 0;                       // of the list under way
+  std::string after;                                       // open: the id after which to go on
+  std::int64_t began_ms = 0;                               // of the round
   std::int64_t created_s = 0, updated_s = 0, voted_s = 0;  // newest seen
   std::int64_t space_ms = 0;
 

@@ -1,6 +1,6 @@
 // Source: one place that is polled, as a machine that does its next request when it is told to. All
-// it must remember stands in the cursor of its row, so that a new process goes on where the last one
-// committed. Owned by the Poller; used by one Thread at a time; throws SqliteError.
+// it must remember stands in the cursor of its row, so that a new process goes on where the last
+// one committed. Owned by the Poller; used by one Thread at a time; throws SqliteError.
 #pragma once
 
 #include <memory>

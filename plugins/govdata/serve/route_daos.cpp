@@ -117,7 +117,7 @@ Json freshness_source(const SourceRow& source, const SourceCounts& counts, std::
   const std::string status = source_status(source, now_ms);
   Json error = nullptr;
   if (source.last_error) {
-    const char* code = status != "failed"  ? "records_rejected"
+    const char* code = status != "failed" ? "records_rejected"
                        : source.is_polled ? "poll_failed"
                                           : "import_failed";
     error = {{"code", code}, {"message", *source.last_error}};

@@ -106,8 +106,7 @@ class Service {
   Answer answer_from(Database& database, RouteRequest& request, std::int64_t now_ms);
   std::unique_ptr<Database> acquire();
   void release(std::unique_ptr<Database> database);
-  std::optional<Answer> cached(const std::string& key, const Json& freshness,
-                               std::int64_t now_ms);
+  std::optional<Answer> cached(const std::string& key, const Json& freshness, std::int64_t now_ms);
   void remember(const std::string& key, CachedAnswer answer);
 
   const ServiceOptions options_;

@@ -123,7 +123,9 @@ void Writer::restore_revision(std::int64_t pk, std::int64_t revision) {
   database_.prepare("DELETE FROM proposal_revision WHERE proposal_pk=?1 AND revision>?2")
       .with(pk, revision)
       .run();
-  database_.prepare("UPDATE proposal SET revision=?2 WHERE proposal_pk=?1").with(pk, revision).run();
+  database_.prepare("UPDATE proposal SET revision=?2 WHERE proposal_pk=?1")
+      .with(pk, revision)
+      .run();
   drop_events(pk);
 }
 

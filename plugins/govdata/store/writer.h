@@ -55,9 +55,9 @@ class Writer {
   // Exact where known, else interpolated between the neighbours, else nullopt.
   std::optional<BlockTime> block_time(std::int64_t chain_id, std::int64_t block);
 
-  // Takes back what the runs after `run_id` wrote of a Governor's proposals because the blocks after
-  // `block` are no longer of its chain: ballots and revisions of later blocks, and proposals that
-  // were made there. What was derived of them is dropped, too.
+  // Takes back what the runs after `run_id` wrote of a Governor's proposals because the blocks
+  // after `block` are no longer of its chain: ballots and revisions of later blocks, and proposals
+  // that were made there. What was derived of them is dropped, too.
   void rewind(std::int64_t source_id, std::int64_t block, std::int64_t run_id);
 
   // Links, scores, tallies and participation of all that this Writer touched; the store's revision.
@@ -89,7 +89,7 @@ class Writer {
   Database& database_;
   WriteTimes times_;
   std::map<std::int64_t, std::pair<std::string, std::string>> sources_;  // dao, provider
-  std::set<std::int64_t> voted_;  // proposals whose ballots changed
+  std::set<std::int64_t> voted_;          // proposals whose ballots changed
   std::set<std::string> recounted_daos_;  // whose ballots may have gone with their proposals
 };
 

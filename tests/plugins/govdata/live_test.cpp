@@ -39,15 +39,15 @@ constexpr std::string_view governor_address = "0xC0C0c0c0c0c0c0c0c0c0c0c0c0c0c0c
 TEST(LiveSettings, AreReadWithTheirDefaults) {
   Mistakes mistakes;
   const auto sources = read_sources_list(
-      with_sources({source_map({{"type", "snapshot"}, {"space", "Tide.eth"}}),
-                    source_map({{"type", "discourse"},
-                                {"url", "https://www.Forum.example/sub/"},
-                                {"dao", "tide"}}),
-                    source_map({{"type", "governor"},
-                                {"url", "https://node.example/?k=1"},
-                                {"contract", governor_address},
-                                {"dao", "tide"},
-                                {"every_seconds", "7200"}})}),
+      with_sources(
+          {source_map({{"type", "snapshot"}, {"space", "Tide.eth"}}),
+           source_map(
+               {{"type", "discourse"}, {"url", "https://www.Forum.example/sub/"}, {"dao", "tide"}}),
+           source_map({{"type", "governor"},
+                       {"url", "https://node.example/?k=1"},
+                       {"contract", governor_address},
+                       {"dao", "tide"},
+                       {"every_seconds", "7200"}})}),
       mistakes);
   EXPECT_TRUE(mistakes.none());
   ASSERT_EQ(sources.size(), 3u);
@@ -65,19 +65,23 @@ TEST(LiveSettings, AreReadWithTheirDefaults) {
 TEST(LiveSettings, EveryMistakeIsToldWithItsPlace) {
   EXPECT_EQ(mistakes_in(with_sources({})),
             "sources: expected a list of 1 to 256 places to poll, each with `type`\n");
-  EXPECT_EQ(mistakes_in(with_sources(
-                {source_map({{"type", "snapshot"}, {"space", "a b"}, {"dao", "x"}, {"vots", "true"}}),
-                 source_map({{"type", "mastodon"}, {"space", "a.eth"}}),
-                 source_map({{"type", "discourse"}, {"url", "ftp://x"}, {"dao", "X"}}),
-                 source_map({{"type", "governor"}, {"url", "https://n.example"},
-                             {"contract", "0x12"}, {"dao", "t"}, {"confirmations", "-1"}})})),
-            "sources[0].vots: unknown key; did you mean `votes`?\n"
-            "sources[0].space: expected the id of a space, such as ens.eth\n"
-            "sources[1].type: expected snapshot, discourse or governor\n"
-            "sources[2].url: expected an http or https address without query\n"
-            "sources[2].dao: expected a DAO id of 1 to 128 of a-z, 0-9, '-', '_' and '.'\n"
-            "sources[3].confirmations: expected an integer from 0 to 100000\n"
-            "sources[3].contract: expected 0x and 40 hexadecimal digits\n");
+  EXPECT_EQ(
+      mistakes_in(with_sources(
+          {source_map({{"type", "snapshot"}, {"space", "a b"}, {"dao", "x"}, {"vots", "true"}}),
+           source_map({{"type", "mastodon"}, {"space", "a.eth"}}),
+           source_map({{"type", "discourse"}, {"url", "ftp://x"}, {"dao", "X"}}),
+           source_map({{"type", "governor"},
+                       {"url", "https://n.example"},
+                       {"contract", "0x12"},
+                       {"dao", "t"},
+                       {"confirmations", "-1"}})})),
+      "sources[0].vots: unknown key; did you mean `votes`?\n"
+      "sources[0].space: expected the id of a space, such as ens.eth\n"
+      "sources[1].type: expected snapshot, discourse or governor\n"
+      "sources[2].url: expected an http or https address without query\n"
+      "sources[2].dao: expected a DAO id of 1 to 128 of a-z, 0-9, '-', '_' and '.'\n"
+      "sources[3].confirmations: expected an integer from 0 to 100000\n"
+      "sources[3].contract: expected 0x and 40 hexadecimal digits\n");
   const Settings twice = source_map({{"type", "snapshot"}, {"space", "a.eth"}});
   EXPECT_EQ(mistakes_in(with_sources({twice, twice})),
             "sources[1]: is polled by an earlier entry already; remove one of the two\n");

@@ -42,7 +42,9 @@ class ProxyV2Test : public StoreTest {
  protected:
   ProxyV2Test() {
     host.time_ms = clock.time_ms;
-    host.answer = [this](const HttpRequest& request, HttpSink& sink) { return serve(request, sink); };
+    host.answer = [this](const HttpRequest& request, HttpSink& sink) {
+      return serve(request, sink);
+    };
   }
 
   Done serve(const HttpRequest& request, HttpSink& sink) {
@@ -86,9 +88,9 @@ class ProxyV2Test : public StoreTest {
   Upstream& upstream() {
     if (upstream_) return *upstream_;
     for (const char* end :
-         {"/daos", "/proposals/lookup", "/items/{kind}/{external_id}", "/activity",
-          "/meta/pricing", "/daos/{dao_id}/brief", "/system/freshness", "/governance-signals",
-          "/governance-events", "/daos/{dao_id}/proposals/{source}/{external_id}/evidence"}) {
+         {"/daos", "/proposals/lookup", "/items/{kind}/{external_id}", "/activity", "/meta/pricing",
+          "/daos/{dao_id}/brief", "/system/freshness", "/governance-signals", "/governance-events",
+          "/daos/{dao_id}/proposals/{source}/{external_id}/evidence"}) {
       paths_.push_back(std::string("/v1/gateway/govdata/global/v1") + end);
     }
     std::vector<BoundOperation> operations;
@@ -121,8 +123,8 @@ class ProxyV2Test : public StoreTest {
     EXPECT_TRUE(execute(operation, query, reply, std::move(parameters)).ok());
     EXPECT_EQ(reply.status, 200) << reply.text;
     const Json body = Json::parse(reply.text);
-    EXPECT_EQ(body["freshness"]["cacheStatus"], operation == 4 ? "registry_only"
-                                                               : "refreshed_live");
+    EXPECT_EQ(body["freshness"]["cacheStatus"],
+              operation == 4 ? "registry_only" : "refreshed_live");
     return body[operation == 4 ? "pricing" : "data"];
   }
 
@@ -156,18 +158,18 @@ TEST_F(ProxyV2Test, ListsDaosThroughAllPages) {
   EXPECT_EQ(answer["items"][0]["proposalCounts"],
             Json::parse(R"({"total":197,"pending":null,"active":1,"closed":null})"));
   EXPECT_EQ(answer["items"][0]["participation"]["voteCount"], 313);
-  EXPECT_EQ(asked, (std::vector<std::string>{"/v2/daos?limit=100",
-                                             "/v2/daos?limit=100&cursor=two%2F2"}));
+  EXPECT_EQ(asked,
+            (std::vector<std::string>{"/v2/daos?limit=100", "/v2/daos?limit=100&cursor=two%2F2"}));
   EXPECT_EQ(tokens, 2);
 }
 
 TEST_F(ProxyV2Test, LooksUpByUrlIdAndTitle) {
   const std::string id = "0x0000000000000000000000000000000000000000000000000000000000000001";
-  Json answer =
-      data(1, "url=https%3A%2F%2Fsnapshot.org%2F%23%2Ftide.eth%2Fproposal%2F0x01");
+  Json answer = data(1, "url=https%3A%2F%2Fsnapshot.org%2F%23%2Ftide.eth%2Fproposal%2F0x01");
   EXPECT_EQ(answer["candidates"][0]["match"]["type"], "url_exact");
-  EXPECT_EQ(asked.back(), "/v2/proposals/resolve "
-                          R"({"by":"url","url":"https://snapshot.org/#/tide.eth/proposal/0x01"})");
+  EXPECT_EQ(asked.back(),
+            "/v2/proposals/resolve "
+            R"({"by":"url","url":"https://snapshot.org/#/tide.eth/proposal/0x01"})");
   answer = data(1, "dao_id=tide-eth&external_id=" + id);
   EXPECT_EQ(answer["candidates"][0]["match"]["type"], "external_id_exact");
   EXPECT_EQ(answer["candidates"][0]["itemRef"]["source"], "snapshot");
@@ -195,7 +197,7 @@ TEST_F(ProxyV2Test, AnswersHaveTheShapesOfTheStore) {
   with = options(Format::discourse, "tide-eth");
   import(with, R"({"topic_list":{"topics":[{"id":42,"title":"About the harbour","posts_count":8,
                    "category_id":4,"tags":["boats"],"created_at":"2026-02-01T08:00:00Z",
-                   "last_posted_at":"2026-03-01T10:00:00Z","bumped_at":"2026-03-01T10:00:00Z"}]}})");
+                   "last_posted_at":"2026-03-01T10:00:00Z"}]}})");
   ServiceOptions embedded;
   embedded.database = path();
   Service service(embedded, clock);
@@ -214,28 +216,29 @@ TEST_F(ProxyV2Test, AnswersHaveTheShapesOfTheStore) {
   same_names(Operation::activity, 3, "hours=24&dao_id=tide-eth", {});
   same_names(Operation::activity, 3, "hours=24&dao_id=tide-eth&types=proposal", {});
   const std::string name = "tide-eth~snapshot~" + id;
-  same_names(Operation::item, 2, "", {{"kind", "proposal", "proposal"}, {"external_id", name, name}});
+  same_names(Operation::item, 2, "",
+             {{"kind", "proposal", "proposal"}, {"external_id", name, name}});
 }
 
 TEST_F(ProxyV2Test, OneProposalWithItsText) {
   const std::string name =
       "tide-eth~snapshot~0x0000000000000000000000000000000000000000000000000000000000000001";
-  const Json answer =
-      data(2, "", {{"kind", "proposal", "proposal"}, {"external_id", name, name}});
+  const Json answer = data(2, "", {{"kind", "proposal", "proposal"}, {"external_id", name, name}});
   EXPECT_EQ(answer["item"]["body"], "Text");
   EXPECT_EQ(answer["item"]["quorumRequired"], "400");
   EXPECT_EQ(answer["item"]["choices"][1]["label"], "Against");
   EXPECT_EQ(answer["item"]["status"], "active");
   EXPECT_EQ(asked.back(), "/v2/proposals/p1_a");
   turnpike::TestReply topic;
-  EXPECT_TRUE(execute(2, "", topic, {{"kind", "forum_topic", "forum_topic"},
-                                     {"external_id", "42", "42"}})
-                  .ok());
+  EXPECT_TRUE(
+      execute(2, "", topic, {{"kind", "forum_topic", "forum_topic"}, {"external_id", "42", "42"}})
+          .ok());
   EXPECT_EQ(topic.status, 503);
   turnpike::TestReply missing;
-  EXPECT_TRUE(execute(2, "", missing, {{"kind", "proposal", "proposal"},
-                                       {"external_id", "x~snapshot~y", "x~snapshot~y"}})
-                  .ok());
+  EXPECT_TRUE(
+      execute(2, "", missing,
+              {{"kind", "proposal", "proposal"}, {"external_id", "x~snapshot~y", "x~snapshot~y"}})
+          .ok());
   EXPECT_EQ(missing.status, 404);
 }
 
@@ -245,9 +248,8 @@ TEST_F(ProxyV2Test, ActivityKeepsToItsWindow) {
   EXPECT_EQ(answer["items"][0]["kind"], "forum_topic");
   EXPECT_EQ(answer["items"][0]["topic"]["commentCount"], 7);
   EXPECT_EQ(answer["items"][1]["changeType"], "voting_started");
-  EXPECT_EQ(asked, (std::vector<std::string>{
-                       "/v2/proposals?sort=createdDesc&limit=100",
-                       "/v2/forum-topics?sort=lastPostedAtDesc&limit=100"}));
+  EXPECT_EQ(asked, (std::vector<std::string>{"/v2/proposals?sort=createdDesc&limit=100",
+                                             "/v2/forum-topics?sort=lastPostedAtDesc&limit=100"}));
   EXPECT_EQ(data(3, "hours=1&types=proposal")["count"], 0);
 }
 
