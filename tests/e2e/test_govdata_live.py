@@ -3,6 +3,7 @@ as `mode: poll` reads them; outages, limits, lies, reorganised chains, and kills
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import time
@@ -29,9 +30,10 @@ class Polling(unittest.TestCase):
         shutil.copytree(ROOT / "registry", directory)
         file = directory / "providers" / "govdata.yaml"
         lines = "\n".join("      - " + source for source in sources)
-        file.write_text(file.read_text().replace(
-            "      mode: embedded\n", f"      mode: poll\n{settings}      sources:\n"
-            + lines.replace("\n", "\n  ") + "\n"))
+        text, count = re.subn("      mode: embedded.*\n", lambda _: (
+            f"      mode: poll\n{settings}      sources:\n{lines}\n"), file.read_text())
+        self.assertEqual(count, 1)
+        file.write_text(text)
         self.gateway = Gateway(registry=directory, settings=["log.level=info"])
         self.addCleanup(self.gateway.close)
         if start:
