@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import time
 import unittest
@@ -256,6 +257,35 @@ class TestSnapshot(Polling):
         self.assertEqual(self.content(), expected)
         self.assertEqual(self.value("SELECT sum(rows_new) FROM import_run"), runs)
         self.assertEqual(self.value("SELECT max(revision) FROM proposal"), 1)
+
+    def test_a_stop_does_not_wait_for_a_source(self):
+        hub = self.hub(proposals=2, votes=0)
+        arrived, release = hub.hold()
+        self.addCleanup(release.set)
+        self.serve(self.source(hub, timeout_ms=60_000))
+        self.assertTrue(arrived.wait(WAIT_SECONDS))
+        began = time.monotonic()
+        self.gateway.stop()
+        self.assertLess(time.monotonic() - began, 20)
+
+    def test_a_reload_begins_and_ends_polling(self):
+        hub = self.hub(proposals=2, votes=0)
+        self.serve(self.source(hub), start=False)
+        file = self.gateway.registry / "providers" / "govdata.yaml"
+        polling = file.read_text()
+        file.write_text((ROOT / "registry" / "providers" / "govdata.yaml").read_text())
+        self.gateway.start()
+        file.write_text(polling)
+        self.gateway.process.send_signal(signal.SIGHUP)
+        self.next_round()
+        self.assertEqual(self.value("SELECT count(*) FROM proposal"), 2)
+        _, key = self.gateway.new_key(credits=5)
+        self.wait_for("the store", lambda: self.gateway.get(BASE + "/daos", key=key).status == 200)
+        file.write_text((ROOT / "registry" / "providers" / "govdata.yaml").read_text())
+        self.gateway.process.send_signal(signal.SIGHUP)
+        self.wait_for("the reload",
+                      lambda: self.gateway.log_text().count("registry_installed") == 3)
+        self.wait_for("silence", lambda: time.monotonic() - hub.requests[-1]["at"] > 3)
 
     def test_stale_data_is_annotated_or_blocked_as_the_route_says(self):
         hub = self.hub(proposals=2, votes=0)
