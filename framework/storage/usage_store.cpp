@@ -28,6 +28,7 @@ constexpr std::int64_t part_runs = 64;  // that one statement sums
 constexpr std::int64_t hour_ms = 3'600'000;
 constexpr std::int64_t looked_at_once = 1'024;  // facts that one statement of a search filters
 constexpr std::size_t looked_at_max = 2'048;    // that one search does
+constexpr std::int64_t stretches_at_once = 64;
 constexpr std::int64_t movements_max = 1'000;
 
 // ---- the index ----------------------------------------------------------------------------------
@@ -253,16 +254,18 @@ constexpr Query select_next_hours{
     " AND (hour, route_id, method, api_key_id) > ($2, $6, $7, $8)"
     " ORDER BY hour, route_id, method, api_key_id LIMIT 4096",
     sum_kinds};
-// The first column says what a row is the sum of: 3 a day, 5 an operation, 6 a key. PostgreSQL has
+// The first column says what a row is the sum of: 3 a step, 5 an operation, 6 a key. PostgreSQL has
 // them all from one pass, by hashes, also while it has no statistics of the table.
+#define STEP "hour / CAST($1 AS BIGINT)"
 constexpr Query sum_span_in_postgres{
-    "SELECT CAST(GROUPING(hour / 24, route_id, api_key_id) AS BIGINT), COALESCE(hour / 24, 0),"
+    "SELECT CAST(GROUPING(" STEP ", route_id, api_key_id) AS BIGINT), COALESCE(" STEP ", 0),"
     " COALESCE(route_id, ''), COALESCE(method, ''), COALESCE(api_key_id, ''),"
     " CAST(SUM(requests) AS BIGINT), CAST(SUM(charged) AS BIGINT),"
     " CAST(SUM(released) AS BIGINT), CAST(SUM(credits) AS BIGINT) FROM usage_hour"
-    " WHERE account_id = $1 AND hour >= $2 AND hour < $3" SUM_FILTER
-    " GROUP BY GROUPING SETS ((hour / 24), (route_id, method), (api_key_id))",
+    " WHERE account_id = $2 AND hour >= $3 AND hour < $4 AND ($5 = '' OR route_id = $5)"
+    " AND ($6 = '' OR api_key_id = $6) GROUP BY GROUPING SETS ((" STEP "), (route_id, method), (api_key_id))",
     "iitttiiii"};
+#undef STEP
 #undef SUM_COLUMNS
 #undef SUM_FILTER
 
@@ -276,14 +279,21 @@ constexpr Query select_callers{
     "SELECT route_id, COUNT(*) AS n FROM (SELECT DISTINCT route_id, account_id FROM usage_hour"
     " WHERE hour >= $1) AS c GROUP BY route_id ORDER BY route_id",
     "ti"};
-// The highest position below $4 at which what a filter wants may stand: the sums of the hours tell.
-constexpr Query select_top{
-    "SELECT COALESCE(MAX(last_position), 0) AS n FROM usage_hour WHERE account_id = $1"
-    " AND hour >= $2 AND hour < $3 AND first_position < $4 AND ($5 = '' OR route_id = $5)"
-    " AND ($6 = '' OR api_key_id = $6) AND ($7 = '' OR ($7 = 'charged' AND charged > 0)"
-    " OR ($7 = 'released' AND released > 0)"
-    " OR ($7 = 'replayed' AND requests > charged + released))",
-    "i"};
+// Where what a filter wants may stand below position $6, newest first: the sums of the hours tell.
+// By which of operation and key it is narrowed is part of the text: PostgreSQL, which keeps one plan
+// for all values, then reads of the index what it is to read of the table.
+#define STRETCHES(of_route, of_key)                                                           \
+  "SELECT first_position, last_position FROM usage_hour WHERE account_id = $1"                \
+  " AND hour >= $2 AND hour < $3 AND " of_route " AND " of_key " AND first_position < $6"     \
+  " AND ($7 = '' OR ($7 = 'charged' AND charged > 0) OR ($7 = 'released' AND released > 0)"   \
+  " OR ($7 = 'replayed' AND requests > charged + released)) ORDER BY last_position DESC LIMIT $8"
+constexpr Query select_stretches[] = {
+    {STRETCHES("$4 = ''", "$5 = ''"), "ii"},
+    {STRETCHES("route_id = $4", "$5 = ''"), "ii"},
+    {STRETCHES("$4 = ''", "api_key_id = $5"), "ii"},
+    {STRETCHES("route_id = $4", "api_key_id = $5"), "ii"},
+};
+#undef STRETCHES
 constexpr Query select_named{
     "SELECT stream, seq FROM usage_client WHERE account_id = $1 AND client_request_id = $2"
     " ORDER BY stream DESC, seq DESC LIMIT $3",
@@ -441,6 +451,57 @@ std::int64_t first_number(const PageQuery& query) {
 std::int64_t rows_wanted(const PageQuery& query) {
   return std::int64_t{query.limit} + (query.after ? 2 : 1);
 }
+
+// Where in an account's order of facts the ones that a filter wants may stand, read some at a time.
+class Stretches {
+ public:
+  Stretches(Connection& connection, std::string_view account_id, const ledger::CallFilter& filter)
+      : connection_(connection), account_id_(account_id), filter_(filter) {}
+
+  // The highest position below `below` at which there may be one; 0: there is none.
+  std::int64_t highest_below(std::int64_t below) {
+    for (;;) {
+      for (const Stretch& each : read_) {
+        if (each.first < below) return std::min(each.last, below - 1);
+      }
+      if (are_all_) return 0;
+      read(below);
+    }
+  }
+  // Below it there is none, as far as is known.
+  [[nodiscard]] std::int64_t lowest() const {
+    if (!are_all_ || read_.empty()) return 1;
+    return std::min_element(read_.begin(), read_.end(),
+                            [](const Stretch& a, const Stretch& b) { return a.first < b.first; })
+        ->first;
+  }
+
+ private:
+  struct Stretch {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+  };
+
+  void read(std::int64_t below) {
+    const std::size_t narrowed = (filter_.route_id.empty() ? 0 : 1) +
+                                 (filter_.api_key_id.empty() ? 0 : 2);
+    const Rows rows = connection_.run(
+        select_stretches[narrowed],
+        {account_id_, filter_.from_ms / hour_ms, filter_.to_ms / hour_ms + 1, filter_.route_id,
+         filter_.api_key_id, below, filter_.outcome, stretches_at_once});
+    are_all_ = rows.size() < static_cast<std::size_t>(stretches_at_once);
+    read_.clear();
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      read_.push_back({rows.number(row, 0), rows.number(row, 1)});
+    }
+  }
+
+  Connection& connection_;
+  const std::string_view account_id_;
+  const ledger::CallFilter& filter_;
+  std::vector<Stretch> read_;  // highest end first
+  bool are_all_ = false;       // there are no further ones below these
+};
 
 class SqlUsageStore final : public ledger::UsageStore {
  public:
@@ -663,20 +724,22 @@ class SqlUsageStore final : public ledger::UsageStore {
   }
 
   Result<std::optional<SpanSums>, base::Error> span(const UsageFilter& filter, std::int64_t first,
-                                                    std::int64_t end) override {
+                                                    std::int64_t end,
+                                                    std::int64_t step_hours) override {
     // SQLite would sort all rows, which takes as long as to read them in their order.
     if (context_.database.engine() != Engine::postgres) return std::optional<SpanSums>();
     return read_answered<std::optional<SpanSums>>(context_, "sum usage", [&] {
       return index_.open().with([&](Connection& connection) -> std::optional<SpanSums> {
         const Rows rows =
             connection.run(sum_span_in_postgres,
-                           {filter.account_id, first, end, filter.route_id, filter.api_key_id});
+                           {step_hours, filter.account_id, first, end, filter.route_id,
+                            filter.api_key_id});
         SpanSums span;
         for (std::size_t row = 0; row < rows.size(); ++row) {
           const std::int64_t of = rows.number(row, 0);
           const ledger::UsageSums sums{rows.number(row, 5), rows.number(row, 6),
                                        rows.number(row, 7), rows.number(row, 8)};
-          if (of == 3) span.days.push_back({rows.number(row, 1), sums});
+          if (of == 3) span.steps.push_back({rows.number(row, 1) * step_hours, sums});
           if (of == 5) span.operations.push_back({rows.text(row, 2), rows.text(row, 3), sums});
           if (of == 6) span.keys.push_back({rows.text(row, 4), sums});
         }
@@ -830,16 +893,13 @@ class SqlUsageStore final : public ledger::UsageStore {
     Page<UsageRow> page;
     std::int64_t below = query.after ? query.after->number : highest;
     std::vector<Spot> found;  // the page's items, as they stand there
+    Stretches stretches(connection, query.account_id, filter);
     for (std::size_t looked = 0; looked < looked_at_max;) {
-      const std::int64_t top =
-          connection
-              .run(select_top, {query.account_id, filter.from_ms / hour_ms,
-                                filter.to_ms / hour_ms + 1, below, filter.route_id,
-                                filter.api_key_id, filter.outcome})
-              .number(0, 0);
-      const auto spots = newest_spots(connection, dialect, query.account_id,
-                                      std::min(top, below - 1), looked_at_once);
-      if (spots.empty()) break;
+      const std::int64_t top = stretches.highest_below(below);
+      if (top == 0) break;
+      const auto spots = newest_spots(connection, dialect, query.account_id, top,
+                                      std::min(looked_at_once, top - stretches.lowest() + 1));
+      if (spots.empty()) break;  // the index was made anew meanwhile
       const std::int64_t room = std::int64_t{query.limit} + 1 -
                                 static_cast<std::int64_t>(page.items.size());
       const Rows rows = connection.run(
