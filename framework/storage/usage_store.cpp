@@ -263,7 +263,8 @@ constexpr Query sum_span_in_postgres{
     " CAST(SUM(requests) AS BIGINT), CAST(SUM(charged) AS BIGINT),"
     " CAST(SUM(released) AS BIGINT), CAST(SUM(credits) AS BIGINT) FROM usage_hour"
     " WHERE account_id = $2 AND hour >= $3 AND hour < $4 AND ($5 = '' OR route_id = $5)"
-    " AND ($6 = '' OR api_key_id = $6) GROUP BY GROUPING SETS ((" STEP "), (route_id, method), (api_key_id))",
+    " AND ($6 = '' OR api_key_id = $6)"
+    " GROUP BY GROUPING SETS ((" STEP "), (route_id, method), (api_key_id))",
     "iitttiiii"};
 #undef STEP
 #undef SUM_COLUMNS
@@ -280,8 +281,8 @@ constexpr Query select_callers{
     " WHERE hour >= $1) AS c GROUP BY route_id ORDER BY route_id",
     "ti"};
 // Where what a filter wants may stand below position $6, newest first: the sums of the hours tell.
-// By which of operation and key it is narrowed is part of the text: PostgreSQL, which keeps one plan
-// for all values, then reads of the index what it is to read of the table.
+// By which of operation and key it is narrowed is part of the text: PostgreSQL keeps one plan for
+// all values, and then reads of the table what the index says.
 #define STRETCHES(of_route, of_key)                                                           \
   "SELECT first_position, last_position FROM usage_hour WHERE account_id = $1"                \
   " AND hour >= $2 AND hour < $3 AND " of_route " AND " of_key " AND first_position < $6"     \
@@ -294,6 +295,7 @@ constexpr Query select_stretches[] = {
     {STRETCHES("route_id = $4", "api_key_id = $5"), "ii"},
 };
 #undef STRETCHES
+
 constexpr Query select_named{
     "SELECT stream, seq FROM usage_client WHERE account_id = $1 AND client_request_id = $2"
     " ORDER BY stream DESC, seq DESC LIMIT $3",

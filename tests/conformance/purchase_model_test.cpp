@@ -735,8 +735,8 @@ TEST_P(PurchaseModel, KeepsItsInvariantsInEveryOrder) {
         }
       },
       metadata, params);
-  std::printf("%d purchases, %d credited; %d top-ups, %d credited, %d declined, %d cancelled; of %d "
-              "something was taken back\n",
+  std::printf("%d purchases, %d credited; %d top-ups, %d credited, %d declined, %d cancelled; "
+              "of %d something was taken back\n",
               reached.purchases, reached.credited, reached.runs, reached.runs_credited,
               reached.runs_declined, reached.runs_cancelled, reached.taken_back);
   if (!result.is<rc::detail::SuccessResult>()) {
