@@ -120,6 +120,15 @@ TEST_F(Shipped, BlocksNothing) {
   }
 }
 
+TEST_F(Shipped, TellsWhatEveryOperationAnswers) {
+  for (const std::string& path : paths) {
+    ASSERT_TRUE(operation_at(path).reply_schema) << path;
+    const auto schema = nlohmann::json::parse(operation_at(path).reply_schema->json);
+    EXPECT_EQ(schema["type"], "object") << path;
+    EXPECT_EQ(operation_at(path).error_schema->name, "govdata.error") << path;
+  }
+}
+
 TEST_F(Shipped, DeclaresTheQueriesOfTheInterface) {
   for (const char* path : {"/meta/pricing", "/daos", "/system/freshness", "/items/topic/1",
                            "/daos/ens/proposals/snapshot/0x1/evidence"}) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "govdata/serve/feed_rows.h"
 #include "govdata/store/timestamp.h"
 
 namespace turnpike::govdata {
@@ -50,22 +51,6 @@ constexpr std::string_view feed_select =
     " CASE WHEN event_type = 'proposal_voting_started' THEN"
     " (SELECT p.created_at FROM proposal p WHERE p.proposal_pk = item_pk) END";
 
-FeedRow feed_row(const Statement& row) {
-  FeedRow event;
-  event.id = row.text(0);
-  event.type = event_type_of(row.text(1)).value_or(EventType::proposal_created);
-  event.is_topic = row.integer(2) != 0;
-  event.item_pk = row.integer(3);
-  event.event_time = row.integer(4);
-  event.discovered_time = row.integer(5);
-  event.importance = static_cast<int>(row.integer(6));
-  event.deadline_at = row.maybe_integer(7);
-  event.quorum_missing = row.integer(8) != 0;
-  event.notable = row.integer(9) != 0;
-  event.created_at = row.maybe_integer(10);
-  return event;
-}
-
 // The window on the column of the request's time basis; ?1 to ?3 are start, end and clock, ?4 the
 // list of types, ?5 the DAO.
 std::string window_clause(const RouteRequest& request) {
@@ -93,30 +78,64 @@ std::vector<Signal> read_window(RouteContext& context) {
 
 using RepeatKey = std::tuple<bool, std::int64_t, int>;
 
-// The newest of an item and type; on the two Atlas surfaces one for the item, on atlas_priority the
-// one with the highest score.
+// Surfaces for people show one signal of an item, the others one of an item and type.
+bool is_per_type(Surface surface) {
+  return surface == Surface::agent || surface == Surface::telegram_realtime;
+}
+
 void drop_repeats(const RouteRequest& request, std::vector<Signal>& signals) {
-  const bool per_type =
-      request.surface == Surface::agent || request.surface == Surface::telegram_realtime;
-  const bool by_score = request.surface == Surface::atlas_priority;
-  const auto wins = [&](const Signal& left, const Signal& right) {
-    const std::int64_t left_ms = left.row.time(request.by_discovery);
-    const std::int64_t right_ms = right.row.time(request.by_discovery);
-    if (by_score && left.score != right.score) return left.score > right.score;
-    return left_ms != right_ms ? left_ms > right_ms : left.row.id < right.row.id;
-  };
   std::map<RepeatKey, const Signal*> best;
   for (const Signal& signal : signals) {
     const RepeatKey key{signal.row.is_topic, signal.row.item_pk,
-                        per_type ? static_cast<int>(signal.row.type) : -1};
+                        is_per_type(request.surface) ? static_cast<int>(signal.row.type) : -1};
     const Signal*& place = best[key];
-    if (place == nullptr || wins(signal, *place)) place = &signal;
+    if (place == nullptr || stands_for(request, signal, *place)) place = &signal;
   }
   std::vector<Signal> kept;
   kept.reserve(best.size());
   for (const auto& [key, signal] : best) kept.push_back(*signal);
   signals = std::move(kept);
 }
+
+// How many rows the window has, but not more than `count_max`.
+std::int64_t count_window(RouteContext& context, std::int64_t count_max) {
+  const RouteRequest& request = context.request;
+  const std::string column = request.by_discovery ? "discovered_time" : "event_time";
+  auto row = context.database.prepare(
+      "SELECT count(*) FROM (SELECT 1 FROM governance_event WHERE " +
+      std::string(request.dao_id ? "dao_id = ?4 AND " : "") + column + " >= ?1 AND " + column +
+      " < ?2 LIMIT ?3)");
+  row.with(request.start_ms, std::min(request.end_ms, context.now_ms + 1), count_max);
+  if (request.dao_id) row.bind(4, *request.dao_id);
+  row.step();
+  return row.integer(0);
+}
+
+std::string at_or_unknown(const MaybeInteger& time_ms) {
+  return time_ms ? iso_time(*time_ms) : "a time that is not known";
+}
+
+}  // namespace
+
+std::string_view feed_columns() { return feed_select; }
+
+FeedRow feed_row(const Statement& row) {
+  FeedRow event;
+  event.id = row.text(0);
+  event.type = event_type_of(row.text(1)).value_or(EventType::proposal_created);
+  event.is_topic = row.integer(2) != 0;
+  event.item_pk = row.integer(3);
+  event.event_time = row.integer(4);
+  event.discovered_time = row.integer(5);
+  event.importance = static_cast<int>(row.integer(6));
+  event.deadline_at = row.maybe_integer(7);
+  event.quorum_missing = row.integer(8) != 0;
+  event.notable = row.integer(9) != 0;
+  event.created_at = row.maybe_integer(10);
+  return event;
+}
+
+int score_min_of(Surface surface) { return surface_score_min[std::size_t(surface)]; }
 
 bool signal_before(const RouteRequest& request, const Signal& left, const Signal& right) {
   if (request.by_recency) {
@@ -133,11 +152,18 @@ bool signal_before(const RouteRequest& request, const Signal& left, const Signal
   return left.row.id < right.row.id;
 }
 
-std::string at_or_unknown(const MaybeInteger& time_ms) {
-  return time_ms ? iso_time(*time_ms) : "a time that is not known";
+bool is_repeat(const RouteRequest& request, const FeedRow& left, const FeedRow& right) {
+  return left.is_topic == right.is_topic && left.item_pk == right.item_pk &&
+         (!is_per_type(request.surface) || left.type == right.type);
 }
 
-}  // namespace
+bool stands_for(const RouteRequest& request, const Signal& left, const Signal& right) {
+  const bool by_score = request.surface == Surface::atlas_priority;
+  if (by_score && left.score != right.score) return left.score > right.score;
+  const std::int64_t left_ms = left.row.time(request.by_discovery);
+  const std::int64_t right_ms = right.row.time(request.by_discovery);
+  return left_ms != right_ms ? left_ms > right_ms : left.row.id < right.row.id;
+}
 
 std::string_view name_of(Surface surface) { return surface_names[std::size_t(surface)]; }
 
@@ -171,10 +197,10 @@ PriorityPoints priority_of(const FeedRow& row, std::int64_t reference_ms) {
 }
 
 bool is_shown_on(const FeedRow& row, int score, Surface surface) {
-  return score >= surface_score_min[std::size_t(surface)] && is_kept(row, surface);
+  return score >= score_min_of(surface) && is_kept(row, surface);
 }
 
-std::vector<Signal> select_signals(RouteContext& context, std::size_t count_max) {
+std::vector<Signal> scan_signals(RouteContext& context, std::size_t count_max) {
   const RouteRequest& request = context.request;
   auto signals = read_window(context);
   drop_repeats(request, signals);
@@ -188,7 +214,21 @@ std::vector<Signal> select_signals(RouteContext& context, std::size_t count_max)
   return signals;
 }
 
+std::vector<Signal> select_signals(RouteContext& context, std::size_t count_max) {
+  // What an import discovered at once is read whole sooner than it is found among all events.
+  const std::int64_t scanned_max = context.request.by_discovery ? 4000 : 1000;
+  return count_window(context, scanned_max + 1) <= scanned_max ? scan_signals(context, count_max)
+                                                               : walk_signals(context, count_max);
+}
+
 std::vector<std::string> select_events(RouteContext& context, std::size_t count_max) {
+  const RouteRequest& request = context.request;
+  const bool takes_all = request.types.size() == event_type_count && request.score_min == 0;
+  return takes_all || request.by_discovery ? scan_events(context, count_max)
+                                           : walk_events(context, count_max);
+}
+
+std::vector<std::string> scan_events(RouteContext& context, std::size_t count_max) {
   const RouteRequest& request = context.request;
   const std::string types = type_list(request.types);
   const std::string column = request.by_discovery ? "discovered_time" : "event_time";

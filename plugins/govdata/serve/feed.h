@@ -47,10 +47,16 @@ struct Signal {
   int score = 0;
 };
 
-// Signals in the request's window, in its order, repeats dropped; at most `count_max`.
+// Signals in the request's window, in its order, repeats dropped; at most `count_max`. The scan
+// reads the whole window, the walk only what it gives and what that repeats; both give the same.
 std::vector<Signal> select_signals(RouteContext& context, std::size_t count_max);
-// Ids of events in the request's window, oldest first; at most `count_max`.
+std::vector<Signal> scan_signals(RouteContext& context, std::size_t count_max);
+std::vector<Signal> walk_signals(RouteContext& context, std::size_t count_max);
+// Ids of events in the request's window, oldest first; at most `count_max`. The walk is for filters
+// by type or importance and goes by the time of the event alone.
 std::vector<std::string> select_events(RouteContext& context, std::size_t count_max);
+std::vector<std::string> scan_events(RouteContext& context, std::size_t count_max);
+std::vector<std::string> walk_events(RouteContext& context, std::size_t count_max);
 
 // One row in full with its proposal or topic.
 struct FeedEvent {

@@ -205,10 +205,11 @@ TEST_F(EventsTest, ACancellationEndsVotingEarlyOrPreventsIt) {
   ASSERT_EQ(summary.rows_ignored, 0);
   const auto types = [&](int id) {
     std::string all;
+    const std::string name = std::to_string(id);
     auto row = store().prepare(
         "SELECT event_type FROM governance_event e JOIN proposal p ON p.proposal_pk = e.item_pk"
         " WHERE p.external_id = ?1 ORDER BY event_time, event_type");
-    row.with(std::to_string(id));
+    row.with(name);
     while (row.step()) all += row.text(0) + " ";
     return all;
   };

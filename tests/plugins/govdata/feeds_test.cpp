@@ -1,5 +1,6 @@
 // /governance-signals, /governance-events and the evidence of a proposal.
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "fixtures.h"
 #include "govdata/import/sample.h"
@@ -225,6 +226,126 @@ TEST_F(FeedsTest, StoresThatWereNeverDerivedSaySo) {
   EXPECT_EQ(ask(Operation::events, last(1)).status, 503);
   store().execute("DELETE FROM item_link; DELETE FROM forum_topic; DELETE FROM proposal");
   EXPECT_EQ(data(Operation::events, last(2))["count"], 0) << "nothing is there to derive";
+}
+
+// Many events of few items over a year, with every type, importance and many equal times.
+class FeedWalkTest : public StoreTest {
+ protected:
+  void SetUp() override {
+    store();
+    std::mt19937 random(7);
+    const auto any = [&](int below) { return static_cast<int>(random() % below); };
+    Transaction transaction(store(), Transaction::Kind::write);
+    for (int at = 0; at < 6000; ++at) {
+      const auto type = static_cast<EventType>(any(7));
+      const bool is_topic = type <= EventType::forum_topic_created;
+      const std::int64_t event_time =
+          clock.time_ms + ms_per_day - std::int64_t{any(400 * 24)} * ms_per_hour;
+      const std::int64_t late_ms = any(3) == 0 ? std::int64_t{any(2000)} * ms_per_hour : 0;
+      const std::string id = "evt_" + sha256_hex(std::to_string(at)).substr(0, 32);
+      const bool is_reminder = type == EventType::proposal_voting_ending_soon;
+      const MaybeInteger deadline =
+          is_reminder ? MaybeInteger(event_time + (any(2) + 1) * 12 * ms_per_hour) : std::nullopt;
+      const std::string payload = is_reminder && any(2) == 0 ? R"({"quorumReached":false})"
+                                  : any(2) == 0 ? R"({"changedFields":["votingEndsAt"]})" : "{}";
+      const std::string dao = "dao-" + std::to_string(any(3));
+      store()
+          .prepare("INSERT INTO governance_event VALUES (?1,?2,?3,?4,?5,1,?6,?7,'exact',?8,?9,"
+                   "'[]',?10)")
+          .with(id, dao, name_of(type), is_topic ? "forum_topic" : "proposal",
+                std::int64_t{any(900)}, event_time, event_time + late_ms,
+                std::int64_t{any(12) * 9}, deadline, payload)
+          .run();
+    }
+    transaction.commit();
+  }
+  RouteRequest request(Operation operation, const std::string& query) {
+    RouteRequest asked = parse_request({operation, {}, query_ = query, ""}, clock.time_ms);
+    return asked;
+  }
+  [[nodiscard]] std::string span(std::int64_t days) const {
+    return "start_ms=" + std::to_string(clock.time_ms - days * ms_per_day) +
+           "&end_ms=" + std::to_string(clock.time_ms + ms_per_hour);
+  }
+
+ private:
+  std::string query_;
+};
+
+TEST_F(FeedWalkTest, GivesWhatAScanGives) {
+  const ServiceOptions none;
+  int compared = 0;
+  for (const std::int64_t days : {1, 40, 360}) {
+    for (const char* surface : {"agent", "atlas_latest", "atlas_priority", "telegram_realtime"}) {
+      for (const char* more :
+           {"", "&sort=recent", "&sort=priority", "&time_basis=discovered_time", "&priority_min=70",
+            "&time_basis=discovered_time&sort=recent", "&sort=recent&priority_min=60",
+            "&dao_id=dao-1", "&dao_id=dao-1&time_basis=discovered_time",
+            "&signal_types=proposal_deadline_reminder,proposal_updated&sort=recent"}) {
+        RouteRequest asked =
+            request(Operation::signals, span(days) + "&surface=" + surface + more);
+        RouteContext context{store(), clock.time_ms, none, asked, {store(), clock.time_ms, ""}};
+        const auto scanned = scan_signals(context, 60);
+        const auto walked = walk_signals(context, 60);
+        List expected;
+        List found;
+        for (const Signal& signal : scanned) expected.push_back(signal.row.id);
+        for (const Signal& signal : walked) found.push_back(signal.row.id);
+        EXPECT_EQ(found, expected) << days << surface << more;
+        compared += static_cast<int>(expected.size());
+      }
+    }
+  }
+  EXPECT_GT(compared, 2000);
+}
+
+TEST_F(FeedWalkTest, OfEventsGivesWhatAScanGives) {
+  const ServiceOptions none;
+  for (const char* more : {"&importance_min=50", "&event_types=proposal_updated",
+                           "&dao_id=dao-2&importance_min=80&event_types=proposal_created"}) {
+    RouteRequest asked = request(Operation::events, span(300) + more);
+    RouteContext context{store(), clock.time_ms, none, asked, {store(), clock.time_ms, ""}};
+    const auto walked = walk_events(context, 150);
+    EXPECT_EQ(walked, scan_events(context, 150)) << more;
+    EXPECT_GT(walked.size(), 10u) << more;
+  }
+}
+
+// The queries of feeds that a large store must not answer by reading all of it.
+TEST_F(FeedWalkTest, UsesItsIndexes) {
+  const ServiceOptions none;
+  const auto reader = open_for_reading(path());
+  for (const char* more : {"", "&dao_id=dao-1", "&sort=recent&priority_min=50",
+                           "&time_basis=discovered_time&sort=recent",
+                           "&dao_id=dao-1&time_basis=discovered_time&sort=recent"}) {
+    RouteRequest asked = request(Operation::signals, span(360) + more);
+    RouteContext context{*reader, clock.time_ms, none, asked, {*reader, clock.time_ms, ""}};
+    select_signals(context, 10);
+    RouteRequest events = request(Operation::events, span(360) + "&importance_min=9" +
+                                                         (asked.dao_id ? "&dao_id=dao-1" : ""));
+    RouteContext of_events{*reader, clock.time_ms, none, events, {*reader, clock.time_ms, ""}};
+    select_events(of_events, 10);
+    events.score_min = 0;
+    select_events(of_events, 10);
+  }
+  std::string plans;
+  for (const std::string& sql : reader->prepared()) {
+    auto plan = reader->prepare("EXPLAIN QUERY PLAN " + sql);
+    plans += "\n-- " + sql + "\n";
+    while (plan.step()) plans += plan.text(3) + "\n";
+  }
+  for (const char* wanted :
+       {"USING INDEX ev_rank (event_type=? AND importance=? AND event_time>? AND event_time<?)",
+        "USING INDEX ev_dao_rank (dao_id=? AND event_type=? AND importance=? AND event_time>?",
+        "USING COVERING INDEX ev_rank (event_type=? AND importance<?)",
+        "USING INDEX ev_time (event_time>? AND event_time<?)",
+        "USING INDEX ev_dao_time (dao_id=? AND event_time>? AND event_time<?)",
+        "USING INDEX ev_disc (discovered_time>? AND discovered_time<?)",
+        "USING INDEX ev_dao_disc (dao_id=? AND discovered_time>? AND discovered_time<?)",
+        "USING INDEX ev_item (item_kind=? AND item_pk=?)"}) {
+    EXPECT_NE(plans.find(wanted), std::string::npos) << wanted << plans;
+  }
+  EXPECT_EQ(plans.find("SCAN governance_event"), std::string::npos) << plans;
 }
 
 TEST_F(FeedsTest, EvidenceOfASnapshotProposal) {
