@@ -248,12 +248,13 @@ class FeedWalkTest : public StoreTest {
           is_reminder ? MaybeInteger(event_time + (any(2) + 1) * 12 * ms_per_hour) : std::nullopt;
       const std::string payload = is_reminder && any(2) == 0 ? R"({"quorumReached":false})"
                                   : any(2) == 0 ? R"({"changedFields":["votingEndsAt"]})" : "{}";
-      const std::string dao = "dao-" + std::to_string(any(3));
+      const std::int64_t item = any(900);
+      const std::string dao = "dao-" + std::to_string(item % 3);
       store()
           .prepare("INSERT INTO governance_event VALUES (?1,?2,?3,?4,?5,1,?6,?7,'exact',?8,?9,"
                    "'[]',?10)")
           .with(id, dao, name_of(type), is_topic ? "forum_topic" : "proposal",
-                std::int64_t{any(900)}, event_time, event_time + late_ms,
+                item, event_time, event_time + late_ms,
                 std::int64_t{any(12) * 9}, deadline, payload)
           .run();
     }
