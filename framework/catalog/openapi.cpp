@@ -211,7 +211,8 @@ Json error_content(const Json& envelope_or_provider, const Json& provider,
   return content;
 }
 
-// `types` are what the provider's own answer may be of; `of_provider` is its schema as JSON, or null.
+// `types` are what the provider's own answer may be of; `of_provider` is the schema of its JSON, or
+// null.
 Json error_response(const Group& group, int status, const OpenApiInput& input,
                     const std::vector<std::string>& types,
                     const registry::ReplySchema* of_provider = nullptr) {

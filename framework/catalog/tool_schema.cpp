@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/json_text.h"
 #include "base/limits.h"
 #include "base/words.h"
 #include "catalog/parameter_schema.h"
@@ -121,7 +122,7 @@ ToolBodySchema tool_body_schema(const registry::Program& program, const registry
   // A body that is no JSON is a text, or an object with its bytes.
   Json choices = Json::array();
   const auto add = [&](const registry::ReplySchema& schema) {
-    Json json = Json::parse(schema.json);
+    Json json = base::parse_json(schema.json);
     if (const auto found = json.find("$defs"); found != json.end()) {
       for (auto& [name, definition] : found->items()) body.definitions[name] = definition;
       json.erase("$defs");

@@ -702,7 +702,8 @@ void read_routes(const Cursor& root, std::span<const Source> sources, const Lane
   if (defaults &&
       defaults->map_of({"upstream", "methods", "price", "free", "query", "body", "response",
                         "error_schema", "credential_required", "enforcement", "no_charge_when",
-                        "deadline_ms", "monitoring", "forwarded_headers", "allowed_response_headers"},
+                        "deadline_ms", "monitoring", "forwarded_headers",
+                        "allowed_response_headers"},
                        draft.lane.word)) {
     const auto methods = defaults->find("methods");
     if (methods && methods->kind() == NodeKind::map) {

@@ -52,13 +52,14 @@ class FirstCall:
         dao = daos[0]["daoId"]
         activity = self.gateway.get(BASE + "/activity?hours=168", key=self.key).json()
         ref = activity["data"]["items"][0]["itemRef"]
+        evidence = self.evidence_path()
         before = self.balance()
         paths = ["/meta/pricing", "/daos", "/system/freshness",
                  f"/daos/{dao}/brief?activity_limit=3",
                  f"/items/{ref['kind']}/{ref['externalId']}", "/activity?hours=168&limit=5",
                  "/proposals/lookup?title=proposal&limit=5",
                  f"/governance-signals?start_ms={now_ms() - YEAR_MS}&end_ms={now_ms()}",
-                 self.evidence_path()]
+                 evidence]
         for path in paths:
             reply = self.gateway.get(BASE + path, key=self.key)
             self.assertEqual(reply.status, 200, f"{path}: {reply.body}")
@@ -162,8 +163,10 @@ class FirstCall:
             detail = self.gateway.get("/v1/capabilities/" + capability["capability_id"]).json()
             self.assertEqual(detail["generation"], page["generation"])
             self.assertEqual(detail["capability"]["readiness"], capability["readiness"])
-            ready = capability["readiness"]["status"] == "ready"
-            self.assertEqual(capability["path"] in openapi["paths"], ready, capability["path"])
+            billing = capability["operations"][0]["billing"]["mode"]
+            self.assertEqual(capability["readiness"]["status"], "ready")
+            self.assertEqual(capability["path"] in openapi["paths"], billing == "service_priced",
+                             capability["path"])
         inventory = self.gateway.get("/v1/operation-pricing-inventory").json()
         self.assertEqual(inventory["schema_version"], "service.operation-pricing-inventory.v2")
         self.assertEqual(self.gateway.get("/healthz").status, 200)

@@ -495,7 +495,7 @@ TEST(ReplySchemas, AreTheOperatorsToChangeWithoutARevision) {
 
 TEST(ReplySchemas, ThatAreNotThereAreNamed) {
   const auto problem = [](const std::string& text) {
-    const Compiled result = compiled(preamble + text);
+    const Compiled result = compiled(preamble + text, std::vector<InstalledFact>());
     return result ? std::string("compiled") : result.error().front().text();
   };
   EXPECT_NE(problem("reply_schemas: {t.report: {}}\nroutes: [{path: /a, reply_schema: t.reprot}]\n")

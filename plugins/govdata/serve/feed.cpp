@@ -169,7 +169,9 @@ std::string_view name_of(Surface surface) { return surface_names[std::size_t(sur
 
 PriorityPoints priority_of(const FeedRow& row, std::int64_t reference_ms) {
   PriorityPoints points;
-  const auto add = [&](std::string_view code, int value) { points.extra.emplace_back(code, value); };
+  const auto add = [&](std::string_view code, int value) {
+    points.extra.emplace_back(code, value);
+  };
   const bool has_deadline =
       row.type == EventType::proposal_voting_ending_soon && row.deadline_at.has_value();
   if (has_deadline && reference_ms < *row.deadline_at) {

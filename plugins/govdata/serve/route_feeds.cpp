@@ -111,7 +111,8 @@ Json details_of(RouteContext& context, const FeedEvent& event) {
   if (event.row.type != EventType::proposal_voting_ended) return stored;
   const auto state = evaluate(event.proposal->record.times, event.proposal->record.standing,
                               context.now_ms);
-  Json details = {{"outcome", name_of(state.outcome)}, {"executionStatus", name_of(state.execution)}};
+  Json details = {{"outcome", name_of(state.outcome)},
+                  {"executionStatus", name_of(state.execution)}};
   details.update(stored);
   return details;
 }

@@ -57,7 +57,7 @@ Json run_signals(RouteContext& context);
 Json run_events(RouteContext& context);
 Json pricing_of(const ServiceOptions& options);
 
-// The item of /items/proposal/..., also what evidence is given of. REQUIRES: `warnings` is an array.
+// The item of /items/proposal/..., also what evidence is given of. REQUIRES: `warnings` is a list.
 Json proposal_detail(RouteContext& context, const ProposalRow& row, Json& warnings);
 // The forms in which callers write an id, the stored one among them.
 std::vector<std::string> id_forms(const std::string& external_id);

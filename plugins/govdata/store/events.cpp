@@ -89,9 +89,10 @@ void write_events(Database& database, const EventItem& item, std::vector<Derived
 
 void derive_touched_events(Database& database, std::int64_t now_ms) {
   if (!events_are_derived(database)) return rebuild_events(database, now_ms);
-  derive_items(database, keys_of(database, "SELECT pk FROM touched_proposal"),
-               keys_of(database, "SELECT pk FROM touched_topic UNION SELECT pk FROM observed_topic"),
-               now_ms);
+  derive_items(
+      database, keys_of(database, "SELECT pk FROM touched_proposal"),
+      keys_of(database, "SELECT pk FROM touched_topic UNION SELECT pk FROM observed_topic"),
+      now_ms);
 }
 
 void rebuild_events(Database& database, std::int64_t now_ms) {

@@ -191,8 +191,9 @@ void read_revisions(Database& database, Subject& subject) {
         {subject.times.starts, subject.times.ends, subject.first_seen_at, far_future_ms, 1});
   }
   // Nobody saw a schedule that the same run replaced.
-  std::erase_if(subject.schedules,
-                [](const Schedule& schedule) { return schedule.observed_at == schedule.replaced_at; });
+  std::erase_if(subject.schedules, [](const Schedule& schedule) {
+    return schedule.observed_at == schedule.replaced_at;
+  });
 }
 
 EventReasons proposal_reasons(const Subject& subject, int base) {

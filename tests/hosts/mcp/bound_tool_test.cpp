@@ -138,7 +138,8 @@ TEST_F(BoundToolTest, TellsWhatItsBodyIsWhereTheRegistryDoes) {
   EXPECT_EQ(schema["properties"]["body"]["anyOf"][0], thing);
   EXPECT_EQ(schema["properties"]["body"]["anyOf"].size(), 2u) << "errors may be anything";
   EXPECT_EQ(schema["$defs"]["t.thing"], thing);
-  EXPECT_EQ(schema["properties"]["http_status"], execution_output_schema()["properties"]["http_status"]);
+  EXPECT_EQ(schema["properties"]["http_status"],
+            execution_output_schema()["properties"]["http_status"]);
 }
 
 TEST_F(BoundToolTest, AsksForItsOperationWithTheCredentialOfTheRequest) {
