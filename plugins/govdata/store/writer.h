@@ -55,7 +55,8 @@ class Writer {
   // Exact where known, else interpolated between the neighbours, else nullopt.
   std::optional<BlockTime> block_time(std::int64_t chain_id, std::int64_t block);
 
-  // Links, scores, tallies and participation of all that this Writer touched; the store's revision.
+  // Links, scores, tallies, participation and events of all that this Writer touched; the store's
+  // revision.
   void finish();
 
  private:
