@@ -106,9 +106,18 @@ Json request_json(const registry::Route& route, const registry::Operation& opera
 }
 
 Json response_json(const registry::Operation& operation) {
-  return {{"success",
-           {{"kind", "explicit_statuses"}, {"statuses", operation.response->success_statuses}}},
-          {"allowed_content_types", operation.response->allowed_content_types}};
+  Json json = {
+      {"success",
+       {{"kind", "explicit_statuses"}, {"statuses", operation.response->success_statuses}}},
+      {"allowed_content_types", operation.response->allowed_content_types}};
+  if (operation.reply_schema) json["schema"] = Json::parse(operation.reply_schema->json);
+  if (operation.error_schema) json["error_schema"] = Json::parse(operation.error_schema->json);
+  return json;
+}
+
+bool has_own_response(const registry::Operation& operation, const registry::Operation& first) {
+  return operation.response != first.response || operation.reply_schema != first.reply_schema ||
+         operation.error_schema != first.error_schema;
 }
 
 // What the method defines for itself stands with it, instead of what the capability says.
@@ -117,7 +126,7 @@ void add_own_definitions(Json& entry, const registry::Program& program,
   const registry::Operation& first = program.operations()[route.operations.front()];
   if (operation.summary != route.summary) entry["summary"] = operation.summary;
   if (operation.query != first.query) entry["request"] = request_json(route, operation);
-  if (operation.response != first.response) entry["response"] = response_json(operation);
+  if (has_own_response(operation, first)) entry["response"] = response_json(operation);
 }
 
 Json operations_json(const registry::Program& program, const registry::Route& route,

@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "catalog/capability_json.h"
 #include "catalog/parameter_schema.h"
+#include "catalog/tool_schema.h"
 
 namespace turnpike::catalog {
 
@@ -195,6 +196,10 @@ bool is_passed_on(int status) {
          passed_on_statuses.end();
 }
 
+Json schema_reference(const std::string& name) {
+  return {{"$ref", "#/components/schemas/" + name}};
+}
+
 // What the provider may send as an error, beside the gateway's own answer, which is JSON.
 Json error_content(const Json& envelope_or_provider, const Json& provider,
                    const std::vector<std::string>& types) {
@@ -206,9 +211,11 @@ Json error_content(const Json& envelope_or_provider, const Json& provider,
   return content;
 }
 
-// `types` are what the provider's own answer may be of.
+// `types` are what the provider's own answer may be of; `of_provider` is the schema of its JSON, or
+// null.
 Json error_response(const Group& group, int status, const OpenApiInput& input,
-                    const std::vector<std::string>& types) {
+                    const std::vector<std::string>& types,
+                    const registry::ReplySchema* of_provider = nullptr) {
   const bool passes_on = &group == &gateway_group && is_passed_on(status);
   const auto codes = codes_of(group, status, input);
   std::string text(title_of(status));
@@ -224,7 +231,8 @@ Json error_response(const Group& group, int status, const OpenApiInput& input,
   }
   Json schema = {{"$ref", "#/components/schemas/ErrorEnvelope"}};
   const Json provider = {{"description", "The provider's answer."}};
-  if (passes_on) schema = codes.empty() ? provider : Json{{"anyOf", {schema, provider}}};
+  const Json as_json = of_provider != nullptr ? schema_reference(of_provider->name) : provider;
+  if (passes_on) schema = codes.empty() ? as_json : Json{{"anyOf", {schema, as_json}}};
   return {
       {"description", text},
       {"headers", error_headers(group, status, payment_documents(input.program, input.features))},
@@ -392,14 +400,18 @@ std::string curl_line(const OpenApiInput& input, const registry::Route& route,
   return line + " \"" + std::string(input.base_url) + path + sample_query(*operation.query) + "\"";
 }
 
-Json success_responses(const registry::ResponsePolicy& response) {
+Json success_responses(const registry::Operation& operation) {
+  const registry::ResponsePolicy& response = *operation.response;
   const Json headers =
       header_references({"X-Request-Id", "Idempotent-Replayed", "Turnpike-Generation",
                          "Turnpike-Lane", "Turnpike-Credits-Charged", "Turnpike-Credits-Remaining",
                          "Turnpike-Reply-From", "Server-Timing"});
   Json content = Json::object();
   for (const std::string& type : response.allowed_content_types) {
-    content[type] = {{"schema", {{"description", "The provider's answer, unchanged."}}}};
+    const bool is_known = operation.reply_schema && is_json_type(type);
+    content[type] = {{"schema", is_known ? schema_reference(operation.reply_schema->name)
+                                         : Json{{"description",
+                                                 "The provider's answer, unchanged."}}}};
   }
   Json responses = Json::object();
   for (const std::uint16_t status : response.success_statuses) {
@@ -409,17 +421,19 @@ Json success_responses(const registry::ResponsePolicy& response) {
   return responses;
 }
 
-Json responses_json(const OpenApiInput& input, const registry::ResponsePolicy& response) {
-  Json responses = success_responses(response);
-  const auto& types = response.error_content_types;
-  const bool has_usual_errors = types == registry::default_response().error_content_types;
+Json responses_json(const OpenApiInput& input, const registry::Operation& operation) {
+  Json responses = success_responses(operation);
+  const auto& types = operation.response->error_content_types;
+  const registry::ReplySchema* const schema = operation.error_schema.get();
+  const bool has_usual_errors =
+      schema == nullptr && types == registry::default_response().error_content_types;
   for (const int status : gateway_statuses) {
     const std::string text = std::to_string(status);
     if (responses.contains(text)) continue;
     if (has_usual_errors || !is_passed_on(status)) {
       responses[text] = {{"$ref", "#/components/responses/Gateway" + text}};
     } else {
-      responses[text] = error_response(gateway_group, status, input, types);
+      responses[text] = error_response(gateway_group, status, input, types, schema);
     }
   }
   return responses;
@@ -472,7 +486,7 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
   if (operation.method == Method::post && !route.body->forbidden) {
     document["requestBody"] = request_body_json(route);
   }
-  document["responses"] = responses_json(input, *operation.response);
+  document["responses"] = responses_json(input, operation);
   for (const std::uint16_t status : operation.response->success_statuses) {
     Json& headers = document["responses"][std::to_string(status)]["headers"];
     if (route.free_policy) headers.update(header_references({"RateLimit", "RateLimit-Policy"}));
@@ -488,6 +502,38 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
   document["x-codeSamples"] = Json::array(
       {{{"lang", "Shell"}, {"label", "curl"}, {"source", curl_line(input, route, operation)}}});
   return document;
+}
+
+// References within a schema of the registry become those of this document.
+void point_to_components(Json& schema) {
+  constexpr std::string_view prefix = "#/$defs/";
+  if (schema.is_object()) {
+    const auto reference = schema.find("$ref");
+    if (reference != schema.end() && reference->is_string()) {
+      const std::string target = *reference;
+      if (target.starts_with(prefix)) schema = schema_reference(target.substr(prefix.size()));
+    }
+  }
+  if (!schema.is_structured()) return;
+  for (Json& part : schema) point_to_components(part);
+}
+
+// A schema of the registry and all that it refers to, each under its name.
+void add_schema(const registry::ReplySchema* schema, Json& document) {
+  if (schema == nullptr) return;
+  Json whole = Json::parse(schema->json);
+  Json definitions = Json::object();
+  if (const auto found = whole.find("$defs"); found != whole.end()) {
+    definitions = std::move(*found);
+    whole.erase("$defs");
+  }
+  definitions[schema->name] = std::move(whole);
+  Json& schemas = document["components"]["schemas"];
+  for (auto& [name, definition] : definitions.items()) {
+    if (schemas.contains(name)) continue;
+    point_to_components(definition);
+    schemas[name] = std::move(definition);
+  }
 }
 
 // Adds the callable operations in order of path and method, and the tags of their providers.
@@ -509,6 +555,8 @@ void add_program(const OpenApiInput& input, Json& document) {
         entry["operationId"] = entry["operationId"].get<std::string>() + "_" + route->id.substr(6);
       }
       item[operation.method == Method::get ? "get" : "post"] = std::move(entry);
+      add_schema(operation.reply_schema.get(), document);
+      add_schema(operation.error_schema.get(), document);
       tags.insert(input.program.providers()[route->provider].name);
     }
     if (!item.empty()) document["paths"][route->matcher.pattern] = std::move(item);

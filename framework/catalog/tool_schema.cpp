@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/json_text.h"
 #include "base/limits.h"
 #include "base/words.h"
 #include "catalog/parameter_schema.h"
@@ -111,6 +112,33 @@ OrderedJson tool_input_schema(const registry::Program& program, const registry::
   if (!required.empty()) schema["required"] = std::move(required);
   schema["additionalProperties"] = false;
   return schema;
+}
+
+ToolBodySchema tool_body_schema(const registry::Program& program, const registry::Tool& tool) {
+  using Json = nlohmann::ordered_json;
+  const registry::Operation& operation = program.operations()[tool.operation];
+  ToolBodySchema body;
+  if (!operation.reply_schema) return body;
+  // A body that is no JSON is a text, or an object with its bytes.
+  Json choices = Json::array();
+  const auto add = [&](const registry::ReplySchema& schema) {
+    Json json = base::parse_json(schema.json);
+    if (const auto found = json.find("$defs"); found != json.end()) {
+      for (auto& [name, definition] : found->items()) body.definitions[name] = definition;
+      json.erase("$defs");
+    }
+    choices.push_back(std::move(json));
+  };
+  add(*operation.reply_schema);
+  if (operation.error_schema) {
+    add(*operation.error_schema);
+    choices.push_back({{"type", "string"}});
+    choices.push_back({{"type", "object"}, {"required", {"base64"}}});
+  } else {
+    choices.push_back({{"description", "An error of the provider."}});
+  }
+  body.schema = {{"anyOf", std::move(choices)}};
+  return body;
 }
 
 std::string tool_description(const registry::Program& program, const registry::Tool& tool) {

@@ -20,6 +20,14 @@ namespace turnpike::catalog {
 nlohmann::ordered_json tool_input_schema(const registry::Program& program,
                                          const registry::Tool& tool);
 
+// What a result's `body` may be, and definitions that it refers to by `#/$defs/NAME` (null: none):
+// of operations whose replies have a schema. Null where nothing is known of it.
+struct ToolBodySchema {
+  nlohmann::ordered_json schema;
+  nlohmann::ordered_json definitions;
+};
+ToolBodySchema tool_body_schema(const registry::Program& program, const registry::Tool& tool);
+
 // The operator's words, the rules over several arguments, and what a call costs.
 std::string tool_description(const registry::Program& program, const registry::Tool& tool);
 

@@ -231,6 +231,10 @@ LaneMembers policy_of(const Program& program, const Route& route) {
   return {{std::string(terms->traits.name), terms->policies[route.policy].canonical}};
 }
 
+void append_schema(std::string& out, const std::shared_ptr<const ReplySchema>& schema) {
+  out += schema ? schema->json : "null";
+}
+
 // What the methods define for themselves: what of it differs from the route's own, which is that of
 // the first method. Routes whose methods are alike keep the form they had before methods could
 // differ.
@@ -244,6 +248,9 @@ void append_methods(Object& object, const Program& program, const Route& route, 
     if (operation.deadline_ms != first.deadline_ms) {
       entry.number("deadline_ms", operation.deadline_ms);
     }
+    if (whole && operation.error_schema != first.error_schema) {
+      append_schema(entry.key("error_schema"), operation.error_schema);
+    }
     if (whole && operation.monitoring != first.monitoring) {
       entry.part("monitoring", *operation.monitoring);
     }
@@ -251,6 +258,9 @@ void append_methods(Object& object, const Program& program, const Route& route, 
       append_no_charge(entry.key("no_charge_when"), operation.own_no_charge_when);
     }
     if (operation.query != first.query) entry.part("query", *operation.query);
+    if (whole && operation.reply_schema != first.reply_schema) {
+      append_schema(entry.key("reply_schema"), operation.reply_schema);
+    }
     if (operation.response != first.response) entry.part("response", *operation.response);
     if (whole && operation.summary != route.summary) entry.text("summary", operation.summary);
     entry.end();
@@ -270,6 +280,7 @@ void append_route(std::string& out, const Program& program, const Route& route, 
   object.flag("credential_required", route.credential_required);
   object.number("deadline_ms", first.deadline_ms);
   object.text("enforcement", route.enforce_declared ? "declared" : "none");
+  if (whole && first.error_schema) append_schema(object.key("error_schema"), first.error_schema);
   append_texts(object.key("forwarded_headers"), route.forwarded_headers);
   if (route.free_policy) {
     object.text("free_policy", program.free_policies()[*route.free_policy].policy_key);
@@ -287,6 +298,7 @@ void append_route(std::string& out, const Program& program, const Route& route, 
   object.text("provider", program.providers()[route.provider].id);
   object.part("query", *first.query);
   if (whole) append_readiness(object.key("readiness"), route.readiness);
+  if (whole && first.reply_schema) append_schema(object.key("reply_schema"), first.reply_schema);
   object.part("response", *first.response);
   object.number("revision", route.revision);
   if (whole) object.text("summary", route.summary);

@@ -18,6 +18,7 @@
 #include "registry/read_policies.h"
 #include "registry/read_prices.h"
 #include "registry/read_providers.h"
+#include "registry/read_schemas.h"
 #include "registry/read_tools.h"
 #include "registry/source.h"
 
@@ -124,7 +125,7 @@ class Compiler {
       if (tree.empty() || (tree.root().kind == NodeKind::null && tree.size() == 1)) continue;
       const Cursor root(tree, problems_);
       if (!root.map_of({"provider", "upstreams", "defaults", "routes", "prices", "query_policies",
-                        "response_policies", "free_policies", "tools"},
+                        "response_policies", "reply_schemas", "free_policies", "tools"},
                        draft.lane.word)) {
         continue;
       }
@@ -140,6 +141,8 @@ class Compiler {
     };
     each_section("query_policies", read_query_policies);
     each_section("response_policies", read_response_policies);
+    each_section("reply_schemas", read_reply_schemas);
+    check_reply_schemas(draft, problems_);
     each_section("free_policies", read_free_policies);
     each_section("prices", [&](const Cursor& section, Draft& all) {
       read_prices(section, input_.sources, all);
@@ -327,6 +330,7 @@ class Compiler {
     note_unused(draft.prices, "prices", "price");
     note_unused(draft.query_policies, "query_policies", "query policy");
     note_unused(draft.response_policies, "response_policies", "response policy");
+    note_unused(draft.reply_schemas, "reply_schemas", "reply schema");
     note_unused(draft.free_policies, "free_policies", "free policy");
   }
 

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "registry/canonical.h"
 #include "registry/problems.h"
 #include "registry/program.h"
@@ -142,6 +144,8 @@ struct Draft {
   Table<std::shared_ptr<const QueryPolicy>> query_policies;
   Table<std::shared_ptr<const ResponsePolicy>> response_policies;
   Table<FreePolicy> free_policies;
+  Table<nlohmann::json> reply_schemas;
+  std::unordered_map<std::uint32_t, std::shared_ptr<const ReplySchema>> published_schemas;
   LaneDraft lane;
   std::optional<LaneTerms> lane_terms;  // once they are read
   Table<Price> prices;

@@ -107,6 +107,12 @@ struct ResponsePolicy {
   bool narrows_errors = false;  // error_content_types is declared, not the default
 };
 
+// A JSON Schema (2020-12) of what an operation answers, with all that it refers to in its `$defs`.
+struct ReplySchema {
+  std::string name;  // as the registry has it
+  std::string json;  // canonical
+};
+
 // The policy of a route that declares none: 200 with application/json.
 ResponsePolicy default_response();
 
@@ -225,6 +231,9 @@ struct Operation {          // one method on one route
   std::shared_ptr<const ResponsePolicy> response;  // never null
   std::uint32_t deadline_ms = 0;
   std::shared_ptr<const Monitoring> monitoring;  // never null; no part of what a revision fixes
+  // Of successes, and of the provider's own errors; may be null. No part of what a revision fixes.
+  std::shared_ptr<const ReplySchema> reply_schema = {};
+  std::shared_ptr<const ReplySchema> error_schema = {};
 };
 
 struct Route {

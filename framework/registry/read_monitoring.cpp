@@ -14,6 +14,7 @@
 #include "crypto/digest.h"
 #include "registry/canonical.h"
 #include "registry/policy.h"
+#include "registry/read_schemas.h"
 
 namespace turnpike::registry {
 namespace {
@@ -39,35 +40,6 @@ std::vector<SampleDraft::Value> read_values(const Cursor& map, std::string_view 
   std::sort(values.begin(), values.end(),
             [](const auto& left, const auto& right) { return left.name < right.name; });
   return values;
-}
-
-// Plain text that JSON reads as a number or a truth value is one, as everywhere in the language.
-nlohmann::json json_of(const Cursor& value) {
-  switch (value.kind()) {
-    case NodeKind::null:
-      return nullptr;
-    case NodeKind::list: {
-      nlohmann::json list = nlohmann::json::array();
-      for (const Cursor& item : value.items()) list.push_back(json_of(item));
-      return list;
-    }
-    case NodeKind::map: {
-      nlohmann::json object = nlohmann::json::object();
-      for (const Cursor& field : value.fields()) object[std::string(field.key())] = json_of(field);
-      return object;
-    }
-    case NodeKind::scalar:
-      break;
-  }
-  const std::string_view text = value.raw_text();
-  if (!value.quoted()) {
-    if (text == "true" || text == "false") return text == "true";
-    if (const auto integer = decimal_integer(text)) {
-      if (*integer <= integer_max && *integer >= -integer_max) return *integer;
-    }
-    if (const auto number = decimal_number(text)) return *number;
-  }
-  return std::string(text);
 }
 
 void read_sample_body(const Cursor& value, SampleDraft& into) {

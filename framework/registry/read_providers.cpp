@@ -10,6 +10,7 @@
 #include "registry/read_listing.h"
 #include "registry/read_monitoring.h"
 #include "registry/read_policies.h"
+#include "registry/read_schemas.h"
 
 namespace turnpike::registry {
 namespace {
@@ -140,6 +141,7 @@ struct Terms {
   std::uint32_t policy = 0;  // of the lane with terms
   std::optional<std::uint32_t> deadline_ms;
   MonitoringDraft monitoring;
+  std::shared_ptr<const ReplySchema> reply_schema, error_schema;
   std::vector<std::string> forwarded_headers;
   std::vector<std::string> allowed_response_headers;
 };
@@ -264,6 +266,12 @@ void read_own_terms(const Cursor& map, Draft& draft, Terms& terms) {
     terms.body_stated = true;
   }
   if (const auto value = map.find("response")) terms.response = read_response(*value, draft);
+  if (const auto value = map.find("reply_schema")) {
+    terms.reply_schema = resolve_reply_schema(*value, draft);
+  }
+  if (const auto value = map.find("error_schema")) {
+    terms.error_schema = resolve_reply_schema(*value, draft);
+  }
   if (map.find("deadline_ms")) {
     terms.deadline_ms = read_deadline(map, limits::upstream_deadline_ms);
   }
@@ -323,9 +331,11 @@ std::vector<MethodTerms> read_method_terms(const Cursor& item, const Cursor* sec
     if (!field || field->kind() == NodeKind::null) continue;
     const bool is_known = entry.method == Method::post
                               ? field->map_of({"summary", "price", "no_charge_when", "query",
-                                               "body", "response", "deadline_ms", "monitoring"})
+                                               "body", "response", "reply_schema", "error_schema",
+                                               "deadline_ms", "monitoring"})
                               : field->map_of({"summary", "price", "no_charge_when", "query",
-                                               "response", "deadline_ms", "monitoring"});
+                                               "response", "reply_schema", "error_schema",
+                                               "deadline_ms", "monitoring"});
     if (!is_known) continue;
     if (const auto price = field->find("price")) {
       entry.terms.prices[slot_of(entry.method)] = read_price_name(*price, draft);
@@ -524,6 +534,8 @@ void take_operations(const Cursor& item, std::vector<MethodTerms> methods, const
     operation.summary = from.summary.value_or(route.summary);
     operation.query = std::move(from.terms.query);
     operation.response = std::move(from.terms.response);
+    operation.reply_schema = std::move(from.terms.reply_schema);
+    operation.error_schema = std::move(from.terms.error_schema);
     operation.own_no_charge_when = std::move(from.terms.no_charge_when);
     if (from.method == Method::post) route.body = std::move(from.terms.body);
   }
@@ -543,6 +555,8 @@ void read_route(const Cursor& item, std::span<const Source> sources, const Terms
                     "query",
                     "body",
                     "response",
+                    "reply_schema",
+                    "error_schema",
                     "credential_required",
                     "enforcement",
                     "readiness",
@@ -687,8 +701,9 @@ void read_routes(const Cursor& root, std::span<const Source> sources, const Lane
   Terms terms = initial_terms(draft);
   if (defaults &&
       defaults->map_of({"upstream", "methods", "price", "free", "query", "body", "response",
-                        "credential_required", "enforcement", "no_charge_when", "deadline_ms",
-                        "monitoring", "forwarded_headers", "allowed_response_headers"},
+                        "error_schema", "credential_required", "enforcement", "no_charge_when",
+                        "deadline_ms", "monitoring", "forwarded_headers",
+                        "allowed_response_headers"},
                        draft.lane.word)) {
     const auto methods = defaults->find("methods");
     if (methods && methods->kind() == NodeKind::map) {

@@ -59,9 +59,6 @@ class Embedded final : public Upstream {
   [[nodiscard]] State state(std::uint32_t operation) const noexcept override {
     if (operation >= operations_.size()) return {Condition::blocked, "the operation is not bound"};
     const Operation known = operations_[operation];
-    if (!is_answered(known)) {
-      return {Condition::blocked, "This operation's data derivation is not part of this release."};
-    }
     if (known == Operation::pricing) return {};
     switch (service_.health()) {
       case StoreHealth::missing:

@@ -813,6 +813,9 @@ TEST_F(ViewTest, TheShippedRegistryIsShownAsTheInterfaceSays) {
     }
   }
   const json lookup = detail(*view, "/v1/gateway/govdata/global/v1/proposals/lookup");
+  EXPECT_EQ(lookup["response"]["schema"]["type"], "object");
+  EXPECT_TRUE(lookup["response"]["schema"]["$defs"].contains("govdata.proposal"));
+  EXPECT_EQ(lookup["response"]["error_schema"]["required"], (json{"error", "requestId"}));
   EXPECT_EQ(lookup["operations"][0]["billing"]["price_version"], 4);
   EXPECT_EQ(lookup["request"]["query"]["max_encoded_bytes"], 16384);
   EXPECT_EQ(lookup["request"]["query"]["rules"][0]["parameters"],

@@ -173,8 +173,9 @@ def govdata_cases():
     yield same(GOVDATA + "/daos/no-such-dao/brief", 404)
     yield refused(GOVDATA + "/nothing", 404, "gateway.route_not_found")
     yield refused(GOVDATA + "/governance-events:free", 404, "gateway.route_not_found")
-    yield refused(GOVDATA + "/governance-signals?start_ms=1&end_ms=2", 503,
-                  "gateway.route_blocked")
+    yield same(GOVDATA + "/governance-signals?start_ms=1&end_ms=2")
+    yield refused(GOVDATA + "/governance-events?start_ms=1&end_ms=2", 503,
+                  "billing.pricing_unavailable")
     yield refused(GOVDATA + "/daos", 405, "gateway.method_not_allowed", method="POST", body="{}")
     yield from credential_cases(GOVDATA + "/daos")
 

@@ -2,11 +2,17 @@
 
 import json
 import subprocess
+import time
 import unittest
 
 from gateway import GOVDATA_IMPORT, Gateway, Postgres
 
 BASE = "/v1/gateway/govdata/global/v1"
+YEAR_MS = 365 * 86_400_000
+
+
+def now_ms():
+    return int(time.time() * 1000)
 
 
 class FirstCall:
@@ -35,16 +41,25 @@ class FirstCall:
         self.assertEqual(error["request_id"], reply.headers["x-request-id"])
         self.assertTrue(error["message"])
 
+    def evidence_path(self):
+        found = self.gateway.get(BASE + "/proposals/lookup?title=proposal&limit=1", key=self.key)
+        path = found.json()["data"]["candidates"][0]["evidencePath"]
+        self.assertTrue(path.startswith(BASE))
+        return path[len(BASE):]
+
     def test_every_ready_operation_answers_and_costs_one_credit(self):
         daos = self.gateway.get(BASE + "/daos", key=self.key).json()["data"]["items"]
         dao = daos[0]["daoId"]
         activity = self.gateway.get(BASE + "/activity?hours=168", key=self.key).json()
         ref = activity["data"]["items"][0]["itemRef"]
+        evidence = self.evidence_path()
         before = self.balance()
         paths = ["/meta/pricing", "/daos", "/system/freshness",
                  f"/daos/{dao}/brief?activity_limit=3",
                  f"/items/{ref['kind']}/{ref['externalId']}", "/activity?hours=168&limit=5",
-                 "/proposals/lookup?title=proposal&limit=5"]
+                 "/proposals/lookup?title=proposal&limit=5",
+                 f"/governance-signals?start_ms={now_ms() - YEAR_MS}&end_ms={now_ms()}",
+                 evidence]
         for path in paths:
             reply = self.gateway.get(BASE + path, key=self.key)
             self.assertEqual(reply.status, 200, f"{path}: {reply.body}")
@@ -89,9 +104,11 @@ class FirstCall:
                             "x402.not_payable")
         self.assert_refused(get(BASE + "/daos", headers=[("X-Service-Api-Key", self.key)]), 401,
                             "auth.credential_invalid")
+        self.assert_refused(get(BASE + "/governance-events?start_ms=1&end_ms=2"), 401,
+                            "auth.credential_required")
         self.assert_refused(
-            get(BASE + "/governance-signals?start_ms=1&end_ms=2", key=self.key), 503,
-            "gateway.route_blocked")
+            get(BASE + "/governance-events?start_ms=1&end_ms=2", key=self.key), 503,
+            "billing.pricing_unavailable")
         self.assertEqual(self.balance(), before)
 
     def test_exhausted_credits_are_402_and_a_grant_lifts_it(self):
@@ -146,8 +163,10 @@ class FirstCall:
             detail = self.gateway.get("/v1/capabilities/" + capability["capability_id"]).json()
             self.assertEqual(detail["generation"], page["generation"])
             self.assertEqual(detail["capability"]["readiness"], capability["readiness"])
-            ready = capability["readiness"]["status"] == "ready"
-            self.assertEqual(capability["path"] in openapi["paths"], ready, capability["path"])
+            billing = capability["operations"][0]["billing"]["mode"]
+            self.assertEqual(capability["readiness"]["status"], "ready")
+            self.assertEqual(capability["path"] in openapi["paths"], billing == "service_priced",
+                             capability["path"])
         inventory = self.gateway.get("/v1/operation-pricing-inventory").json()
         self.assertEqual(inventory["schema_version"], "service.operation-pricing-inventory.v2")
         self.assertEqual(self.gateway.get("/healthz").status, 200)

@@ -451,6 +451,65 @@ TEST(Facts, LetOperatorsChangeWhatIsTheirs) {
   EXPECT_TRUE(compiled(rich, both).ok());  // back to the older program
 }
 
+TEST(ReplySchemas, StandWithAllThatTheyReferTo) {
+  const auto program = program_of(
+      preamble +
+      "reply_schemas:\n"
+      "  t.other: {type: string}\n"
+      "  t.level: {type: [number, \"null\"], minimum: 0.5}\n"
+      "  t.report:\n"
+      "    type: object\n"
+      "    properties: {level: {\"$ref\": \"#/$defs/t.level\"},\n"
+      "                 next: {\"$ref\": \"#/$defs/t.report\"}}\n"
+      "  t.error: {type: object, required: [error]}\n"
+      "routes:\n"
+      "  - {path: /a, reply_schema: t.report, error_schema: t.error}\n"
+      "  - {path: /b}\n");
+  const auto at = [&](const std::string& path) {
+    return program->operation(*program->match("/v1/gateway/t" + path).route, Method::get);
+  };
+  const Operation& told = *at("/a");
+  ASSERT_TRUE(told.reply_schema);
+  EXPECT_EQ(told.reply_schema->name, "t.report");
+  EXPECT_EQ(told.reply_schema->json,
+            R"({"$defs":{"t.level":{"minimum":0.5,"type":["number","null"]},)"
+            R"("t.report":{"properties":{"level":{"$ref":"#/$defs/t.level"},)"
+            R"("next":{"$ref":"#/$defs/t.report"}},"type":"object"}},)"
+            R"("properties":{"level":{"$ref":"#/$defs/t.level"},)"
+            R"("next":{"$ref":"#/$defs/t.report"}},"type":"object"})");
+  EXPECT_EQ(told.error_schema->json, R"({"required":["error"],"type":"object"})");
+  EXPECT_FALSE(at("/b")->reply_schema);
+  EXPECT_NE(program->canonical_json().find(R"("reply_schema":{"$defs")"), std::string::npos);
+}
+
+TEST(ReplySchemas, AreTheOperatorsToChangeWithoutARevision) {
+  const auto text = [](const std::string& type) {
+    return preamble + "reply_schemas: {t.a: {type: " + type +
+           "}}\nroutes: [{path: /a, reply_schema: t.a}]\n";
+  };
+  const auto before = program_of(text("object"));
+  const Compiled after = compiled(text("array"), facts_of(*before));
+  ASSERT_TRUE(after);
+  EXPECT_NE((*after)->payload_hash(), before->payload_hash());
+}
+
+TEST(ReplySchemas, ThatAreNotThereAreNamed) {
+  const auto problem = [](const std::string& text) {
+    const Compiled result = compiled(preamble + text, std::vector<InstalledFact>());
+    return result ? std::string("compiled") : result.error().front().text();
+  };
+  EXPECT_NE(problem("reply_schemas: {t.report: {}}\nroutes: [{path: /a, reply_schema: t.reprot}]\n")
+                .find("no reply schema is named \"t.reprot\"; did you mean \"t.report\"?"),
+            std::string::npos);
+  EXPECT_NE(problem("reply_schemas: {t.report: {\"$ref\": \"#/$defs/t.level\"}}\n"
+                    "routes: [{path: /a, reply_schema: t.report}]\n")
+                .find("no reply schema is named \"t.level\""),
+            std::string::npos);
+  EXPECT_NE(problem("reply_schemas: {t.report: text}\nroutes: [{path: /a}]\n")
+                .find("expected a JSON Schema"),
+            std::string::npos);
+}
+
 TEST(Settings, KeepSecretsOutOfTheProgram) {
   const auto program = program_of(rich);
   EXPECT_NE(program->canonical_json().find(R"({"secret":{"env":"T_TOKEN"}})"), std::string::npos);

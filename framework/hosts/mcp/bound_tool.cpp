@@ -29,18 +29,30 @@ class BoundTool final : public Tool {
   Answer call(const RpcRequest& request, const Json& arguments) const override;
 
  private:
+  [[nodiscard]] Json output_schema() const;
+
   const std::shared_ptr<const registry::Program> program_;
   const registry::Tool& tool_;  // of the program
   const registry::Operation& operation_;
   const Executions& executions_;
 };
 
+// That of any execution, and what its body is.
+Json BoundTool::output_schema() const {
+  Json schema = execution_output_schema();
+  auto body = catalog::tool_body_schema(*program_, tool_);
+  if (body.schema.is_null()) return schema;
+  schema["properties"]["body"] = std::move(body.schema);
+  if (!body.definitions.is_null()) schema["$defs"] = std::move(body.definitions);
+  return schema;
+}
+
 nlohmann::ordered_json BoundTool::card(Door) const {
   nlohmann::ordered_json card = {{"name", tool_.name}};
   if (!tool_.title.empty()) card["title"] = tool_.title;
   card["description"] = catalog::tool_description(*program_, tool_);
   card["inputSchema"] = catalog::tool_input_schema(*program_, tool_);
-  card["outputSchema"] = execution_output_schema();
+  card["outputSchema"] = output_schema();
   // As of the tool that runs any route: what is not known to be harmless is taken for the worst.
   card["annotations"] = {{"readOnlyHint", tool_.is_read_only},
                          {"destructiveHint", !tool_.is_read_only},

@@ -1,5 +1,8 @@
 // Parameters of each route, checked before the store is asked.
-#include "govdata/serve/routes.h"
+#include <algorithm>
+
+#include "govdata/serve/feed.h"
+#include "govdata/store/timestamp.h"
 #include "govdata/store/text.h"
 
 namespace turnpike::govdata {
@@ -35,6 +38,70 @@ void parse_activity(RouteRequest& request) {
   }
 }
 
+constexpr std::int64_t feed_time_max_ms = 9'007'199'254'740'991;
+// Beyond this, the beginning of a span of signals is cut off.
+constexpr std::int64_t signals_span_max_ms = 366 * ms_per_day;
+
+void parse_span(RouteRequest& request) {
+  Query& query = request.query;
+  for (const char* name : {"start_ms", "end_ms"}) {
+    if (!query.has(name)) throw invalid_argument(name, std::string(name) + " is required");
+  }
+  request.start_ms = query.integer("start_ms", 0, 0, feed_time_max_ms);
+  request.end_ms = query.integer("end_ms", 0, 0, feed_time_max_ms);
+  if (request.start_ms >= request.end_ms) {
+    throw RouteError(400, "invalid_argument", "start_ms must be less than end_ms",
+                     {{"rule", "less_than"}, {"parameters", {"start_ms", "end_ms"}}});
+  }
+  request.dao_id = query.text("dao_id", dao_bytes_max);
+  request.by_discovery = query.choice("time_basis", {"discovered_time", "event_time"},
+                                      "event_time") == "discovered_time";
+}
+
+void parse_signals(RouteRequest& request, std::int64_t now_ms) {
+  Query& query = request.query;
+  parse_span(request);
+  // Whole minutes, so that repeats within one are the same question.
+  const std::int64_t latest_ms = std::min(request.end_ms, now_ms);
+  const std::int64_t earliest_ms = latest_ms - latest_ms % 60'000 - signals_span_max_ms;
+  if (request.start_ms < earliest_ms) {
+    request.start_ms = earliest_ms;
+    query.clamp("start_ms", earliest_ms);
+  }
+  request.limit = query.integer("limit", 50, 1, 200);
+  request.score_min = query.integer("priority_min", 0, 0, 100);
+  constexpr std::string_view reminder = "proposal_deadline_reminder";
+  for (const std::string& type : query.choices(
+           "signal_types", {"forum_discussion_active", "forum_topic_created", "proposal_created",
+                            reminder, "proposal_updated", "proposal_voting_ended",
+                            "proposal_voting_started"})) {
+    request.types.push_back(event_type_of(type).value_or(EventType::proposal_voting_ending_soon));
+  }
+  const std::vector<std::string_view> surfaces = {
+      name_of(Surface::agent), name_of(Surface::atlas_latest), name_of(Surface::atlas_priority),
+      name_of(Surface::telegram_realtime)};
+  const std::string surface = query.choice("surface", surfaces, "agent");
+  request.surface = static_cast<Surface>(
+      std::find(surfaces.begin(), surfaces.end(), surface) - surfaces.begin());
+  const bool latest = request.surface == Surface::atlas_latest;
+  request.by_recency =
+      query.choice("sort", {"priority", "recent"}, latest ? "recent" : "priority") == "recent";
+}
+
+void parse_events(RouteRequest& request) {
+  Query& query = request.query;
+  parse_span(request);
+  request.limit = query.integer("limit", 100, 1, 200);
+  request.score_min = query.integer("importance_min", 0, 0, 100);
+  request.include_intelligence = query.boolean("include_intelligence", false);
+  for (const std::string& type : query.choices(
+           "event_types", {"forum_discussion_active", "forum_topic_created", "proposal_created",
+                           "proposal_updated", "proposal_voting_ended",
+                           "proposal_voting_ending_soon", "proposal_voting_started"})) {
+    request.types.push_back(*event_type_of(type));
+  }
+}
+
 std::string_view path_value(const ServiceCall& call, std::size_t index) {
   if (index >= call.path_values.size()) {
     throw RouteError(500, "internal", "the route has fewer path parameters than its operation");
@@ -44,9 +111,9 @@ std::string_view path_value(const ServiceCall& call, std::size_t index) {
 
 }  // namespace
 
-RouteRequest parse_request(const ServiceCall& call) {
-  RouteRequest request{
-      call.operation, {}, Query(call.query), {}, false, {}, {}, {}, {}, 0, 0, false, true, true};
+RouteRequest parse_request(const ServiceCall& call, std::int64_t now_ms) {
+  RouteRequest request(Query{call.query});
+  request.operation = call.operation;
   Query& query = request.query;
   switch (call.operation) {
     case Operation::pricing:
@@ -81,9 +148,20 @@ RouteRequest parse_request(const ServiceCall& call) {
       parse_activity(request);
       break;
     case Operation::evidence:
+      request.endpoint = "/daos/{dao_id}/proposals/{source}/{external_id}/evidence";
+      request.dao_id = query.path_value("dao_id", path_value(call, 0), dao_bytes_max);
+      request.source = query.path_value("source", path_value(call, 1), 64);
+      request.external_id =
+          query.path_value("external_id", path_value(call, 2), qualified_id_bytes_max);
+      break;
     case Operation::signals:
+      request.endpoint = "/governance-signals";
+      parse_signals(request, now_ms);
+      break;
     case Operation::events:
-      throw RouteError(503, "unavailable", "this route is not answered by the embedded store yet");
+      request.endpoint = "/governance-events";
+      parse_events(request);
+      break;
   }
   return request;
 }

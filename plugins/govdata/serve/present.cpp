@@ -17,11 +17,11 @@ Json reference(std::string_view kind, const std::string& dao_id, const std::stri
   return {{"kind", kind}, {"externalId", id}, {"daoId", dao_id}, {"source", source}};
 }
 
-std::string cut_title(const std::string& title) {
+}  // namespace
+
+std::string shown_title(const std::string& title) {
   return std::string(cut_utf8(title, title_bytes_max));
 }
-
-}  // namespace
 
 Json iso_or_null(const MaybeTime& time_ms) {
   return time_ms ? Json(iso_time(*time_ms)) : Json(nullptr);
@@ -49,21 +49,11 @@ ItemName read_item_name(const std::string& text) {
 
 std::optional<std::string> counted_power(const ProposalRow& row,
                                          const std::vector<Choice>& choices) {
-  if (row.provider != "governor") return row.record.scores_total;
-  // OpenZeppelin's default counting: for and abstain.
-  std::string counted = "0";
-  for (const Choice& choice : choices) {
-    if (choice.id == "0") continue;
-    if (!choice.score) return std::nullopt;
-    counted = add_decimals(counted, *choice.score);
-  }
-  return choices.empty() ? std::nullopt : std::optional(counted);
+  return counted_power(row.provider, row.record.scores_total, choices);
 }
 
 std::optional<bool> quorum_reached(const ProposalRow& row, const std::vector<Choice>& choices) {
-  const auto counted = counted_power(row, choices);
-  if (!row.record.quorum || !counted) return std::nullopt;
-  return compare_decimals(*counted, *row.record.quorum) >= 0;
+  return quorum_reached(row.provider, row.record.quorum, row.record.scores_total, choices);
 }
 
 Json share_json(const std::optional<std::string>& part, const std::vector<Choice>& choices) {
@@ -82,7 +72,7 @@ Json Presenter::summary(const ProposalRow& row, const std::vector<Choice>& choic
   if (const auto at = leading_choice(choices)) {
     const Choice& choice = choices[*at];
     leader = {{"id", choice.id},
-              {"label", cut_title(choice.label)},
+              {"label", shown_title(choice.label)},
               {"power", nullable(choice.score)},
               {"share", share_json(choice.score, choices)}};
   }
@@ -96,7 +86,7 @@ Json Presenter::summary(const ProposalRow& row, const std::vector<Choice>& choic
         {"discussionUrl", nullable(record.discussion_url)},
         {"chainId", nullable(row.chain_id)},
         {"contract", nullable(row.contract)}}},
-      {"title", cut_title(record.title)},
+      {"title", shown_title(record.title)},
       {"proposerId", nullable(record.proposer)},
       {"proposalType", nullable(record.proposal_type)},
       {"votingSystem", nullable(record.voting_system)},
@@ -135,7 +125,7 @@ Json Presenter::summary(const TopicRow& row) const {
        {{"provider", "discourse"},
         {"externalId", record.external_id},
         {"url", nullable(record.url)}}},
-      {"title", cut_title(record.title.value_or(""))},
+      {"title", shown_title(record.title.value_or(""))},
       {"author", nullable(record.author)},
       {"category", category},
       {"tags", record.tags.value_or(std::vector<std::string>{})},

@@ -18,6 +18,8 @@ Json nullable(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 Json iso_or_null(const MaybeTime& time_ms);
+// A title as replies give it: of bounded length.
+std::string shown_title(const std::string& title);
 
 // `daoId~source~externalId` where the bare id would not find it.
 Json item_ref(const ProposalRow& row);

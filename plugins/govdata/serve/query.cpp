@@ -53,6 +53,12 @@ void check_text(const std::string& name, const std::string& value, std::size_t b
   }
 }
 
+RouteError not_allowed(const std::string& name, const std::vector<std::string_view>& allowed) {
+  std::string expected;
+  for (const auto& one : allowed) expected += (expected.empty() ? "" : ", ") + std::string(one);
+  return invalid_argument(name, name + " takes " + expected);
+}
+
 }  // namespace
 
 RouteError invalid_argument(const std::string& parameter, const std::string& message) {
@@ -141,11 +147,7 @@ std::vector<std::string> Query::choices(std::string_view name,
       const std::size_t end = std::min(list.find(','), list.size());
       const std::string_view item = trimmed(list.substr(0, end));
       if (std::find(allowed.begin(), allowed.end(), item) == allowed.end()) {
-        std::string expected;
-        for (const auto& one : allowed) {
-          expected += (expected.empty() ? "" : ", ") + std::string(one);
-        }
-        throw invalid_argument(std::string(name), std::string(name) + " takes " + expected);
+        throw not_allowed(std::string(name), allowed);
       }
       chosen.emplace_back(item);
       if (end == list.size()) break;
@@ -160,6 +162,23 @@ std::vector<std::string> Query::choices(std::string_view name,
   }
   echo(name, ordered);
   return ordered;
+}
+
+std::string Query::choice(std::string_view name, const std::vector<std::string_view>& allowed,
+                          std::string_view fallback) {
+  const std::string value = scalar(name).value_or(std::string(fallback));
+  if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
+    throw not_allowed(std::string(name), allowed);
+  }
+  echo(name, value);
+  return value;
+}
+
+void Query::clamp(std::string_view name, std::int64_t value) {
+  if (std::find(clamped_.begin(), clamped_.end(), name) == clamped_.end()) {
+    clamped_.emplace_back(name);
+  }
+  echo(name, value);
 }
 
 std::string Query::path_value(std::string_view name, std::string_view value,

@@ -51,6 +51,13 @@ class Query {
   std::vector<std::string> choices(std::string_view name,
                                    const std::vector<std::string_view>& allowed);
 
+  // The one value, checked against `allowed`.
+  std::string choice(std::string_view name, const std::vector<std::string_view>& allowed,
+                     std::string_view fallback);
+  [[nodiscard]] bool has(std::string_view name) const { return !values_of(name).empty(); }
+  // The effective value is not what the caller asked for.
+  void clamp(std::string_view name, std::int64_t value);
+
   // A value of the path, checked like text().
   std::string path_value(std::string_view name, std::string_view decoded, std::size_t bytes_max);
   void echo(std::string_view name, Json value) { params_[std::string(name)] = std::move(value); }

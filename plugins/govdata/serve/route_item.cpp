@@ -84,6 +84,8 @@ Json action_items(Database& database, std::int64_t pk, Json& warnings) {
   return items;
 }
 
+}  // namespace
+
 Json proposal_detail(RouteContext& context, const ProposalRow& row, Json& warnings) {
   const auto choices = read_choices(context.database, row.pk);
   Json item = context.present.summary(row, choices);
@@ -112,6 +114,12 @@ Json proposal_detail(RouteContext& context, const ProposalRow& row, Json& warnin
   if (row.record.flagged) warnings.push_back("flagged");
   return item;
 }
+
+std::vector<std::string> id_forms(const std::string& external_id) {
+  return {external_id, lower_ascii(external_id), decimal_of_hex(external_id).value_or("")};
+}
+
+namespace {
 
 Json topic_detail(RouteContext& context, const TopicRow& row) {
   Json item = context.present.summary(row);
@@ -178,8 +186,7 @@ Json related(RouteContext& context, std::string_view kind, std::int64_t pk) {
 }
 
 std::vector<ProposalRow> proposals_named(RouteContext& context, const ItemName& name) {
-  for (const std::string& id : {name.external_id, lower_ascii(name.external_id),
-                                decimal_of_hex(name.external_id).value_or("")}) {
+  for (const std::string& id : id_forms(name.external_id)) {
     auto rows = read_proposals(context.database,
                                "WHERE p.external_id = ?1 ORDER BY p.updated_at DESC, p.proposal_pk",
                                [&](Statement& statement) { statement.with(id); });

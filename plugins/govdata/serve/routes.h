@@ -1,14 +1,19 @@
-// The seven routes that answer from the store. Each has two halves: parse() checks the caller's
+// The ten routes that answer from the store. Each has two halves: parse() checks the caller's
 // parameters without the store, run() computes `data` inside one read transaction. Private to
 // Service; one Thread per call.
 #pragma once
 
 #include "govdata/serve/present.h"
 #include "govdata/serve/service.h"
+#include "govdata/store/events.h"
 
 namespace turnpike::govdata {
 
+enum class Surface : std::uint8_t;
+
 struct RouteRequest {
+  explicit RouteRequest(Query asked) : query(std::move(asked)) {}
+
   Operation operation = Operation::pricing;
   std::string endpoint;
   Query query;
@@ -20,6 +25,15 @@ struct RouteRequest {
   std::int64_t hours = 0;
   bool governance_only = false;
   bool wants_proposals = true, wants_topics = true;
+  std::string source;  // of evidence: the provider's name
+  // Of the feeds.
+  std::int64_t start_ms = 0, end_ms = 0;
+  std::int64_t score_min = 0;
+  bool by_discovery = false;  // else by the time of the event
+  bool by_recency = false;    // else by priority
+  bool include_intelligence = false;
+  Surface surface{};
+  std::vector<EventType> types;
 };
 
 struct RouteContext {
@@ -30,7 +44,7 @@ struct RouteContext {
   Presenter present;
 };
 
-RouteRequest parse_request(const ServiceCall& call);
+RouteRequest parse_request(const ServiceCall& call, std::int64_t now_ms);
 
 Json run_daos(RouteContext& context);
 Json run_freshness(RouteContext& context);
@@ -38,7 +52,15 @@ Json run_lookup(RouteContext& context);
 Json run_item(RouteContext& context);
 Json run_brief(RouteContext& context);
 Json run_activity(RouteContext& context);
+Json run_evidence(RouteContext& context);
+Json run_signals(RouteContext& context);
+Json run_events(RouteContext& context);
 Json pricing_of(const ServiceOptions& options);
+
+// The item of /items/proposal/..., also what evidence is given of. REQUIRES: `warnings` is a list.
+Json proposal_detail(RouteContext& context, const ProposalRow& row, Json& warnings);
+// The forms in which callers write an id, the stored one among them.
+std::vector<std::string> id_forms(const std::string& external_id);
 
 // Item of /daos, also the head of a brief. Gives one per DAO, or that of `dao_id`.
 std::vector<Json> dao_items(RouteContext& context, const std::optional<std::string>& dao_id);

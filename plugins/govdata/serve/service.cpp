@@ -90,9 +90,16 @@ Json run_route(RouteContext& context) {
       return run_brief(context);
     case Operation::activity:
       return run_activity(context);
-    default:
-      throw RouteError(503, "unavailable", "this route is not answered by the embedded store yet");
+    case Operation::evidence:
+      return run_evidence(context);
+    case Operation::signals:
+      return run_signals(context);
+    case Operation::events:
+      return run_events(context);
+    case Operation::pricing:
+      break;  // answered without the store
   }
+  throw RouteError(500, "internal", "an operation without a route");
 }
 
 std::string evidence_path(const ServiceOptions& options) {
@@ -137,11 +144,6 @@ std::optional<Operation> operation_of_name(std::string_view name) {
     if (known.name == name) return known.operation;
   }
   return std::nullopt;
-}
-
-bool is_answered(Operation operation) {
-  return operation != Operation::evidence && operation != Operation::signals &&
-         operation != Operation::events;
 }
 
 struct Service::CachedAnswer {
@@ -273,7 +275,7 @@ void Service::remember(const std::string& key, CachedAnswer answer) {
 }
 
 Answer Service::answer_checked(const ServiceCall& call, std::int64_t now_ms) {
-  RouteRequest request = parse_request(call);
+  RouteRequest request = parse_request(call, now_ms);
   if (call.operation == Operation::pricing && health_.load() != StoreHealth::ready) {
     const Json freshness = {{"generatedAt", iso_time(now_ms)},
                             {"dataAsOf", nullptr},

@@ -43,8 +43,6 @@ inline constexpr std::size_t operation_count = 10;
 // By the end of a route's pattern, such as ".../daos/{dao_id}/brief".
 std::optional<Operation> operation_of_path(std::string_view pattern);
 std::optional<Operation> operation_of_name(std::string_view name);
-// Whether this build answers it from the store.
-bool is_answered(Operation operation);
 
 enum class ActivityAnchor : std::uint8_t { wall_clock, data_as_of };
 

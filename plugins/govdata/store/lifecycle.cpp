@@ -136,6 +136,35 @@ Outcome snapshot_outcome(std::string_view voting_type, const std::vector<Choice>
                                                                   : Outcome::failed;
 }
 
+std::optional<std::string> counted_power(std::string_view provider,
+                                         const std::optional<std::string>& scores_total,
+                                         const std::vector<Choice>& choices) {
+  if (provider != "governor") return scores_total;
+  // OpenZeppelin's default counting: for and abstain.
+  std::string counted = "0";
+  for (const Choice& choice : choices) {
+    if (choice.id == "0") continue;
+    if (!choice.score) return std::nullopt;
+    counted = add_decimals(counted, *choice.score);
+  }
+  return choices.empty() ? std::nullopt : std::optional(counted);
+}
+
+std::optional<bool> quorum_reached(std::string_view provider,
+                                   const std::optional<std::string>& quorum,
+                                   const std::optional<std::string>& scores_total,
+                                   const std::vector<Choice>& choices) {
+  const auto counted = counted_power(provider, scores_total, choices);
+  if (!quorum || !counted) return std::nullopt;
+  return compare_decimals(*counted, *quorum) >= 0;
+}
+
+bool labels_are_normalised(const std::vector<Choice>& choices) {
+  return std::all_of(choices.begin(), choices.end(), [](const Choice& choice) {
+    return side_of(choice.label) != Side::other;
+  });
+}
+
 std::optional<std::size_t> leading_choice(const std::vector<Choice>& choices) {
   std::optional<std::size_t> leader;
   for (std::size_t at = 0; at < choices.size(); ++at) {

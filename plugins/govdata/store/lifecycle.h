@@ -70,6 +70,18 @@ Outcome snapshot_outcome(std::string_view voting_type, const std::vector<Choice>
                          const std::optional<std::string>& quorum,
                          const std::optional<std::string>& scores_total);
 
+// Power that counts towards the quorum, where the source's rule is known.
+std::optional<std::string> counted_power(std::string_view provider,
+                                         const std::optional<std::string>& scores_total,
+                                         const std::vector<Choice>& choices);
+std::optional<bool> quorum_reached(std::string_view provider,
+                                   const std::optional<std::string>& quorum,
+                                   const std::optional<std::string>& scores_total,
+                                   const std::vector<Choice>& choices);
+
+// Whether every label says for, against or abstain.
+bool labels_are_normalised(const std::vector<Choice>& choices);
+
 // The index of the choice with the most power; nullopt when none has any.
 std::optional<std::size_t> leading_choice(const std::vector<Choice>& choices);
 

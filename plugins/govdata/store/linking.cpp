@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "govdata/store/decimal.h"
+#include "govdata/store/events.h"
 #include "govdata/store/text.h"
 #include "govdata/store/timestamp.h"
 #include "govdata/store/writer.h"
@@ -101,6 +102,7 @@ void Writer::finish() {
   link_items();
   score_topics();
   count_participation();
+  derive_touched_events(database_, times_.now_ms);
   database_.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'");
 }
 

@@ -170,6 +170,16 @@ CREATE INDEX ev_item ON governance_event(item_kind, item_pk, event_type);
 INSERT INTO meta(key, value) VALUES ('revision', '0');
 )";
 
+// Indexes that came later; stores made before get them with their next import. Of a type and an
+// importance, latest first: feeds by priority.
+constexpr const char* later_indexes = R"(
+CREATE INDEX IF NOT EXISTS ev_dao_disc ON governance_event(dao_id, discovered_time, event_id);
+CREATE INDEX IF NOT EXISTS ev_rank
+  ON governance_event(event_type, importance, event_time DESC, event_id);
+CREATE INDEX IF NOT EXISTS ev_dao_rank
+  ON governance_event(dao_id, event_type, importance, event_time DESC, event_id);
+)";
+
 // "tpGD": a file of another program is refused instead of filled with our tables.
 constexpr std::int64_t application_id = 0x74704744;
 
@@ -204,6 +214,7 @@ std::unique_ptr<Database> open_for_import(const std::string& path) {
   auto database = std::make_unique<Database>(path, OpenMode::create);
   if (database->number("SELECT count(*) FROM sqlite_schema") == 0) create_tables(*database);
   check_version(*database);
+  database->execute(later_indexes);
   return database;
 }
 

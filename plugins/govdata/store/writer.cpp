@@ -101,7 +101,8 @@ Writer::Writer(Database& database, const WriteTimes& times) : database_(database
   database.execute(
       "CREATE TEMP TABLE IF NOT EXISTS touched_proposal(pk INTEGER PRIMARY KEY);"
       "CREATE TEMP TABLE IF NOT EXISTS touched_topic(pk INTEGER PRIMARY KEY);"
-      "DELETE FROM touched_proposal; DELETE FROM touched_topic");
+      "CREATE TEMP TABLE IF NOT EXISTS observed_topic(pk INTEGER PRIMARY KEY);"
+      "DELETE FROM touched_proposal; DELETE FROM touched_topic; DELETE FROM observed_topic");
 }
 
 Written Writer::put_dao(const DaoRecord& dao) {

@@ -60,7 +60,8 @@ class Writer {
   // that were made there. What was derived of them is dropped, too.
   void rewind(std::int64_t source_id, std::int64_t block, std::int64_t run_id);
 
-  // Links, scores, tallies and participation of all that this Writer touched; the store's revision.
+  // Links, scores, tallies, participation and events of all that this Writer touched; the store's
+  // revision.
   void finish();
 
  private:

@@ -132,6 +132,7 @@ void Writer::observe_topic(std::int64_t pk, const TopicRecord& record) {
       .with(pk, times_.as_of_ms, record.posts_count, record.like_count, record.views,
             record.last_posted_at)
       .run();
+  database_.prepare("INSERT OR IGNORE INTO observed_topic(pk) VALUES (?1)").with(pk).run();
 }
 
 Written Writer::put_topic(std::int64_t source_id, const TopicRecord& record) {

@@ -25,6 +25,9 @@ routes:
   - path: /things
     methods: [POST]
     body: {max_bytes: 100, media_types: [application/json]}
+    reply_schema: t.thing
+reply_schemas:
+  t.thing: {type: object, properties: {next: {"$ref": "#/$defs/t.thing"}}}
 tools:
   find:
     title: Find a thing
@@ -125,6 +128,18 @@ TEST_F(BoundToolTest, ShowsItsOperationOnItsCard) {
                                               {"destructiveHint", true},
                                               {"idempotentHint", false},
                                               {"openWorldHint", true}}));
+}
+
+TEST_F(BoundToolTest, TellsWhatItsBodyIsWhereTheRegistryDoes) {
+  const Json schema = card("add")["outputSchema"];
+  EXPECT_EQ(schema["type"], "object");
+  const Json thing = {{"type", "object"},
+                      {"properties", {{"next", {{"$ref", "#/$defs/t.thing"}}}}}};
+  EXPECT_EQ(schema["properties"]["body"]["anyOf"][0], thing);
+  EXPECT_EQ(schema["properties"]["body"]["anyOf"].size(), 2u) << "errors may be anything";
+  EXPECT_EQ(schema["$defs"]["t.thing"], thing);
+  EXPECT_EQ(schema["properties"]["http_status"],
+            execution_output_schema()["properties"]["http_status"]);
 }
 
 TEST_F(BoundToolTest, AsksForItsOperationWithTheCredentialOfTheRequest) {
