@@ -152,6 +152,12 @@ class TestSnapshot(Polling):
             asked = json.loads(request["body"])
             self.assertLessEqual(asked["variables"].get("first", 1), 1000)
             self.assertEqual(request["headers"]["User-Agent"], "turnpike-govdata/1")
+        # What was polled has its events and signals, as what is imported has.
+        _, key = self.gateway.new_key(credits=10)
+        signals = self.gateway.get(
+            f"{BASE}/governance-signals?start_ms={(NOW - 60) * 1000}&end_ms={(NOW + 60) * 1000}"
+            "&signal_types=proposal_created", key=key).json()["data"]
+        self.assertEqual([item["title"] for item in signals["items"]], ["Proposal 99"])
         revisions = self.value("SELECT max(revision) FROM proposal")
         self.assertEqual(revisions, 2, "what is read again and is the same is no revision")
 
