@@ -318,8 +318,8 @@ TEST(Banned, ReadingJsonPastItsOneReader) {
       "framework/catalog/capability_json.cpp",   "framework/catalog/openapi.cpp",
       "plugins/govdata/store/linking.cpp",       "plugins/govdata/store/writer.cpp",
       "plugins/govdata/store/writer_topics.cpp", "plugins/govdata/serve/read.cpp",
-      "plugins/govdata/store/rewind.cpp",        "plugins/govdata/live/cursor.cpp",
       "plugins/govdata/serve/route_feeds.cpp",   "plugins/govdata/serve/route_evidence.cpp",
+      "plugins/govdata/store/rewind.cpp",        "plugins/govdata/live/cursor.cpp",
       "plugins/govdata/store/proposal_events.cpp"};
   for (const SourceFile& file :
        read_tree({"framework", "plugins/govdata", "plugins/http", "plugins/stripe"})) {
