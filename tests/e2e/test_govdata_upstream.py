@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import unittest
 
 from fake_governance import Fake
@@ -72,6 +73,26 @@ class Upstream(unittest.TestCase):
 
     def get(self, path):
         return self.gateway.get(BASE + path, key=self.key)
+
+    def check_schemas(self, replies):
+        """Pairs of a route's pattern and a path of it, against the schemas that are published."""
+        lines = []
+        listed = self.gateway.get("/v1/capabilities?provider_key=govdata&limit=1000").json()
+        for entry in listed["capabilities"]:
+            detail = self.gateway.get(f"/v1/capabilities/{entry['capability_id']}").json()
+            lines.append({"schema": entry["path"][len(BASE):],
+                          "definition": detail["capability"]["response"]["schema"]})
+        for pattern, path in replies:
+            reply = self.get(path)
+            self.assertEqual(reply.status, 200, path)
+            lines.append({"schema": pattern, "name": path, "body": reply.json()})
+        run = subprocess.run(
+            ["node", ROOT / "tests/openapi/validate_replies.mjs"], check=False, text=True,
+            capture_output=True, input="".join(json.dumps(line) + "\n" for line in lines))
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        *wrong, last = run.stdout.splitlines()
+        self.assertEqual(wrong, [])
+        self.assertEqual(json.loads(last)["checked"], len(replies))
 
     def check_failures(self, path):
         """What the service says becomes what callers of a gateway are told, and costs nothing."""
@@ -146,6 +167,13 @@ class TestProxyV2(Upstream):
         self.assertTrue(blocked.isdisjoint({"/daos", "/activity", "/proposals/lookup"}))
         self.assertEqual(self.gateway.balance(self.account, self.key), before)
         self.check_failures("/activity?types=proposal")
+        self.check_schemas([
+            ("/meta/pricing", "/meta/pricing"), ("/daos", "/daos"),
+            ("/proposals/lookup", "/proposals/lookup?title=harbour"),
+            ("/proposals/lookup", "/proposals/lookup?title=nothing+of+it"),
+            ("/items/{kind}/{external_id}",
+             "/items/proposal/tide-eth~snapshot~0x" + "1" * 64),
+            ("/activity", "/activity?hours=168")])
 
 
 if __name__ == "__main__":
