@@ -14,7 +14,7 @@
 
 #include "ledger/statements.h"
 #include "ledger/usage_summary.h"
-#include "storage/database.h"
+#include "storage/engine/database.h"
 #include "support/stores.h"
 
 namespace turnpike::ledger {

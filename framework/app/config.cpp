@@ -18,7 +18,7 @@
 #include "identity/email.h"
 #include "identity/name.h"
 #include "registry/settings_tree.h"
-#include "storage/database.h"
+#include "storage/engine/database.h"
 #include "storage/redis_quota.h"
 
 namespace turnpike::app {

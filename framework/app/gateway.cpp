@@ -455,7 +455,8 @@ Result<Unit, std::string> Gateway::make_program_parts() {
   parts_->lanes.push_back({&*parts_->free, &*parts_->free_host, nullptr});
   parts_->serving = std::make_unique<Serving>();
   parts_->notices = std::make_unique<NoticeServices>(
-      config_, NoticeServices::Parts{*parts_->runtime, parts_->node->notices(), *parts_->serving,
+      config_, NoticeServices::Parts{*parts_->runtime, parts_->node->notices(),
+                                     parts_->node->usage(), *parts_->serving,
                                      parts_->clock, parts_->random, *parts_->log,
                                      *parts_->metrics});
   parts_->backend = std::make_unique<GatewayBackend>(

@@ -1,6 +1,9 @@
 #include "app/notice_services.h"
 
+#include <optional>
 #include <utility>
+
+#include "ledger/statements.h"
 
 namespace turnpike::app {
 namespace {
@@ -10,6 +13,7 @@ using runtime::Wake;
 
 constexpr std::uint32_t senders = 16;
 constexpr std::int64_t look_each_ms = 1'000;
+constexpr std::int64_t indexing_timeout_ms = 30'000;
 constexpr std::uint64_t reply_bytes_max = 64 * 1024;
 
 notices::EndpointRules rules_of(const Config& config) {
@@ -44,7 +48,8 @@ NoticeServices::NoticeServices(const Config& config, const Parts& parts)
       client_(make_notice_client(parts.runtime)),
       office_({parts.store, parts.runtime.pool(), parts.random, rules_of(config)}),
       sender_({parts.store, parts.runtime.pool(), *client_, parts.clock, parts.random, parts.log,
-               parts.metrics, config.notifications.allow_private_addresses}) {}
+               parts.metrics, config.notifications.allow_private_addresses}),
+      indexing_(parts.runtime.pool().add_user("usage for prices", 1, 1)) {}
 
 NoticeServices::~NoticeServices() {
   cancel();
@@ -135,10 +140,28 @@ void NoticeServices::scan() {
     if (generation == noted_generation_) {
       (void)sender_.scan(generation, nullptr);
     } else {
-      const auto prices = prices_of(current->service->program());
-      if (sender_.scan(generation, &prices)) noted_generation_ = generation;
+      if (note_prices(generation, current->service->program())) noted_generation_ = generation;
     }
   } while (runtime::sleep_until(Deadline::after_ms(look_each_ms)) == Wake::deadline);
+}
+
+// Whoever used a route is told of its new price, also of a call that was made a moment ago.
+bool NoticeServices::note_prices(const std::string& generation,
+                                 const registry::Program& program) {
+  std::optional<Result<Unit, base::Error>> indexed;
+  const bool was_run = parts_.runtime.pool().run_to_end(indexing_, [&]() noexcept {
+    indexed.emplace(
+        ledger::catch_up_whole(parts_.usage, Deadline::after_ms(indexing_timeout_ms)));
+  });
+  if (!was_run || !indexed->ok()) {
+    parts_.log.write(Severity::warning, "notifications_failed",
+                     {{"what", "index usage"},
+                      {"reason", was_run ? indexed->error().message : "The pool is full."}});
+    (void)sender_.scan(generation, nullptr);
+    return false;
+  }
+  const auto prices = prices_of(program);
+  return sender_.scan(generation, &prices);
 }
 
 }  // namespace turnpike::app

@@ -18,6 +18,7 @@
 #include "app/serving.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "ledger/usage.h"
 #include "notices/office.h"
 #include "notices/sender.h"
 #include "runtime/runtime.h"
@@ -31,6 +32,7 @@ class NoticeServices {
   struct Parts {
     runtime::Runtime& runtime;
     notices::NoticeStore& store;
+    ledger::UsageStore& usage;
     const Serving& serving;
     const Clock& clock;
     Random& random;
@@ -54,6 +56,8 @@ class NoticeServices {
   void take_and_hand_out();
   void send_what_comes();
   void scan();
+  [[nodiscard]] bool note_prices(const std::string& generation,
+                                 const registry::Program& program);
 
   const Parts parts_;
   // Connections of its own: the hosts of strangers take none of the upstreams'.
@@ -67,6 +71,7 @@ class NoticeServices {
   runtime::Semaphore waiting_{0};   // a unit for each of `taken_`
   std::uint32_t free_ = 0;          // senders without work
   runtime::Event freed_;            // a sender has become free
+  runtime::PoolUser indexing_;
   std::string noted_generation_;    // whose prices were noted
 
   struct Worker {

@@ -5,7 +5,7 @@
 
 #include "app/config_section.h"
 #include "app/stores.h"
-#include "storage/database.h"
+#include "storage/engine/database.h"
 
 namespace turnpike::app {
 namespace {

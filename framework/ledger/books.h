@@ -33,8 +33,8 @@
 //              which leases, and facts with their hashes. Every lease has so many units, is open
 //              and of the same epoch, or nothing is written. Time is not tested there: a fence is,
 //              which moves before anybody else takes units of those leases; clocks serve liveness.
-//              Leases are told later, many charges at a time (storage/charges.h): `settled` above
-//              is what is posted and what is pending.
+//              Leases are told later, many charges at a time (storage/books/charges.h):
+//              `settled` above is what is posted and what is pending.
 //   4 answer   only after the commit does settle() return and the reply leave. An unknown commit is
 //              proven by the batch row before anything else is written (committer.h). Whoever was
 //              told so meanwhile ends uncharged or gets the stored reply (unknown_calls.h).
@@ -53,8 +53,8 @@
 // when they would, but calls in flight hold them.
 //
 // SPEND CAPS. A capped key draws leases of its own, which end with the UTC day; the step that takes
-// the units counts them in the key's day and month (caps.h, storage/key_windows.h), and units that
-// return are taken out of the windows they were counted in.
+// the units counts them in the key's day and month (caps.h, storage/books/key_windows.h), and units
+// that return are taken out of the windows they were counted in.
 //
 // EXPIRY AND VOID. Both end new holds and let admitted calls settle. An expired allocation's
 // remainder is posted to `expired` by the heartbeat (never while the clock has jumped ahead), what

@@ -170,7 +170,11 @@ struct SpanSums {
     std::string api_key_id;
     UsageSums sums;
   };
-  std::vector<DaySums> days;
+  struct Step {
+    std::int64_t first_hour = 0;  // since 1970 UTC
+    UsageSums sums;
+  };
+  std::vector<Step> steps;
   std::vector<Operation> operations;
   std::vector<Key> keys;
 };
@@ -236,10 +240,11 @@ class UsageStore {
   [[nodiscard]] virtual Result<std::vector<HourSums>, base::Error> hours(
       const UsageFilter& filter, std::int64_t first, std::int64_t end,
       const std::optional<HourSums>& after) = 0;
-  // Sums of all hours from `first` to before `end`, a month at most, made by the database, where
-  // nobody asks for the hours themselves. Nothing: to read its hours() is the shorter way.
+  // Sums of all hours from `first` to before `end`, a month at most, in steps of `step_hours` (1 or
+  // 24), made by the database. Nothing: to read its hours() is the shorter way.
   [[nodiscard]] virtual Result<std::optional<SpanSums>, base::Error> span(
-      const UsageFilter& filter, std::int64_t first, std::int64_t end) = 0;
+      const UsageFilter& filter, std::int64_t first, std::int64_t end,
+      std::int64_t step_hours) = 0;
   // Sums of the facts of one hour that occurred from `from_ms` to before `to_ms`, read one by one,
   // a bounded number of them behind position `after`. REQUIRES: both lie in that hour or at its
   // end.

@@ -49,9 +49,9 @@ class Adding {
   }
 
   void add(const SpanSums& span) {
-    for (const DaySums& each : span.days) {
+    for (const auto& each : span.steps) {
       totals_ += each.sums;
-      series_[bucket_start(each.day * 24 * hour_ms, granularity_)] += each.sums;
+      series_[bucket_start(each.first_hour * hour_ms, granularity_)] += each.sums;
     }
     for (const auto& each : span.operations) operations_[{each.route_id, each.method}] += each.sums;
     for (const auto& each : span.keys) keys_[each.api_key_id] += each.sums;
@@ -96,16 +96,17 @@ std::optional<base::Error> add_hours(UsageStore& store, const UsageFilter& filte
   return std::nullopt;
 }
 
-// The same for steps of days and more.
-std::optional<base::Error> add_days(UsageStore& store, const UsageFilter& filter,
-                                    std::int64_t first, std::int64_t end,
-                                    runtime::Deadline deadline, Adding& adding) {
+std::optional<base::Error> add_spans(UsageStore& store, const SummaryQuery& query,
+                                     std::int64_t first, std::int64_t end,
+                                     runtime::Deadline deadline, Adding& adding) {
+  const std::int64_t step_hours = query.granularity == Granularity::hour ? 1 : 24;
   constexpr std::int64_t hours_at_once = 31 * 24;
   for (; first < end; first += hours_at_once) {
     if (deadline.passed()) return too_late();
-    const auto span = store.span(filter, first, std::min(first + hours_at_once, end));
+    const auto span =
+        store.span(query.filter, first, std::min(first + hours_at_once, end), step_hours);
     if (!span) return span.error();
-    if (!span->has_value()) return add_hours(store, filter, first, end, deadline, adding);
+    if (!span->has_value()) return add_hours(store, query.filter, first, end, deadline, adding);
     adding.add(**span);
   }
   return std::nullopt;
@@ -183,9 +184,8 @@ Result<UsageSummary, base::Error> summarize(UsageStore& store, const SummaryQuer
       return *std::move(error);
     }
   }
-  const auto add_whole = query.granularity == Granularity::hour ? add_hours : add_days;
-  if (auto error = add_whole(store, query.filter, whole_from / hour_ms, whole_to / hour_ms,
-                             deadline, adding)) {
+  if (auto error = add_spans(store, query, whole_from / hour_ms, whole_to / hour_ms, deadline,
+                             adding)) {
     return *std::move(error);
   }
   return adding.summary();

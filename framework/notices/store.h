@@ -3,7 +3,7 @@
 // functions and notification.unavailable: the database was not reached, or did not confirm.
 //
 // Events are written by whoever makes them happen, in the same transaction
-// (storage/notice_rows.h), or by the scans here.
+// (storage/notifications/notice_rows.h), or by the scans here.
 #pragma once
 
 #include <cstdint>

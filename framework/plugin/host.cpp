@@ -52,7 +52,16 @@ Metric* PluginReport::resolve(std::map<std::string, Metric*, std::less<>>& known
                               std::string_view name, Make&& make) {
   const std::lock_guard lock(mutex_);
   if (const auto found = known.find(name); found != known.end()) return found->second;
-  if (known.size() == metrics_max || !is_snake_case(name)) return nullptr;
+  if (known.size() == metrics_max || !is_snake_case(name)) {
+    if (!std::exchange(has_told_refusal_, true)) {
+      log_.write(Severity::warning, "plugin_metric_refused",
+                 {{"plugin", plugin_},
+                  {"name", name.substr(0, text_bytes_max)},
+                  {"reason", is_snake_case(name) ? "the plugin has too many metrics"
+                                                 : "it is no name in snake case, or too long"}});
+    }
+    return nullptr;
+  }
   return known.emplace(name, make("turnpike_plugin_" + std::string(name))).first->second;
 }
 

@@ -46,7 +46,7 @@ class PluginReport final : public Report {
   void set(std::string_view name, double value) noexcept override;
 
  private:
-  // Null: the plugin has too many, or the name is none.
+  // Null: the plugin has too many, or the name is none, which the log says once.
   template <class Metric, class Make>
   Metric* resolve(std::map<std::string, Metric*, std::less<>>& known, std::string_view name,
                   Make&& make);
@@ -57,6 +57,7 @@ class PluginReport final : public Report {
   std::mutex mutex_;
   std::map<std::string, base::Counter*, std::less<>> counters_;
   std::map<std::string, base::Gauge*, std::less<>> gauges_;
+  bool has_told_refusal_ = false;
 };
 
 class PoolOffload final : public Offload {

@@ -125,6 +125,21 @@ void put_into_box(cmark_node* node, const char* opening) {
   cmark_node_append_child(box, node);
 }
 
+// Paths and URLs in code that is no listing break behind a slash before they break anywhere. A cell
+// of a table takes no node for it.
+void let_paths_break(std::string& html) {
+  constexpr std::string_view begin = "<code>";
+  constexpr std::string_view listing = "<pre>";
+  constexpr std::string_view chance = "<wbr>";
+  for (std::size_t at = html.find(begin); at != html.npos; at = html.find(begin, at + 1)) {
+    if (std::string_view(html).substr(0, at).ends_with(listing)) continue;
+    std::size_t slash = html.find('/', at);
+    for (; slash != html.npos && html[slash - 1] != '<'; slash = html.find('/', slash + 1)) {
+      html.insert(slash + 1, chance);
+    }
+  }
+}
+
 }  // namespace
 
 Markup html_of(std::string_view markdown) {
@@ -151,6 +166,7 @@ Markup html_of(std::string_view markdown) {
   replace_all(markup.text, " align=\"right\"", " class=\"number\"");
   replace_all(markup.text, " align=\"left\"", "");
   replace_all(markup.text, " align=\"center\"", " class=\"centre\"");
+  let_paths_break(markup.text);
   return markup;
 }
 

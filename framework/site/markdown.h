@@ -12,7 +12,7 @@
 namespace turnpike::site {
 
 // Headings have ids made of their texts, as GitHub makes them, so they can be linked to; tables and
-// listings that are too wide for the screen scroll by themselves.
+// listings that are too wide for the screen scroll by themselves; code breaks behind a slash.
 Markup html_of(std::string_view markdown);
 
 struct MarkdownLink {

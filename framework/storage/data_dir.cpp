@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "base/ids.h"
-#include "storage/connection.h"
+#include "storage/engine/connection.h"
 
 namespace turnpike::storage {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "crypto/digest.h"
-#include "storage/transaction.h"
+#include "storage/engine/transaction.h"
 
 namespace turnpike::storage {
 namespace {

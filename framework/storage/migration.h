@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/connection.h"
+#include "storage/engine/connection.h"
 #include "storage/node.h"
 
 namespace turnpike::storage {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "storage/checkpointer.h"
 #include "storage/data_dir.h"
+#include "storage/engine/checkpointer.h"
 #include "storage/migration.h"
 #include "storage/stores.h"
 

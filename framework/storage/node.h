@@ -41,8 +41,8 @@
 #include "records/table.h"
 #include "registry/generation.h"
 #include "status/store.h"
+#include "storage/people/shared_secrets.h"
 #include "storage/settings.h"
-#include "storage/shared_secrets.h"
 
 namespace turnpike::storage {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/log.h"
-#include "storage/database.h"
+#include "storage/engine/database.h"
 #include "storage/node.h"
 
 namespace turnpike::storage {

@@ -6,11 +6,13 @@
 
 #include <turnpike/provider.h>
 
+#include "govdata/live/settings.h"
 #include "govdata/serve/service.h"
 
 namespace turnpike::govdata {
 
-enum class Mode : std::uint8_t { embedded, proxy };
+// poll is embedded, with a store that is kept up from live sources.
+enum class Mode : std::uint8_t { embedded, poll, proxy, proxy_v2 };
 
 struct ProxySettings {
   std::string base_url;   // without a trailing slash
@@ -24,7 +26,8 @@ struct ProxySettings {
 struct Configuration {
   Mode mode = Mode::embedded;
   ServiceOptions service;
-  bool stale_blocks = false;
+  std::vector<bool> stale_blocks;       // by operation of the binding
+  std::vector<SourceSettings> sources;  // poll
   ProxySettings proxy;
 };
 

@@ -1,4 +1,5 @@
-// Answers from the store in the data directory.
+// Answers from the store in the data directory, and keeps it up where it is told to poll.
+#include "govdata/live/poller.h"
 #include "govdata/upstream.h"
 
 namespace turnpike::govdata {
@@ -13,7 +14,19 @@ class Embedded final : public Upstream {
     for (const PricedRoute& route : configuration.service.routes) {
       operations_.push_back(route.operation);
     }
+    if (!configuration.sources.empty()) {
+      poller_ =
+          std::make_unique<Poller>(configuration.sources, configuration.service.database, host);
+    }
     service_.check();
+  }
+
+  // Does what is due of polling, and returns when more will be; without sources, never.
+  Result<std::uint32_t> run(Call& call) override {
+    if (poller_ == nullptr) return std::uint32_t{0};
+    auto next_ms = poller_->run(call);
+    if (poller_->has_written()) service_.check();
+    return next_ms;
   }
 
   Done execute(const UpstreamRequest& request, ReplySink& sink, Call& call) override {
@@ -57,9 +70,9 @@ class Embedded final : public Upstream {
       case StoreHealth::ready:
         break;
     }
-    const bool needs_fresh = stale_blocks_ && known != Operation::freshness;
+    const bool needs_fresh = stale_blocks_[operation] && known != Operation::freshness;
     if (needs_fresh && host_.clock().now_ms() > service_.fresh_until_ms()) {
-      return {Condition::evidence_stale, "A source of the governance data store is stale."};
+      return {Condition::evidence_stale, service_.stale_reason()};
     }
     return {};
   }
@@ -71,9 +84,10 @@ class Embedded final : public Upstream {
 
  private:
   Host& host_;
-  bool stale_blocks_;
+  const std::vector<bool> stale_blocks_;
   std::vector<Operation> operations_;
   Service service_;
+  std::unique_ptr<Poller> poller_;
 };
 
 }  // namespace

@@ -18,9 +18,17 @@ class GovdataProvider final : public Provider {
                             " is this machine or a private network: every call is refused, unless "
                             "`allow_private_addresses: true` is set");
     }
-    return configuration->mode == Mode::embedded ? make_embedded(*configuration, host)
-                                                 : make_proxy(*configuration, host);
+    for (const SourceSettings& source : configuration->sources) {
+      if (source.allow_private_addresses || !names_private_address(source.url)) continue;
+      host.report().log(Severity::warning,
+                        "upstream " + std::string(binding.upstream_id) + ": " + source.name() +
+                            " is on this machine or a private network: it is never polled, unless "
+                            "`allow_private_addresses: true` is set");
+    }
+    return make_upstream(*configuration, host);
   }
+  // Polling, for upstreams of that mode.
+  [[nodiscard]] Offers offers() const noexcept override { return {.has_own_work = true}; }
 };
 
 }  // namespace

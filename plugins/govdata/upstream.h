@@ -1,4 +1,5 @@
-// The two upstreams of the provider: the embedded store, and a real service behind the same paths.
+// The upstreams of the provider: the embedded store, a real service behind the same paths, and one
+// behind paths of a later version.
 // Made by bind(), owned by the host, called from any Thread of its pool at once.
 #pragma once
 
@@ -10,5 +11,8 @@ namespace turnpike::govdata {
 
 std::unique_ptr<Upstream> make_embedded(const Configuration& configuration, Host& host);
 std::unique_ptr<Upstream> make_proxy(const Configuration& configuration, Host& host);
+std::unique_ptr<Upstream> make_proxy_v2(const Configuration& configuration, Host& host);
+// By its mode.
+std::unique_ptr<Upstream> make_upstream(const Configuration& configuration, Host& host);
 
 }  // namespace turnpike::govdata

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "conformance/engines.h"
-#include "storage/database.h"
+#include "storage/engine/database.h"
 
 namespace turnpike::ledger {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "conformance/engines.h"
 #include "identity/accounts.h"
-#include "storage/database.h"
+#include "storage/engine/database.h"
+#include "storage/engine/transaction.h"
 #include "storage/stores.h"
-#include "storage/transaction.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -370,7 +370,7 @@ TEST_P(LedgerPorts, LeaseWhoseTimeIsOverIsReclaimedByAnyNode) {
   EXPECT_FALSE(settle(fact(account, "m1"), {share(lease.grants[0], 1)})->committed());
 }
 
-// Otherwise nodes could wait for each other in a ring (storage/leases.h), as in the next.
+// Otherwise nodes could wait for each other in a ring (storage/books/leases.h), as in the next.
 TEST_P(LedgerPorts, WhatExpiresIsLockedUnderNoLockOfWhatIsReclaimed) {
   if (GetParam() == storage::Engine::sqlite) GTEST_SKIP() << "SQLite has one writer";
   const std::string account = account_with(0);

@@ -1,11 +1,10 @@
 // Property: whatever becomes of payments, in whatever order anybody is told of it, however old what
 // a node has seen is by the time that it writes, purchases keep their invariants
-// (commerce/purchase.h): I1, I2, I3, I5 and I7 are looked at after every step of a case. I4 and I6
-// are of Auto Top-Up.
+// (commerce/purchase.h, commerce/auto_top_up.h): I1 to I7 are looked at after every step of a case.
 //
 // A case is a payment service, two nodes with desks and ledgers of their own on one database, and
-// one account that buys, pays, is refunded, disputes and spends. At its end the service is there,
-// somebody looks, and the books say exactly what the service says.
+// one account that buys, pays, is refunded, disputes, spends, and has its Credits topped up. At its
+// end the service is there, somebody looks, and the books say exactly what the service says.
 //
 // Cases share a database, each with an account of its own. TURNPIKE_PROPERTY_CASES raises their
 // number; the seed is printed, and RC_PARAMS="seed=..." repeats it.
@@ -23,6 +22,7 @@
 #include "base/metrics.h"
 #include "commerce/reconciler.h"
 #include "commerce/shop.h"
+#include "conformance/payment_service.h"
 #include "ledger/escrow_ledger.h"
 #include "runtime/pool.h"
 #include "support/stores.h"
@@ -52,11 +52,20 @@ enum class Act : std::uint8_t {
   come_back,
   lose_answer,
   unlock,
+  save_method,
+  turn_on,
+  turn_off,
+  scan,
+  note_charge,  // a node is about to charge a run;
+  send_charge,  // it may be the next day until it does
+  judge,        // what the next charges come to
+  resume,
 };
 constexpr const char* act_names[] = {
     "buy",  "pay",   "decline", "expire", "refund", "dispute", "win",       "lose",
     "deliver", "deliver_kept", "drop", "poll", "look", "write", "hold", "settle",
-    "release", "go_away", "come_back", "lose_answer", "unlock"};
+    "release", "go_away", "come_back", "lose_answer", "unlock", "save_method", "turn_on",
+    "turn_off", "scan", "note_charge", "send_charge", "judge", "resume"};
 
 struct Deed {
   Act act = Act::buy;
@@ -74,64 +83,9 @@ constexpr int nodes_of_bed = 2;
 constexpr int keys_of_case = 3;
 constexpr std::int64_t patient_ms = 60'000;  // a slow machine is not an outage
 constexpr char service_name[] = "service";
-
-// What really happens to money. It keeps what it began by its step_key, for all cases of a
-// database, since nodes look at what others left open.
-class PaymentService final : public BoundProcessor {
- public:
-  struct Truth {
-    std::string account_id;
-    Payment payment;
-    int disputes = 0;
-    bool was_told_paid = false;  // a look said so
-  };
-
-  Result<Begun> begin(const Order& order, Call&) override {
-    if (is_away) return Failure{FailureKind::transport, "away", {}, false};
-    const std::string reference = "cs_" + std::string(order.step_key);
-    Truth& truth = truths[reference];
-    truth.account_id = order.account_id;
-    truth.payment.currency = order.price.currency;
-    truth.payment.net = order.price.minor;
-    truth.payment.total = order.price.minor + order.price.minor / 10;  // tax
-    truth.payment.payment = "pi_" + reference;
-    if (std::exchange(loses_answer, false)) {
-      return Failure{FailureKind::transport, "lost", {}, true};
-    }
-    return Begun{.reference = reference, .url = "https://pay.example/" + reference};
-  }
-  Result<Payment> look_up(std::string_view reference, Call&) override {
-    if (is_away) return Failure{FailureKind::transport, "away", {}, false};
-    return told(std::string(reference));
-  }
-  Result<Changes> changes(std::int64_t, std::string_view, Call&) override {
-    Changes all;
-    for (const std::string& reference : of(current_account)) {
-      all.hints.push_back({Hint::Of::reference, reference});
-    }
-    return all;
-  }
-
-  // The references of an account.
-  std::vector<std::string> of(const std::string& account_id) const {
-    std::vector<std::string> references;
-    for (const auto& [reference, truth] : truths) {
-      if (truth.account_id == account_id) references.push_back(reference);
-    }
-    return references;
-  }
-
-  Payment told(const std::string& reference) {
-    Truth& truth = truths.at(reference);
-    if (truth.payment.progress == Progress::paid) truth.was_told_paid = true;
-    return truth.payment;
-  }
-
-  std::string current_account;
-  bool is_away = false;
-  bool loses_answer = false;
-  std::map<std::string, Truth> truths;  // by reference
-};
+constexpr std::int64_t run_minor = 100;
+constexpr Credits run_threshold = 800;
+constexpr std::int64_t monthly_limit_minor = 6 * run_minor;
 
 // Processes die here, machines do not: nothing waits for the disk.
 storage::Settings model_settings() {
@@ -151,17 +105,30 @@ struct ModelBed {
   PaymentService service;
 };
 
+// How often cases came to what they are about: printed, since a model that never gets there finds
+// nothing.
+struct Reached {
+  int purchases = 0;
+  int credited = 0;
+  int taken_back = 0;
+  int runs = 0;
+  int runs_credited = 0;
+  int runs_declined = 0;
+  int runs_cancelled = 0;
+};
+
 class PurchaseWorld {
  public:
-  PurchaseWorld(ModelBed& bed, runtime::BlockingPool& pool)
-      : bed_(bed), service_(bed.service) {
+  PurchaseWorld(ModelBed& bed, runtime::BlockingPool& pool, Reached& reached)
+      : bed_(bed), reached_(reached), service_(bed.service) {
     ledger::LedgerSettings settings;
     settings.heartbeat_ms = 1;
     settings.recall_wait_ms = 1;
     settings.refusal_memo_ms = 0;
     settings.believed_ms = settings.commit_budget_ms = patient_ms;
     const ProcessorTraits traits{
-        .name = service_name, .hosts_checkout = true, .lists_changes = true};
+        .name = service_name, .hosts_checkout = true, .charges_saved = true,
+        .lists_changes = true};
     processors_ = Processors({{service_name, "Service", traits, &service_}});
     for (int at = 0; at < nodes_of_bed; ++at) {
       Node& node = nodes_[at];
@@ -180,7 +147,17 @@ class PurchaseWorld {
     account_ = bed.nodes[0]->accounts().create("Model")->id;
     RC_ASSERT(bed.nodes[0]->accounts().activate(account_, {0, 1}).ok());
     service_.current_account = account_;
+    service_.verdict = PaymentService::Verdict::pays;
+    service_.on_charge = [this](const Order& order, std::string_view reference) {
+      check_charge(order, reference);
+    };
     offer_ = nodes_[0].shop->offers(account_)->front().id;
+  }
+
+  void begin_with_top_up() {
+    take({.act = Act::save_method});
+    take({.act = Act::scan, .units = 20});
+    take({.act = Act::turn_on});
   }
 
   void take(const Deed& deed) {
@@ -201,6 +178,16 @@ class PurchaseWorld {
       case Act::unlock:
         RC_ASSERT(purchases().unlock(account_, identity::operator_actor()).ok());
         return;
+      case Act::save_method: return save_method(deed);
+      case Act::turn_on: return replace_policy(deed.node, true);
+      case Act::turn_off: return replace_policy(deed.node, false);
+      case Act::scan: return scan(deed);
+      case Act::note_charge: return note_charge(deed);
+      case Act::send_charge: return send_charge(deed);
+      case Act::judge: service_.verdict = verdicts[deed.pick % std::ssize(verdicts)]; return;
+      case Act::resume:
+        RC_ASSERT(top_ups().resume(account_, identity::operator_actor()).ok());
+        return;
       default: return happen(deed);
     }
   }
@@ -211,7 +198,9 @@ class PurchaseWorld {
     Credits paid_for = 0;
     bool is_locked = false;
     const auto allocations = allocations_now();
-    for (const Purchase& purchase : all()) {
+    const auto purchases_now = all();
+    check_runs(purchases_now);
+    for (const Purchase& purchase : purchases_now) {
       check_one(purchase);
       is_locked = is_locked || purchase.locks_account;
       if (purchase.credited_at_ms < 0) continue;
@@ -230,6 +219,12 @@ class PurchaseWorld {
   // The service is there, nobody holds anything, and nodes look at what is due.
   void finish() {
     service_.is_away = service_.loses_answer = false;
+    service_.verdict = PaymentService::Verdict::pays;
+    for (const std::string& reference : service_.of(account_)) {
+      Payment& payment = service_.truths.at(reference).payment;
+      if (payment.progress == Progress::processing) payment.progress = Progress::paid;
+    }
+    noted_.clear();
     for (Node& node : nodes_) {
       node.held.clear();
       node.ledger->stop();
@@ -243,6 +238,7 @@ class PurchaseWorld {
     Credits there = 0;
     for (const Purchase& purchase : all()) {
       check_end(purchase);
+      count(purchase);
       if (purchase.credited_at_ms >= 0) there += purchase.credits - purchase.clawed;
     }
     RC_ASSERT(balance_now() == there - charged_);
@@ -269,13 +265,14 @@ class PurchaseWorld {
     Purchase seen;
     Payment payment;
   };
-  struct Reply {
-    std::int64_t minor = 0;
-    std::string body;
-  };
+  static constexpr PaymentService::Verdict verdicts[] = {
+      PaymentService::Verdict::pays,          PaymentService::Verdict::takes_time,
+      PaymentService::Verdict::tries_later,   PaymentService::Verdict::tries_later,
+      PaymentService::Verdict::asks_customer, PaymentService::Verdict::never};
   using Truth = PaymentService::Truth;
 
   PurchaseStore& purchases() { return bed_.nodes[0]->purchases(); }
+  AutoTopUpStore& top_ups() { return bed_.nodes[0]->auto_top_ups(); }
   std::vector<Purchase> all() { return *purchases().list({.account_id = account_}); }
   Credits balance_now() { return bed_.nodes[0]->ledger().balance(account_)->credits; }
   std::map<std::string, ledger::Allocation> allocations_now() {
@@ -347,6 +344,9 @@ class PurchaseWorld {
     Payment& payment = truth.payment;
     const bool is_paid = payment.progress == Progress::paid;
     const bool is_final = payment.dispute == Dispute::open || payment.dispute == Dispute::lost;
+    // No person pays what a saved method is charged for.
+    const bool is_charging = payment.progress == Progress::processing;
+    if (truth.is_of_saved_method && !is_paid && !is_charging) return false;
     switch (deed.act) {
       case Act::pay:  // money can come for what was declined or expired, too
         payment.progress = Progress::paid;
@@ -357,7 +357,7 @@ class PurchaseWorld {
         payment.code = "card_declined";
         return true;
       case Act::expire:
-        if (is_paid) return false;
+        if (is_paid || is_charging) return false;
         payment.progress = Progress::expired;
         return true;
       case Act::refund:
@@ -415,6 +415,106 @@ class PurchaseWorld {
     const auto written = bed_.nodes[deed.node]->purchases().advance(
         step, due_after(step.next, now_ms, random_));
     RC_ASSERT(written.ok());
+  }
+
+  // ---- Auto Top-Up
+
+  void save_method(const Deed& deed) {
+    const auto begun = nodes_[deed.node].auto_top_ups->begin_setup(
+        account_, service_name, "save " + std::to_string(of_key(deed.pick)),
+        identity::operator_actor(), [](const MethodSetup& setup) { return setup.id; });
+    if (begun.ok()) {
+      setup_id_ = begun->id;
+      return;
+    }
+    RC_ASSERT(begun.error().code == base::ErrorCode::purchase_account_locked ||
+              begun.error().code == base::ErrorCode::idempotency_in_progress);
+  }
+
+  void replace_policy(int node, bool is_enabled) {
+    const auto seen = top_ups().look(account_);
+    PolicyWish wish;
+    wish.policy.account_id = account_;
+    wish.policy.is_enabled = is_enabled;
+    wish.policy.threshold = run_threshold;
+    wish.policy.minor = run_minor;
+    wish.policy.monthly_limit_minor = monthly_limit_minor;
+    wish.policy.setup_id = is_enabled ? setup_id_ : "";
+    wish.expected_revision = seen->policy.revision;
+    wish.idempotency_key = account_ + std::to_string(wish.expected_revision);
+    const auto written =
+        nodes_[node].auto_top_ups->replace(wish, identity::operator_actor());
+    if (written.ok()) {
+      is_on_ = is_enabled;
+      return;
+    }
+    RC_ASSERT(is_enabled);  // it can always be turned off
+    RC_ASSERT(written.error().code == base::ErrorCode::purchase_account_locked ||
+              written.error().code == base::ErrorCode::auto_reload_method_conflict);
+  }
+
+  void scan(const Deed& deed) {
+    bed_.store.clock.move_ms(deed.units * 1'000);
+    nodes_[deed.node].auto_top_ups->pass();
+  }
+
+  // As Desk::charge() does, of which the other half comes later, or never.
+  void note_charge(const Deed& deed) {
+    for (const Purchase& run : all()) {
+      const bool is_charged_next = is_run(run) && run.state == State::awaiting_payment;
+      if (!is_charged_next || service_.is_away) continue;
+      if (service_.told(run.reference).progress != Progress::never_ran) continue;
+      const auto noted = bed_.nodes[deed.node]->auto_top_ups().note_charge(run, 30'000);
+      RC_ASSERT(noted.ok());
+      RC_ASSERT(is_on_ || !*noted);  // I6
+      if (*noted) noted_.push_back(**noted);
+    }
+  }
+
+  void send_charge(const Deed& deed) {
+    if (noted_.empty() || service_.is_away) return;
+    const auto at = picked(noted_, deed.pick);
+    const Purchase run = *at;
+    noted_.erase(at);
+    const std::string key = Desk::step_key(run.id, "charge", run.charge_number - 1);
+    Order order;
+    order.purchase_id = run.id;
+    order.account_id = run.account_id;
+    order.step_key = key;
+    order.price = {run.currency, run.minor};
+    const bool was_on = std::exchange(is_on_, true);  // when the charge was begun
+    ProcessorCall call("", patient_ms);
+    const auto payment = service_.charge(order, run.reference, call);
+    is_on_ = was_on;
+    if (payment.ok()) told_.push_back({run, *payment});
+  }
+
+  // Each charge as it reaches the service.
+  void check_charge(const Order& order, std::string_view reference) {
+    const auto run = purchases().find(order.purchase_id);
+    RC_ASSERT(run.ok() && run->has_value());
+    RC_ASSERT((*run)->reference == reference);  // I3
+    RC_ASSERT((*run)->account_id == account_);  // no case leaves a run to the next one
+    RC_ASSERT(is_on_);                          // I6
+    RC_ASSERT(order.price.minor == run_minor);
+  }
+
+  void check_runs(const std::vector<Purchase>& list) {
+    int open = 0;
+    int declines = 0;
+    std::int64_t spent_minor = 0;
+    const std::int64_t now_ms = bed_.store.clock.now_ms();
+    for (const Purchase& each : list) {
+      if (!is_run(each)) continue;
+      if (is_open(each.state)) ++open;
+      const bool is_unpaid = !is_open(each.state) && !was_paid(each.state);
+      if (!is_unpaid && each.created_at_ms >= month_start_ms(now_ms)) spent_minor += each.minor;
+      if (each.state == State::failed && each.created_at_ms > now_ms - card_window_ms) ++declines;
+    }
+    RC_ASSERT(open <= 1);  // I4
+    RC_ASSERT(spent_minor <= monthly_limit_minor);
+    RC_ASSERT(declines <= card_declines_max);
+    RC_ASSERT(top_ups().look(account_)->policy.is_enabled == is_on_);
   }
 
   // ---- spending
@@ -475,7 +575,7 @@ class PurchaseWorld {
     const auto own = allocations.find(allocation_of(purchase.id));  // I1
     RC_ASSERT(own != allocations.end());
     RC_ASSERT(own->second.units == purchase.credits);
-    RC_ASSERT(own->second.origin == ledger::Origin::purchase);
+    RC_ASSERT(own->second.origin == purchase.origin);
   }
 
   // Of all disputes that it may have won.
@@ -495,7 +595,9 @@ class PurchaseWorld {
   bool is_at_rest() {
     const auto list = all();
     return std::all_of(list.begin(), list.end(), [&](const Purchase& purchase) {
-      return purchase.is_claw_settled && !purchase.reference.empty() && is_as_told(purchase);
+      const bool has_ended = !is_run(purchase) || !is_open(purchase.state);
+      return purchase.is_claw_settled && !purchase.reference.empty() && is_as_told(purchase) &&
+             has_ended;
     });
   }
   bool is_as_told(const Purchase& purchase) {
@@ -505,6 +607,7 @@ class PurchaseWorld {
 
   // For the next case.
   void leave_nothing_open() {
+    if (is_on_) replace_policy(0, false);
     std::vector<Hint> ended;
     for (const std::string& reference : service_.of(account_)) {
       Payment& payment = service_.truths.at(reference).payment;
@@ -516,12 +619,22 @@ class PurchaseWorld {
     poll(0, 1);
   }
 
+  void count(const Purchase& purchase) {
+    const bool is_credited = purchase.credited_at_ms >= 0;
+    ++(is_run(purchase) ? reached_.runs : reached_.purchases);
+    if (is_credited) ++(is_run(purchase) ? reached_.runs_credited : reached_.credited);
+    if (purchase.clawed > 0) ++reached_.taken_back;
+    if (is_run(purchase) && purchase.state == State::failed) ++reached_.runs_declined;
+    if (is_run(purchase) && purchase.state == State::cancelled) ++reached_.runs_cancelled;
+  }
+
   void check_end(const Purchase& purchase) {
     RC_ASSERT(!purchase.reference.empty());
     RC_ASSERT(purchase.is_claw_settled);
     const Payment& payment = service_.truths.at(purchase.reference).payment;
     if (payment.progress != Progress::paid) {
-      const State ends[] = {State::awaiting_payment, State::failed, State::expired};
+      const State ends[] = {is_run(purchase) ? State::cancelled : State::awaiting_payment,
+                            State::failed, State::expired};
       RC_ASSERT(std::find(std::begin(ends), std::end(ends), purchase.state) != std::end(ends));
       return;
     }
@@ -539,6 +652,7 @@ class PurchaseWorld {
   }
 
   ModelBed& bed_;
+  Reached& reached_;
   support::SeededRandom random_{1};  // when to look next, the same however often a case is led
   std::unique_ptr<base::Log> log_ = base::make_silent_log();
   std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
@@ -551,6 +665,9 @@ class PurchaseWorld {
   std::map<std::string, std::string> replies_;  // by key
   std::vector<Hint> hints_;
   std::vector<Told> told_;
+  std::vector<Purchase> noted_;  // runs that a node is about to charge
+  std::string setup_id_;         // the latest
+  bool is_on_ = false;           // the policy, as replies said
   Credits charged_ = 0;
   int calls_ = 0;
 };
@@ -558,13 +675,16 @@ class PurchaseWorld {
 rc::Gen<Deed> any_deed() {
   return rc::gen::build<Deed>(
       rc::gen::set(&Deed::act, rc::gen::weightedElement<Act>(
-                                   {{6, Act::buy},     {8, Act::pay},          {1, Act::decline},
+                                   {{8, Act::buy},     {12, Act::pay},         {1, Act::decline},
                                     {1, Act::expire},  {5, Act::refund},       {4, Act::dispute},
                                     {3, Act::win},     {1, Act::lose},         {8, Act::deliver},
                                     {3, Act::drop},    {3, Act::deliver_kept}, {8, Act::poll},
                                     {6, Act::look},    {6, Act::write},        {6, Act::hold},
                                     {3, Act::settle},  {2, Act::release},      {1, Act::go_away},
-                                    {2, Act::come_back}, {1, Act::lose_answer}, {1, Act::unlock}})),
+                                    {2, Act::come_back}, {1, Act::lose_answer}, {1, Act::unlock},
+                                    {3, Act::save_method}, {4, Act::turn_on}, {1, Act::turn_off},
+                                    {6, Act::scan}, {2, Act::note_charge}, {2, Act::send_charge},
+                                    {2, Act::judge}, {1, Act::resume}})),
       rc::gen::set(&Deed::node, rc::gen::inRange(0, nodes_of_bed)),
       rc::gen::set(&Deed::pick, rc::gen::inRange(0, 100)),
       rc::gen::set(&Deed::units, rc::gen::inRange<std::int64_t>(1, 40)));
@@ -593,14 +713,17 @@ TEST_P(PurchaseModel, KeepsItsInvariantsInEveryOrder) {
               support::name_of(GetParam()).c_str(), static_cast<unsigned long long>(params.seed));
   std::unique_ptr<ModelBed> bed;
   int cases_on_bed = 0;
+  Reached reached;
   const auto result = rc::detail::checkTestable(
       [&] {
+        const bool tops_up = *rc::gen::arbitrary<bool>();
         const auto deeds = *rc::gen::container<std::vector<Deed>>(any_deed());
         if (bed == nullptr || ++cases_on_bed % cases_per_model_bed == 0) {
           bed = std::make_unique<ModelBed>(GetParam());
         }
         try {
-          PurchaseWorld world(*bed, pool);
+          PurchaseWorld world(*bed, pool, reached);
+          if (tops_up) world.begin_with_top_up();
           for (const Deed& deed : deeds) {
             world.take(deed);
             world.check();
@@ -612,6 +735,10 @@ TEST_P(PurchaseModel, KeepsItsInvariantsInEveryOrder) {
         }
       },
       metadata, params);
+  std::printf("%d purchases, %d credited; %d top-ups, %d credited, %d declined, %d cancelled; "
+              "of %d something was taken back\n",
+              reached.purchases, reached.credited, reached.runs, reached.runs_credited,
+              reached.runs_declined, reached.runs_cancelled, reached.taken_back);
   if (!result.is<rc::detail::SuccessResult>()) {
     std::ostringstream text;
     rc::detail::printResultMessage(result, text);

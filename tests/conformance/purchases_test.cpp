@@ -8,7 +8,7 @@
 #include "commerce/purchase.h"
 #include "conformance/engines.h"
 #include "identity/audit.h"
-#include "storage/database.h"
+#include "storage/engine/database.h"
 
 namespace turnpike::commerce {
 namespace {

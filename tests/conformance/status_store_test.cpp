@@ -8,7 +8,7 @@
 #include "base/crash_points.h"
 #include "conformance/engines.h"
 #include "conformance/status_rounds.h"
-#include "storage/database.h"
+#include "storage/engine/database.h"
 #include "support/victim.h"
 
 namespace turnpike::status {

@@ -9,7 +9,7 @@
 #include "conformance/engines.h"
 #include "conformance/status_rounds.h"
 #include "identity/audit.h"
-#include "storage/database.h"
+#include "storage/engine/database.h"
 #include "support/held_answers.h"
 
 namespace turnpike::status {

@@ -6,7 +6,7 @@
 #include "conformance/engines.h"
 #include "identity/accounts.h"
 #include "ledger/chain.h"
-#include "storage/database.h"
+#include "storage/engine/database.h"
 
 namespace turnpike::ledger {
 namespace {

@@ -8,8 +8,8 @@
 #include "conformance/engines.h"
 #include "ledger/statements.h"
 #include "ledger/usage_summary.h"
-#include "storage/connection.h"
-#include "storage/database.h"
+#include "storage/engine/connection.h"
+#include "storage/engine/database.h"
 
 namespace turnpike::ledger {
 namespace {

@@ -3,12 +3,14 @@ client of Standard Webhooks, and answers as a test says. On both engines."""
 
 import http.server
 import json
+import shutil
+import subprocess
 import threading
 import time
 import unittest
 
 import parts
-from gateway import ROOT, Gateway, Postgres
+from gateway import GOVDATA_IMPORT, ROOT, Gateway, Postgres
 from people import Browser, Passkey
 
 SECONDS = 60
@@ -427,6 +429,76 @@ class Addresses(unittest.TestCase):
         refused = gateway.run("serve", check=False)
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("allow_private_addresses", refused.stderr + refused.stdout)
+
+
+class PricesAndCaps(unittest.TestCase):
+    """What is noticed of calls: on SQLite; the class below runs it on PostgreSQL."""
+
+    postgres = None
+
+    def setUp(self):
+        url = self.postgres.new_database() if self.postgres else None
+        self.gateway = Gateway(postgres_url=url, settings=SETTINGS)
+        self.addCleanup(self.gateway.close)
+        self.registry = self.gateway.directory / "registry"
+        shutil.copytree(ROOT / "registry", self.registry)
+        self.gateway.settings.append(f"registry.path={self.registry}")
+        subprocess.run([GOVDATA_IMPORT, "sample", "--database",
+                        self.gateway.directory / "govdata.db"], check=True, capture_output=True)
+        self.gateway.start(frozenset({"api", "mcp", "web", "operator"}))
+        self.account = Account(self.gateway, "owner", credits=100)
+        self.receiver = Receiver()
+        self.addCleanup(self.receiver.close)
+
+    def call(self):
+        return self.gateway.call("GET", "/v1/gateway/govdata/global/v1/daos",
+                                 key=self.account.key)
+
+    def told(self, count):
+        return [json.loads(request[2]) for request in self.receiver.wait_for(count)]
+
+    def test_a_key_that_may_spend_no_more_is_told_once(self):
+        (key,) = self.gateway.run_json("key", "list", "--account", self.account.id)["items"]
+        self.gateway.run("key", "cap", "--id", key["id"], "--per-day", "2")
+        self.account.endpoint(self.receiver.url, eventTypes=["key.cap_reached", "credits.low"])
+        self.assertEqual([self.call().status for _ in range(3)], [200, 200, 429])
+        (event,) = self.told(1)
+        self.assertEqual(event["type"], "key.cap_reached")
+        data = event["data"]
+        self.assertEqual((data["billingAccountId"], data["apiKeyId"], data["span"], data["cap"],
+                          data["spent"]), (self.account.id, key["id"], "day", "2", "2"))
+        # Scans tell both kinds, one after the other: what comes now is the next one's.
+        self.account.send("PUT", "/notification-settings", {"creditsLowThreshold": "10000"})
+        self.assertEqual([each["type"] for each in self.told(2)],
+                         ["key.cap_reached", "credits.low"])
+
+    def test_who_used_a_route_is_told_of_its_new_price(self):
+        other = Account(self.gateway, "other", credits=100)
+        for account in (self.account, other):
+            account.endpoint(self.receiver.url, eventTypes=["price.changed"])
+        before = self.gateway.balance(self.account.id, self.account.key)
+        self.assertEqual(self.call().status, 200)
+        path = self.registry / "prices" / "govdata.yaml"
+        path.write_text(path.read_text().replace("version: 4", "version: 5")
+                        .replace("credit_cost: 1", "credit_cost: 3"))
+        self.gateway.run("reload")
+        (event,) = self.told(1)
+        data = event["data"]
+        self.assertEqual((event["type"], data["billingAccountId"], data["moreChanges"]),
+                         ("price.changed", self.account.id, 0))
+        (change,) = [each for each in data["changes"] if each["path"].endswith("/daos")]
+        self.assertEqual((change["method"], change["oldCreditCost"], change["newCreditCost"]),
+                         ("GET", "1", "3"))
+        self.assertEqual(self.call().status, 200)
+        self.assertEqual(self.gateway.balance(self.account.id, self.account.key), before - 1 - 3)
+        self.assertEqual(other.deliveries()["items"], [])
+
+
+class PricesAndCapsOnPostgres(PricesAndCaps):
+    @classmethod
+    def setUpClass(cls):
+        cls.postgres = Postgres()
+        cls.addClassCleanup(cls.postgres.close)
 
 
 class Crashes(unittest.TestCase):

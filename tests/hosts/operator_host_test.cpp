@@ -12,7 +12,7 @@
 #include "hosts/http_client.h"
 #include "hosts/operator/status_words.h"
 #include "identity/token.h"
-#include "storage/database.h"
+#include "storage/engine/database.h"
 #include "support/paths.h"
 #include "support/stores.h"
 

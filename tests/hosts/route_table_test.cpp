@@ -11,7 +11,9 @@
 
 #include "base/json_text.h"
 #include "hosts/account/account_routes.h"
+#include "hosts/account/auto_top_up_routes.h"
 #include "hosts/account/grant_routes.h"
+#include "hosts/account/notice_routes.h"
 #include "hosts/account/people_routes.h"
 #include "hosts/account/purchase_routes.h"
 #include "hosts/api/api_routes.h"
@@ -65,6 +67,8 @@ class ApiTableTest : public tests::HostFixture {
     for (const auto& route : account::people_routes()) described_.push_back(&route.facts);
     for (const auto& route : account::grant_routes()) described_.push_back(&route.facts);
     for (const auto& route : account::purchase_routes()) described_.push_back(&route.facts);
+    for (const auto& route : account::auto_top_up_routes()) described_.push_back(&route.facts);
+    for (const auto& route : account::notice_routes()) described_.push_back(&route.facts);
     for (const auto& route : api::status_routes()) described_.push_back(&route.facts);
   }
   // A path of the route, with something in its variable parts.

@@ -1,6 +1,8 @@
 // What a plugin may ask of its host.
 #include "plugin/host.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 
 #include <turnpike/call.h>
@@ -45,6 +47,9 @@ TEST_F(PluginHostTest, AMetricHasANameThatIsOne) {
   }
   host_.report().set("sales_total", 1);  // a counter's name
   EXPECT_THAT(surroundings_.metrics->text(), Not(HasSubstr("turnpike_plugin_")));
+  const std::string lines = surroundings_.log.take();
+  EXPECT_THAT(lines, HasSubstr("plugin_metric_refused"));
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 1) << "the first one is told";
 }
 
 TEST_F(PluginHostTest, APluginHasSoManyMetricsOfEachKindAndNoMore) {

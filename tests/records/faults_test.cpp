@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "records/fixture.h"
-#include "storage/transaction.h"
+#include "storage/engine/transaction.h"
 #include "support/held_answers.h"
 #include "support/victim.h"
 

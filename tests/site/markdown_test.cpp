@@ -37,6 +37,14 @@ TEST(Markdown, TablesAndListingsScrollByThemselves) {
   EXPECT_TRUE(has(html, "<code class=\"language-sh\">curl x"));
 }
 
+TEST(Markdown, PathsBreakBehindASlash) {
+  EXPECT_EQ(html_of("`GET /v1/a` and `<a/b>`, 1/2").text,
+            "<p><code>GET /<wbr>v1/<wbr>a</code> and <code>&lt;a/<wbr>b&gt;</code>, 1/2</p>\n");
+  EXPECT_TRUE(has(html_of("| [`/v1/a`](/b/c) |\n|---|\n").text,
+                  "<a href=\"/b/c\"><code>/<wbr>v1/<wbr>a</code></a>"));
+  EXPECT_TRUE(has(html_of("```\ncurl /v1/a\n```\n").text, "<code>curl /v1/a\n</code>"));
+}
+
 TEST(Markdown, LinksAreFoundWithTheirLines) {
   const auto links = links_of("# x\n\n[a](/pricing)\n\n![b](/assets/x.svg) https://example.com\n");
   ASSERT_EQ(links.size(), 3u);

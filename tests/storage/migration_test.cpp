@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "storage/database.h"
+#include "storage/engine/database.h"
 #include "support/stores.h"
 
 namespace turnpike::storage {

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "storage/checkpointer.h"
-#include "storage/copy_rows.h"
-#include "storage/database.h"
+#include "storage/engine/checkpointer.h"
+#include "storage/engine/copy_rows.h"
+#include "storage/engine/database.h"
 #include "support/stores.h"
 
 namespace turnpike::storage {

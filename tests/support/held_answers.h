@@ -6,8 +6,8 @@
 
 #include <memory>
 
-#include "storage/connection.h"
-#include "storage/database.h"
+#include "storage/engine/connection.h"
+#include "storage/engine/database.h"
 
 namespace turnpike::support {
 

@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "storage/connection.h"
+#include "storage/engine/connection.h"
 
 namespace turnpike::support {
 namespace {

@@ -8,6 +8,7 @@
 #include "hosts/dashboard/account_form.h"
 #include "hosts/dashboard/purchase_words.h"
 #include "hosts/dashboard/words.h"
+#include "hosts/web/events.h"
 #include "hosts/web/views.h"
 
 namespace turnpike::hosts::dashboard {
@@ -240,13 +241,24 @@ void fill_methods(Slots slots, const std::vector<MethodSetup>& methods) {
   }
 }
 
-void fill_revisions(Slots slots, const std::vector<Policy>& revisions) {
+// Whoever is no member any more is named by their id.
+web::NamesById names_of_members(const WebRooms& rooms, const AccountPage& page) {
+  const auto members = rooms.people.ask(
+      [&] { return rooms.people.parts().members.members(page.account_id()); });
+  web::NamesById names;
+  if (!members.ok()) return names;
+  for (const identity::Member& member : *members) names[member.person_id] = member.name;
+  return names;
+}
+
+void fill_revisions(Slots slots, const std::vector<Policy>& revisions,
+                    const web::NamesById& names) {
   slots.show_if(!revisions.empty(), "HAS_REVISIONS");
   for (const Policy& policy : revisions) {
     Slots row = slots.add("REVISION");
     row.set("NUMBER", policy.revision);
     row.set("SENTENCE", sentence_of(policy));
-    row.set("AUTHOR", policy.created_by);
+    row.set("AUTHOR", web::who_is(policy.created_by, names));
     row.set("MADE", when(policy.created_at_ms));
   }
 }
@@ -288,6 +300,8 @@ Result<std::string, Error> top_up_html(const WebRooms& rooms, const AccountPage&
   const bool is_there = !processors.empty() || read->seen.policy.revision > 0;
   if (!form) form = form_of(read->seen, read->methods);
   if (form->key.empty()) form->key = new_form_key(rooms);
+  web::NamesById names;
+  if (!read->revisions.empty()) names = names_of_members(rooms, page);
   return rooms.pages.page(frame, "dashboard/auto_top_up.html", [&](Slots slots) {
     slots.set("PURCHASES", path_of(page.account_id(), "/purchases"));
     slots.set("PATH", path_of(page.account_id(), top_up_page));
@@ -297,7 +311,7 @@ Result<std::string, Error> top_up_html(const WebRooms& rooms, const AccountPage&
     Slots there = slots.add("THERE");
     fill_standing(there, read->seen);
     fill_methods(there, read->methods);
-    fill_revisions(there, read->revisions);
+    fill_revisions(there, read->revisions, names);
     if (page.membership.role < Role::admin) return there.show("IS_MEMBER");
     fill_form(there, *form, read->methods);
     for (const auto* processor : processors) {

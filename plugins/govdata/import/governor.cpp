@@ -1,6 +1,5 @@
 // Logs of Governor contracts, from wherever they were saved, applied to proposals one by one.
 #include <algorithm>
-#include <cstdio>
 
 #include "govdata/import/csv.h"
 #include "govdata/import/governor_event.h"
@@ -20,6 +19,42 @@ std::vector<Choice> governor_choices() {
   return {{"0", "Against", {}, {}}, {"1", "For", {}, {}}, {"2", "Abstain", {}, {}}};
 }
 
+// The time of a block, or of a clock value that is a time itself.
+MaybeTime governor_time(Run& run, ProposalRecord& record, const MaybeInteger& value,
+                        bool is_clock) {
+  if (!value) return std::nullopt;
+  const ImportOptions& options = run.options();
+  const std::string& mode = options.clock_mode;
+  const bool in_seconds =
+      is_clock && (mode.empty() ? *value >= first_plausible_second : mode == "timestamp");
+  if (in_seconds) {
+    if (*value > time_max_ms / 1000) throw BadRecord("a time lies beyond the year 9999");
+    return run.shifted(*value * 1000);
+  }
+  // A clock that counts the blocks of another chain, as those of some rollups do: nothing is known.
+  if (is_clock && record.created_block && *value < *record.created_block) return std::nullopt;
+  const auto time = run.writer().block_time(options.chain_id, *value);
+  if (time) {
+    if (!time->exact) record.time_confidence = Confidence::estimated;
+    return time->time_ms;
+  }
+  const auto& pace = options.pace;
+  constexpr std::int64_t blocks_ahead_max = 100'000'000;
+  if (!pace || *value <= pace->block || *value - pace->block > blocks_ahead_max) {
+    return std::nullopt;
+  }
+  record.time_confidence = Confidence::estimated;
+  return pace->time_ms + (*value - pace->block) * pace->ms_per_block;
+}
+
+void judge_confidence(ProposalRecord& record) {
+  if (record.time_confidence == Confidence::estimated) return;
+  const ProposalTimes& times = record.times;
+  const bool any = times.created || times.starts || times.ends || times.executed || times.queued ||
+                   times.canceled;
+  record.time_confidence = any ? Confidence::exact : Confidence::observed;
+}
+
 class Contract {
  public:
   explicit Contract(Run& run) : run_(run) {}
@@ -36,7 +71,7 @@ class Contract {
       apply_created(record, event);
       return store(record);
     }
-    if (!known) throw BadRecord("the proposal " + event.proposal_id + " is not in the store");
+    if (!known) return run_.unknown_proposal(event.proposal_id);
     apply_transition(*known, event);
     store(*known);
   }
@@ -71,20 +106,8 @@ class Contract {
     run_.count(run_.writer().put_proposal(source_, record));
   }
 
-  // The time of a block, or of a clock value that is a time itself.
   MaybeTime time_of(ProposalRecord& record, const MaybeInteger& value, bool is_clock) {
-    if (!value) return std::nullopt;
-    const std::string& mode = run_.options().clock_mode;
-    const bool in_seconds =
-        is_clock && (mode.empty() ? *value >= first_plausible_second : mode == "timestamp");
-    if (in_seconds) {
-      if (*value > time_max_ms / 1000) throw BadRecord("a time lies beyond the year 9999");
-      return run_.shifted(*value * 1000);
-    }
-    const auto time = run_.writer().block_time(run_.options().chain_id, *value);
-    if (!time) return std::nullopt;
-    if (!time->exact) record.time_confidence = Confidence::estimated;
-    return time->time_ms;
+    return governor_time(run_, record, value, is_clock);
   }
 
   MaybeTime event_time(ProposalRecord& record, const GovernorEvent& event) {
@@ -92,14 +115,6 @@ class Contract {
       return run_.shifted(*event.time_s * 1000);
     }
     return time_of(record, event.block, false);
-  }
-
-  void judge_confidence(ProposalRecord& record) {
-    if (record.time_confidence == Confidence::estimated) return;
-    const ProposalTimes& times = record.times;
-    const bool any = times.created || times.starts || times.ends || times.executed ||
-                     times.queued || times.canceled;
-    record.time_confidence = any ? Confidence::exact : Confidence::observed;
   }
 
   void apply_created(ProposalRecord& record, const GovernorEvent& event) {
@@ -171,16 +186,13 @@ class Contract {
     vote.tx_hash = event.tx_hash;
     ProposalRecord scratch;
     vote.voted_at = event_time(scratch, event);
-    // Sorts as it stood on the chain, so that a later ballot wins whatever the file's order.
-    char place[48];
-    std::snprintf(place, sizeof(place), "%015lld-%07lld",
-                  static_cast<long long>(event.block.value_or(0)),
-                  static_cast<long long>(event.log_index.value_or(0)));
+    // A later ballot wins, whatever the file's order.
+    const std::string place = place_on_chain(event.block.value_or(0), event.log_index.value_or(0));
     vote.external_id = place;
     const std::string key = "vote\n" + event.proposal_id + "\n" + vote.voter + "\n" + place;
     if (!run_.first_time(key)) return run_.ignore();
     const auto written = run_.writer().put_vote(source_, event.proposal_id, vote, true);
-    if (!written) throw BadRecord("the proposal " + event.proposal_id + " is not in the store");
+    if (!written) return run_.unknown_proposal(event.proposal_id);
     run_.count(*written);
   }
 
@@ -202,6 +214,22 @@ void import_rows(Run& run, Contract& contract, Input& input) {
 }
 
 }  // namespace
+
+bool refresh_governor_times(Run& run, std::int64_t source_id, const std::string& proposal_id) {
+  auto record = run.writer().find_proposal(source_id, proposal_id);
+  if (!record) return false;
+  const MaybeTime starts = record->times.starts;
+  const MaybeTime ends = record->times.ends;
+  record->time_confidence = Confidence::exact;
+  governor_time(run, *record, record->created_block, false);  // is it estimated?
+  record->times.starts = governor_time(run, *record, record->start_block, true);
+  record->times.ends = governor_time(run, *record, record->end_block, true);
+  if (!record->times.starts) record->times.starts = starts;
+  if (!record->times.ends) record->times.ends = ends;
+  judge_confidence(*record);
+  run.count(run.writer().put_proposal(source_id, *record));
+  return true;
+}
 
 void import_governor(Run& run, Input& input) {
   Contract contract(run);

@@ -267,6 +267,12 @@ std::optional<GovernorEvent> decode_raw(const JsonValue& log) {
 
 }  // namespace
 
+std::vector<std::string> governor_topics() {
+  std::vector<std::string> hashes;
+  for (const Topic& topic : topics) hashes.push_back("0x" + std::string(topic.hash));
+  return hashes;
+}
+
 std::string normal_name(std::string_view name) {
   std::string normal = lower_ascii(trimmed(name));
   normal.erase(std::remove(normal.begin(), normal.end(), '_'), normal.end());

@@ -35,6 +35,9 @@ std::optional<GovernorEvent> decode_log(const JsonValue& log);
 GovernorEvent decode_row(const std::vector<std::string>& columns, std::vector<std::string>& row,
                          std::string_view event);
 
+// The first topics of the events that decode_log() reads, with 0x.
+std::vector<std::string> governor_topics();
+
 // "block_number", "blockNumber" -> "blocknumber".
 std::string normal_name(std::string_view name);
 

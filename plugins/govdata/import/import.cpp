@@ -15,12 +15,6 @@ constexpr std::int64_t interrupted_after_ms = ms_per_hour;
 // Below this many records a single bad one would be more than a fifth.
 constexpr std::int64_t rejected_denominator = 5;
 
-bool is_dao_id(std::string_view id) {
-  return !id.empty() && id.size() <= 128 && std::all_of(id.begin(), id.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-  });
-}
-
 std::int64_t begin_run(Database& database, const ImportOptions& options) {
   Transaction transaction(database, Transaction::Kind::write);
   database
@@ -185,12 +179,16 @@ void Run::count(Written written) {
                                    : summary_.rows_same);
 }
 
+void Run::unknown_proposal(const std::string& proposal_id) {
+  if (options_.ignores_unknown_proposals) return ignore();
+  throw BadRecord("the proposal " + proposal_id + " is not in the store");
+}
+
 bool Run::first_time(const std::string& key) { return seen_.insert(key).second; }
 
 std::string Run::dao_for(const std::string& scope) const {
   if (!options_.dao.dao_id.empty()) return options_.dao.dao_id;
-  std::string id = lower_ascii(scope);
-  std::replace(id.begin(), id.end(), '.', '-');
+  std::string id = minted_dao_id(scope);
   if (!is_dao_id(id)) throw BadRecord("no DAO id can be made of the space '" + scope + "'");
   return id;
 }

@@ -20,6 +20,13 @@ enum class Format { snapshot_graphql, governor_logs, discourse };
 std::optional<Format> format_of(std::string_view name);
 std::string_view name_of(Format format);
 
+// A block whose time is known, and how fast blocks follow it.
+struct BlockPace {
+  std::int64_t block = 0;
+  std::int64_t time_ms = 0;
+  std::int64_t ms_per_block = 0;
+};
+
 struct ImportOptions {
   Format format = Format::snapshot_graphql;
   DaoRecord dao;            // an empty id is minted from the Snapshot space
@@ -36,6 +43,11 @@ struct ImportOptions {
   std::int64_t now_ms = 0;
   std::optional<std::int64_t> as_of_ms;  // default: now
   std::int64_t time_shift_ms = 0;        // added to every time that is read
+  // Records about a proposal that is not in the store are ignored, not rejected: what is polled
+  // may begin later than its proposals.
+  bool ignores_unknown_proposals = false;
+  // governor: what lies after this block is estimated from it; without it nothing is known of it.
+  std::optional<BlockPace> pace;
   bool dry_run = false;
   bool keep_raw = false;
 };

@@ -33,6 +33,8 @@ class Run {
   void reject(const std::string& position, const std::string& reason);
   void count(Written written);
   void ignore() { ++summary_.rows_ignored; }
+  // A record about a proposal that is not in the store: rejected (BadRecord), or ignored.
+  void unknown_proposal(const std::string& proposal_id);
   // False when this key was met before in this run.
   bool first_time(const std::string& key);
 
@@ -81,5 +83,9 @@ void import_snapshot(Run& run, Input& input);
 void import_governor(Run& run, Input& input);
 void import_discourse(Run& run, Input& input);
 void import_block_times(Run& run, Input& input);
+
+// Sets the times of voting of a Governor's proposal anew, from what is known of its blocks by now.
+// False: it is not in the store.
+bool refresh_governor_times(Run& run, std::int64_t source_id, const std::string& proposal_id);
 
 }  // namespace turnpike::govdata

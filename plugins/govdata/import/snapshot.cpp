@@ -141,7 +141,7 @@ void take_vote(Run& run, const JsonValue& record) {
   proposal = proposal_id(proposal);
   if (!run.first_time("vote\n" + proposal + "\n" + vote.voter)) return run.ignore();
   const auto written = run.writer().put_vote(source, proposal, vote, false);
-  if (!written) throw BadRecord("the proposal " + proposal + " is not in the store");
+  if (!written) return run.unknown_proposal(proposal);
   run.count(*written);
 }
 

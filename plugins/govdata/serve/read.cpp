@@ -142,16 +142,18 @@ std::vector<SourceRow> read_sources(Database& database, const std::optional<std:
   std::vector<SourceRow> sources;
   auto row = database.prepare(
       dao_id ? "SELECT source_id, dao_id, provider, scope, kind, base_url, last_error, as_of,"
-               " last_attempt_at, last_success_at, stale_after_s FROM source WHERE dao_id = ?1"
+               " last_attempt_at, last_success_at, stale_after_s, cursor IS NOT NULL FROM source"
+               " WHERE dao_id = ?1"
                " ORDER BY dao_id, provider, scope"
              : "SELECT source_id, dao_id, provider, scope, kind, base_url, last_error, as_of,"
-               " last_attempt_at, last_success_at, stale_after_s FROM source"
+               " last_attempt_at, last_success_at, stale_after_s, cursor IS NOT NULL FROM source"
                " ORDER BY dao_id, provider, scope");
   if (dao_id) row.with(*dao_id);
   while (row.step()) {
     sources.push_back({row.integer(0), row.text(1), row.text(2), row.text(3), row.text(4),
                        row.maybe_text(5), row.maybe_text(6), row.maybe_integer(7),
-                       row.maybe_integer(8), row.maybe_integer(9), row.integer(10)});
+                       row.maybe_integer(8), row.maybe_integer(9), row.integer(10),
+                       row.integer(11) != 0});
   }
   return sources;
 }

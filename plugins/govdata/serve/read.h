@@ -44,7 +44,10 @@ struct SourceRow {
   MaybeText base_url, last_error;
   MaybeInteger as_of, last_attempt_at, last_success_at;
   std::int64_t stale_after_s = 0;
+  bool is_polled = false;
 
+  // Its first round is under way.
+  [[nodiscard]] bool is_backfilling() const { return is_polled && !last_success_at; }
   [[nodiscard]] bool is_stale(std::int64_t now_ms) const {
     return as_of && now_ms - *as_of > stale_after_s * 1000;
   }

@@ -106,8 +106,10 @@ struct SourceCounts {
 };
 
 std::string source_status(const SourceRow& source, std::int64_t now_ms) {
-  if (!source.last_success_at) return source.last_attempt_at ? "failed" : "never";
-  if (source.last_attempt_at && *source.last_attempt_at > *source.last_success_at) return "failed";
+  const bool failed = source.last_error && source.last_attempt_at &&
+                      *source.last_attempt_at > source.last_success_at.value_or(0);
+  if (failed) return "failed";
+  if (!source.last_success_at) return "never";
   return source.is_stale(now_ms) ? "stale" : "ready";
 }
 
@@ -115,8 +117,10 @@ Json freshness_source(const SourceRow& source, const SourceCounts& counts, std::
   const std::string status = source_status(source, now_ms);
   Json error = nullptr;
   if (source.last_error) {
-    error = {{"code", status == "failed" ? "import_failed" : "records_rejected"},
-             {"message", *source.last_error}};
+    const char* code = status != "failed" ? "records_rejected"
+                       : source.is_polled ? "poll_failed"
+                                          : "import_failed";
+    error = {{"code", code}, {"message", *source.last_error}};
   }
   return {{"sourceId", std::to_string(source.id)},
           {"daoId", source.dao_id},
@@ -175,6 +179,7 @@ std::string readiness_of(const std::vector<SourceRow>& sources, bool importing,
   for (const SourceRow& source : sources) {
     any = any || source.last_success_at;
     stale = stale || (source.last_success_at && source.is_stale(now_ms));
+    importing = importing || source.is_backfilling();
   }
   if (!any) return importing ? "backfilling" : "unavailable";
   if (stale) return "stale";

@@ -60,6 +60,16 @@ Json freshness_of(Database& database, const RouteRequest& request, std::int64_t 
           {"revision", read_revision(database)}};
 }
 
+// Changes when a source was tried, or became stale: a poll that fails changes no revision.
+std::string sources_stamp(Database& database, std::int64_t now_ms) {
+  std::string stamp;
+  for (const SourceRow& source : read_sources(database, std::nullopt)) {
+    stamp += " " + std::to_string(source.last_attempt_at.value_or(0));
+    if (source.is_stale(now_ms)) stamp += "s";
+  }
+  return sha256_hex(stamp);
+}
+
 Json echo_of(const RouteRequest& request) {
   return {{"endpoint", request.endpoint},
           {"params", request.query.params()},
@@ -169,7 +179,10 @@ class Service::Reader {
 };
 
 Service::Service(ServiceOptions options, Clock& clock)
-    : options_(std::move(options)), clock_(clock), fresh_until_ms_(never_ms) {}
+    : options_(std::move(options)),
+      clock_(clock),
+      fresh_until_ms_(never_ms),
+      stale_reason_(&*reasons_.emplace().first) {}
 
 Service::~Service() = default;
 
@@ -190,17 +203,27 @@ void Service::release(std::unique_ptr<Database> database) {
   if (readers_.size() < options_.readers_kept) readers_.push_back(std::move(database));
 }
 
+void Service::note_freshness(Database& database) {
+  std::int64_t fresh_until = never_ms;
+  std::string reason = "A source of the governance data store is stale.";
+  for (const SourceRow& source : read_sources(database, std::nullopt)) {
+    const std::int64_t until = source.as_of ? *source.as_of + source.stale_after_s * 1000 : 0;
+    if (until >= fresh_until) continue;
+    fresh_until = until;
+    reason = "The source " + source.provider + " " + source.scope + " of the governance data is " +
+             (source.as_of ? "stale." : "not read yet.");
+  }
+  const std::lock_guard lock(reasons_mutex_);
+  stale_reason_.store(&*reasons_.insert(reason).first);
+  fresh_until_ms_.store(fresh_until);
+}
+
 StoreHealth Service::check() {
   StoreHealth health = StoreHealth::ready;
   try {
     // A new connection, so that a file that was replaced or removed is noticed.
     auto database = open_for_reading(options_.database);
-    std::int64_t fresh_until = never_ms;
-    for (const SourceRow& source : read_sources(*database, std::nullopt)) {
-      if (!source.as_of) continue;
-      fresh_until = std::min(fresh_until, *source.as_of + source.stale_after_s * 1000);
-    }
-    fresh_until_ms_.store(fresh_until);
+    note_freshness(*database);
     const std::lock_guard lock(readers_mutex_);
     readers_.clear();
     readers_.push_back(std::move(database));
@@ -219,7 +242,9 @@ StoreHealth Service::check() {
   return health;
 }
 
-std::optional<Answer> Service::cached(const std::string& key, std::int64_t now_ms) {
+// What is remembered is as old as it is, but whether its sources are stale is told as of now.
+std::optional<Answer> Service::cached(const std::string& key, const Json& freshness,
+                                      std::int64_t now_ms) {
   const std::lock_guard lock(cache_mutex_);
   const auto found = cache_index_.find(key);
   if (found == cache_index_.end()) return std::nullopt;
@@ -229,6 +254,9 @@ std::optional<Answer> Service::cached(const std::string& key, std::int64_t now_m
     cache_index_.erase(found);
     return std::nullopt;
   }
+  const Json generated_at = found->second->freshness["generatedAt"];
+  found->second->freshness = freshness;
+  found->second->freshness["generatedAt"] = generated_at;
   found->second->freshness["cacheStatus"] = "memory_cache";
   return found->second->answer();
 }
@@ -271,8 +299,10 @@ Answer Service::answer_from(Database& database, RouteRequest& request, std::int6
   const Transaction snapshot(database, Transaction::Kind::read);
   resolve(database, request);
   const std::string echo = dump(echo_of(request));
-  const std::string key = echo + std::to_string(read_revision(database));
-  if (auto known = cached(key, now_ms)) return *std::move(known);
+  Json freshness = freshness_of(database, request, now_ms);
+  std::string key = echo + std::to_string(read_revision(database));
+  if (request.operation == Operation::freshness) key += sources_stamp(database, now_ms);
+  if (auto known = cached(key, freshness, now_ms)) return *std::move(known);
   RouteContext context{
       database, now_ms, options_, request, {database, now_ms, evidence_path(options_)}};
   const bool is_pricing = request.operation == Operation::pricing;
@@ -281,7 +311,7 @@ Answer Service::answer_from(Database& database, RouteRequest& request, std::int6
   fresh.key = key;
   fresh.head = "{\"request\":" + echo + ",\"freshness\":";
   fresh.tail = std::string(is_pricing ? ",\"pricing\":" : ",\"data\":") + data + "}";
-  fresh.freshness = freshness_of(database, request, now_ms);
+  fresh.freshness = std::move(freshness);
   fresh.max_age_s = max_age_s(request.operation);
   fresh.until_ms = now_ms + std::int64_t{fresh.max_age_s} * 1000;
   // Weak: a repeat from the cache says the same with another cacheStatus.

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -88,24 +89,31 @@ class Service {
   // Opens the store once, looks at it, and keeps the result for health() and fresh_until_ms().
   StoreHealth check();
   [[nodiscard]] StoreHealth health() const noexcept { return health_.load(); }
-  // When the first source becomes stale; the far future without sources.
+  // When the first source becomes stale; the far future without sources. A source that is polled
+  // and told nothing yet was never fresh.
   [[nodiscard]] std::int64_t fresh_until_ms() const noexcept { return fresh_until_ms_.load(); }
+  // One public sentence that names that source; valid as long as the service.
+  [[nodiscard]] std::string_view stale_reason() const noexcept { return *stale_reason_.load(); }
 
  private:
   struct CachedAnswer;
   class Reader;
 
+  void note_freshness(Database& database);
   Answer answer_checked(const ServiceCall& call, std::int64_t now_ms);
   Answer answer_from(Database& database, RouteRequest& request, std::int64_t now_ms);
   std::unique_ptr<Database> acquire();
   void release(std::unique_ptr<Database> database);
-  std::optional<Answer> cached(const std::string& key, std::int64_t now_ms);
+  std::optional<Answer> cached(const std::string& key, const Json& freshness, std::int64_t now_ms);
   void remember(const std::string& key, CachedAnswer answer);
 
   const ServiceOptions options_;
   Clock& clock_;
   std::atomic<StoreHealth> health_{StoreHealth::missing};
   std::atomic<std::int64_t> fresh_until_ms_;
+  std::mutex reasons_mutex_;
+  std::set<std::string> reasons_;  // all that were given so far: one for each source
+  std::atomic<const std::string*> stale_reason_;
   std::mutex readers_mutex_;
   std::vector<std::unique_ptr<Database>> readers_;
   std::mutex cache_mutex_;

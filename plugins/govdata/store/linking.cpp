@@ -221,7 +221,7 @@ void Writer::score_topics() {
 }
 
 void Writer::count_participation() {
-  std::set<std::string> daos;
+  std::set<std::string> daos = recounted_daos_;
   for (const std::int64_t pk : voted_) {
     auto row = database_.prepare("SELECT dao_id FROM proposal WHERE proposal_pk=?1");
     row.with(pk);

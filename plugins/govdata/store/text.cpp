@@ -1,5 +1,7 @@
 #include "govdata/store/text.h"
 
+#include <algorithm>
+
 #include <utf8proc.h>
 
 #include <array>
@@ -254,6 +256,18 @@ std::vector<std::string> urls_in(std::string_view text, std::size_t count) {
     at += std::max<std::size_t>(end, 4);
   }
   return urls;
+}
+
+bool is_dao_id(std::string_view id) {
+  return !id.empty() && id.size() <= 128 && std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  });
+}
+
+std::string minted_dao_id(std::string_view space) {
+  std::string id = lower_ascii(space);
+  std::replace(id.begin(), id.end(), '.', '-');
+  return id;
 }
 
 }  // namespace turnpike::govdata

@@ -33,6 +33,12 @@ std::string one_line(std::string_view text, std::size_t count);
 // First Markdown heading or first line with a letter or digit; empty when there is none.
 std::string title_of_markdown(std::string_view markdown);
 
+// 1 to 128 of a-z, 0-9, '-', '_' and '.'.
+bool is_dao_id(std::string_view id);
+// The id of a DAO that is known by a Snapshot space alone: "aavedao.eth" -> "aavedao-eth". It may
+// be none, see is_dao_id().
+std::string minted_dao_id(std::string_view space);
+
 // Absolute http(s) addresses in Markdown or HTML, in order, at most `count`.
 std::vector<std::string> urls_in(std::string_view text, std::size_t count);
 

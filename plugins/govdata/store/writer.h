@@ -55,6 +55,11 @@ class Writer {
   // Exact where known, else interpolated between the neighbours, else nullopt.
   std::optional<BlockTime> block_time(std::int64_t chain_id, std::int64_t block);
 
+  // Takes back what the runs after `run_id` wrote of a Governor's proposals because the blocks
+  // after `block` are no longer of its chain: ballots and revisions of later blocks, and proposals
+  // that were made there. What was derived of them is dropped, too.
+  void rewind(std::int64_t source_id, std::int64_t block, std::int64_t run_id);
+
   // Links, scores, tallies, participation and events of all that this Writer touched; the store's
   // revision.
   void finish();
@@ -72,6 +77,10 @@ class Writer {
   void write_references(std::string_view kind, std::int64_t pk, std::string_view text);
   TopicRecord read_topic(std::int64_t pk);
   void write_topic(std::int64_t pk, const TopicRecord& topic);
+  void drop_votes_after(std::int64_t source_id, std::int64_t block);
+  void restore_revision(std::int64_t pk, std::int64_t revision);
+  void drop_proposal(std::int64_t pk);
+  void drop_events(std::int64_t pk);
   void observe_topic(std::int64_t pk, const TopicRecord& record);
   void tally_governor_votes();
   void link_items();
@@ -81,8 +90,12 @@ class Writer {
   Database& database_;
   WriteTimes times_;
   std::map<std::int64_t, std::pair<std::string, std::string>> sources_;  // dao, provider
-  std::set<std::int64_t> voted_;  // proposals whose ballots changed
+  std::set<std::int64_t> voted_;          // proposals whose ballots changed
+  std::set<std::string> recounted_daos_;  // whose ballots may have gone with their proposals
 };
+
+// Sorts as it stood on its chain: a ballot's external id.
+std::string place_on_chain(std::int64_t block, std::int64_t log_index);
 
 // 0 to 100: how much a forum topic is about governance.
 int governance_score(std::string_view title, std::string_view category,

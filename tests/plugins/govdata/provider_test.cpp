@@ -116,8 +116,7 @@ class ProviderTest : public StoreTest {
     auto configuration =
         read_configuration({"up", settings, operations, data_dir, probe_uses_credential});
     if (!configuration.ok()) return std::move(configuration).error();
-    return configuration->mode == Mode::embedded ? make_embedded(*configuration, host)
-                                                 : make_proxy(*configuration, host);
+    return make_upstream(*configuration, host);
   }
   Settings embedded() { return map_of({{"database", scalar(path())}}); }
   std::string problem(const Settings& settings) {
@@ -136,7 +135,8 @@ TEST_F(ProviderTest, SettingsAreStrict) {
   EXPECT_EQ(problem(embedded()), "bound");
   EXPECT_EQ(problem(map_of({{"databse", scalar("x")}})),
             "databse: unknown key; did you mean `database`?");
-  EXPECT_EQ(problem(map_of({{"mode", scalar("poll")}})), "mode: expected embedded or proxy");
+  EXPECT_EQ(problem(map_of({{"mode", scalar("pull")}})),
+            "mode: expected embedded, poll, proxy or proxy_v2");
   EXPECT_EQ(problem(map_of({{"activity_anchor", scalar("now")}})),
             "activity_anchor: expected wall_clock or data_as_of");
   EXPECT_EQ(problem(map_of({{"readers", scalar("0")}})),

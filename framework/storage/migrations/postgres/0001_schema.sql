@@ -54,7 +54,7 @@ CREATE TABLE settle_batch (
 );
 
 -- Charges are posted to the leases after their batch has committed, many at a time
--- (storage/charges.h). One row for each committer that may charge: one whose leases are taken from
+-- (storage/books/charges.h). One row for each committer that may charge: one whose leases are taken from
 -- it finds another fence. Batches up to posted_no are in the leases; next_no is the mark of a
 -- posting under way. A batch locks the row FOR KEY SHARE, which waits for no posting; the fence is
 -- in a unique index, so whoever moves it locks the batch out.

@@ -1,7 +1,7 @@
 -- PostgreSQL's part; common/0008_dashboard.sql is run before it.
 
 -- Where the facts of calls are that their callers named. SQLite has it beside the index of usage
--- (storage/usage_index.cpp).
+-- (storage/books/usage_index.cpp).
 CREATE TABLE usage_client (
   account_id TEXT NOT NULL,
   client_request_id TEXT NOT NULL,

@@ -1,5 +1,5 @@
 -- SQLite's part; common/0001_schema.sql is run before it. The index of usage is a file of its own
--- on this engine (storage/usage_index.h).
+-- on this engine (storage/books/usage_index.h).
 
 -- purpose 0: the node's escrow; 1: settlements whose own lease was lost. A capped key has leases of
 -- its own, one for each UTC day (its first millisecond): '' and 0 are the account's. A closed lease
@@ -55,7 +55,7 @@ CREATE TABLE settle_batch (
 ) WITHOUT ROWID;
 
 -- Charges are posted to the leases after their batch has committed, many at a time
--- (storage/charges.h). One row for each committer that may charge: one whose leases are taken from
+-- (storage/books/charges.h). One row for each committer that may charge: one whose leases are taken from
 -- it finds another fence. Batches up to posted_no are in the leases; next_no is the mark of a
 -- posting under way.
 CREATE TABLE settle_stream (

@@ -1,2 +1,2 @@
 -- SQLite's part; common/0008_dashboard.sql is run before it. The index of usage is a file of its
--- own, which makes itself again (storage/usage_index.cpp).
+-- own, which makes itself again (storage/books/usage_index.cpp).

@@ -1,0 +1,84 @@
+// How batches charge leases. A batch is one append: its row lists the units that it takes from
+// leases, and changes no lease. Every heartbeat adds up such lists and posts them to the leases, so
+// a settlement writes no row for each account that it charges, and never waits for a transaction
+// that grows a lease. Until then the view `lease_now` counts what is pending; nobody else may trust
+// `lease.settled`.
+//
+// A stream remembers how much each lease can still pay (Payable). Its memory is valid as long as
+// the fence in its row of settle_stream does not move: a transaction that takes units out of
+// leases, other than by charging, first moves the fence of their node's streams and posts what was
+// charged. Batches check the fence, so each is wholly before or wholly after such a transaction.
+// Time plays no part in this.
+//
+// Lock order on PostgreSQL: fences, then allocations, then leases (leases.h). Free functions inside
+// a write transaction throw StoreError; a Payable belongs to one stream. Private to storage/.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ledger/store.h"
+#include "storage/engine/transaction.h"
+
+namespace turnpike::storage {
+
+constexpr std::int64_t streams_per_incarnation = 64;
+
+inline constexpr Query select_fence{"SELECT fence FROM settle_stream WHERE stream = $1", "i"};
+
+// The units that a batch takes from each lease, ordered by lease.
+struct LeaseTotal {
+  std::int64_t lease_id = 0;
+  std::int64_t epoch = 0;
+  std::int64_t units = 0;
+};
+std::vector<LeaseTotal> lease_totals(std::span<const ledger::SettleEntry> entries);
+// settle_batch.charges
+std::string charges_text(std::span<const LeaseTotal> totals);
+
+void open_settle_stream(Transaction& transaction, std::int64_t stream);
+// Streams of former incarnations of that node never charge again. REQUIRES: their leases are
+// closed.
+void end_settle_streams(Transaction& transaction, std::string_view node, std::int64_t incarnation);
+void end_all_settle_streams(Transaction& transaction);
+
+[[nodiscard]] bool has_pending_charges(Connection& connection, std::int64_t incarnation);
+// From here to the commit no batch of that node commits, and its next one looks at its leases
+// again.
+void move_fence(Transaction& transaction, std::int64_t incarnation);
+void post_charges(Transaction& transaction, std::int64_t incarnation);
+// Until the commit nobody else does either: for whoever changes several leases of that node beside
+// its own postings.
+void hold_postings(Transaction& transaction, std::int64_t incarnation);
+
+// The leases that a stream has charged since its fence last moved.
+class Payable {
+ public:
+  explicit Payable(std::int64_t stream) : stream_(stream) {}
+
+  // The leases that cannot pay: not open under that epoch, or without so many units. Reads those
+  // that are new to it, and those that seem to lack units: they may have grown.
+  std::vector<std::int64_t> lost(Connection& connection, std::span<const LeaseTotal> totals);
+  // The fence that a batch must find: another one proves nothing of what lost() said.
+  [[nodiscard]] std::int64_t fence() const noexcept { return fence_; }
+  void forget() noexcept { known_.clear(); }        // the fence has moved
+  void charge(std::span<const LeaseTotal> totals);  // they were charged
+
+ private:
+  struct Lease {
+    std::int64_t epoch = 0;
+    ledger::Credits granted = 0;
+    ledger::Credits settled = 0;  // with what is pending: nobody but this stream charges it
+  };
+  [[nodiscard]] bool can_pay(const LeaseTotal& total) const;
+  void read(Connection& connection, std::span<const LeaseTotal> totals);
+
+  const std::int64_t stream_;
+  std::int64_t fence_ = 0;
+  std::unordered_map<std::int64_t, Lease> known_;  // empty: the fence is not known either
+};
+
+}  // namespace turnpike::storage

@@ -1,0 +1,113 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+
+#include "storage/books/leases.h"
+#include "storage/stores.h"
+
+namespace turnpike::storage {
+namespace {
+
+using ledger::Stored;
+using ledger::UnknownCall;
+
+[[noreturn]] void refuse() {
+  throw StoreError(StoreError::Kind::fatal,
+                   std::string("notes of unknown calls: ") + std::strerror(errno));
+}
+
+// "units account message", so what a crash left of a line is none, or names no message.
+std::optional<UnknownCall> call_of(std::string_view line) {
+  const std::size_t first = line.find(' ');
+  const std::size_t second = line.find(' ', first + 1);
+  if (first == line.npos || second == line.npos) return std::nullopt;
+  UnknownCall call;
+  call.account_id = line.substr(first + 1, second - first - 1);
+  call.message_id = line.substr(second + 1);
+  const auto [rest, problem] = std::from_chars(line.data(), line.data() + first, call.units);
+  if (problem != std::errc{} || rest != line.data() + first) return std::nullopt;
+  return call;
+}
+
+// A new file's name is as durable as its lines only once its directory is.
+void synchronise_directory(const std::string& path) {
+  const int directory =
+      ::open(std::filesystem::path(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) refuse();
+  const int result = ::fsync(directory);
+  ::close(directory);
+  if (result != 0) refuse();
+}
+
+// A file of lines that grows until it is emptied.
+class NoteFile final : public ledger::UnknownNotes {
+ public:
+  explicit NoteFile(const std::string& path)
+      : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {
+    if (file_ < 0) refuse();
+  }
+  ~NoteFile() override { ::close(file_); }
+  NoteFile(const NoteFile&) = delete;
+  NoteFile& operator=(const NoteFile&) = delete;
+
+  // In one write, and after a line's end whatever a crash left before it.
+  Stored<Unit> note(std::span<const UnknownCall> calls) override {
+    return stored<Unit>([&] {
+      std::string lines = "\n";
+      for (const UnknownCall& call : calls) {
+        lines += std::to_string(call.units) + ' ' + call.account_id + ' ' + call.message_id + '\n';
+      }
+      if (::write(file_, lines.data(), lines.size()) != static_cast<ssize_t>(lines.size()) ||
+          ::fdatasync(file_) != 0) {
+        refuse();
+      }
+      return Unit{};
+    });
+  }
+
+  Stored<std::vector<UnknownCall>> noted() override {
+    return stored<std::vector<UnknownCall>>([&] {
+      const std::string text = read_whole();
+      std::vector<UnknownCall> calls;
+      for (std::string_view rest = text; !rest.empty();) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        if (auto call = call_of(line)) calls.push_back(*std::move(call));
+      }
+      return calls;
+    });
+  }
+
+  // Not synchronised: notes that come back after a crash do no harm.
+  void drop() noexcept override { [[maybe_unused]] const int result = ::ftruncate(file_, 0); }
+
+ private:
+  [[nodiscard]] std::string read_whole() const {
+    const off_t size = ::lseek(file_, 0, SEEK_END);
+    if (size < 0) refuse();
+    std::string text(static_cast<std::size_t>(size), '\n');
+    for (std::size_t at = 0; at < text.size();) {
+      const ssize_t part = ::pread(file_, &text[at], text.size() - at, static_cast<off_t>(at));
+      if (part <= 0) refuse();
+      at += static_cast<std::size_t>(part);
+    }
+    return text;
+  }
+
+  const int file_;
+};
+
+}  // namespace
+
+std::unique_ptr<ledger::UnknownNotes> open_notes(const std::string& path) {
+  auto notes = std::make_unique<NoteFile>(path);
+  synchronise_directory(path);
+  return notes;
+}
+
+}  // namespace turnpike::storage

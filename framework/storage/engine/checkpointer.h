@@ -1,0 +1,42 @@
+// Checkpointer: copies SQLite's write-ahead log into the database file (sqlite.org/wal.html), so
+// that hardly a commit has to. Left to itself SQLite lets every thousandth page written copy all of
+// them, and wait for the disk twice more, within a settlement that callers wait for.
+//
+// The log begins anew only when a commit finds all of it copied, which a Thread beside the writer
+// never brings about under load: so commits still copy, and then but little, when the log has grown
+// to 64 MiB. A copy that fails is left to them, too.
+//
+// One Thread with a session of its own; owned by a gateway's Node. The Database must outlive it.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "storage/engine/database.h"
+
+namespace turnpike::storage {
+
+class Checkpointer {
+ public:
+  // SQL for every session of a database that has a Checkpointer.
+  static std::string prelude();
+
+  explicit Checkpointer(const Database& database);  // throws StoreError
+  ~Checkpointer();
+  Checkpointer(const Checkpointer&) = delete;
+  Checkpointer& operator=(const Checkpointer&) = delete;
+
+ private:
+  void run();
+
+  const std::unique_ptr<Connection> connection_;
+  std::mutex mutex_;
+  std::condition_variable stop_wanted_;
+  bool is_stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace turnpike::storage

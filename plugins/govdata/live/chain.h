@@ -1,0 +1,61 @@
+// The few questions that are asked of an Ethereum node, over JSON-RPC 2.0. Every answer is checked
+// against the question: a node may lie, lag, or stand on another fork. Waits between requests, so
+// that one step keeps the budget of its host. Made for one step; one Thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "govdata/live/source.h"
+
+namespace turnpike::govdata {
+
+struct BlockHead {
+  std::int64_t number = 0;
+  std::string hash;  // 0x, lower case
+  std::int64_t time_s = 0;
+};
+
+// Why a question has no answer. `step` is what the poller is told; `is_range_refused`: fewer blocks
+// may be answered.
+struct ChainProblem {
+  Step step;
+  bool is_range_refused = false;
+};
+
+template <class T>
+using FromChain = Result<T, ChainProblem>;
+
+class Chain {
+ public:
+  Chain(const SourceSettings& settings, StepContext& context)
+      : settings_(settings), context_(context) {}
+
+  FromChain<std::int64_t> chain_id();
+  FromChain<std::int64_t> newest_block();
+  // nullopt: the node has no such block.
+  FromChain<std::optional<BlockHead>> block(std::int64_t number);
+  // Of all `numbers`, in one request where the node takes batches.
+  FromChain<std::map<std::int64_t, BlockHead>> blocks(const std::vector<std::int64_t>& numbers,
+                                                      bool& takes_batches);
+  // Of the contract and our events, in the order of the chain; each has passed is_own_log().
+  FromChain<std::vector<JsonValue>> logs(std::int64_t from, std::int64_t to);
+
+ private:
+  FromChain<std::string> send(const std::string& body);
+  FromChain<JsonValue> ask(const std::string& method, const std::string& parameters);
+  [[nodiscard]] bool is_own_log(const JsonValue& log, std::int64_t from, std::int64_t to) const;
+
+  const SourceSettings& settings_;
+  StepContext& context_;
+  std::int64_t asked_ = 0;
+};
+
+// "0x1f" -> 31; nullopt: no quantity that fits into 63 bits.
+std::optional<std::int64_t> quantity_of(std::string_view text);
+std::string quantity(std::int64_t number);
+
+}  // namespace turnpike::govdata

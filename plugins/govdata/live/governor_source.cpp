@@ -1,0 +1,362 @@
+// A Governor contract over JSON-RPC. A step reads the logs of one range of blocks that are behind
+// the newest by the confirmations, with the times of their blocks, and the blocks at which voting
+// began or ended by then. Ranges shrink when the node refuses them and grow while it does not.
+//
+// The cursor keeps the last blocks of pages with their hashes and import runs, the newest ones and
+// ever fewer of the older ones: when the chain has another block there, what later runs wrote is
+// taken back, and the blocks are read anew.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "govdata/import/governor_event.h"
+#include "govdata/live/chain.h"
+#include "govdata/live/cursor.h"
+#include "govdata/store/timestamp.h"
+
+namespace turnpike::govdata {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t points_max = 32;
+constexpr std::size_t points_newest = 8;
+// A chain that differs from what was read by more than this is not ours, whatever its number says.
+constexpr std::int64_t depth_max_blocks = 5000;
+constexpr std::size_t blocks_by_batch_max = 1000;
+constexpr std::size_t blocks_one_by_one_max = 50;
+constexpr std::int64_t due_blocks_max = 50;
+// From this value on a clock counts seconds, see the importer.
+constexpr std::int64_t first_second = 1'000'000'000;
+constexpr std::int64_t pace_blocks = 5000;
+
+// The end of a page that was committed.
+struct Point {
+  std::int64_t block = 0;
+  std::string hash;
+  std::int64_t run_id = 0;  // the newest import run by then
+  std::int64_t time_s = 0;
+};
+
+struct ChainCursor {
+  bool is_new = true;
+  std::int64_t next = 0;       // the first block that was not read
+  std::int64_t range = 0;      // how many blocks are asked for
+  std::int64_t began_run = 0;  // the newest import run before the first page
+  std::vector<Point> points;   // oldest first
+
+  [[nodiscard]] std::string text() const {
+    Json list = Json::array();
+    for (const Point& point : points) {
+      list.push_back({point.block, point.hash, point.run_id, point.time_s});
+    }
+    return Json{
+        {"v", 1}, {"next", next}, {"range", range}, {"began_run", began_run}, {"points", list}}
+        .dump();
+  }
+  static ChainCursor of(const std::string& text, const SourceSettings& settings) {
+    ChainCursor beginning;
+    beginning.next = settings.from_block;
+    beginning.range = settings.range_blocks;
+    return read_cursor_text(text, beginning, [&](const Json& json, ChainCursor& cursor) {
+      cursor.is_new = false;
+      cursor.next = json.at("next");
+      cursor.range = std::clamp<std::int64_t>(json.at("range"), 1, settings.range_blocks);
+      cursor.began_run = json.at("began_run");
+      for (const Json& point : json.at("points")) {
+        cursor.points.push_back({point.at(0), point.at(1), point.at(2), point.at(3)});
+      }
+    });
+  }
+};
+
+// Takes one out of the older points, where they stand closest for their age. The first one stays.
+void thin_out(std::vector<Point>& points) {
+  if (points.size() <= points_max) return;
+  const auto crowding = [&](std::size_t at) {
+    const auto age = static_cast<double>(points.back().block - points[at].block + 1);
+    return age / static_cast<double>(points[at + 1].block - points[at - 1].block + 1);
+  };
+  std::size_t densest = 1;
+  for (std::size_t at = 2; at + points_newest < points.size(); ++at) {
+    if (crowding(at) > crowding(densest)) densest = at;
+  }
+  points.erase(points.begin() + static_cast<std::ptrdiff_t>(densest));
+}
+
+// What one range holds, checked and ready to be written.
+struct RangeRead {
+  std::int64_t from = 0, to = 0;
+  BlockHead end;
+  std::vector<JsonValue> logs;
+  std::map<std::int64_t, BlockHead> blocks;
+  std::vector<std::string> due;  // proposals whose voting began or ended at one of them
+  std::optional<BlockPace> pace;
+};
+
+class GovernorSource final : public Source {
+ public:
+  explicit GovernorSource(const SourceSettings& settings) : settings_(settings) {}
+
+  Step step(StepContext& context) override {
+    before_ = read_cursor(context.database, context.source_id);
+    cursor_ = ChainCursor::of(before_, settings_);
+    if (cursor_.is_new) {
+      cursor_.began_run = context.database.number("SELECT max(run_id) FROM import_run");
+    }
+    Chain chain(settings_, context);
+    const Step step = step_on(chain, context);
+    // After a failure another node may answer at the same address.
+    if (step.kind == StepKind::failed) is_chain_known_ = is_on_chain_ = false;
+    if (step.kind != StepKind::more) is_on_chain_ = false;
+    return step;
+  }
+
+ private:
+  Step step_on(Chain& chain, StepContext& context) {
+    if (!is_chain_known_) {
+      const auto id = chain.chain_id();
+      if (!id.ok()) return id.error().step;
+      if (*id != settings_.chain_id) {
+        return failed_step("the node serves chain " + std::to_string(*id) + ", not " +
+                           std::to_string(settings_.chain_id));
+      }
+      is_chain_known_ = true;
+    }
+    const auto newest = chain.newest_block();
+    if (!newest.ok()) return newest.error().step;
+    if (!is_on_chain_) {
+      const auto moved = check_points(chain, context, *newest);
+      if (moved) return *moved;
+      is_on_chain_ = true;
+      ceiling_ = settings_.range_blocks;
+    }
+    const std::int64_t safe = *newest - settings_.confirmations;
+    if (cursor_.next > safe) return end_round(context);
+    return read_range(chain, context, safe);
+  }
+
+  // Whether the chain still has what was read: nullopt, it has.
+  std::optional<Step> check_points(Chain& chain, StepContext& context, std::int64_t newest) {
+    if (cursor_.points.empty()) return std::nullopt;
+    if (newest < cursor_.points.back().block) {
+      return failed_step("the node is behind the blocks that were read already");
+    }
+    std::size_t kept = cursor_.points.size();
+    for (; kept > 0; --kept) {
+      const Point& point = cursor_.points[kept - 1];
+      const auto head = chain.block(point.block);
+      if (!head.ok()) return head.error().step;
+      if (!*head) return failed_step("the node has no block that was read already");
+      if ((*head)->hash == point.hash) break;
+    }
+    if (kept == cursor_.points.size()) return std::nullopt;
+    if (kept == 0 && cursor_.points.front().block < newest - depth_max_blocks) {
+      return failed_step("the node's chain shares no block with what was read");
+    }
+    return rewind(context, kept);
+  }
+
+  Step rewind(StepContext& context, std::size_t kept) {
+    cursor_.points.resize(kept);
+    const std::int64_t block = kept > 0 ? cursor_.points.back().block : settings_.from_block - 1;
+    const std::int64_t run_id = kept > 0 ? cursor_.points.back().run_id : cursor_.began_run;
+    cursor_.next = block + 1;
+    context.host.report().count("poll_reorgs", 1);
+    Page page;
+    page.label = "reorganised after block " + std::to_string(block);
+    page.after = cursor_.text();
+    page.read = [&](Run& run) {
+      run.writer().put_source(source_key());
+      run.writer().rewind(context.source_id, block, run_id);
+      run.count(Written::changed);
+    };
+    return commit(context, page, StepKind::more);
+  }
+
+  [[nodiscard]] SourceKey source_key() const {
+    SourceKey key;
+    key.dao_id = settings_.dao_id;
+    key.provider = "governor";
+    key.scope = settings_.scope;
+    key.kind = "proposal";
+    key.chain_id = settings_.chain_id;
+    key.contract = settings_.contract;
+    key.stale_after_s = settings_.stale_after_s;
+    return key;
+  }
+
+  Step end_round(StepContext& context) {
+    Page page;
+    page.after = cursor_.text();
+    // Complete up to the last block that was read, whatever the clock says: where the chain or the
+    // node stands still, so does this.
+    if (!cursor_.points.empty()) page.complete_to_ms = cursor_.points.back().time_s * 1000;
+    return commit(context, page, StepKind::done);
+  }
+
+  Step read_range(Chain& chain, StepContext& context, std::int64_t safe) {
+    RangeRead range;
+    range.from = cursor_.next;
+    range.to = std::min(safe, cursor_.next + std::min(cursor_.range, ceiling_) - 1);
+    // Its hash is asked for before the logs: when the chain changes in between, the next look at
+    // the hash tells.
+    const auto end = chain.block(range.to);
+    if (!end.ok()) return end.error().step;
+    if (!*end) return failed_step("the node has no block that it should have by its number");
+    range.end = **end;
+    auto logs = chain.logs(range.from, range.to);
+    if (!logs.ok()) return shrink(logs.error(), range);
+    range.logs = *std::move(logs);
+    if (auto bad = read_blocks(chain, context, range)) return *bad;
+    if (auto bad = read_pace(chain, range)) return *bad;
+    return write(context, range);
+  }
+
+  // A refused range is asked for anew with half as many blocks, as long as there are several.
+  Step shrink(const ChainProblem& problem, const RangeRead& range) {
+    const std::int64_t count = range.to - range.from + 1;
+    if (!problem.is_range_refused || count <= 1) return problem.step;
+    ceiling_ = std::max<std::int64_t>(1, count / 2);
+    return {};
+  }
+
+  // The times of all blocks with logs, and of those at which voting began or ended by now.
+  std::optional<Step> read_blocks(Chain& chain, StepContext& context, RangeRead& range) {
+    std::set<std::int64_t> wanted;
+    for (const JsonValue& log : range.logs) {
+      wanted.insert(*quantity_of(log.scalar("blockNumber")));
+    }
+    const std::size_t most = takes_batches_ ? blocks_by_batch_max : blocks_one_by_one_max;
+    if (wanted.size() > most && range.to > range.from) {
+      ceiling_ = std::max<std::int64_t>(1, (range.to - range.from + 1) / 2);
+      return Step{};
+    }
+    note_own_clock(range, wanted);
+    note_due(context, range, wanted);
+    const auto heads = chain.blocks({wanted.begin(), wanted.end()}, takes_batches_);
+    if (!heads.ok()) return heads.error().step;
+    range.blocks = *heads;
+    for (const JsonValue& log : range.logs) {
+      const BlockHead& head = range.blocks[*quantity_of(log.scalar("blockNumber"))];
+      std::string hash(log.scalar("blockHash"));
+      std::transform(hash.begin(), hash.end(), hash.begin(),
+                     [](char c) { return c >= 'A' && c <= 'F' ? char(c + 32) : c; });
+      if (hash != head.hash) return failed_step("the chain changed while it was read");
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool is_block(const MaybeInteger& value, std::int64_t to) const {
+    return settings_.clock_mode != "timestamp" && value && *value > 0 && *value <= to &&
+           (settings_.clock_mode == "blocknumber" || *value < first_second);
+  }
+
+  // Where voting began or ended within what is read, of proposals that are in it.
+  void note_own_clock(const RangeRead& range, std::set<std::int64_t>& wanted) const {
+    for (const JsonValue& log : range.logs) {
+      try {
+        const auto event = decode_log(log);
+        if (!event) continue;
+        const bool is_own = !event->start || !event->block || *event->start >= *event->block;
+        if (is_own && is_block(event->start, range.to)) wanted.insert(*event->start);
+        if (is_own && is_block(event->end, range.to)) wanted.insert(*event->end);
+      } catch (const BadRecord&) {  // counted where it is written
+      }
+    }
+  }
+
+  // Of proposals that are in the store, with an estimate so far.
+  void note_due(StepContext& context, RangeRead& range, std::set<std::int64_t>& wanted) const {
+    auto row = context.database.prepare(
+        "SELECT p.external_id, p.start_block, p.end_block FROM proposal p WHERE p.source_id=?1"
+        " AND p.start_block >= p.created_block AND ((p.start_block <= ?2 AND NOT EXISTS (SELECT 1 "
+        "FROM block_time b"
+        "  WHERE b.chain_id=?3 AND b.block_number = p.start_block))"
+        " OR (p.end_block <= ?2 AND NOT EXISTS (SELECT 1 FROM block_time b"
+        "  WHERE b.chain_id=?3 AND b.block_number = p.end_block))) LIMIT ?4");
+    row.with(context.source_id, range.to, settings_.chain_id, due_blocks_max);
+    while (row.step()) {
+      const MaybeInteger start = row.maybe_integer(1);
+      const MaybeInteger end = row.maybe_integer(2);
+      if (is_block(start, range.to)) wanted.insert(*start);
+      if (is_block(end, range.to)) wanted.insert(*end);
+      range.due.push_back(row.text(0));
+    }
+  }
+
+  // How fast blocks follow each other, where something was said about later ones.
+  std::optional<Step> read_pace(Chain& chain, RangeRead& range) {
+    const std::int64_t base = std::max<std::int64_t>(1, range.to - pace_blocks);
+    if (range.logs.empty() || settings_.clock_mode == "timestamp" || base >= range.to) {
+      return std::nullopt;
+    }
+    const auto head = chain.block(base);
+    if (!head.ok()) return head.error().step;
+    if (!*head || (*head)->time_s >= range.end.time_s) return std::nullopt;
+    const std::int64_t span_ms = (range.end.time_s - (*head)->time_s) * 1000;
+    range.pace = BlockPace{range.to, range.end.time_s * 1000, span_ms / (range.to - base)};
+    return std::nullopt;
+  }
+
+  Step write(StepContext& context, const RangeRead& range) {
+    const std::int64_t count = range.to - range.from + 1;
+    cursor_.next = range.to + 1;
+    cursor_.range = std::min(settings_.range_blocks, std::max(cursor_.range, count) + count);
+    if (ceiling_ < settings_.range_blocks) cursor_.range = std::min(cursor_.range, ceiling_);
+    cursor_.points.push_back({range.to, range.end.hash, 0, range.end.time_s});
+    thin_out(cursor_.points);
+    Page page;
+    page.label = "blocks " + std::to_string(range.from) + " to " + std::to_string(range.to);
+    page.pace = range.pace;
+    if (!range.logs.empty() || !range.due.empty()) {
+      page.read = [&](Run& run) { write_records(run, context, range); };
+    }
+    page.finish_cursor = [this](std::int64_t run_id, std::string& after) {
+      cursor_.points.back().run_id = run_id;
+      after = cursor_.text();
+    };
+    return commit(context, page, StepKind::more);
+  }
+
+  void write_records(Run& run, StepContext& context, const RangeRead& range) const {
+    for (const auto& [number, head] : range.blocks) {
+      run.writer().put_block_time(settings_.chain_id, number, head.time_s * 1000);
+    }
+    run.writer().put_source(source_key());
+    if (!range.logs.empty()) {
+      std::string text;
+      for (const JsonValue& log : range.logs) text += (text.empty() ? "[" : ",") + log.dump();
+      text += "]";
+      Input input(open_memory(text));
+      import_governor(run, input);
+    }
+    for (const std::string& id : range.due) refresh_governor_times(run, context.source_id, id);
+  }
+
+  Step commit(StepContext& context, Page& page, StepKind kind) {
+    page.before = before_;
+    const Applied applied =
+        apply_page(context.database, context.source_id, settings_, page, context.now_ms);
+    if (!applied.problem.empty()) return failed_step(applied.problem);
+    context.host.report().count("poll_records", static_cast<std::uint64_t>(applied.records));
+    return {kind, 0, {}};
+  }
+
+  const SourceSettings settings_;
+  bool is_chain_known_ = false;
+  bool is_on_chain_ = false;  // the points were compared in this round
+  bool takes_batches_ = true;
+  std::int64_t ceiling_ = INT64_MAX;  // of the range, in this round
+  // Of the step under way.
+  std::string before_;
+  ChainCursor cursor_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_governor_source(const SourceSettings& settings) {
+  return std::make_unique<GovernorSource>(settings);
+}
+
+}  // namespace turnpike::govdata

@@ -1,0 +1,52 @@
+// Poller: takes the sources of `mode: poll` in turn: each gets its next request when it is due and
+// its host may be asked again. run() does at most one step of each and returns, so no pool thread
+// is held while nothing is due. Owned by the Upstream; run() is called by one Thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <turnpike/host.h>
+
+#include "govdata/live/source.h"
+
+namespace turnpike::govdata {
+
+class Poller {
+ public:
+  Poller(std::vector<SourceSettings> settings, std::string database_path, Host& host);
+  ~Poller();
+
+  // What is due now; when to call again, in ms. A failure: the store cannot be opened.
+  Result<std::uint32_t> run(Call& call);
+  // Whether the last run() wrote anything; readers of freshness look again then.
+  [[nodiscard]] bool has_written() const noexcept { return has_written_; }
+
+ private:
+  struct Polled {
+    SourceSettings settings;
+    std::unique_ptr<Source> source;
+    std::string host;  // who shares its request budget
+    std::int64_t source_id = 0;
+    std::int64_t due_ms = 0;  // on the monotonic clock
+    std::uint32_t failures = 0;
+  };
+
+  void step(Polled& polled, Database& database, Call& call);
+  void take(Polled& polled, const Step& step, Database& database);
+  void fail(Polled& polled, const std::string& problem, Database& database);
+  void note(const Polled& polled, const std::string& problem, Database& database);
+  [[nodiscard]] std::int64_t monotonic_ms() const;
+  [[nodiscard]] std::int64_t due_ms(const Polled& polled) const;
+
+  Host& host_;
+  const std::string database_path_;
+  std::vector<Polled> polled_;
+  std::map<std::string, std::int64_t> free_at_ms_;  // by host
+  bool has_written_ = false;
+};
+
+}  // namespace turnpike::govdata
