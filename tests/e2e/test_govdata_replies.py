@@ -9,6 +9,7 @@ import unittest
 import urllib.parse
 
 from gateway import GOVDATA_IMPORT, ROOT, Gateway, new_directory
+from mcp_wire import Wire
 
 BASE = "/v1/gateway/govdata/global/v1"
 SHARED = ROOT.parent / "shared" / "data" / "govdata"
@@ -32,8 +33,21 @@ IMPORTS = [
 ]
 
 
+# One tool for each of a few routes, as an operator binds them.
+TOOLS = """
+tools:
+  daos.list: {route: GET /v1/gateway/govdata/global/v1/daos, description: All DAOs.}
+  daos.brief:
+    route: GET /v1/gateway/govdata/global/v1/daos/{dao_id}/brief
+    description: One DAO.
+  signals.list:
+    route: GET /v1/gateway/govdata/global/v1/governance-signals
+    description: Signals.
+"""
+
+
 def priced_registry(test):
-    """The shipped registry with the provider's usual price on the events."""
+    """The shipped registry with the provider's usual price on the events, and with tools."""
     folder = new_directory(test) / "registry"
     shutil.copytree(ROOT / "registry", folder)
     file = folder / "providers" / "govdata.yaml"
@@ -42,6 +56,8 @@ def priced_registry(test):
     if not found:
         raise AssertionError("the shipped events route is not as this test knows it")
     file.write_text(before + after)
+    (folder / "tools").mkdir()
+    (folder / "tools" / "test.yaml").write_text(TOOLS)
     return folder
 
 
@@ -155,13 +171,35 @@ class GovdataReplies(unittest.TestCase):
         for pattern, path, status in self.errors():
             body = self.get(path, status)
             lines.append({"schema": pattern + " error", "name": path, "body": body})
+        self.assertGreater(self.validated(lines), 100)
+
+    def validated(self, lines):
+        """How many replies were checked; fails where one does not conform."""
         run = subprocess.run(
             ["node", ROOT / "tests/openapi/validate_replies.mjs"], check=False, text=True,
             capture_output=True, input="".join(json.dumps(line) + "\n" for line in lines))
         self.assertEqual(run.returncode, 0, run.stderr)
         *wrong, last = run.stdout.splitlines()
         self.assertEqual(wrong[:20], [])
-        self.assertGreater(json.loads(last)["checked"], 100)
+        return json.loads(last)["checked"]
+
+    def test_results_of_tools_conform_to_their_output_schemas(self):
+        wire = Wire(self.gateway)
+        tools = {tool["name"]: tool for tool in wire.tools(key=self.key)}
+        now = int(time.time() * 1000)
+        lines = []
+        for name, arguments, status in (
+                ("daos.list", {}, 200),
+                ("daos.brief", {"dao_id": "sample-harbor-dao"}, 200),
+                ("daos.brief", {"dao_id": "nobody"}, 404),
+                ("signals.list", {"start_ms": now - 10**9, "end_ms": now}, 200),
+                ("signals.list", {"start_ms": now, "end_ms": now - 10**9}, 400)):
+            reply = wire.call(name, arguments, key=self.key)
+            self.assertEqual(reply.said["http_status"], status, reply.said)
+            self.assertIn("anyOf", tools[name]["outputSchema"]["properties"]["body"])
+            lines.append({"schema": name, "definition": tools[name]["outputSchema"]})
+            lines.append({"schema": name, "name": f"{name} {arguments}", "body": reply.said})
+        self.assertEqual(self.validated(lines), 5)
 
     def test_events_are_served_once_they_are_priced(self):
         now = int(time.time() * 1000)

@@ -78,11 +78,6 @@ std::vector<Signal> read_window(RouteContext& context) {
 
 using RepeatKey = std::tuple<bool, std::int64_t, int>;
 
-// Surfaces for people show one signal of an item, the others one of an item and type.
-bool is_per_type(Surface surface) {
-  return surface == Surface::agent || surface == Surface::telegram_realtime;
-}
-
 void drop_repeats(const RouteRequest& request, std::vector<Signal>& signals) {
   std::map<RepeatKey, const Signal*> best;
   for (const Signal& signal : signals) {
@@ -152,9 +147,8 @@ bool signal_before(const RouteRequest& request, const Signal& left, const Signal
   return left.row.id < right.row.id;
 }
 
-bool is_repeat(const RouteRequest& request, const FeedRow& left, const FeedRow& right) {
-  return left.is_topic == right.is_topic && left.item_pk == right.item_pk &&
-         (!is_per_type(request.surface) || left.type == right.type);
+bool is_per_type(Surface surface) {
+  return surface == Surface::agent || surface == Surface::telegram_realtime;
 }
 
 bool stands_for(const RouteRequest& request, const Signal& left, const Signal& right) {

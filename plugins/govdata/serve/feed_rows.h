@@ -14,8 +14,8 @@ FeedRow feed_row(const Statement& row);
 
 int score_min_of(Surface surface);
 bool signal_before(const RouteRequest& request, const Signal& left, const Signal& right);
-// Whether the surface shows only one of the two.
-bool is_repeat(const RouteRequest& request, const FeedRow& left, const FeedRow& right);
+// Of an item and type the surface shows one signal; else one of an item.
+bool is_per_type(Surface surface);
 // Which of two it shows.
 bool stands_for(const RouteRequest& request, const Signal& left, const Signal& right);
 

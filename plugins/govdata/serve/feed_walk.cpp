@@ -257,19 +257,20 @@ class Walk {
 bool is_first_of_its_item(RouteContext& context, const Signal& signal) {
   const RouteRequest& request = context.request;
   const std::int64_t reference_ms = std::min(context.now_ms, request.end_ms);
+  const bool per_type = is_per_type(request.surface);
   auto row = context.database.prepare(
       std::string(feed_columns()) +
-      " FROM governance_event WHERE item_kind = ?1 AND item_pk = ?2 AND event_time <= ?3");
+      " FROM governance_event WHERE item_kind = ?1 AND item_pk = ?2 AND event_time <= ?3" +
+      (per_type ? " AND event_type = ?4" : ""));
   row.with(signal.row.is_topic ? "forum_topic" : "proposal", signal.row.item_pk, context.now_ms);
+  if (per_type) row.bind(4, name_of(signal.row.type));
   while (row.step()) {
     Signal other{feed_row(row), 0};
     const std::int64_t time_ms = other.row.time(request.by_discovery);
     const bool asked = time_ms >= request.start_ms && time_ms < request.end_ms &&
                        std::find(request.types.begin(), request.types.end(), other.row.type) !=
                            request.types.end();
-    if (!asked || other.row.id == signal.row.id || !is_repeat(request, signal.row, other.row)) {
-      continue;
-    }
+    if (!asked || other.row.id == signal.row.id) continue;
     other.score = priority_of(other.row, reference_ms).score;
     if (is_shown_on(other.row, other.score, request.surface) &&
         stands_for(request, other, signal)) {

@@ -1,5 +1,8 @@
 #include "govdata/serve/present.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "govdata/store/decimal.h"
 #include "govdata/store/text.h"
 #include "govdata/store/timestamp.h"
@@ -160,7 +163,77 @@ std::string Presenter::evidence_of(const ProposalRow& row) const {
   return path;
 }
 
+namespace {
+
+// What a value takes at most as JSON: every byte of a text may become an escape of six.
+std::size_t json_bytes_max(const Json& value) {
+  constexpr std::size_t number_bytes_max = 32;
+  if (value.is_string()) return 2 + 6 * value.get_ref<const std::string&>().size();
+  if (!value.is_structured()) return number_bytes_max;
+  std::size_t bytes = 2;
+  if (value.is_array()) {
+    for (const Json& item : value) bytes += 1 + json_bytes_max(item);
+    return bytes;
+  }
+  for (const auto& [key, member] : value.get_ref<const Json::object_t&>()) {
+    bytes += 4 + 6 * key.size() + json_bytes_max(member);
+  }
+  return bytes;
+}
+
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+  });
+}
+
+// What Json::dump() writes, without its walk over every byte of plain texts.
+void append_json(std::string& out, const Json& value) {
+  const auto append_text = [&](const std::string& text) {
+    if (!is_plain(text)) {
+      out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+      return;
+    }
+    out.append(1, '"').append(text).append(1, '"');
+  };
+  if (value.is_string()) return append_text(value.get_ref<const std::string&>());
+  if (!value.is_structured()) {
+    out += value.dump();
+    return;
+  }
+  const bool is_list = value.is_array();
+  char separator = is_list ? '[' : '{';
+  if (value.empty()) out += separator;
+  if (is_list) {
+    for (const Json& item : value) {
+      out += std::exchange(separator, ',');
+      append_json(out, item);
+    }
+  } else {
+    for (const auto& [key, member] : value.get_ref<const Json::object_t&>()) {
+      out += std::exchange(separator, ',');
+      append_text(key);
+      out += ':';
+      append_json(out, member);
+    }
+  }
+  out += is_list ? ']' : '}';
+}
+
+}  // namespace
+
 bool ItemList::add(Json item) {
+  // Writing an item only to measure it takes as long as all else about it.
+  if (!is_exact_) {
+    const std::size_t bytes = json_bytes_max(item) + 1;
+    if (bytes_ + bytes <= list_bytes_max) {
+      bytes_ += bytes;
+      items_.push_back(std::move(item));
+      return true;
+    }
+    is_exact_ = true;
+    bytes_ = dump(items_).size();
+  }
   bytes_ += dump(item).size() + 1;
   if (bytes_ > list_bytes_max) full_ = true;
   if (full_) return false;
@@ -169,7 +242,9 @@ bool ItemList::add(Json item) {
 }
 
 std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  append_json(text, value);
+  return text;
 }
 
 }  // namespace turnpike::govdata

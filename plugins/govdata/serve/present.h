@@ -62,7 +62,8 @@ class ItemList {
 
  private:
   Json items_ = Json::array();
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0;    // no fewer than the items take
+  bool is_exact_ = false;    // bytes_ was counted, not estimated
   bool full_ = false;
 };
 

@@ -147,6 +147,14 @@ void count_topics_by_source(RouteContext& context, std::map<std::int64_t, Source
   }
 }
 
+// Those that have happened; see store/events.h.
+std::int64_t count_events(Database& database, std::int64_t now_ms) {
+  auto row = database.prepare("SELECT count(*) FROM governance_event WHERE event_time <= ?1");
+  row.with(now_ms);
+  row.step();
+  return row.integer(0);
+}
+
 // Imports since the events were last derived; all of them when they never were.
 Json derivation(Database& database) {
   MaybeTime last;
@@ -246,7 +254,7 @@ Json run_freshness(RouteContext& context) {
         {"votes", database.number("SELECT sum(vote_count) FROM dao_participation")},
         {"forumTopics", database.number("SELECT count(*) FROM forum_topic")},
         {"forumPosts", database.number("SELECT count(*) FROM forum_post")},
-        {"events", database.number("SELECT count(*) FROM governance_event")}}},
+        {"events", count_events(database, context.now_ms)}}},
       {"sources", items.take()},
       {"derivation", derivation(database)},
       {"upstream",

@@ -89,7 +89,10 @@ Database::Database(const std::string& path, OpenMode mode) {
     sqlite3_limit(raw_, SQLITE_LIMIT_LENGTH, row_bytes_max);
     sqlite3_db_config(raw_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     execute("PRAGMA foreign_keys=ON");
-    if (mode == OpenMode::read) execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF");
+    if (mode == OpenMode::read) {
+      // 16 MiB: the upper levels of the indexes of a million rows.
+      execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cache_size=-16384");
+    }
     if (mode == OpenMode::create) {
       execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-65536");
     }

@@ -343,7 +343,7 @@ TEST_F(FeedWalkTest, UsesItsIndexes) {
         "USING INDEX ev_dao_time (dao_id=? AND event_time>? AND event_time<?)",
         "USING INDEX ev_disc (discovered_time>? AND discovered_time<?)",
         "USING INDEX ev_dao_disc (dao_id=? AND discovered_time>? AND discovered_time<?)",
-        "USING INDEX ev_item (item_kind=? AND item_pk=?)"}) {
+        "USING INDEX ev_item (item_kind=? AND item_pk=? AND event_type=?)"}) {
     EXPECT_NE(plans.find(wanted), std::string::npos) << wanted << plans;
   }
   EXPECT_EQ(plans.find("SCAN governance_event"), std::string::npos) << plans;

@@ -82,6 +82,18 @@ TEST_F(RoutesTest, PathsTellTheOperations) {
   EXPECT_EQ(operation_of_name("lookup"), Operation::lookup);
 }
 
+TEST(Present, WritesWhatTheJsonLibraryWrites) {
+  const Json value = {{"plain", "text"},
+                      {"quo\"te", "a\\b\n\x7f"},
+                      {"wide", "\u00e9\u20ac"},
+                      {"broken", std::string("a\xff")},
+                      {"numbers", {0, -7, 9007199254740991, 1.5, true, nullptr}},
+                      {"empty", {Json::object(), Json::array(), ""}}};
+  EXPECT_EQ(dump(value), value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  EXPECT_EQ(dump(Json::array()), "[]");
+  EXPECT_EQ(dump(Json::object()), "{}");
+}
+
 TEST_F(RoutesTest, Pricing) {
   const Json body = Json::parse(ask(Operation::pricing).body);
   EXPECT_EQ(keys(body), (Names{"request", "freshness", "pricing"}));
