@@ -143,8 +143,8 @@ class AaveCore {
     store(record);
   }
 
-  static void count_votes(ProposalRecord& record, const JsonValue& value, std::string_view in_favour,
-                          std::string_view against) {
+  static void count_votes(ProposalRecord& record, const JsonValue& value,
+                          std::string_view in_favour, std::string_view against) {
     const MaybeText yes = decimal_field(value, in_favour);
     const MaybeText no = decimal_field(value, against);
     if (!yes || !no || record.choices.size() != 2) return;

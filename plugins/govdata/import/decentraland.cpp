@@ -87,7 +87,8 @@ class DecentralandDao {
     if (const MaybeText id = text_field(record, "id", 128)) {
       proposal.url = "https://governance.decentraland.org/proposal/?id=" + *id;
     }
-    if (const MaybeInteger topic = integer_field(record, "discourse_topic_id"); topic && *topic > 0) {
+    if (const MaybeInteger topic = integer_field(record, "discourse_topic_id");
+        topic && *topic > 0) {
       proposal.discussion_url = forum_ + "/t/" + std::to_string(*topic);
     }
     proposal.times.starts = iso_field(run_, record, "start_at");

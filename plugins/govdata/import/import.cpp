@@ -93,8 +93,7 @@ void read_format(Run& run, Input& input) {
       throw ImportError("a DAO id is 1 to 128 of a-z, 0-9, '-', '_' and '.'");
     }
     run.writer().put_dao(options.dao);
-  } else if (options.format != Format::snapshot_graphql &&
-             options.format != Format::snapshot_csv) {
+  } else if (options.format != Format::snapshot_graphql && options.format != Format::snapshot_csv) {
     throw ImportError("this format needs the DAO's id (--dao)");
   }
   if (!options.blocks_path.empty()) {

@@ -138,9 +138,7 @@ class RecordSax final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   // A record of an object that is keyed by its records' ids.
-  [[nodiscard]] bool is_member() const {
-    return shape_.keyed && depth_ == 2 && list_depth_ == 0;
-  }
+  [[nodiscard]] bool is_member() const { return shape_.keyed && depth_ == 2 && list_depth_ == 0; }
 
   bool begin(Kind kind) {
     if (++depth_ > depth_max) throw ImportError("JSON nested deeper than 64");

@@ -46,8 +46,8 @@ struct JsonRecord {
 
 struct JsonShape {
   // Arrays of this name, at the top or up to two levels below `data`, hold the records; so does,
-  // below `data`, a single object of the name without its last letter. Empty: every top-level value, or element of
-  // a top-level array.
+  // below `data`, a single object of the name without its last letter. Empty: every top-level
+  // value, or element of a top-level array.
   std::vector<std::string_view> lists;
   // The members of a top-level object are the records, each by its key; `lists` play no part.
   bool keyed = false;

@@ -98,7 +98,8 @@ void fill(std::optional<T>& into, const std::optional<T>& from) {
 
 void take_referendum(Run& run, const JsonValue& record) {
   const MaybeText index = any_text(
-      record, {"index", "referendum_index", "referendumindex", "referendum", "ref_index", "id"}, 20);
+      record, {"index", "referendum_index", "referendumindex", "referendum", "ref_index", "id"},
+      20);
   const auto number = index ? canonical_decimal(*index) : std::nullopt;
   if (!number || number->find_first_not_of("0123456789") != std::string::npos) {
     throw BadRecord("index is missing or no number");
@@ -257,8 +258,7 @@ ProposalRecord tally_proposal(const Run& run, const JsonValue& record, const std
   }
   const bool timed = proposal.times.created || proposal.times.starts || proposal.times.ends;
   proposal.time_confidence = timed ? Confidence::exact : Confidence::observed;
-  const std::string_view slug =
-      part_of(part_of(record, "governor"), "organization").scalar("slug");
+  const std::string_view slug = part_of(part_of(record, "governor"), "organization").scalar("slug");
   if (!slug.empty() && slug.size() <= 128) {
     proposal.url = "https://www.tally.xyz/gov/" + std::string(slug) + "/proposal/" + id;
   }

@@ -236,7 +236,8 @@ int run(int count, char** values) {
     }
   }
   // A dry run must not leave a file behind where there was none; one that SQLite removes does.
-  const bool without_file = arguments.options.dry_run && !std::filesystem::exists(arguments.database);
+  const bool without_file =
+      arguments.options.dry_run && !std::filesystem::exists(arguments.database);
   const auto database = open_store(without_file ? "" : arguments.database);
   return arguments.format == "sample" ? import_sample(arguments, *database)
                                       : import_file(arguments, *database);

@@ -80,8 +80,8 @@ MaybeTime iso_field(const Run& run, const JsonValue& record, std::string_view na
 // The text of the first of these fields that holds a string or number; nullopt when none does.
 MaybeText any_text(const JsonValue& record, std::initializer_list<std::string_view> names,
                    std::size_t bytes_max = 4096);
-// Feeds `take` with the records of JSON, NDJSON or CSV (whose columns become fields, and empty cells
-// null), told by the first byte; counts them and turns a BadRecord into a rejection.
+// Feeds `take` with the records of JSON, NDJSON or CSV (whose columns become fields, and empty
+// cells null), told by the first byte; counts them and turns a BadRecord into a rejection.
 void each_record(Run& run, Input& input, const JsonShape& shape,
                  const std::function<void(const JsonRecord&)>& take);
 // What all votes of a proposal that `source_id` holds go through.
