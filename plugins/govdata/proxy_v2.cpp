@@ -459,7 +459,7 @@ class ProxyV2 final : public Upstream {
     wanted.query = request.query;
     try {
       if (!is_told(operation)) throw RouteError(503, "unavailable", std::string(no_counterpart));
-      RouteRequest parsed = parse_request(wanted);
+      RouteRequest parsed = parse_request(wanted, host_.clock().now_ms());
       V2Call one(configuration_, host_, call, parsed);
       return reply(sink, 200, one.answer(), request.reply_bytes_max);
     } catch (const RouteError& error) {

@@ -96,6 +96,11 @@ class Polling(unittest.TestCase):
             "posts": self.rows("SELECT t.external_id, p.post_number, p.author FROM forum_post p"
                                " JOIN forum_topic t USING (topic_pk) ORDER BY 1, 2")}
 
+    def fail_once(self, fake, kind, status, body, headers=None):
+        """The next request of the kind is answered so; the one after it waits for the release."""
+        fake.script(status, body, headers, when=kind)
+        return fake.hold(lambda *asked: kind(*asked) and not fake.scripted)
+
     def freshness(self):
         _, key = self.gateway.new_key(credits=10)
         return self.gateway.get(BASE + "/system/freshness", key=key).json()["data"]
@@ -170,9 +175,10 @@ class TestSnapshot(Polling):
 
     def test_a_limit_is_kept_and_told(self):
         hub = self.hub(proposals=4, votes=0)
-        hub.script(429, headers={"Retry-After": "2"})
+        _, release = self.fail_once(hub, lambda *_: True, 429, b"", {"Retry-After": "2"})
         self.serve(self.source(hub))
         self.wait_for("the limit", lambda: self.error() == "the source limits our rate (429)")
+        release.set()
         self.next_round()
         self.assertEqual(self.value("SELECT count(*) FROM proposal"), 4)
         self.assertIsNone(self.error())
@@ -210,9 +216,7 @@ class TestSnapshot(Polling):
                 fake = Hub(NOW)
                 fake.spaces, fake.proposals = hub.spaces, hub.proposals
                 self.start(fake)
-                fake.script(status, body, when=is_list)
-                arrived, release = fake.hold(lambda path, query, body: b"created_gte" in body and
-                                             not fake.scripted)
+                arrived, release = self.fail_once(fake, is_list, status, body)
                 self.serve(self.source(fake))
                 self.wait_for("the failure", lambda: self.error())
                 self.assertEqual(self.error(), text)
@@ -354,10 +358,11 @@ class TestDiscourse(Polling):
             with self.subTest(text=text):
                 fake = self.start(Forum())
                 fake.topics, fake.posts = forum.topics, forum.posts
-                fake.script(status, body, headers, when=kind)
+                _, release = self.fail_once(fake, kind, status, body, headers)
                 self.serve(self.source(fake))
                 self.wait_for("the failure", lambda: self.error())
                 self.assertEqual(self.error(), text)
+                release.set()
                 self.next_round()
                 self.assertIsNone(self.error())
                 self.assertEqual(self.value("SELECT count(*) FROM forum_post"), 10)
@@ -502,10 +507,11 @@ class TestGovernor(Polling):
                  "the chain changed while it was read")):
             with self.subTest(text=text):
                 node = self.node()
-                node.script(200, body, when=of_logs)
+                _, release = self.fail_once(node, of_logs, 200, body)
                 self.serve(self.source(node))
                 self.wait_for("the failure", lambda: self.error())
                 self.assertEqual(self.error(), text)
+                release.set()
                 self.next_round()
                 self.assertEqual(self.value("SELECT count(*) FROM vote"), 41)
                 self.assertIsNone(self.error())

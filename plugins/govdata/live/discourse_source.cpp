@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "govdata/live/cursor.h"
 #include "govdata/live/source.h"
 #include "govdata/store/text.h"
 #include "govdata/store/timestamp.h"
@@ -30,28 +31,21 @@ struct ForumCursor {
   Json queue = Json::array();  // [topic] or [topic, post, post...]
 
   [[nodiscard]] std::string text() const {
-    return Json{{"v", 1},
-                {"phase", phase},
-                {"page", page},
-                {"since", since_ms},
-                {"began", began_ms},
-                {"last", last_ms},
-                {"categories", categories_ms},
-                {"queue", queue}}
+    return Json{{"v", cursor_version},         {"phase", phase},    {"page", page},
+                {"since", since_ms},           {"began", began_ms}, {"last", last_ms},
+                {"categories", categories_ms}, {"queue", queue}}
         .dump();
   }
   static ForumCursor of(const std::string& text) {
-    ForumCursor cursor;
-    const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object() || json.value("v", 0) != 1) return cursor;
-    cursor.phase = json.value("phase", "idle");
-    cursor.page = json.value("page", std::int64_t{0});
-    cursor.since_ms = json.value("since", std::int64_t{0});
-    cursor.began_ms = json.value("began", std::int64_t{0});
-    cursor.last_ms = json.value("last", std::int64_t{0});
-    cursor.categories_ms = json.value("categories", std::int64_t{0});
-    if (json.contains("queue") && json["queue"].is_array()) cursor.queue = json["queue"];
-    return cursor;
+    return read_cursor_text(text, ForumCursor(), [](const Json& json, ForumCursor& cursor) {
+      cursor.phase = json.at("phase");
+      cursor.page = json.at("page");
+      cursor.since_ms = json.at("since");
+      cursor.began_ms = json.at("began");
+      cursor.last_ms = json.at("last");
+      cursor.categories_ms = json.at("categories");
+      cursor.queue = json.at("queue");
+    });
   }
 };
 

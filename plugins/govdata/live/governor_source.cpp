@@ -11,6 +11,7 @@
 
 #include "govdata/import/governor_event.h"
 #include "govdata/live/chain.h"
+#include "govdata/live/cursor.h"
 #include "govdata/store/timestamp.h"
 
 namespace turnpike::govdata {
@@ -54,20 +55,18 @@ struct ChainCursor {
         .dump();
   }
   static ChainCursor of(const std::string& text, const SourceSettings& settings) {
-    ChainCursor cursor;
-    cursor.next = settings.from_block;
-    cursor.range = settings.range_blocks;
-    const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object() || json.value("v", 0) != 1) return cursor;
-    cursor.is_new = false;
-    cursor.next = json.value("next", cursor.next);
-    cursor.range =
-        std::clamp<std::int64_t>(json.value("range", cursor.range), 1, settings.range_blocks);
-    cursor.began_run = json.value("began_run", std::int64_t{0});
-    for (const Json& point : json.value("points", Json::array())) {
-      cursor.points.push_back({point.at(0), point.at(1), point.at(2), point.at(3)});
-    }
-    return cursor;
+    ChainCursor beginning;
+    beginning.next = settings.from_block;
+    beginning.range = settings.range_blocks;
+    return read_cursor_text(text, beginning, [&](const Json& json, ChainCursor& cursor) {
+      cursor.is_new = false;
+      cursor.next = json.at("next");
+      cursor.range = std::clamp<std::int64_t>(json.at("range"), 1, settings.range_blocks);
+      cursor.began_run = json.at("began_run");
+      for (const Json& point : json.at("points")) {
+        cursor.points.push_back({point.at(0), point.at(1), point.at(2), point.at(3)});
+      }
+    });
   }
 };
 
@@ -101,11 +100,7 @@ class GovernorSource final : public Source {
 
   Step step(StepContext& context) override {
     before_ = read_cursor(context.database, context.source_id);
-    try {
-      cursor_ = ChainCursor::of(before_, settings_);
-    } catch (const Json::exception&) {
-      cursor_ = ChainCursor::of({}, settings_);
-    }
+    cursor_ = ChainCursor::of(before_, settings_);
     if (cursor_.is_new) {
       cursor_.began_run = context.database.number("SELECT max(run_id) FROM import_run");
     }

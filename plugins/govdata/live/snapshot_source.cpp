@@ -7,6 +7,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "govdata/live/cursor.h"
 #include "govdata/live/source.h"
 #include "govdata/store/text.h"
 #include "govdata/store/timestamp.h"
@@ -43,36 +44,28 @@ struct HubCursor {
   std::int64_t space_ms = 0;
 
   [[nodiscard]] std::string text() const {
-    return Json{{"v", 1},
-                {"phase", phase_names[static_cast<std::size_t>(phase)]},
-                {"from", from_s},
-                {"skip", skip},
-                {"after", after},
-                {"began", began_ms},
-                {"created", created_s},
-                {"updated", updated_s},
-                {"voted", voted_s},
-                {"space", space_ms}}
+    return Json{{"v", cursor_version},  {"phase", phase_names[static_cast<std::size_t>(phase)]},
+                {"from", from_s},       {"skip", skip},
+                {"after", after},       {"began", began_ms},
+                {"created", created_s}, {"updated", updated_s},
+                {"voted", voted_s},     {"space", space_ms}}
         .dump();
   }
-  // A cursor of another version begins anew.
   static HubCursor of(const std::string& text) {
-    HubCursor cursor;
-    const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object() || json.value("v", 0) != 1) return cursor;
-    const std::string phase = json.value("phase", "idle");
-    for (std::size_t at = 0; at < std::size(phase_names); ++at) {
-      if (phase == phase_names[at]) cursor.phase = static_cast<Phase>(at);
-    }
-    cursor.from_s = json.value("from", std::int64_t{0});
-    cursor.skip = json.value("skip", std::int64_t{0});
-    cursor.after = json.value("after", "");
-    cursor.began_ms = json.value("began", std::int64_t{0});
-    cursor.created_s = json.value("created", std::int64_t{0});
-    cursor.updated_s = json.value("updated", std::int64_t{0});
-    cursor.voted_s = json.value("voted", std::int64_t{0});
-    cursor.space_ms = json.value("space", std::int64_t{0});
-    return cursor;
+    return read_cursor_text(text, HubCursor(), [](const Json& json, HubCursor& cursor) {
+      const std::string phase = json.at("phase");
+      for (std::size_t at = 0; at < std::size(phase_names); ++at) {
+        if (phase == phase_names[at]) cursor.phase = static_cast<Phase>(at);
+      }
+      cursor.from_s = json.at("from");
+      cursor.skip = json.at("skip");
+      cursor.after = json.at("after");
+      cursor.began_ms = json.at("began");
+      cursor.created_s = json.at("created");
+      cursor.updated_s = json.at("updated");
+      cursor.voted_s = json.at("voted");
+      cursor.space_ms = json.at("space");
+    });
   }
 };
 
