@@ -11,6 +11,23 @@
 namespace turnpike::govdata {
 namespace {
 
+struct FormatEntry {
+  Format format;
+  std::string_view name;
+  void (*read)(Run& run, Input& input);
+};
+constexpr FormatEntry format_table[] = {
+    {Format::snapshot_graphql, "snapshot-graphql", import_snapshot},
+    {Format::snapshot_csv, "snapshot-csv", import_snapshot_csv},
+    {Format::governor_logs, "governor-logs", import_governor},
+    {Format::discourse, "discourse", import_discourse},
+    {Format::aave_v3, "aave-v3", import_aave},
+    {Format::decentraland, "decentraland", import_decentraland},
+    {Format::opengov_csv, "opengov-csv", import_opengov},
+    {Format::daoip2, "daoip2", import_daoip2},
+    {Format::tally, "tally", import_tally},
+};
+
 constexpr std::int64_t interrupted_after_ms = ms_per_hour;
 // Below this many records a single bad one would be more than a fifth.
 constexpr std::int64_t rejected_denominator = 5;
@@ -76,20 +93,15 @@ void read_format(Run& run, Input& input) {
       throw ImportError("a DAO id is 1 to 128 of a-z, 0-9, '-', '_' and '.'");
     }
     run.writer().put_dao(options.dao);
-  } else if (options.format != Format::snapshot_graphql) {
+  } else if (options.format != Format::snapshot_graphql && options.format != Format::snapshot_csv) {
     throw ImportError("this format needs the DAO's id (--dao)");
   }
   if (!options.blocks_path.empty()) {
     Input blocks(open_file(options.blocks_path));
     import_block_times(run, blocks);
   }
-  switch (options.format) {
-    case Format::snapshot_graphql:
-      return import_snapshot(run, input);
-    case Format::governor_logs:
-      return import_governor(run, input);
-    case Format::discourse:
-      return import_discourse(run, input);
+  for (const FormatEntry& entry : format_table) {
+    if (entry.format == options.format) return entry.read(run, input);
   }
 }
 
@@ -100,20 +112,23 @@ bool too_many_rejected(const ImportSummary& summary) {
 }  // namespace
 
 std::optional<Format> format_of(std::string_view name) {
-  for (const Format format : {Format::snapshot_graphql, Format::governor_logs, Format::discourse}) {
-    if (name_of(format) == name) return format;
+  for (const FormatEntry& entry : format_table) {
+    if (entry.name == name) return entry.format;
   }
   return std::nullopt;
 }
 
+std::string format_names() {
+  std::string names;
+  for (const FormatEntry& entry : format_table) {
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return names;
+}
+
 std::string_view name_of(Format format) {
-  switch (format) {
-    case Format::snapshot_graphql:
-      return "snapshot-graphql";
-    case Format::governor_logs:
-      return "governor-logs";
-    case Format::discourse:
-      return "discourse";
+  for (const FormatEntry& entry : format_table) {
+    if (entry.format == format) return entry.name;
   }
   return {};
 }
@@ -184,7 +199,7 @@ void Run::unknown_proposal(const std::string& proposal_id) {
   throw BadRecord("the proposal " + proposal_id + " is not in the store");
 }
 
-bool Run::first_time(const std::string& key) { return seen_.insert(key).second; }
+bool Run::first_time(const std::string& key) { return writer_.first_time(key); }
 
 std::string Run::dao_for(const std::string& scope) const {
   if (!options_.dao.dao_id.empty()) return options_.dao.dao_id;

@@ -15,7 +15,19 @@
 
 namespace turnpike::govdata {
 
-enum class Format { snapshot_graphql, governor_logs, discourse };
+enum class Format {
+  snapshot_graphql,
+  snapshot_csv,
+  governor_logs,
+  discourse,
+  aave_v3,
+  decentraland,
+  opengov_csv,
+  daoip2,
+  tally
+};
+// The names of all formats, for messages.
+std::string format_names();
 
 std::optional<Format> format_of(std::string_view name);
 std::string_view name_of(Format format);

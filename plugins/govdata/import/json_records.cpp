@@ -1,6 +1,7 @@
 #include "govdata/import/json_records.h"
 
 #include <algorithm>
+#include <array>
 #include <istream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -108,7 +109,7 @@ class RecordSax final : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return end(); }
   bool end_array() override { return end(); }
   bool key(string_t& name) override {
-    if (record_depth_ == 0 && depth_ < 3) path_[depth_] = name;
+    if (record_depth_ == 0 && depth_ < path_.size()) path_[depth_] = name;
     current().key(std::move(name));
     return true;
   }
@@ -127,7 +128,8 @@ class RecordSax final : public nlohmann::json_sax<nlohmann::json> {
   Tree& current() { return record_depth_ > 0 ? record_ : document_; }
 
   [[nodiscard]] bool names_list(bool single) const {
-    const bool below_data = depth_ == 3 && path_[1] == "data";
+    if (shape_.keyed) return false;
+    const bool below_data = (depth_ == 3 || (depth_ == 4 && !single)) && path_[1] == "data";
     if (!below_data && (depth_ != 2 || single)) return false;
     const std::string& name = path_[depth_ - 1];
     return std::any_of(shape_.lists.begin(), shape_.lists.end(), [&](std::string_view list) {
@@ -135,13 +137,16 @@ class RecordSax final : public nlohmann::json_sax<nlohmann::json> {
     });
   }
 
+  // A record of an object that is keyed by its records' ids.
+  [[nodiscard]] bool is_member() const { return shape_.keyed && depth_ == 2 && list_depth_ == 0; }
+
   bool begin(Kind kind) {
     if (++depth_ > depth_max) throw ImportError("JSON nested deeper than 64");
     const bool in_list = list_depth_ > 0 && depth_ == list_depth_ + 1;
     if (record_depth_ > 0) {
       record_.begin(kind);
-    } else if (in_list || (kind == Kind::object && names_list(true))) {
-      if (!in_list) list_ = path_[depth_ - 1] + "s";
+    } else if (in_list || is_member() || (kind == Kind::object && names_list(true))) {
+      if (!in_list) list_ = path_[depth_ - 1] + (shape_.keyed ? "" : "s");
       record_depth_ = depth_;
       record_begins_();
       record_.begin(kind);
@@ -200,7 +205,7 @@ class RecordSax final : public nlohmann::json_sax<nlohmann::json> {
   const std::function<void(std::string_view, JsonValue&&)>& emit_;
   const std::function<void()>& record_begins_;
   Tree document_, record_;
-  std::string path_[3];
+  std::array<std::string, 4> path_;
   std::string list_;
   std::size_t depth_ = 0;
   std::size_t list_depth_ = 0;    // depth of the open list, 0: none
@@ -245,7 +250,8 @@ void read_lines(Input& input, const JsonShape& shape,
       records.push_back({{}, position, std::move(value)});
     };
     const std::function<void()> ignore = [] {};
-    RecordSax sax(shape, emit, ignore);
+    const JsonShape line_shape{shape.lists, false};  // a line is a record itself
+    RecordSax sax(line_shape, emit, ignore);
     bool whole = false;
     std::string problem;
     try {
@@ -268,8 +274,12 @@ void read_document(Input& input, const JsonShape& shape,
   const std::function<void()> begins = [&] { input.begin_record(); };
   const std::function<void(std::string_view, JsonValue &&)> emit = [&](std::string_view list,
                                                                        JsonValue&& value) {
-    const std::uint64_t index = counts[std::string(list)]++;
-    on_record({list, std::string(list) + "[" + std::to_string(index) + "]", std::move(value)});
+    if (shape.keyed && !list.empty()) {
+      on_record({list, "[\"" + std::string(cut_utf8(list, 80)) + "\"]", std::move(value)});
+    } else {
+      const std::uint64_t index = counts[std::string(list)]++;
+      on_record({list, std::string(list) + "[" + std::to_string(index) + "]", std::move(value)});
+    }
     input.begin_record();
   };
   std::istream stream(&input);

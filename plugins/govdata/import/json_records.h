@@ -45,10 +45,12 @@ struct JsonRecord {
 };
 
 struct JsonShape {
-  // Arrays of this name, at the top or below `data`, hold the records; so does, below `data`, a
-  // single object of the name without its last letter. Empty: every top-level value, or element of
-  // a top-level array.
+  // Arrays of this name, at the top or up to two levels below `data`, hold the records; so does,
+  // below `data`, a single object of the name without its last letter. Empty: every top-level
+  // value, or element of a top-level array.
   std::vector<std::string_view> lists;
+  // The members of a top-level object are the records, each by its key; `lists` play no part.
+  bool keyed = false;
 };
 
 // Calls `on_record` for each record and `on_bad` for each NDJSON line that is no JSON (position,

@@ -21,7 +21,7 @@ constexpr int exit_done = 0;
 constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
 constexpr std::size_t rejections_kept = 1000;
-constexpr const char* formats = "snapshot-graphql, governor-logs, discourse and sample";
+const std::string formats = format_names() + " and sample";
 
 struct Arguments {
   std::string format, input, database, as_of, now, sample_directory;
@@ -235,9 +235,10 @@ int run(int count, char** values) {
       arguments.options.as_of_ms = *time_ms;
     }
   }
-  // A dry run must not leave a file behind where there was none.
-  const bool in_memory = arguments.options.dry_run && !std::filesystem::exists(arguments.database);
-  const auto database = open_store(in_memory ? ":memory:" : arguments.database);
+  // A dry run must not leave a file behind where there was none; one that SQLite removes does.
+  const bool without_file =
+      arguments.options.dry_run && !std::filesystem::exists(arguments.database);
+  const auto database = open_store(without_file ? "" : arguments.database);
   return arguments.format == "sample" ? import_sample(arguments, *database)
                                       : import_file(arguments, *database);
 }

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <string>
-#include <unordered_set>
 
 #include "govdata/import/import.h"
 #include "govdata/import/json_records.h"
@@ -64,7 +63,6 @@ class Run {
   ImportSummary summary_;
   std::map<std::string, std::int64_t> source_ids_;
   std::map<std::string, SourceKey> keys_;
-  std::unordered_set<std::string> seen_;
 };
 
 // Readers of a record's fields; BadRecord names the field that is wrong.
@@ -79,6 +77,23 @@ MaybeTime seconds_field(const Run& run, const JsonValue& record, std::string_vie
 // ISO 8601; shifted.
 MaybeTime iso_field(const Run& run, const JsonValue& record, std::string_view name);
 
+// The text of the first of these fields that holds a string or number; nullopt when none does.
+MaybeText any_text(const JsonValue& record, std::initializer_list<std::string_view> names,
+                   std::size_t bytes_max = 4096);
+// Feeds `take` with the records of JSON, NDJSON or CSV (whose columns become fields, and empty
+// cells null), told by the first byte; counts them and turns a BadRecord into a rejection.
+void each_record(Run& run, Input& input, const JsonShape& shape,
+                 const std::function<void(const JsonRecord&)>& take);
+// What all votes of a proposal that `source_id` holds go through.
+void put_ballot(Run& run, std::int64_t source_id, const std::string& proposal_id,
+                const VoteRecord& vote);
+
+void import_snapshot_csv(Run& run, Input& input);
+void import_aave(Run& run, Input& input);
+void import_decentraland(Run& run, Input& input);
+void import_opengov(Run& run, Input& input);
+void import_daoip2(Run& run, Input& input);
+void import_tally(Run& run, Input& input);
 void import_snapshot(Run& run, Input& input);
 void import_governor(Run& run, Input& input);
 void import_discourse(Run& run, Input& input);

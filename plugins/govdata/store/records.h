@@ -52,6 +52,7 @@ struct ProposalRecord {
   std::vector<Choice> choices;
   std::vector<Action> actions;
   MaybeText raw_json;
+  MaybeText content_hash;  // where its text lies, when that comes in a file of its own
 };
 
 struct VoteRecord {

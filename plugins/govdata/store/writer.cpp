@@ -14,6 +14,9 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Marks an item_reference that is no address but the hash of a proposal's text.
+const std::string content_prefix = "content:";
+
 template <class T>
 Json maybe(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -102,7 +105,9 @@ Writer::Writer(Database& database, const WriteTimes& times) : database_(database
       "CREATE TEMP TABLE IF NOT EXISTS touched_proposal(pk INTEGER PRIMARY KEY);"
       "CREATE TEMP TABLE IF NOT EXISTS touched_topic(pk INTEGER PRIMARY KEY);"
       "CREATE TEMP TABLE IF NOT EXISTS observed_topic(pk INTEGER PRIMARY KEY);"
-      "DELETE FROM touched_proposal; DELETE FROM touched_topic; DELETE FROM observed_topic");
+      "CREATE TEMP TABLE IF NOT EXISTS met(key INTEGER PRIMARY KEY);"
+      "DELETE FROM touched_proposal; DELETE FROM touched_topic; DELETE FROM observed_topic;"
+      "DELETE FROM met");
 }
 
 Written Writer::put_dao(const DaoRecord& dao) {
@@ -314,6 +319,15 @@ void Writer::write_parts(std::int64_t pk, const ProposalRecord& record) {
         .run();
   }
   write_references("proposal", pk, record.body ? std::string_view(*record.body) : "");
+  if (record.content_hash) {
+    const std::string reference = content_prefix + *record.content_hash;
+    database_
+        .prepare(
+            "INSERT OR IGNORE INTO item_reference(item_kind, item_pk, url_norm)"
+            " VALUES ('proposal',?1,?2)")
+        .with(pk, reference)
+        .run();
+  }
 }
 
 void Writer::write_references(std::string_view kind, std::int64_t pk, std::string_view text) {
@@ -382,6 +396,13 @@ std::optional<ProposalRecord> Writer::find_proposal(std::int64_t source_id,
     row.step();
     record = read_proposal_row(row);
   }
+  {
+    auto content = database_.prepare(
+        "SELECT substr(url_norm, 9) FROM item_reference WHERE item_kind='proposal' AND item_pk=?1"
+        " AND url_norm >= 'content:' AND url_norm < 'content;'");
+    content.with(*pk);
+    if (content.step()) record.content_hash = content.text(0);
+  }
   auto choices = database_.prepare(
       "SELECT choice_id, label, score, votes_count FROM proposal_choice WHERE proposal_pk=?1"
       " ORDER BY rowid");
@@ -429,6 +450,43 @@ std::optional<Written> Writer::put_vote(std::int64_t source_id, const std::strin
       .run();
   voted_.insert(*pk);
   return old ? Written::changed : Written::fresh;
+}
+
+std::optional<std::int64_t> Writer::source_of_proposal(const std::string& provider,
+                                                       const std::string& scope,
+                                                       const std::string& external_id) {
+  auto row = database_.prepare(
+      "SELECT s.source_id, s.dao_id, s.provider FROM proposal p JOIN source s USING (source_id)"
+      " WHERE p.external_id=?1 AND p.provider=?2 AND (?3 = '' OR s.scope = ?3)"
+      " ORDER BY s.source_id LIMIT 1");
+  row.with(external_id, provider, scope);
+  if (!row.step()) return std::nullopt;
+  sources_[row.integer(0)] = {row.text(1), row.text(2)};
+  return row.integer(0);
+}
+
+std::vector<std::pair<std::int64_t, std::string>> Writer::proposals_of_content(
+    const std::string& provider, const std::string& dao_id, const std::string& content_hash) {
+  std::vector<std::pair<std::int64_t, std::string>> found;
+  const std::string reference = content_prefix + content_hash;
+  auto row = database_.prepare(
+      "SELECT p.source_id, p.external_id FROM item_reference r"
+      " JOIN proposal p ON p.proposal_pk = r.item_pk"
+      " WHERE r.url_norm=?1 AND r.item_kind='proposal' AND p.provider=?2 AND p.dao_id=?3"
+      " ORDER BY p.proposal_pk");
+  row.with(reference, provider, dao_id);
+  while (row.step()) {
+    found.emplace_back(row.integer(0), row.text(1));
+    sources_[found.back().first] = {dao_id, provider};
+  }
+  return found;
+}
+
+bool Writer::first_time(std::string_view key) {
+  const std::string hex = sha256_hex(key).substr(0, 16);
+  const auto hash = static_cast<std::int64_t>(std::stoull(hex, nullptr, 16));
+  database_.prepare("INSERT OR IGNORE INTO met(key) VALUES (?1)").with(hash).run();
+  return database_.changes() > 0;
 }
 
 void Writer::put_block_time(std::int64_t chain_id, std::int64_t block, std::int64_t time_ms) {

@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "govdata/store/records.h"
 #include "govdata/store/sqlite.h"
@@ -37,6 +39,17 @@ class Writer {
   // (by external_id) does not replace a later one.
   std::optional<Written> put_vote(std::int64_t source_id, const std::string& proposal_id,
                                   const VoteRecord& vote, bool keep_latest);
+
+  // The source of this provider, and scope when it is not empty, that holds the proposal.
+  std::optional<std::int64_t> source_of_proposal(const std::string& provider,
+                                                 const std::string& scope,
+                                                 const std::string& external_id);
+  // Source and external id of the proposals of this provider and DAO with this content_hash.
+  std::vector<std::pair<std::int64_t, std::string>> proposals_of_content(
+      const std::string& provider, const std::string& dao_id, const std::string& content_hash);
+  // False when this key was met before by this Writer. What was met lies in a temporary table, so
+  // that memory does not grow with the input.
+  bool first_time(std::string_view key);
 
   // Fields that `record` leaves empty keep what the store has.
   Written put_topic(std::int64_t source_id, const TopicRecord& record);
