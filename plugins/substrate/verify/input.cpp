@@ -118,6 +118,7 @@ class InputReader {
       report(place + "/" + name, "must be hex of whole bytes, at least one");
       return std::nullopt;
     }
+    if (bytes->size() > code_bytes_max) report(place + "/" + name, too_long());
     return bytes;
   }
 
