@@ -50,9 +50,9 @@ constexpr std::string_view input_schema = R"json({
 "min_assurance":{"type":"integer","minimum":0,"maximum":5,"description":"0 declared, 1 a node's version, 2 a node's storage hash, 3 bytes hashed here, 5 several endpoints agree. Default 2 for live and transition, else 0."}
 }})json";
 
+// Nothing is required at its root: clients hold refusals of a call against it, too.
 constexpr std::string_view output_schema = R"json({
-"type":"object","required":["schema_version","verdict","summary","mode","chain","assurance","generated_at","at","from","runtime","previous_runtime","code","authorization","proposal","checks","warnings","evidence","next_steps"],
-"properties":{
+"type":"object","properties":{
 "schema_version":{"type":"string","const":"service.substrate.runtime_upgrade.verify.v1"},
 "verdict":{"type":"string","enum":["mismatch","rejected","pending","content_equal","inconclusive","verified"]},
 "summary":{"type":"string"},
