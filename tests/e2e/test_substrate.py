@@ -94,7 +94,7 @@ class OverHttp(Verifying):
         def is_other(method, params, result):
             return text(bytes(32)) if params == [0] else result
 
-        for meddle, wanted in ((lies, "inconclusive"), (forgets, "inconclusive"),
+        for meddle, wanted in ((lies, "mismatch"), (forgets, "inconclusive"),
                                (is_other, "mismatch")):
             self.chain.meddle = meddle
             self.assertEqual(self.verdict({**LIVE, "min_assurance": 3}), wanted, meddle)
@@ -128,8 +128,10 @@ class OverMcp(Verifying):
             result = client.call(TOOL, **LIVE)
             self.assertFalse(result.get("isError"), result)
             told = result["structuredContent"]
-            for part in ("verdict", "summary", "checks", "runtime", "at"):
+            for part in ("verdict", "summary", "runtime", "at", "assurance"):
                 self.assertEqual(told[part], over_http[part])
+            self.assertEqual([(one["id"], one["status"]) for one in told["checks"]],
+                             [(one["id"], one["status"]) for one in over_http["checks"]])
             self.assertEqual(result["content"][0]["text"], told["summary"])
             self.assertEqual(self.gateway.balance(self.account, self.key), before - 3)
             wrong = client.call(TOOL, expected={"code_hash": "0x12"})
