@@ -188,7 +188,8 @@ Reloaded Generations::put_in_service(const KeptProgram& what, const Record& reco
   options.features.per_call = options.features.per_call && terms != nullptr && terms->is_enabled;
   auto readiness = std::make_shared<const LiveReadiness>(*service);
   auto view = std::make_shared<const catalog::View>(installed, readiness, std::move(options));
-  parts_.serving.serve({*service, std::move(view), parts_.tools.make(installed), readiness,
+  auto tools = parts_.tools.make(installed, **service);
+  parts_.serving.serve({*service, std::move(view), std::move(tools), readiness,
                         make_traffic_cells(*what.program, parts_.loops)});
   std::vector<std::string> notes;
   for (const registry::Problem& note : (*service)->notes()) notes.push_back(note.text());

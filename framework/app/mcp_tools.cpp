@@ -4,6 +4,7 @@
 
 #include "hosts/mcp/account_tools.h"
 #include "hosts/mcp/bound_tool.h"
+#include "hosts/mcp/operation_tool.h"
 #include "hosts/mcp/service_tools.h"
 
 namespace turnpike::app {
@@ -32,10 +33,13 @@ McpTools::McpTools(GatewayBackend& backend, const Clock& clock,
                             hosts::mcp::make_account_tools(reads, executions))),
       without_program_(std::make_shared<const Toolset>(service_tools_, "", cursor_key_, names_)) {}
 
-std::shared_ptr<const Toolset> McpTools::make(const registry::Installed& installed) const {
-  return std::make_shared<const Toolset>(
-      joined(service_tools_, hosts::mcp::make_bound_tools(installed.program, executions_)),
-      installed.generation.id, cursor_key_, names_);
+std::shared_ptr<const Toolset> McpTools::make(const registry::Installed& installed,
+                                              const exchange::Service& service) const {
+  Tools tools = joined(service_tools_, hosts::mcp::make_operation_tools(service, installed.program,
+                                                                        executions_));
+  tools = joined(std::move(tools), hosts::mcp::make_bound_tools(installed.program, executions_));
+  return std::make_shared<const Toolset>(std::move(tools), installed.generation.id, cursor_key_,
+                                         names_);
 }
 
 std::shared_ptr<const Toolset> McpTools::toolset() {

@@ -1,5 +1,5 @@
-// McpTools: the tools of the MCP host for each generation: the service's own and those that the
-// registry binds, with their rendered lists. Made when a program is installed, away from the loops.
+// McpTools: the tools of the MCP host for each generation: the service's own, those that provider
+// plugins bring and those that the registry binds, with their rendered lists. Made when a program is installed, away from the loops.
 //
 // Owned by the gateway; toolset() is called on the fibers of all loop Threads.
 #pragma once
@@ -21,8 +21,9 @@ class McpTools final : public hosts::mcp::Toolsets {
   McpTools(GatewayBackend& backend, const Clock& clock, const hosts::mcp::Executions& executions,
            const hosts::AccountReads& reads, std::string cursor_key, hosts::mcp::ToolNames names);
 
+  // `service` is bound for the program of `installed`.
   [[nodiscard]] std::shared_ptr<const hosts::mcp::Toolset> make(
-      const registry::Installed& installed) const;
+      const registry::Installed& installed, const exchange::Service& service) const;
 
   std::shared_ptr<const hosts::mcp::Toolset> toolset() override;
 

@@ -12,11 +12,15 @@ inline constexpr std::uint32_t request_path_bytes_max = 8 * 1024;
 inline constexpr std::uint32_t request_query_bytes_max = 65'536;
 inline constexpr std::uint32_t request_header_bytes_max = 32 * 1024;
 inline constexpr std::uint32_t request_header_fields_max = 100;
-inline constexpr std::uint32_t request_body_bytes_max = 1024 * 1024;
+inline constexpr std::uint32_t request_body_bytes_max = 1024 * 1024;  // of routes that say nothing
+// What a route may ask for: 16 MiB in base64, and what is around it.
+inline constexpr std::uint32_t long_body_bytes_max = 24 * 1024 * 1024;
 inline constexpr std::uint32_t request_bodies_bytes_max = 256 * 1024 * 1024;  // at once
 inline constexpr std::uint32_t operator_body_bytes_max = 16 * 1024;
 // A JSON-RPC message: a request body of the longest in base64, and what is around it.
 inline constexpr std::uint32_t mcp_message_bytes_max = 2 * 1024 * 1024;
+// Of callers whose credential is good, at the endpoint for accounts: a longest body as JSON.
+inline constexpr std::uint32_t mcp_long_message_bytes_max = long_body_bytes_max + 64 * 1024;
 // All that are in memory at once: they are read before their sender is known.
 inline constexpr std::uint32_t mcp_messages_bytes_max = 256 * 1024 * 1024;
 inline constexpr std::uint32_t mcp_prompt_argument_bytes_max = 8 * 1024;

@@ -369,7 +369,7 @@ Passage::Refused Passage::check_query() const {
 std::uint64_t Passage::body_bytes_max() const noexcept {
   const registry::BodyPolicy& policy = *match_.route->body;
   if (operation_->method == Method::get || policy.forbidden) return 0;
-  return std::min<std::uint64_t>(policy.max_bytes, limits::request_body_bytes_max);
+  return std::min<std::uint64_t>(policy.max_bytes, limits::long_body_bytes_max);
 }
 
 base::Error Passage::body_too_large() const {
@@ -477,9 +477,8 @@ bool Passage::recall(const base::Error& reason) {
 bool Passage::read_any_body() {
   if (invocation_.body == nullptr || !body_.empty()) return true;
   if (invocation_.body->declared_length() == std::uint64_t{0}) return true;
-  if (invocation_.body->declared_length().value_or(0) > limits::request_body_bytes_max)
-    return false;
-  const auto body = invocation_.body->read(limits::request_body_bytes_max);
+  if (invocation_.body->declared_length().value_or(0) > limits::long_body_bytes_max) return false;
+  const auto body = invocation_.body->read(limits::long_body_bytes_max);
   if (body.ok()) body_ = *body;
   return body.ok();
 }

@@ -8,6 +8,7 @@
 
 #include <turnpike/helpers/mistakes.h>
 
+#include "base/json_pointer.h"
 #include "exchange/ascii.h"
 #include "exchange/call_reports.h"
 
@@ -63,6 +64,37 @@ Problem problem_of(const Settings& settings, const std::string& subject,
   return problem;
 }
 
+bool is_json_object(std::string_view text) {
+  static const base::JsonPointer whole = base::JsonPointer::parse("").value();
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != text.npos && text[begin] == '{' &&
+         base::point(text, whole) != base::Pointed::malformed;
+}
+
+// Why an operation cannot be the tool that its plugin makes of it; empty: it can.
+std::string problem_of_tool(const OperationTool& tool, const std::string& plugin,
+                            const registry::Route& route, const registry::Operation& operation) {
+  constexpr std::size_t name_bytes_max = 64;
+  const std::string what = "the plugin's tool \"" + std::string(tool.name) + "\" ";
+  if (tool.name.size() > name_bytes_max || !tool.name.starts_with("service." + plugin + ".") ||
+      tool.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.") != tool.name.npos) {
+    return what + "needs a name that begins with service." + plugin + ". and has up to 64 of a-z, "
+           "0-9, _ and .";
+  }
+  if (!is_json_object(tool.input_schema) ||
+      (!tool.output_schema.empty() && !is_json_object(tool.output_schema))) {
+    return what + "has a schema that is no JSON object";
+  }
+  const auto& types = route.body->media_types;
+  const bool takes_json =
+      operation.method == Method::post && !route.body->forbidden &&
+      std::find(types.begin(), types.end(), "application/json") != types.end();
+  if (!takes_json || !route.matcher.is_exact) {
+    return what + "needs a POST without path parameters whose body may be application/json";
+  }
+  return {};
+}
+
 // Takes "operations[N]" and what divides it from the rest off the beginning of `where`.
 std::optional<std::size_t> take_operation(std::string& where) {
   constexpr std::string_view start = "operations[";
@@ -110,6 +142,7 @@ class Binder {
     list_blocked_operations();
     bind_lanes();
     list_offerings();
+    list_operation_tools();
   }
 
   void record() {
@@ -407,6 +440,27 @@ class Binder {
       if (upstream == nullptr) continue;  // it could not be bound
       const ProviderSlot* const slot = find_provider(upstream->plugin);
       list(upstream->plugin, upstream->id, *slot->provider, upstream->upstream.get());
+    }
+  }
+
+  void list_operation_tools() {
+    for (const registry::Operation& operation : program().operations()) {
+      const registry::Route& route = program().routes()[operation.route];
+      const auto& upstream = service_->upstreams_[route.upstream];
+      if (upstream == nullptr) continue;  // it could not be bound
+      const OperationTool* const tool = upstream->upstream->tool(operation.upstream_operation);
+      if (tool == nullptr) continue;
+      const std::string problem = problem_of_tool(*tool, upstream->plugin, route, operation);
+      if (!problem.empty()) {
+        refuse("routes[" + route.matcher.pattern + "]", problem);
+        continue;
+      }
+      const auto is_same = [tool](const ToolInService& other) {
+        return other.tool->name == tool->name;
+      };
+      auto& tools = service_->tools_;
+      if (std::any_of(tools.begin(), tools.end(), is_same)) continue;
+      tools.push_back({tool, operation.index});
     }
   }
 

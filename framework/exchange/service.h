@@ -58,6 +58,12 @@ struct LaneSlot {
 // The one of `lanes` that has terms in the registry, or null.
 [[nodiscard]] const Lane* lane_with_terms(std::span<const LaneSlot> lanes) noexcept;
 
+// An operation that its plugin makes a tool of its own.
+struct ToolInService {
+  const OperationTool* tool = nullptr;  // of the plugin, for good
+  std::uint32_t operation = 0;          // in Program::operations()
+};
+
 // An upstream in service. One whose plugin, settings and secrets did not change is carried over to
 // the next Service, with its breaker, its pools and its calls in flight.
 struct BoundUpstream {
@@ -117,6 +123,9 @@ class Service {
 
   [[nodiscard]] const LaneTable& lanes() const noexcept { return lane_table_; }
 
+  // The tools that providers bring, each name once, in the program's order.
+  [[nodiscard]] std::span<const ToolInService> operation_tools() const noexcept { return tools_; }
+
   // The bound lanes and upstreams that offer something.
   [[nodiscard]] std::span<const Offering> offerings() const noexcept { return offerings_; }
 
@@ -152,6 +161,7 @@ class Service {
   LaneTable lane_table_;
   std::vector<LaneInService> lanes_;  // parallel to lane_table_.rows
   std::vector<Offering> offerings_;
+  std::vector<ToolInService> tools_;
   std::vector<registry::Problem> missing_secrets_;
   std::vector<registry::Problem> notes_;
 };

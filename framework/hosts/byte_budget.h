@@ -23,6 +23,10 @@ class ByteBudget {
  public:
   static constexpr std::uint64_t short_bytes_max = 64 * 1024;  // nearly every request is one
 
+  // `one_bytes_max`: of a long request that always fits. Longer ones, up to `longest`, do where an
+  // eighth of the budget is for them.
+  ByteBudget(std::uint64_t bytes_max, std::uint64_t one_bytes_max, std::uint64_t longest)
+      : ByteBudget(bytes_max, std::max(one_bytes_max, std::min(bytes_max / 8, longest))) {}
   // `one_bytes_max`: of the longest request.
   ByteBudget(std::uint64_t bytes_max, std::uint64_t one_bytes_max)
       : open_(bytes_max - bytes_max / 4, one_bytes_max), kept_(bytes_max / 4, one_bytes_max) {}

@@ -29,10 +29,14 @@ class MeteredBody final : public wire::BodyMeter {
   }
 
   [[nodiscard]] bool admit(std::uint64_t bytes) noexcept override {
-    if (share_.grow(bytes)) return true;
+    return share_.grow(bytes) || (is_known() && share_.grow_kept(*account_, bytes));
+  }
+
+  // Whether the sender has a valid credential of an account.
+  [[nodiscard]] bool is_known() noexcept {
     if (!has_looked_) account_ = look_up();
     has_looked_ = true;
-    return account_ && share_.grow_kept(*account_, bytes);
+    return account_.has_value();
   }
 
  private:

@@ -35,6 +35,11 @@ class GuardedUpstream final : public GuardedBound<Upstream> {
     return call_plugin(guard_, call, [inner = inner_](Call& own) { return inner->probe(own); });
   }
 
+  // Likewise.
+  [[nodiscard]] const OperationTool* tool(std::uint32_t operation) const noexcept override {
+    return inner_->tool(operation);
+  }
+
  private:
   Done on_fiber(const UpstreamRequest& request, ReplySink& sink, Call& call) {
     const Guard::Tag tag(guard_);

@@ -547,7 +547,7 @@ std::shared_ptr<const BodyPolicy> read_body(const Cursor& value, Draft& draft) {
     policy.max_bytes = limits::request_body_bytes_max;
     if (const auto bytes = value.find("max_bytes")) {
       policy.max_bytes = static_cast<std::uint32_t>(
-          bytes->integer({1, limits::request_body_bytes_max}).value_or(0));
+          bytes->integer({1, limits::long_body_bytes_max}).value_or(0));
     }
     if (const auto types = value.need("media_types", "the media types a body may have")) {
       policy.media_types =

@@ -25,7 +25,7 @@ class Shipped : public ::testing::Test {
   void SetUp() override {
     auto sources = read_sources(support::source_path("registry"));
     ASSERT_TRUE(sources) << sources.error().front().text();
-    const std::vector<std::string> plugins = {"govdata", "http"};
+    const std::vector<std::string> plugins = {"govdata", "http", "substrate"};
     auto compiled = compile(
         {.sources = *sources, .installed = {}, .plugins = plugins, .lane = &support::x402_lane()});
     if (!compiled) {
@@ -68,7 +68,7 @@ const std::vector<std::string> paths = {"/meta/pricing",
                                         "/governance-events"};
 
 TEST_F(Shipped, HasTheTenRoutes) {
-  EXPECT_EQ(program->routes().size(), paths.size());
+  EXPECT_EQ(program->routes().size(), paths.size() + 1);  // and that of the verifier
   for (const std::string& path : paths) {
     const Route& route = at(path);
     EXPECT_EQ(route.methods, std::vector{Method::get});
@@ -82,6 +82,16 @@ TEST_F(Shipped, HasTheTenRoutes) {
     EXPECT_EQ(program->providers()[route.provider].key, "govdata");
     EXPECT_EQ(program->upstreams()[route.upstream].plugin, "govdata");
   }
+}
+
+TEST_F(Shipped, VerifiesRuntimeUpgrades) {
+  const Match match = program->match("/v1/gateway/substrate/runtime-upgrade/verify");
+  ASSERT_EQ(match.status, MatchStatus::found);
+  const Operation* const operation = program->operation(*match.route, Method::post);
+  ASSERT_NE(operation, nullptr);
+  EXPECT_EQ(program->prices()[*operation->price].policy_key, "substrate.verify");
+  EXPECT_EQ(match.route->body->max_bytes, 24u * 1024 * 1024);
+  EXPECT_TRUE(match.route->readiness.ready);
 }
 
 TEST_F(Shipped, PricesAllRoutesButEvents) {

@@ -124,10 +124,14 @@ bool wants_event_stream(Headers headers) noexcept {
 bool takes_event_stream(Headers headers) noexcept { return read_accept(headers).stream; }
 
 RpcResult tool_result(std::string_view structured, bool is_error) {
+  return tool_result(structured, is_error, structured);
+}
+
+RpcResult tool_result(std::string_view structured, bool is_error, std::string_view text) {
   RpcResult result;
-  result.members.reserve(structured.size() * 5 / 2 + 96);
+  result.members.reserve(structured.size() + text.size() * 3 / 2 + 96);
   result.members = R"("content":[{"type":"text","text":)";
-  base::append_canonical_string(result.members, structured);
+  base::append_canonical_string(result.members, text);
   result.members.append(R"(}],"structuredContent":)").append(structured);
   result.members += is_error ? R"(,"isError":true)" : R"(,"isError":false)";
   return result;

@@ -50,6 +50,8 @@ bool takes_event_stream(Headers headers) noexcept;
 // A tool result that says one thing: as structured content, and the same as text for clients that
 // read text alone. `structured` is a JSON object's text.
 RpcResult tool_result(std::string_view structured, bool is_error);
+// The same with another text.
+RpcResult tool_result(std::string_view structured, bool is_error, std::string_view text);
 // One of text alone.
 RpcResult text_result(std::string_view text, bool is_error);
 

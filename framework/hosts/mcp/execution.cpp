@@ -178,6 +178,7 @@ class Execution final : public exchange::BodySource,
   [[nodiscard]] base::Error with_way_out(base::Error error) const;
   bool take_content_header(std::string_view name, std::string_view value);
   bool end(std::string_view body);
+  bool end_tool(std::string_view body);
   void take_lane_headers(std::span<const OwnedHeader> lane_headers);
   void keep(std::string_view name, std::string value) {
     owned_.push_back({std::string(name), std::move(value)});
@@ -267,9 +268,23 @@ void Execution::take_head(const exchange::ReplyHead& head) {
   take_lane_headers(head.lane_headers);
 }
 
+// A success of a plugin's tool: the reply is the result, and what the call came to is in `_meta`.
+bool Execution::end_tool(std::string_view body) {
+  const bool is_result = ask_.tool != nullptr && status_ < 400 && content_coding_.empty() &&
+                         body.starts_with('{') && is_json(body);
+  if (!is_result) return false;
+  const std::string text = ask_.tool->text_of == nullptr ? "" : ask_.tool->text_of(body);
+  result_ = tool_result(body, false, text.empty() ? body : text);
+  meta_.append(meta_.empty() ? "" : ",").append(R"("turnpike/execution":)");
+  meta_.append(begin_structured(execution_status_, status_)).append(facts_).append("}");
+  result_->meta = std::move(meta_);
+  return true;
+}
+
 bool Execution::end(std::string_view body) {
   // What was charged before a cancellation came is given, should the client still want it.
   if (request_.turn.request.client_gone()) return false;
+  if (end_tool(body)) return true;
   std::string structured = begin_structured(execution_status_, status_);
   if (!content_type_.empty()) append_text(structured, "content_type", content_type_);
   // Some upstreams compress whatever is asked of them: then the base64 is of that.

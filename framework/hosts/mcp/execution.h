@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include <turnpike/provider.h>
+
 #include "base/error.h"
 #include "exchange/invocation.h"
 #include "hosts/backend.h"
@@ -30,6 +32,8 @@ struct RouteAsk {
   std::string content_type = {};
   std::string idempotency_key = {};  // checked; empty: none
   std::optional<exchange::FoundOperation> found = {};
+  // The plugin's tool that this is a call of: the JSON object of a success is the result itself.
+  const OperationTool* tool = nullptr;
 };
 
 class Executions {

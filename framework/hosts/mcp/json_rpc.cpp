@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/canonical_json.h"
+#include "base/json_pointer.h"
 #include "base/json_text.h"
 
 namespace turnpike::hosts::mcp {
@@ -88,6 +89,12 @@ Result<Json, RpcError> read_json(std::string_view text) {
   if (base::read_json(text, reader)) return reader.take();
   return error(RpcCode::parse_error,
                "The JSON cannot be read: " + std::string(reader.problem()) + ".");
+}
+
+std::string_view arguments_of(std::string_view message) noexcept {
+  static const auto pointer = base::JsonPointer::parse("/params/arguments").value();
+  const auto text = base::text_at(message, pointer);
+  return text && text->starts_with('{') ? *text : std::string_view("{}");
 }
 
 Result<Message, RpcError> read_message(std::string_view body) {

@@ -50,6 +50,7 @@ struct Message {
   std::string method;
   Json params;  // as they came, empty when there were none; an object once read_envelope() let pass
   std::string_view text = {};  // all of it as it came; valid as long as what it was read from
+  std::string_view arguments = {};  // of a tool, as they came, where they were looked for already
 
   [[nodiscard]] bool is_notification() const noexcept { return id.empty(); }
 };
@@ -57,6 +58,9 @@ struct Message {
 // Errors, all with 400: not JSON or beyond the bounds (-32700), not one request or notification
 // (-32600).
 Result<Message, RpcError> read_message(std::string_view body);
+
+// The JSON of `params.arguments` as it stands in a message; "{}" when there is none.
+std::string_view arguments_of(std::string_view message) noexcept;
 
 // The same bounds, for JSON inside of a message's strings.
 Result<Json, RpcError> read_json(std::string_view text);

@@ -31,7 +31,7 @@ McpHost::McpHost(const McpHostParts& parts, const McpHostSettings& settings)
       build_(settings.build),
       messages_({parts.features, parts.executions, is_stopping_, settings.service,
                  settings.build.version, settings.messages_bytes_max,
-                 settings.progress_interval_ms}),
+                 settings.progress_interval_ms, parts.runtime.pool()}),
       rooms_{parts.backend, parts.discovery, build_, access_, messages_},
       oauth_rooms_(parts.oauth),
       host_({parts.runtime, parts.clock, parts.random, parts.access_log}, rows(),

@@ -18,6 +18,8 @@ namespace {
 using base::ErrorCode;
 namespace limits = base::limits;
 
+constexpr std::uint32_t long_messages_max = 2;  // that are read at a time
+constexpr std::uint32_t long_messages_queued_max = 64;
 constexpr std::uint32_t discovery_ttl_ms = 3'600'000;
 
 constexpr std::string_view instructions_for_all =
@@ -110,11 +112,14 @@ std::string_view named_in(const Message& message) noexcept {
 MessageRoutes::MessageRoutes(const Parts& parts)
     : parts_(parts),
       server_info_(server_info_object(parts.service, parts.release)),
-      budget_(parts.messages_bytes_max, limits::mcp_message_bytes_max) {}
+      budget_(parts.messages_bytes_max, limits::mcp_message_bytes_max,
+              limits::mcp_long_message_bytes_max),
+      pool_user_(parts.pool.add_user("mcp_messages", long_messages_max, long_messages_queued_max)) {
+}
 
 void MessageRoutes::answer(Turn& turn, Door door) {
   MeteredBody body(budget_, turn.request, parts_.executions.authenticator());
-  const auto message = read(turn, body);
+  const auto message = read(turn, body, door);
   if (!message.ok()) {
     turn.record.error = message.error().code.value_or(ErrorCode::request_malformed);
     return send_error(turn, {}, message.error().error);
@@ -122,7 +127,35 @@ void MessageRoutes::answer(Turn& turn, Door door) {
   answer_request(turn, door, *message);
 }
 
-Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn, MeteredBody& metered) {
+// Long messages are for tools that take long arguments, which need an account.
+std::uint64_t MessageRoutes::bytes_max(const Turn& turn, MeteredBody& metered, Door door) {
+  const auto announced = turn.request.body_length();
+  const bool is_long = !announced || *announced > limits::mcp_message_bytes_max;
+  return door == Door::account && is_long && metered.is_known()
+             ? limits::mcp_long_message_bytes_max
+             : limits::mcp_message_bytes_max;
+}
+
+// What is long is read on the pool: a loop has others to serve meanwhile.
+Result<Message, RpcError> MessageRoutes::parse(std::string_view body) const {
+  if (body.size() <= limits::heavy_json_bytes) return read_message(body);
+  std::optional<Result<Message, RpcError>> message;
+  const auto read = [&]() noexcept {
+    try {
+      message.emplace(read_message(body));
+      if (message->ok()) (*message)->arguments = arguments_of(body);
+    } catch (...) {  // out of memory
+      message.emplace(RpcError{RpcCode::internal_error, "The gateway reads too much now.", 503});
+    }
+  };
+  if (!parts_.pool.run_to_end(pool_user_, read)) {
+    return RpcError{RpcCode::internal_error, "The gateway reads too much now.", 503};
+  }
+  return *std::move(message);
+}
+
+Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn, MeteredBody& metered,
+                                                            Door door) const {
   // An Idempotency-Key is none of ours: here the key is an argument of the call.
   if (turn.header_problem() == "content-type" || !is_message_type(turn.content_type())) {
     return Refused{{RpcCode::invalid_request, "Content-Type must be application/json.", 415},
@@ -132,10 +165,10 @@ Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn, MeteredB
     return Refused{{RpcCode::invalid_request, "Send the message without Content-Encoding.", 415},
                    ErrorCode::request_content_coding_rejected};
   }
-  const auto body = metered.read(limits::mcp_message_bytes_max);
+  const auto body = metered.read(bytes_max(turn, metered, door));
   if (!body.ok()) return Refused{error_of(body.error()), body.error().code};
   turn.record.request_bytes = body->size();
-  auto message = read_message(*body);
+  auto message = parse(*body);
   if (!message.ok()) return Refused{std::move(message).error()};
   return *std::move(message);
 }

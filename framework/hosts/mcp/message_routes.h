@@ -15,6 +15,7 @@
 #include "hosts/mcp/tool.h"
 #include "hosts/metered_body.h"
 #include "hosts/turn.h"
+#include "runtime/pool.h"
 
 namespace turnpike::hosts::mcp {
 
@@ -29,6 +30,7 @@ class MessageRoutes {
     std::string release;  // "0.1.0"
     std::uint64_t messages_bytes_max;
     std::uint32_t progress_interval_ms;
+    runtime::BlockingPool& pool;
   };
   explicit MessageRoutes(const Parts& parts);
 
@@ -39,7 +41,9 @@ class MessageRoutes {
     RpcError error;
     std::optional<base::ErrorCode> code = {};
   };
-  [[nodiscard]] static Result<Message, Refused> read(Turn& turn, MeteredBody& metered);
+  [[nodiscard]] static std::uint64_t bytes_max(const Turn& turn, MeteredBody& metered, Door door);
+  [[nodiscard]] Result<Message, RpcError> parse(std::string_view body) const;
+  [[nodiscard]] Result<Message, Refused> read(Turn& turn, MeteredBody& metered, Door door) const;
   void answer_request(Turn& turn, Door door, const Message& message);
   void take_notification(const RpcRequest& request);
 
@@ -68,6 +72,7 @@ class MessageRoutes {
   const Parts parts_;
   const std::string server_info_;
   ByteBudget budget_;
+  const runtime::PoolUser pool_user_;
   CallsInFlight calls_;
 };
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <turnpike/call.h>
@@ -73,6 +74,24 @@ class ReplySink {
   virtual bool body(std::string_view bytes) = 0;
 };
 
+// An operation as a tool that models may call by a name of its own, at the MCP host's endpoint for
+// accounts. A call of it is a call of the operation, with the operation's price and limits: the
+// tool's arguments, as they were written, are the body of a POST, and the JSON object that the
+// operation replies is the result. A reply with a status of 400 or more is a failure of the tool.
+// All views are valid until the process ends.
+struct OperationTool {
+  // "service.<plugin>." and up to 64 bytes in all of a-z, 0-9, '_' and '.'.
+  std::string_view name;
+  std::string_view title = {};          // for people
+  std::string_view description = {};    // models choose tools by it
+  std::string_view input_schema = {};   // JSON Schema: "type": "object", no combinators at the root
+  std::string_view output_schema = {};  // likewise, of the reply; empty: none is told
+  bool is_read_only = false;            // nothing changes anywhere by a call
+  // What is told to readers of text alone of a reply that is a success; null, or an empty answer:
+  // the reply itself. Must not wait; called on any Thread.
+  std::string (*text_of)(std::string_view reply) = nullptr;
+};
+
 class Upstream : public BoundObject {
  public:
   // Runs one operation. Ok means that the whole reply was given to `sink` (any upstream status).
@@ -83,6 +102,11 @@ class Upstream : public BoundObject {
   // answer of 401 to 403, 429 or from 500 on is a failure (turnpike/helpers/probe.h), and a failure
   // never counts as a sign of health inside the plugin, such as to close a circuit breaker.
   virtual Done probe(Call& call) = 0;
+  // The operation as a tool of its own; null: it is none. The same whenever it is asked; must not
+  // wait. Of several operations that are the same tool, the first of the program is it.
+  [[nodiscard]] virtual const OperationTool* tool(std::uint32_t /*operation*/) const noexcept {
+    return nullptr;
+  }
 };
 
 class Provider : public SlotObject {

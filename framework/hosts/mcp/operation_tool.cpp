@@ -1,0 +1,97 @@
+#include "hosts/mcp/operation_tool.h"
+
+#include <string>
+#include <utility>
+
+#include "base/words.h"
+#include "catalog/readiness.h"
+#include "hosts/mcp/service_tools.h"
+
+namespace turnpike::hosts::mcp {
+namespace {
+
+// The JSON of the arguments as the caller wrote it.
+std::string_view arguments_text(const Message& message) noexcept {
+  return message.arguments.empty() ? arguments_of(message.text) : message.arguments;
+}
+
+// Schemas were read when the plugin was bound, so they are JSON.
+nlohmann::ordered_json schema_of(std::string_view text) {
+  return nlohmann::ordered_json::parse(text);
+}
+
+class ProviderTool final : public Tool {
+ public:
+  ProviderTool(std::shared_ptr<const registry::Program> program,
+               const exchange::ToolInService& tool, const Executions& executions)
+      : program_(std::move(program)),
+        tool_(*tool.tool),
+        index_(tool.operation),
+        operation_(program_->operations()[index_]),
+        path_(program_->routes()[operation_.route].matcher.pattern),
+        executions_(executions) {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return tool_.name; }
+  [[nodiscard]] bool is_at(Door door) const noexcept override { return door == Door::account; }
+  [[nodiscard]] bool is_listed() const noexcept override {
+    return catalog::is_offered(*program_, operation_);
+  }
+  [[nodiscard]] nlohmann::ordered_json card(Door door) const override;
+  Answer call(const RpcRequest& request, const Json& arguments) const override;
+
+ private:
+  const std::shared_ptr<const registry::Program> program_;
+  const OperationTool& tool_;  // of the plugin, for good
+  const std::uint32_t index_;
+  const registry::Operation& operation_;
+  const std::string path_;
+  const Executions& executions_;
+};
+
+nlohmann::ordered_json ProviderTool::card(Door) const {
+  nlohmann::ordered_json card = {{"name", tool_.name}};
+  if (!tool_.title.empty()) card["title"] = tool_.title;
+  std::string description(tool_.description);
+  if (operation_.price) {
+    const std::uint32_t cost = program_->prices()[*operation_.price].credit_cost;
+    description += " A success costs " + base::credits_text(cost) + ".";
+  }
+  card["description"] = std::move(description);
+  card["inputSchema"] = schema_of(tool_.input_schema);
+  if (!tool_.output_schema.empty()) card["outputSchema"] = schema_of(tool_.output_schema);
+  card["annotations"] = {{"readOnlyHint", tool_.is_read_only},
+                         {"destructiveHint", !tool_.is_read_only},
+                         {"idempotentHint", tool_.is_read_only},
+                         {"openWorldHint", true}};
+  if (!tool_.title.empty()) card["annotations"]["title"] = tool_.title;
+  add_security(card, Admits::accounts);
+  card["_meta"]["turnpike/capability_id"] = program_->routes()[operation_.route].id;
+  add_result_size(card, executions_.reply_bytes_max());
+  return card;
+}
+
+Answer ProviderTool::call(const RpcRequest& request, const Json&) const {
+  return executions_.run(
+      request,
+      {.method = "POST",
+       .path = path_,
+       .query = {},
+       .body = std::string(arguments_text(request.message)),
+       .content_type = "application/json",
+       .found = exchange::FoundOperation{program_.get(), index_, program_->match(path_)},
+       .tool = &tool_});
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const Tool>> make_operation_tools(
+    const exchange::Service& service, std::shared_ptr<const registry::Program> program,
+    const Executions& executions) {
+  std::vector<std::shared_ptr<const Tool>> tools;
+  for (const exchange::ToolInService& tool : service.operation_tools()) {
+    tools.push_back(std::make_shared<ProviderTool>(program, tool, executions));
+  }
+  return tools;
+}
+
+}  // namespace turnpike::hosts::mcp

@@ -1,0 +1,22 @@
+// The tools that provider plugins bring for operations of their own (turnpike/provider.h,
+// OperationTool). A call of one is a call of its operation: the arguments, byte for byte, are the
+// body, and the JSON object of a success is the structured content itself. They exist only at the
+// endpoint for accounts.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "exchange/service.h"
+#include "hosts/mcp/execution.h"
+#include "hosts/mcp/tool.h"
+
+namespace turnpike::hosts::mcp {
+
+// The tools, as service.operation_tools() has them. `executions` outlives the tools, which keep the
+// program.
+std::vector<std::shared_ptr<const Tool>> make_operation_tools(
+    const exchange::Service& service, std::shared_ptr<const registry::Program> program,
+    const Executions& executions);
+
+}  // namespace turnpike::hosts::mcp

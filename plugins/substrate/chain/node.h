@@ -1,0 +1,107 @@
+// Node: JSON-RPC with one endpoint of a chain, over the gateway's HTTP. What a node says is not
+// trusted: it is bounded in time and length, its id is checked, redirects are refused, and none of
+// its words reach a caller. Long answers are read away from the loop.
+//
+// Lives on the stack of one verification; used by its one fiber or Thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <turnpike/call.h>
+#include <turnpike/host.h>
+#include <turnpike/result.h>
+
+#include "substrate/chain/facts.h"
+#include "substrate/configuration.h"
+#include "substrate/verify/json.h"
+#include "substrate/verify/report.h"
+
+namespace turnpike::substrate {
+
+enum class RpcTrouble : std::uint8_t {
+  discarded,  // the state or the block is not kept, or not known
+  refused,    // the node answered with an error
+  malformed,  // its answer is not of the form
+  too_long,
+  late,         // no answer in time
+  unreachable,  // no connection, or it broke
+  no_credential,
+};
+// A sentence for callers, without a word of the node's.
+std::string_view text_of(RpcTrouble trouble) noexcept;
+
+template <class T>
+using Answered = Result<T, RpcTrouble>;
+
+inline constexpr std::uint64_t rpc_reply_bytes_max = 64 * 1024;
+inline constexpr std::size_t evidence_max = 128;
+
+class Node {
+ public:
+  // All outlive it. `end_ns` bounds all that is asked.
+  Node(Host& host, const ChainSettings& chain, const EndpointSettings& endpoint, Call& call,
+       std::int64_t end_ns, std::vector<Evidence>& evidence)
+      : host_(host),
+        chain_(chain),
+        endpoint_(endpoint),
+        call_(call),
+        end_ns_(end_ns),
+        evidence_(evidence) {}
+
+  [[nodiscard]] const std::string& key() const noexcept { return endpoint_.key; }
+  [[nodiscard]] std::uint32_t calls() const noexcept { return calls_; }
+
+  // Nothing in it: the node knows no such block.
+  Answered<std::optional<Hash>> block_hash(std::uint64_t number);
+  Answered<std::optional<Hash>> best_hash();
+  Answered<std::optional<Hash>> finalized_hash();
+  Answered<Header> header(const Hash& block);
+  Answered<RuntimeVersion> version(const Hash& block);
+  // Nothing in it: there is no value under the key.
+  Answered<std::optional<Hash>> storage_hash(std::string_view key, const Hash& block);
+  Answered<std::optional<Bytes>> storage(std::string_view key, const Hash& block,
+                                         std::uint64_t bytes_max = 4'096);
+
+ private:
+  Answered<Json> ask(std::string_view method, const Json& params, std::optional<Hash> block,
+                     std::uint64_t reply_bytes_max = rpc_reply_bytes_max);
+  Answered<Json> ask_once(std::string_view body, std::uint64_t id, std::uint64_t reply_bytes_max,
+                          bool& may_retry, Hash& digest);
+  Answered<std::optional<Hash>> ask_hash(std::string_view method, const Json& params,
+                                         std::optional<Hash> block);
+
+  Host& host_;
+  const ChainSettings& chain_;
+  const EndpointSettings& endpoint_;
+  Call& call_;
+  const std::int64_t end_ns_;
+  std::vector<Evidence>& evidence_;
+  std::uint32_t calls_ = 0;
+};
+
+// Runs `work()` away from the loops; false: there is no room for it, or no memory.
+template <class Work>
+bool run_away(Host& host, Work& work) {
+  struct Away {
+    Work& work;
+    bool is_done = false;
+  } away{work};
+  const Done done = host.offload().run(
+      [](void* argument) noexcept {
+        auto& task = *static_cast<Away*>(argument);
+        try {
+          task.work();
+          task.is_done = true;
+        } catch (...) {  // out of memory
+          task.is_done = false;
+        }
+      },
+      &away);
+  return done.ok() && away.is_done;
+}
+
+}  // namespace turnpike::substrate

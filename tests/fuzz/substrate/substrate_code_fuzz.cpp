@@ -1,0 +1,17 @@
+// Code blobs of any bytes: none makes a fault, and a version is told of whole code alone.
+#include <cstdint>
+#include <cstdlib>
+
+#include "substrate/codec/code_blob.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace turnpike::substrate;
+  const CodeFacts code = examine_code({data, size});
+  if (code.size != size) std::abort();
+  if (code.version && (!code.uncompressed_hash || code.version->spec_name.size() > 256)) {
+    std::abort();
+  }
+  if (code.format == CodeFormat::unknown && code.uncompressed_hash) std::abort();
+  (void)read_runtime_version({data, size});
+  return 0;
+}
