@@ -1,5 +1,6 @@
 // McpTools: the tools of the MCP host for each generation: the service's own, those that provider
-// plugins bring and those that the registry binds, with their rendered lists. Made when a program is installed, away from the loops.
+// plugins bring and those that the registry binds, with their rendered lists. Made when a program
+// is installed, away from the loops.
 //
 // Owned by the gateway; toolset() is called on the fibers of all loop Threads.
 #pragma once

@@ -14,7 +14,7 @@
 namespace turnpike::substrate {
 namespace {
 
-constexpr std::size_t heavy_bytes = 64 * 1024;  // longer requests are worked on away from the loop
+constexpr std::size_t heavy_request_bytes = 64 * 1024;  // longer requests are worked on away from the loop
 constexpr std::uint32_t slot_wait_ms = 20;
 constexpr std::int64_t slot_wait_ns_max = 5'000'000'000;
 constexpr std::int64_t chain_ns_max = 30'000'000'000;  // for all that nodes are asked
@@ -258,7 +258,7 @@ class Verifier final : public Upstream {
       : configuration_(std::move(configuration)), host_(host) {}
 
   Done execute(const UpstreamRequest& request, ReplySink& sink, Call& call) override {
-    const bool is_heavy = request.body.size() > heavy_bytes;
+    const bool is_heavy = request.body.size() > heavy_request_bytes;
     HeavySlot slot(heavy_);
     if (is_heavy && !slot.take(configuration_.heavy_max, call, host_.clock())) {
       return unavailable("as many long requests as it takes at once are worked on");

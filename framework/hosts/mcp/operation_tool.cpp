@@ -15,9 +15,12 @@ std::string_view arguments_text(const Message& message) noexcept {
   return message.arguments.empty() ? arguments_of(message.text) : message.arguments;
 }
 
-// Schemas were read when the plugin was bound, so they are JSON.
+// Whether they are JSON objects was judged when the plugin was bound; one that goes beyond the
+// bounds of messages is told as an object of which nothing is known.
 nlohmann::ordered_json schema_of(std::string_view text) {
-  return nlohmann::ordered_json::parse(text);
+  auto schema = read_json(text);
+  if (!schema.ok()) return {{"type", "object"}};
+  return nlohmann::ordered_json(*std::move(schema));
 }
 
 class ProviderTool final : public Tool {

@@ -166,7 +166,8 @@ TransitionFacts gather_transition(Node& node, const std::optional<BlockAsk>& fro
   const std::uint32_t last = at.header.value->number;
   const auto& after = *at.code_hash.value;
   if (first >= last || *before.value == after || !after) {
-    const std::string none = first >= last ? "`from` is not before `at`" : "the code did not change";
+    const std::string none =
+        first >= last ? "`from` is not before `at`" : "the code did not change";
     facts.applied_at.reason = facts.applied_header.reason = facts.last_upgrade.reason = none;
     return facts;
   }

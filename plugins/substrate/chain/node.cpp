@@ -126,7 +126,9 @@ Answered<Json> Node::ask_once(std::string_view body, std::uint64_t id,
                               std::uint64_t reply_bytes_max, bool& may_retry, Hash& digest) {
   std::vector<HeaderField> headers = {{"Accept", "application/json"},
                                       {"Content-Type", "application/json"}};
-  for (const OwnedHeader& header : endpoint_.headers) headers.push_back({header.name, header.value});
+  for (const OwnedHeader& header : endpoint_.headers) {
+    headers.push_back({header.name, header.value});
+  }
   HttpOptions options;
   options.allow_private_addresses = chain_.allows_private_addresses;
   options.reply_bytes_max = reply_bytes_max;

@@ -11,7 +11,7 @@ namespace turnpike::substrate {
 namespace {
 
 constexpr std::size_t problems_max = 16;
-constexpr std::size_t spec_name_bytes_max = 256;
+constexpr std::size_t expected_name_bytes_max = 256;
 constexpr std::size_t chain_key_bytes_max = 64;
 constexpr int assurance_max = 5;
 constexpr std::uint64_t u32_max = std::numeric_limits<std::uint32_t>::max();
@@ -162,7 +162,7 @@ class InputReader {
           "code_hash", "uncompressed_code_hash", "sha256", "call_hash", "set_code_hash",
           "authorized_hash", "check_version"});
     Expected& expected = input_.expected;
-    expected.spec_name = text(*object, place, "spec_name", spec_name_bytes_max);
+    expected.spec_name = text(*object, place, "spec_name", expected_name_bytes_max);
     expected.spec_version = u32(*object, place, "spec_version");
     expected.transaction_version = u32(*object, place, "transaction_version");
     expected.state_version = u32(*object, place, "state_version");

@@ -200,7 +200,7 @@ void check_call_hash(const Input& input, bool has_call, Report& report) {
   }
 }
 
-// Release pages print hashes of calls beside those of code: one that can be made from the code hash.
+// Release pages print hashes of calls beside those of code, which can be made from the code hash.
 void check_lone_call_hash(const Input& input, const Pallets& pallets, Report& report) {
   const auto wanted = wanted_code_hash(input, report);
   if (!input.expected.call_hash || input.proposal || !wanted) return;

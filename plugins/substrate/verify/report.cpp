@@ -92,7 +92,8 @@ OrderedJson authorization_json(const std::optional<Authorization>& authorization
 
 OrderedJson proposal_json(const std::optional<ProposalFacts>& proposal) {
   if (!proposal) return nullptr;
-  OrderedJson json = {{"kind", name_of(proposal->kind)}, {"call_hash", hex_of(proposal->call_hash)}};
+  OrderedJson json = {{"kind", name_of(proposal->kind)},
+                      {"call_hash", hex_of(proposal->call_hash)}};
   put(json, "call_length", proposal->length);
   put_hash(json, "code_hash", proposal->code_hash);
   put(json, "check_version", proposal->check_version);
@@ -205,8 +206,8 @@ std::string_view name_of(Verdict verdict) noexcept {
 }
 
 const Check* Report::find(std::string_view id) const noexcept {
-  const auto found =
-      std::find_if(checks.begin(), checks.end(), [&](const Check& check) { return check.id == id; });
+  const auto found = std::find_if(checks.begin(), checks.end(),
+                                  [&](const Check& check) { return check.id == id; });
   return found == checks.end() ? nullptr : &*found;
 }
 

@@ -1,5 +1,5 @@
-// Chains as nodes tell of them: an upgrade from its proposal to its end, and nodes that lie, forget,
-// come late or change their mind, of which none makes anything `verified`.
+// Chains as nodes tell of them: an upgrade from its proposal to its end, and nodes that lie,
+// forget, come late or change their mind, of which none makes anything `verified`.
 #include <gtest/gtest.h>
 
 #include "plugins/substrate/scripted_chain.h"
@@ -111,7 +111,8 @@ TEST_F(ChainTest, TransitionIsFoundByHalving) {
 TEST_F(ChainTest, CodeWrittenInAnotherWayLacksTheDigest) {
   chain().add(vectors::s1());
   chain().add(vectors::s3());
-  const Json reply = verify({{"mode", "transition"}, {"chain", "example"}, {"expected", expects_s3}});
+  const Json reply =
+      verify({{"mode", "transition"}, {"chain", "example"}, {"expected", expects_s3}});
   EXPECT_EQ(status_of(reply, "transition.digest"), "warn");
 }
 
@@ -301,8 +302,8 @@ TEST_F(ChainTest, PreimageIsTakenFromTheChain) {
   value.insert(value.end(), call.begin(), call.end());
   const Hash hash = blake2_256(call);
   chain().add(vectors::s1()).storage[keys::preimage(hash, 34)] = value;
-  const Json reply = verify({{"chain", "example"},
-                             {"proposal", {{"preimage_hash", hex_of(hash)}, {"preimage_len", 34}}}});
+  const OrderedJson proposal = {{"preimage_hash", hex_of(hash)}, {"preimage_len", 34}};
+  const Json reply = verify({{"chain", "example"}, {"proposal", proposal}});
   EXPECT_EQ(reply["proposal"]["kind"], "authorize_upgrade") << reply.dump(1);
   EXPECT_EQ(reply["proposal"]["code_hash"], vectors::s3_hash);
   EXPECT_EQ(status_of(reply, "call.hash"), "pass");

@@ -95,7 +95,8 @@ TEST(ConfigurationTest, WhatIsWrongIsToldInItsPlace) {
               ElementsAre("chains[0].endpoints[0]"));
   EXPECT_THAT(places(read(table({chain("Polkadot", "https://x.example")}))),
               ElementsAre("chains[0].key"));
-  EXPECT_THAT(places(read(table({chain("a", "https://x.example"), chain("a", "https://x.example")}))),
+  const Settings one = chain("a", "https://x.example");
+  EXPECT_THAT(places(read(table({one, one}))),
               ElementsAre("chains[0].key", "chains[1].key"));
   Settings para = chain("a", "https://x.example");
   para.fields.push_back({"relay_key", scalar("b")});

@@ -21,8 +21,8 @@ TEST(ScaleTest, CompactIsReadAndWritten) {
 }
 
 TEST(ScaleTest, LongerFormsAndMissingBytesAreRefused) {
-  for (const std::string_view bytes : {"", "0100", "02ff0000", "01", "020000", "0300", "07ffffffffff",
-                                       "03ffffff3f"}) {
+  for (const std::string_view bytes :
+       {"", "0100", "02ff0000", "01", "020000", "0300", "07ffffffffff", "03ffffff3f"}) {
     const Bytes held = vectors::of(bytes);
     ScaleReader reader(held);
     EXPECT_FALSE(reader.compact()) << bytes;
