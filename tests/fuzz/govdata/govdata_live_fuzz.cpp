@@ -1,6 +1,6 @@
-// What hubs, forums and nodes answer, fuzzed: the first byte chooses the source, the answers follow,
-// divided by 0x1E, all with status 200. A step that fails must leave the cursor where it was, and a
-// store that its readers find whole.
+// What hubs, forums and nodes answer, fuzzed: the first byte chooses the source, the answers
+// follow, divided by 0x1E, all with status 200. A step that fails must leave the cursor where it
+// was, and a store that its readers find whole.
 #include <turnpike/helpers/test_host.h>
 
 #include <cstdlib>
