@@ -15,7 +15,8 @@ void ask(Database& store, Operation operation, std::string_view query) {
   const bool is_item = operation == Operation::item;
   try {
     RouteRequest request = parse_request(
-        {operation, {is_item ? "proposal" : query, query}, is_item ? "" : query, "request"});
+        {operation, {is_item ? "proposal" : query, query}, is_item ? "" : query, "request"},
+        1'772'366'400'000);
     RouteContext context{
         store, 1'772'366'400'000, options, request, {store, 1'772'366'400'000, ""}};
     if (operation == Operation::lookup) run_lookup(context);
