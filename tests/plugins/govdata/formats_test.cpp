@@ -237,7 +237,7 @@ TEST_F(FormatsTest, TallySeed) {
     "quorum":"100","start":{"timestamp":"2026-01-02T00:00:00Z"},
     "end":{"timestamp":"2026-01-05T00:00:00Z"},"voteStats":[{"type":"for","votesCount":"120",
     "votersCount":3,"percent":92.3},{"type":"against","votesCount":"10","votersCount":1}],
-    "executableCalls":[{"target":"0xAB","value":"1","calldata":"0x02","signature":"f()"
+    "executableCalls":[{"target":"0xAB","value":"1","calldata":"0x02","signature":"f"
 }],
     "governor":{"id":"eip155:1:0xCC","organization":{"slug":"harbour"}},
     "proposer":{
