@@ -237,20 +237,14 @@ TEST_F(FormatsTest, TallySeed) {
     "quorum":"100","start":{"timestamp":"2026-01-02T00:00:00Z"},
     "end":{"timestamp":"2026-01-05T00:00:00Z"},"voteStats":[{"type":"for","votesCount":"120",
     "votersCount":3,"percent":92.3},{"type":"against","votesCount":"10","votersCount":1}],
-    "executableCalls":[{"target":"0xAB","value":"1","calldata":"0x02","signature":"f"
-}],
+    "executableCalls":[{"target":"0xAB","value":"1","calldata":"0x02","signature":"f"}],
     "governor":{"id":"eip155:1:0xCC","organization":{"slug":"harbour"}},
-    "proposer":{
-  "address" : "0xDD"
-}
-}],"pageInfo":{"lastCursor":"x"}
-}
-}
-})"), 1, 1, 0, 0);
+    "proposer":{"address":"0xDD"}}],"pageInfo":{"lastCursor":"x"}}}})"),
+                1, 1, 0, 0);
   EXPECT_EQ(text("SELECT outcome || execution || scores_total || votes_count FROM proposal"),
             "passedexecuted1304");
-EXPECT_EQ(text("SELECT scope || chain_id FROM source"), "eip155:1:0xcc1");
-EXPECT_EQ(text("SELECT url FROM proposal"), "https://www.tally.xyz/gov/harbour/proposal/77");
+  EXPECT_EQ(text("SELECT scope || chain_id FROM source"), "eip155:1:0xcc1");
+  EXPECT_EQ(text("SELECT url FROM proposal"), "https://www.tally.xyz/gov/harbour/proposal/77");
 }
 
 TEST_F(FormatsTest, EveryFormatRefusesHostileInput) {
