@@ -177,7 +177,9 @@ Made request_limits(const LiveSettings& settings) {
          row("Query of a request", bytes_text(request_query_bytes_max) + ", a route may say less") +
          row("Header fields of a request", std::to_string(request_header_fields_max) + " of " +
                                                bytes_text(request_header_bytes_max) + " in all") +
-         row("Body of a request", bytes_text(request_body_bytes_max) + ", a route may say less") +
+         row("Body of a request", bytes_text(request_body_bytes_max) +
+                                      ", a route may say less, or up to " +
+                                      bytes_text(long_body_bytes_max)) +
          row("JSON-RPC message", bytes_text(mcp_message_bytes_max)) +
          row("Reply", bytes_text(response_bytes_max) + ", a route may say less") +
          row("Reply within an MCP result", bytes_text(settings.mcp_reply_bytes_max)) +
