@@ -14,7 +14,8 @@
 namespace turnpike::substrate {
 namespace {
 
-constexpr std::size_t heavy_request_bytes = 64 * 1024;  // longer requests are worked on away from the loop
+// Longer requests are worked on away from the loop.
+constexpr std::size_t heavy_request_bytes = 64 * 1024;
 constexpr std::uint32_t slot_wait_ms = 20;
 constexpr std::int64_t slot_wait_ns_max = 5'000'000'000;
 constexpr std::int64_t chain_ns_max = 30'000'000'000;  // for all that nodes are asked

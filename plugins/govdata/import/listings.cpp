@@ -147,7 +147,7 @@ SourceKey daoip2_place(const Run& run, const std::string& id, std::string& exter
   return key;
 }
 
-std::vector<Action> daoip2_calls(const JsonValue& record) {
+std::vector<Action> daoip2_calls(const JsonValue& record, const MaybeInteger& chain_id) {
   constexpr std::size_t calls_max = 4096;
   std::vector<Action> actions;
   const JsonValue* calls = record.get("calls");
@@ -162,6 +162,7 @@ std::vector<Action> daoip2_calls(const JsonValue& record) {
     if (value && !action.value) action.value = canonical_decimal(*value);
     action.calldata = any_text(call, {"data", "calldata"}, body_bytes_max);
     action.signature = any_text(call, {"signature"}, 4096);
+    action.chain_id = chain_id;
     actions.push_back(std::move(action));
   }
   return actions;
@@ -171,7 +172,8 @@ void take_daoip2(Run& run, const JsonValue& record) {
   const MaybeText id = any_text(record, {"id"}, 512);
   if (!id) throw BadRecord("id is missing");
   std::string external_id;
-  const std::int64_t source = run.source(daoip2_place(run, *id, external_id));
+  const SourceKey place = daoip2_place(run, *id, external_id);
+  const std::int64_t source = run.source(place);
   if (external_id.empty()) throw BadRecord("the proposal's id is empty");
   auto known = run.writer().find_proposal(source, external_id);
   ProposalRecord proposal = known.value_or(ProposalRecord{});
@@ -179,8 +181,11 @@ void take_daoip2(Run& run, const JsonValue& record) {
     proposal.external_id = external_id;
     proposal.title = "Proposal " + std::string(cut_utf8(external_id, 80));
     proposal.time_confidence = Confidence::observed;
+  }
+  // What a source that knows more told stays.
+  if (!proposal.created_block && !proposal.voting_system) {
     proposal.source_status = text_field(record, "status", 256);
-    proposal.actions = daoip2_calls(record);
+    proposal.actions = daoip2_calls(record, place.chain_id);
   }
   const MaybeText name = any_text(record, {"name", "title"}, 8192);
   if (name && (is_missing_title(proposal) || !known)) proposal.title = *name;
@@ -234,6 +239,14 @@ std::vector<Action> tally_calls(const JsonValue& record, const MaybeInteger& cha
   return actions;
 }
 
+// Tally calls both defeated: a vote that was lost, and one that too few took part in. For and
+// abstain count, as by OpenZeppelin's default.
+bool misses_quorum(const ProposalRecord& proposal) {
+  if (!proposal.quorum || proposal.choices.empty()) return false;
+  const auto counted = counted_power("governor", proposal.scores_total, proposal.choices);
+  return counted && compare_decimals(*counted, *proposal.quorum) < 0;
+}
+
 ProposalRecord tally_proposal(const Run& run, const JsonValue& record, const std::string& id) {
   ProposalRecord proposal;
   const JsonValue& texts = part_of(record, "metadata");
@@ -263,6 +276,9 @@ ProposalRecord tally_proposal(const Run& run, const JsonValue& record, const std
     proposal.url = "https://www.tally.xyz/gov/" + std::string(slug) + "/proposal/" + id;
   }
   read_tally_votes(proposal, record);
+  if (proposal.standing.outcome == Outcome::failed && misses_quorum(proposal)) {
+    proposal.standing.outcome = Outcome::no_quorum;
+  }
   if (run.options().keep_raw) proposal.raw_json = record.dump();
   return proposal;
 }
@@ -283,6 +299,9 @@ void add_tally(ProposalRecord& known, const ProposalRecord& told) {
 }
 
 void take_tally(Run& run, const JsonValue& record) {
+  const JsonValue* const on_chain = record.find("onchainId");
+  const bool is_draft = on_chain != nullptr && on_chain->is(ListKind::null);
+  if (is_draft) return run.ignore();  // nothing that anybody votes on
   const MaybeText id = any_text(record, {"onchainId", "id"}, 80);
   if (!id) throw BadRecord("onchainId is missing");
   const MaybeText governor = text_field(part_of(record, "governor"), "id", 256);

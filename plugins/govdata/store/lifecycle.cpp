@@ -71,7 +71,13 @@ Evaluated evaluate(const ProposalTimes& times, Standing standing, std::int64_t n
       standing.execution == Execution::executed && has_come(times.executed, now_ms);
   const bool expired =
       standing.execution == Execution::expired && times.ends && *times.ends <= now_ms;
-  if (canceled || queued || executed || expired) {
+  // Some sources tell how it ended and no times at all. Where nothing is executed, as at Snapshot,
+  // an outcome may be that of the votes so far.
+  const bool is_state = standing.execution != Execution::not_applicable &&
+                        standing.execution != Execution::unknown;
+  const bool ended = is_state && !times.starts && !times.ends &&
+                     standing.outcome != Outcome::unknown && standing.outcome != Outcome::canceled;
+  if (canceled || queued || executed || expired || ended) {
     state.lifecycle = Lifecycle::closed;
     state.outcome = standing.outcome;
     if (canceled && times.canceled && (!state.ended || *times.canceled < *state.ended)) {

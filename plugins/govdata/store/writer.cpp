@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 // Marks an item_reference that is no address but the hash of a proposal's text.
-const std::string content_prefix = "content:";
+constexpr std::string_view content_prefix = "content:";
 
 template <class T>
 Json maybe(const std::optional<T>& value) {
@@ -320,7 +320,7 @@ void Writer::write_parts(std::int64_t pk, const ProposalRecord& record) {
   }
   write_references("proposal", pk, record.body ? std::string_view(*record.body) : "");
   if (record.content_hash) {
-    const std::string reference = content_prefix + *record.content_hash;
+    const std::string reference = std::string(content_prefix) + *record.content_hash;
     database_
         .prepare(
             "INSERT OR IGNORE INTO item_reference(item_kind, item_pk, url_norm)"
@@ -468,7 +468,7 @@ std::optional<std::int64_t> Writer::source_of_proposal(const std::string& provid
 std::vector<std::pair<std::int64_t, std::string>> Writer::proposals_of_content(
     const std::string& provider, const std::string& dao_id, const std::string& content_hash) {
   std::vector<std::pair<std::int64_t, std::string>> found;
-  const std::string reference = content_prefix + content_hash;
+  const std::string reference = std::string(content_prefix) + content_hash;
   auto row = database_.prepare(
       "SELECT p.source_id, p.external_id FROM item_reference r"
       " JOIN proposal p ON p.proposal_pk = r.item_pk"

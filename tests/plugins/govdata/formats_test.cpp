@@ -208,6 +208,15 @@ TEST_F(FormatsTest, OpenGovSeed) {
   EXPECT_EQ(text("SELECT group_concat(outcome || '/' || execution, ' ') FROM"
                  " (SELECT outcome, execution FROM proposal ORDER BY external_id)"),
             "passed/executed no_quorum/expired unknown/not_started canceled/not_started");
+  const auto now = [](Outcome outcome, Execution execution) {
+    return evaluate({}, {outcome, execution}, 1);
+  };
+  EXPECT_EQ(now(Outcome::failed, Execution::not_started).lifecycle, Lifecycle::closed)
+      << "it ended, though nobody says when";
+  EXPECT_EQ(now(Outcome::failed, Execution::not_started).outcome, Outcome::failed);
+  EXPECT_EQ(now(Outcome::no_quorum, Execution::expired).lifecycle, Lifecycle::closed);
+  EXPECT_EQ(now(Outcome::no_quorum, Execution::expired).execution, Execution::expired);
+  EXPECT_EQ(now(Outcome::unknown, Execution::not_started).lifecycle, Lifecycle::unknown);
   EXPECT_EQ(number("SELECT count(*) FROM proposal WHERE voting_ends_at IS NOT NULL"), 0);
 }
 
@@ -225,7 +234,10 @@ TEST_F(FormatsTest, Daoip2Seed) {
             "eip155:10:0xaa");
   EXPECT_EQ(text("SELECT lifecycle || '|' || source_status FROM proposal WHERE external_id='5'"),
             "unknown|Voting, more or less");
-  EXPECT_EQ(text("SELECT target || value || calldata FROM proposal_action"), "0xbb160x01");
+  EXPECT_EQ(text("SELECT target || value || calldata || chain_id FROM proposal_action"),
+            "0xbb160x0110");
+  seed(with, R"([{"id":"eip155:10:0xAA?proposalId=5","status":"Executed"}])");
+  EXPECT_EQ(text("SELECT source_status FROM proposal WHERE external_id='5'"), "Executed");
   EXPECT_EQ(text("SELECT provider FROM proposal WHERE external_id='0xc1'"), "snapshot");
 }
 
@@ -245,6 +257,12 @@ TEST_F(FormatsTest, TallySeed) {
             "passedexecuted1304");
   EXPECT_EQ(text("SELECT scope || chain_id FROM source"), "eip155:1:0xcc1");
   EXPECT_EQ(text("SELECT url FROM proposal"), "https://www.tally.xyz/gov/harbour/proposal/77");
+  const ImportSummary more = seed(with, R"([{"id":"2","onchainId":null,"status":"draft"},
+    {"id":"3","onchainId":"78","status":"defeated","quorum":"1000","voteStats":[
+     {"type":"for","votesCount":"10"},{"type":"against","votesCount":"2"},
+     {"type":"abstain","votesCount":"1"}]}])");
+  EXPECT_EQ(more.rows_ignored, 1) << "drafts";
+  EXPECT_EQ(text("SELECT outcome FROM proposal WHERE external_id='78'"), "no_quorum");
 }
 
 TEST_F(FormatsTest, EveryFormatRefusesHostileInput) {
