@@ -351,6 +351,47 @@ TEST_F(ImportTest, RawLogsWithBlockTimes) {
   EXPECT_EQ(summary.rows_new + summary.rows_changed, 0) << "the second time nothing changes";
 }
 
+// A module's creation carries an address and bytes of its own where the lists stand.
+std::string module_data(bool typed) {
+  const std::size_t words = typed ? 8 : 7;
+  const std::string tail = typed ? word(3) : "";
+  return "0x" + word(78) + word(0xabcd) + word(0xbeef) + word(words * 32) + word(1000) +
+         word(2000) + word((words + 2) * 32) + tail + padded("\x07") + padded("# Module title");
+}
+
+// The standard creation with a type behind: every offset of the head lies one word further.
+std::string typed_data() {
+  const std::string lists = word(1) + word(0x1234) + word(1) + word(5) + word(1) + word(32) +
+                            padded("f(uint256)") + word(1) + word(32) + padded("\x01\x02");
+  return "0x" + word(79) + word(0xabcd) + word(10 * 32) + word(12 * 32) + word(14 * 32) +
+         word(18 * 32) + word(1000) + word(2000) + word(22 * 32) + word(2) + lists +
+         padded("# Typed title");
+}
+
+TEST_F(ImportTest, RawLogsOfAllFourCreations) {
+  const ImportOptions with = options(Format::governor_logs, "raw-dao");
+  const std::string logs =
+      raw_log(created_topic, created_data()) +
+      raw_log("e1a17f4770769f9d77ef56dd3b92500df161f3a1704ab99aec8ccf8653cae400",
+              module_data(false)) +
+      raw_log("c8df7ff219f3c0358e14500814d8b62b443a4bebf3a596baa60b9295b1cf1bde", typed_data());
+  expect_counts(import(with, logs), 3, 3, 0, 0);
+  const std::string typed_module =
+      raw_log("505ee268ba7fa7dab901965f6c2eae1ca9a1199856dd0d4147302feb4000d82f",
+              module_data(true));
+  expect_counts(import(with, typed_module), 1, 0, 1, 0);
+  EXPECT_EQ(text("SELECT group_concat(line, ';') FROM (SELECT external_id || ' ' || title || ' ' ||"
+                 " voting_system || ' ' || coalesce(proposal_type, '-') || ' ' || start_block ||"
+                 " ' ' || end_block AS line FROM proposal ORDER BY external_id)"),
+            "77 Raw title governor - 1000 2000;78 Module title governor-module 3 1000 2000;"
+            "79 Typed title governor 2 1000 2000");
+  EXPECT_EQ(text("SELECT group_concat(external_id || ' ' || calldata) FROM proposal_action"
+                 " JOIN proposal USING (proposal_pk)"),
+            "77 0x0102,79 0x0102")
+      << "what a module does stands in its own bytes";
+  expect_counts(import(with, logs.substr(0, logs.find('\n') + 1) + typed_module), 2, 0, 0, 2);
+}
+
 TEST_F(ImportTest, HostileAbiIsRejectedNotRead) {
   const std::string good = created_data();
   const auto outcome = [&](const std::string& data) {
