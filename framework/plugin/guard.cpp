@@ -31,13 +31,13 @@ class GuardedUpstream final : public GuardedBound<Upstream> {
     return inner_->state(operation);
   }
 
-  Done probe(Call& call) override {
-    return call_plugin(guard_, call, [inner = inner_](Call& own) { return inner->probe(own); });
-  }
-
   // Likewise.
   [[nodiscard]] const OperationTool* tool(std::uint32_t operation) const noexcept override {
     return inner_->tool(operation);
+  }
+
+  Done probe(Call& call) override {
+    return call_plugin(guard_, call, [inner = inner_](Call& own) { return inner->probe(own); });
   }
 
  private:

@@ -555,7 +555,7 @@ std::string comparison_markdown(const DirectoryFacts& from, std::uint32_t one,
   const Column second = column_of(from, other);
   std::string out = "# " + name_of_provider(first.provider) + " and " +
                     name_of_provider(second.provider) + "\n\n";
-  add_row(out, {"", linked(first.provider), linked(second.provider)});
+  add_row(out, {"What", linked(first.provider), linked(second.provider)});
   out += "|---|---|---|\n";
   add_comparison(out, from, first, second);
   out.append("\n").append(what_figures_mean);

@@ -222,6 +222,12 @@ class HeardUpstream final : public HeardBound<Upstream> {
     heard_.hear("probe");
     return Failure{FailureKind::transport, "mine", {}, true};
   }
+  [[nodiscard]] const OperationTool* tool(std::uint32_t operation) const noexcept override {
+    EXPECT_EQ(operation, 9u);
+    heard_.hear("tool");
+    static constexpr OperationTool mine{.name = "service.mine"};
+    return &mine;
+  }
 };
 
 class HeardProvider final : public HeardSlot<Provider> {
@@ -330,6 +336,7 @@ TEST_P(ForwardingTest, AProviderPassesEveryWord) {
   EXPECT_EQ((*bound)->execute(request, reply, call).error().kind, FailureKind::timeout);
   EXPECT_EQ((*bound)->state(9).reason, "so");
   EXPECT_EQ((*bound)->probe(call).error().kind, FailureKind::transport);
+  EXPECT_EQ((*bound)->tool(9)->name, "service.mine");
   plain.bound_.expect_all("provider.h", "Upstream", "BoundObject");
 }
 

@@ -235,6 +235,7 @@ TEST_F(DirectoryTest, ComparesTwoOfOneCategoryInOneOrder) {
       {provider_text("a", listing_of("weather")), provider_text("b", listing_of("weather")),
        provider_text("c", listing_of("votes")), provider_text("d", "")});
   const std::string page = at(some, "/discovery/compare/a-vs-b");
+  EXPECT_THAT(page, HasSubstr("| What | [")) << "no head of a table is empty";
   EXPECT_THAT(page, HasSubstr("| Price of a call | 1 to 1,200 Credits | 1 to 1,200 Credits |"));
   EXPECT_THAT(page, HasSubstr("| Free, for each account | 60 requests in 1 min, 4 at once; "
                               "1,000 in 1 day |"));
