@@ -26,6 +26,21 @@ def iso(seconds):
 class Polling(unittest.TestCase):
     """A gateway whose registry polls the given sources, and looks into its store."""
 
+    def kill_at(self, fake, requests):
+        """Starts the gateway for each of these and kills it while that request of its is open."""
+        for stop_at in requests:
+            seen = []
+
+            def at_request(path, query, body, stop_at=stop_at, seen=seen):
+                seen.append(1)
+                return len(seen) == stop_at
+            arrived, release = fake.hold(at_request)
+            self.gateway.start()
+            self.assertTrue(arrived.wait(WAIT_SECONDS))
+            self.gateway.kill()
+            release.set()
+        fake.gate = None
+
     def serve(self, *sources, settings="", start=True):
         directory = new_directory(self) / "registry"
         shutil.copytree(ROOT / "registry", directory)
@@ -246,18 +261,7 @@ class TestSnapshot(Polling):
         runs = self.value("SELECT sum(rows_new) FROM import_run")
         self.gateway.close()
         self.serve(self.source(hub), start=False)
-        for number in range(6):
-            hub.requests.clear()
-            seen = []
-            def at_request(path, query, body, stop_at=2 * number + 1):
-                seen.append(1)
-                return len(seen) == stop_at
-            arrived, release = hub.hold(at_request)
-            self.gateway.start()
-            self.assertTrue(arrived.wait(WAIT_SECONDS))
-            self.gateway.kill()
-            release.set()
-        hub.gate = None
+        self.kill_at(hub, [2 * number + 1 for number in range(6)])
         self.gateway.start()
         self.next_round()
         self.assertEqual(self.content(), expected)
@@ -411,16 +415,7 @@ class TestDiscourse(Polling):
         expected = self.content()
         self.gateway.close()
         self.serve(self.source(forum), start=False)
-        for number in range(5):
-            seen = []
-            def at_request(path, query, body, stop_at=3 * number + 1):
-                seen.append(1)
-                return len(seen) == stop_at
-            arrived, release = forum.hold(at_request)
-            self.gateway.start()
-            self.assertTrue(arrived.wait(WAIT_SECONDS))
-            self.gateway.kill()
-            release.set()
+        self.kill_at(forum, [3 * number + 1 for number in range(5)])
         self.gateway.start()
         self.next_round()
         self.assertEqual(self.content(), expected)
@@ -572,16 +567,7 @@ class TestGovernor(Polling):
         expected = self.content()
         self.gateway.close()
         self.serve(self.source(node, range_blocks=200), start=False)
-        for number in range(6):
-            seen = []
-            def at_request(path, query, body, stop_at=4 * number + 2):
-                seen.append(1)
-                return len(seen) == stop_at
-            arrived, release = node.hold(at_request)
-            self.gateway.start()
-            self.assertTrue(arrived.wait(WAIT_SECONDS))
-            self.gateway.kill()
-            release.set()
+        self.kill_at(node, [4 * number + 2 for number in range(6)])
         self.gateway.start()
         self.next_round()
         self.assertEqual(self.content(), expected)

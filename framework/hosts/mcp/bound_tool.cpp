@@ -53,16 +53,8 @@ nlohmann::ordered_json BoundTool::card(Door) const {
   card["description"] = catalog::tool_description(*program_, tool_);
   card["inputSchema"] = catalog::tool_input_schema(*program_, tool_);
   card["outputSchema"] = output_schema();
-  // As of the tool that runs any route: what is not known to be harmless is taken for the worst.
-  card["annotations"] = {{"readOnlyHint", tool_.is_read_only},
-                         {"destructiveHint", !tool_.is_read_only},
-                         {"idempotentHint", tool_.is_read_only},
-                         {"openWorldHint", true}};
-  if (!tool_.title.empty()) card["annotations"]["title"] = tool_.title;
-  add_security(card, Admits::accounts);
-  // Where its price and its limits are: service.capabilities.get.
-  card["_meta"]["turnpike/capability_id"] = program_->routes()[operation_.route].id;
-  add_result_size(card, executions_.reply_bytes_max());
+  add_operation(card, {tool_.title, tool_.is_read_only, program_->routes()[operation_.route].id,
+                       executions_.reply_bytes_max()});
   return card;
 }
 

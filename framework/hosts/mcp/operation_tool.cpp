@@ -62,14 +62,8 @@ nlohmann::ordered_json ProviderTool::card(Door) const {
   card["description"] = std::move(description);
   card["inputSchema"] = schema_of(tool_.input_schema);
   if (!tool_.output_schema.empty()) card["outputSchema"] = schema_of(tool_.output_schema);
-  card["annotations"] = {{"readOnlyHint", tool_.is_read_only},
-                         {"destructiveHint", !tool_.is_read_only},
-                         {"idempotentHint", tool_.is_read_only},
-                         {"openWorldHint", true}};
-  if (!tool_.title.empty()) card["annotations"]["title"] = tool_.title;
-  add_security(card, Admits::accounts);
-  card["_meta"]["turnpike/capability_id"] = program_->routes()[operation_.route].id;
-  add_result_size(card, executions_.reply_bytes_max());
+  add_operation(card, {tool_.title, tool_.is_read_only, program_->routes()[operation_.route].id,
+                       executions_.reply_bytes_max()});
   return card;
 }
 

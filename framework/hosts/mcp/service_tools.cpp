@@ -332,6 +332,17 @@ void add_result_size(Card& card, std::uint64_t reply_bytes_max) {
   card["_meta"]["anthropic/maxResultSizeChars"] = std::min(2 * reply_bytes_max, characters_max);
 }
 
+void add_operation(Card& card, const OperationFacts& facts) {
+  card["annotations"] = {{"readOnlyHint", facts.is_read_only},
+                         {"destructiveHint", !facts.is_read_only},
+                         {"idempotentHint", facts.is_read_only},
+                         {"openWorldHint", true}};
+  if (!facts.title.empty()) card["annotations"]["title"] = facts.title;
+  add_security(card, Admits::accounts);
+  card["_meta"]["turnpike/capability_id"] = facts.capability_id;
+  add_result_size(card, facts.reply_bytes_max);
+}
+
 void add_security(nlohmann::ordered_json& card, Admits admits) {
   const Card schemes = admits == Admits::anybody
                            ? Card::array({{{"type", "noauth"}}})

@@ -32,4 +32,15 @@ nlohmann::ordered_json tool_annotations(std::string_view title, bool is_read, bo
 // for its escapes.
 void add_result_size(nlohmann::ordered_json& card, std::uint64_t reply_bytes_max);
 
+// What the cards of all tools have that call one operation, for accounts: the annotations, of which
+// the worst is told where nothing is known; where its price and its limits are, which
+// service.capabilities.get tells by that id; and the two above.
+struct OperationFacts {
+  std::string_view title = {};  // empty: none
+  bool is_read_only = false;
+  std::string_view capability_id;
+  std::uint64_t reply_bytes_max = 0;
+};
+void add_operation(nlohmann::ordered_json& card, const OperationFacts& facts);
+
 }  // namespace turnpike::hosts::mcp

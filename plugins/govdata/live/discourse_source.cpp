@@ -246,11 +246,7 @@ class DiscourseSource final : public Source {
     page.read = read;
     const bool is_over = cursor_.phase == "idle";
     if (is_over) page.complete_to_ms = cursor_.began_ms;
-    const Applied applied =
-        apply_page(context.database, context.source_id, settings_, page, context.now_ms);
-    if (!applied.problem.empty()) return failed_step(applied.problem);
-    context.host.report().count("poll_records", static_cast<std::uint64_t>(applied.records));
-    return {is_over ? StepKind::done : StepKind::more, 0, {}};
+    return commit_page(context, settings_, page, is_over ? StepKind::done : StepKind::more);
   }
 
   const SourceSettings settings_;

@@ -336,11 +336,7 @@ class GovernorSource final : public Source {
 
   Step commit(StepContext& context, Page& page, StepKind kind) {
     page.before = before_;
-    const Applied applied =
-        apply_page(context.database, context.source_id, settings_, page, context.now_ms);
-    if (!applied.problem.empty()) return failed_step(applied.problem);
-    context.host.report().count("poll_records", static_cast<std::uint64_t>(applied.records));
-    return {kind, 0, {}};
+    return commit_page(context, settings_, page, kind);
   }
 
   const SourceSettings settings_;

@@ -18,6 +18,11 @@ struct StepContext {
   std::int64_t now_ms = 0;
 };
 
+// Writes the page and its cursor, and counts its records; `next` is what follows. A page that is
+// not of its form is a failed step.
+Step commit_page(StepContext& context, const SourceSettings& source, const Page& page,
+                 StepKind next);
+
 class Source {
  public:
   virtual ~Source() = default;
