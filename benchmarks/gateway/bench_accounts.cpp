@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/config.h"
+#include "app/config/config.h"
 #include "app/stores.h"
 #include "base/sources.h"
 #include "identity/accounts.h"

@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "app/command_line.h"
+#include "app/commands/command_line.h"
 #include "base/thread_name.h"
 
 namespace turnpike::app {

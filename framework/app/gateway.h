@@ -12,7 +12,7 @@
 
 #include <turnpike/result.h>
 
-#include "app/config.h"
+#include "app/config/config.h"
 #include "app/generations.h"
 #include "hosts/discovery.h"
 #include "hosts/oauth/oauth_routes.h"

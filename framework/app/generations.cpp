@@ -1,6 +1,6 @@
 #include "app/generations.h"
 
-#include "app/status_services.h"
+#include "app/services/status_services.h"
 #include "base/ids.h"
 
 namespace turnpike::app {

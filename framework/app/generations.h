@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "app/kept_programs.h"
-#include "app/mcp_tools.h"
-#include "app/plugin_set.h"
+#include "app/plugins/plugin_set.h"
+#include "app/services/mcp_tools.h"
 #include "app/serving.h"
 #include "base/log.h"
 #include "base/metrics.h"

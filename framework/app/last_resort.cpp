@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "app/command_line.h"
+#include "app/commands/command_line.h"
 
 namespace turnpike::app {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "app/command_line.h"
-#include "app/command_status_verify.h"
-#include "app/plugin_project.h"
+#include "app/commands/command_line.h"
+#include "app/commands/command_status_verify.h"
+#include "app/plugins/plugin_project.h"
 #include "registry/problems.h"
 
 namespace {

@@ -7,7 +7,7 @@
 
 #include <turnpike/result.h>
 
-#include "app/config.h"
+#include "app/config/config.h"
 #include "identity/account_store.h"
 #include "storage/node.h"
 

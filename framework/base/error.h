@@ -74,6 +74,7 @@ using turnpike::name_of;
   X(identity_login_taken, "identity.login_taken", caller, after_change)                          \
   X(identity_already_linked, "identity.already_linked", caller, never)                           \
   X(identity_already_member, "identity.already_member", caller, never)                           \
+  X(identity_too_many_credentials, "identity.too_many_credentials", caller, after_change)        \
   X(oauth_invalid_request, "oauth.invalid_request", caller, after_change)                          \
   X(oauth_invalid_client, "oauth.invalid_client", caller, after_change)                            \
   X(oauth_invalid_grant, "oauth.invalid_grant", caller, never)                                     \

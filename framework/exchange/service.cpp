@@ -64,11 +64,10 @@ Problem problem_of(const Settings& settings, const std::string& subject,
   return problem;
 }
 
-bool is_json_object(std::string_view text) {
-  static const base::JsonPointer whole = base::JsonPointer::parse("").value();
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  return begin != text.npos && text[begin] == '{' &&
-         base::point(text, whole) != base::Pointed::malformed;
+// Whether it is the JSON Schema of an object, as MCP has it of what tools take and return.
+bool is_object_schema(std::string_view text) {
+  static const base::JsonPointer type = base::JsonPointer::parse("/type").value();
+  return base::text_at(text, type) == R"("object")";
 }
 
 // Why an operation cannot be the tool that its plugin makes of it; empty: it can.
@@ -81,9 +80,9 @@ std::string problem_of_tool(const OperationTool& tool, const std::string& plugin
     return what + "needs a name that begins with service." + plugin + ". and has up to 64 of a-z, "
            "0-9, _ and .";
   }
-  if (!is_json_object(tool.input_schema) ||
-      (!tool.output_schema.empty() && !is_json_object(tool.output_schema))) {
-    return what + "has a schema that is no JSON object";
+  if (!is_object_schema(tool.input_schema) ||
+      (!tool.output_schema.empty() && !is_object_schema(tool.output_schema))) {
+    return what + "needs schemas that are JSON objects with \"type\": \"object\"";
   }
   const auto& types = route.body->media_types;
   const bool takes_json =

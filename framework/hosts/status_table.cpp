@@ -40,6 +40,7 @@ int http_status(base::ErrorCode code) noexcept {
     case idempotency_in_progress: case idempotency_reply_not_stored:
     case idempotency_outcome_unknown: case identity_last_credential: case identity_last_owner:
     case identity_login_taken: case identity_already_linked: case identity_already_member:
+    case identity_too_many_credentials:
     case status_generation_mismatch: case purchase_offer_changed: case purchase_account_locked:
     case purchase_too_many_open: case purchase_settlement_conflict: case purchase_not_paid:
     case purchase_declined: case auto_reload_revision_conflict: case auto_reload_method_conflict:

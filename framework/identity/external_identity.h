@@ -68,7 +68,7 @@ class ExternalIdentityStore {
                                                           const RenewedSession& session,
                                                           const Actor& actor) = 0;
   // Gives the identity to the actor and renews their session. auth.ceremony_ended;
-  // identity.already_linked: somebody has it.
+  // identity.already_linked: somebody has it. identity.too_many_credentials.
   [[nodiscard]] virtual Result<ExternalIdentity, base::Error> link(const ProvedIdentity& identity,
                                                                    const RenewedSession& session,
                                                                    const Actor& actor) = 0;

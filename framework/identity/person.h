@@ -113,7 +113,8 @@ class PeopleStore {
   // The domains (RelyingParty::id) that stored passkeys are bound to.
   [[nodiscard]] virtual Result<std::vector<std::string>, base::Error> passkey_domains() = 0;
   // Uses the ceremony up, adds the passkey and renews the session, which then stands for the
-  // passkey. auth.ceremony_ended, auth.passkey_rejected (somebody has that credential already).
+  // passkey. auth.ceremony_ended, auth.passkey_rejected (somebody has that credential already),
+  // identity.too_many_credentials.
   [[nodiscard]] virtual Result<Passkey, base::Error> add_passkey(const UsedCeremony& ceremony,
                                                                  const Passkey& passkey,
                                                                  const RenewedSession& session,

@@ -7,8 +7,9 @@
 // Therefore every fact is given a position, off the commit path: catch_up() takes facts that are
 // committed and have none yet and numbers them, one such transaction at a time. A reader that sees
 // a position has seen every smaller one; a fact that commits late stands above all that was read
-// earlier, never among it. The same transaction adds the facts to sums per account and hour, so
-// that a summary does not read them one by one. Both can be made again from the facts.
+// earlier, never among it. The same transaction adds the facts to sums per account and hour and per
+// account and day, so that a summary does not read them one by one. All can be made again from the
+// facts.
 //
 // Values and a port. The port is called from the blocking pool or a plain Thread; it blocks.
 // Errors: billing.ledger_unavailable (try again), account.read_failed (the books and their index
@@ -117,9 +118,9 @@ struct Movement {
 
 // Of a span of time that begins with a whole hour.
 struct AccountStatement {
-  Credits opening = 0;  // the balance when it began
+  Credits opening = 0;              // the balance when it began
   std::vector<Movement> movements;  // oldest first
-  bool is_whole = true;  // false: there are more of them than one statement lists
+  bool is_whole = true;             // false: there are more of them than one statement lists
 };
 
 struct UsageSums {
@@ -144,12 +145,20 @@ struct UsageFilter {
   std::string api_key_id = {};
 };
 
-// The sums of one hour, operation and key.
-struct HourSums {
-  std::int64_t hour = 0;  // since 1970 UTC
+// What the index keeps sums of: hours and days in UTC, counted since 1970.
+enum class Slot : std::uint8_t { hour, day };
+
+// The sums of one hour or day, operation and key.
+struct SlotSums {
+  std::int64_t slot = 0;
   std::string route_id;
   std::string method;
   std::string api_key_id;
+  UsageSums sums;
+};
+
+struct HourSums {
+  std::int64_t hour = 0;  // since 1970 UTC
   UsageSums sums;
 };
 
@@ -159,24 +168,10 @@ struct DaySums {
   UsageSums sums;
 };
 
-// The sums of a span, by each of three questions alone, in no order.
-struct SpanSums {
-  struct Operation {
-    std::string route_id;
-    std::string method;
-    UsageSums sums;
-  };
-  struct Key {
-    std::string api_key_id;
-    UsageSums sums;
-  };
-  struct Step {
-    std::int64_t first_hour = 0;  // since 1970 UTC
-    UsageSums sums;
-  };
-  std::vector<Step> steps;
-  std::vector<Operation> operations;
-  std::vector<Key> keys;
+// The same days twice, at one moment: in hours, and in days by operation and key.
+struct DaysInHours {
+  std::vector<HourSums> hours;
+  std::vector<SlotSums> days;
 };
 
 // How many accounts called an operation.
@@ -186,7 +181,7 @@ struct RouteCallers {
 };
 
 struct PartOfHour {
-  std::vector<HourSums> sums;
+  std::vector<SlotSums> sums;
   std::optional<std::int64_t> next;  // where to go on; nothing: that was all
 };
 
@@ -235,16 +230,16 @@ class UsageStore {
   [[nodiscard]] virtual Result<std::optional<CallRecord>, base::Error> call(
       std::string_view account_id, std::string_view message_id) = 0;
 
-  // Sums of the hours from `first` to before `end`, in order, a bounded number of them; `after` is
+  // Sums of the slots from `first` to before `end`, in order, a bounded number of them; `after` is
   // the last one of the answer before. Empty: that was all.
-  [[nodiscard]] virtual Result<std::vector<HourSums>, base::Error> hours(
-      const UsageFilter& filter, std::int64_t first, std::int64_t end,
-      const std::optional<HourSums>& after) = 0;
-  // Sums of all hours from `first` to before `end`, a month at most, in steps of `step_hours` (1 or
-  // 24), made by the database. Nothing: to read its hours() is the shorter way.
-  [[nodiscard]] virtual Result<std::optional<SpanSums>, base::Error> span(
-      const UsageFilter& filter, std::int64_t first, std::int64_t end,
-      std::int64_t step_hours) = 0;
+  [[nodiscard]] virtual Result<std::vector<SlotSums>, base::Error> slots(
+      const UsageFilter& filter, Slot slot, std::int64_t first, std::int64_t end,
+      const std::optional<SlotSums>& after) = 0;
+  // REQUIRES: end - first <= days_in_hours_max.
+  static constexpr std::int64_t days_in_hours_max = 8;
+  [[nodiscard]] virtual Result<DaysInHours, base::Error> days_in_hours(const UsageFilter& filter,
+                                                                       std::int64_t first,
+                                                                       std::int64_t end) = 0;
   // Sums of the facts of one hour that occurred from `from_ms` to before `to_ms`, read one by one,
   // a bounded number of them behind position `after`. REQUIRES: both lie in that hour or at its
   // end.

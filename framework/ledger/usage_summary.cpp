@@ -21,6 +21,7 @@ using std::chrono::sys_time;
 using std::chrono::year_month_day;
 
 constexpr std::int64_t hour_ms = 3'600'000;
+constexpr std::int64_t day_ms = 24 * hour_ms;
 constexpr std::array<std::string_view, 3> granularity_names{"hour", "day", "month"};
 
 sys_days first_of_month(std::int64_t at_ms) noexcept {
@@ -39,22 +40,13 @@ class Adding {
     for (const std::int64_t start : starts) series_[start] = {};
   }
 
-  void add(const std::vector<HourSums>& all) {
-    for (const HourSums& each : all) {
-      totals_ += each.sums;
-      series_[bucket_start(each.hour * hour_ms, granularity_)] += each.sums;
-      operations_[{each.route_id, each.method}] += each.sums;
-      keys_[each.api_key_id] += each.sums;
-    }
+  void add(const std::vector<SlotSums>& all, std::int64_t slot_ms) {
+    for (const SlotSums& each : all) add_to_series(each.slot * slot_ms, each.sums);
+    add_to_others(all);
   }
-
-  void add(const SpanSums& span) {
-    for (const auto& each : span.steps) {
-      totals_ += each.sums;
-      series_[bucket_start(each.first_hour * hour_ms, granularity_)] += each.sums;
-    }
-    for (const auto& each : span.operations) operations_[{each.route_id, each.method}] += each.sums;
-    for (const auto& each : span.keys) keys_[each.api_key_id] += each.sums;
+  void add(const DaysInHours& all) {
+    for (const HourSums& each : all.hours) add_to_series(each.hour * hour_ms, each.sums);
+    add_to_others(all.days);
   }
 
   [[nodiscard]] UsageSummary summary() const {
@@ -69,6 +61,17 @@ class Adding {
   }
 
  private:
+  void add_to_series(std::int64_t at_ms, const UsageSums& sums) {
+    series_[bucket_start(at_ms, granularity_)] += sums;
+  }
+  void add_to_others(const std::vector<SlotSums>& all) {
+    for (const SlotSums& each : all) {
+      totals_ += each.sums;
+      operations_[{each.route_id, each.method}] += each.sums;
+      keys_[each.api_key_id] += each.sums;
+    }
+  }
+
   const Granularity granularity_;
   UsageSums totals_;
   std::map<std::int64_t, UsageSums> series_;
@@ -81,35 +84,52 @@ base::Error too_late() {
           "The usage could not be summed in time; a shorter time may be.", 1};
 }
 
-std::optional<base::Error> add_hours(UsageStore& store, const UsageFilter& filter,
+std::optional<base::Error> add_slots(UsageStore& store, const UsageFilter& filter, Slot slot,
                                      std::int64_t first, std::int64_t end,
                                      runtime::Deadline deadline, Adding& adding) {
-  std::optional<HourSums> after;
+  std::optional<SlotSums> after;
   while (first < end) {
     if (deadline.passed()) return too_late();
-    const auto hours = store.hours(filter, first, end, after);
-    if (!hours) return hours.error();
-    if (hours->empty()) break;
-    adding.add(*hours);
-    after = hours->back();
+    const auto slots = store.slots(filter, slot, first, end, after);
+    if (!slots) return slots.error();
+    if (slots->empty()) break;
+    adding.add(*slots, slot == Slot::hour ? hour_ms : day_ms);
+    after = slots->back();
   }
   return std::nullopt;
 }
 
-std::optional<base::Error> add_spans(UsageStore& store, const SummaryQuery& query,
-                                     std::int64_t first, std::int64_t end,
-                                     runtime::Deadline deadline, Adding& adding) {
-  const std::int64_t step_hours = query.granularity == Granularity::hour ? 1 : 24;
-  constexpr std::int64_t hours_at_once = 31 * 24;
-  for (; first < end; first += hours_at_once) {
+std::optional<base::Error> add_days_in_hours(UsageStore& store, const UsageFilter& filter,
+                                             std::int64_t first, std::int64_t end,
+                                             runtime::Deadline deadline, Adding& adding) {
+  for (; first < end; first += UsageStore::days_in_hours_max) {
     if (deadline.passed()) return too_late();
-    const auto span =
-        store.span(query.filter, first, std::min(first + hours_at_once, end), step_hours);
-    if (!span) return span.error();
-    if (!span->has_value()) return add_hours(store, query.filter, first, end, deadline, adding);
-    adding.add(**span);
+    const auto days =
+        store.days_in_hours(filter, first, std::min(first + UsageStore::days_in_hours_max, end));
+    if (!days) return days.error();
+    adding.add(*days);
   }
   return std::nullopt;
+}
+
+// Of whole hours: those of whole days from the sums of days.
+std::optional<base::Error> add_hours(UsageStore& store, const SummaryQuery& query,
+                                     std::int64_t first, std::int64_t end,
+                                     runtime::Deadline deadline, Adding& adding) {
+  constexpr std::int64_t day_hours = 24;
+  const std::int64_t first_day = (first + day_hours - 1) / day_hours;
+  const std::int64_t end_day = std::max(end / day_hours, first_day);
+  const std::tuple<std::int64_t, std::int64_t> edges[] = {
+      {first, std::min(first_day * day_hours, end)}, {end_day * day_hours, end}};
+  for (const auto& [from, to] : edges) {
+    if (auto error = add_slots(store, query.filter, Slot::hour, from, to, deadline, adding)) {
+      return error;
+    }
+  }
+  if (query.granularity == Granularity::hour) {
+    return add_days_in_hours(store, query.filter, first_day, end_day, deadline, adding);
+  }
+  return add_slots(store, query.filter, Slot::day, first_day, end_day, deadline, adding);
 }
 
 std::optional<base::Error> add_part(UsageStore& store, const UsageFilter& filter,
@@ -120,7 +140,7 @@ std::optional<base::Error> add_part(UsageStore& store, const UsageFilter& filter
     if (deadline.passed()) return too_late();
     const auto part = store.part_of_hour(filter, from_ms, to_ms, *after);
     if (!part) return part.error();
-    adding.add(part->sums);
+    adding.add(part->sums, hour_ms);
     after = part->next;
   }
   return std::nullopt;
@@ -143,7 +163,7 @@ std::int64_t bucket_start(std::int64_t at_ms, Granularity granularity) noexcept 
     case Granularity::hour:
       return floor_to(at_ms, hour_ms);
     case Granularity::day:
-      return floor_to(at_ms, 24 * hour_ms);
+      return floor_to(at_ms, day_ms);
     case Granularity::month:
       break;
   }
@@ -153,7 +173,7 @@ std::int64_t bucket_start(std::int64_t at_ms, Granularity granularity) noexcept 
 std::int64_t bucket_end(std::int64_t at_ms, Granularity granularity) noexcept {
   const std::int64_t start = bucket_start(at_ms, granularity);
   if (granularity == Granularity::hour) return start + hour_ms;
-  if (granularity == Granularity::day) return start + 24 * hour_ms;
+  if (granularity == Granularity::day) return start + day_ms;
   const year_month_day month(first_of_month(at_ms));
   return ms_of(sys_days(month + months(1)));
 }
@@ -184,8 +204,8 @@ Result<UsageSummary, base::Error> summarize(UsageStore& store, const SummaryQuer
       return *std::move(error);
     }
   }
-  if (auto error = add_spans(store, query, whole_from / hour_ms, whole_to / hour_ms, deadline,
-                             adding)) {
+  if (auto error =
+          add_hours(store, query, whole_from / hour_ms, whole_to / hour_ms, deadline, adding)) {
     return *std::move(error);
   }
   return adding.summary();

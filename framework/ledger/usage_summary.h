@@ -1,7 +1,7 @@
-// Usage summed over a time, by time, by operation and by key. Whole hours come from the sums that
-// the index keeps, the rest of the first and last hour from their facts, so the totals equal the
-// ledger for any two moments. Pure but for the store it reads, in bounded steps; called from the
-// blocking pool or a plain Thread.
+// Usage summed over a time, by time, by operation and by key. Whole days and hours come from the
+// sums that the index keeps, the rest of the first and last hour from their facts, so the totals
+// equal the ledger for any two moments. Pure but for the store it reads, in bounded steps; called
+// from the blocking pool or a plain Thread.
 #pragma once
 
 #include <cstdint>

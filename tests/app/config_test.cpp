@@ -1,4 +1,4 @@
-#include "app/config.h"
+#include "app/config/config.h"
 #include "support/paths.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "app/export.h"
+#include "app/commands/export.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Looks at a fake upstream: what it is asked and how often, what is left alone, and what hostile
 // replies come to.
-#include "app/looks.h"
+#include "app/services/looks.h"
 
 #include <string>
 #include <utility>

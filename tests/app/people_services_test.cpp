@@ -1,4 +1,4 @@
-#include "app/people_services.h"
+#include "app/services/people_services.h"
 
 #include <gtest/gtest.h>
 

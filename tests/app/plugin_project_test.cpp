@@ -1,4 +1,4 @@
-#include "app/plugin_project.h"
+#include "app/plugins/plugin_project.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <stdexcept>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "support/stores.h"
 #include "support/sums.h"
@@ -38,6 +41,27 @@ class OnEveryEngine : public testing::TestWithParam<storage::Engine> {
         {account_id, units, ledger::Origin::operator_grant, store_->clock.now_ms() + valid_ms, 0});
     EXPECT_TRUE(made.ok());
     return made.ok() ? made->id : "";
+  }
+
+  // Runs work(node, 0), work(node, 1) and work(node, 2) at once, each on a node of its own: what
+  // each returned, in that order.
+  template <class F>
+  auto race(F&& work) {
+    constexpr int racers = 3;
+    const auto second = store_->open(storage::Role::gateway, "second");
+    const auto third = store_->open(storage::Role::gateway, "third");
+    storage::Node* const nodes[racers] = {node_.get(), second.get(), third.get()};
+    std::vector<decltype(work(*node_, 0))> answers(racers);
+    std::latch start(racers);
+    std::vector<std::thread> threads;
+    for (int at = 0; at < racers; ++at) {
+      threads.emplace_back([&, at] {
+        start.arrive_and_wait();
+        answers[static_cast<std::size_t>(at)] = work(*nodes[at], at);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return answers;
   }
 
   // For a database whose one shared session the test holds.

@@ -1,7 +1,6 @@
 // Conformance of GrantStore: what is used once is, what ends a grant ends its tokens, and what time
 // does to both.
 #include <algorithm>
-#include <thread>
 #include <vector>
 
 #include "base/sources.h"
@@ -103,19 +102,9 @@ class GrantStoreTest : public OnEveryEngine {
           return change.account_id == account_ && !change.digest;
         }));
   }
-  template <class F>
-  std::vector<ErrorCode> race(F&& work) {
-    const auto other = store_->open(storage::Role::gateway, "other");
-    ErrorCode answers[2];
-    std::thread left([&] { answers[0] = work(*node_, 0); });
-    std::thread right([&] { answers[1] = work(*other, 1); });
-    left.join();
-    right.join();
-    return {answers[0], answers[1]};
-  }
-  void expect_one(const std::vector<ErrorCode>& answers, ErrorCode of_the_other) {
+  void expect_one(const std::vector<ErrorCode>& answers, ErrorCode of_the_others) {
     EXPECT_EQ(std::count(answers.begin(), answers.end(), done_as_asked), 1);
-    EXPECT_EQ(std::count(answers.begin(), answers.end(), of_the_other), 1);
+    EXPECT_EQ(std::count(answers.begin(), answers.end(), of_the_others), std::ssize(answers) - 1);
   }
 
   std::string account_;
@@ -214,7 +203,7 @@ TEST_P(GrantStoreTest, ACodeIsExchangedOnceWhoeverTries) {  // O7
                return answer_of(redeem(node, "code", std::to_string(at)));
              }),
              ErrorCode::oauth_invalid_grant);
-  EXPECT_NE(lives("0"), lives("1"));
+  EXPECT_EQ(lives("0") + lives("1") + lives("2"), 1);
 }
 
 TEST_P(GrantStoreTest, ACodeIsWorthNothingAfterAMinute) {  // O7
@@ -241,18 +230,20 @@ TEST_P(GrantStoreTest, AReplayThatIsRightEndsTheGrantAndAWrongOneDoesNot) {  // 
 
 TEST_P(GrantStoreTest, ARefreshTokenHasOneSuccessor) {  // O17
   granted("one");
-  std::string successors[2];
+  std::string successors[3];
   const auto answers = race([&](storage::Node& node, int at) {
     const auto refreshed = refresh(node, "one", std::to_string(at));
     if (refreshed.ok()) successors[at] = refreshed->sealed_successor;
     return answer_of(refreshed);
   });
-  EXPECT_EQ(answers, (std::vector{done_as_asked, done_as_asked}));
-  // One made it; the other got what the first had sealed.
-  EXPECT_TRUE((successors[0].empty() && successors[1] == "sealed 0") ||
-              (successors[1].empty() && successors[0] == "sealed 1"))
-      << successors[0] << " and " << successors[1];
-  EXPECT_TRUE(lives("0") && lives("1"));
+  EXPECT_EQ(answers, std::vector(3, done_as_asked));
+  // One made it; the others got what that one had sealed.
+  int maker = 0;
+  while (maker < 2 && !successors[maker].empty()) ++maker;
+  for (int at = 0; at < 3; ++at) {
+    EXPECT_EQ(successors[at], at == maker ? "" : "sealed " + std::to_string(maker)) << at;
+    EXPECT_TRUE(lives(std::to_string(at))) << at;
+  }
 }
 
 TEST_P(GrantStoreTest, AnOldRefreshTokenIsGoodForAMinuteAndThenATheft) {  // O17
@@ -390,8 +381,8 @@ TEST_P(GrantStoreTest, TheNameOfAClientOutlivesItsGrant) {
   const std::vector<std::string> ids = {first.id, second.id, "ogr_none", "key_1"};
   const auto names = node_->grants().client_names(account_, ids);
   ASSERT_TRUE(names.ok());
-  EXPECT_EQ(*names, (std::map<std::string, std::string>{{first.id, "Program"},
-                                                         {second.id, "Program"}}));
+  EXPECT_EQ(*names,
+            (std::map<std::string, std::string>{{first.id, "Program"}, {second.id, "Program"}}));
   EXPECT_TRUE(node_->grants().client_names("acc_other", ids)->empty());
 }
 

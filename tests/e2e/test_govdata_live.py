@@ -484,6 +484,63 @@ class TestGovernor(Polling):
                       "the node's chain shares no block with what was read")
         self.assertEqual(self.value("SELECT count(*) FROM vote"), 42)
 
+    def votes_with_quorum(self, node, time_of=lambda block: block):
+        """Five votes that end at 2000; `time_of`: what the contract's clock shows at a block."""
+        ballots = {11: [(1, 150), (0, 20)], 12: [(1, 40), (0, 10)], 13: [(1, 60), (0, 80), (2, 50)],
+                   14: [(0, 20), (1, 150)], 15: []}
+        for proposal, votes in ballots.items():
+            node.create(proposal, 1000, time_of(1100), time_of(2000), f"Vote {proposal}")
+            for at, (support, weight) in enumerate(votes):
+                node.vote(proposal, 50 + at, support, weight, 1150 + 300 * at)
+
+    def outcomes(self):
+        return dict(self.rows("SELECT external_id, outcome || ' ' || execution || ' ' ||"
+                              " coalesce(quorum, 'none') FROM proposal"))
+
+    WITH_QUORUM = {"11": "passed not_started 100", "12": "no_quorum not_started 100",
+                   "13": "failed not_started 100", "14": "passed not_started 100",
+                   "15": "no_quorum not_started 100"}
+
+    def test_outcomes_follow_from_the_contracts_quorum(self):
+        node = self.start(Node(1900, self.TIME))
+        self.votes_with_quorum(node)
+        node.tell_modes("mode=blocknumber&from=default", lambda at: 100 if at == 1100 else 7)
+        self.serve(self.source(node, range_blocks=100, clock_mode='""'))
+        self.next_round()
+        # Against alone so far, or nothing at all: not lost before the end, whatever the clock here.
+        self.assertEqual(self.outcomes(), dict.fromkeys(self.WITH_QUORUM, "unknown not_started 100"))
+        with node.lock:
+            node.head = 3000
+        self.wait_for("the end", lambda: self.outcomes() == self.WITH_QUORUM)
+        self.assertEqual(self.value("SELECT DISTINCT clock_mode FROM source"), "blocknumber")
+        # The last blocks of the votes were others: they are open again until theirs are read.
+        node.reorganise(1990)
+        node.vote(12, 90, 2, 70, 1995)
+        self.wait_for("the new end", lambda: self.outcomes() == {
+            **self.WITH_QUORUM, "12": "passed not_started 100"})
+
+    def test_outcomes_of_a_contract_that_counts_seconds(self):
+        node = self.start(Node(3000, self.TIME))
+        node.takes_batches = False
+        self.votes_with_quorum(node, lambda block: self.TIME + 12 * block)
+        node.tell_modes("mode=timestamp", lambda at: 100 if at == self.TIME + 12 * 1100 else 7)
+        self.serve(self.source(node, range_blocks=100, clock_mode='""'))
+        self.next_round()
+        self.assertEqual(self.outcomes(), self.WITH_QUORUM)
+        self.assertEqual(self.value("SELECT DISTINCT clock_mode FROM source"), "timestamp")
+
+    def test_a_contract_that_counts_otherwise_leaves_outcomes_open(self):
+        node = self.start(Node(3000, self.TIME))
+        self.votes_with_quorum(node)
+        node.tell_modes("mode=blocknumber&from=eip155:10", lambda at: 100)
+        node.functions["dd4e2ba5"] = lambda _: "0x" + "00" * 31 + "ff"  # no text
+        self.serve(self.source(node))
+        self.next_round()
+        self.assertEqual(self.outcomes(), {
+            "11": "unknown not_started none", "12": "unknown not_started none",
+            "13": "failed not_started none", "14": "unknown not_started none",
+            "15": "failed not_started none"})
+
     def test_ranges_shrink_to_what_the_node_really_takes(self):
         node = self.node()
         node.range_max, node.takes_batches = 130, False
@@ -524,7 +581,7 @@ class TestGovernor(Polling):
         def of_logs(path, query, body):
             return b"eth_getLogs" in body
         def answer(result):
-            return json.dumps({"jsonrpc": "2.0", "id": 4, "result": result}).encode()
+            return json.dumps({"jsonrpc": "2.0", "id": 5, "result": result}).encode()
         log = {"address": GOVERNOR, "topics": [], "data": "0x", "blockNumber": "0x64",
                "blockHash": "0x" + "0" * 64, "logIndex": "0x0"}
         for body, text in (

@@ -1,6 +1,6 @@
 """The authorization server on three nodes that share one PostgreSQL: what may be used once is, on
 whichever node it is used, and what ends a grant ends its tokens on every node within a second. (On
-SQLite one gateway has the database; tests/conformance/grants_test.cpp races two stores on it.)"""
+SQLite one gateway has the database; tests/conformance/grants_test.cpp races three stores on it.)"""
 
 import collections
 import threading

@@ -124,6 +124,10 @@ class ScriptedProvider final : public Provider {
     }
     [[nodiscard]] State state(std::uint32_t) const noexcept override { return owner_.state; }
     Done probe(Call&) override { return Unit{}; }
+    [[nodiscard]] const OperationTool* tool(std::uint32_t operation) const noexcept override {
+      const auto found = owner_.tools.find(operation);
+      return found == owner_.tools.end() ? nullptr : &found->second;
+    }
 
    private:
     ScriptedProvider& owner_;
@@ -143,6 +147,7 @@ class ScriptedProvider final : public Provider {
   std::optional<Failure> bind_failure;
   std::string bound_secret;
   int binds = 0;
+  std::map<std::uint32_t, OperationTool> tools;  // by operation of the upstream
 
  private:
   Journal& journal_;

@@ -7,7 +7,13 @@
 namespace turnpike::exchange {
 namespace {
 
-class ServiceTest : public ServeTest {};
+class ServiceTest : public ServeTest {
+ protected:
+  [[nodiscard]] const registry::Operation& operation_at(std::string_view path,
+                                                        Method method) const {
+    return *service->program().operation(*service->program().match(path).route, method);
+  }
+};
 
 TEST_F(ServiceTest, CarriesUnchangedUpstreamsOver) {
   registry::SecretResolver secrets = [](const registry::SecretReference&) {
@@ -121,6 +127,54 @@ TEST_F(ServiceTest, RefusesASecondLaneWithTermsAndOneForAccounts) {
   const auto keyed = bind_service(input);
   ASSERT_FALSE(keyed.ok());
   EXPECT_EQ(keyed.error()[0].path, "lanes.x402");
+}
+
+TEST_F(ServiceTest, ListsTheToolsOfPluginsOnceEach) {
+  const OperationTool tool{.name = "service.scripted.find", .input_schema = R"({"type":"object"})"};
+  const auto& both = operation_at("/v1/gateway/acme/both", Method::post);
+  const auto& search = operation_at("/v1/gateway/acme/search", Method::post);
+  provider.tools[search.upstream_operation] = provider.tools[both.upstream_operation] = tool;
+  const auto bound = bind(nullptr);
+  ASSERT_TRUE(bound.ok()) << bound.error()[0].text();
+  const auto tools = (*bound)->operation_tools();
+  ASSERT_EQ(tools.size(), 1u) << "two operations, one name: the first is the tool";
+  EXPECT_EQ(tools[0].tool->name, tool.name);
+  EXPECT_EQ(tools[0].operation, std::min(both.index, search.index));
+}
+
+TEST_F(ServiceTest, SaysWhyAnOperationCannotBeTheToolOfItsPlugin) {
+  const OperationTool good{.name = "service.scripted.find", .input_schema = R"({"type":"object"})"};
+  const auto problem_of = [&](const OperationTool& tool, std::string_view path, Method method) {
+    provider.tools = {{operation_at(path, method).upstream_operation, tool}};
+    const auto bound = bind(nullptr);
+    if (bound.ok()) return std::string();
+    EXPECT_EQ(bound.error()[0].path, "routes[" + std::string(path) + "]");
+    return bound.error()[0].message;
+  };
+  constexpr std::string_view search = "/v1/gateway/acme/search";
+  EXPECT_EQ(problem_of(good, search, Method::post), "");
+  for (const char* name : {"find", "service.other.find", "service.scripted.Find",
+                           "service.scripted.0123456789012345678901234567890123456789012345678"}) {
+    OperationTool named = good;
+    named.name = name;
+    EXPECT_NE(problem_of(named, search, Method::post).find("needs a name that begins with"),
+              std::string::npos)
+        << name;
+  }
+  for (const char* schema : {"", "[]", "{", R"({"type":"array"})", R"({"anyOf":[]})"}) {
+    OperationTool described = good;
+    described.input_schema = schema;
+    EXPECT_NE(problem_of(described, search, Method::post).find("schema"), std::string::npos)
+        << schema;
+    if (*schema == '\0') continue;  // an output need not be described
+    described = good;
+    described.output_schema = schema;
+    EXPECT_NE(problem_of(described, search, Method::post).find("schema"), std::string::npos)
+        << schema;
+  }
+  constexpr std::string_view needs_post = "the plugin's tool \"service.scripted.find\" needs a POST";
+  EXPECT_TRUE(problem_of(good, "/v1/gateway/acme/both", Method::get).starts_with(needs_post));
+  EXPECT_TRUE(problem_of(good, "/v1/gateway/acme/items", Method::get).starts_with(needs_post));
 }
 
 TEST_F(ServiceTest, NamesAPluginThatIsNotLoaded) {

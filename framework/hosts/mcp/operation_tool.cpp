@@ -15,7 +15,7 @@ std::string_view arguments_text(const Message& message) noexcept {
   return message.arguments.empty() ? arguments_of(message.text) : message.arguments;
 }
 
-// Whether they are JSON objects was judged when the plugin was bound; one that goes beyond the
+// Whether schemas are those of objects was judged when the plugin was bound; one that goes beyond the
 // bounds of messages is told as an object of which nothing is known.
 nlohmann::ordered_json schema_of(std::string_view text) {
   auto schema = read_json(text);
@@ -82,13 +82,13 @@ Answer ProviderTool::call(const RpcRequest& request, const Json&) const {
 }  // namespace
 
 std::vector<std::shared_ptr<const Tool>> make_operation_tools(
-    const exchange::Service& service, std::shared_ptr<const registry::Program> program,
-    const Executions& executions) {
-  std::vector<std::shared_ptr<const Tool>> tools;
-  for (const exchange::ToolInService& tool : service.operation_tools()) {
-    tools.push_back(std::make_shared<ProviderTool>(program, tool, executions));
+    std::span<const exchange::ToolInService> tools,
+    std::shared_ptr<const registry::Program> program, const Executions& executions) {
+  std::vector<std::shared_ptr<const Tool>> made;
+  for (const exchange::ToolInService& tool : tools) {
+    made.push_back(std::make_shared<ProviderTool>(program, tool, executions));
   }
-  return tools;
+  return made;
 }
 
 }  // namespace turnpike::hosts::mcp

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "exchange/service.h"
@@ -13,10 +14,10 @@
 
 namespace turnpike::hosts::mcp {
 
-// The tools, as service.operation_tools() has them. `executions` outlives the tools, which keep the
-// program.
+// `tools` are those of the service of `program` (exchange::Service::operation_tools()).
+// `executions` outlives what is made, which keeps the program.
 std::vector<std::shared_ptr<const Tool>> make_operation_tools(
-    const exchange::Service& service, std::shared_ptr<const registry::Program> program,
-    const Executions& executions);
+    std::span<const exchange::ToolInService> tools,
+    std::shared_ptr<const registry::Program> program, const Executions& executions);
 
 }  // namespace turnpike::hosts::mcp

@@ -1,6 +1,6 @@
 // What operators say about the status: bodies of the routes below /internal/v1/status, and the
 // documents that answer them. The command line says the same by the same rules
-// (app/command_status.cpp). Words move no state (status/store.h).
+// (app/commands/command_status.cpp). Words move no state (status/store.h).
 //
 // Values and pure functions; any Thread.
 #pragma once

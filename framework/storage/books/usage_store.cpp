@@ -7,6 +7,7 @@
 #include "storage/books/allocation_rows.h"
 #include "storage/books/key_windows.h"
 #include "storage/books/usage_index.h"
+#include "storage/books/usage_sums.h"
 #include "storage/engine/row_text.h"
 #include "storage/stores.h"
 
@@ -15,11 +16,14 @@ namespace {
 
 using ledger::Allocation;
 using ledger::CallRecord;
-using ledger::HourSums;
+using ledger::DaysInHours;
+using ledger::DaySums;
 using ledger::Page;
 using ledger::PageQuery;
 using ledger::PartOfHour;
-using ledger::SpanSums;
+using ledger::RouteCallers;
+using ledger::Slot;
+using ledger::SlotSums;
 using ledger::UsageFilter;
 using ledger::UsageRow;
 
@@ -32,6 +36,7 @@ constexpr std::int64_t stretches_at_once = 64;
 constexpr std::int64_t movements_max = 1'000;
 
 // ---- the index ----------------------------------------------------------------------------------
+// The sums of days follow those of hours by triggers (migrations/postgres/0014_usage_days.sql).
 
 // The streams that have news, with the first and the last seq of what waits there, each found by
 // one step into the primary key: nothing is counted, for a stream has no gaps, and where the books
@@ -103,9 +108,9 @@ constexpr Query move_head{"UPDATE usage_head SET position = $1"};
   " released = usage_hour.released + excluded.released,"                                       \
   " credits = usage_hour.credits + excluded.credits, last_position = excluded.last_position"
 
-#define INSERT_CLIENTS(facts)                                                  \
-  "INSERT INTO usage_client (account_id, client_request_id, stream, seq)"      \
-  " SELECT f.account_id, f.client_request_id, f.stream, f.seq FROM " facts     \
+#define INSERT_CLIENTS(facts)                                              \
+  "INSERT INTO usage_client (account_id, client_request_id, stream, seq)"  \
+  " SELECT f.account_id, f.client_request_id, f.stream, f.seq FROM " facts \
   " WHERE f.client_request_id <> ''"
 #define CLIENT_COLUMNS "f.account_id, f.client_request_id, f.stream, f.seq"
 
@@ -152,10 +157,10 @@ constexpr Query move_head{"UPDATE usage_head SET position = $1"};
   " AND ($5 = '' OR f.api_key_id = $5) GROUP BY f.route_id, f.method, f.api_key_id"
 
 // The given facts that a filter wants.
-#define WANTED(columns, given)                                                               \
-  "SELECT " columns given                                                                    \
-  " WHERE f.occurred_at >= $2 AND f.occurred_at < $3 AND ($4 = '' OR f.route_id = $4)"       \
-  " AND ($5 = '' OR f.api_key_id = $5) AND ($6 = '' OR $6 = CASE f.outcome_reason"           \
+#define WANTED(columns, given)                                                         \
+  "SELECT " columns given                                                              \
+  " WHERE f.occurred_at >= $2 AND f.occurred_at < $3 AND ($4 = '' OR f.route_id = $4)" \
+  " AND ($5 = '' OR f.api_key_id = $5) AND ($6 = '' OR $6 = CASE f.outcome_reason"     \
   " WHEN 'success' THEN 'charged' WHEN 'replayed' THEN 'replayed' ELSE 'released' END)"
 
 // What differs between the engines: how facts are found by a list of places, and how a run
@@ -187,8 +192,8 @@ constexpr Dialect in_sqlite{
      " JOIN correction c ON c.message_id = f.message_id ORDER BY c.recorded_at, c.id",
      "tttii"},
     {SUM_PART(GIVEN_IN_SQLITE), "tttiiii"},
-    {WANTED("j.value ->> 'p'," USAGE_COLUMNS, GIVEN_IN_SQLITE)
-     " ORDER BY j.value ->> 'p' DESC LIMIT $7",
+    {WANTED("j.value ->> 'p'," USAGE_COLUMNS,
+            GIVEN_IN_SQLITE) " ORDER BY j.value ->> 'p' DESC LIMIT $7",
      "i" USAGE_KINDS}};
 constexpr Dialect in_postgres{
     {INSERT_RUNS("STRING_AGG(INT8SEND(f.stream) || INT8SEND(f.seq), ''"
@@ -240,53 +245,14 @@ constexpr Query select_issued{
     " ORDER BY p.id DESC",
     "itttiiiiiti"};
 
-#define SUM_FILTER " AND ($4 = '' OR route_id = $4) AND ($5 = '' OR api_key_id = $5)"
-#define SUM_COLUMNS " hour, route_id, method, api_key_id, requests, charged, released, credits"
-constexpr char sum_kinds[] = "itttiiii";
-constexpr Query select_first_hours{"SELECT" SUM_COLUMNS
-                                   " FROM usage_hour WHERE account_id = $1 AND hour >= $2"
-                                   " AND hour < $3" SUM_FILTER
-                                   " ORDER BY hour, route_id, method, api_key_id LIMIT 4096",
-                                   sum_kinds};
-constexpr Query select_next_hours{
-    "SELECT" SUM_COLUMNS
-    " FROM usage_hour WHERE account_id = $1 AND hour >= $2 AND hour < $3" SUM_FILTER
-    " AND (hour, route_id, method, api_key_id) > ($2, $6, $7, $8)"
-    " ORDER BY hour, route_id, method, api_key_id LIMIT 4096",
-    sum_kinds};
-// The first column says what a row is the sum of: 3 a step, 5 an operation, 6 a key. PostgreSQL has
-// them all from one pass, by hashes, also while it has no statistics of the table.
-#define STEP "hour / CAST($1 AS BIGINT)"
-constexpr Query sum_span_in_postgres{
-    "SELECT CAST(GROUPING(" STEP ", route_id, api_key_id) AS BIGINT), COALESCE(" STEP ", 0),"
-    " COALESCE(route_id, ''), COALESCE(method, ''), COALESCE(api_key_id, ''),"
-    " CAST(SUM(requests) AS BIGINT), CAST(SUM(charged) AS BIGINT),"
-    " CAST(SUM(released) AS BIGINT), CAST(SUM(credits) AS BIGINT) FROM usage_hour"
-    " WHERE account_id = $2 AND hour >= $3 AND hour < $4 AND ($5 = '' OR route_id = $5)"
-    " AND ($6 = '' OR api_key_id = $6)"
-    " GROUP BY GROUPING SETS ((" STEP "), (route_id, method), (api_key_id))",
-    "iitttiiii"};
-#undef STEP
-#undef SUM_COLUMNS
-#undef SUM_FILTER
-
-constexpr Query select_days{
-    "SELECT hour / 24 AS day, CAST(SUM(requests) AS BIGINT) AS a,"
-    " CAST(SUM(charged) AS BIGINT) AS b, CAST(SUM(released) AS BIGINT) AS c,"
-    " CAST(SUM(credits) AS BIGINT) AS d FROM usage_hour"
-    " WHERE hour >= $1 GROUP BY hour / 24 ORDER BY hour / 24",
-    "iiiii"};
-constexpr Query select_callers{
-    "SELECT route_id, COUNT(*) AS n FROM (SELECT DISTINCT route_id, account_id FROM usage_hour"
-    " WHERE hour >= $1) AS c GROUP BY route_id ORDER BY route_id",
-    "ti"};
 // Where what a filter wants may stand below position $6, newest first: the sums of the hours tell.
 // By which of operation and key it is narrowed is part of the text: PostgreSQL keeps one plan for
 // all values, and then reads of the table what the index says.
-#define STRETCHES(of_route, of_key)                                                           \
-  "SELECT first_position, last_position FROM usage_hour WHERE account_id = $1"                \
-  " AND hour >= $2 AND hour < $3 AND " of_route " AND " of_key " AND first_position < $6"     \
-  " AND ($7 = '' OR ($7 = 'charged' AND charged > 0) OR ($7 = 'released' AND released > 0)"   \
+#define STRETCHES(of_route, of_key)                                                         \
+  "SELECT first_position, last_position FROM usage_hour WHERE account_id = $1"              \
+  " AND hour >= $2 AND hour < $3 AND " of_route " AND " of_key                              \
+  " AND first_position < $6"                                                                \
+  " AND ($7 = '' OR ($7 = 'charged' AND charged > 0) OR ($7 = 'released' AND released > 0)" \
   " OR ($7 = 'replayed' AND requests > charged + released)) ORDER BY last_position DESC LIMIT $8"
 constexpr Query select_stretches[] = {
     {STRETCHES("$4 = ''", "$5 = ''"), "ii"},
@@ -307,13 +273,11 @@ constexpr Query sum_before{
     "SELECT CAST(COALESCE((SELECT SUM(units) FROM posting WHERE account_id = $1"
     " AND from_book = 'issued' AND at < $2), 0) AS BIGINT)"
     " - CAST(COALESCE((SELECT SUM(units) FROM posting WHERE account_id = $1"
-    " AND to_book IN ('expired', 'voided') AND at < $2), 0) AS BIGINT)"
-    " - CAST(COALESCE((SELECT SUM(credits) FROM usage_hour WHERE account_id = $1"
-    " AND hour < $3), 0) AS BIGINT) AS n",
+    " AND to_book IN ('expired', 'voided') AND at < $2), 0) AS BIGINT) AS n",
     "i"};
-#define MOVED(which)                                                                       \
-  "SELECT p.at AS at, p.id AS id, p.from_book, p.to_book, p.allocation_id, a.origin,"      \
-  " p.units FROM posting p JOIN allocation a ON a.id = p.allocation_id"                    \
+#define MOVED(which)                                                                  \
+  "SELECT p.at AS at, p.id AS id, p.from_book, p.to_book, p.allocation_id, a.origin," \
+  " p.units FROM posting p JOIN allocation a ON a.id = p.allocation_id"               \
   " WHERE p.account_id = $1 AND " which " AND p.at >= $2 AND p.at < $3"
 constexpr Query select_moved{MOVED("p.from_book = 'issued'") " UNION ALL " MOVED(
                                  "p.to_book IN ('expired', 'voided')") " ORDER BY 1, 2 LIMIT $4",
@@ -419,14 +383,6 @@ void add_corrections(const Rows& rows, std::span<UsageRow> calls) {
 const std::string& id_of(const UsageRow& usage) { return usage.message_id; }
 const std::string& id_of(const Allocation& allocation) { return allocation.id; }
 
-HourSums sums_at(const Rows& rows, std::size_t row) {
-  return {rows.number(row, 0),
-          rows.text(row, 1),
-          rows.text(row, 2),
-          rows.text(row, 3),
-          {rows.number(row, 4), rows.number(row, 5), rows.number(row, 6), rows.number(row, 7)}};
-}
-
 // A page of rows whose first column is their number: the place's own row, where there is one, then
 // the items, then one that tells whether there are more.
 template <class Item, class F>
@@ -485,8 +441,8 @@ class Stretches {
   };
 
   void read(std::int64_t below) {
-    const std::size_t narrowed = (filter_.route_id.empty() ? 0 : 1) +
-                                 (filter_.api_key_id.empty() ? 0 : 2);
+    const std::size_t narrowed =
+        (filter_.route_id.empty() ? 0 : 1) + (filter_.api_key_id.empty() ? 0 : 2);
     const Rows rows = connection_.run(
         select_stretches[narrowed],
         {account_id_, filter_.from_ms / hour_ms, filter_.to_ms / hour_ms + 1, filter_.route_id,
@@ -528,33 +484,17 @@ class SqlUsageStore final : public ledger::UsageStore {
     });
   }
 
-  Result<std::vector<ledger::DaySums>, base::Error> days(std::int64_t first_day) override {
-    using Answer = std::vector<ledger::DaySums>;
-    return read_answered<Answer>(context_, "sum days", [&] {
-      return index_.open().with([&](Connection& connection) {
-        const Rows rows = connection.run(select_days, {first_day * 24});
-        Answer days;
-        for (std::size_t row = 0; row < rows.size(); ++row) {
-          days.push_back({rows.number(row, 0),
-                          {rows.number(row, 1), rows.number(row, 2), rows.number(row, 3),
-                           rows.number(row, 4)}});
-        }
-        return days;
-      });
+  Result<std::vector<DaySums>, base::Error> days(std::int64_t first_day) override {
+    return read_answered<std::vector<DaySums>>(context_, "sum days", [&] {
+      return index_.open().with(
+          [&](Connection& connection) { return sum_days(connection, first_day); });
     });
   }
 
-  Result<std::vector<ledger::RouteCallers>, base::Error> callers(std::int64_t first_day) override {
-    using Answer = std::vector<ledger::RouteCallers>;
-    return read_answered<Answer>(context_, "count callers", [&] {
-      return index_.open().with([&](Connection& connection) {
-        const Rows rows = connection.run(select_callers, {first_day * 24});
-        Answer callers;
-        for (std::size_t row = 0; row < rows.size(); ++row) {
-          callers.push_back({rows.text(row, 0), rows.number(row, 1)});
-        }
-        return callers;
-      });
+  Result<std::vector<RouteCallers>, base::Error> callers(std::int64_t first_day) override {
+    return read_answered<std::vector<RouteCallers>>(context_, "count callers", [&] {
+      return index_.open().with(
+          [&](Connection& connection) { return count_callers(connection, first_day); });
     });
   }
 
@@ -564,8 +504,8 @@ class SqlUsageStore final : public ledger::UsageStore {
       Database& database = index_.open();
       return database.with([&](Connection& connection) {
         const Dialect& dialect = dialect_of(database);
-        const std::vector<Spot> spots = newest_spots(
-            connection, dialect, query.account_id, first_number(query), rows_wanted(query));
+        const std::vector<Spot> spots = newest_spots(connection, dialect, query.account_id,
+                                                     first_number(query), rows_wanted(query));
         const std::string places = text_of(spots);
         const Rows rows = facts_at(connection, dialect, spots, places);
         Answer page = page_of<UsageRow>(query, rows, context_.clock.now_ms(),
@@ -637,8 +577,8 @@ class SqlUsageStore final : public ledger::UsageStore {
     return read_answered<std::vector<UsageRow>>(context_, "read calls by name", [&] {
       Database& database = index_.open();
       return database.with([&](Connection& connection) {
-        const Rows named = connection.run(
-            select_named, {account_id, client_request_id, std::int64_t{limit}});
+        const Rows named =
+            connection.run(select_named, {account_id, client_request_id, std::int64_t{limit}});
         std::vector<Spot> spots;
         for (std::size_t row = 0; row < named.size(); ++row) {
           spots.push_back({static_cast<std::int64_t>(named.size() - row), named.number(row, 0),
@@ -665,8 +605,8 @@ class SqlUsageStore final : public ledger::UsageStore {
     return read_answered<ledger::AccountStatement>(context_, "read a statement", [&] {
       return index_.open().with([&](Connection& connection) {
         ledger::AccountStatement statement;
-        statement.opening =
-            connection.run(sum_before, {account_id, from_ms, from_ms / hour_ms}).number(0, 0);
+        statement.opening = connection.run(sum_before, {account_id, from_ms}).number(0, 0) -
+                            sum_charged(connection, account_id, from_ms / hour_ms);
         const Rows rows =
             connection.run(select_moved, {account_id, from_ms, to_ms, movements_max + 1});
         for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -679,8 +619,8 @@ class SqlUsageStore final : public ledger::UsageStore {
           Movement movement{rows.number(row, 0), Movement::Kind::granted, rows.text(row, 4),
                             *origin, rows.number(row, 6)};
           if (rows.text(row, 2) != "issued") {
-            movement.kind = rows.text(row, 3) == "expired" ? Movement::Kind::expired
-                                                           : Movement::Kind::voided;
+            movement.kind =
+                rows.text(row, 3) == "expired" ? Movement::Kind::expired : Movement::Kind::voided;
           }
           statement.movements.push_back(std::move(movement));
         }
@@ -705,47 +645,21 @@ class SqlUsageStore final : public ledger::UsageStore {
     });
   }
 
-  Result<std::vector<HourSums>, base::Error> hours(const UsageFilter& filter, std::int64_t first,
-                                                   std::int64_t end,
-                                                   const std::optional<HourSums>& after) override {
-    using Answer = std::vector<HourSums>;
-    return read_answered<Answer>(context_, "sum usage", [&] {
+  Result<std::vector<SlotSums>, base::Error> slots(const UsageFilter& filter, Slot slot,
+                                                   std::int64_t first, std::int64_t end,
+                                                   const std::optional<SlotSums>& after) override {
+    return read_answered<std::vector<SlotSums>>(context_, "sum usage", [&] {
       return index_.open().with([&](Connection& connection) {
-        const Rows rows =
-            after ? connection.run(
-                        select_next_hours,
-                        {filter.account_id, after->hour, end, filter.route_id, filter.api_key_id,
-                         after->route_id, after->method, after->api_key_id})
-                  : connection.run(select_first_hours, {filter.account_id, first, end,
-                                                        filter.route_id, filter.api_key_id});
-        Answer sums;
-        for (std::size_t row = 0; row < rows.size(); ++row) sums.push_back(sums_at(rows, row));
-        return sums;
+        return sum_slots(connection, filter, slot, first, end, after);
       });
     });
   }
 
-  Result<std::optional<SpanSums>, base::Error> span(const UsageFilter& filter, std::int64_t first,
-                                                    std::int64_t end,
-                                                    std::int64_t step_hours) override {
-    // SQLite would sort all rows, which takes as long as to read them in their order.
-    if (context_.database.engine() != Engine::postgres) return std::optional<SpanSums>();
-    return read_answered<std::optional<SpanSums>>(context_, "sum usage", [&] {
-      return index_.open().with([&](Connection& connection) -> std::optional<SpanSums> {
-        const Rows rows =
-            connection.run(sum_span_in_postgres,
-                           {step_hours, filter.account_id, first, end, filter.route_id,
-                            filter.api_key_id});
-        SpanSums span;
-        for (std::size_t row = 0; row < rows.size(); ++row) {
-          const std::int64_t of = rows.number(row, 0);
-          const ledger::UsageSums sums{rows.number(row, 5), rows.number(row, 6),
-                                       rows.number(row, 7), rows.number(row, 8)};
-          if (of == 3) span.steps.push_back({rows.number(row, 1) * step_hours, sums});
-          if (of == 5) span.operations.push_back({rows.text(row, 2), rows.text(row, 3), sums});
-          if (of == 6) span.keys.push_back({rows.text(row, 4), sums});
-        }
-        return span;
+  Result<DaysInHours, base::Error> days_in_hours(const UsageFilter& filter, std::int64_t first,
+                                                 std::int64_t end) override {
+    return read_answered<DaysInHours>(context_, "sum usage", [&] {
+      return index_.open().with([&](Connection& connection) {
+        return sum_days_in_hours(connection, filter, first, end);
       });
     });
   }
@@ -902,8 +816,8 @@ class SqlUsageStore final : public ledger::UsageStore {
       const auto spots = newest_spots(connection, dialect, query.account_id, top,
                                       std::min(looked_at_once, top - stretches.lowest() + 1));
       if (spots.empty()) break;  // the index was made anew meanwhile
-      const std::int64_t room = std::int64_t{query.limit} + 1 -
-                                static_cast<std::int64_t>(page.items.size());
+      const std::int64_t room =
+          std::int64_t{query.limit} + 1 - static_cast<std::int64_t>(page.items.size());
       const Rows rows = connection.run(
           dialect.select_wanted, {text_of(spots), filter.from_ms, filter.to_ms, filter.route_id,
                                   filter.api_key_id, filter.outcome, room});

@@ -35,6 +35,13 @@ class StoreError : public std::runtime_error {
   Kind kind_;
 };
 
+// PostgreSQL ended the transaction in favour of another one: a deadlock (40P01) or a serialization
+// failure (40001). Nothing was written; the same work may succeed in a new transaction.
+class TransactionLost : public StoreError {
+ public:
+  explicit TransactionLost(const std::string& text) : StoreError(Kind::unavailable, text) {}
+};
+
 // The error with which PostgreSQL refused a script; nothing of the script stays.
 class ScriptRefused : public StoreError {
  public:

@@ -6,7 +6,8 @@
 //
 // Owned by Database, or by the code that asked for a pool of its own; safe for concurrent use by
 // plain Threads and the blocking pool. with() and write() run a function on a session; when that
-// proves dead and nothing was written, once more on a fresh one.
+// proves dead and nothing was written, once more on a fresh one. A write transaction that PostgreSQL
+// ends in favour of another one (TransactionLost) is run again, a few times.
 #pragma once
 
 #include <condition_variable>
@@ -73,10 +74,12 @@ class SessionPool {
   template <class F>
   auto write(F&& work) {
     return with([&](Connection& connection) {
-      Transaction transaction(connection, Transaction::Kind::write, writer_);
-      auto result = work(transaction);
-      transaction.commit();
-      return result;
+      return until_not_lost([&] {
+        Transaction transaction(connection, Transaction::Kind::write, writer_);
+        auto result = work(transaction);
+        transaction.commit();
+        return result;
+      });
     });
   }
 
@@ -84,14 +87,27 @@ class SessionPool {
   template <class F>
   auto write_unless_refused(F&& work) {
     return with([&](Connection& connection) {
-      Transaction transaction(connection, Transaction::Kind::write, writer_);
-      auto result = work(transaction);
-      if (result.ok()) transaction.commit();
-      return result;
+      return until_not_lost([&] {
+        Transaction transaction(connection, Transaction::Kind::write, writer_);
+        auto result = work(transaction);
+        if (result.ok()) transaction.commit();
+        return result;
+      });
     });
   }
 
  private:
+  template <class F>
+  static auto until_not_lost(F&& work) {
+    constexpr int tries_max = 3;
+    for (int tries = 1;; ++tries) {
+      try {
+        return work();
+      } catch (const TransactionLost&) {
+        if (tries == tries_max) throw;
+      }
+    }
+  }
   void give_back(Session session) noexcept;
 
   const std::uint32_t wait_ms_;

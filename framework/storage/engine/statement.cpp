@@ -173,8 +173,10 @@ Columns PostgresStatement::run(std::span<const Value> values) {
                                pointers_.data(), nullptr, nullptr, 0));
   if (!is_good(result)) {
     // feature_not_supported: the schema has changed the result's columns; another is prepared.
-    const char* const state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
-    if (state != nullptr && std::string_view(state) == "0A000") name_.clear();
+    const char* const field = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
+    const std::string_view state = field == nullptr ? "" : field;
+    if (state == "0A000") name_.clear();
+    if (state == "40P01" || state == "40001") throw TransactionLost(PQerrorMessage(server_));
     fail_on(server_);
   }
   return columns_of(result, kinds_);

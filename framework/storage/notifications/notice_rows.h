@@ -1,6 +1,6 @@
 // The outbox of notifications: write_notice() puts an event down in the transaction in which it
 // happens, with one delivery for each endpoint that wants it, so that no event is told that did not
-// happen, and none that happened is forgotten. app/notice_services.h sends them.
+// happen, and none that happened is forgotten. app/services/notice_services.h sends them.
 //
 // Private to storage/; used by the Thread that has the transaction. Throws StoreError.
 #pragma once

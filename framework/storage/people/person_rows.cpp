@@ -16,6 +16,7 @@ constexpr Query insert_person_row{
     " email_verified_at) VALUES ($1, $2, $3, $4, 'active', $5, $6, $7)"
     " ON CONFLICT (login) DO NOTHING RETURNING id",
     "t"};
+constexpr std::int64_t credentials_max = 50;  // of a person
 constexpr Query count_credentials{
     "SELECT (SELECT COUNT(*) FROM passkey WHERE person_id = $1)"
     " + (SELECT COUNT(*) FROM password WHERE person_id = $1)"
@@ -84,6 +85,14 @@ identity::BegunSession begin_as(const Context& context, Transaction& transaction
 
 std::int64_t credentials_of(Transaction& transaction, std::string_view person_id) {
   return transaction.run(count_credentials, {person_id}).number(0, 0);
+}
+
+std::optional<base::Error> why_no_more_credentials(Transaction& transaction,
+                                                   std::string_view person_id) {
+  if (credentials_of(transaction, person_id) < credentials_max) return std::nullopt;
+  return base::Error{base::ErrorCode::identity_too_many_credentials,
+                     "You have " + std::to_string(credentials_max) +
+                         " ways to sign in, the most there may be: remove one first."};
 }
 
 namespace {

@@ -42,6 +42,11 @@ identity::BegunSession begin_as(const Context& context, Transaction& transaction
 // How many credentials the person can sign in with.
 std::int64_t credentials_of(Transaction& transaction, std::string_view person_id);
 
+// The refusal of one more passkey or linked identity when the person has as many ways to sign in as
+// a person may have. REQUIRES: lock_active_person().
+std::optional<base::Error> why_no_more_credentials(Transaction& transaction,
+                                                   std::string_view person_id);
+
 // Why the credential that was removed in this transaction may not go: the person would have nothing
 // left to sign in with. REQUIRES: lock_active_person().
 std::optional<base::Error> why_credential_stays(const Context& context, Transaction& transaction,

@@ -161,6 +161,7 @@ ImportSummary run_import(Database& database, Input& input, const ImportOptions& 
     if (failed.error.empty()) {
       summary.status = summary.rows_rejected > 0 ? "partial" : "ok";
       writer.finish();
+      writer.count_participation();
       if (run_id) {
         end_run(database, *run_id, options, summary, input.finish_sha256(), sources);
       }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "govdata/import/abi.h"
 #include "govdata/import/governor_event.h"
 #include "govdata/store/text.h"
 
@@ -28,6 +29,24 @@ std::string block_parameters(std::int64_t number) { return "[\"" + quantity(numb
 bool is_hash(std::string_view text) {
   return text.size() == 66 && text.starts_with("0x") &&
          text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
+}
+
+// Whether the error of a reply says that the contract failed, not the node: EIP-1474 leaves the
+// codes open, so the words count, too. A node that knows no eth_call at all counts as a contract
+// without functions.
+bool is_contract_refusal(const JsonValue& error) {
+  const std::string_view code = error.scalar("code");
+  return code == "3" || code == "-32601" ||
+         lower_ascii(error.scalar("message")).find("revert") != std::string::npos;
+}
+
+// The id of a reply in a batch, where it is one of ours.
+std::optional<std::int64_t> id_of(const JsonValue& reply) {
+  const std::string_view text = reply.scalar("id");
+  std::int64_t id = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), id);
+  const bool is_number = wrong == std::errc{} && end == text.data() + text.size();
+  return is_number ? std::optional(id) : std::nullopt;
 }
 
 // The block of `result`; nullopt: it is not of the form, or another one than was asked for.
@@ -86,8 +105,10 @@ FromChain<JsonValue> Chain::ask(const std::string& method, const std::string& pa
   if (!text.ok()) return text.error();
   const auto reply = object_of(*text);
   if (!reply) return problem("the node's answer is no JSON object");
-  if (reply->get("error") != nullptr) {
-    return problem("the node refuses " + method, true);
+  if (const JsonValue* error = reply->get("error")) {
+    ChainProblem refused = problem("the node refuses " + method, true);
+    refused.is_contract_refusal = is_contract_refusal(*error);
+    return refused;
   }
   const JsonValue* result = reply->find("result");
   if (result == nullptr || reply->scalar("id") != std::to_string(asked_)) {
@@ -121,45 +142,98 @@ FromChain<std::optional<BlockHead>> Chain::block(std::int64_t number) {
   return head;
 }
 
+FromChain<std::vector<Chain::Answer>> Chain::ask_batch(const std::string& method,
+                                                       const std::vector<std::string>& parameters) {
+  std::string body = "[";
+  for (std::size_t at = 0; at < parameters.size(); ++at) {
+    if (at > 0) body += ',';
+    body += call_text(static_cast<std::int64_t>(at), method, parameters[at]);
+  }
+  const auto text = send(body + "]");
+  if (!text.ok() && text.error().step.kind == StepKind::limited) return text.error();
+  const auto replies = text.ok() ? array_of(*text) : std::nullopt;
+  std::vector<Answer> answers(parameters.size());
+  std::size_t answered = 0;
+  for (std::size_t part = 0; replies && part < replies->size(); ++part) {
+    const JsonValue& reply = (*replies)[part];
+    const auto at = static_cast<std::size_t>(id_of(reply).value_or(-1));
+    if (at >= answers.size() || answers[at].is_told || answers[at].is_contract_refusal) continue;
+    if (const JsonValue* result = reply.get("result")) {
+      answers[at].is_told = true;
+      answers[at].result = *result;
+    } else if (const JsonValue* error = reply.get("error")) {
+      answers[at].is_contract_refusal = is_contract_refusal(*error);
+    }
+    if (answers[at].is_told || answers[at].is_contract_refusal) ++answered;
+  }
+  if (answered < answers.size()) answers.clear();
+  return answers;
+}
+
 FromChain<std::map<std::int64_t, BlockHead>> Chain::blocks(const std::vector<std::int64_t>& numbers,
                                                            bool& takes_batches) {
   std::map<std::int64_t, BlockHead> heads;
   for (std::size_t at = 0; at < numbers.size();) {
-    if (!takes_batches) {
+    const std::size_t count = takes_batches ? std::min(batch_max, numbers.size() - at) : 1;
+    if (takes_batches) {
+      std::vector<std::string> parameters;
+      for (std::size_t part = 0; part < count; ++part) {
+        parameters.push_back(block_parameters(numbers[at + part]));
+      }
+      const auto answers = ask_batch("eth_getBlockByNumber", parameters);
+      if (!answers.ok()) return answers.error();
+      for (std::size_t part = 0; part < answers->size(); ++part) {
+        const auto head = head_of((*answers)[part].result, numbers[at + part]);
+        if (head) heads[numbers[at + part]] = *head;
+      }
+      // A node that takes no batches is asked one by one; so is one that left some out.
+      takes_batches = heads.size() == at + count;
+      if (!takes_batches) continue;
+    } else {
       const auto head = block(numbers[at]);
       if (!head.ok()) return head.error();
-      if (!*head) return problem("the node has no block that it has logs of");
-      heads[numbers[at++]] = **head;
-      continue;
+      if (!*head) return problem("the node has no block that it should have by its number");
+      heads[numbers[at]] = **head;
     }
-    const std::size_t count = std::min(batch_max, numbers.size() - at);
-    std::string body = "[";
-    for (std::size_t part = 0; part < count; ++part) {
-      if (part > 0) body += ',';
-      body += call_text(static_cast<std::int64_t>(at + part), "eth_getBlockByNumber",
-                        block_parameters(numbers[at + part]));
-    }
-    const auto text = send(body + "]");
-    if (!text.ok() && text.error().step.kind == StepKind::limited) return text.error();
-    const auto replies = text.ok() ? array_of(*text) : std::nullopt;
-    std::size_t answered = 0;
-    for (std::size_t part = 0; replies && part < replies->size(); ++part) {
-      const JsonValue& reply = (*replies)[part];
-      const JsonValue* result = reply.get("result");
-      for (std::size_t which = at; result != nullptr && which < at + count; ++which) {
-        if (reply.scalar("id") != std::to_string(which)) continue;
-        const auto head = head_of(*result, numbers[which]);
-        if (head && heads.emplace(numbers[which], *head).second) ++answered;
-      }
-    }
-    // A node that takes no batches is asked one by one; so is one that left some out.
-    if (answered == count) {
-      at += count;
-    } else {
-      takes_batches = false;
-    }
+    at += count;
   }
   return heads;
+}
+
+FromChain<std::vector<std::optional<std::string>>> Chain::call_contract(
+    const std::vector<std::string>& calls, bool& takes_batches) {
+  std::vector<std::optional<std::string>> returned;
+  const auto take = [&](const JsonValue& result) {
+    const auto bytes = bytes_of_hex(result.text);
+    returned.push_back(bytes && !bytes->empty() ? bytes : std::nullopt);
+  };
+  std::vector<std::string> parameters;
+  for (const std::string& call : calls) {
+    parameters.push_back(R"([{"to":")" + settings_.contract + R"(","data":"0x)" + call +
+                         R"("},"latest"])");
+  }
+  while (returned.size() < calls.size()) {
+    const std::size_t at = returned.size();
+    if (takes_batches) {
+      const std::size_t end = std::min(at + batch_max, calls.size());
+      const auto answers =
+          ask_batch("eth_call", {parameters.begin() + static_cast<std::ptrdiff_t>(at),
+                                 parameters.begin() + static_cast<std::ptrdiff_t>(end)});
+      if (!answers.ok()) return answers.error();
+      for (const Answer& answer : *answers) take(answer.result);
+      takes_batches = !answers->empty();
+      continue;
+    }
+    const auto result = ask("eth_call", parameters[at]);
+    if (result.ok()) {
+      take(*result);
+    } else if (result.error().is_contract_refusal) {
+      returned.emplace_back();
+    } else {
+      return result.error();
+    }
+  }
+  return returned;
 }
 
 bool Chain::is_own_log(const JsonValue& log, std::int64_t from, std::int64_t to) const {

@@ -19,11 +19,12 @@ struct BlockHead {
   std::int64_t time_s = 0;
 };
 
-// Why a question has no answer. `step` is what the poller is told; `is_range_refused`: fewer blocks
-// may be answered.
+// Why a question has no answer. `step` is what the poller is told; `is_range_refused`: the node may
+// answer for fewer blocks; `is_contract_refusal`: the contract has no such function, or reverts.
 struct ChainProblem {
   Step step;
   bool is_range_refused = false;
+  bool is_contract_refusal = false;
 };
 
 template <class T>
@@ -43,9 +44,23 @@ class Chain {
                                                       bool& takes_batches);
   // Of the contract and our events, in the order of the chain; each has passed is_own_log().
   FromChain<std::vector<JsonValue>> logs(std::int64_t from, std::int64_t to);
+  // The bytes that the contract returns to each call (selector and arguments, in hex without 0x) at
+  // the newest block, in their order. nullopt: the contract refuses the call or returns nothing.
+  FromChain<std::vector<std::optional<std::string>>> call_contract(
+      const std::vector<std::string>& calls, bool& takes_batches);
 
  private:
+  // The answer to one question of a batch; `is_told`: `result` is it.
+  struct Answer {
+    bool is_told = false;
+    bool is_contract_refusal = false;
+    JsonValue result = {};
+  };
+
   FromChain<std::string> send(const std::string& body);
+  // The answers to up to batch_max questions, in their order. Fewer: the node takes no batches.
+  FromChain<std::vector<Answer>> ask_batch(const std::string& method,
+                                           const std::vector<std::string>& parameters);
   FromChain<JsonValue> ask(const std::string& method, const std::string& parameters);
   [[nodiscard]] bool is_own_log(const JsonValue& log, std::int64_t from, std::int64_t to) const;
 

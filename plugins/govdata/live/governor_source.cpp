@@ -2,6 +2,10 @@
 // the newest by the confirmations, with the times of their blocks, and the blocks at which voting
 // began or ended by then. Ranges shrink when the node refuses them and grow while it does not.
 //
+// The contract is asked how it counts time (ERC-6372) and votes, and for the quorum of each
+// proposal whose voting has begun, where it counts as this plugin does: with that, the outcome is
+// known when voting is over.
+//
 // The cursor keeps the last blocks of pages with their hashes and import runs, the newest ones and
 // ever fewer of the older ones: when the chain has another block there, what later runs wrote is
 // taken back, and the blocks are read anew.
@@ -9,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "govdata/import/abi.h"
 #include "govdata/import/governor_event.h"
 #include "govdata/live/chain.h"
 #include "govdata/live/cursor.h"
@@ -29,6 +34,41 @@ constexpr std::int64_t due_blocks_max = 50;
 // From this value on a clock counts seconds, see the importer.
 constexpr std::int64_t first_second = 1'000'000'000;
 constexpr std::int64_t pace_blocks = 5000;
+constexpr std::size_t quorums_max = 200;  // that one step asks for
+
+// Selectors: CLOCK_MODE(), COUNTING_MODE(), quorum(uint256).
+constexpr const char* clock_mode_call = "4bf5d7e9";
+constexpr const char* counting_mode_call = "dd4e2ba5";
+constexpr const char* quorum_call = "f8ce560a";
+
+// The text that a contract returned; empty: it returned none.
+std::string returned_text(const std::optional<std::string>& bytes) {
+  if (!bytes) return {};
+  try {
+    return AbiReader(*bytes).bytes(0);
+  } catch (const AbiError&) {
+    return {};
+  }
+}
+
+// The value of `name` in "a=b&c=d"; empty: there is none.
+std::string_view value_in(std::string_view text, std::string_view name) {
+  while (!text.empty()) {
+    const std::string_view pair = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(text.size(), pair.size() + 1));
+    const std::size_t equals = pair.find('=');
+    if (pair.substr(0, equals) == name && equals != pair.npos) return pair.substr(equals + 1);
+  }
+  return {};
+}
+
+// blocknumber or timestamp; empty: nothing is told, or blocks of another chain.
+std::string clock_mode_of(std::string_view told) {
+  const std::string_view mode = value_in(told, "mode");
+  const std::string_view from = value_in(told, "from");
+  if (mode == "timestamp") return "timestamp";
+  return mode == "blocknumber" && (from.empty() || from == "default") ? "blocknumber" : "";
+}
 
 // The end of a page that was committed.
 struct Point {
@@ -91,7 +131,9 @@ struct RangeRead {
   std::vector<JsonValue> logs;
   std::map<std::int64_t, BlockHead> blocks;
   std::vector<std::string> due;  // proposals whose voting began or ended at one of them
+  std::map<std::string, std::string> quorums;  // by proposal
   std::optional<BlockPace> pace;
+  std::int64_t seconds_from = 0;  // the time of the block before, from first_second on
 };
 
 class GovernorSource final : public Source {
@@ -115,12 +157,7 @@ class GovernorSource final : public Source {
  private:
   Step step_on(Chain& chain, StepContext& context) {
     if (!is_chain_known_) {
-      const auto id = chain.chain_id();
-      if (!id.ok()) return id.error().step;
-      if (*id != settings_.chain_id) {
-        return failed_step("the node serves chain " + std::to_string(*id) + ", not " +
-                           std::to_string(settings_.chain_id));
-      }
+      if (auto bad = ask_who_is_there(chain)) return *bad;
       is_chain_known_ = true;
     }
     const auto newest = chain.newest_block();
@@ -134,6 +171,20 @@ class GovernorSource final : public Source {
     const std::int64_t safe = *newest - settings_.confirmations;
     if (cursor_.next > safe) return end_round(context);
     return read_range(chain, context, safe);
+  }
+
+  std::optional<Step> ask_who_is_there(Chain& chain) {
+    const auto id = chain.chain_id();
+    if (!id.ok()) return id.error().step;
+    if (*id != settings_.chain_id) {
+      return failed_step("the node serves chain " + std::to_string(*id) + ", not " +
+                         std::to_string(settings_.chain_id));
+    }
+    const auto modes = chain.call_contract({clock_mode_call, counting_mode_call}, takes_batches_);
+    if (!modes.ok()) return modes.error().step;
+    if (!is_clock_set_) settings_.clock_mode = clock_mode_of(returned_text(modes->front()));
+    has_our_quorum_ = value_in(returned_text(modes->back()), "quorum") == "for,abstain";
+    return std::nullopt;
   }
 
   // Whether the chain still has what was read: nullopt, it has.
@@ -199,17 +250,30 @@ class GovernorSource final : public Source {
     RangeRead range;
     range.from = cursor_.next;
     range.to = std::min(safe, cursor_.next + std::min(cursor_.range, ceiling_) - 1);
+    range.seconds_from = first_second;
+    if (!cursor_.points.empty()) {
+      range.seconds_from = std::max(first_second, cursor_.points.back().time_s);
+    }
     // Its hash is asked for before the logs: when the chain changes in between, the next look at
     // the hash tells.
-    const auto end = chain.block(range.to);
-    if (!end.ok()) return end.error().step;
-    if (!*end) return failed_step("the node has no block that it should have by its number");
-    range.end = **end;
+    std::vector<std::int64_t> numbers;
+    if (!cursor_.points.empty()) numbers.push_back(cursor_.points.back().block);
+    numbers.push_back(range.to);
+    const auto heads = chain.blocks(numbers, takes_batches_);
+    if (!heads.ok()) return heads.error().step;
+    // A chain that changed since the last step is noticed before more of it is read.
+    if (!cursor_.points.empty() &&
+        heads->at(cursor_.points.back().block).hash != cursor_.points.back().hash) {
+      is_on_chain_ = false;
+      return {};
+    }
+    range.end = heads->at(range.to);
     auto logs = chain.logs(range.from, range.to);
     if (!logs.ok()) return shrink(logs.error(), range);
     range.logs = *std::move(logs);
     if (auto bad = read_blocks(chain, context, range)) return *bad;
     if (auto bad = read_pace(chain, range)) return *bad;
+    if (auto other = read_quorums(chain, context, range)) return *other;
     return write(context, range);
   }
 
@@ -285,6 +349,60 @@ class GovernorSource final : public Source {
     }
   }
 
+  // The quorums of proposals whose voting began with this range: a contract tells them from then
+  // on.
+  std::optional<Step> read_quorums(Chain& chain, StepContext& context, RangeRead& range) {
+    if (!has_our_quorum_) return std::nullopt;
+    std::map<std::string, std::int64_t> begun;
+    for (const JsonValue& log : range.logs) {
+      try {
+        const auto event = decode_log(log);
+        if (!event || event->kind != GovernorEventKind::created || !event->start) continue;
+        const std::int64_t start = *event->start;
+        const bool is_time = start >= first_second;
+        if (!is_time && event->block && start < *event->block) continue;  // another chain's clock
+        if (start < (is_time ? range.end.time_s : range.to)) begun[event->proposal_id] = start;
+      } catch (const BadRecord&) {  // counted where it is written
+      }
+    }
+    auto row = context.database.prepare(
+        "SELECT external_id, start_block FROM proposal WHERE source_id=?1 AND quorum IS NULL"
+        " AND ((start_block >= ?2 AND start_block < ?3 AND start_block >= created_block)"
+        " OR (start_block >= ?4 AND start_block < ?5))");
+    row.with(context.source_id, range.from - 1, range.to, range.seconds_from, range.end.time_s);
+    while (row.step()) begun[row.text(0)] = row.integer(1);
+    if (begun.size() > quorums_max && range.to > range.from) {
+      ceiling_ = std::max<std::int64_t>(1, (range.to - range.from + 1) / 2);
+      return Step{};
+    }
+    std::vector<std::string> calls;
+    for (const auto& [id, start] : begun) {
+      const std::string digits = quantity(start).substr(2);
+      calls.push_back(quorum_call + std::string(64 - digits.size(), '0') + digits);
+    }
+    const auto returned = chain.call_contract(calls, takes_batches_);
+    if (!returned.ok()) return returned.error().step;
+    auto answer = returned->begin();
+    for (const auto& [id, start] : begun) {
+      if (*answer && (*answer)->size() == 32) range.quorums[id] = AbiReader(**answer).number(0);
+      ++answer;
+    }
+    return std::nullopt;
+  }
+
+  // Proposals whose voting ended with this range, by what is in the store.
+  [[nodiscard]] static std::vector<std::string> ended_in(Database& database, std::int64_t source_id,
+                                                         const RangeRead& range) {
+    auto row = database.prepare(
+        "SELECT external_id FROM proposal WHERE source_id=?1 AND outcome='unknown'"
+        " AND ((end_block >= ?2 AND end_block <= ?3 AND end_block >= created_block)"
+        " OR (end_block >= ?4 AND end_block < ?5))");
+    row.with(source_id, range.from, range.to, range.seconds_from, range.end.time_s);
+    std::vector<std::string> ended;
+    while (row.step()) ended.push_back(row.text(0));
+    return ended;
+  }
+
   // How fast blocks follow each other, where something was said about later ones.
   std::optional<Step> read_pace(Chain& chain, RangeRead& range) {
     const std::int64_t base = std::max<std::int64_t>(1, range.to - pace_blocks);
@@ -309,7 +427,9 @@ class GovernorSource final : public Source {
     Page page;
     page.label = "blocks " + std::to_string(range.from) + " to " + std::to_string(range.to);
     page.pace = range.pace;
-    if (!range.logs.empty() || !range.due.empty()) {
+    page.as_of_ms = range.end.time_s * 1000;
+    if (!range.logs.empty() || !range.due.empty() || !range.quorums.empty() ||
+        !ended_in(context.database, context.source_id, range).empty()) {
       page.read = [&](Run& run) { write_records(run, context, range); };
     }
     page.finish_cursor = [this](std::int64_t run_id, std::string& after) {
@@ -332,6 +452,15 @@ class GovernorSource final : public Source {
       import_governor(run, input);
     }
     for (const std::string& id : range.due) refresh_governor_times(run, context.source_id, id);
+    for (const auto& [id, quorum] : range.quorums) {
+      auto record = run.writer().find_proposal(context.source_id, id);
+      if (!record) continue;
+      record->quorum = quorum;
+      run.count(run.writer().put_proposal(context.source_id, *record));
+    }
+    for (const std::string& id : ended_in(context.database, context.source_id, range)) {
+      run.count(run.writer().end_voting(context.source_id, id));
+    }
   }
 
   Step commit(StepContext& context, Page& page, StepKind kind) {
@@ -339,7 +468,9 @@ class GovernorSource final : public Source {
     return commit_page(context, settings_, page, kind);
   }
 
-  const SourceSettings settings_;
+  SourceSettings settings_;
+  const bool is_clock_set_ = !settings_.clock_mode.empty();
+  bool has_our_quorum_ = false;  // the contract counts for and abstain to the quorum
   bool is_chain_known_ = false;
   bool is_on_chain_ = false;  // the points were compared in this round
   bool takes_batches_ = true;

@@ -93,7 +93,7 @@ Applied apply_in_transaction(Database& database, std::int64_t source_id,
   const ImportOptions options = options_of(source, page, now_ms);
   if (page.read) {
     const std::int64_t run_id = begin_page(database, source_id, source, page, now_ms);
-    Writer writer(database, {now_ms, now_ms, run_id});
+    Writer writer(database, {now_ms, page.as_of_ms.value_or(now_ms), run_id});
     std::string first;
     const OnRejected on_rejected = [&](const std::string& position, const std::string&) {
       if (first.empty()) first = position;
@@ -110,6 +110,7 @@ Applied apply_in_transaction(Database& database, std::int64_t source_id,
     if (summary.rows_new + summary.rows_changed > 0) writer.finish();
     end_page(database, run_id, summary, note);
   }
+  if (page.complete_to_ms) Writer(database, {now_ms, now_ms, {}}).count_participation();
   std::string after = page.after;
   if (page.finish_cursor) {
     page.finish_cursor(database.number("SELECT max(run_id) FROM import_run"), after);

@@ -30,6 +30,9 @@ struct Page {
   std::string after;   // the cursor that it leads to
   // Set when the round is over: up to when the source's data is complete now.
   std::optional<std::int64_t> complete_to_ms;
+  // Up to when the source was read with this page, where that is not now: votes that ended by then
+  // are over.
+  std::optional<std::int64_t> as_of_ms;
   std::optional<BlockPace> pace;
   std::function<void(Run&)> read;  // may throw BadRecord and ImportError; empty: nothing to read
   // Runs last; may change `after`, given the newest run's id.

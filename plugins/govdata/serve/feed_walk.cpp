@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <queue>
+#include <set>
 
 #include "govdata/serve/feed.h"
 #include "govdata/serve/feed_rows.h"
@@ -286,12 +287,19 @@ std::vector<Signal> walk_signals(RouteContext& context, std::size_t count_max) {
   const RouteRequest& request = context.request;
   const int score_min =
       std::max(static_cast<int>(request.score_min), score_min_of(request.surface));
+  // Here the order of the walk is the one of stands_for(): the first signal of an item is its best.
+  const bool is_best_first = request.surface == Surface::atlas_priority && !request.by_recency &&
+                             !request.by_discovery;
+  std::set<std::pair<bool, std::int64_t>> met;  // items
   Walk walk(context, score_min);
   std::vector<Signal> signals;
   while (signals.size() < count_max) {
     auto signal = walk.next();
     if (!signal) break;
-    if (is_first_of_its_item(context, *signal)) signals.push_back(*std::move(signal));
+    const bool is_first =
+        is_best_first ? met.emplace(signal->row.is_topic, signal->row.item_pk).second
+                      : is_first_of_its_item(context, *signal);
+    if (is_first) signals.push_back(*std::move(signal));
   }
   return signals;
 }

@@ -142,6 +142,16 @@ Outcome snapshot_outcome(std::string_view voting_type, const std::vector<Choice>
                                                                   : Outcome::failed;
 }
 
+Outcome governor_outcome(const std::vector<Choice>& choices,
+                         const std::optional<std::string>& quorum) {
+  if (choices.size() < 2 || !choices[0].score || !choices[1].score) return Outcome::unknown;
+  const auto has_quorum = quorum_reached("governor", quorum, {}, choices);
+  if (has_quorum == false) return Outcome::no_quorum;
+  const bool is_won = compare_decimals(*choices[1].score, *choices[0].score) > 0;
+  if (!is_won) return Outcome::failed;
+  return has_quorum == true ? Outcome::passed : Outcome::unknown;
+}
+
 std::optional<std::string> counted_power(std::string_view provider,
                                          const std::optional<std::string>& scores_total,
                                          const std::vector<Choice>& choices) {

@@ -70,6 +70,11 @@ Outcome snapshot_outcome(std::string_view voting_type, const std::vector<Choice>
                          const std::optional<std::string>& quorum,
                          const std::optional<std::string>& scores_total);
 
+// Passed, failed or no_quorum of a Governor's vote that is over. More for than against passes only
+// with its quorum: without one that is known it is unknown, unless the vote is lost anyway.
+Outcome governor_outcome(const std::vector<Choice>& choices,
+                         const std::optional<std::string>& quorum);
+
 // Power that counts towards the quorum, where the source's rule is known.
 std::optional<std::string> counted_power(std::string_view provider,
                                          const std::optional<std::string>& scores_total,

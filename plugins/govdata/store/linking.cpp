@@ -101,57 +101,61 @@ void Writer::finish() {
   tally_governor_votes();
   link_items();
   score_topics();
-  count_participation();
+  note_uncounted_daos();
   derive_touched_events(database_, times_.now_ms);
   database_.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'");
 }
 
 // On-chain sources tell votes one by one, so the tally is ours; Snapshot tells its own.
 void Writer::tally_governor_votes() {
-  for (const std::int64_t pk : voted_) {
-    std::int64_t source_id = 0;
-    std::string external_id;
-    {
-      auto row = database_.prepare(
-          "SELECT source_id, external_id, provider FROM proposal WHERE proposal_pk=?1");
-      row.with(pk);
-      if (!row.step() || row.text(2) != "governor") continue;
-      source_id = row.integer(0);
-      external_id = row.text(1);
-    }
-    auto record = find_proposal(source_id, external_id);
-    std::string total = "0";
-    std::int64_t ballots = 0;
-    for (Choice& choice : record->choices) {
-      choice.score = total;
-      choice.votes_count = 0;
-    }
-    {
-      auto votes = database_.prepare("SELECT choice_id, power FROM vote WHERE proposal_pk=?1");
-      votes.with(pk);
-      while (votes.step()) {
-        ++ballots;
-        const std::string id = votes.text(0);
-        const std::string power = votes.maybe_text(1).value_or("0");
-        total = add_decimals(total, power);
-        for (Choice& choice : record->choices) {
-          if (choice.id != id) continue;
-          choice.score = add_decimals(*choice.score, power);
-          choice.votes_count = *choice.votes_count + 1;
-        }
+  for (const std::int64_t pk : voted_) tally_governor(pk, false);
+}
+
+Written Writer::end_voting(std::int64_t source_id, const std::string& external_id) {
+  const auto pk = proposal_pk(source_id, external_id);
+  return pk ? tally_governor(*pk, true) : Written::same;
+}
+
+Written Writer::tally_governor(std::int64_t pk, bool is_over) {
+  std::int64_t source_id = 0;
+  std::string external_id;
+  {
+    auto row = database_.prepare(
+        "SELECT source_id, external_id, provider FROM proposal WHERE proposal_pk=?1");
+    row.with(pk);
+    if (!row.step() || row.text(2) != "governor") return Written::same;
+    source_id = row.integer(0);
+    external_id = row.text(1);
+  }
+  auto record = find_proposal(source_id, external_id);
+  std::string total = "0";
+  std::int64_t ballots = 0;
+  for (Choice& choice : record->choices) {
+    choice.score = total;
+    choice.votes_count = 0;
+  }
+  {
+    auto votes = database_.prepare("SELECT choice_id, power FROM vote WHERE proposal_pk=?1");
+    votes.with(pk);
+    while (votes.step()) {
+      ++ballots;
+      const std::string id = votes.text(0);
+      const std::string power = votes.maybe_text(1).value_or("0");
+      total = add_decimals(total, power);
+      for (Choice& choice : record->choices) {
+        if (choice.id != id) continue;
+        choice.score = add_decimals(*choice.score, power);
+        choice.votes_count = *choice.votes_count + 1;
       }
     }
-    record->scores_total = total;
-    record->votes_count = record->voters_count = ballots;
-    // For not above against is a defeat whatever the quorum; for above against needs the quorum,
-    // which logs do not tell, so it stays unknown until the proposal is queued or executed.
-    const bool over = record->times.ends && *record->times.ends <= times_.as_of_ms;
-    if (over && record->standing.outcome == Outcome::unknown && record->choices.size() >= 2 &&
-        compare_decimals(*record->choices[1].score, *record->choices[0].score) <= 0) {
-      record->standing.outcome = Outcome::failed;
-    }
-    put_proposal(source_id, *record);
   }
+  record->scores_total = total;
+  record->votes_count = record->voters_count = ballots;
+  is_over = is_over || (record->times.ends && *record->times.ends <= times_.as_of_ms);
+  if (is_over && record->standing.outcome == Outcome::unknown) {
+    record->standing.outcome = governor_outcome(record->choices, record->quorum);
+  }
+  return put_proposal(source_id, *record);
 }
 
 void Writer::link_items() {
@@ -220,22 +224,27 @@ void Writer::score_topics() {
   }
 }
 
-void Writer::count_participation() {
-  std::set<std::string> daos = recounted_daos_;
+void Writer::note_uncounted_daos() {
+  const auto note = [&](const std::string& dao) {
+    database_.prepare("INSERT OR IGNORE INTO uncounted_dao(dao_id) VALUES (?1)").with(dao).run();
+  };
+  for (const std::string& dao : recounted_daos_) note(dao);
   for (const std::int64_t pk : voted_) {
     auto row = database_.prepare("SELECT dao_id FROM proposal WHERE proposal_pk=?1");
     row.with(pk);
-    if (row.step()) daos.insert(row.text(0));
+    if (row.step()) note(row.text(0));
   }
-  for (const std::string& dao : daos) {
-    database_
-        .prepare(
-            "INSERT OR REPLACE INTO dao_participation(dao_id, voter_count, vote_count)"
-            " SELECT ?1, count(DISTINCT v.voter), count(*) FROM proposal p"
-            " JOIN vote v ON v.proposal_pk = p.proposal_pk WHERE p.dao_id = ?1")
-        .with(dao)
-        .run();
-  }
+}
+
+void Writer::count_participation() {
+  if (database_.number("SELECT count(*) FROM uncounted_dao") == 0) return;
+  database_.execute(
+      "INSERT OR REPLACE INTO dao_participation(dao_id, voter_count, vote_count)"
+      " SELECT u.dao_id, count(DISTINCT v.voter), count(v.voter) FROM uncounted_dao u"
+      " LEFT JOIN proposal p ON p.dao_id = u.dao_id"
+      " LEFT JOIN vote v ON v.proposal_pk = p.proposal_pk GROUP BY u.dao_id;"
+      "DELETE FROM uncounted_dao;"
+      "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'");
 }
 
 }  // namespace turnpike::govdata

@@ -24,6 +24,7 @@ void restore(ProposalRecord& record, const Json& snapshot) {
   record.source_status = text_in(snapshot.value("source_status", Json()));
   record.standing = {outcome_of(snapshot.value("outcome", "unknown")),
                      execution_of(snapshot.value("execution", "unknown"))};
+  record.quorum = text_in(snapshot.value("quorum", Json()));
   record.scores_total = text_in(snapshot.value("scores_total", Json()));
   record.votes_count = number_in(snapshot, "votes");
   record.voters_count = number_in(snapshot, "voters");

@@ -170,9 +170,11 @@ CREATE INDEX ev_item ON governance_event(item_kind, item_pk, event_type);
 INSERT INTO meta(key, value) VALUES ('revision', '0');
 )";
 
-// Indexes that came later; stores made before get them with their next import. Of a type and an
-// importance, latest first: feeds by priority.
-constexpr const char* later_indexes = R"(
+// Tables and indexes that came later; stores made before get them with their next import.
+// uncounted_dao: whose ballots changed since dao_participation was counted. ev_rank: of a type and
+// an importance, latest first, for feeds by priority.
+constexpr const char* later_additions = R"(
+CREATE TABLE IF NOT EXISTS uncounted_dao (dao_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS ev_dao_disc ON governance_event(dao_id, discovered_time, event_id);
 CREATE INDEX IF NOT EXISTS ev_rank
   ON governance_event(event_type, importance, event_time DESC, event_id);
@@ -214,7 +216,7 @@ std::unique_ptr<Database> open_for_import(const std::string& path) {
   auto database = std::make_unique<Database>(path, OpenMode::create);
   if (database->number("SELECT count(*) FROM sqlite_schema") == 0) create_tables(*database);
   check_version(*database);
-  database->execute(later_indexes);
+  database->execute(later_additions);
   return database;
 }
 

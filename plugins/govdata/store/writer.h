@@ -73,9 +73,15 @@ class Writer {
   // that were made there. What was derived of them is dropped, too.
   void rewind(std::int64_t source_id, std::int64_t block, std::int64_t run_id);
 
-  // Links, scores, tallies, participation and events of all that this Writer touched; the store's
-  // revision.
+  // Tallies a Governor's proposal whose source says that voting is over. REQUIRES: all its ballots
+  // were put. `same` when there is no such proposal.
+  Written end_voting(std::int64_t source_id, const std::string& external_id);
+
+  // Links, scores, tallies and events of all that this Writer touched; the store's revision.
   void finish();
+  // Counts the voters of the DAOs whose ballots changed since the last count, by this Writer or by
+  // earlier ones. It reads all ballots of these DAOs, so it is no part of finish().
+  void count_participation();
 
  private:
   std::optional<std::int64_t> proposal_pk(std::int64_t source_id, const std::string& external_id);
@@ -96,9 +102,10 @@ class Writer {
   void drop_events(std::int64_t pk);
   void observe_topic(std::int64_t pk, const TopicRecord& record);
   void tally_governor_votes();
+  Written tally_governor(std::int64_t pk, bool is_over);
   void link_items();
   void score_topics();
-  void count_participation();
+  void note_uncounted_daos();
 
   Database& database_;
   WriteTimes times_;

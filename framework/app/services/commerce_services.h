@@ -1,0 +1,88 @@
+// CommerceServices: the buying of Credits, put together for the gateway: the processors in service,
+// the shop that the hosts ask, the intake of notices, and a fiber that finishes what was begun.
+//
+// Owned by the gateway, made before the hosts and destroyed after them. start(), cancel() and
+// has_ended() are called by its Thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <turnpike/host.h>
+#include <turnpike/result.h>
+
+#include "app/config/config.h"
+#include "app/plugins/bound_processors.h"
+#include "app/plugins/plugin_set.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "commerce/reconciler.h"
+#include "commerce/shop.h"
+#include "exchange/service.h"
+#include "runtime/runtime.h"
+#include "runtime/wait.h"
+
+namespace turnpike::app {
+
+class CommerceServices {
+ public:
+  struct Parts {
+    runtime::Runtime& runtime;
+    commerce::PurchaseStore& store;
+    commerce::AutoTopUpStore& top_ups;
+    const PluginSet& plugins;
+    const Clock& clock;
+    Random& random;
+    base::Log& log;
+    base::Metrics& metrics;
+  };
+  struct Surroundings {
+    std::string api_url;
+    std::string web_url;
+    std::string deployment_id;
+  };
+  CommerceServices(const Config& config, const Parts& parts, const Surroundings& surroundings);
+  ~CommerceServices();  // cancel(), then waits for the fibers' end, without end
+  CommerceServices(const CommerceServices&) = delete;
+  CommerceServices& operator=(const CommerceServices&) = delete;
+
+  // What keeps the gateway from starting; empty: nothing.
+  [[nodiscard]] const std::vector<registry::Problem>& problems() const noexcept {
+    return bound_.problems();
+  }
+  [[nodiscard]] commerce::Shop& shop() noexcept { return shop_; }
+  // What processors offer beside their slot.
+  [[nodiscard]] const std::vector<exchange::Offering>& offerings() const noexcept {
+    return offerings_;
+  }
+
+  void start();
+  void cancel();
+  [[nodiscard]] bool has_ended(runtime::Deadline deadline);
+
+ private:
+  void reconcile();
+  // What processors find wrong with how they are set up goes into the log; nothing waits for it.
+  void check_processors();
+  void run_own_work(commerce::ProcessorIntake& intake, const std::string& name);
+  void report_notes() const;
+
+  const Parts parts_;
+  BoundProcessors bound_;
+  commerce::Desk desk_;
+  commerce::AutoTopUps auto_top_ups_;
+  commerce::Shop shop_;
+  commerce::Reconciler reconciler_;
+  std::deque<commerce::ProcessorIntake> intakes_;
+  std::vector<exchange::Offering> offerings_;
+  struct Worker {
+    runtime::FiberHandle fiber;
+    runtime::Event ended;
+  };
+  std::deque<Worker> workers_;
+};
+
+}  // namespace turnpike::app

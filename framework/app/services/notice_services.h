@@ -1,0 +1,84 @@
+// NoticeServices: notifications out, put together for the gateway: the office that the hosts ask,
+// and fibers that send what is due and look for what is to be told.
+//
+// Owned by the gateway, made before the hosts and destroyed after them. start(), cancel(),
+// has_ended() and stop_client() are called by its Thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <turnpike/host.h>
+
+#include "app/config/config.h"
+#include "app/serving.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "ledger/usage.h"
+#include "notices/office.h"
+#include "notices/sender.h"
+#include "runtime/runtime.h"
+#include "runtime/wait.h"
+#include "wire/client.h"
+
+namespace turnpike::app {
+
+class NoticeServices {
+ public:
+  struct Parts {
+    runtime::Runtime& runtime;
+    notices::NoticeStore& store;
+    ledger::UsageStore& usage;
+    const Serving& serving;
+    const Clock& clock;
+    Random& random;
+    base::Log& log;
+    base::Metrics& metrics;
+  };
+  NoticeServices(const Config& config, const Parts& parts);
+  ~NoticeServices();  // cancel(), then waits for the fibers' end, without end
+  NoticeServices(const NoticeServices&) = delete;
+  NoticeServices& operator=(const NoticeServices&) = delete;
+
+  [[nodiscard]] notices::Office& office() noexcept { return office_; }
+
+  void start();
+  void cancel();
+  [[nodiscard]] bool has_ended(runtime::Deadline deadline);
+  // After has_ended(), before the runtime stops.
+  void stop_client();
+
+ private:
+  void take_and_hand_out();
+  void send_what_comes();
+  void scan();
+  [[nodiscard]] bool note_prices(const std::string& generation,
+                                 const registry::Program& program);
+
+  const Parts parts_;
+  // Connections of its own: the hosts of strangers take none of the upstreams'.
+  const std::unique_ptr<wire::Client> client_;
+  notices::Office office_;
+  notices::Sender sender_;
+
+  // Taken, and not begun yet; all fibers are of one loop, the mutex is for the analysis alone.
+  std::mutex mutex_;
+  std::deque<notices::DueDelivery> taken_;
+  runtime::Semaphore waiting_{0};   // a unit for each of `taken_`
+  std::uint32_t free_ = 0;          // senders without work
+  runtime::Event freed_;            // a sender has become free
+  runtime::PoolUser indexing_;
+  std::string noted_generation_;    // whose prices were noted
+
+  struct Worker {
+    runtime::FiberHandle fiber;
+    runtime::Event ended;
+  };
+  std::deque<Worker> workers_;
+};
+
+}  // namespace turnpike::app

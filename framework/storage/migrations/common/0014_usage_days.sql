@@ -1,0 +1,2 @@
+-- min_reader: 1
+-- Sums of usage by day, beside those by hour (ledger/usage.h).
