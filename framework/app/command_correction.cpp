@@ -1,4 +1,4 @@
-// correction: Credits given back for calls that were charged: the operator's hand on the database.
+// correction: refunds of Credits for charged calls: the operator's commands on the database.
 #include "app/command_database.h"
 #include "base/json_text.h"
 #include "base/words.h"
@@ -19,7 +19,7 @@ std::string sentence_of(const base::Error& error) {
   return text;
 }
 
-// What the command line says, by the rules of the operator route's body.
+// Reads the words of the command line by the rules of the operator route's body.
 Result<ledger::CorrectionRequest, base::Error> request_of(const CorrectionWords& words) {
   json body = {
       {"kind", words.kind}, {"credits", std::to_string(words.credits)}, {"reason", words.reason}};

@@ -1,5 +1,5 @@
-// mail: what waits to be sent or was given up, another try for it, and whether the server takes
-// mail at all.
+// mail: lists mail that is queued or given up, retries it, and tests whether the mail server
+// accepts mail.
 #include "app/command_database.h"
 #include "app/mail_services.h"
 #include "base/ids.h"

@@ -1,4 +1,4 @@
-// operator: the credentials for the operator listener.
+// operator: manages the credentials for the operator listener.
 #include "app/command_database.h"
 #include "base/ids.h"
 #include "identity/operators.h"
