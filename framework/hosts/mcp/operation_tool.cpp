@@ -10,13 +10,13 @@
 namespace turnpike::hosts::mcp {
 namespace {
 
-// The JSON of the arguments as the caller wrote it.
+// Returns the JSON of the arguments exactly as the caller wrote it.
 std::string_view arguments_text(const Message& message) noexcept {
   return message.arguments.empty() ? arguments_of(message.text) : message.arguments;
 }
 
-// Whether they are JSON objects was judged when the plugin was bound; one that goes beyond the
-// bounds of messages is told as an object of which nothing is known.
+// The bind of the plugin has checked that schemas are JSON objects. A schema beyond the bounds of
+// messages is shown as an unspecified object.
 nlohmann::ordered_json schema_of(std::string_view text) {
   auto schema = read_json(text);
   if (!schema.ok()) return {{"type", "object"}};
@@ -44,7 +44,7 @@ class ProviderTool final : public Tool {
 
  private:
   const std::shared_ptr<const registry::Program> program_;
-  const OperationTool& tool_;  // of the plugin, for good
+  const OperationTool& tool_;  // owned by the plugin, never freed
   const std::uint32_t index_;
   const registry::Operation& operation_;
   const std::string path_;
