@@ -231,7 +231,8 @@ void use_remove_email(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   go_to(turn, back, session_cookie(rooms, done->token));
 }
 
-// The link is of one person, who must be signed in: nobody else can be made to press its button.
+// The link is for one person, who must be signed in, so that no other person can be made to press
+// its button.
 void show_verification(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
   const auto known = find_caller(rooms, {turn.request.headers(), {}, false});
