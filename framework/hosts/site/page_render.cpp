@@ -110,7 +110,7 @@ constexpr int bars_height = 40;
 struct Bar {
   std::string_view name;
   std::string_view state;  // a class of the style sheet; empty: all is well
-  int height;              // the height repeats the state without color
+  int height;              // the height repeats the state without colour
 };
 constexpr Bar bar_kinds[] = {{"operational", "", 40},
                              {"degraded", "warn", 26},
