@@ -54,7 +54,7 @@ status::Keeper::Settings keeper_settings(const StatusSettings& settings, const s
   keeper.node = node;
   keeper.publishing = settings.publishing;
   keeper.sweep_principal = settings.sweep_principal;
-  // With short rounds, follows as often as rounds are closed.
+  // With short rounds, follows ten times per round.
   keeper.follow_ms = std::min<std::int64_t>(keeper.follow_ms, settings.round_ms / 10);
   return keeper;
 }

@@ -13,8 +13,8 @@ namespace turnpike::hosts {
 
 class Location {
  public:
-  // Accepts a path of the same host, or a URL of one of the origins; "*" among the origins matches
-  // none. Nothing: `text` is neither.
+  // Accepts a path of the same host, or a URL of one of the origins; origins with "*" accept no URL.
+  // Nothing: `text` is neither.
   [[nodiscard]] static std::optional<Location> read(std::string_view text, const Origins& origins);
   [[nodiscard]] static std::optional<Location> read(std::string_view text) {
     return read(text, Origins({}));

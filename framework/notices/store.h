@@ -68,8 +68,8 @@ class NoticeStore {
   using Answer = Result<T, base::Error>;
   virtual ~NoticeStore() = default;
 
-  // ---- endpoints; whoever changes one is an admin of the account, judged in the transaction:
-  // auth.role_missing. Nothing: the account has none with this id.
+  // ---- endpoints; changing one needs the role admin in the account, checked in the transaction:
+  // auth.role_missing. Nothing: the account has no endpoint with this id.
 
   // Errors: notification.too_many_endpoints, account.absent, account.closed.
   [[nodiscard]] virtual Answer<Endpoint> create(const NewEndpoint& wanted,
@@ -106,7 +106,7 @@ class NoticeStore {
                                                               std::string_view id,
                                                               const identity::Actor& actor) = 0;
 
-  // ---- what an account wants to be told
+  // ---- settings of an account
 
   [[nodiscard]] virtual Answer<NoticeSettings> settings(std::string_view account_id) = 0;
   [[nodiscard]] virtual Answer<NoticeSettings> set(std::string_view account_id,

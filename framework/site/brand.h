@@ -38,7 +38,7 @@ struct Brand {
 // contrast (WCAG 2.2: 4.5:1 for text, 3:1 for edges); none: all are readable.
 std::optional<std::string> unreadable_colour(const BrandColours& colours);
 
-// Returns the contrast ratio of WCAG 2.2, 1 to 21; 0: one of them is not a colour such as "#0B5D3B".
+// Returns the contrast ratio of WCAG 2.2, 1 to 21; 0: one is not a colour such as "#0B5D3B".
 double contrast_of(std::string_view one, std::string_view other) noexcept;
 
 // Returns a style sheet that overrides colours; empty: all are the defaults.

@@ -58,11 +58,11 @@ std::string snippet(std::string_view in, const SnippetCall& call,
 std::string snippet(std::string_view in, const registry::Operation& operation,
                     const LiveContext& context);
 
-// ---- Markdown of texts that are not ours
+// ---- Markdown of texts of others
 
 std::string listing_of(std::string_view language, std::string_view text);
 
-// ---- words for figures
+// ---- texts of numbers
 
 std::string bytes_text(std::uint64_t bytes);  // "64 KiB"
 // Returns the price of a call without an account: "$0.001"; empty: not sold per call.

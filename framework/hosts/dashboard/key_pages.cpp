@@ -78,7 +78,7 @@ void fill_bounds(Slots slots, const BoundsForm& form) {
   slots.set("LAST_DAY", form.last_day);
 }
 
-// ---- what keys spend
+// ---- spending of keys
 
 struct KeySpending {
   std::map<std::string, ledger::Credits> spent;  // Credits of 30 days, by key

@@ -179,7 +179,7 @@ void use_create_account(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   go_to(turn, page_of(created->id));
 }
 
-// ---- what the person did
+// ---- events of the person
 
 void show_own_events(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const Caller caller = caller_of_page(rooms, turn);

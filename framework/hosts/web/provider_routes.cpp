@@ -137,7 +137,7 @@ void use_link_identity(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   hand_over(rooms, turn, asked, CeremonyKind::provider_link, back);
 }
 
-// ---- back from the provider
+// ---- the callback from the provider
 
 struct Arrival {
   OidcProvider& provider;
