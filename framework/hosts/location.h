@@ -13,7 +13,7 @@ namespace turnpike::hosts {
 
 class Location {
  public:
-  // Accepts a path of the same host, or a URL of one of the origins; origins with "*" accept no URL.
+  // Accepts a path of the same host, or a URL of one of the origins (with "*" among them no URL).
   // Nothing: `text` is neither.
   [[nodiscard]] static std::optional<Location> read(std::string_view text, const Origins& origins);
   [[nodiscard]] static std::optional<Location> read(std::string_view text) {

@@ -12,7 +12,8 @@ namespace turnpike::hosts {
 
 inline constexpr std::string_view page_type = "text/html; charset=utf-8";
 
-// Allows scripts, styles and images in files of the page's own origin; forbids inline ones.
+// Allows scripts, styles, fonts and images from the page's own origin, and images in data URLs;
+// forbids inline scripts and styles.
 inline constexpr std::string_view page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; "
