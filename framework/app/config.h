@@ -30,7 +30,7 @@ namespace turnpike::app {
 enum class Engine : std::uint8_t { sqlite, postgres };
 
 // The store that counts requests to free variants: one node uses its database, several nodes share
-// one Redis; and the behavior of a node while Redis is unreachable.
+// one Redis; and the behaviour of a node while Redis is unreachable.
 enum class FreeStore : std::uint8_t { node, redis };
 enum class FreeUnreachable : std::uint8_t { refuse, local };
 

@@ -170,7 +170,7 @@ std::string ai_catalog(const DiscoverySettings& settings) {
   std::erase_if(host, [](char c) { return c == '[' || c == ']'; });
   std::replace(host.begin(), host.end(), ':', '-');  // an IPv6 address
   const std::string& name = settings.service.name;
-  // The HTTP API is in the catalog of RFC 9727: its document has no type here.
+  // The drafts have no type for the HTTP API's document, so only the RFC 9727 catalog has it.
   Json entries = Json::array(
       {{{"identifier", "urn:air:" + host + ":mcp:" + settings.service.slug()},
         {"displayName", name + " (MCP)"},

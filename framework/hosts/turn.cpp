@@ -172,7 +172,7 @@ bool Turn::refuse(const base::Error& error, std::string_view allow) {
 bool Turn::refuse(const base::Error& error, ReplyFields& more, std::string_view allow) {
   RefusalHead head = head_of(error);
   head.allow = allow;
-  // A row that already ends with the refusal's Cache-Control (such as no-store) keeps its own.
+  // The row's Cache-Control replaces the refusal's if it ends with that, such as no-store.
   if (row_ != nullptr && row_->cache_control.ends_with(head.cache_control)) {
     head.cache_control = row_->cache_control;
   }

@@ -150,7 +150,7 @@ std::int64_t document_kept_ms(std::string_view cache_control) noexcept {
     part.remove_prefix(max_age.size());
     if (part.starts_with('"')) part.remove_prefix(1);
     const auto read = std::from_chars(part.data(), part.data() + part.size(), kept_s);
-    // The number overflows: it is kept for the longest time allowed.
+    // The number overflows: the document is kept for the longest time allowed.
     if (read.ec == std::errc::result_out_of_range) kept_s = document_kept_ms_max;
   }
   kept_s = std::clamp<std::int64_t>(kept_s, 0, document_kept_ms_max / 1'000);

@@ -25,7 +25,7 @@ struct MarkdownPage {
   bool is_indexed = true;    // false: search engines and sitemap leave it out
   bool is_negotiated = false;  // whether Accept chooses its form (docs/decisions.md, "Pages")
   std::string section = {};    // of llms.txt: "Docs", "Directory"; empty: not listed
-  // Paths of the neighbors in a paged list; empty: there is none.
+  // Paths of the neighbours in a paged list; empty: there is none.
   std::string previous = {};
   std::string next = {};
 };

@@ -9,7 +9,7 @@
 
 namespace turnpike::hosts::account {
 
-// Bound to PurchaseRooms, since they need the same objects.
+// Bound to PurchaseRooms, since the handlers need the same objects.
 std::span<const Route<PurchaseRooms>> notice_routes() noexcept;
 
 // Returns the office of the host; notification.unavailable where notifications are not configured.

@@ -229,7 +229,7 @@ std::optional<MessageRoutes::Challenged> MessageRoutes::judge_credentials(
                        403},
                       ErrorCode::auth_credential_conflict};
   }
-  // A tool reports it in its result.
+  // A tool reports the problem in its result.
   if (request.message.method == "tools/call") return std::nullopt;
   const auto problem = parts_.executions.credential_problem(request);
   if (!problem) return std::nullopt;

@@ -220,7 +220,7 @@ const LinkView join_view{
     .button = "Join",
     .asks_name = true};
 
-// An unknown person registers with it; a signed-in person becomes a member.
+// Without a session the invitation leads to registration; a signed-in person becomes a member.
 void show_invitation(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
   const auto known = find_caller(rooms, {turn.request.headers(), {}, false});
